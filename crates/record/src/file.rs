@@ -1,0 +1,264 @@
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::{End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Refusal, Sample, SelfTest};
+
+/// A line longer than this is damage, not data: the longest that is written stays below 1 MiB.
+const LINE_LIMIT: u64 = 64 << 20;
+
+/// Why a record could not be written. Reads well behind "failed to write the record: ".
+#[derive(Debug, thiserror::Error)]
+pub enum WriteRecordError {
+    /// The file exists.
+    #[error("found a file at {0}, need a name that is free (records are never overwritten); choose another name \
+             with --record or move the file away")]
+    Exists(PathBuf),
+    /// The file cannot be created.
+    #[error("{path} cannot be created ({source}), need a folder that exists and may be written; choose another \
+             place with --record")]
+    Create {
+        /// Where.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A line could not be appended; the lines before it are whole and on disk.
+    #[error("{path} took {lines} lines and then no more ({source}), need room for the rest; free some space or \
+             choose another place with --record. What was written is whole: switchcost report {path}")]
+    Append {
+        /// Where.
+        path: PathBuf,
+        /// Whole lines in the file.
+        lines: u64,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// Appends lines to a record. Every line is handed to the kernel at once, so that a crash of this program loses none.
+#[derive(Debug)]
+pub struct MeasureWriter {
+    file: File,
+    path: PathBuf,
+    lines: u64,
+    whole_bytes: u64,
+}
+
+impl MeasureWriter {
+    /// Creates the record, which must not exist, and writes its header.
+    pub fn create(path: &Path, header: Header) -> Result<Self, WriteRecordError> {
+        let file = OpenOptions::new().append(true).create_new(true).open(path).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => WriteRecordError::Exists(path.to_owned()),
+            _ => WriteRecordError::Create { path: path.to_owned(), source },
+        })?;
+        let mut writer = MeasureWriter { file, path: path.to_owned(), lines: 0, whole_bytes: 0 };
+        writer.append(&Line::Header(Box::new(header)))?;
+        Ok(writer)
+    }
+
+    /// Appends one line. Where it does not fit, the part of it that was written is taken back.
+    pub fn append(&mut self, line: &Line) -> Result<(), WriteRecordError> {
+        let outcome = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut bytes| {
+            bytes.push(b'\n');
+            self.file.write_all(&bytes).map(|()| bytes.len() as u64)
+        });
+        match outcome {
+            Ok(length) => {
+                self.lines += 1;
+                self.whole_bytes += length;
+                Ok(())
+            }
+            Err(source) => {
+                // Best effort: a reader drops a cut line by itself.
+                let _ = self.file.set_len(self.whole_bytes);
+                Err(WriteRecordError::Append { path: self.path.clone(), lines: self.lines, source })
+            }
+        }
+    }
+
+    /// Asks the kernel to put everything on disk, against a crash of the machine.
+    pub fn sync(&self) -> Result<(), WriteRecordError> {
+        self.file.sync_data().map_err(|source| WriteRecordError::Append {
+            path: self.path.clone(),
+            lines: self.lines,
+            source,
+        })
+    }
+
+    /// Where the record is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Why a file is not a record that can be read. Reads well behind "failed to read the record: ".
+#[derive(Debug, thiserror::Error)]
+pub enum ReadRecordError {
+    /// The file cannot be read.
+    #[error("{path} cannot be read ({source}), need a file written by switchcost measure")]
+    Open {
+        /// Where.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The file does not begin with a header.
+    #[error("{path} does not begin with a header ({why}), need a file written by switchcost measure")]
+    NoHeader {
+        /// Where.
+        path: PathBuf,
+        /// What was found.
+        why: String,
+    },
+    /// The file is of a version this program does not know.
+    #[error("{path} is of format {found}, need {MEASURE_SCHEMA}/1 to {MEASURE_SCHEMA}/{MEASURE_VERSION}; read it \
+             with the version of switchcost that wrote it or a later one")]
+    Version {
+        /// Where.
+        path: PathBuf,
+        /// The schema in its header.
+        found: String,
+    },
+    /// A line in the middle is not a line of a record.
+    #[error("{path} is damaged at line {line} ({why}), need a line as switchcost wrote it; the {whole} lines before \
+             it are whole: head -n {whole} {path} > rescued.jsonl")]
+    Damaged {
+        /// Where.
+        path: PathBuf,
+        /// Line number, counted from 1.
+        line: u64,
+        /// Whole lines before it.
+        whole: u64,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// A record read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeasureRecord {
+    /// Its first line.
+    pub header: Header,
+    /// Known-answer tests.
+    pub self_tests: Vec<SelfTest>,
+    /// Load latencies.
+    pub latencies: Vec<Latency>,
+    /// Every batch, clean or not, in the order they were run.
+    pub samples: Vec<Sample>,
+    /// Repetitions that could not be run.
+    pub refusals: Vec<Refusal>,
+    /// The last line; `None` where the run was cut off.
+    pub end: Option<End>,
+    /// Whether the file ends inside a line, which is left out.
+    pub has_cut_line: bool,
+}
+
+impl MeasureRecord {
+    /// A record without samples.
+    pub fn new(header: Header) -> Self {
+        MeasureRecord {
+            header,
+            self_tests: Vec::new(),
+            latencies: Vec::new(),
+            samples: Vec::new(),
+            refusals: Vec::new(),
+            end: None,
+            has_cut_line: false,
+        }
+    }
+
+    /// Reads a record up to its last whole line.
+    pub fn read(path: &Path) -> Result<Self, ReadRecordError> {
+        let file = File::open(path).map_err(|source| ReadRecordError::Open { path: path.to_owned(), source })?;
+        let mut lines = Lines { reader: BufReader::new(file), path, number: 0, has_cut_line: false };
+        let mut record = MeasureRecord::new(lines.header()?);
+        while let Some(line) = lines.next_line()? {
+            record.add(line, &lines)?;
+        }
+        record.has_cut_line = lines.has_cut_line;
+        Ok(record)
+    }
+
+    fn add(&mut self, line: Line, lines: &Lines<'_>) -> Result<(), ReadRecordError> {
+        match line {
+            Line::Header(_) => return Err(lines.damaged("a second header")),
+            Line::Sample(sample) if sample.case as usize >= self.header.plan.cases.len() => {
+                return Err(lines.damaged(&format!("a sample of case {}, which the plan does not hold", sample.case)));
+            }
+            Line::Refusal(refusal) if refusal.case as usize >= self.header.plan.cases.len() => {
+                return Err(lines.damaged(&format!("a refusal of case {}, which the plan does not hold", refusal.case)));
+            }
+            Line::SelfTest(test) => self.self_tests.push(test),
+            Line::Latency(latency) => self.latencies.push(latency),
+            Line::Sample(sample) => self.samples.push(*sample),
+            Line::Refusal(refusal) => self.refusals.push(refusal),
+            Line::End(end) => self.end = Some(end),
+        }
+        Ok(())
+    }
+}
+
+struct Lines<'a> {
+    reader: BufReader<File>,
+    path: &'a Path,
+    number: u64,
+    has_cut_line: bool,
+}
+
+impl Lines<'_> {
+    /// The next line with its newline, or `None` at the end or where the file ends inside a line.
+    fn next_bytes(&mut self) -> Result<Option<Vec<u8>>, ReadRecordError> {
+        let mut bytes = Vec::new();
+        let limited = (&mut self.reader).take(LINE_LIMIT).read_until(b'\n', &mut bytes);
+        limited.map_err(|source| ReadRecordError::Open { path: self.path.to_owned(), source })?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        self.number += 1;
+        if bytes.last() == Some(&b'\n') {
+            return Ok(Some(bytes));
+        }
+        if bytes.len() as u64 == LINE_LIMIT {
+            return Err(self.damaged("a line of more than 64 MiB"));
+        }
+        self.has_cut_line = true;
+        Ok(None)
+    }
+
+    fn next_line(&mut self) -> Result<Option<Line>, ReadRecordError> {
+        let Some(bytes) = self.next_bytes()? else { return Ok(None) };
+        serde_json::from_slice(&bytes).map(Some).map_err(|error| self.damaged(&error.to_string()))
+    }
+
+    fn header(&mut self) -> Result<Header, ReadRecordError> {
+        let no_header = |why: &str| ReadRecordError::NoHeader { path: self.path.to_owned(), why: why.to_owned() };
+        let Some(bytes) = self.next_bytes()? else {
+            return Err(no_header(if self.has_cut_line { "its only line is cut off" } else { "it is empty" }));
+        };
+        let value: serde_json::Value =
+            serde_json::from_slice(&bytes).map_err(|_| no_header("its first line is not JSON"))?;
+        let schema = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
+        let version = schema.strip_prefix(MEASURE_SCHEMA).and_then(|rest| rest.strip_prefix('/'));
+        let Some(version) = version else {
+            return Err(no_header(&format!("its schema is {schema:?}, not {MEASURE_SCHEMA}")));
+        };
+        if !version.parse().is_ok_and(|version: u32| (1..=MEASURE_VERSION).contains(&version)) {
+            return Err(ReadRecordError::Version { path: self.path.to_owned(), found: schema.to_owned() });
+        }
+        match serde_json::from_value(value) {
+            Ok(Line::Header(header)) => Ok(*header),
+            Ok(_) => Err(no_header("its first line is of another kind")),
+            Err(error) => Err(no_header(&error.to_string())),
+        }
+    }
+
+    fn damaged(&self, why: &str) -> ReadRecordError {
+        ReadRecordError::Damaged {
+            path: self.path.to_owned(),
+            line: self.number,
+            whole: self.number - 1,
+            why: why.to_owned(),
+        }
+    }
+}

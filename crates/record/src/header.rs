@@ -1,0 +1,176 @@
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos, TickRate, Ticks};
+
+use crate::{HostManifest, Plan, Sample};
+
+/// Name of the format; the header carries it with [`MEASURE_VERSION`] behind a slash.
+///
+/// Version 1: the first.
+pub const MEASURE_SCHEMA: &str = "switchcost.record.measure";
+
+/// The newest version that this program writes and reads.
+pub const MEASURE_VERSION: u32 = 1;
+
+/// The clock that ticks are readings of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockFacts {
+    /// `tsc` or `monotonic-raw`.
+    pub source: String,
+    /// Why this one.
+    pub reason: String,
+    /// Ticks a second, calibrated against CLOCK_MONOTONIC_RAW.
+    pub ticks_per_second: TickRate,
+    /// Shortest distance between two readings, back to back.
+    pub read_cost: Ticks,
+}
+
+/// What became of a control that the experiment wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ControlOutcome {
+    /// In force for every arm.
+    Applied,
+    /// Turned off by a flag.
+    TurnedOff,
+    /// Wanted, and not to be had.
+    Refused {
+        /// What was found.
+        found: String,
+        /// What is needed.
+        needed: String,
+        /// What helps now.
+        fix: String,
+        /// What makes it last.
+        lasting_fix: String,
+    },
+}
+
+/// One control of the environment: affinity, priority, locked memory and so on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Control {
+    /// Its name.
+    pub name: String,
+    /// What was asked for.
+    pub wanted: String,
+    /// What became of it.
+    pub outcome: ControlOutcome,
+}
+
+/// First line of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// `switchcost.record.measure/1`.
+    pub schema: String,
+    /// Version of the program that wrote it.
+    pub program_version: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Seed of the interleaving and of every random pattern.
+    pub seed: u64,
+    /// The machine.
+    pub host: HostManifest,
+    /// The clock.
+    pub clock: ClockFacts,
+    /// The controls.
+    pub controls: Vec<Control>,
+    /// What is to be measured.
+    pub plan: Plan,
+}
+
+/// Raw result of a pointer chase through memory of one size: the load latency of whatever holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Memory walked over.
+    pub size_bytes: Bytes,
+    /// Loads in each timed walk.
+    pub loads: u64,
+    /// Time of each walk.
+    pub ticks: Vec<Ticks>,
+}
+
+/// How a known-answer test of an instrument ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SelfTestOutcome {
+    /// The instrument gave the known answer and may be used.
+    Admitted,
+    /// The instrument is not to be had.
+    Unavailable {
+        /// Why.
+        why: String,
+    },
+    /// The instrument gave another answer, and is not used.
+    Wrong {
+        /// What it should have read at least.
+        expected_low: u64,
+        /// What it should have read at most.
+        expected_high: u64,
+        /// What it read.
+        found: u64,
+    },
+}
+
+/// A known-answer test of one clock or counter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelfTest {
+    /// The instrument.
+    pub instrument: String,
+    /// The workload whose answer is known.
+    pub known_answer: String,
+    /// How it ended.
+    pub outcome: SelfTestOutcome,
+}
+
+/// A case, or one repetition of it, that could not be run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Index into the plan's cases.
+    pub case: u32,
+    /// Which repetition.
+    pub repetition: u32,
+    /// Why, with what to do about it.
+    pub why: String,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndReason {
+    /// Every case reached its precision or its share of the budget.
+    Complete,
+    /// A signal asked it to stop.
+    Interrupted,
+    /// Something broke; the last refusal says what.
+    Failed,
+}
+
+/// Last line of a record that was not cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Why.
+    pub reason: EndReason,
+    /// How long the run took.
+    pub elapsed_ns: Nanos,
+    /// The tick rate over the whole run, to show that the first calibration held.
+    pub ticks_per_second: TickRate,
+}
+
+/// One line of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "kebab-case")]
+pub enum Line {
+    /// Always the first.
+    Header(Box<Header>),
+    /// A known-answer test.
+    SelfTest(SelfTest),
+    /// A load latency measured on this machine.
+    Latency(Latency),
+    /// A timed batch.
+    Sample(Box<Sample>),
+    /// A repetition that could not be run.
+    Refusal(Refusal),
+    /// The last, where the run came to its end.
+    End(End),
+}

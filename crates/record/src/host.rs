@@ -1,0 +1,166 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use strum::Display;
+use units::{Bytes, CpuId};
+
+/// Something that the machine tells, or does not tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Fact<T> {
+    /// What it tells.
+    Known(T),
+    /// Why it does not.
+    Unknown {
+        /// The reason.
+        unknown: String,
+    },
+}
+
+impl<T> Fact<T> {
+    /// The value, where it is known.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Fact::Known(value) => Some(value),
+            Fact::Unknown { .. } => None,
+        }
+    }
+
+    /// A fact that could not be had.
+    pub fn unknown(why: impl Into<String>) -> Self {
+        Fact::Unknown { unknown: why.into() }
+    }
+}
+
+/// What a cache holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum CacheKind {
+    /// Data only.
+    Data,
+    /// Instructions only.
+    Instruction,
+    /// Both.
+    Unified,
+}
+
+/// One cache as seen from one CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cache {
+    /// 1 is nearest.
+    pub level: u32,
+    /// What it holds.
+    pub kind: CacheKind,
+    /// Capacity.
+    pub size_bytes: Bytes,
+    /// Line size.
+    pub line_bytes: Bytes,
+    /// Associativity, where known.
+    pub ways: Option<u32>,
+    /// The CPUs that share it.
+    pub shared_by: Vec<CpuId>,
+}
+
+/// What a TLB translates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum TlbKind {
+    /// Loads and stores.
+    Data,
+    /// Instruction fetches.
+    Instruction,
+    /// Both.
+    Unified,
+}
+
+/// One TLB for one page size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tlb {
+    /// 1 is nearest.
+    pub level: u32,
+    /// What it translates.
+    pub kind: TlbKind,
+    /// Number of translations it holds.
+    pub entries: u32,
+    /// Page size of these translations.
+    pub page_bytes: Bytes,
+}
+
+impl Tlb {
+    /// How much memory it translates at once.
+    pub fn reach(&self) -> Bytes {
+        Bytes(u64::from(self.entries) * self.page_bytes.0)
+    }
+}
+
+/// How many interrupts a CPU served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterruptLoad {
+    /// Which CPU.
+    pub cpu: CpuId,
+    /// Device and inter-processor interrupts since the machine started, without its own timer.
+    pub since_boot: u64,
+    /// All interrupts in the last moment observed.
+    pub observed: u64,
+    /// How long that moment was, in milliseconds.
+    pub observed_ms: u64,
+}
+
+/// The machine as the experiment found it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostManifest {
+    /// Host name, as the kernel tells it; hostile text until escaped.
+    pub hostname: String,
+    /// Kernel release and version.
+    pub kernel: String,
+    /// Distribution.
+    pub distribution: Fact<String>,
+    /// Instruction set: `x86_64`, `aarch64`.
+    pub architecture: String,
+    /// CPU model name.
+    pub cpu_model: Fact<String>,
+    /// CPUs that are online.
+    pub cpus_online: Vec<CpuId>,
+    /// CPUs that this process may use.
+    pub cpus_allowed: Vec<CpuId>,
+    /// CPUs taken out of the scheduler's balancing.
+    pub cpus_isolated: Vec<CpuId>,
+    /// Data and unified caches seen from the first CPU, nearest first; instruction caches too.
+    pub caches: Vec<Cache>,
+    /// TLBs.
+    pub tlbs: Fact<Vec<Tlb>>,
+    /// Size of a base page.
+    pub page_bytes: Bytes,
+    /// Size of a transparent huge page, and whether it may be had: `2 MiB (always)`.
+    pub huge_pages: Fact<String>,
+    /// All memory, and what is available now.
+    pub memory_bytes: Bytes,
+    /// Memory available at the start.
+    pub memory_available_bytes: Bytes,
+    /// The kernel's clock source.
+    pub clock_source: Fact<String>,
+    /// Whether the time stamp counter runs at a constant rate in every state.
+    pub is_tsc_invariant: bool,
+    /// `kvm`, `vmware`, ... or `none`.
+    pub hypervisor: Fact<String>,
+    /// Frequency governor of the first CPU.
+    pub governor: Fact<String>,
+    /// Whether simultaneous multithreading is on.
+    pub is_smt_active: Fact<bool>,
+    /// Mitigations by vulnerability.
+    pub mitigations: BTreeMap<String, String>,
+    /// Whether kernel page tables are isolated.
+    pub is_kpti_active: Fact<bool>,
+    /// Whether address spaces are tagged in the TLB.
+    pub has_pcid: Fact<bool>,
+    /// Kernel timer ticks a second, where known.
+    pub timer_hz: Fact<u32>,
+    /// Preemption model of the kernel.
+    pub preemption: Fact<String>,
+    /// The boot command line.
+    pub kernel_command_line: Fact<String>,
+    /// Interrupt load per CPU.
+    pub interrupts: Vec<InterruptLoad>,
+}

@@ -1,0 +1,23 @@
+//! Every on-disk format except the trace: versioned, self-describing, crash-safe. The waist of the project.
+//!
+//! What comes in: facts, plans and raw samples as they are taken. What goes out: an append-only file of JSON lines
+//! (see `docs/formats/measure-record.md`), and the same values read back. Whatever a later stage wants to know it
+//! finds in the file, so that any report can be rebuilt elsewhere and years later. No statistics, no printing, and
+//! nothing about how a sample is taken.
+
+mod file;
+mod header;
+mod host;
+mod mechanism;
+mod plan;
+mod sample;
+
+pub use file::{MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
+pub use header::{
+    ClockFacts, Control, ControlOutcome, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Refusal,
+    SelfTest, SelfTestOutcome,
+};
+pub use host::{Cache, CacheKind, Fact, HostManifest, InterruptLoad, Tlb, TlbKind};
+pub use mechanism::{Between, Mechanism};
+pub use plan::{Case, Placement, Plan, Policy, Relation, SwitchPlan};
+pub use sample::{Arm, Evidence, KernelSwitches, Sample};

@@ -1,0 +1,90 @@
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
+
+/// How the token is handed from one task to the next.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumString, EnumIter,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Mechanism {
+    /// One byte through a pipe (Ousterhout 1990, lmbench, Li 2007).
+    Pipe,
+    /// A counter of one in an eventfd.
+    Eventfd,
+    /// A word in shared memory with FUTEX_WAKE and FUTEX_WAIT.
+    Futex,
+    /// A POSIX mutex and condition variable, notified while the lock is held (the blog's).
+    MutexCondvar,
+    /// The same, notified after the lock is released.
+    MutexCondvarUnlocked,
+    /// One byte through a pair of Unix stream sockets.
+    Socketpair,
+    /// One byte through a TCP connection on the loopback interface, without Nagle's delay.
+    Tcp,
+    /// A POSIX semaphore.
+    PosixSem,
+    /// A message of one byte through a POSIX message queue.
+    PosixMq,
+    /// A signal sent with tgkill and taken with sigwaitinfo.
+    Signal,
+    /// sched_yield: the token is the CPU itself.
+    Yield,
+    /// A stackful coroutine, resumed and suspended in user space (corosensei).
+    Fiber,
+    /// swapcontext, which also saves the signal mask with a system call.
+    Ucontext,
+    /// A user-level thread library with a run queue: a thread yields.
+    Green,
+    /// The same library: a timer signal takes the CPU from a thread.
+    GreenPreempt,
+    /// A task of a single-threaded tokio runtime that yields to the executor.
+    Async,
+    /// A task of low priority preempted by one of high priority on a timer; the cost is charged to the victim.
+    Preempt,
+    /// A made-up switch of known length, to prove the instrument.
+    Synthetic,
+}
+
+/// What the token is handed between.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumString, EnumIter,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Between {
+    /// Processes, each with an address space of its own.
+    Process,
+    /// Threads of one process.
+    Thread,
+    /// Contexts in one kernel thread: the kernel sees no switch.
+    User,
+}
+
+impl Mechanism {
+    /// The mechanisms that a run without flags measures: all but the made-up one.
+    pub fn real() -> impl Iterator<Item = Mechanism> {
+        Mechanism::iter().filter(|m| *m != Mechanism::Synthetic)
+    }
+
+    /// What this mechanism can hand its token between, the usual one first.
+    pub fn betweens(self) -> &'static [Between] {
+        use Mechanism::*;
+        match self {
+            Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => &[Between::User],
+            Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | Socketpair | Tcp | PosixSem | PosixMq
+            | Signal | Yield | Preempt => &[Between::Process, Between::Thread],
+        }
+    }
+
+    /// Whether the baseline makes the same system calls as the switching arm. Where it does not, because nobody
+    /// waits and user space alone suffices, the calls themselves are part of the direct cost.
+    pub fn has_same_system_calls(self) -> bool {
+        !matches!(self, Mechanism::MutexCondvar | Mechanism::MutexCondvarUnlocked | Mechanism::PosixSem)
+    }
+
+    /// Whether a task gives up the CPU by itself (voluntary switches), as against being preempted.
+    pub fn is_blocking(self) -> bool {
+        !matches!(self, Mechanism::Yield | Mechanism::Preempt)
+    }
+}

@@ -1,0 +1,112 @@
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString};
+use units::{CpuId, Nanos};
+use workload::WorkingSet;
+
+use crate::{Between, Mechanism};
+
+/// The scheduling policy of the tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Policy {
+    /// SCHED_FIFO: nobody of lower priority can take the CPU from a task that runs.
+    Fifo,
+    /// SCHED_RR: the same with a quantum among equals.
+    Rr,
+    /// SCHED_OTHER, the kernel's default.
+    Other,
+}
+
+/// How two CPUs of a placement are related, from near to far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Relation {
+    /// All tasks on one CPU.
+    SameCpu,
+    /// Two hardware threads of one core.
+    Smt,
+    /// Two cores that share a cache.
+    SharedCache,
+    /// Two cores of one socket without a shared cache.
+    SameSocket,
+    /// Two sockets.
+    OtherSocket,
+    /// The machine does not say.
+    Unknown,
+    /// The scheduler decides.
+    Unpinned,
+}
+
+/// Where the tasks run: task `i` on `cpus[i % cpus.len()]`, or anywhere where `cpus` is empty.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Placement {
+    /// The CPUs, in the order of the tasks; empty means not pinned.
+    pub cpus: Vec<CpuId>,
+    /// How they are related.
+    pub relation: Relation,
+}
+
+impl Placement {
+    /// Whether all tasks share one CPU, so that a hand-off needs a switch and the switch can be priced.
+    pub fn is_one_cpu(&self) -> bool {
+        self.cpus.len() == 1
+    }
+}
+
+/// How many kernel switches a hand-off takes when the experiment goes as planned, in thousandths.
+///
+/// A range where the kernel may legitimately choose: notifying under a lock costs one switch or two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SwitchPlan {
+    /// At least so many switches per 1,000 hand-offs.
+    pub low_per_mille: u64,
+    /// At most so many switches per 1,000 hand-offs.
+    pub high_per_mille: u64,
+}
+
+/// One line of the result table: a mechanism under fixed conditions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Case {
+    /// How the token is handed over.
+    pub mechanism: Mechanism,
+    /// Between what.
+    pub between: Between,
+    /// Number of tasks in the ring.
+    pub tasks: u32,
+    /// What each task touches between two switches.
+    pub working_set: WorkingSet,
+    /// Where the tasks run.
+    pub placement: Placement,
+    /// Under which policy.
+    pub policy: Policy,
+    /// The switches that the kernel is expected to count; `None` where the count is reported but not judged,
+    /// because the tasks do not share one CPU.
+    pub switches: Option<SwitchPlan>,
+}
+
+/// What a run set out to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The preset behind it: `default`, `quick`, `full`, `lmbench`, `matrix` or `selected`.
+    pub preset: String,
+    /// What is measured. Samples name a case by its index here.
+    pub cases: Vec<Case>,
+    /// A case is done when the half-width of its interval falls below so many thousandths of the estimate.
+    pub precision_per_mille: u32,
+    /// Confidence level of every interval, in thousandths: 900 is 90 %.
+    pub confidence_per_mille: u32,
+    /// The whole run stops taking repetitions after this long.
+    pub budget_ns: Nanos,
+    /// No case gets more repetitions than this.
+    pub max_repetitions: u32,
+    /// Intended length of one timed batch.
+    pub batch_ns: Nanos,
+    /// Length of the made-up switch of `synthetic`.
+    pub synthetic_switch_ns: Nanos,
+    /// Extra time that the made-up mechanism adds to each walk of the switching arm.
+    pub synthetic_reload_ns: Nanos,
+    /// Whether hardware and software counters were asked for.
+    pub wants_counters: bool,
+}

@@ -1,0 +1,121 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumIter};
+use units::{CpuId, Nanos, Ticks};
+
+/// Which of the four programs of a case a batch ran. All four are the same loop over the same pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumIter)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Arm {
+    /// Each task in turn hands the token to itself; nothing is touched.
+    BaselineDirect,
+    /// The token goes round the ring; nothing is touched.
+    SwitchDirect,
+    /// Each task in turn hands the token to itself and walks its working set.
+    BaselineTotal,
+    /// The token goes round the ring; whoever gets it walks its working set.
+    SwitchTotal,
+}
+
+impl Arm {
+    /// Whether the token moves between tasks.
+    pub fn switches(self) -> bool {
+        matches!(self, Arm::SwitchDirect | Arm::SwitchTotal)
+    }
+
+    /// Whether the working set is walked.
+    pub fn walks(self) -> bool {
+        matches!(self, Arm::BaselineTotal | Arm::SwitchTotal)
+    }
+}
+
+/// Switches that the kernel counted for all tasks of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelSwitches {
+    /// The task blocked.
+    pub voluntary: u64,
+    /// The task was preempted or yielded.
+    pub involuntary: u64,
+}
+
+impl KernelSwitches {
+    /// Both kinds together.
+    pub fn total(self) -> u64 {
+        self.voluntary + self.involuntary
+    }
+}
+
+/// What else happened in the window of a batch, to tell a clean sample from a disturbed one.
+/// A field that this machine does not show is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Length of the window on the kernel's monotonic clock; a little longer than the timed part.
+    pub wall_ns: Nanos,
+    /// CPU time that all tasks of the experiment consumed in it.
+    pub task_cpu_ns: Nanos,
+    /// Time stolen by the hypervisor on the measured CPUs (granularity: one kernel tick, 10 ms).
+    pub steal_ns: Option<Nanos>,
+    /// Interrupts served by the measured CPUs.
+    pub interrupts: Option<u64>,
+    /// Soft interrupts served by the measured CPUs.
+    pub softirqs: Option<u64>,
+    /// Page faults without I/O, of all tasks.
+    pub minor_faults: u64,
+    /// Page faults with I/O, of all tasks.
+    pub major_faults: u64,
+    /// The CPU of the first task when the window opened.
+    pub cpu_before: Option<CpuId>,
+    /// The CPU of the first task when the window closed.
+    pub cpu_after: Option<CpuId>,
+    /// Clock frequency of the measured CPU when the window opened, in kHz, where the machine shows it.
+    pub khz_before: Option<u64>,
+    /// The same when the window closed.
+    pub khz_after: Option<u64>,
+    /// Length of a fixed chain of dependent instructions before the window: a probe of the core's speed.
+    pub probe_before: Ticks,
+    /// The same after the window.
+    pub probe_after: Ticks,
+    /// The run's clock went backwards in the window.
+    pub is_clock_backwards: bool,
+}
+
+/// One timed batch of one arm, raw.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Index into the plan's cases.
+    pub case: u32,
+    /// Which repetition: fresh processes, fresh pages.
+    pub repetition: u32,
+    /// Position of this batch in the repetition's random order.
+    pub position: u32,
+    /// Which arm.
+    pub arm: Arm,
+    /// When the batch began, since the start of the run.
+    pub at_ns: Nanos,
+    /// Hand-offs in the timed part, of a task to another or to itself.
+    pub handoffs: u64,
+    /// Time that these hand-offs took together. In a baseline arm every task times its own share.
+    pub ticks: Ticks,
+    /// Switches counted by the kernel in the window.
+    pub kernel_switches: KernelSwitches,
+    /// Switches counted by the user-level mechanism itself in the timed part.
+    pub user_switches: u64,
+    /// What else happened.
+    pub evidence: Evidence,
+    /// Counter readings, where this batch was run for them; its time is then not used for estimates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<BTreeMap<String, u64>>,
+    /// Single hand-offs timed from before the send to after the receive, where this batch was run for them; its
+    /// total time is then not used for estimates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handoff_ticks: Vec<u32>,
+}
+
+impl Sample {
+    /// Whether the batch's time may enter an estimate: it carried no extra instrument.
+    pub fn is_plain(&self) -> bool {
+        self.counters.is_none() && self.handoff_ticks.is_empty()
+    }
+}

@@ -1,0 +1,169 @@
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A span of time in whole nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// `n` microseconds.
+    pub const fn micros(n: u64) -> Self {
+        Nanos(n * 1_000)
+    }
+
+    /// `n` milliseconds.
+    pub const fn millis(n: u64) -> Self {
+        Nanos(n * 1_000_000)
+    }
+
+    /// `n` seconds.
+    pub const fn seconds(n: u64) -> Self {
+        Nanos(n * 1_000_000_000)
+    }
+
+    /// `self - other`, or zero where `other` is later.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Nanos(self.0.saturating_sub(other.0))
+    }
+
+    /// The same span for the standard library.
+    pub const fn as_duration(self) -> Duration {
+        Duration::from_nanos(self.0)
+    }
+}
+
+impl Add for Nanos {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Nanos(self.0 + other.0)
+    }
+}
+
+impl From<Duration> for Nanos {
+    fn from(duration: Duration) -> Self {
+        Nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self.0 {
+            n if n >= 1_000_000_000 => format!("{:.2} s", n as f64 / 1e9),
+            n if n >= 1_000_000 => format!("{:.2} ms", n as f64 / 1e6),
+            n if n >= 1_000 => format!("{:.2} us", n as f64 / 1e3),
+            n => format!("{n} ns"),
+        };
+        f.pad(&text)
+    }
+}
+
+/// Why a text is not a span of time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("found '{found}', need a time with its unit such as 200us, 15s or 2min")]
+pub struct ParseNanosError {
+    found: String,
+}
+
+impl FromStr for Nanos {
+    type Err = ParseNanosError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || ParseNanosError { found: text.to_owned() };
+        let trimmed = text.trim();
+        let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(error)?;
+        let (number, unit) = trimmed.split_at(split);
+        let unit_ns = match unit {
+            "ns" => 1_u64,
+            "us" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "min" => 60_000_000_000,
+            _ => return Err(error()),
+        };
+        let is_plain = number.trim().bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let number: f64 = number.trim().parse().ok().filter(|_| is_plain).ok_or_else(error)?;
+        let nanos = (number * unit_ns as f64).round();
+        // 2^53: the largest span that the product above holds exactly, 104 days.
+        (nanos <= 9_007_199_254_740_992.0).then_some(Nanos(nanos as u64)).ok_or_else(error)
+    }
+}
+
+/// A reading, or a difference of two readings, of the run's clock in its own unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ticks(pub u64);
+
+impl Ticks {
+    /// Ticks from `earlier` to `self`; `None` where the clock ran backwards, which is an event to record.
+    pub const fn since(self, earlier: Ticks) -> Option<Ticks> {
+        match self.0.checked_sub(earlier.0) {
+            Some(ticks) => Some(Ticks(ticks)),
+            None => None,
+        }
+    }
+}
+
+impl Sub for Ticks {
+    type Output = Ticks;
+
+    /// Wrapping difference: use [`Ticks::since`] where the order is not known.
+    fn sub(self, earlier: Ticks) -> Ticks {
+        Ticks(self.0.wrapping_sub(earlier.0))
+    }
+}
+
+/// How many ticks of the run's clock make a second, as calibrated against the kernel's raw monotonic clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TickRate(pub u64);
+
+impl TickRate {
+    /// A clock that counts nanoseconds.
+    pub const NANOSECONDS: TickRate = TickRate(1_000_000_000);
+
+    /// Ticks as whole nanoseconds, rounded down.
+    pub const fn nanos(self, ticks: Ticks) -> Nanos {
+        Nanos((ticks.0 as u128 * 1_000_000_000 / self.0 as u128) as u64)
+    }
+
+    /// A span as whole ticks, rounded down.
+    pub const fn ticks(self, nanos: Nanos) -> Ticks {
+        Ticks((nanos.0 as u128 * self.0 as u128 / 1_000_000_000) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_and_prints_spans() {
+        assert_eq!("1.5us".parse(), Ok(Nanos(1_500)));
+        assert_eq!("2min".parse(), Ok(Nanos::seconds(120)));
+        for text in ["", "5", "us", "-1s", "infs", "1h", "1e30s"] {
+            assert!(text.parse::<Nanos>().is_err(), "{text}");
+        }
+        assert_eq!(Nanos(1_740).to_string(), "1.74 us");
+        assert_eq!(Nanos(12).to_string(), "12 ns");
+    }
+
+    #[test]
+    fn ticks_convert_without_overflow_or_drift() {
+        let rate = TickRate(2_445_428_000);
+        let day = Nanos::seconds(86_400);
+        let back = rate.nanos(rate.ticks(day));
+        assert!(day.0 - back.0 <= 1, "{back:?}");
+    }
+
+    #[test]
+    fn a_backward_clock_is_seen() {
+        assert_eq!(Ticks(5).since(Ticks(7)), None);
+        assert_eq!(Ticks(7).since(Ticks(5)), Some(Ticks(2)));
+    }
+}

@@ -1,0 +1,197 @@
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumIter, EnumString};
+use units::Bytes;
+
+/// The size of one element: a double, as in Li, Ding and Shen 2007.
+pub const ELEMENT_BYTES: u64 = 8;
+
+/// What a walk does with each element.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumString, EnumIter,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Access {
+    /// Load it and add it to a sum.
+    Read,
+    /// Overwrite it.
+    Write,
+    /// Load it, add one, store it (`a[j]++`).
+    Rmw,
+}
+
+/// In which order a walk visits the elements.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumString, EnumIter,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Pattern {
+    /// `for i in 0..s { for j in (i..n).step_by(s) { touch(a[j]) } }`: every element exactly once at any stride.
+    Strided,
+    /// A pointer chase along one random cycle through nodes of one stride each: defeats every prefetcher.
+    Chase,
+}
+
+/// Whether the tasks walk memory of their own.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumString, EnumIter,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Sharing {
+    /// One array for each task.
+    Private,
+    /// One array for all tasks.
+    Shared,
+}
+
+/// The pages under the array.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumString, EnumIter,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Pages {
+    /// The machine's base pages, 4 KiB on x86-64.
+    Base,
+    /// Transparent huge pages, 2 MiB on x86-64; refused where the kernel does not grant them.
+    Huge,
+}
+
+/// The memory that each task touches between two switches, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WorkingSet {
+    /// Size of one array in bytes; 0 means that nothing is touched.
+    pub size_bytes: Bytes,
+    /// Distance between two elements touched one after the other, or the size of a node of the chase, in bytes.
+    pub stride_bytes: Bytes,
+    /// What is done with each element.
+    pub access: Access,
+    /// The order.
+    pub pattern: Pattern,
+    /// Private or shared arrays.
+    pub sharing: Sharing,
+    /// Base or huge pages.
+    pub pages: Pages,
+}
+
+/// Why a working set cannot be walked. Reads well behind "cannot measure a working set: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitWorkingSet {
+    /// A size that holds no whole number of elements.
+    #[error("found a size of {0}, need 0 or a multiple of one element (8 B); round the size to a multiple of 8")]
+    Size(Bytes),
+    /// A stride that is not a positive whole number of elements.
+    #[error("found a stride of {0}, need a multiple of one element (8 B) and at least 8 B")]
+    Stride(Bytes),
+    /// A stride larger than the array.
+    #[error("found a stride of {stride} in an array of {size}, need a stride no larger than the array; \
+             make the array larger or the stride smaller")]
+    StrideAboveSize {
+        /// The array's size.
+        size: Bytes,
+        /// The stride asked for.
+        stride: Bytes,
+    },
+    /// A chase whose nodes hold no link beside their data, or do not fill the array.
+    #[error("found a chase with nodes of {stride} in an array of {size}, need nodes of at least 16 B that divide \
+             the array into two or more; use --stride 64B for one node a cache line")]
+    Chase {
+        /// The array's size.
+        size: Bytes,
+        /// The node's size asked for.
+        stride: Bytes,
+    },
+}
+
+impl WorkingSet {
+    /// Nothing touched: the working set of a direct cost.
+    pub const NONE: WorkingSet = WorkingSet {
+        size_bytes: Bytes(0),
+        stride_bytes: Bytes(ELEMENT_BYTES),
+        access: Access::Rmw,
+        pattern: Pattern::Strided,
+        sharing: Sharing::Private,
+        pages: Pages::Base,
+    };
+
+    /// Whether nothing is touched.
+    pub const fn is_empty(&self) -> bool {
+        self.size_bytes.0 == 0
+    }
+
+    /// Number of doubles in one array.
+    pub const fn elements(&self) -> usize {
+        (self.size_bytes.0 / ELEMENT_BYTES) as usize
+    }
+
+    /// Stride in doubles.
+    pub const fn stride_elements(&self) -> usize {
+        (self.stride_bytes.0 / ELEMENT_BYTES) as usize
+    }
+
+    /// How many touches one walk makes: each element once, or each node once for a chase.
+    pub const fn touches(&self) -> usize {
+        match self.pattern {
+            Pattern::Strided => self.elements(),
+            Pattern::Chase => self.elements() / self.stride_elements(),
+        }
+    }
+
+    /// Checks that the walk exists as described.
+    pub fn check(&self) -> Result<(), UnfitWorkingSet> {
+        let (size, stride) = (self.size_bytes, self.stride_bytes);
+        if !size.0.is_multiple_of(ELEMENT_BYTES) {
+            return Err(UnfitWorkingSet::Size(size));
+        }
+        if stride.0 == 0 || !stride.0.is_multiple_of(ELEMENT_BYTES) {
+            return Err(UnfitWorkingSet::Stride(stride));
+        }
+        if self.is_empty() {
+            return Ok(());
+        }
+        if stride > size {
+            return Err(UnfitWorkingSet::StrideAboveSize { size, stride });
+        }
+        let is_chase = self.pattern == Pattern::Chase;
+        if is_chase && (stride.0 < 16 || !size.0.is_multiple_of(stride.0) || size.0 / stride.0 < 2) {
+            return Err(UnfitWorkingSet::Chase { size, stride });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(size: u64, stride: u64, pattern: Pattern) -> WorkingSet {
+        WorkingSet { size_bytes: Bytes(size), stride_bytes: Bytes(stride), pattern, ..WorkingSet::NONE }
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_an_unfit_set() {
+        let message = |size, stride, pattern| set(size, stride, pattern).check().expect_err("unfit").to_string();
+        assert_eq!(
+            message(12, 8, Pattern::Strided),
+            "found a size of 12 B, need 0 or a multiple of one element (8 B); round the size to a multiple of 8"
+        );
+        assert_eq!(
+            message(64, 0, Pattern::Strided),
+            "found a stride of 0 B, need a multiple of one element (8 B) and at least 8 B"
+        );
+        assert_eq!(
+            message(64, 128, Pattern::Strided),
+            "found a stride of 128 B in an array of 64 B, need a stride no larger than the array; make the array \
+             larger or the stride smaller"
+        );
+        assert_eq!(
+            message(64, 8, Pattern::Chase),
+            "found a chase with nodes of 8 B in an array of 64 B, need nodes of at least 16 B that divide the array \
+             into two or more; use --stride 64B for one node a cache line"
+        );
+        assert!(set(64, 64, Pattern::Chase).check().is_err(), "a cycle needs two nodes");
+        assert_eq!(set(0, 4096, Pattern::Strided).check(), Ok(()), "an empty set has no stride to exceed");
+    }
+}
