@@ -6,6 +6,7 @@
 //! nothing about how a sample is taken.
 
 mod file;
+mod fitness;
 mod header;
 mod host;
 mod mechanism;
@@ -13,6 +14,7 @@ mod plan;
 mod sample;
 
 pub use file::{MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
+pub use fitness::{Check, Fitness, Severity};
 pub use header::{
     ClockFacts, Control, ControlOutcome, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Refusal,
     SelfTest, SelfTestOutcome,

@@ -1,0 +1,200 @@
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+use record::Case;
+
+/// A quantity with its interval.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The centre.
+    pub estimate: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+    /// Number of independent repetitions behind it (fresh processes, fresh pages).
+    pub n: usize,
+    /// Confidence level actually reached, at least the one asked for.
+    pub confidence: f64,
+    /// How centre and interval were found.
+    pub method: &'static str,
+    /// The t-interval of the mean at 90 %, as Li, Ding and Shen 2007 report: (low, high).
+    pub t90: Option<(f64, f64)>,
+    /// Standard deviation between repetitions.
+    pub sd: f64,
+}
+
+impl Estimate {
+    /// Whether the interval lies on one side of zero.
+    pub fn is_distinguishable_from_zero(&self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
+
+    /// Half the interval's length over the estimate's size.
+    pub fn relative_half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0 / self.estimate.abs()
+    }
+}
+
+/// Quantiles of single timed hand-offs, in nanoseconds, system calls and clock reading included.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tail {
+    /// Half of them took at most this.
+    pub p50_ns: f64,
+    /// 99 of 100 took at most this.
+    pub p99_ns: f64,
+    /// The longest seen.
+    pub max_ns: f64,
+    /// How many were timed.
+    pub n: usize,
+}
+
+/// What became of a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "status")]
+pub enum Verdict {
+    /// Its numbers stand.
+    Measured,
+    /// Its numbers stand, with the flags beside them.
+    Suspect,
+    /// No number: why, in one sentence with what to do.
+    NotMeasured {
+        /// The reason.
+        why: String,
+    },
+}
+
+/// Something to know about a number.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Flag {
+    /// Its name, stable and kebab-case: `disturbed`, `switch-count`, `wide-interval`, ...
+    pub name: &'static str,
+    /// One sentence: what was seen, what it means.
+    pub detail: String,
+}
+
+/// Samples left out of the estimates, by reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Excluded {
+    /// How many.
+    pub total: usize,
+    /// Of how many.
+    pub of: usize,
+    /// By name of the reason; a sample with two reasons counts under each.
+    pub by_reason: BTreeMap<&'static str, usize>,
+}
+
+/// Counters of the switching and the baseline arm, per hand-off.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CounterFinding {
+    /// The counter.
+    pub name: String,
+    /// Events a hand-off in the baseline arm with the working set (or without, where there is none).
+    pub baseline: f64,
+    /// Events a hand-off in the switching arm.
+    pub switching: f64,
+    /// Number of batches behind the two.
+    pub n: usize,
+}
+
+/// Everything found out about one case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CaseFinding {
+    /// The conditions.
+    pub case: Case,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Direct cost of one switch; `None` across CPUs, where no such thing can be told apart.
+    pub direct_ns: Option<Estimate>,
+    /// Total cost of one switch with the working set; `None` without a working set.
+    pub total_ns: Option<Estimate>,
+    /// Total minus direct, estimated on the difference within each repetition.
+    pub indirect_ns: Option<Estimate>,
+    /// Cost of one hand-off beyond its system calls: the direct cost times the switches that a hand-off takes.
+    pub handoff_ns: Option<Estimate>,
+    /// What a round trip through all tasks takes, system calls included, nothing touched: what an application sees.
+    pub round_trip_ns: Option<Estimate>,
+    /// The baseline: one task handing the token to itself once.
+    pub baseline_ns: Option<Estimate>,
+    /// Counted switches a hand-off in the switching arm, kernel or user level.
+    pub switches_per_handoff: Option<f64>,
+    /// Share of the kernel's switches that were involuntary.
+    pub involuntary_share: Option<f64>,
+    /// Single hand-offs.
+    pub tail: Option<Tail>,
+    /// Counters.
+    pub counters: Vec<CounterFinding>,
+    /// The most that reloading everything lost could cost, in nanoseconds a switch, from latencies measured here.
+    pub reload_bound_ns: Option<f64>,
+    /// Published range for such a switch, in nanoseconds, and where it is from.
+    pub sanity_band_ns: Option<(f64, f64, &'static str)>,
+    /// Samples left out.
+    pub excluded: Excluded,
+    /// What to know about the numbers.
+    pub flags: Vec<Flag>,
+}
+
+/// One size of a curve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CurvePoint {
+    /// Size of one task's array in bytes.
+    pub size_bytes: u64,
+    /// Index of the case among the findings' results.
+    pub result: usize,
+    /// Total cost in nanoseconds.
+    pub total_ns: f64,
+}
+
+/// A size at which the curve changes its course.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Knee {
+    /// Between this size ...
+    pub after_bytes: u64,
+    /// ... and this one.
+    pub before_bytes: u64,
+    /// Share of bootstrap resamples that put a knee at the same place or one grid step beside it.
+    pub confidence: f64,
+    /// The cache or TLB that it sits at, such as `L2: one array fits, two do not`; `None` where none is near.
+    pub cause: Option<String>,
+}
+
+/// A stretch of the curve of one character.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Region {
+    /// First size in it.
+    pub from_bytes: u64,
+    /// Last size in it.
+    pub to_bytes: u64,
+    /// Smallest total cost in it, in nanoseconds.
+    pub low_ns: f64,
+    /// Largest total cost in it.
+    pub high_ns: f64,
+    /// Where the arrays of this region live: `L1d`, `L2`, `L3`, `memory`, as the machine's caches say.
+    pub name: String,
+}
+
+/// Cost over size under otherwise equal conditions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// What the points have in common: `pipe, process, 2 tasks, stride 8 B, rmw`.
+    pub title: String,
+    /// By size.
+    pub points: Vec<CurvePoint>,
+    /// Between the regions.
+    pub knees: Vec<Knee>,
+    /// In order.
+    pub regions: Vec<Region>,
+}
+
+/// Everything found in a record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// One for each case of the plan, in its order.
+    pub results: Vec<CaseFinding>,
+    /// One for each set of cases that differ in size alone and have at least four sizes.
+    pub curves: Vec<Curve>,
+    /// Load latency by size in nanoseconds, measured in this run.
+    pub latencies_ns: Vec<(u64, f64)>,
+    /// What to know about the run as a whole: cut off, interrupted, clock drifted.
+    pub flags: Vec<Flag>,
+}

@@ -1,0 +1,43 @@
+use serde::{Deserialize, Serialize};
+use strum::Display;
+
+/// How one condition of the machine bears on measuring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Severity {
+    /// As wanted.
+    Fit,
+    /// Measurable, with something to know.
+    Caveat,
+    /// Not measurable as it is.
+    Unfit,
+}
+
+/// One line of the machine's check-up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// What is looked at.
+    pub name: String,
+    /// What was found.
+    pub found: String,
+    /// What is wanted for measuring.
+    pub wanted: String,
+    /// The judgement.
+    pub severity: Severity,
+    /// What helps now; empty where nothing need be or can be done.
+    pub fix: String,
+    /// What makes it last.
+    pub lasting_fix: String,
+}
+
+/// The whole check-up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fitness {
+    /// `switchcost.doctor/1`.
+    pub schema: String,
+    /// The worst of the checks.
+    pub verdict: Severity,
+    /// In the order in which they are shown.
+    pub checks: Vec<Check>,
+}
