@@ -1,1 +1,16 @@
-//! Room under construction.
+//! Facts about the machine, and guards for everything that has to be changed on it.
+//!
+//! What comes in: questions (what caches? which clock?) and wishes (pin me, lock my memory). What goes out: facts as
+//! `record` types, and owned handles that restore what they changed when dropped. The only room with unsafe code and
+//! raw system calls: each is wrapped here in a safe handle. No experiments, no statistics, no printing.
+
+pub mod clock;
+pub mod context;
+pub mod control;
+pub mod doctor;
+pub mod evidence;
+pub mod facts;
+pub mod ipc;
+pub mod memory;
+pub mod perf;
+pub mod task;
