@@ -1,1 +1,200 @@
-//! Under construction.
+//! The run's clock, calibrated, and the kernel's clocks beside it.
+//!
+//! Readings are integers in the clock's own ticks; [`calibrate`] says how many make a second. The frequency that
+//! /proc/cpuinfo prints is never used: it is the core's, not the counter's.
+
+use std::io;
+use std::mem::MaybeUninit;
+
+use record::ClockFacts;
+use units::{Nanos, TickRate, Ticks};
+
+/// Which counter a run reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// The time stamp counter, in its own ticks.
+    Tsc,
+    /// CLOCK_MONOTONIC_RAW, in nanoseconds.
+    MonotonicRaw,
+}
+
+impl Clock {
+    /// The time stamp counter where it runs at a constant rate in every state, else the kernel's raw clock.
+    pub fn choose(is_tsc_invariant: bool) -> Clock {
+        if cfg!(target_arch = "x86_64") && is_tsc_invariant { Clock::Tsc } else { Clock::MonotonicRaw }
+    }
+
+    /// Reads the clock after everything before it has finished, and before anything behind it starts.
+    #[inline(always)]
+    pub fn now(self) -> Ticks {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Clock::Tsc => Ticks(fenced_tsc()),
+            #[cfg(not(target_arch = "x86_64"))]
+            Clock::Tsc => Ticks(kernel_clock(libc::CLOCK_MONOTONIC_RAW).0),
+            Clock::MonotonicRaw => Ticks(kernel_clock(libc::CLOCK_MONOTONIC_RAW).0),
+        }
+    }
+
+    /// What the record says about this clock.
+    pub fn facts(self, rate: TickRate) -> ClockFacts {
+        let (source, reason) = match self {
+            Clock::Tsc => ("tsc", "constant_tsc and nonstop_tsc: one rate in every state"),
+            Clock::MonotonicRaw => ("monotonic-raw", "no invariant time stamp counter here"),
+        };
+        ClockFacts {
+            source: source.to_owned(),
+            reason: reason.to_owned(),
+            ticks_per_second: rate,
+            read_cost: self.read_cost(),
+        }
+    }
+
+    /// Shortest distance between two readings, back to back.
+    pub fn read_cost(self) -> Ticks {
+        let distances = (0..1000).map(|_| {
+            let before = self.now();
+            self.now() - before
+        });
+        distances.min().unwrap_or_default()
+    }
+}
+
+/// RDTSC between two LFENCEs: Intel's and AMD's manuals both order it so against loads and earlier instructions.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fenced_tsc() -> u64 {
+    use std::arch::x86_64::{_mm_lfence, _rdtsc};
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe { _mm_lfence() };
+    // SAFETY: every x86-64 CPU has the time stamp counter, and Linux leaves it readable unless a process asks for
+    // PR_TSC_SIGSEGV, which nobody here does.
+    let ticks = unsafe { _rdtsc() };
+    // SAFETY: as above.
+    unsafe { _mm_lfence() };
+    ticks
+}
+
+fn read_kernel_clock(clock: libc::clockid_t) -> io::Result<Nanos> {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is valid for writing one timespec; an unknown clock is an error, not undefined.
+    let status = unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) };
+    if status != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call above succeeded, so it has written the timespec.
+    let time = unsafe { time.assume_init() };
+    Ok(Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
+}
+
+fn kernel_clock(clock: libc::clockid_t) -> Nanos {
+    read_kernel_clock(clock).expect("the clocks of POSIX and Linux 2.6.28 exist")
+}
+
+/// CLOCK_MONOTONIC: the same for all processes of the machine.
+pub fn monotonic() -> Nanos {
+    kernel_clock(libc::CLOCK_MONOTONIC)
+}
+
+/// A clock that counts the CPU time of one task, this or another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuClock(libc::clockid_t);
+
+impl CpuClock {
+    /// The clock of a thread of this process. The encoding is the kernel's: see clock_getcpuclockid(3) and
+    /// `CPUCLOCK_PERTHREAD_MASK` in include/linux/posix-timers.h.
+    pub fn of_thread(tid: i32) -> CpuClock {
+        CpuClock((!tid << 3) | 6)
+    }
+
+    /// The clock of a whole process, also another one.
+    pub fn of_process(pid: i32) -> CpuClock {
+        CpuClock((!pid << 3) | 2)
+    }
+
+    /// CPU time consumed so far.
+    pub fn read(self) -> io::Result<Nanos> {
+        read_kernel_clock(self.0)
+    }
+}
+
+/// A reading of `clock` and of CLOCK_MONOTONIC_RAW at the same moment: the tightest of several tries.
+fn reading_pair(clock: Clock) -> (Ticks, Nanos) {
+    let tries = (0..64).map(|_| {
+        let before = clock.now();
+        let nanos = kernel_clock(libc::CLOCK_MONOTONIC_RAW);
+        let after = clock.now();
+        let width = after - before;
+        (width, (Ticks(before.0 + width.0 / 2), nanos))
+    });
+    tries.min_by_key(|(width, _)| *width).map(|(_, pair)| pair).expect("64 tries are not none")
+}
+
+/// A calibration that goes on: started once, read as often as wanted, the more precise the later.
+#[derive(Clone, Copy, Debug)]
+pub struct Calibration {
+    clock: Clock,
+    start: (Ticks, Nanos),
+}
+
+impl Calibration {
+    /// Takes the first pair of readings.
+    pub fn start(clock: Clock) -> Calibration {
+        Calibration { clock, start: reading_pair(clock) }
+    }
+
+    /// Ticks a second from the start until now; call it at least 10 ms after the start.
+    pub fn rate(&self) -> TickRate {
+        if self.clock == Clock::MonotonicRaw {
+            return TickRate::NANOSECONDS;
+        }
+        let (ticks, nanos) = reading_pair(self.clock);
+        let elapsed_ns = u128::from(nanos.saturating_sub(self.start.1).0.max(1));
+        TickRate((u128::from((ticks - self.start.0).0) * 1_000_000_000 / elapsed_ns) as u64)
+    }
+}
+
+/// Length of a fixed chain of dependent multiplications: a probe of the core's speed, of about 20 us.
+pub fn speed_probe(clock: Clock) -> Ticks {
+    let before = clock.now();
+    let mut value = std::hint::black_box(1_u64);
+    for _ in 0..15_000 {
+        // Black box: a chain of multiplications by a constant would be folded into one.
+        value = std::hint::black_box(value.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    }
+    clock.now() - before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn calibrated_ticks_agree_with_the_standard_librarys_clock() {
+        let clock = Clock::choose(true);
+        let calibration = Calibration::start(clock);
+        let (start, ticks) = (Instant::now(), clock.now());
+        std::thread::sleep(Duration::from_millis(100));
+        let (wall, ticks) = (start.elapsed(), clock.now() - ticks);
+        let measured = calibration.rate().nanos(ticks).as_duration();
+        let error = measured.abs_diff(wall).as_secs_f64() / wall.as_secs_f64();
+        assert!(error < 0.001, "{measured:?} against {wall:?}");
+    }
+
+    #[test]
+    fn cpu_clocks_count_work_and_not_sleep() {
+        let tid = crate::task::current_tid();
+        let clock = CpuClock::of_thread(tid);
+        let before = clock.read().expect("own clock");
+        std::thread::sleep(Duration::from_millis(20));
+        let slept = clock.read().expect("own clock").saturating_sub(before);
+        assert!(slept < Nanos::millis(10), "{slept}");
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(20) {}
+        let worked = clock.read().expect("own clock").saturating_sub(before);
+        assert!(worked > Nanos::millis(5), "{worked}");
+        assert!(CpuClock::of_process(i32::MAX / 16).read().is_err(), "no such process");
+    }
+}

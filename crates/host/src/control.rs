@@ -1,1 +1,179 @@
-//! Under construction.
+//! Controls of the environment as guards: each changes one thing for the calling thread or process, and puts it back
+//! when dropped. Nothing outside this process is ever changed, so a killed process leaves the machine as it was.
+
+use std::io;
+use std::mem::MaybeUninit;
+
+use nix::sched::CpuSet;
+use nix::sys::mman::{MlockAllFlags, mlockall, munlockall};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::unistd::Pid;
+use record::Policy;
+use units::{CpuId, Nanos};
+
+/// The calling thread's affinity, put back when dropped.
+#[derive(Debug)]
+pub struct PinGuard {
+    before: CpuSet,
+}
+
+/// Lets the calling thread run on `cpus` only.
+pub fn pin(cpus: &[CpuId]) -> io::Result<PinGuard> {
+    let this = Pid::from_raw(0);
+    let before = nix::sched::sched_getaffinity(this)?;
+    let mut wanted = CpuSet::new();
+    for cpu in cpus {
+        wanted.set(cpu.0 as usize)?;
+    }
+    nix::sched::sched_setaffinity(this, &wanted)?;
+    Ok(PinGuard { before })
+}
+
+impl Drop for PinGuard {
+    fn drop(&mut self) {
+        // A CPU that went offline meanwhile is not ours to bring back.
+        let _ = nix::sched::sched_setaffinity(Pid::from_raw(0), &self.before);
+    }
+}
+
+/// The calling thread's scheduling policy, put back when dropped.
+#[derive(Debug)]
+pub struct PolicyGuard {
+    policy: i32,
+    parameters: libc::sched_param,
+}
+
+/// How far below the highest priority of its policy a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepsBelowTop(pub i32);
+
+/// Puts the calling thread under `policy`. The priority counts for FIFO and RR only.
+pub fn set_policy(policy: Policy, steps: StepsBelowTop) -> io::Result<PolicyGuard> {
+    let before = current_policy()?;
+    let number = match policy {
+        Policy::Fifo => libc::SCHED_FIFO,
+        Policy::Rr => libc::SCHED_RR,
+        Policy::Other => libc::SCHED_OTHER,
+    };
+    // SAFETY: takes a number and returns one.
+    let top = unsafe { libc::sched_get_priority_max(number) };
+    let priority = if policy == Policy::Other { 0 } else { (top - steps.0).max(1) };
+    change_policy(number, &libc::sched_param { sched_priority: priority })?;
+    Ok(before)
+}
+
+fn current_policy() -> io::Result<PolicyGuard> {
+    // SAFETY: asks about the calling thread.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    let mut parameters = MaybeUninit::<libc::sched_param>::zeroed();
+    // SAFETY: the pointer is valid for writing one sched_param.
+    let status = unsafe { libc::sched_getparam(0, parameters.as_mut_ptr()) };
+    if policy < 0 || status != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: zeroed is a valid sched_param, and the call above has filled it in.
+    let parameters = unsafe { parameters.assume_init() };
+    Ok(PolicyGuard { policy, parameters })
+}
+
+fn change_policy(policy: i32, parameters: &libc::sched_param) -> io::Result<()> {
+    // SAFETY: the pointer is to a sched_param that outlives the call; 0 is the calling thread.
+    let status = unsafe { libc::sched_setscheduler(0, policy, parameters) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+impl Drop for PolicyGuard {
+    fn drop(&mut self) {
+        // Going back to a lower priority is always allowed.
+        let _ = change_policy(self.policy, &self.parameters);
+    }
+}
+
+/// All memory of the process locked, unlocked when dropped.
+#[derive(Debug)]
+pub struct MemoryLock(());
+
+/// Locks all memory of this process, now and later mapped.
+pub fn lock_memory() -> io::Result<MemoryLock> {
+    mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE)?;
+    Ok(MemoryLock(()))
+}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        let _ = munlockall();
+    }
+}
+
+/// Whether all memory may be locked, whatever its size: under a finite limit a later mapping would fail instead.
+pub fn can_lock_everything() -> Result<(), String> {
+    let (soft, _) = getrlimit(Resource::RLIMIT_MEMLOCK).map_err(|error| format!("getrlimit: {error}"))?;
+    let attempt = mlockall(MlockAllFlags::MCL_CURRENT);
+    let _ = munlockall();
+    match attempt {
+        Err(error) => Err(format!("mlockall: {error} (limit {} KiB)", soft >> 10)),
+        Ok(()) if soft == libc::RLIM_INFINITY || has_capability(CAP_IPC_LOCK) => Ok(()),
+        Ok(()) => Err(format!("a limit of {} KiB on locked memory", soft >> 10)),
+    }
+}
+
+/// Numbers from include/uapi/linux/capability.h.
+const CAP_IPC_LOCK: u32 = 14;
+
+fn has_capability(number: u32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let mask = effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> number & 1 == 1
+}
+
+/// Bounds how long any thread of this process may run under a real-time policy without blocking: the kernel kills the
+/// process beyond it (SIGXCPU, SIGKILL). The last net under a loop that never ends.
+pub fn limit_real_time(longest: Nanos) -> io::Result<()> {
+    let micros = longest.0 / 1_000;
+    let (_, hard) = getrlimit(Resource::RLIMIT_RTTIME)?;
+    let micros = micros.min(hard);
+    Ok(setrlimit(Resource::RLIMIT_RTTIME, micros, micros)?)
+}
+
+/// The CPU that the calling thread runs on at this moment.
+pub fn current_cpu() -> Option<CpuId> {
+    // SAFETY: takes nothing and returns a number.
+    let cpu = unsafe { libc::sched_getcpu() };
+    u32::try_from(cpu).ok().map(CpuId)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pin_is_put_back() {
+        let before = nix::sched::sched_getaffinity(Pid::from_raw(0)).expect("own affinity");
+        let cpu = (0..CpuSet::count()).find(|cpu| before.is_set(*cpu).unwrap_or(false)).expect("one CPU at least");
+        {
+            let _pin = pin(&[CpuId(cpu as u32)]).expect("an allowed CPU");
+            assert_eq!(current_cpu(), Some(CpuId(cpu as u32)));
+        }
+        assert_eq!(nix::sched::sched_getaffinity(Pid::from_raw(0)).expect("own affinity"), before);
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_an_error() {
+        assert!(pin(&[CpuId(1000)]).is_err());
+        assert!(pin(&[]).is_err());
+    }
+
+    #[test]
+    fn a_policy_is_put_back() {
+        let before = current_policy().expect("own policy").policy;
+        match set_policy(Policy::Fifo, StepsBelowTop(1)) {
+            Ok(guard) => {
+                assert_eq!(current_policy().expect("own policy").policy, libc::SCHED_FIFO);
+                drop(guard);
+            }
+            Err(error) => eprintln!("skipped: no real-time rights ({error})"),
+        }
+        assert_eq!(current_policy().expect("own policy").policy, before);
+    }
+}

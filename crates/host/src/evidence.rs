@@ -1,1 +1,227 @@
-//! Under construction.
+//! What happens beside a timed batch: read before and after it, so that a disturbed sample is known as such.
+//!
+//! A [`Witness`] is opened once for a set of tasks and CPUs and read twice a batch. It allocates nothing while it is
+//! read, and reads what costs most farthest from the timed part.
+
+mod tasks;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use record::{Evidence, KernelSwitches};
+use units::{CpuId, Nanos, Ticks};
+
+use crate::clock::{Clock, monotonic, speed_probe};
+use crate::control::current_cpu;
+use crate::facts::interrupts;
+pub use tasks::{TaskId, TaskWitness};
+
+/// /proc/interrupts of a machine with hundreds of CPUs and interrupts.
+const TEXT_LIMIT: usize = 1 << 20;
+
+/// Watches the CPUs and tasks of an experiment.
+#[derive(Debug)]
+pub struct Witness {
+    clock: Clock,
+    cpus: Vec<CpuId>,
+    tasks: Vec<TaskWitness>,
+    interrupts: Option<File>,
+    softirqs: Option<File>,
+    stat: Option<File>,
+    frequency: Option<File>,
+    text: Vec<u8>,
+}
+
+/// Counters at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moment {
+    wall: Nanos,
+    task_cpu: Nanos,
+    switches: KernelSwitches,
+    minor_faults: u64,
+    major_faults: u64,
+    interrupts: Option<u64>,
+    softirqs: Option<u64>,
+    steal: Option<Nanos>,
+    cpu: Option<CpuId>,
+    khz: Option<u64>,
+    probe: Ticks,
+}
+
+/// A window that was opened and not yet closed.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenWindow(Moment);
+
+impl Witness {
+    /// Watches `tasks`, of which the first is the caller, and `cpus` (none where nothing is pinned).
+    pub fn new(clock: Clock, cpus: &[CpuId], tasks: &[TaskId]) -> io::Result<Witness> {
+        let frequency = cpus.first().and_then(|cpu| {
+            File::open(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")).ok()
+        });
+        Ok(Witness {
+            clock,
+            cpus: cpus.to_vec(),
+            tasks: tasks.iter().map(|task| TaskWitness::new(*task)).collect::<io::Result<_>>()?,
+            interrupts: File::open("/proc/interrupts").ok(),
+            softirqs: File::open("/proc/softirqs").ok(),
+            stat: File::open("/proc/stat").ok(),
+            frequency,
+            text: vec![0; TEXT_LIMIT],
+        })
+    }
+
+    /// Reads everything, the CPU clocks last.
+    pub fn open(&mut self) -> io::Result<OpenWindow> {
+        let mut moment = Moment { probe: speed_probe(self.clock), ..Moment::default() };
+        self.read_machine(&mut moment);
+        self.read_tasks(&mut moment)?;
+        self.read_clocks(&mut moment)?;
+        Ok(OpenWindow(moment))
+    }
+
+    /// Reads everything again, the CPU clocks first, and says what happened in between.
+    pub fn close(&mut self, window: OpenWindow) -> io::Result<(Evidence, KernelSwitches)> {
+        let mut moment = Moment::default();
+        self.read_clocks(&mut moment)?;
+        self.read_tasks(&mut moment)?;
+        self.read_machine(&mut moment);
+        moment.probe = speed_probe(self.clock);
+        Ok(difference(&window.0, &moment))
+    }
+
+    fn read_clocks(&self, moment: &mut Moment) -> io::Result<()> {
+        for task in &self.tasks {
+            moment.task_cpu = moment.task_cpu + task.cpu_time()?;
+        }
+        moment.wall = monotonic();
+        Ok(())
+    }
+
+    fn read_tasks(&mut self, moment: &mut Moment) -> io::Result<()> {
+        moment.cpu = current_cpu();
+        for task in &self.tasks {
+            let counts = task.counts(&mut self.text)?;
+            moment.switches.voluntary += counts.switches.voluntary;
+            moment.switches.involuntary += counts.switches.involuntary;
+            moment.minor_faults += counts.minor_faults;
+            moment.major_faults += counts.major_faults;
+        }
+        Ok(())
+    }
+
+    fn read_machine(&mut self, moment: &mut Moment) {
+        moment.interrupts = per_cpu(self.interrupts.as_ref(), &mut self.text, &self.cpus, interrupts::total);
+        moment.softirqs = per_cpu(self.softirqs.as_ref(), &mut self.text, &self.cpus, interrupts::total);
+        moment.steal = per_cpu(self.stat.as_ref(), &mut self.text, &self.cpus, steal_ns).map(Nanos);
+        moment.khz = read_text(self.frequency.as_ref(), &mut self.text).and_then(|text| text.trim().parse().ok());
+    }
+}
+
+fn read_text<'a>(file: Option<&File>, buffer: &'a mut [u8]) -> Option<&'a str> {
+    let length = read_at_start(file?, buffer).ok()?;
+    std::str::from_utf8(&buffer[..length]).ok()
+}
+
+/// Fills the buffer from the start of a /proc file, which gives a page or so at a time.
+fn read_at_start(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    loop {
+        match file.read_at(&mut buffer[length..], length as u64)? {
+            0 => return Ok(length),
+            more => length += more,
+        }
+    }
+}
+
+/// The sum over the watched CPUs of what `count` finds in the file's text; `None` where nothing is watched or shown.
+fn per_cpu(
+    file: Option<&File>,
+    buffer: &mut [u8],
+    cpus: &[CpuId],
+    count: impl Fn(&str, CpuId) -> Option<u64>,
+) -> Option<u64> {
+    if cpus.is_empty() {
+        return None;
+    }
+    let text = read_text(file, buffer)?;
+    cpus.iter().map(|cpu| count(text, *cpu)).sum()
+}
+
+/// The eighth column of a CPU's line in /proc/stat: time in which the hypervisor ran somebody else. See proc(5); the
+/// unit is USER_HZ, 100 a second on every Linux.
+fn steal_ns(stat: &str, cpu: CpuId) -> Option<u64> {
+    let mut lines = stat.lines().filter_map(|line| line.strip_prefix("cpu")?.split_once(' '));
+    let (_, columns) = lines.find(|(number, _)| number.parse() == Ok(cpu.0))?;
+    let ticks: u64 = columns.split_whitespace().nth(7)?.parse().ok()?;
+    Some(ticks * 10_000_000)
+}
+
+fn difference(before: &Moment, after: &Moment) -> (Evidence, KernelSwitches) {
+    let since = |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));
+    let evidence = Evidence {
+        wall_ns: after.wall.saturating_sub(before.wall),
+        task_cpu_ns: after.task_cpu.saturating_sub(before.task_cpu),
+        steal_ns: since(after.steal.map(|n| n.0), before.steal.map(|n| n.0)).map(Nanos),
+        interrupts: since(after.interrupts, before.interrupts),
+        softirqs: since(after.softirqs, before.softirqs),
+        minor_faults: after.minor_faults.saturating_sub(before.minor_faults),
+        major_faults: after.major_faults.saturating_sub(before.major_faults),
+        cpu_before: before.cpu,
+        cpu_after: after.cpu,
+        khz_before: before.khz,
+        khz_after: after.khz,
+        probe_before: before.probe,
+        probe_after: after.probe,
+        is_clock_backwards: false,
+    };
+    let switches = KernelSwitches {
+        voluntary: after.switches.voluntary.saturating_sub(before.switches.voluntary),
+        involuntary: after.switches.involuntary.saturating_sub(before.switches.involuntary),
+    };
+    (evidence, switches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn own_witness() -> Witness {
+        let tasks = [TaskId::own_thread()];
+        Witness::new(Clock::MonotonicRaw, &[], &tasks).expect("own files in /proc")
+    }
+
+    #[test]
+    fn counts_the_switches_of_known_sleeps() {
+        let mut witness = own_witness();
+        let window = witness.open().expect("readable");
+        for _ in 0..5 {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        let (_, switches) = witness.close(window).expect("readable");
+        assert!((5..=8).contains(&switches.voluntary), "{switches:?}");
+    }
+
+    #[test]
+    fn sees_that_wall_time_is_not_cpu_time() {
+        let mut witness = own_witness();
+        let window = witness.open().expect("readable");
+        std::thread::sleep(Duration::from_millis(30));
+        let (asleep, _) = witness.close(window).expect("readable");
+        assert!(asleep.wall_ns >= Nanos::millis(30) && asleep.task_cpu_ns < Nanos::millis(20), "{asleep:?}");
+        let window = witness.open().expect("readable");
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(30) {}
+        let (busy, _) = witness.close(window).expect("readable");
+        assert!(busy.task_cpu_ns > Nanos::millis(5) && busy.task_cpu_ns <= busy.wall_ns, "{busy:?}");
+    }
+
+    #[test]
+    fn reads_the_steal_column_of_the_right_cpu() {
+        let stat = "cpu  1 1 1 1 1 1 1 9 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\ncpu11 1 1 1 1 1 1 1 3 0 0\nintr 5\n";
+        assert_eq!(steal_ns(stat, CpuId(0)), Some(80_000_000));
+        assert_eq!(steal_ns(stat, CpuId(11)), Some(30_000_000));
+        assert_eq!(steal_ns(stat, CpuId(1)), None);
+    }
+}

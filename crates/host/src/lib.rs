@@ -14,3 +14,4 @@ pub mod ipc;
 pub mod memory;
 pub mod perf;
 pub mod task;
+pub mod timer;

@@ -1,1 +1,178 @@
-//! Under construction.
+//! Memory for working sets and for what tasks share, mapped and unmapped as owned handles.
+
+use std::io;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+use units::Bytes;
+use workload::Pages;
+
+/// Size and alignment of a huge page on x86-64 and on aarch64 with 4 KiB base pages.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Whether memory is still this process's own after a fork.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Copied on write after a fork.
+    Private,
+    /// The same memory in every process forked later.
+    Shared,
+}
+
+/// Why memory could not be had. Reads well behind "failed to map the working set: ".
+#[derive(Debug, thiserror::Error)]
+pub enum MapError {
+    /// The kernel refused the mapping.
+    #[error("found no room for {size} ({source}), need that much free memory for each task; use a smaller --size or \
+             fewer --tasks")]
+    Refused {
+        /// What was asked for.
+        size: Bytes,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The kernel mapped base pages where huge ones were asked for.
+    #[error("found {granted} of {size} on huge pages, need all of it; echo madvise > \
+             /sys/kernel/mm/transparent_hugepage/enabled, and to make it last add transparent_hugepage=madvise to the \
+             kernel's command line; or use --pages base")]
+    NoHugePages {
+        /// What was asked for.
+        size: Bytes,
+        /// What lies on huge pages.
+        granted: Bytes,
+    },
+}
+
+/// A mapping of whole pages that reads as doubles' bits; unmapped when dropped.
+#[derive(Debug)]
+pub struct Memory {
+    mapping: NonNull<libc::c_void>,
+    mapped: usize,
+    start: NonNull<AtomicU64>,
+    words: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone and holds only atomics, which any thread may use.
+unsafe impl Send for Memory {}
+// SAFETY: as above: shared access is to atomics.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// Maps `size` bytes, zeroed, not yet present. `size` may be 0: an empty slice.
+    pub fn map(size: Bytes, reach: Reach, pages: Pages) -> Result<Memory, MapError> {
+        let refused = |source| MapError::Refused { size, source };
+        let slack = if pages == Pages::Huge { HUGE_PAGE } else { 0 };
+        let mapped = size.as_usize().checked_add(slack).ok_or_else(|| refused(io::ErrorKind::OutOfMemory.into()))?.max(1);
+        let sharing = match reach {
+            Reach::Private => libc::MAP_PRIVATE,
+            Reach::Shared => libc::MAP_SHARED,
+        };
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = sharing | libc::MAP_ANONYMOUS;
+        // SAFETY: a new anonymous mapping at a place of the kernel's choice touches no memory of ours.
+        let address = unsafe { libc::mmap(std::ptr::null_mut(), mapped, protection, flags, -1, 0) };
+        if address == libc::MAP_FAILED {
+            return Err(refused(io::Error::last_os_error()));
+        }
+        let mapping = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked");
+        let offset = if slack > 0 { address.align_offset(HUGE_PAGE) } else { 0 };
+        // SAFETY: the offset is below HUGE_PAGE, and the mapping was made that much larger.
+        let start = unsafe { mapping.byte_add(offset) }.cast::<AtomicU64>();
+        let memory = Memory { mapping, mapped, start, words: size.as_usize() / size_of::<AtomicU64>() };
+        memory.advise(pages);
+        Ok(memory)
+    }
+
+    /// Says which pages are wanted, so that a system-wide setting of transparent huge pages does not decide.
+    fn advise(&self, pages: Pages) {
+        let advice = match pages {
+            Pages::Base => libc::MADV_NOHUGEPAGE,
+            Pages::Huge => libc::MADV_HUGEPAGE,
+        };
+        // SAFETY: the range is our mapping. A refusal (a kernel without huge pages) is seen by `require_huge`.
+        unsafe { libc::madvise(self.mapping.as_ptr(), self.mapped, advice) };
+    }
+
+    /// Checks that all of it, touched before, lies on huge pages.
+    pub fn require_huge(&self) -> Result<(), MapError> {
+        let size = Bytes((self.words * size_of::<AtomicU64>()) as u64);
+        let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+        let first = self.start.as_ptr() as u64;
+        let granted = huge_bytes(&smaps, first, first + size.0);
+        if granted >= size { Ok(()) } else { Err(MapError::NoHugePages { size, granted }) }
+    }
+}
+
+/// Bytes on huge pages in the mappings of `smaps` that overlap `first..last`.
+fn huge_bytes(smaps: &str, first: u64, last: u64) -> Bytes {
+    let mut is_ours = false;
+    let mut kib = 0;
+    for line in smaps.lines() {
+        if let Some((from, to)) = mapping_range(line) {
+            is_ours = from < last && first < to;
+        } else if is_ours && (line.starts_with("AnonHugePages:") || line.starts_with("ShmemPmdMapped:")) {
+            kib += line.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+        }
+    }
+    Bytes::kib(kib)
+}
+
+fn mapping_range(line: &str) -> Option<(u64, u64)> {
+    let (from, to) = line.split_whitespace().next()?.split_once('-')?;
+    Some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
+}
+
+impl Deref for Memory {
+    type Target = [AtomicU64];
+
+    fn deref(&self) -> &[AtomicU64] {
+        // SAFETY: `start` is aligned (to a page) and valid for `words` words until drop; the kernel zeroed them, and
+        // every bit pattern is an AtomicU64.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: the range is the one mapped in `map`, and nothing borrows it any more.
+        unsafe { libc::munmap(self.mapping.as_ptr(), self.mapped) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn maps_zeroed_words_of_every_kind() {
+        for (reach, pages) in [(Reach::Private, Pages::Base), (Reach::Shared, Pages::Base), (Reach::Private, Pages::Huge)] {
+            let memory = Memory::map(Bytes::mib(4), reach, pages).expect("4 MiB");
+            assert_eq!(memory.len(), 4 << 17);
+            assert!(memory.iter().all(|word| word.load(Relaxed) == 0));
+        }
+        assert!(Memory::map(Bytes(0), Reach::Private, Pages::Base).expect("nothing").is_empty());
+    }
+
+    #[test]
+    fn an_impossible_size_is_an_error_with_advice() {
+        let error = Memory::map(Bytes(u64::MAX / 4), Reach::Private, Pages::Base).expect_err("more than any machine");
+        assert!(error.to_string().contains("use a smaller --size or fewer --tasks"), "{error}");
+    }
+
+    #[test]
+    fn counts_the_huge_pages_of_the_overlapping_mapping_only() {
+        let smaps = "1000-3000 rw-p 00000000 00:00 0 \nAnonHugePages:      2048 kB\n\
+                     9000-a000 rw-p 00000000 00:00 0 \nAnonHugePages:      4096 kB\n";
+        assert_eq!(huge_bytes(smaps, 0x1000, 0x2000), Bytes::mib(2));
+        assert_eq!(huge_bytes(smaps, 0x3000, 0x4000), Bytes(0));
+    }
+
+    #[test]
+    fn base_pages_are_never_huge() {
+        let memory = Memory::map(Bytes::mib(8), Reach::Private, Pages::Base).expect("8 MiB");
+        memory.iter().for_each(|word| word.store(1, Relaxed));
+        assert!(memory.require_huge().is_err());
+    }
+}

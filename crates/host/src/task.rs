@@ -1,1 +1,147 @@
-//! Under construction.
+//! Processes that end when their parent ends, whatever ends it.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::panic::AssertUnwindSafe;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, Pid};
+use units::Nanos;
+
+/// The kernel's number of the calling thread.
+pub fn current_tid() -> i32 {
+    nix::unistd::gettid().as_raw()
+}
+
+/// The kernel's number of this process.
+pub fn current_pid() -> i32 {
+    nix::unistd::getpid().as_raw()
+}
+
+/// Asks the kernel to kill this process when its parent ends, and checks that the parent had not ended before.
+fn die_with(parent: Pid) -> io::Result<()> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    if nix::unistd::getppid() == parent { Ok(()) } else { Err(io::Error::other("the parent ended before its child began")) }
+}
+
+/// A forked process; killed and reaped when dropped.
+#[derive(Debug)]
+pub struct Forked {
+    pid: Pid,
+}
+
+impl Forked {
+    /// The kernel's number of the process.
+    pub fn pid(&self) -> i32 {
+        self.pid.as_raw()
+    }
+}
+
+impl Drop for Forked {
+    fn drop(&mut self) {
+        // The process may have ended already; it is ours until we have waited for it, so the number is still its own.
+        let _ = kill(self.pid, Signal::SIGKILL);
+        let _ = waitpid(self.pid, None);
+    }
+}
+
+/// Forks; the child runs `body` and exits with 0, or with 1 where `body` fails or panics. Never returns in the child.
+///
+/// Refused in a process of several threads, whose locks the child would inherit in an unknown state.
+pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
+    let threads = std::fs::read_dir("/proc/self/task")?.count();
+    if threads != 1 {
+        return Err(io::Error::other(format!("found {threads} threads, need one to fork safely")));
+    }
+    let parent = nix::unistd::getpid();
+    // SAFETY: the process has one thread, so the child finds every lock free and the heap whole.
+    match unsafe { nix::unistd::fork() }? {
+        ForkResult::Parent { child } => Ok(Forked { pid: child }),
+        ForkResult::Child => {
+            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| die_with(parent).and_then(|()| body())));
+            let code = if matches!(outcome, Ok(Ok(()))) { 0 } else { 1 };
+            // SAFETY: ends the child without running the parent's exit handlers a second time.
+            unsafe { libc::_exit(code) }
+        }
+    }
+}
+
+/// A child program that talks over its standard input and output; killed and reaped when dropped.
+#[derive(Debug)]
+pub struct Servant {
+    child: Child,
+}
+
+/// What came of waiting for output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// So many bytes were read into the buffer.
+    Bytes(usize),
+    /// Nothing came in time.
+    TimedOut,
+    /// The servant closed its output.
+    Ended,
+}
+
+impl Servant {
+    /// Starts this very program with `arguments`, in a process group of its own, so that a signal from the terminal
+    /// reaches the parent alone. Call it from the thread that outlives the servant: the kernel ties it to that.
+    pub fn start(arguments: &[&str]) -> io::Result<Servant> {
+        let parent = nix::unistd::getpid();
+        let mut command = Command::new("/proc/self/exe");
+        command.args(arguments).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
+        unsafe { command.pre_exec(move || die_with(parent)) };
+        Ok(Servant { child: command.spawn()? })
+    }
+
+    /// Hands over all of the input, and closes it.
+    pub fn tell(&mut self, input: &[u8]) -> io::Result<()> {
+        let mut stdin = self.child.stdin.take().ok_or_else(|| io::Error::other("the input was closed before"))?;
+        stdin.write_all(input)
+    }
+
+    /// Waits at most `patience` for output.
+    pub fn wait_for_output(&mut self, buffer: &mut [u8], patience: Nanos) -> io::Result<Waited> {
+        let stdout = self.child.stdout.as_mut().ok_or_else(|| io::Error::other("the output was closed before"))?;
+        let milliseconds = i32::try_from(patience.0 / 1_000_000).unwrap_or(i32::MAX);
+        let timeout = PollTimeout::try_from(milliseconds).unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], timeout) {
+            Ok(0) | Err(nix::errno::Errno::EINTR) => Ok(Waited::TimedOut),
+            Ok(_) => Ok(match stdout.read(buffer)? {
+                0 => Waited::Ended,
+                bytes => Waited::Bytes(bytes),
+            }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits for the end of a servant that closed its output.
+    pub fn exit_status(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait()
+    }
+}
+
+impl Drop for Servant {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_of_several_threads_is_not_forked() {
+        // The test harness itself runs this test in a thread of its own.
+        let error = fork(|| Ok(())).expect_err("more than one thread");
+        assert!(error.to_string().contains("need one to fork safely"), "{error}");
+    }
+}

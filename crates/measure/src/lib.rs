@@ -1,1 +1,34 @@
-//! Room under construction.
+//! The experiment: plan, calibrate, interleave, raw samples.
+//!
+//! What comes in: a [`record::Plan`]. What goes out: raw samples, one for each timed batch, handed to a sink as they
+//! are taken. No statistics and no printing: when a case has enough repetitions is decided by a function that the
+//! caller passes in.
+//!
+//! ```text
+//!  plan ──> run ──(Order)──> a fresh process: repetition ──> Experiment (ring | user | preempt)
+//!            ^                                   │
+//!            └──────────(Message: samples)───────┘
+//! ```
+//!
+//! Each repetition runs in a process of its own, so that pages, addresses and task structures are new each time and
+//! the luck of their placement shows up as variance between repetitions instead of hiding in a bias.
+
+mod controls;
+mod experiment;
+mod latency;
+mod plan;
+mod preempt;
+mod protocol;
+mod repetition;
+mod ring;
+mod run;
+mod servant;
+mod user;
+
+pub use controls::{Wishes, wanted_controls};
+pub use latency::measure_latencies;
+pub use plan::{PlacementChoice, PlanError, Preset, Selection, latency_sizes, plan, sweep_sizes};
+pub use protocol::{BatchRounds, Message, Order};
+pub use repetition::serve;
+pub use run::{Executor, Progress, RepetitionOutcome, Stop, measure};
+pub use servant::{SERVANT_ARGUMENT, ServantExecutor};

@@ -1,1 +1,18 @@
-//! Room under construction.
+//! Findings to text: tables for people, JSON and CSV for programs.
+//!
+//! What comes in: a record, the findings drawn from it, a [`Format`] and a [`Style`]. What goes out: a `String` that
+//! ends in a newline. No files, no machine, no statistics: a number that is not in the findings is not in the report,
+//! and what could not be measured is said in words. Names and reasons from a record are hostile text: no control
+//! character of theirs reaches a terminal.
+
+pub mod doctor;
+mod entry;
+mod for_programs;
+mod format;
+mod grid;
+pub mod measure;
+mod page;
+mod plain;
+mod quantity;
+
+pub use format::{Format, Style};

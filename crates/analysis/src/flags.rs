@@ -1,0 +1,169 @@
+//! What to know about the numbers of a case.
+
+use record::{Case, Plan, Policy, Refusal};
+
+use crate::findings::{CaseFinding, Estimate, Flag};
+use crate::judged::{Judged, prices_switches};
+use crate::stop::precision;
+use crate::verdict::{LEFT_OUT_USUAL, disturbance};
+
+const PARTLY_DISTURBED: &str = "partly-disturbed";
+const NEGATIVE: &str = "negative";
+const OUTSIDE_SANITY_BAND: &str = "outside-sanity-band";
+const ABOVE_RELOAD_BOUND: &str = "above-reload-bound";
+
+/// Flags that make a number suspect; the others say what it is a number of, or how sure it is.
+const SUSPICIOUS: [&str; 4] = [PARTLY_DISTURBED, NEGATIVE, OUTSIDE_SANITY_BAND, ABOVE_RELOAD_BOUND];
+
+/// Involuntary switches that a hand-off under the default policy may have by the timer alone.
+const INVOLUNTARY_USUAL: f64 = 0.05;
+
+/// Whether a number with these flags is suspect.
+pub(crate) fn are_suspicious(flags: &[Flag]) -> bool {
+    flags.iter().any(|flag| SUSPICIOUS.contains(&flag.name))
+}
+
+/// All flags of a case that has numbers.
+pub(crate) fn flags(found: &CaseFinding, judged: &Judged<'_>, plan: &Plan, refusals: &[&Refusal]) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    flags.extend(partly_disturbed(judged));
+    flags.extend(refused(refusals));
+    flags.extend(about_zero(found));
+    flags.extend(outside_sanity_band(found));
+    flags.extend(above_reload_bound(found));
+    flags.extend(wide_interval(found, plan));
+    flags.extend(across_cpus(&found.case));
+    flags.extend(without_system_calls(&found.case));
+    flags.extend(involuntary(found));
+    flags
+}
+
+fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
+    let is_many = judged.excluded_share() > LEFT_OUT_USUAL;
+    is_many.then(|| Flag { name: PARTLY_DISTURBED, detail: format!("{}. The rest was used", disturbance(judged)) })
+}
+
+fn refused(refusals: &[&Refusal]) -> Option<Flag> {
+    let last = refusals.last()?;
+    let detail = format!("{} repetitions could not be run; the last: {}", refusals.len(), last.why);
+    Some(Flag { name: "refused-repetitions", detail })
+}
+
+/// The costs of a case by name; the hand-off only where it is not the switch told once more.
+fn costs(found: &CaseFinding) -> [(&'static str, Option<&Estimate>); 4] {
+    let handoff = found.handoff_ns.as_ref().filter(|_| found.direct_ns.is_none());
+    [
+        ("direct cost", found.direct_ns.as_ref()),
+        ("total cost", found.total_ns.as_ref()),
+        ("indirect cost", found.indirect_ns.as_ref()),
+        ("hand-off", handoff),
+    ]
+}
+
+fn about_zero(found: &CaseFinding) -> impl Iterator<Item = Flag> {
+    costs(found).into_iter().filter_map(|(name, cost)| {
+        let cost = cost?;
+        let interval = interval(cost);
+        if !cost.is_distinguishable_from_zero() {
+            let detail = format!("{name}: not distinguishable from 0 ({interval}); more time gives a narrower interval");
+            return Some(Flag { name: "not-distinguishable-from-0", detail });
+        }
+        (cost.high < 0.0).then(|| Flag {
+            name: NEGATIVE,
+            detail: format!(
+                "{name}: below 0 ({interval}), which no cost can be: the baseline ran slower than the switching arm, as \
+                 where its own memory no longer fits a cache, or its pages lie worse; this is a difference, not a cost"
+            ),
+        })
+    })
+}
+
+fn outside_sanity_band(found: &CaseFinding) -> Option<Flag> {
+    let (low, high, source) = found.sanity_band_ns?;
+    let cost = found.direct_ns.as_ref().or(found.handoff_ns.as_ref())?;
+    let is_outside = cost.high < low || cost.low > high;
+    is_outside.then(|| Flag {
+        name: OUTSIDE_SANITY_BAND,
+        detail: format!(
+            "{} is outside of {} to {}, where such numbers were published ({source}): look for a reason before it is \
+             believed",
+            time(cost.estimate),
+            time(low),
+            time(high)
+        ),
+    })
+}
+
+fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
+    let (cost, bound) = (found.indirect_ns.as_ref()?, found.reload_bound_ns?);
+    (cost.low > bound).then(|| Flag {
+        name: ABOVE_RELOAD_BOUND,
+        detail: format!(
+            "the indirect cost ({}) is above {}, what loading every line of one working set anew could cost at the \
+             latencies measured here: something other than lost lines is in it",
+            interval(cost),
+            time(bound)
+        ),
+    })
+}
+
+fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
+    let cost = match (found.case.working_set.is_empty(), prices_switches(&found.case)) {
+        (false, _) => found.total_ns.as_ref(),
+        (true, true) => found.direct_ns.as_ref(),
+        (true, false) => found.handoff_ns.as_ref(),
+    }?;
+    let (reached, wanted) = (cost.relative_half_width(), precision(plan));
+    let is_wide = reached > wanted && cost.is_distinguishable_from_zero();
+    is_wide.then(|| Flag {
+        name: "wide-interval",
+        detail: format!(
+            "the interval is +-{:.1} % wide after {} repetitions where +-{:.1} % was asked for; give the run more time",
+            reached * 100.0,
+            cost.n,
+            wanted * 100.0
+        ),
+    })
+}
+
+fn across_cpus(case: &Case) -> Option<Flag> {
+    let detail = "idle exit and inter-processor interrupt are in the hand-off, so that no switch can be priced by itself; \
+                  total and indirect cost are per hand-off too";
+    (!prices_switches(case)).then(|| Flag { name: "handoff-across-cpus", detail: detail.to_owned() })
+}
+
+fn without_system_calls(case: &Case) -> Option<Flag> {
+    let detail = format!(
+        "nobody waits in the baseline of {}, which then makes no system call: the calls themselves are part of the \
+         direct cost",
+        case.mechanism
+    );
+    (!case.mechanism.has_same_system_calls()).then_some(Flag { name: "baseline-without-system-calls", detail })
+}
+
+/// Under the default policy a wake-up may preempt the waker. A mechanism that never blocks has no other switches.
+fn involuntary(found: &CaseFinding) -> Option<Flag> {
+    let share = found.involuntary_share?;
+    let is_many = found.case.policy == Policy::Other && found.case.mechanism.is_blocking() && share > INVOLUNTARY_USUAL;
+    is_many.then(|| Flag {
+        name: "involuntary-switches",
+        detail: format!(
+            "{:.1} % of the switches were involuntary: the woken task preempts its waker; real-time priority prevents it",
+            share * 100.0
+        ),
+    })
+}
+
+fn interval(estimate: &Estimate) -> String {
+    format!("{} to {}", time(estimate.low), time(estimate.high))
+}
+
+/// A span of time in a sentence: three digits or so.
+fn time(ns: f64) -> String {
+    match ns.abs() {
+        size if size >= 1e6 => format!("{:.2} ms", ns / 1e6),
+        size if size >= 1e3 => format!("{:.2} us", ns / 1e3),
+        size if size >= 10.0 => format!("{ns:.0} ns"),
+        _ => format!("{ns:.2} ns"),
+    }
+}

@@ -1,0 +1,96 @@
+//! The samples of one case, told apart: clean, left out, and taken for another purpose.
+
+use record::{Arm, Between, Case, Sample};
+use units::TickRate;
+
+use crate::cleanliness::{Context, kernel_switches};
+use crate::findings::Excluded;
+
+/// One case's samples with what became of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) rate: TickRate,
+    /// Candidates for estimates, clean or not.
+    pub(crate) plain: Vec<&'a Sample>,
+    /// Those of them that were not disturbed.
+    pub(crate) clean: Vec<&'a Sample>,
+    /// Samples with counters or single hand-offs.
+    pub(crate) instrumented: Vec<&'a Sample>,
+    pub(crate) excluded: Excluded,
+}
+
+impl<'a> Judged<'a> {
+    pub(crate) fn new(case: &'a Case, rate: TickRate, samples: &[&'a Sample], cpu_probe: Option<f64>) -> Self {
+        let (plain, instrumented): (Vec<_>, Vec<_>) = samples.iter().copied().partition(|sample| sample.is_plain());
+        let context = Context::new(case, &plain, cpu_probe);
+        let mut excluded = Excluded { of: plain.len(), ..Excluded::default() };
+        let mut clean = Vec::with_capacity(plain.len());
+        for sample in &plain {
+            let reasons = context.reasons(sample);
+            if reasons.is_empty() {
+                clean.push(*sample);
+                continue;
+            }
+            excluded.total += 1;
+            for reason in reasons {
+                *excluded.by_reason.entry(reason).or_default() += 1;
+            }
+        }
+        Judged { case, rate, plain, clean, instrumented, excluded }
+    }
+
+    /// Whether a switch can be priced: the tasks share one CPU, or one kernel thread, wherever that is.
+    pub(crate) fn prices_switches(&self) -> bool {
+        prices_switches(self.case)
+    }
+
+    /// Share of the plain samples that were left out.
+    pub(crate) fn excluded_share(&self) -> f64 {
+        self.excluded.total as f64 / (self.excluded.of as f64).max(1.0)
+    }
+
+    /// Samples that counts are taken from: the clean ones, or all where there is none.
+    fn counted(&self) -> &[&'a Sample] {
+        if self.clean.is_empty() { &self.plain } else { &self.clean }
+    }
+
+    /// Counted switches a hand-off over all samples of an arm.
+    pub(crate) fn switches_per_handoff(&self, arm: Arm) -> Option<f64> {
+        switches_per_handoff(self.case, self.counted().iter().copied().filter(|sample| sample.arm == arm))
+    }
+
+    /// The same over the plain samples, disturbed or not, of the kernel's count alone.
+    pub(crate) fn kernel_switches_per_handoff(&self, arm: Arm) -> Option<f64> {
+        let of_arm = || self.plain.iter().filter(|sample| sample.arm == arm);
+        let switches: f64 = of_arm().map(|sample| kernel_switches(sample)).sum();
+        let handoffs: f64 = of_arm().map(|sample| sample.handoffs as f64).sum();
+        (handoffs > 0.0).then(|| switches / handoffs)
+    }
+
+    /// Share of the kernel's switches in the switching arms that were not the task's own choice.
+    pub(crate) fn involuntary_share(&self) -> Option<f64> {
+        if self.case.between == Between::User {
+            return None;
+        }
+        let switching = || self.counted().iter().filter(|sample| sample.arm.switches());
+        let involuntary: f64 = switching().map(|sample| sample.kernel_switches.involuntary as f64).sum();
+        let all: f64 = switching().map(|sample| kernel_switches(sample)).sum();
+        (all > 0.0).then(|| involuntary / all)
+    }
+}
+
+/// Whether a switch of this case can be priced; elsewhere only a hand-off can.
+pub(crate) fn prices_switches(case: &Case) -> bool {
+    case.placement.is_one_cpu() || case.between == Between::User
+}
+
+/// Switches over hand-offs: the kernel's count, or the mechanism's own where the kernel sees none.
+pub(crate) fn switches_per_handoff<'a>(case: &Case, samples: impl Iterator<Item = &'a Sample>) -> Option<f64> {
+    let (mut switches, mut handoffs) = (0.0, 0.0);
+    for sample in samples {
+        switches += if case.between == Between::User { sample.user_switches as f64 } else { kernel_switches(sample) };
+        handoffs += sample.handoffs as f64;
+    }
+    (handoffs > 0.0).then(|| switches / handoffs)
+}

@@ -1,0 +1,47 @@
+//! Medians and quantiles of what is at hand, without a model.
+
+/// The middle value, or the mean of the two middle ones; `None` of nothing. Sorts `values`.
+pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    median_of_sorted(values)
+}
+
+/// The same for values in ascending order.
+pub(crate) fn median_of_sorted(values: &[f64]) -> Option<f64> {
+    let upper = *values.get(values.len() / 2)?;
+    if values.len() % 2 == 1 {
+        return Some(upper);
+    }
+    // Halves first: the sum of two large values need not be finite.
+    Some(values[values.len() / 2 - 1] / 2.0 + upper / 2.0)
+}
+
+/// The smallest value that at least `share` of all values do not exceed (nearest rank: type 1 of Hyndman and Fan 1996,
+/// "Sample quantiles in statistical packages"). `None` of nothing; `values` in ascending order.
+pub(crate) fn nearest_rank<T: Copy>(values: &[T], share: f64) -> Option<T> {
+    let rank = (share * values.len() as f64).ceil() as usize;
+    values.get(rank.max(1) - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_of_odd_and_even_numbers() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(&mut []), None);
+        assert_eq!(median(&mut [f64::MAX, f64::MAX]), Some(f64::MAX));
+    }
+
+    #[test]
+    fn a_quantile_is_one_of_the_values() {
+        let values: Vec<u32> = (1..=100).collect();
+        assert_eq!(nearest_rank(&values, 0.5), Some(50));
+        assert_eq!(nearest_rank(&values, 0.99), Some(99));
+        assert_eq!(nearest_rank(&values, 1.0), Some(100));
+        assert_eq!(nearest_rank(&[7], 0.5), Some(7));
+        assert_eq!(nearest_rank::<u32>(&[], 0.5), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! From a whole record to its findings.
+
+use std::collections::BTreeMap;
+
+use record::{End, EndReason, MeasureRecord, Refusal, Sample};
+use units::CpuId;
+
+use crate::case::{Run, find};
+use crate::cleanliness::median_probe;
+use crate::curves::curves;
+use crate::findings::{Findings, Flag};
+use crate::judged::Judged;
+use crate::latency;
+
+/// A calibration that was off by more was of another clock, or a clock that does not hold its rate: crystals differ by
+/// 20 to 50 parts in a million, and stay where they are.
+const DRIFT_LIMIT: f64 = 50e-6;
+
+/// Everything that a record says. Deterministic: the same record gives the same findings, in whatever order its
+/// samples stand.
+pub fn analyse(record: &MeasureRecord) -> Findings {
+    let header = &record.header;
+    let rate = header.clock.ticks_per_second;
+    let latencies_ns = latency::by_size(&record.latencies, rate);
+    let run = Run {
+        plan: &header.plan,
+        host: &header.host,
+        self_tests: &record.self_tests,
+        latencies_ns: &latencies_ns,
+    };
+    let probes = usual_probes(record);
+    let samples = by_case(record, &record.samples, |sample| sample.case);
+    let refusals = by_case(record, &record.refusals, |refusal: &Refusal| refusal.case);
+    let found = header.plan.cases.iter().zip(&samples).zip(&refusals).map(|((case, samples), refusals)| {
+        let judged = Judged::new(case, rate, samples, probes.get(&case.placement.cpus.first().copied()).copied());
+        find(&run, &judged, refusals)
+    });
+    let (results, quantities): (Vec<_>, Vec<_>) = found.unzip();
+    let curves = curves(&results, &quantities, &header.host, header.seed);
+    Findings { results, curves, latencies_ns, flags: flags(record) }
+}
+
+/// One list for each case of the plan; what belongs to no case is left out.
+fn by_case<'a, T>(record: &MeasureRecord, items: &'a [T], case: impl Fn(&T) -> u32) -> Vec<Vec<&'a T>> {
+    let mut lists = vec![Vec::new(); record.header.plan.cases.len()];
+    for item in items {
+        if let Some(list) = lists.get_mut(case(item) as usize) {
+            list.push(item);
+        }
+    }
+    lists
+}
+
+/// The median probe of each CPU that a case begins on: cores of one machine need not be alike.
+fn usual_probes(record: &MeasureRecord) -> BTreeMap<Option<CpuId>, f64> {
+    let cases = &record.header.plan.cases;
+    let home = |sample: &Sample| cases.get(sample.case as usize).map(|case| case.placement.cpus.first().copied());
+    let mut samples: BTreeMap<Option<CpuId>, Vec<&Sample>> = BTreeMap::new();
+    for sample in record.samples.iter().filter(|sample| sample.is_plain()) {
+        if let Some(home) = home(sample) {
+            samples.entry(home).or_default().push(sample);
+        }
+    }
+    samples.into_iter().filter_map(|(cpu, samples)| Some((cpu, median_probe(samples.into_iter())?))).collect()
+}
+
+/// What to know about the run as a whole.
+fn flags(record: &MeasureRecord) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    match record.end {
+        None => flags.push(cut_off(record)),
+        Some(end) => {
+            flags.extend(early_end(end.reason));
+            flags.extend(drift(record, &end));
+        }
+    }
+    if record.has_cut_line {
+        let detail = "the record ends inside a line, which is left out; the lines before it are whole";
+        flags.push(Flag { name: "cut-line", detail: detail.to_owned() });
+    }
+    flags
+}
+
+fn cut_off(record: &MeasureRecord) -> Flag {
+    let seen: std::collections::BTreeSet<u32> = record.samples.iter().map(|sample| sample.case).collect();
+    let (samples, cases, planned) = (record.samples.len(), seen.len(), record.header.plan.cases.len());
+    let detail = format!("the run was cut off: {samples} samples of {cases} of {planned} cases are here");
+    Flag { name: "cut-off", detail }
+}
+
+fn early_end(reason: EndReason) -> Option<Flag> {
+    let (name, detail) = match reason {
+        EndReason::Complete => return None,
+        EndReason::Interrupted => ("interrupted", "the run was interrupted: cases have fewer repetitions than planned"),
+        EndReason::Failed => ("failed", "the run failed before its end: the last refusal says why"),
+    };
+    Some(Flag { name, detail: detail.to_owned() })
+}
+
+fn drift(record: &MeasureRecord, end: &End) -> Option<Flag> {
+    let (before, after) = (record.header.clock.ticks_per_second.0 as f64, end.ticks_per_second.0 as f64);
+    let drift = after / before - 1.0;
+    let holds = drift.abs() <= DRIFT_LIMIT;
+    (!holds).then(|| Flag {
+        name: "clock-drift",
+        detail: format!(
+            "the clock's rate over the whole run differs from its calibration by {:.0} parts in a million: every number \
+             is off by as much, and more if the rate changed within a batch",
+            drift * 1e6
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! The distribution of Wilcoxon's signed-rank statistic, and the rank at which it cuts off an interval.
+//!
+//! V is the sum of the ranks of the positive values among n values that are symmetric about 0 (Wilcoxon 1945,
+//! "Individual comparisons by ranking methods"). Each rank 1..=n enters with probability 1/2, so V's distribution
+//! follows by adding one rank after the other.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// Up to here V's distribution is computed; beyond, the normal one is near enough (relative error of the tail below
+/// 1 % at the levels in use).
+pub(crate) const EXACT_UP_TO: usize = 60;
+
+/// What rounding may do to a probability that is a sum of at most 1,830 terms (as in R's qsignrank).
+const FUZZ: f64 = 10.0 * f64::EPSILON;
+
+/// Which of the ordered Walsh averages end the interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CriticalRank {
+    /// The interval goes from this Walsh average, counted from 1, to the one as far from the end.
+    pub(crate) rank: usize,
+    /// Confidence reached, at least what was asked for.
+    pub(crate) confidence: f64,
+    /// Whether V's own distribution was used.
+    pub(crate) is_exact: bool,
+}
+
+/// The rank for `n` values, by the definition of R's `wilcox.test(conf.int = TRUE)`: the smallest q with
+/// P(V <= q) >= (1 - confidence) / 2. `None` where even the whole range of the values lacks the confidence.
+pub(crate) fn critical_rank(n: usize, confidence: f64) -> Option<CriticalRank> {
+    if n < smallest_n(confidence) {
+        return None;
+    }
+    let tail = (1.0 - confidence) / 2.0;
+    Some(if n <= EXACT_UP_TO { exact(n, tail) } else { approximate(n, tail) })
+}
+
+/// The fewest values that give an interval: all n of one sign have probability 2/2^n.
+pub(crate) fn smallest_n(confidence: f64) -> usize {
+    let alpha = 1.0 - confidence;
+    (1..=EXACT_UP_TO).find(|n| 0.5_f64.powi(*n as i32 - 1) <= alpha + FUZZ).unwrap_or(usize::MAX)
+}
+
+fn exact(n: usize, tail: f64) -> CriticalRank {
+    let mut below = 0.0;
+    for (q, probability) in probabilities(n).into_iter().enumerate() {
+        if q > 0 && below + probability >= tail - FUZZ {
+            return CriticalRank { rank: q, confidence: 1.0 - 2.0 * below, is_exact: true };
+        }
+        below += probability;
+    }
+    unreachable_rank(n)
+}
+
+/// The probabilities add up to 1, more than any tail: this is for the compiler.
+fn unreachable_rank(n: usize) -> CriticalRank {
+    CriticalRank { rank: n * (n + 1) / 4, confidence: 0.0, is_exact: true }
+}
+
+/// P(V = v) for every v from 0 to n (n + 1) / 2.
+fn probabilities(n: usize) -> Vec<f64> {
+    let mut probabilities = vec![0.0; n * (n + 1) / 2 + 1];
+    probabilities[0] = 1.0;
+    for rank in 1..=n {
+        for v in (0..=rank * (rank + 1) / 2).rev() {
+            let with_it = if v >= rank { probabilities[v - rank] } else { 0.0 };
+            probabilities[v] = (probabilities[v] + with_it) / 2.0;
+        }
+    }
+    probabilities
+}
+
+/// V is about normal with mean n (n + 1) / 4 and variance n (n + 1) (2 n + 1) / 24; one half for continuity
+/// (Hollander and Wolfe, "Nonparametric statistical methods", chapter 3).
+fn approximate(n: usize, tail: f64) -> CriticalRank {
+    let n = n as f64;
+    let mean = n * (n + 1.0) / 4.0;
+    let sd = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
+    let normal = Normal::standard();
+    let rank = (mean + sd * normal.inverse_cdf(tail) - 0.5).ceil().max(1.0);
+    let below = normal.cdf((rank - 0.5 - mean) / sd);
+    CriticalRank { rank: rank as usize, confidence: 1.0 - 2.0 * below, is_exact: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// V of every one of the 2^n assignments of signs to the ranks.
+    fn enumerated(n: usize) -> Vec<f64> {
+        let mut counts = vec![0_u32; n * (n + 1) / 2 + 1];
+        for signs in 0..1_u32 << n {
+            let v: usize = (0..n).filter(|bit| signs >> bit & 1 == 1).map(|bit| bit + 1).sum();
+            counts[v] += 1;
+        }
+        counts.into_iter().map(|count| f64::from(count) / f64::from(1_u32 << n)).collect()
+    }
+
+    #[test]
+    fn the_distribution_is_that_of_all_signs() {
+        for n in 1..=14 {
+            assert_eq!(probabilities(n), enumerated(n), "n = {n}");
+        }
+    }
+
+    #[test]
+    fn the_rank_is_that_of_the_definition() {
+        for n in 1..=14 {
+            for confidence in [0.5, 0.8, 0.9, 0.95, 0.99, 0.999] {
+                let tail = (1.0 - confidence) / 2.0;
+                let mut sum = 0.0;
+                let cumulative: Vec<f64> = enumerated(n).iter().map(|p| { sum += p; sum }).collect();
+                let q = cumulative.iter().position(|p| *p >= tail - 1e-12).expect("they add up to 1");
+                let reached = 1.0 - 2.0 * cumulative[q.max(1) - 1];
+                match critical_rank(n, confidence) {
+                    Some(found) => {
+                        assert_eq!(found.rank, q.max(1), "n = {n}, {confidence}");
+                        assert!((found.confidence - reached).abs() < 1e-12 && reached >= confidence - 1e-12);
+                    }
+                    None => assert!(q == 0 && reached < confidence, "n = {n}, {confidence}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_values_are_needed_as_the_level_asks_for() {
+        for (confidence, n) in [(0.8, 4), (0.9, 5), (0.95, 6), (0.99, 8), (0.999, 11)] {
+            assert_eq!(smallest_n(confidence), n, "{confidence}");
+        }
+        assert_eq!(critical_rank(4, 0.9), None);
+        let five = critical_rank(5, 0.9).expect("enough");
+        assert_eq!((five.rank, five.confidence), (1, 0.9375));
+    }
+
+    #[test]
+    fn the_approximation_meets_the_distribution() {
+        for n in [40, 50, 60] {
+            for confidence in [0.8, 0.9, 0.95, 0.99] {
+                let (exact, near) = (exact(n, (1.0 - confidence) / 2.0), approximate(n, (1.0 - confidence) / 2.0));
+                assert!(exact.rank.abs_diff(near.rank) <= 1, "n = {n}: {exact:?} {near:?}");
+                assert!((exact.confidence - near.confidence).abs() < 2e-3, "n = {n}: {exact:?} {near:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Single hand-offs: what the mean does not show.
+
+use record::{Arm, Sample};
+use units::TickRate;
+
+use crate::findings::Tail;
+use crate::judged::Judged;
+use crate::order_statistics::nearest_rank;
+
+/// Quantiles of all hand-offs that were timed one by one, disturbed ones too: the disturbance is the tail.
+pub(crate) fn tail(judged: &Judged<'_>) -> Option<Tail> {
+    let is_sound = |sample: &&&Sample| sample.arm == Arm::SwitchDirect && !sample.evidence.is_clock_backwards;
+    let samples = judged.instrumented.iter().filter(is_sound);
+    let mut ticks: Vec<u32> = samples.flat_map(|sample| sample.handoff_ticks.iter().copied()).collect();
+    ticks.sort_unstable();
+    let quantile = |share| nearest_rank(&ticks, share).map(|ticks| ns(ticks, judged.rate)).filter(|ns| ns.is_finite());
+    Some(Tail { p50_ns: quantile(0.5)?, p99_ns: quantile(0.99)?, max_ns: quantile(1.0)?, n: ticks.len() })
+}
+
+fn ns(ticks: u32, rate: TickRate) -> f64 {
+    f64::from(ticks) * 1e9 / rate.0 as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{FakeCase, fake_record};
+
+    #[test]
+    fn quantiles_are_of_the_switching_arm_in_nanoseconds() {
+        let fake = FakeCase::pipe();
+        let mut samples = fake_record(vec![fake.clone()], 1).samples;
+        samples.truncate(2);
+        for (sample, arm) in samples.iter_mut().zip([Arm::SwitchDirect, Arm::BaselineDirect]) {
+            sample.arm = arm;
+            sample.handoff_ticks = (1..=200).rev().map(|ticks| ticks * 10).collect();
+        }
+        let case = fake.case();
+        let judged = Judged::new(&case, TickRate(2_000_000_000), &samples.iter().collect::<Vec<_>>(), None);
+        assert_eq!(tail(&judged), Some(Tail { p50_ns: 500.0, p99_ns: 990.0, max_ns: 1000.0, n: 200 }));
+        assert_eq!(tail(&Judged::new(&case, TickRate::NANOSECONDS, &[], None)), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! Whether a case has a number at all, and if not, why, and what helps.
+
+use record::{Arm, Between, Case, Refusal};
+
+use crate::cleanliness as reason;
+use crate::estimate::TooFew;
+use crate::findings::Flag;
+use crate::judged::Judged;
+
+/// Of more disturbed samples than this, those that look clean are not to be trusted either.
+pub(crate) const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
+/// So many are left out on a quiet machine, by its timer ticks alone.
+pub(crate) const LEFT_OUT_USUAL: f64 = 0.05;
+
+/// Why there is no number, in one sentence with what to do, and the flag that goes with it.
+pub(crate) struct NoNumber {
+    pub(crate) why: String,
+    pub(crate) flag: Option<Flag>,
+}
+
+/// `None` where the decisive quantity has an estimate that may stand.
+pub(crate) fn no_number(judged: &Judged<'_>, refusals: &[&Refusal], decisive: Result<(), TooFew>) -> Option<NoNumber> {
+    let plain = |why: String| Some(NoNumber { why, flag: None });
+    match (judged.plain.is_empty(), refusals.last()) {
+        (true, Some(refusal)) => return plain(refusal.why.clone()),
+        (true, None) => return plain("found no sample of it, need some; give the run more time".to_owned()),
+        _ if judged.excluded_share() > LEFT_OUT_LIMIT => return Some(too_disturbed(judged)),
+        _ => {}
+    }
+    let too_few = decisive.err()?;
+    let refused = refusals.last().map(|refusal| format!(". Repetitions were refused: {}", refusal.why));
+    let flag = Some(Flag { name: "too-few-repetitions", detail: too_few.to_string() });
+    Some(NoNumber { why: format!("{too_few}{}", refused.unwrap_or_default()), flag })
+}
+
+/// The reason that most samples were left out for; with equals, the one to be looked at first.
+fn main_reason(judged: &Judged<'_>) -> Option<(&'static str, usize)> {
+    let order = |reason: &str| (reason == reason::SWITCH_COUNT, reason == reason::CLOCK_BACKWARDS);
+    judged
+        .excluded
+        .by_reason
+        .iter()
+        .map(|(reason, count)| (*reason, *count))
+        .max_by_key(|(reason, count)| (*count, order(reason)))
+}
+
+fn too_disturbed(judged: &Judged<'_>) -> NoNumber {
+    let (name, why) = match main_reason(judged) {
+        Some((reason::SWITCH_COUNT, _)) => (reason::SWITCH_COUNT, wrong_count(judged)),
+        _ => ("disturbed", disturbance(judged)),
+    };
+    NoNumber { flag: Some(Flag { name, detail: why.clone() }), why }
+}
+
+/// What share of the samples was disturbed, mostly by what, and what helps.
+pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
+    let (left_out, all) = (judged.excluded.total, judged.excluded.of);
+    let percent = judged.excluded_share() * 100.0;
+    let Some((reason, count)) = main_reason(judged) else { return "no sample was disturbed".to_owned() };
+    let (what, remedy) = explain(reason);
+    format!("{left_out} of {all} samples ({percent:.0} %) were disturbed, {count} of them by {reason}: {what}; {remedy}")
+}
+
+/// What a reason means, and what to do about it.
+fn explain(reason: &str) -> (&'static str, &'static str) {
+    match reason {
+        reason::FOREIGN_TIME => (
+            "something else ran on the measured CPU",
+            "stop the other load, allow real-time priority, or choose a quieter CPU with --cpu",
+        ),
+        reason::RT_THROTTLED => (
+            "the kernel took the CPU from real-time tasks for its 50 ms of each second",
+            "sysctl -w kernel.sched_rt_runtime_us=-1 for the time of the run",
+        ),
+        reason::STEAL => (
+            "the hypervisor ran another machine on this CPU",
+            "run it again at a quieter time, choose another CPU with --cpu, or use a machine with CPUs of its own",
+        ),
+        reason::INTERRUPTS | reason::SOFTIRQS => (
+            "the measured CPU served a burst of interrupts",
+            "stop network and disk load, or choose a CPU that serves fewer with --cpu",
+        ),
+        reason::FAULTS => {
+            ("pages were missing while the clock ran", "free some memory, and allow locked memory: ulimit -l unlimited")
+        }
+        reason::MIGRATION => {
+            ("the first task was not on its CPU", "allow this process its CPUs (taskset -p, cpuset), or choose others with --cpu")
+        }
+        reason::FREQUENCY => (
+            "the CPU ran at another speed than usual",
+            "set the governor to performance, turn off turbo, and keep the machine cool",
+        ),
+        reason::CLOCK_BACKWARDS => {
+            ("the clock ran backwards", "run it again with the kernel's clock; the time stamp counter is not to be trusted here")
+        }
+        reason::SWITCH_COUNT => (
+            "the kernel counted other switches than planned",
+            "stop the other load, or choose a quieter CPU with --cpu",
+        ),
+        _ => ("nothing was handed over", "run it again"),
+    }
+}
+
+/// X where Y were planned.
+fn wrong_count(judged: &Judged<'_>) -> String {
+    let case = judged.case;
+    let count = |arm| judged.kernel_switches_per_handoff(arm).unwrap_or(0.0);
+    if case.between == Between::User {
+        return wrong_user_count(judged, count(Arm::SwitchDirect));
+    }
+    let (low, high) = planned(case);
+    let switching = count(Arm::SwitchDirect);
+    let tolerance = 0.01;
+    if (low - tolerance..=high + tolerance).contains(&switching) {
+        let baseline = count(Arm::BaselineDirect);
+        return format!(
+            "the kernel counted {baseline:.2} switches a hand-off in the baseline where none were planned: somebody \
+             else took the CPU in between; stop the other load, or choose a quieter CPU with --cpu"
+        );
+    }
+    let plan = if low == high { format!("{low:.2}") } else { format!("{low:.2} to {high:.2}") };
+    let (meaning, remedy) = if switching > high {
+        ("the tasks switch more often than the token moves", "stop the other load, or use real-time priority")
+    } else {
+        ("the token moves without a switch", "see that all tasks are on one CPU, or choose one with --cpu")
+    };
+    format!("the kernel counted {switching:.2} switches a hand-off where {plan} were planned: {meaning}; {remedy}")
+}
+
+fn wrong_user_count(judged: &Judged<'_>, by_kernel: f64) -> String {
+    if judged.switches_per_handoff(Arm::SwitchDirect).is_none_or(|own| own == 0.0) {
+        let mechanism = judged.case.mechanism;
+        return format!("{mechanism} counted no switch of its own, need one a hand-off or more; report this as a bug");
+    }
+    format!(
+        "the kernel counted {by_kernel:.2} switches a hand-off where none were planned: the thread was not left alone; \
+         stop the other load, or choose a quieter CPU with --cpu"
+    )
+}
+
+fn planned(case: &Case) -> (f64, f64) {
+    case.switches.map_or((0.0, 0.0), |plan| (plan.low_per_mille as f64 / 1e3, plan.high_per_mille as f64 / 1e3))
+}

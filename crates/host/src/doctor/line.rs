@@ -1,0 +1,64 @@
+use record::{Check, Severity};
+
+/// What helps now, and what makes it last.
+pub(super) struct Remedy {
+    now: String,
+    lasting: String,
+}
+
+impl Remedy {
+    /// Nothing can be done from within this machine.
+    pub(super) fn none() -> Self {
+        Remedy { now: String::new(), lasting: String::new() }
+    }
+
+    /// Commands or settings.
+    pub(super) fn new(now: impl Into<String>, lasting: impl Into<String>) -> Self {
+        Remedy { now: now.into(), lasting: lasting.into() }
+    }
+
+    /// A setting of the kernel: `sysctl -w` now, a file of `sysctl.d` for good.
+    pub(super) fn sysctl(setting: &str) -> Self {
+        let lasting = format!("echo '{setting}' | sudo tee -a /etc/sysctl.d/90-switchcost.conf");
+        Remedy::new(format!("sudo sysctl -w {setting}"), lasting)
+    }
+}
+
+/// A line of the check-up before its judgement.
+pub(super) struct Line {
+    name: &'static str,
+    wanted: &'static str,
+}
+
+impl Line {
+    /// A line named `name` for a condition wanted as `wanted`.
+    pub(super) fn new(name: &'static str, wanted: &'static str) -> Self {
+        Line { name, wanted }
+    }
+
+    /// As wanted.
+    pub(super) fn fit(self, found: impl Into<String>) -> Check {
+        self.judged(Severity::Fit, found.into(), Remedy::none())
+    }
+
+    /// Measurable, with something to know.
+    pub(super) fn caveat(self, found: impl Into<String>, remedy: Remedy) -> Check {
+        self.judged(Severity::Caveat, found.into(), remedy)
+    }
+
+    /// Not measurable as it is.
+    pub(super) fn unfit(self, found: impl Into<String>, remedy: Remedy) -> Check {
+        self.judged(Severity::Unfit, found.into(), remedy)
+    }
+
+    fn judged(self, severity: Severity, found: String, remedy: Remedy) -> Check {
+        Check {
+            name: self.name.to_owned(),
+            found,
+            wanted: self.wanted.to_owned(),
+            severity,
+            fix: remedy.now,
+            lasting_fix: remedy.lasting,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Whether a hardware counter can be had at all. The known-answer test of each counter belongs to the run, not here.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{self, Read};
+use std::os::fd::{FromRawFd, OwnedFd};
+
+use perf_event_open_sys::{bindings, perf_event_open};
+use record::Check;
+
+use super::line::{Line, Remedy};
+use super::rights::{Capability, Rights};
+use super::subject::Subject;
+
+/// What an attempt to count one's own cycles came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum CycleCounter {
+    /// It counts.
+    Counts,
+    /// It opens and stays at zero, as under some hypervisors.
+    StaysZero,
+    /// The kernel has none: nothing answers for cycles.
+    Absent(String),
+    /// The kernel has one and refuses it.
+    Refused(String),
+    /// The files of another machine cannot be asked.
+    NotTried,
+}
+
+/// Opens a counter of this thread's own user-level cycles, spends some, and reads it.
+pub(super) fn attempt() -> CycleCounter {
+    match open().and_then(|counter| count(File::from(counter))) {
+        Ok(0) => CycleCounter::StaysZero,
+        Ok(_) => CycleCounter::Counts,
+        Err(error) => failure(&error),
+    }
+}
+
+fn failure(error: &io::Error) -> CycleCounter {
+    let text = error.to_string();
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => CycleCounter::Refused(text),
+        _ => CycleCounter::Absent(text),
+    }
+}
+
+fn open() -> io::Result<OwnedFd> {
+    let mut attributes = bindings::perf_event_attr {
+        size: size_of::<bindings::perf_event_attr>() as u32,
+        type_: bindings::PERF_TYPE_HARDWARE,
+        config: u64::from(bindings::PERF_COUNT_HW_CPU_CYCLES),
+        ..Default::default()
+    };
+    attributes.set_exclude_kernel(1);
+    attributes.set_exclude_hv(1);
+    let flags = u64::from(bindings::PERF_FLAG_FD_CLOEXEC);
+    // SAFETY: `attributes` is an initialized perf_event_attr of its own `size`, alive for the call; it asks only to
+    // count this thread.
+    let descriptor = unsafe { perf_event_open(&mut attributes, 0, -1, -1, flags) };
+    match descriptor {
+        // SAFETY: the call has just returned this descriptor, and nothing else owns it.
+        0.. => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn count(mut counter: File) -> io::Result<u64> {
+    (0..10_000_u64).for_each(|n| {
+        black_box(n);
+    });
+    let mut value = [0; 8];
+    counter.read_exact(&mut value)?;
+    Ok(u64::from_ne_bytes(value))
+}
+
+/// Hardware counters, and whether the kernel lets this process use them for its own half too.
+pub(super) fn counters(subject: &Subject) -> Check {
+    let line =
+        Line::new("hardware counters", "cycles can be counted, in the kernel too (perf_event_paranoid at most 1)");
+    let paranoid = subject.root.line("/proc/sys/kernel/perf_event_paranoid");
+    let level =
+        paranoid.as_ref().map_or_else(ToString::to_string, |level| format!("kernel.perf_event_paranoid is {level}"));
+    let rights = Rights::read(&subject.root);
+    let may_count_kernel = paranoid.is_ok_and(|level| level.parse::<i32>().is_ok_and(|level| level <= 1))
+        || rights.has(Capability::Perfmon);
+    match &subject.cycles {
+        CycleCounter::Counts if may_count_kernel => line.fit(format!("cycles are counted; {level}")),
+        CycleCounter::Counts => line.caveat(format!("user-level cycles only; {level}"), allow()),
+        CycleCounter::StaysZero => line.caveat(format!("a counter opens and stays at zero; {level}"), expose()),
+        CycleCounter::Absent(why) => line.caveat(format!("no cycle counter: {why}; {level}"), expose()),
+        CycleCounter::Refused(why) => line.caveat(format!("the cycle counter is refused: {why}; {level}"), allow()),
+        CycleCounter::NotTried => line.caveat(format!("not tried; {level}"), Remedy::none()),
+    }
+}
+
+fn allow() -> Remedy {
+    Remedy::sysctl("kernel.perf_event_paranoid=1")
+}
+
+fn expose() -> Remedy {
+    Remedy::new("", "a virtual machine with a PMU (libvirt: <features><pmu state='on'/></features>), or a bare one")
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Severity;
+
+    use super::*;
+    use crate::facts::fixture::Fixture;
+
+    fn judged(cycles: CycleCounter, paranoid: &str, capabilities: &str) -> Check {
+        let fixture = Fixture::workstation()
+            .file("/proc/sys/kernel/perf_event_paranoid", paranoid)
+            .file("/proc/self/status", &format!("CapEff:\t{capabilities}\n"));
+        let mut subject = Subject::scripted(&fixture);
+        subject.cycles = cycles;
+        counters(&subject)
+    }
+
+    #[test]
+    fn a_counter_that_counts_the_kernel_too_is_fit() {
+        assert_eq!(judged(CycleCounter::Counts, "1\n", "0").severity, Severity::Fit);
+        assert_eq!(judged(CycleCounter::Counts, "4\n", "0000004000000000").severity, Severity::Fit);
+    }
+
+    #[test]
+    fn a_paranoid_kernel_is_a_caveat_with_a_setting() {
+        let check = judged(CycleCounter::Refused("Permission denied".to_owned()), "4\n", "0");
+        assert_eq!(check.severity, Severity::Caveat);
+        assert_eq!(check.found, "the cycle counter is refused: Permission denied; kernel.perf_event_paranoid is 4");
+        assert_eq!(check.fix, "sudo sysctl -w kernel.perf_event_paranoid=1");
+        let lasting = "echo 'kernel.perf_event_paranoid=1' | sudo tee -a /etc/sysctl.d/90-switchcost.conf";
+        assert_eq!(check.lasting_fix, lasting);
+        assert_eq!(
+            judged(CycleCounter::Counts, "2\n", "0").found,
+            "user-level cycles only; kernel.perf_event_paranoid is 2"
+        );
+    }
+
+    #[test]
+    fn an_absent_counter_has_no_fix_within_the_machine() {
+        for cycles in [CycleCounter::Absent("No such file or directory".to_owned()), CycleCounter::StaysZero] {
+            let check = judged(cycles, "1\n", "0");
+            assert_eq!((check.severity, check.fix.as_str()), (Severity::Caveat, ""));
+            assert!(check.lasting_fix.contains("PMU"));
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_told_from_an_absence() {
+        let error = |number| failure(&io::Error::from_raw_os_error(number));
+        assert!(matches!(error(libc::EACCES), CycleCounter::Refused(_)));
+        assert!(matches!(error(libc::ENOENT), CycleCounter::Absent(_)));
+    }
+}

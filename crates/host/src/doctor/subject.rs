@@ -1,0 +1,109 @@
+use record::HostManifest;
+use units::CpuId;
+
+use super::pmu::{self, CycleCounter};
+use crate::facts::{self, Root};
+
+/// The machine under examination: all that the checks judge.
+pub(super) struct Subject {
+    /// Where further files are read.
+    pub(super) root: Root,
+    /// The facts.
+    pub(super) host: HostManifest,
+    /// What an attempt to count cycles came to.
+    pub(super) cycles: CycleCounter,
+    /// `/proc/stat` at the start and at the end of the moment in which the interrupts were watched.
+    statistics: [String; 2],
+    #[cfg(test)]
+    _tree: Option<std::sync::Arc<tempfile::TempDir>>,
+}
+
+impl Subject {
+    pub(super) fn examine(root: &Root) -> Self {
+        let statistics = || root.read("/proc/stat").unwrap_or_default();
+        let before = statistics();
+        let host = facts::manifest(root);
+        let after = statistics();
+        let cycles = if root.is_system() { pmu::attempt() } else { CycleCounter::NotTried };
+        Subject {
+            root: root.clone(),
+            host,
+            cycles,
+            statistics: [before, after],
+            #[cfg(test)]
+            _tree: None,
+        }
+    }
+
+    /// The CPU to measure on; CPU 0 stands in where there is none.
+    pub(super) fn quietest(&self) -> CpuId {
+        facts::quietest_cpu(&self.host).unwrap_or(CpuId(0))
+    }
+
+    /// Share of the watched moment in which `cpu` was not idle, in thousandths; `None` where no time passed for it.
+    pub(super) fn busy_per_mille(&self, cpu: CpuId) -> Option<u64> {
+        let [before, after] = self.statistics.each_ref().map(|text| Times::of(text, &format!("cpu{cpu}")));
+        let (before, after) = (before?, after?);
+        let all = after.all.checked_sub(before.all).filter(|all| *all != 0)?;
+        Some(after.busy.checked_sub(before.busy)?.saturating_mul(1_000) / all)
+    }
+
+    /// Time stolen by the hypervisor since the start, and all time, in the kernel's ticks.
+    pub(super) fn stolen(&self) -> Option<(u64, u64)> {
+        Times::of(&self.statistics[1], "cpu").map(|times| (times.stolen, times.all))
+    }
+}
+
+/// One line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal.
+struct Times {
+    all: u64,
+    busy: u64,
+    stolen: u64,
+}
+
+impl Times {
+    fn of(text: &str, name: &str) -> Option<Self> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        let times: Vec<u64> = line.split_ascii_whitespace().take(8).map_while(|time| time.parse().ok()).collect();
+        let times: [u64; 8] = times.try_into().ok()?;
+        let all = times.iter().try_fold(0_u64, |sum, time| sum.checked_add(*time))?;
+        Some(Times { all, busy: all - times[3] - times[4], stolen: times[7] })
+    }
+}
+
+#[cfg(test)]
+impl Subject {
+    /// A machine made of files, whose cycle counter works.
+    pub(super) fn scripted(fixture: &facts::fixture::Fixture) -> Self {
+        let examined = Subject::examine(&fixture.root());
+        Subject { cycles: CycleCounter::Counts, _tree: Some(fixture.tree()), ..examined }
+    }
+
+    /// The same with another reading of `/proc/stat` at the end.
+    pub(super) fn ending_with(mut self, statistics: &str) -> Self {
+        self.statistics[1] = statistics.to_owned();
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::fixture::Fixture;
+
+    #[test]
+    fn busy_time_is_the_difference_without_idle_and_waiting() {
+        let subject = Subject::scripted(&Fixture::workstation());
+        assert_eq!(subject.busy_per_mille(CpuId(0)), None, "no time passed");
+        let subject = subject.ending_with("cpu0 28 0 13 22504 4 0 0 0 0 0\n");
+        assert_eq!(subject.busy_per_mille(CpuId(0)), Some(400));
+        assert_eq!(subject.busy_per_mille(CpuId(1)), None);
+    }
+
+    #[test]
+    fn odd_statistics_yield_nothing() {
+        for text in ["", "cpu", "cpu 1 2 3", "cpu 1 2 3 4 5 6 7 x", "cpu 18446744073709551615 1 1 1 1 1 1 1"] {
+            assert!(Times::of(text, "cpu").is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What the kernel counted for one task.
+
+use std::fs::File;
+use std::io;
+
+use record::KernelSwitches;
+use units::Nanos;
+
+use super::read_text;
+use crate::clock::CpuClock;
+
+/// Names a task and how its CPU time is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskId {
+    process: i32,
+    thread: i32,
+}
+
+impl TaskId {
+    /// The calling thread.
+    pub fn own_thread() -> TaskId {
+        TaskId::thread_of_this_process(crate::task::current_tid())
+    }
+
+    /// A thread of this process.
+    pub fn thread_of_this_process(thread: i32) -> TaskId {
+        TaskId { process: crate::task::current_pid(), thread }
+    }
+
+    /// A process of one thread.
+    pub fn process(process: i32) -> TaskId {
+        TaskId { process, thread: process }
+    }
+}
+
+/// Counts of one task since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskCounts {
+    /// Switches by kind.
+    pub switches: KernelSwitches,
+    /// Page faults without I/O.
+    pub minor_faults: u64,
+    /// Page faults with I/O.
+    pub major_faults: u64,
+}
+
+/// The open files of one task in /proc, and its CPU clock.
+#[derive(Debug)]
+pub struct TaskWitness {
+    status: File,
+    stat: File,
+    clock: CpuClock,
+}
+
+impl TaskWitness {
+    /// Opens them.
+    pub fn new(task: TaskId) -> io::Result<TaskWitness> {
+        let folder = format!("/proc/{}/task/{}", task.process, task.thread);
+        let is_own = task.process == crate::task::current_pid();
+        let clock = if is_own { CpuClock::of_thread(task.thread) } else { CpuClock::of_process(task.process) };
+        Ok(TaskWitness {
+            status: File::open(format!("{folder}/status"))?,
+            stat: File::open(format!("{folder}/stat"))?,
+            clock,
+        })
+    }
+
+    /// CPU time consumed so far, to the nanosecond.
+    pub fn cpu_time(&self) -> io::Result<Nanos> {
+        self.clock.read()
+    }
+
+    /// Switches and faults so far.
+    pub fn counts(&self, buffer: &mut [u8]) -> io::Result<TaskCounts> {
+        let unreadable = || io::Error::other("the kernel's account of a task ended before the task");
+        let status = read_text(Some(&self.status), buffer).ok_or_else(unreadable)?;
+        let switches = parse_switches(status).ok_or_else(unreadable)?;
+        let stat = read_text(Some(&self.stat), buffer).ok_or_else(unreadable)?;
+        let (minor_faults, major_faults) = parse_faults(stat).ok_or_else(unreadable)?;
+        Ok(TaskCounts { switches, minor_faults, major_faults })
+    }
+}
+
+fn parse_switches(status: &str) -> Option<KernelSwitches> {
+    let field = |name: &str| {
+        let mut lines = status.lines().filter_map(|line| line.strip_prefix(name));
+        lines.next()?.trim().parse().ok()
+    };
+    Some(KernelSwitches {
+        voluntary: field("voluntary_ctxt_switches:")?,
+        involuntary: field("nonvoluntary_ctxt_switches:")?,
+    })
+}
+
+/// Fields 10 and 12 of /proc/PID/stat, counted behind the name, which may hold anything (proc(5)).
+fn parse_faults(stat: &str) -> Option<(u64, u64)> {
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    let mut fields = behind_name.split_whitespace().skip(7);
+    let minor = fields.next()?.parse().ok()?;
+    let major = fields.nth(1)?.parse().ok()?;
+    Some((minor, major))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hostile_name_does_not_shift_the_fields() {
+        let stat = "42 (a) b 9 9 9) S 1 2 3 4 5 6 77 8 99 10 11";
+        assert_eq!(parse_faults(stat), Some((77, 99)));
+        assert_eq!(parse_faults("42 (x"), None);
+    }
+
+    #[test]
+    fn both_kinds_of_switch_are_read() {
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
+        assert_eq!(parse_switches(status), Some(KernelSwitches { voluntary: 12, involuntary: 3 }));
+        assert_eq!(parse_switches("Name: x\n"), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! TLBs as AMD's CPUID tells them (AMD64 Architecture Programmer's Manual, volume 3, appendix E.4).
+//!
+//! The registers are decoded here, since the counts have 12 bits and the crate behind the other leaves keeps 8 of
+//! them for pages of 1 GiB.
+
+use raw_cpuid::CpuIdReader;
+use record::{Tlb, TlbKind};
+use units::Bytes;
+
+const L1: u32 = 0x8000_0005;
+const L2: u32 = 0x8000_0006;
+const GIBIBYTE_PAGES: u32 = 0x8000_0019;
+const LARGEST_EXTENDED: u32 = 0x8000_0000;
+
+const BASE_PAGE: Bytes = Bytes::kib(4);
+const LARGE_PAGE: Bytes = Bytes::mib(2);
+const GIANT_PAGE: Bytes = Bytes::mib(1024);
+
+pub(super) fn tlbs<R: CpuIdReader>(reader: &R) -> Vec<Tlb> {
+    let largest = reader.cpuid1(LARGEST_EXTENDED).eax;
+    let leaf = |number: u32| (number <= largest).then(|| reader.cpuid1(number));
+    let mut tlbs = Vec::new();
+    if let Some(l1) = leaf(L1) {
+        tlbs.extend(pair(1, BASE_PAGE, narrow(l1.ebx)));
+        tlbs.extend(pair(1, LARGE_PAGE, narrow(l1.eax)));
+    }
+    if let Some(l2) = leaf(L2) {
+        tlbs.extend(second_level(BASE_PAGE, wide(l2.ebx)));
+        tlbs.extend(second_level(LARGE_PAGE, wide(l2.eax)));
+    }
+    if let Some(giant) = leaf(GIBIBYTE_PAGES) {
+        tlbs.extend(pair(1, GIANT_PAGE, wide(giant.eax)));
+        tlbs.extend(second_level(GIANT_PAGE, wide(giant.ebx)));
+    }
+    tlbs
+}
+
+/// Entries for data and for instructions.
+type Entries = (u32, u32);
+
+/// First-level registers give 8 bits of associativity and 8 bits of entries each.
+fn narrow(register: u32) -> Entries {
+    (register >> 16 & 0xff, register & 0xff)
+}
+
+/// The others give 4 bits of associativity and 12 bits of entries each.
+fn wide(register: u32) -> Entries {
+    (register >> 16 & 0xfff, register & 0xfff)
+}
+
+fn pair(level: u32, page_bytes: Bytes, (data, instruction): Entries) -> Vec<Tlb> {
+    let tlb = |kind, entries| Tlb { level, kind, entries, page_bytes };
+    let both = [tlb(TlbKind::Data, data), tlb(TlbKind::Instruction, instruction)];
+    both.into_iter().filter(|tlb| tlb.entries != 0).collect()
+}
+
+/// A second level without a data half is unified, and its size stands in the instruction half.
+fn second_level(page_bytes: Bytes, (data, instruction): Entries) -> Vec<Tlb> {
+    match (data, instruction) {
+        (0, entries) if entries != 0 => vec![Tlb { level: 2, kind: TlbKind::Unified, entries, page_bytes }],
+        entries => pair(2, page_bytes, entries),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use raw_cpuid::CpuIdResult;
+
+    use super::*;
+
+    /// The leaves of a Zen 3 server part.
+    fn zen3(leaf: u32, _: u32) -> CpuIdResult {
+        let (eax, ebx) = match leaf {
+            0x8000_0000 => (0x8000_0021, 0),
+            0x8000_0005 => (0xff40_ff40, 0xff40_ff40),
+            0x8000_0006 => (0x4800_2200, 0x6800_4200),
+            0x8000_0019 => (0xf040_f040, 0xf040_0000),
+            _ => (0, 0),
+        };
+        CpuIdResult { eax, ebx, ecx: 0, edx: 0 }
+    }
+
+    fn entries(tlbs: &[Tlb], level: u32, kind: TlbKind, page_bytes: Bytes) -> Option<u32> {
+        let mut found = tlbs.iter().filter(|tlb| (tlb.level, tlb.kind, tlb.page_bytes) == (level, kind, page_bytes));
+        found.next().map(|tlb| tlb.entries)
+    }
+
+    #[test]
+    fn decodes_every_level_and_page_size() {
+        let tlbs = tlbs(&zen3);
+        assert_eq!(entries(&tlbs, 1, TlbKind::Data, BASE_PAGE), Some(64));
+        assert_eq!(entries(&tlbs, 2, TlbKind::Data, BASE_PAGE), Some(2048));
+        assert_eq!(entries(&tlbs, 2, TlbKind::Instruction, BASE_PAGE), Some(512));
+        assert_eq!(entries(&tlbs, 2, TlbKind::Data, LARGE_PAGE), Some(2048));
+        assert_eq!(entries(&tlbs, 2, TlbKind::Data, GIANT_PAGE), Some(64));
+        assert_eq!(entries(&tlbs, 2, TlbKind::Instruction, GIANT_PAGE), None);
+    }
+
+    #[test]
+    fn twelve_bits_of_entries_are_kept() {
+        let reader = |leaf, sub| match leaf {
+            0x8000_0019 => CpuIdResult { eax: 0, ebx: 0xf400_0000, ecx: 0, edx: 0 },
+            _ => zen3(leaf, sub),
+        };
+        assert_eq!(entries(&tlbs(&reader), 2, TlbKind::Data, GIANT_PAGE), Some(1024));
+    }
+
+    #[test]
+    fn a_second_level_without_a_data_half_is_unified() {
+        let unified = second_level(BASE_PAGE, (0, 512));
+        assert_eq!(unified, [Tlb { level: 2, kind: TlbKind::Unified, entries: 512, page_bytes: BASE_PAGE }]);
+    }
+
+    #[test]
+    fn leaves_beyond_the_largest_are_not_asked() {
+        let old = |leaf, sub| match leaf {
+            0x8000_0000 => CpuIdResult { eax: 0x8000_0005, ebx: 0, ecx: 0, edx: 0 },
+            _ => zen3(leaf, sub),
+        };
+        assert!(tlbs(&old).iter().all(|tlb| tlb.level == 1));
+    }
+}

@@ -1,0 +1,121 @@
+use record::{Cache, CacheKind, Fact, Tlb};
+use units::{Bytes, CpuId};
+
+use super::{Root, status, topology};
+
+/// The caches seen from `cpu`, nearest first: as the kernel lists them, else as CPUID does; empty where neither does.
+pub(crate) fn caches(root: &Root, cpu: CpuId) -> Vec<Cache> {
+    let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
+    let indexes = root.names(&folder).into_iter().filter(|name| name.starts_with("index"));
+    let mut caches: Vec<_> = indexes.filter_map(|index| cache(root, &format!("{folder}/{index}"))).collect();
+    if caches.is_empty() {
+        caches = caches_of_cpuid(root, cpu);
+    }
+    caches.sort_by_key(|cache| (cache.level, cache.kind.to_string()));
+    caches
+}
+
+/// One cache; `None` where its level, kind, size or line is not told.
+fn cache(root: &Root, folder: &str) -> Option<Cache> {
+    let line = |name: &str| root.line(&format!("{folder}/{name}")).ok();
+    Some(Cache {
+        level: line("level")?.parse().ok()?,
+        kind: kind(&line("type")?)?,
+        size_bytes: line("size")?.parse().ok()?,
+        line_bytes: Bytes(line("coherency_line_size")?.parse().ok()?),
+        ways: line("ways_of_associativity").and_then(|ways| ways.parse().ok()).filter(|ways| *ways != 0),
+        shared_by: topology::cpu_list(root, &format!("{folder}/shared_cpu_list")).unwrap_or_default(),
+    })
+}
+
+fn kind(text: &str) -> Option<CacheKind> {
+    match text {
+        "Data" => Some(CacheKind::Data),
+        "Instruction" => Some(CacheKind::Instruction),
+        "Unified" => Some(CacheKind::Unified),
+        _ => None,
+    }
+}
+
+/// The TLBs, which only CPUID tells.
+///
+/// The `TLB size` of AMD in `/proc/cpuinfo` is no way out: the kernel adds up the second-level data and instruction
+/// TLBs (`cpu_detect_cache_sizes`), and the sum cannot be taken apart again.
+pub(crate) fn tlbs(root: &Root) -> Fact<Vec<Tlb>> {
+    let tlbs = tlbs_of_cpuid(root);
+    match tlbs.is_empty() {
+        true => Fact::unknown(why_no_tlbs(root)),
+        false => Fact::Known(tlbs),
+    }
+}
+
+fn why_no_tlbs(root: &Root) -> String {
+    let why = if cfg!(target_arch = "x86_64") { "CPUID shows none" } else { "this architecture has no CPUID to ask" };
+    let sum = root.read("/proc/cpuinfo").ok().and_then(|text| status::field_of(&text, "TLB size"));
+    match sum {
+        Some(sum) => format!("{why}; /proc/cpuinfo gives {sum}, the sum of the second-level data and instruction TLBs"),
+        None => why.to_owned(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn caches_of_cpuid(root: &Root, cpu: CpuId) -> Vec<Cache> {
+    let ask = || super::cpuid::caches(raw_cpuid::CpuIdReaderNative, cpu);
+    if root.is_system() { ask() } else { Vec::new() }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn tlbs_of_cpuid(root: &Root) -> Vec<Tlb> {
+    if root.is_system() { super::cpuid::tlbs(raw_cpuid::CpuIdReaderNative) } else { Vec::new() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn caches_of_cpuid(_: &Root, _: CpuId) -> Vec<Cache> {
+    Vec::new()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn tlbs_of_cpuid(_: &Root) -> Vec<Tlb> {
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::fixture::Fixture;
+
+    #[test]
+    fn caches_come_nearest_first() {
+        let caches = caches(&Fixture::workstation().root(), CpuId(0));
+        let found: Vec<_> =
+            caches.iter().map(|cache| (cache.level, cache.kind, cache.size_bytes, cache.ways)).collect();
+        let expected = [
+            (1, CacheKind::Data, Bytes::kib(32), Some(8)),
+            (1, CacheKind::Instruction, Bytes::kib(32), Some(8)),
+            (2, CacheKind::Unified, Bytes::kib(512), Some(8)),
+            (3, CacheKind::Unified, Bytes::mib(32), Some(16)),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(caches[3].shared_by, [0, 1, 2, 3].map(CpuId));
+        assert_eq!(caches[3].line_bytes, Bytes(64));
+    }
+
+    #[test]
+    fn a_cache_of_which_the_size_is_odd_is_left_out() {
+        let fixture = Fixture::new()
+            .cache(0, 0, ["1", "Data", "-3K", "8", "0"])
+            .cache(0, 1, ["1", "Instruction", "32K", "0", "x"])
+            .cache(0, 2, ["2", "Martian", "32K", "8", "0"]);
+        let caches = caches(&fixture.root(), CpuId(0));
+        assert_eq!(caches.len(), 1);
+        assert_eq!((caches[0].ways, &caches[0].shared_by[..]), (None, &[][..]));
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn hidden_tlbs_say_why_and_pass_on_the_kernels_sum_as_a_sum() {
+        let expected = "CPUID shows none; /proc/cpuinfo gives 2560 4K pages, the sum of the second-level data and instruction TLBs";
+        assert_eq!(tlbs(&Fixture::workstation().root()), Fact::unknown(expected));
+        assert_eq!(tlbs(&Fixture::new().root()), Fact::unknown("CPUID shows none"));
+    }
+}

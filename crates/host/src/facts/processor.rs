@@ -1,0 +1,135 @@
+//! What kind of CPU runs this, and what the kernel does about its weaknesses.
+
+use std::collections::BTreeMap;
+
+use record::Fact;
+use units::CpuId;
+
+use super::{Root, status};
+
+/// `/proc/cpuinfo`, of which the first CPU speaks for all.
+pub(crate) struct Processor {
+    text: String,
+}
+
+impl Processor {
+    pub(crate) fn read(root: &Root) -> Self {
+        Processor { text: root.read("/proc/cpuinfo").unwrap_or_default() }
+    }
+
+    /// The model's name; Arm kernels give numbers only.
+    pub(crate) fn model(&self) -> Fact<String> {
+        let name = status::field_of(&self.text, "model name").filter(|name| !name.is_empty());
+        let part = || status::field_of(&self.text, "CPU part").map(|part| format!("part {part}"));
+        name.or_else(part).map_or_else(|| Fact::unknown("/proc/cpuinfo names no model"), Fact::Known)
+    }
+
+    /// Whether the kernel lists `flag`; `None` where it lists no flags, as outside x86.
+    pub(crate) fn has(&self, flag: &str) -> Option<bool> {
+        let flags = status::field_of(&self.text, "flags")?;
+        Some(flags.split_ascii_whitespace().any(|found| found == flag))
+    }
+
+    /// Whether the time stamp counter runs at a constant rate in every state. Arm's counter does by architecture.
+    pub(crate) fn is_tsc_invariant(&self) -> bool {
+        match cfg!(target_arch = "aarch64") {
+            true => true,
+            false => ["constant_tsc", "nonstop_tsc"].iter().all(|flag| self.has(flag) == Some(true)),
+        }
+    }
+
+    /// Whether address spaces are tagged in the TLB. Arm's are by architecture.
+    pub(crate) fn has_pcid(&self) -> Fact<bool> {
+        match (cfg!(target_arch = "aarch64"), self.has("pcid")) {
+            (true, _) => Fact::Known(true),
+            (false, Some(has)) => Fact::Known(has),
+            (false, None) => Fact::unknown("/proc/cpuinfo lists no flags"),
+        }
+    }
+
+    /// Whether the kernel's page tables are isolated from the user's.
+    pub(crate) fn is_kpti_active(&self, mitigations: &BTreeMap<String, String>) -> Fact<bool> {
+        match (mitigations.get("meltdown").map(String::as_str), self.has("pti")) {
+            (Some(text), _) if text.starts_with("Mitigation: PTI") => Fact::Known(true),
+            (_, Some(true)) => Fact::Known(true),
+            (Some(text), _) if text.starts_with("Not affected") || text.starts_with("Vulnerable") => Fact::Known(false),
+            (Some(text), _) => Fact::unknown(format!("vulnerabilities/meltdown says: {text}")),
+            (None, _) => Fact::unknown("the kernel has no vulnerabilities/meltdown"),
+        }
+    }
+}
+
+/// The kernel's word on each vulnerability.
+pub(crate) fn mitigations(root: &Root) -> BTreeMap<String, String> {
+    let folder = "/sys/devices/system/cpu/vulnerabilities";
+    let names = root.names(folder).into_iter();
+    names.filter_map(|name| root.line(&format!("{folder}/{name}")).ok().map(|text| (name, text))).collect()
+}
+
+/// Whether hardware threads are on. A guest may be shown `off` by a host that has them.
+pub(crate) fn is_smt_active(root: &Root) -> Fact<bool> {
+    match root.line("/sys/devices/system/cpu/smt/active") {
+        Ok(text) if text == "1" => Fact::Known(true),
+        Ok(text) if text == "0" => Fact::Known(false),
+        Ok(text) => Fact::unknown(format!("smt/active says: {text}")),
+        Err(error) => Fact::unknown(error.to_string()),
+    }
+}
+
+/// The frequency governor of `cpu`.
+pub(crate) fn governor(root: &Root, cpu: CpuId) -> Fact<String> {
+    let governor = root.line(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"));
+    let unknown = |_| Fact::unknown("the kernel has no cpufreq here: firmware or hypervisor sets the frequency");
+    governor.map_or_else(unknown, Fact::Known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::fixture::Fixture;
+
+    fn processor(text: &str) -> Processor {
+        Processor::read(&Fixture::new().file("/proc/cpuinfo", text).root())
+    }
+
+    fn meltdown(text: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([("meltdown".to_owned(), text.to_owned())])
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn flags_are_whole_words() {
+        let found = processor("flags : constant_tsc nonstop_tsc_s3 invpcid\n");
+        assert!(!found.is_tsc_invariant());
+        assert_eq!(found.has_pcid(), Fact::Known(false));
+        assert!(processor("flags : constant_tsc nonstop_tsc pcid").is_tsc_invariant());
+        assert_eq!(processor("").has_pcid(), Fact::unknown("/proc/cpuinfo lists no flags"));
+    }
+
+    #[test]
+    fn page_table_isolation_is_read_from_file_and_flag() {
+        let plain = processor("flags : fpu\n");
+        assert_eq!(plain.is_kpti_active(&meltdown("Mitigation: PTI")), Fact::Known(true));
+        assert_eq!(plain.is_kpti_active(&meltdown("Not affected")), Fact::Known(false));
+        assert_eq!(plain.is_kpti_active(&meltdown("Vulnerable")), Fact::Known(false));
+        assert_eq!(processor("flags : pti").is_kpti_active(&BTreeMap::new()), Fact::Known(true));
+        let odd = plain.is_kpti_active(&meltdown("Unknown (XEN PV detected)"));
+        assert_eq!(odd, Fact::unknown("vulnerabilities/meltdown says: Unknown (XEN PV detected)"));
+    }
+
+    #[test]
+    fn a_model_is_named_or_numbered() {
+        assert_eq!(processor("model name : X <b>\n").model(), Fact::Known("X <b>".to_owned()));
+        assert_eq!(processor("CPU part : 0xd0c\n").model(), Fact::Known("part 0xd0c".to_owned()));
+        assert_eq!(processor("").model(), Fact::unknown("/proc/cpuinfo names no model"));
+    }
+
+    #[test]
+    fn threads_and_governor_say_why_they_are_unknown() {
+        let fixture = Fixture::new().file("/sys/devices/system/cpu/smt/active", "maybe\n");
+        assert_eq!(is_smt_active(&fixture.root()), Fact::unknown("smt/active says: maybe"));
+        assert!(governor(&fixture.root(), CpuId(0)).known().is_none());
+        assert_eq!(is_smt_active(&Fixture::workstation().root()), Fact::Known(false));
+        assert_eq!(governor(&Fixture::workstation().root(), CpuId(0)), Fact::Known("performance".to_owned()));
+    }
+}

@@ -1,0 +1,142 @@
+//! Which controls the experiment wants, whether they can be had, and how a task takes them on.
+
+use host::control::{MemoryLock, PinGuard, PolicyGuard, StepsBelowTop, limit_real_time, lock_memory, pin, set_policy};
+use host::memory::{Memory, Reach};
+use record::{Control, ControlOutcome, Policy};
+use units::{CpuId, Nanos, format_cpu_list};
+use workload::{Pages, Sharing, WorkingSet, prepare};
+
+/// A task that runs so long without blocking is out of hand; no walk of any size that fits into memory takes as long.
+const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(60);
+
+/// The controls that the user left on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wishes {
+    /// The CPUs to run on; `None` where pinning is turned off.
+    pub cpus: Option<Vec<CpuId>>,
+    /// The policy asked for.
+    pub policy: Policy,
+    /// Whether the policy was turned down by a flag.
+    pub is_real_time_off: bool,
+}
+
+/// Tries each control on the calling thread, takes it back, and says what became of it.
+pub fn wanted_controls(wishes: &Wishes) -> Vec<Control> {
+    vec![pinning(wishes), policy(wishes), memory_lock(), Control {
+        name: "fresh-processes".to_owned(),
+        wanted: "new processes and new pages for each repetition".to_owned(),
+        outcome: ControlOutcome::Applied,
+    }]
+}
+
+fn pinning(wishes: &Wishes) -> Control {
+    let Some(cpus) = &wishes.cpus else {
+        return Control { name: "affinity".into(), wanted: "one CPU".into(), outcome: ControlOutcome::TurnedOff };
+    };
+    let list = format_cpu_list(cpus);
+    let outcome = match pin(cpus) {
+        Ok(_) => ControlOutcome::Applied,
+        Err(error) => ControlOutcome::Refused {
+            found: format!("sched_setaffinity: {error}"),
+            needed: format!("the right to run on CPU {list}"),
+            fix: "choose an allowed CPU: taskset -pc $$ shows them".to_owned(),
+            lasting_fix: "add the CPU to the cgroup's cpuset (AllowedCPUs= of the systemd unit)".to_owned(),
+        },
+    };
+    Control { name: "affinity".into(), wanted: format!("CPU {list}"), outcome }
+}
+
+fn policy(wishes: &Wishes) -> Control {
+    let name = "real-time-priority".to_owned();
+    if wishes.is_real_time_off || wishes.policy == Policy::Other {
+        return Control { name, wanted: "SCHED_FIFO".into(), outcome: ControlOutcome::TurnedOff };
+    }
+    let wanted = format!("SCHED_{}, one below the highest priority", wishes.policy.to_string().to_uppercase());
+    let outcome = match set_policy(wishes.policy, StepsBelowTop(1)) {
+        Ok(_) => ControlOutcome::Applied,
+        Err(error) => ControlOutcome::Refused {
+            found: format!("sched_setscheduler: {error}"),
+            needed: "CAP_SYS_NICE, or RLIMIT_RTPRIO of 99".to_owned(),
+            fix: "sudo switchcost ..., or sudo prlimit --pid $$ --rtprio=99 in this shell first".to_owned(),
+            lasting_fix: "echo '@users - rtprio 99' | sudo tee /etc/security/limits.d/switchcost.conf, and log in again"
+                .to_owned(),
+        },
+    };
+    Control { name, wanted, outcome }
+}
+
+fn memory_lock() -> Control {
+    let outcome = match host::control::can_lock_everything() {
+        Ok(()) => ControlOutcome::Applied,
+        Err(found) => ControlOutcome::Refused {
+            found,
+            needed: "CAP_IPC_LOCK, or an unlimited RLIMIT_MEMLOCK".to_owned(),
+            fix: "sudo switchcost ..., or sudo prlimit --pid $$ --memlock=unlimited in this shell first".to_owned(),
+            lasting_fix: "echo '@users - memlock unlimited' | sudo tee /etc/security/limits.d/switchcost-memlock.conf, \
+                          and log in again"
+                .to_owned(),
+        },
+    };
+    Control { name: "locked-memory".into(), wanted: "mlockall: no page leaves memory".into(), outcome }
+}
+
+/// What a task takes on before it is measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Discipline {
+    pub(crate) cpus: Vec<CpuId>,
+    pub(crate) policy: Policy,
+    pub(crate) steps_below_top: i32,
+    pub(crate) locks_memory: bool,
+}
+
+/// The guards of a task, in force as long as this lives.
+#[derive(Debug, Default)]
+pub(crate) struct Imposed {
+    _pin: Option<PinGuard>,
+    memory: Option<MemoryLock>,
+    policy: Option<PolicyGuard>,
+}
+
+impl Discipline {
+    /// The first step: to the task's CPU, so that its memory is touched from there.
+    pub(crate) fn pin(&self, task: usize) -> Result<Imposed, String> {
+        if self.cpus.is_empty() {
+            return Ok(Imposed::default());
+        }
+        let cpu = self.cpus[task % self.cpus.len()];
+        let guard = pin(&[cpu]).map_err(|error| {
+            format!("found CPU {cpu} not to be had ({error}), need one that is online and allowed; choose it with --cpu")
+        })?;
+        Ok(Imposed { _pin: Some(guard), ..Imposed::default() })
+    }
+
+    /// The last step, once the memory is touched: locked pages and the priority.
+    pub(crate) fn tighten(&self, imposed: &mut Imposed) -> Result<(), String> {
+        if self.locks_memory {
+            let lock = lock_memory().map_err(|error| format!("found mlockall refused ({error}), need locked memory"))?;
+            imposed.memory = Some(lock);
+        }
+        if self.policy == Policy::Other {
+            return Ok(());
+        }
+        limit_real_time(LONGEST_REAL_TIME_RUN).map_err(|error| format!("found no real-time limit ({error})"))?;
+        let guard = set_policy(self.policy, StepsBelowTop(self.steps_below_top)).map_err(|error| {
+            format!("found sched_setscheduler refused ({error}), need real-time rights; use --no-rt")
+        })?;
+        imposed.policy = Some(guard);
+        Ok(())
+    }
+}
+
+/// A task's own array, touched and laid out; `None` where it has none of its own.
+pub(crate) fn private_array(set: &WorkingSet, seed: u64) -> Result<Option<Memory>, String> {
+    if set.is_empty() || set.sharing == Sharing::Shared {
+        return Ok(None);
+    }
+    let memory = Memory::map(set.size_bytes, Reach::Private, set.pages).map_err(|error| error.to_string())?;
+    prepare(&memory, set, seed);
+    if set.pages == Pages::Huge {
+        memory.require_huge().map_err(|error| error.to_string())?;
+    }
+    Ok(Some(memory))
+}

@@ -1,0 +1,202 @@
+//! From what the user selects and what the machine is to the list of cases.
+
+mod check;
+mod presets;
+mod sizes;
+
+use record::{Between, Case, HostManifest, Mechanism, Placement, Plan, Policy, Relation, SwitchPlan};
+use strum::{Display, EnumString};
+use units::{Bytes, CpuId, Nanos};
+use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
+
+pub use check::PlanError;
+pub use sizes::{latency_sizes, sweep_sizes};
+
+/// A ready-made selection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Preset {
+    /// All mechanisms direct; a sweep of sizes, and of strides, for the pipe.
+    #[default]
+    Default,
+    /// The same with fewer sizes, shorter batches and less precision.
+    Quick,
+    /// The whole grid of Li, Ding and Shen 2007: 3 accesses x 16 sizes, 5 strides x 6 sizes; and all mechanisms.
+    Full,
+    /// lmbench's lat_ctx matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
+    Lmbench,
+}
+
+/// Where the tasks are to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlacementChoice {
+    /// All on this CPU.
+    One(CpuId),
+    /// Alternately on these two.
+    Pair(CpuId, CpuId),
+    /// Every pair of these, and each alone.
+    Matrix(Vec<CpuId>),
+    /// Wherever the scheduler puts them.
+    Unpinned,
+}
+
+/// What the user selects. An empty list means the preset's choice.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// The ready-made part; [`Preset::Default`] with any list given means: only what the lists name.
+    pub preset: Preset,
+    /// Mechanisms.
+    pub mechanisms: Vec<Mechanism>,
+    /// Processes, threads; where a mechanism has no such variant it keeps its own.
+    pub betweens: Vec<Between>,
+    /// Tasks in the ring.
+    pub tasks: Vec<u32>,
+    /// Sizes; 0 for the direct cost alone.
+    pub sizes: Vec<Bytes>,
+    /// Strides.
+    pub strides: Vec<Bytes>,
+    /// Accesses.
+    pub accesses: Vec<Access>,
+    /// Strided or chase.
+    pub pattern: Pattern,
+    /// Private or shared arrays.
+    pub sharing: Sharing,
+    /// Base or huge pages.
+    pub pages: Pages,
+    /// Where.
+    pub placement: PlacementChoice,
+    /// Under which policy; what could be had, not what was wished.
+    pub policy: Policy,
+    /// Relative half-width to reach, in thousandths.
+    pub precision_per_mille: Option<u32>,
+    /// Confidence of the intervals, in thousandths.
+    pub confidence_per_mille: u32,
+    /// Time for the whole run.
+    pub budget: Option<Nanos>,
+    /// Repetitions a case at most.
+    pub max_repetitions: Option<u32>,
+    /// Whether counters are wanted.
+    pub wants_counters: bool,
+    /// The made-up switch.
+    pub synthetic_switch: Nanos,
+    /// The made-up reload.
+    pub synthetic_reload: Nanos,
+}
+
+impl Selection {
+    /// Whether any list names what to measure.
+    fn names_something(&self) -> bool {
+        !(self.mechanisms.is_empty()
+            && self.betweens.is_empty()
+            && self.tasks.is_empty()
+            && self.sizes.is_empty()
+            && self.strides.is_empty()
+            && self.accesses.is_empty()
+            && matches!(self.placement, PlacementChoice::One(_) | PlacementChoice::Unpinned)
+            && self.pattern == Pattern::Strided
+            && self.sharing == Sharing::Private
+            && self.pages == Pages::Base)
+    }
+}
+
+/// Makes the plan, and checks that this machine can run it.
+///
+/// `relation` says how two CPUs are related.
+pub fn plan(
+    selection: &Selection,
+    host: &HostManifest,
+    relation: &dyn Fn(CpuId, CpuId) -> Relation,
+) -> Result<Plan, PlanError> {
+    let is_selected = selection.preset == Preset::Default && selection.names_something();
+    let drafts = match selection.preset {
+        Preset::Default if is_selected => presets::selected(selection),
+        Preset::Default => presets::default(host),
+        Preset::Quick => presets::quick(host),
+        Preset::Full => presets::full(host),
+        Preset::Lmbench => presets::lmbench(),
+    };
+    let mut cases = Vec::new();
+    for placement in placements(&selection.placement, relation) {
+        for draft in &drafts {
+            let case = draft.clone().into_case(selection, placement.clone());
+            if !cases.contains(&case) {
+                cases.push(case);
+            }
+        }
+    }
+    check::check(&cases, host)?;
+    let pace = presets::pace(selection.preset, is_selected, cases.len());
+    Ok(Plan {
+        preset: if is_selected { "selected".to_owned() } else { selection.preset.to_string() },
+        cases,
+        precision_per_mille: selection.precision_per_mille.unwrap_or(pace.precision_per_mille),
+        confidence_per_mille: selection.confidence_per_mille,
+        budget_ns: selection.budget.unwrap_or(pace.budget),
+        max_repetitions: selection.max_repetitions.unwrap_or(pace.max_repetitions),
+        batch_ns: pace.batch,
+        synthetic_switch_ns: selection.synthetic_switch,
+        synthetic_reload_ns: selection.synthetic_reload,
+        wants_counters: selection.wants_counters,
+    })
+}
+
+/// A case before it is known where it runs.
+#[derive(Clone, Debug)]
+struct Draft {
+    mechanism: Mechanism,
+    between: Between,
+    tasks: u32,
+    working_set: WorkingSet,
+}
+
+impl Draft {
+    fn direct(mechanism: Mechanism, between: Between) -> Draft {
+        Draft { mechanism, between, tasks: 2, working_set: WorkingSet::NONE }
+    }
+
+    fn pipe(size: Bytes, stride: Bytes, access: Access) -> Draft {
+        let working_set = WorkingSet { size_bytes: size, stride_bytes: stride, access, ..WorkingSet::NONE };
+        Draft { working_set, ..Draft::direct(Mechanism::Pipe, Between::Process) }
+    }
+
+    fn into_case(self, selection: &Selection, placement: Placement) -> Case {
+        let switches = switch_plan(self.mechanism, self.between, &placement, selection.policy);
+        let Draft { mechanism, between, tasks, working_set } = self;
+        // Contexts of one thread are all on the thread's CPU.
+        let placement = match placement.cpus.first() {
+            Some(first) if between == Between::User => Placement { cpus: vec![*first], relation: Relation::SameCpu },
+            _ => placement,
+        };
+        Case { mechanism, between, tasks, working_set, placement, policy: selection.policy, switches }
+    }
+}
+
+/// How many switches the kernel should count: one a hand-off on one CPU. Notifying under a lock takes two where the
+/// woken task may take the CPU at once, finds the lock held, and gives the CPU back (the blog's "hurry up and wait"),
+/// and now and then a few more: 2.03 were counted a hand-off on Linux 6.18.
+fn switch_plan(mechanism: Mechanism, between: Between, placement: &Placement, policy: Policy) -> Option<SwitchPlan> {
+    let is_judged = mechanism == Mechanism::Yield || placement.is_one_cpu();
+    if between == Between::User || !is_judged {
+        return None;
+    }
+    let may_wake_early = policy == Policy::Other
+        && matches!(mechanism, Mechanism::MutexCondvar | Mechanism::MutexCondvarUnlocked);
+    Some(SwitchPlan { low_per_mille: 1000, high_per_mille: if may_wake_early { 2100 } else { 1000 } })
+}
+
+fn placements(choice: &PlacementChoice, relation: &dyn Fn(CpuId, CpuId) -> Relation) -> Vec<Placement> {
+    let one = |cpu: CpuId| Placement { cpus: vec![cpu], relation: Relation::SameCpu };
+    let pair = |a: CpuId, b: CpuId| Placement { cpus: vec![a, b], relation: relation(a, b) };
+    match choice {
+        PlacementChoice::One(cpu) => vec![one(*cpu)],
+        PlacementChoice::Pair(a, b) => vec![pair(*a, *b)],
+        PlacementChoice::Unpinned => vec![Placement { cpus: Vec::new(), relation: Relation::Unpinned }],
+        PlacementChoice::Matrix(cpus) => {
+            let pairs = cpus.iter().enumerate().flat_map(|(i, a)| cpus[i + 1..].iter().map(move |b| (*a, *b)));
+            cpus.iter().map(|cpu| one(*cpu)).chain(pairs.map(|(a, b)| pair(a, b))).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

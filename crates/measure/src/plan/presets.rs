@@ -1,0 +1,130 @@
+//! The ready-made lists of cases, and how much time each gets.
+
+use record::{Between, HostManifest, Mechanism};
+use units::{Bytes, Nanos};
+use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
+
+use super::{Draft, Preset, Selection, sizes};
+
+/// How a run spends its time unless told otherwise.
+pub(super) struct Pace {
+    pub(super) budget: Nanos,
+    pub(super) precision_per_mille: u32,
+    pub(super) max_repetitions: u32,
+    pub(super) batch: Nanos,
+}
+
+pub(super) fn pace(preset: Preset, is_selected: bool, cases: usize) -> Pace {
+    let usual = Pace {
+        budget: Nanos::seconds(78),
+        precision_per_mille: 10,
+        max_repetitions: 150,
+        batch: Nanos::millis(3),
+    };
+    match preset {
+        Preset::Default if is_selected => Pace { budget: Nanos::seconds(5 * cases.max(1) as u64), ..usual },
+        Preset::Default => usual,
+        Preset::Quick => Pace { budget: Nanos::seconds(11), precision_per_mille: 50, batch: Nanos::millis(1), ..usual },
+        Preset::Full => Pace { budget: Nanos::seconds(335), ..usual },
+        Preset::Lmbench => Pace { budget: Nanos::seconds(30), ..usual },
+    }
+}
+
+fn all_direct(is_first_only: bool) -> Vec<Draft> {
+    let variants = |mechanism: Mechanism| {
+        let betweens = mechanism.betweens();
+        let count = if is_first_only { 1 } else { betweens.len() };
+        betweens[..count].iter().map(move |between| Draft::direct(mechanism, *between))
+    };
+    Mechanism::real().flat_map(variants).collect()
+}
+
+fn sweep(sizes: &[Bytes], stride: Bytes, access: Access) -> impl Iterator<Item = Draft> {
+    sizes.iter().filter(move |size| **size >= stride).map(move |size| Draft::pipe(*size, stride, access))
+}
+
+pub(super) fn default(host: &HostManifest) -> Vec<Draft> {
+    let mut drafts = all_direct(false);
+    drafts.extend(sweep(&sizes::sweep_sizes(host), Bytes(8), Access::Rmw));
+    let few = sizes::stride_sizes(host);
+    for stride in [64, 512, 4096] {
+        drafts.extend(sweep(&few[2..4], Bytes(stride), Access::Rmw));
+    }
+    drafts
+}
+
+pub(super) fn quick(host: &HostManifest) -> Vec<Draft> {
+    let mut drafts = all_direct(true);
+    drafts.extend(sweep(&sizes::quick_sizes(host), Bytes(8), Access::Rmw));
+    drafts
+}
+
+pub(super) fn full(host: &HostManifest) -> Vec<Draft> {
+    let mut drafts = all_direct(false);
+    for access in [Access::Read, Access::Write, Access::Rmw] {
+        drafts.extend(sweep(&sizes::sweep_sizes(host), Bytes(8), access));
+    }
+    for stride in [8, 64, 128, 512, 4096] {
+        drafts.extend(sweep(&sizes::stride_sizes(host), Bytes(stride), Access::Rmw));
+    }
+    drafts
+}
+
+/// McVoy and Staelin 1996; each task sums up its array.
+pub(super) fn lmbench() -> Vec<Draft> {
+    let columns = [(2, 0), (2, 16), (2, 64), (8, 16), (8, 64), (16, 16), (16, 64)];
+    let draft = |(tasks, kib)| Draft { tasks, ..Draft::pipe(Bytes::kib(kib), Bytes(8), Access::Read) };
+    columns.into_iter().map(draft).collect()
+}
+
+pub(super) fn selected(selection: &Selection) -> Vec<Draft> {
+    let or = |list: &[Bytes], usual: u64| if list.is_empty() { vec![Bytes(usual)] } else { list.to_vec() };
+    let usual_stride = if selection.pattern == Pattern::Chase { 64 } else { 8 };
+    let (sizes, strides) = (or(&selection.sizes, 0), or(&selection.strides, usual_stride));
+    let accesses = if selection.accesses.is_empty() { vec![Access::Rmw] } else { selection.accesses.clone() };
+    let tasks = if selection.tasks.is_empty() { vec![2] } else { selection.tasks.clone() };
+    let mechanisms =
+        if selection.mechanisms.is_empty() { vec![Mechanism::Pipe] } else { selection.mechanisms.clone() };
+    let mut drafts = Vec::new();
+    for mechanism in mechanisms {
+        for between in betweens(mechanism, &selection.betweens) {
+            for tasks in &tasks {
+                for set in working_sets(selection, &sizes, &strides, &accesses) {
+                    drafts.push(Draft { mechanism, between, tasks: *tasks, working_set: set });
+                }
+            }
+        }
+    }
+    drafts
+}
+
+/// The wanted variants of a mechanism; its usual one where none is named.
+fn betweens(mechanism: Mechanism, wanted: &[Between]) -> Vec<Between> {
+    let own = mechanism.betweens();
+    let chosen: Vec<Between> = own.iter().copied().filter(|between| wanted.contains(between)).collect();
+    if chosen.is_empty() { vec![own[0]] } else { chosen }
+}
+
+fn working_sets(selection: &Selection, sizes: &[Bytes], strides: &[Bytes], accesses: &[Access]) -> Vec<WorkingSet> {
+    let Selection { pattern, sharing, pages, .. } = *selection;
+    let mut sets = Vec::new();
+    for size_bytes in sizes {
+        for stride_bytes in strides {
+            for access in accesses {
+                sets.push(working_set(*size_bytes, *stride_bytes, *access, pattern, sharing, pages));
+            }
+        }
+    }
+    sets
+}
+
+fn working_set(
+    size_bytes: Bytes,
+    stride_bytes: Bytes,
+    access: Access,
+    pattern: Pattern,
+    sharing: Sharing,
+    pages: Pages,
+) -> WorkingSet {
+    WorkingSet { size_bytes, stride_bytes, access, pattern, sharing, pages }
+}

@@ -1,0 +1,104 @@
+//! Sizes worth measuring on this machine: around each cache and the reach of each TLB.
+
+use record::{CacheKind, HostManifest, TlbKind};
+use units::Bytes;
+
+/// What a machine that tells nothing of its caches is taken to have.
+const USUAL_CACHES: [Bytes; 3] = [Bytes::kib(32), Bytes::kib(512), Bytes::mib(8)];
+
+/// No more than so many sizes in a sweep.
+const SWEEP: usize = 16;
+
+/// Data and unified caches, nearest first.
+fn capacities(host: &HostManifest) -> Vec<Bytes> {
+    let holds_data = host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
+    let mut sizes: Vec<Bytes> = holds_data.map(|cache| cache.size_bytes).filter(|size| size.0 >= 4096).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    if sizes.is_empty() { USUAL_CACHES.to_vec() } else { sizes }
+}
+
+fn tlb_reaches(host: &HostManifest) -> Vec<Bytes> {
+    let tlbs = host.tlbs.known().map(Vec::as_slice).unwrap_or_default();
+    let holds_data = tlbs.iter().filter(|tlb| tlb.kind != TlbKind::Instruction && tlb.page_bytes == host.page_bytes);
+    holds_data.map(|tlb| tlb.reach()).filter(|reach| reach.0 > 0).collect()
+}
+
+/// The largest size of which two arrays leave half of the free memory alone.
+fn ceiling(host: &HostManifest) -> Bytes {
+    Bytes((host.memory_available_bytes.0 / 4).max(1 << 20))
+}
+
+/// 1 KiB to four times the last level: half, once and twice each cache, the reach of each TLB, and steps between.
+pub fn sweep_sizes(host: &HostManifest) -> Vec<Bytes> {
+    let caches = capacities(host);
+    let last = *caches.last().unwrap_or(&USUAL_CACHES[2]);
+    let mut wanted: Vec<u64> = vec![1 << 10, 4 << 10, last.0 * 4];
+    wanted.extend(caches.iter().flat_map(|cache| [cache.0 / 2, cache.0, cache.0 * 2]));
+    wanted.extend(tlb_reaches(host).iter().map(|reach| reach.0));
+    let top = ceiling(host).0;
+    wanted.retain(|size| *size >= 1 << 10 && *size <= top);
+    wanted.sort_unstable();
+    thin(&mut wanted);
+    while wanted.len() < SWEEP && fill_widest_gap(&mut wanted) {}
+    wanted.into_iter().map(|size| Bytes(size / 64 * 64)).collect()
+}
+
+/// Drops sizes that are less than a third larger than the one before.
+fn thin(sizes: &mut Vec<u64>) {
+    let mut last = 0;
+    sizes.retain(|size| {
+        let is_apart = *size * 3 >= last * 4;
+        if is_apart {
+            last = *size;
+        }
+        is_apart
+    });
+}
+
+/// Puts the geometric mean into the widest gap, if there is one of a factor above 1.5.
+fn fill_widest_gap(sizes: &mut Vec<u64>) -> bool {
+    let ratio = |pair: &[u64]| pair[1] * 1000 / pair[0];
+    let widest = sizes.windows(2).enumerate().max_by_key(|(_, pair)| ratio(pair));
+    let Some((index, pair)) = widest.filter(|(_, pair)| ratio(pair) > 1500) else { return false };
+    let middle = (pair[0] * pair[1]).isqrt();
+    let middle = middle.next_multiple_of(if middle >= 64 << 10 { 4096 } else { 64 });
+    if middle <= pair[0] || middle >= pair[1] {
+        return false;
+    }
+    sizes.insert(index + 1, middle);
+    true
+}
+
+/// Six sizes for a sweep over strides: two that fit (32 KiB and 128 KiB in the paper), then around the second level and
+/// beyond it.
+pub(super) fn stride_sizes(host: &HostManifest) -> Vec<Bytes> {
+    let caches = capacities(host);
+    let near = caches[0];
+    let middle = caches[caches.len().min(2) - 1];
+    let top = ceiling(host);
+    let sizes = [near, Bytes(middle.0 / 4), middle, Bytes(middle.0 * 2), Bytes(middle.0 * 4), Bytes(middle.0 * 8)];
+    sizes.into_iter().map(|size| size.min(top)).collect()
+}
+
+/// Four sizes: half of the first level, the second, half of the last, and the last.
+pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
+    let caches = capacities(host);
+    let last = caches[caches.len() - 1].min(ceiling(host));
+    let mut sizes = vec![Bytes(caches[0].0 / 2), caches[caches.len().min(2) - 1], Bytes(last.0 / 4), last];
+    sizes.dedup();
+    sizes
+}
+
+/// Sizes at which the load latency is looked at: inside each cache, and well outside the last.
+pub fn latency_sizes(host: &HostManifest) -> Vec<Bytes> {
+    let caches = capacities(host);
+    let last = caches[caches.len() - 1];
+    let mut sizes: Vec<Bytes> =
+        caches.iter().flat_map(|cache| [Bytes(cache.0 / 2), Bytes(cache.0 / 4 * 3)]).chain([Bytes(last.0 * 2)]).collect();
+    sizes.extend(caches.iter().map(|cache| Bytes(cache.0 * 2)));
+    sizes.retain(|size| *size <= ceiling(host));
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.into_iter().map(|size| Bytes(size.0 / 4096 * 4096)).collect()
+}

@@ -1,0 +1,170 @@
+use super::*;
+use record::{Cache, CacheKind, Fact};
+
+fn host() -> HostManifest {
+    let text = include_str!("../../tests/host.json");
+    serde_json::from_str(text).expect("a manifest")
+}
+
+fn selection() -> Selection {
+    Selection {
+        preset: Preset::Default,
+        mechanisms: vec![],
+        betweens: vec![],
+        tasks: vec![],
+        sizes: vec![],
+        strides: vec![],
+        accesses: vec![],
+        pattern: Pattern::Strided,
+        sharing: Sharing::Private,
+        pages: Pages::Base,
+        placement: PlacementChoice::One(CpuId(1)),
+        policy: Policy::Fifo,
+        precision_per_mille: None,
+        confidence_per_mille: 900,
+        budget: None,
+        max_repetitions: None,
+        wants_counters: false,
+        synthetic_switch: Nanos(2000),
+        synthetic_reload: Nanos(0),
+    }
+}
+
+fn make(selection: &Selection) -> Result<Plan, PlanError> {
+    plan(selection, &host(), &|_, _| Relation::SharedCache)
+}
+
+fn message(selection: &Selection) -> String {
+    make(selection).expect_err("no such plan").to_string()
+}
+
+#[test]
+fn what_is_not_selected_is_not_run() {
+    let wanted = Selection {
+        mechanisms: vec![Mechanism::Pipe, Mechanism::Futex],
+        sizes: vec![Bytes(0), Bytes::kib(64)],
+        strides: vec![Bytes(8)],
+        accesses: vec![Access::Rmw],
+        ..selection()
+    };
+    let plan = make(&wanted).expect("a plan");
+    let names: Vec<String> =
+        plan.cases.iter().map(|c| format!("{} {}", c.mechanism, c.working_set.size_bytes)).collect();
+    assert_eq!(names, ["pipe 0 B", "pipe 64 KiB", "futex 0 B", "futex 64 KiB"]);
+    assert!(plan.cases.iter().all(|c| c.between == Between::Process && c.tasks == 2));
+}
+
+#[test]
+fn without_flags_all_mechanisms_and_a_sweep_are_run() {
+    let plan = make(&selection()).expect("a plan");
+    for mechanism in Mechanism::real() {
+        assert!(plan.cases.iter().any(|c| c.mechanism == mechanism), "{mechanism}");
+    }
+    assert!(!plan.cases.iter().any(|c| c.mechanism == Mechanism::Synthetic));
+    let sizes: Vec<u64> = plan.cases.iter().map(|c| c.working_set.size_bytes.0).collect();
+    assert!(sizes.contains(&(1 << 10)) && sizes.contains(&(128 << 20)), "1 KiB to 4 x the last level: {sizes:?}");
+}
+
+#[test]
+fn the_full_grid_is_the_papers() {
+    let plan = make(&Selection { preset: Preset::Full, ..selection() }).expect("a plan");
+    let count = |access, stride| {
+        let sets = plan.cases.iter().map(|c| c.working_set).filter(|s| s.size_bytes.0 > 0);
+        sets.filter(|s| s.access == access && s.stride_bytes == Bytes(stride)).count()
+    };
+    assert_eq!((count(Access::Read, 8), count(Access::Write, 8)), (16, 16));
+    assert!(count(Access::Rmw, 8) >= 16);
+    assert_eq!([64, 128, 512, 4096].map(|stride| count(Access::Rmw, stride)), [6; 4]);
+}
+
+#[test]
+fn lmbenchs_columns_are_its_own() {
+    let plan = make(&Selection { preset: Preset::Lmbench, ..selection() }).expect("a plan");
+    let columns: Vec<String> =
+        plan.cases.iter().map(|c| format!("{}p/{}K", c.tasks, c.working_set.size_bytes.0 >> 10)).collect();
+    assert_eq!(columns, ["2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K"]);
+}
+
+#[test]
+fn a_matrix_has_every_cpu_and_every_pair() {
+    let placement = PlacementChoice::Matrix(vec![CpuId(0), CpuId(1)]);
+    let plan = make(&Selection { placement, ..selection() }).expect("a plan");
+    let cpus: Vec<usize> = plan.cases.iter().map(|c| c.placement.cpus.len()).collect();
+    assert_eq!(cpus, [1, 1, 2]);
+    assert!(plan.cases[2].switches.is_none(), "across CPUs the count is not judged");
+}
+
+#[test]
+fn bad_wishes_are_refused_with_advice() {
+    let with = |change: &dyn Fn(&mut Selection)| {
+        let mut wanted = selection();
+        change(&mut wanted);
+        message(&wanted)
+    };
+    assert_eq!(with(&|s| s.tasks = vec![65]), "found 65 tasks, need 2 to 64 (--tasks)");
+    assert_eq!(with(&|s| s.tasks = vec![1]), "found 1 tasks, need 2 to 64 (--tasks)");
+    assert_eq!(
+        with(&|s| s.placement = PlacementChoice::One(CpuId(7))),
+        "found no CPU 7 online, need one of 0-1; choose it with --cpu, or bring it online: echo 1 | sudo tee \
+         /sys/devices/system/cpu/cpu7/online"
+    );
+    assert_eq!(
+        with(&|s| {
+            s.mechanisms = vec![Mechanism::Yield];
+            s.placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
+        }),
+        "found yield across CPUs, need one CPU: its token is the CPU itself (--cpu with one number)"
+    );
+    assert_eq!(
+        with(&|s| s.sizes = vec![Bytes(64 << 30)]),
+        "found 22 GiB of free memory, need 128 GiB for 2 arrays of 64 GiB; use a smaller --size or fewer --tasks"
+    );
+    assert_eq!(
+        with(&|s| {
+            s.mechanisms = vec![Mechanism::Preempt];
+            s.tasks = vec![3];
+        }),
+        "found 3 tasks for preempt, need 2: a victim and its antagonist (--tasks 2)"
+    );
+    assert!(with(&|s| s.sizes = vec![Bytes(4)]).starts_with("found a size of 4 B, need 0 or a multiple"));
+}
+
+#[test]
+fn a_cpu_outside_the_cpuset_is_named_as_such() {
+    let mut narrow = host();
+    narrow.cpus_allowed = vec![CpuId(0)];
+    let error = plan(&selection(), &narrow, &|_, _| Relation::Smt).expect_err("CPU 1 is not allowed");
+    assert!(error.to_string().starts_with("found CPU 1 online but not allowed to this process, need one of 0;"));
+}
+
+#[test]
+fn sizes_follow_the_caches_of_the_machine() {
+    let mut odd = host();
+    let cache = |level, kib| Cache {
+        level,
+        kind: CacheKind::Data,
+        size_bytes: Bytes::kib(kib),
+        line_bytes: Bytes(64),
+        ways: None,
+        shared_by: vec![],
+    };
+    odd.caches = vec![cache(1, 48), cache(2, 1280)];
+    odd.tlbs = Fact::unknown("not told");
+    let sizes = sweep_sizes(&odd);
+    assert_eq!(sizes.len(), 16);
+    for kib in [24, 48, 96, 640, 1280, 2560, 5120] {
+        assert!(sizes.contains(&Bytes::kib(kib)), "{kib} KiB in {sizes:?}");
+    }
+    odd.caches.clear();
+    assert_eq!(sweep_sizes(&odd).first(), Some(&Bytes::kib(1)), "a machine that tells nothing is still measured");
+    assert!(sizes.windows(2).all(|pair| pair[0] < pair[1]));
+}
+
+#[test]
+fn only_a_lock_under_the_default_policy_may_take_two_switches() {
+    let one = Placement { cpus: vec![CpuId(0)], relation: Relation::SameCpu };
+    let high = |mechanism, policy| switch_plan(mechanism, Between::Thread, &one, policy).map(|p| p.high_per_mille);
+    assert_eq!(high(Mechanism::MutexCondvar, Policy::Other), Some(2100));
+    assert_eq!(high(Mechanism::MutexCondvar, Policy::Fifo), Some(1000));
+    assert_eq!(high(Mechanism::Pipe, Policy::Other), Some(1000));
+}

@@ -1,0 +1,58 @@
+//! What the measuring process and the process of one repetition say to each other: JSON, one value a line.
+
+use host::clock::Clock;
+use record::{Case, Sample};
+use serde::{Deserialize, Serialize};
+use units::{Nanos, TickRate};
+
+/// Rounds of one timed batch, once calibrated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchRounds {
+    /// In the direct arms; 0 means not yet known.
+    pub direct: u64,
+    /// In the total arms.
+    pub total: u64,
+}
+
+/// One repetition of one case, to be run in a fresh process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// The conditions.
+    pub case: Case,
+    /// Its index in the plan.
+    pub case_index: u32,
+    /// Which repetition.
+    pub repetition: u32,
+    /// Seed of this repetition: its order and its random patterns.
+    pub seed: u64,
+    /// The clock to read.
+    pub clock: Clock,
+    /// Its rate.
+    pub rate: TickRate,
+    /// When the run began, on CLOCK_MONOTONIC.
+    pub run_start: Nanos,
+    /// Intended length of a timed batch.
+    pub batch_ns: Nanos,
+    /// Rounds found by an earlier repetition.
+    pub rounds: BatchRounds,
+    /// Whether to lock memory.
+    pub locks_memory: bool,
+    /// Whether to run further batches with counters.
+    pub wants_counters: bool,
+    /// Length of the made-up switch.
+    pub synthetic_switch_ns: Nanos,
+    /// What the made-up mechanism adds to each walk of the switching arm.
+    pub synthetic_reload_ns: Nanos,
+}
+
+/// What comes back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// A batch.
+    Sample(Box<Sample>),
+    /// The repetition cannot be run, or not to its end.
+    Refused(String),
+    /// All batches have been sent.
+    Done(BatchRounds),
+}

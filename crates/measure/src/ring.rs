@@ -1,0 +1,183 @@
+//! A ring of kernel tasks that hand one token round: every mechanism whose switch the kernel makes.
+//!
+//! Task 0 is the caller. The baseline is the same loop over a channel from a task to itself, run by every task in turn
+//! over its own memory: the difference of the two arms is then about the same pages on both sides.
+//!
+//! ```text
+//!  switching arm                       baseline arm
+//!  ┌── link 1 ──> task 1 ── link 2 ─┐   ┌─ own 0 ─┐  ┌─ own 1 ─┐  ┌─ own 2 ─┐
+//!  task 0                      task 2   └> task 0 ┘  └> task 1 ┘  └> task 2 ┘
+//!  └────────────< link 0 <──────────┘       first       then         then
+//! ```
+
+mod links;
+mod seat;
+mod shared;
+
+use std::io;
+use std::sync::Arc;
+
+use host::clock::Clock;
+use host::evidence::TaskId;
+use host::ipc::Channel;
+use host::task::{Forked, fork};
+use record::{Between, Case, Mechanism};
+use units::Ticks;
+
+use crate::controls::Discipline;
+use crate::experiment::{Batch, Experiment, Measured, Timed, Watch, time};
+use seat::lead;
+pub(crate) use seat::Seat;
+pub(crate) use shared::{Command, Shared};
+
+/// A ring with its tasks waiting.
+pub(crate) struct Ring {
+    shared: Arc<Shared>,
+    own: Seat,
+    peers: Vec<Peer>,
+    case: Case,
+}
+
+/// Any task but the first.
+pub(crate) enum Peer {
+    /// A process of its own.
+    Process(Forked),
+    /// A thread that ends with its process; the kernel's number of it.
+    Thread(i32),
+}
+
+impl Peer {
+    /// How the task is watched.
+    pub(crate) fn task_id(&self) -> TaskId {
+        match self {
+            Peer::Process(process) => TaskId::process(process.pid()),
+            Peer::Thread(tid) => TaskId::thread_of_this_process(*tid),
+        }
+    }
+}
+
+impl Ring {
+    /// Starts the tasks; each pins itself, maps and touches its memory, and only then takes its priority.
+    pub(crate) fn start(case: &Case, discipline: &Discipline, clock: Clock, seed: u64) -> Result<Ring, String> {
+        let shared = Arc::new(Shared::new(case, clock, seed)?);
+        let peers = (1..case.tasks as usize)
+            .map(|index| start_peer(index, case, discipline, &shared, seed))
+            .collect::<Result<Vec<_>, String>>()?;
+        let own = Seat::take(0, case, discipline, &shared, seed)?;
+        Ok(Ring { shared, own, peers, case: case.clone() })
+    }
+
+    fn switching(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+        let walks = batch.arm.walks();
+        self.command_all(Command::Ring { walks, rounds: batch.warm_up + batch.rounds })?;
+        let (out, back) = (self.shared.links.to(1), self.shared.links.to(0));
+        let set = &self.case.working_set;
+        let memory = self.own.memory(&self.shared, walks);
+        lead(out, back, memory, set, batch.warm_up)?;
+        let handoffs = batch.rounds * u64::from(self.case.tasks);
+        let timed = watch.around(|clock| {
+            let ticks = time(clock, || lead(out, back, memory, set, batch.rounds))?;
+            Ok(Measured { handoffs, ticks, user_switches: 0 })
+        })?;
+        self.dismiss(out, back)?;
+        Ok(timed)
+    }
+
+    /// The round in which every peer leaves its loop: outside the timed part, and without a walk.
+    fn dismiss(&self, out: &dyn Channel, back: &dyn Channel) -> io::Result<()> {
+        lead(out, back, &[], &self.case.working_set, 1)?;
+        (1..=self.peers.len()).try_for_each(|index| self.shared.wait(index))
+    }
+
+    fn baseline(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+        let walks = batch.arm.walks();
+        let handoffs = batch.rounds * u64::from(self.case.tasks);
+        watch.around(|_| {
+            let mut ticks = self.own.hand_to_self(&self.shared, walks, batch.warm_up, batch.rounds)?;
+            for index in 1..=self.peers.len() {
+                let command = Command::Baseline { walks, warm_up: batch.warm_up, rounds: batch.rounds };
+                self.shared.command(index, command)?;
+                self.shared.wait(index)?;
+                ticks = ticks.zip(self.shared.ticks(index)).map(|(sum, peer)| Ticks(sum.0 + peer.0));
+            }
+            Ok(Measured { handoffs, ticks, user_switches: 0 })
+        })
+    }
+
+    fn command_all(&self, command: Command) -> io::Result<()> {
+        (1..=self.peers.len()).try_for_each(|index| self.shared.command(index, command))
+    }
+}
+
+/// Starts a task and waits until it is in its seat.
+pub(crate) fn start_peer(
+    index: usize,
+    case: &Case,
+    discipline: &Discipline,
+    shared: &Arc<Shared>,
+    seed: u64,
+) -> Result<Peer, String> {
+    let (own_case, own_discipline, own_shared) = (case.clone(), discipline.clone(), Arc::clone(shared));
+    let body = move || Seat::serve(index, &own_case, &own_discipline, &own_shared, seed);
+    let started = match case.between {
+        Between::Thread => std::thread::Builder::new().spawn(body).map(|_| None),
+        Between::Process | Between::User => fork(body).map(Some),
+    };
+    let process = started.map_err(|error| cannot_start(case, index, &error))?;
+    shared.wait_until_ready(index)?;
+    Ok(process.map_or_else(|| Peer::Thread(shared.tid(index)), Peer::Process))
+}
+
+fn cannot_start(case: &Case, running: usize, error: &io::Error) -> String {
+    format!(
+        "found room for {running} of {} tasks ({error}), need all of them; use fewer --tasks, or raise the limit on \
+         processes: ulimit -u unlimited, and to make it last nproc in /etc/security/limits.d",
+        case.tasks
+    )
+}
+
+impl Experiment for Ring {
+    fn tasks(&self) -> Vec<TaskId> {
+        std::iter::once(TaskId::own_thread()).chain(self.peers.iter().map(Peer::task_id)).collect()
+    }
+
+    fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+        if batch.arm.switches() { self.switching(batch, watch) } else { self.baseline(batch, watch) }
+    }
+
+    /// Times the hand-offs from task 0 to task 1, from before the send to after the receive.
+    fn single_handoffs(&mut self, count: u64, watch: &mut Watch) -> io::Result<Option<(Timed, Vec<u32>)>> {
+        if self.case.mechanism == Mechanism::Yield {
+            return Ok(None);
+        }
+        self.command_all(Command::StampedRing { rounds: count + 10 })?;
+        let (out, back) = (self.shared.links.to(1), self.shared.links.to(0));
+        let mut handoffs = Vec::with_capacity(count as usize);
+        lead_stamped(&self.shared, out, back, 10, &mut Vec::with_capacity(10))?;
+        let timed = watch.around(|clock| {
+            let ticks = time(clock, || lead_stamped(&self.shared, out, back, count, &mut handoffs))?;
+            Ok(Measured { handoffs: count * u64::from(self.case.tasks), ticks, user_switches: 0 })
+        })?;
+        self.dismiss(out, back)?;
+        Ok(Some((timed, handoffs)))
+    }
+}
+
+/// As `lead`, without a walk, and with a stamp before each send; task 1 stamps after its receive.
+fn lead_stamped(
+    shared: &Shared,
+    out: &dyn Channel,
+    back: &dyn Channel,
+    rounds: u64,
+    handoffs: &mut Vec<u32>,
+) -> io::Result<()> {
+    for _ in 0..rounds {
+        let sent = shared.clock.now();
+        out.send()?;
+        back.recv()?;
+        if let Some(ticks) = shared.received_at().since(sent) {
+            handoffs.push(u32::try_from(ticks.0).unwrap_or(u32::MAX));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The channels of a ring: one from each task to the next, and one from each task to itself.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
+use host::ipc::{
+    Channel, EventFd, Futex, MessageQueue, MutexCondvar, Notify, Pipe, Semaphore, SignalLink, Stream, Yield,
+    block_token_signal,
+};
+use host::memory::Memory;
+use record::Mechanism;
+
+use super::shared::{PROCESS, THREAD, word_index};
+
+type AnyChannel = Box<dyn Channel + Send + Sync>;
+
+pub(super) struct Links {
+    to: Vec<AnyChannel>,
+    own: Vec<AnyChannel>,
+}
+
+impl Links {
+    pub(super) fn new(mechanism: Mechanism, tasks: usize, words: &Arc<Memory>) -> io::Result<Links> {
+        if mechanism == Mechanism::Signal {
+            block_token_signal()?;
+        }
+        // A preemption needs no channel: the antagonist takes the CPU.
+        let tasks = if mechanism == Mechanism::Preempt { 0 } else { tasks };
+        let all = || (0..tasks).map(|receiver| channel(mechanism, receiver, words)).collect::<io::Result<Vec<_>>>();
+        Ok(Links { to: all()?, own: all()? })
+    }
+
+    /// The channel that task `index` receives from; the index may be one past the last, which is task 0.
+    pub(super) fn to(&self, index: usize) -> &dyn Channel {
+        &*self.to[index % self.to.len()]
+    }
+
+    /// The channel of task `index` to itself.
+    pub(super) fn own(&self, index: usize) -> &dyn Channel {
+        &*self.own[index]
+    }
+}
+
+fn channel(mechanism: Mechanism, receiver: usize, words: &Arc<Memory>) -> io::Result<AnyChannel> {
+    use Mechanism::*;
+    Ok(match mechanism {
+        Pipe => Box::new(self::Pipe::new()?),
+        Eventfd => Box::new(EventFd::new()?),
+        Futex => Box::new(self::Futex::new()?),
+        MutexCondvar => Box::new(self::MutexCondvar::new(Notify::WhileLocked)?),
+        MutexCondvarUnlocked => Box::new(self::MutexCondvar::new(Notify::AfterUnlocking)?),
+        Socketpair => Box::new(Stream::unix()?),
+        Tcp => Box::new(Stream::tcp()?),
+        PosixSem => Box::new(Semaphore::new()?),
+        PosixMq => Box::new(MessageQueue::new()?),
+        Signal => Box::new(signal_link(receiver, Arc::clone(words))),
+        Yield => Box::new(self::Yield),
+        Fiber | Ucontext | Green | GreenPreempt | Async | Preempt | Synthetic => {
+            return Err(io::Error::other(format!("{mechanism} is no ring of kernel tasks")));
+        }
+    })
+}
+
+fn signal_link(receiver: usize, words: Arc<Memory>) -> SignalLink {
+    let word = move |which| words[word_index(receiver, which)].load(SeqCst) as i32;
+    SignalLink::to(move || (word(PROCESS), word(THREAD)))
+}

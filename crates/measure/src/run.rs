@@ -1,0 +1,214 @@
+//! The order in which repetitions are run: interleaved over all cases, until each has its precision or time is up.
+
+use host::clock::{Clock, monotonic};
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use record::{EndReason, Header, Line, Refusal, Sample};
+use units::{Nanos, TickRate};
+
+use crate::protocol::{BatchRounds, Message, Order};
+
+/// Every case gets so many repetitions before any gets more: below it there is no interval to speak of.
+const FIRST_REPETITIONS: u32 = 6;
+
+/// A case that was refused so often in a row is given up.
+const REFUSALS: u32 = 2;
+
+/// What came of one repetition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RepetitionOutcome {
+    /// It ran to its end; the rounds it found right for a batch.
+    Done(BatchRounds),
+    /// It could not be run, or broke off: why, with what to do.
+    Refused(String),
+    /// It was told to stop.
+    Stopped,
+}
+
+/// Runs one repetition at a time.
+pub trait Executor {
+    /// Runs `order` and hands over each sample as it comes. Looks at `should_stop` several times a second.
+    fn repetition(
+        &mut self,
+        order: &Order,
+        should_stop: &dyn Fn() -> bool,
+        take: &mut dyn FnMut(Message),
+    ) -> RepetitionOutcome;
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Case whose repetition comes next.
+    pub case: usize,
+    /// Cases that are done.
+    pub finished: usize,
+    /// Time since the start.
+    pub elapsed: Nanos,
+}
+
+/// When a run ends, and who is told of it. The caller's side of [`measure`].
+pub trait Stop {
+    /// Whether this case's samples are precise enough.
+    fn is_precise(&mut self, case: usize, samples: &[Sample]) -> bool;
+
+    /// Whether to stop at once.
+    fn should_stop(&self) -> bool;
+
+    /// Called before each repetition.
+    fn progress(&mut self, progress: Progress);
+}
+
+struct CaseState {
+    samples: Vec<Sample>,
+    repetitions: u32,
+    refusals: u32,
+    rounds: BatchRounds,
+    spent: Nanos,
+    is_finished: bool,
+}
+
+/// Runs the plan of `header`; hands every line to `sink` as soon as there is one. Errors are the sink's.
+pub fn measure<E>(
+    header: &Header,
+    clock: Clock,
+    rate: TickRate,
+    locks_memory: bool,
+    executor: &mut dyn Executor,
+    stop: &mut dyn Stop,
+    sink: &mut dyn FnMut(Line) -> Result<(), E>,
+) -> Result<EndReason, E> {
+    let fresh = |_| CaseState {
+        samples: Vec::new(),
+        repetitions: 0,
+        refusals: 0,
+        rounds: BatchRounds::default(),
+        spent: Nanos(0),
+        is_finished: false,
+    };
+    let mut run = Run {
+        header,
+        clock,
+        rate,
+        locks_memory,
+        start: monotonic(),
+        random: ChaCha8Rng::seed_from_u64(header.seed),
+        cases: (0..header.plan.cases.len()).map(fresh).collect(),
+    };
+    run.to_the_end(executor, stop, sink)
+}
+
+struct Run<'a> {
+    header: &'a Header,
+    clock: Clock,
+    rate: TickRate,
+    locks_memory: bool,
+    start: Nanos,
+    random: ChaCha8Rng,
+    cases: Vec<CaseState>,
+}
+
+impl Run<'_> {
+    fn to_the_end<E>(
+        &mut self,
+        executor: &mut dyn Executor,
+        stop: &mut dyn Stop,
+        sink: &mut dyn FnMut(Line) -> Result<(), E>,
+    ) -> Result<EndReason, E> {
+        loop {
+            let pass = self.next_pass();
+            if pass.is_empty() {
+                return Ok(EndReason::Complete);
+            }
+            for case in pass {
+                if self.elapsed() >= self.header.plan.budget_ns {
+                    return Ok(EndReason::Complete);
+                }
+                let finished = self.cases.iter().filter(|case| case.is_finished).count();
+                stop.progress(Progress { case, finished, elapsed: self.elapsed() });
+                if stop.should_stop() || !self.repetition(case, executor, stop, sink)? {
+                    return Ok(EndReason::Interrupted);
+                }
+            }
+        }
+    }
+
+    fn elapsed(&self) -> Nanos {
+        monotonic().saturating_sub(self.start)
+    }
+
+    /// The cases to be run next, in random order: all that lack their first repetitions; else those unfinished ones
+    /// that have had no more than their share of the time, so that a slow case does not eat the budget of fast ones.
+    fn next_pass(&mut self) -> Vec<usize> {
+        let open: Vec<usize> = (0..self.cases.len()).filter(|case| !self.cases[*case].is_finished).collect();
+        let is_young = |case: &usize| self.cases[*case].repetitions < FIRST_REPETITIONS;
+        let mut pass: Vec<usize> = open.iter().copied().filter(is_young).collect();
+        if pass.is_empty() {
+            let total: u64 = open.iter().map(|case| self.cases[*case].spent.0).sum();
+            let share = total / open.len().max(1) as u64;
+            pass = open.into_iter().filter(|case| self.cases[*case].spent.0 <= share).collect();
+        }
+        pass.shuffle(&mut self.random);
+        pass
+    }
+
+    /// Runs one repetition of a case; false where it was stopped.
+    fn repetition<E>(
+        &mut self,
+        case: usize,
+        executor: &mut dyn Executor,
+        stop: &mut dyn Stop,
+        sink: &mut dyn FnMut(Line) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let order = self.order(case);
+        let start = monotonic();
+        let mut broken = Ok(());
+        let samples = &mut self.cases[case].samples;
+        let outcome = executor.repetition(&order, &|| stop.should_stop(), &mut |message| {
+            if let (Message::Sample(sample), Ok(())) = (message, &broken) {
+                samples.push((*sample).clone());
+                broken = sink(Line::Sample(sample));
+            }
+        });
+        broken?;
+        let state = &mut self.cases[case];
+        state.repetitions += 1;
+        state.spent = state.spent + monotonic().saturating_sub(start);
+        match outcome {
+            RepetitionOutcome::Stopped => return Ok(false),
+            RepetitionOutcome::Done(rounds) => {
+                state.rounds = rounds;
+                state.refusals = 0;
+            }
+            RepetitionOutcome::Refused(why) => {
+                state.refusals += 1;
+                sink(Line::Refusal(Refusal { case: case as u32, repetition: order.repetition, why }))?;
+            }
+        }
+        let has_enough = state.repetitions >= self.header.plan.max_repetitions;
+        let is_hopeless = state.refusals >= REFUSALS;
+        state.is_finished = has_enough || is_hopeless || stop.is_precise(case, &state.samples);
+        Ok(true)
+    }
+
+    fn order(&mut self, case: usize) -> Order {
+        let plan = &self.header.plan;
+        let state = &self.cases[case];
+        Order {
+            case: plan.cases[case].clone(),
+            case_index: case as u32,
+            repetition: state.repetitions,
+            seed: self.random.random(),
+            clock: self.clock,
+            rate: self.rate,
+            run_start: self.start,
+            batch_ns: plan.batch_ns,
+            rounds: state.rounds,
+            locks_memory: self.locks_memory,
+            wants_counters: plan.wants_counters,
+            synthetic_switch_ns: plan.synthetic_switch_ns,
+            synthetic_reload_ns: plan.synthetic_reload_ns,
+        }
+    }
+}

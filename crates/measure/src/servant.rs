@@ -1,0 +1,123 @@
+//! Runs each repetition in a fresh process of this very program.
+
+use std::io;
+
+use host::clock::monotonic;
+use host::task::{Servant, Waited};
+use units::Nanos;
+
+use crate::protocol::{Message, Order};
+use crate::run::{Executor, RepetitionOutcome};
+
+/// The hidden argument that makes the program serve one repetition (see [`crate::serve`]).
+pub const SERVANT_ARGUMENT: &str = "serve-one-repetition";
+
+/// A repetition takes well below a second, with the largest sets some tens; beyond this something hangs.
+const PATIENCE: Nanos = Nanos::seconds(180);
+
+/// How often the wait for a repetition looks whether it should stop.
+const GLANCE: Nanos = Nanos::millis(100);
+
+/// Starts this program anew for each repetition.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ServantExecutor;
+
+impl Executor for ServantExecutor {
+    fn repetition(
+        &mut self,
+        order: &Order,
+        should_stop: &dyn Fn() -> bool,
+        take: &mut dyn FnMut(Message),
+    ) -> RepetitionOutcome {
+        match converse(order, should_stop, take) {
+            Ok(outcome) => outcome,
+            Err(error) => RepetitionOutcome::Refused(format!(
+                "found no process for a repetition ({error}), need to start this program anew; check ulimit -u"
+            )),
+        }
+    }
+}
+
+fn converse(
+    order: &Order,
+    should_stop: &dyn Fn() -> bool,
+    take: &mut dyn FnMut(Message),
+) -> io::Result<RepetitionOutcome> {
+    let mut servant = Servant::start(&[SERVANT_ARGUMENT])?;
+    servant.tell(&serde_json::to_vec(order)?)?;
+    let mut lines = Lines::default();
+    let mut buffer = [0; 16 << 10];
+    let deadline = monotonic() + PATIENCE;
+    loop {
+        if should_stop() {
+            return Ok(RepetitionOutcome::Stopped);
+        }
+        match servant.wait_for_output(&mut buffer, GLANCE)? {
+            Waited::Bytes(count) => {
+                for message in lines.add(&buffer[..count])? {
+                    match message {
+                        Message::Done(rounds) => return Ok(RepetitionOutcome::Done(rounds)),
+                        Message::Refused(why) => return Ok(RepetitionOutcome::Refused(why)),
+                        Message::Sample(_) => take(message),
+                    }
+                }
+            }
+            Waited::TimedOut if monotonic() < deadline => {}
+            Waited::TimedOut => return Ok(RepetitionOutcome::Refused(hung())),
+            Waited::Ended => return Ok(RepetitionOutcome::Refused(ended(&servant.exit_status()?))),
+        }
+    }
+}
+
+fn hung() -> String {
+    format!("found a repetition without an answer for {PATIENCE}, need one that ends; use a smaller --size or --stride")
+}
+
+fn ended(status: &std::process::ExitStatus) -> String {
+    format!(
+        "found the process of a repetition ended early ({status}), need it to run to its end; if the kernel killed it \
+         for want of memory (dmesg tells), use a smaller --size or fewer --tasks"
+    )
+}
+
+/// Cuts a stream of bytes into messages.
+#[derive(Default)]
+struct Lines {
+    pending: Vec<u8>,
+}
+
+impl Lines {
+    fn add(&mut self, bytes: &[u8]) -> io::Result<Vec<Message>> {
+        self.pending.extend_from_slice(bytes);
+        let Some(end) = self.pending.iter().rposition(|byte| *byte == b'\n') else { return Ok(Vec::new()) };
+        let rest = self.pending.split_off(end + 1);
+        let whole = std::mem::replace(&mut self.pending, rest);
+        whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(parse).collect()
+    }
+}
+
+fn parse(line: &[u8]) -> io::Result<Message> {
+    Ok(serde_json::from_slice(line)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::BatchRounds;
+
+    #[test]
+    fn messages_survive_any_cut() {
+        let messages =
+            [Message::Refused("one".into()), Message::Done(BatchRounds { direct: 3, total: 4 }), Message::Refused("x".into())];
+        let mut stream = Vec::new();
+        for message in &messages {
+            stream.extend(serde_json::to_vec(message).expect("plain data"));
+            stream.push(b'\n');
+        }
+        for size in 1..stream.len() {
+            let mut lines = Lines::default();
+            let read: Vec<Message> = stream.chunks(size).flat_map(|chunk| lines.add(chunk).expect("whole")).collect();
+            assert_eq!(read, messages, "chunks of {size}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Tasks of a single-threaded tokio runtime that yield to the executor. The baseline runs the same tasks over a future
+//! that is ready at once: no trip through the run queue.
+
+use std::cell::Cell;
+use std::io;
+use std::rc::Rc;
+
+use host::evidence::TaskId;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::{LocalSet, yield_now};
+
+use super::Bodies;
+use crate::experiment::{Batch, Experiment, Measured, Timed, Watch, time};
+
+pub(super) struct Tasks {
+    bodies: Rc<Bodies>,
+    runtime: Runtime,
+}
+
+impl Tasks {
+    pub(super) fn new(bodies: Rc<Bodies>) -> io::Result<Tasks> {
+        Ok(Tasks { bodies, runtime: Builder::new_current_thread().build()? })
+    }
+
+    /// All tasks in turn; returns how often one gave the thread to the executor and got it back.
+    fn together(&self, rounds: u64) -> u64 {
+        let set = LocalSet::new();
+        let switches = Rc::new(Cell::new(0));
+        for task in 0..self.bodies.tasks {
+            let (bodies, switches) = (Rc::clone(&self.bodies), Rc::clone(&switches));
+            set.spawn_local(async move {
+                for _ in 0..rounds {
+                    bodies.turn(task);
+                    yield_now().await;
+                    switches.set(switches.get() + 1);
+                }
+            });
+        }
+        self.runtime.block_on(set);
+        switches.get()
+    }
+}
+
+impl Experiment for Tasks {
+    fn tasks(&self) -> Vec<TaskId> {
+        vec![TaskId::own_thread()]
+    }
+
+    fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+        if !batch.arm.switches() {
+            return self.bodies.baseline(batch, watch);
+        }
+        self.bodies.choose_arm(batch);
+        self.together(batch.warm_up);
+        watch.around(|clock| {
+            let mut user_switches = 0;
+            let ticks = time(clock, || {
+                user_switches = self.together(batch.rounds);
+                Ok(())
+            })?;
+            Ok(Measured { handoffs: self.bodies.handoffs(batch), ticks, user_switches })
+        })
+    }
+}

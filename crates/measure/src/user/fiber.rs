@@ -1,0 +1,84 @@
+//! Stackful coroutines (corosensei): task 0 is the thread itself, the others are coroutines that it resumes in turn.
+
+use std::io;
+use std::rc::Rc;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+use host::evidence::TaskId;
+
+use super::Bodies;
+use crate::experiment::{Batch, Experiment, Measured, Timed, Watch, time};
+
+type Fiber = Coroutine<(), (), ()>;
+
+pub(super) struct Fibers {
+    bodies: Rc<Bodies>,
+    fibers: Vec<Fiber>,
+}
+
+impl Fibers {
+    pub(super) fn new(bodies: Rc<Bodies>) -> io::Result<Fibers> {
+        let fibers = (1..bodies.tasks).map(|task| fiber(task, Rc::clone(&bodies))).collect::<io::Result<_>>()?;
+        Ok(Fibers { bodies, fibers })
+    }
+
+    /// Every fiber's turn once a round; returns the switches made: into the fiber, and back out of it.
+    #[inline(never)]
+    fn rounds(&mut self, rounds: u64) -> u64 {
+        let mut switches = 0;
+        // The usual pair has no inner loop, which would cost as much as a switch.
+        if let [fiber] = self.fibers.as_mut_slice() {
+            for _ in 0..rounds {
+                self.bodies.turn(0);
+                switches += resume(fiber);
+            }
+            return switches;
+        }
+        for _ in 0..rounds {
+            self.bodies.turn(0);
+            switches += self.fibers.iter_mut().map(resume).sum::<u64>();
+        }
+        switches
+    }
+}
+
+fn fiber(task: usize, bodies: Rc<Bodies>) -> io::Result<Fiber> {
+    let stack = DefaultStack::new(64 << 10)?;
+    Ok(Coroutine::with_stack(stack, move |yielder, ()| {
+        loop {
+            bodies.turn(task);
+            yielder.suspend(());
+        }
+    }))
+}
+
+#[inline(always)]
+fn resume(fiber: &mut Fiber) -> u64 {
+    match fiber.resume(()) {
+        CoroutineResult::Yield(()) => 2,
+        CoroutineResult::Return(()) => 0,
+    }
+}
+
+impl Experiment for Fibers {
+    fn tasks(&self) -> Vec<TaskId> {
+        vec![TaskId::own_thread()]
+    }
+
+    fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+        if !batch.arm.switches() {
+            return self.bodies.baseline(batch, watch);
+        }
+        self.bodies.choose_arm(batch);
+        self.rounds(batch.warm_up);
+        watch.around(|clock| {
+            let mut user_switches = 0;
+            let ticks = time(clock, || {
+                user_switches = self.rounds(batch.rounds);
+                Ok(())
+            })?;
+            Ok(Measured { handoffs: self.bodies.handoffs(batch), ticks, user_switches })
+        })
+    }
+}

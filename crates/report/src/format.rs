@@ -1,0 +1,49 @@
+use strum::{Display, EnumIter, EnumString};
+
+/// What a report is written as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Format {
+    /// Sentences and tables for people; may change with any version.
+    #[default]
+    Table,
+    /// One object with a schema name; for programs.
+    Json,
+    /// A row for each result under one line of names, units in the names; for spreadsheets.
+    Csv,
+}
+
+/// How a table looks. JSON and CSV look the same under every style.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Whether colour and bold type may be used: the caller knows about the terminal and `NO_COLOR`.
+    pub is_coloured: bool,
+    /// Columns of the terminal; `None` means [`Style::USUAL_WIDTH`].
+    pub width: Option<u16>,
+}
+
+impl Style {
+    /// The width of a report that goes nowhere in particular.
+    pub const USUAL_WIDTH: u16 = 120;
+
+    /// Below this the tables are no longer legible, and the terminal may as well wrap them.
+    const LEAST_WIDTH: u16 = 60;
+
+    pub(crate) fn columns(self) -> u16 {
+        self.width.unwrap_or(Self::USUAL_WIDTH).max(Self::LEAST_WIDTH)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_prints_and_parses_as_a_flag() {
+        for (format, text) in [(Format::Table, "table"), (Format::Json, "json"), (Format::Csv, "csv")] {
+            assert_eq!(format.to_string(), text);
+            assert_eq!(text.parse(), Ok(format));
+        }
+        assert!("JSON5".parse::<Format>().is_err());
+    }
+}

@@ -1,0 +1,213 @@
+use comfy_table::{
+    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, TableComponent, Width, presets,
+};
+use textwrap::core::display_width;
+
+use crate::Style;
+use crate::entry::{Entry, Side, Tone};
+
+/// Between two columns.
+const WIDE_GAP: u16 = 2;
+
+/// Between two columns of a table that would not fit otherwise.
+const NARROW_GAP: u16 = 1;
+
+/// A longer word is broken after all: it would push everything else aside.
+const LONGEST_WORD: usize = 32;
+
+/// The longest text that counts as a number with its unit: one with its interval.
+const LONGEST_NUMBER: usize = 25;
+
+/// A space at which no line is broken, while the table is laid out.
+const FIXED_SPACE: &str = "\u{a0}";
+
+/// A table with the one look that all our tables share: no borders, a line under the header, no word ever broken.
+///
+/// A table too wide for the page is cut into several, one below the other, each with the key columns at its left.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Grid {
+    keys: usize,
+    columns: Vec<(String, Side)>,
+    rows: Vec<Vec<Entry>>,
+}
+
+impl Grid {
+    /// A table whose first `keys` columns say what a row is about.
+    pub(crate) fn new(keys: usize) -> Self {
+        Grid { keys, ..Grid::default() }
+    }
+
+    pub(crate) fn column(&mut self, name: impl Into<String>, side: Side) {
+        self.columns.push((name.into(), side));
+    }
+
+    /// Adds a row; what it lacks on the right is empty.
+    pub(crate) fn row(&mut self, mut row: Vec<Entry>) {
+        row.resize(self.columns.len(), Entry::default());
+        self.rows.push(row);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table without the columns that hold nothing.
+    pub(crate) fn render(&self, style: Style) -> String {
+        let shown: Vec<usize> = (0..self.columns.len()).filter(|c| self.has_content(*c)).collect();
+        let width = usize::from(style.columns());
+        let gap = [WIDE_GAP, NARROW_GAP].into_iter().find(|gap| self.least_width(&shown, *gap) <= width);
+        let blocks = if gap.is_some() { vec![shown] } else { self.blocks(&shown, width) };
+        let gap = gap.unwrap_or(WIDE_GAP);
+        let texts = blocks.iter().enumerate().map(|(i, columns)| {
+            let rows = self.rows.iter().filter(|row| i == 0 || columns.iter().any(|c| self.is_news(row, *c)));
+            self.render_block(columns, &rows.collect::<Vec<_>>(), gap, style)
+        });
+        texts.collect::<Vec<String>>().join("\n")
+    }
+
+    fn has_content(&self, column: usize) -> bool {
+        self.rows.iter().any(|row| !row[column].text.is_empty())
+    }
+
+    /// Whether a cell says more than what its row is about: a row without such a cell is not repeated.
+    fn is_news(&self, row: &[Entry], column: usize) -> bool {
+        column >= self.keys && !row[column].text.is_empty()
+    }
+
+    /// Packs the columns from left to right, as many as fit behind the keys.
+    fn blocks(&self, shown: &[usize], width: usize) -> Vec<Vec<usize>> {
+        let (keys, rest): (Vec<usize>, Vec<usize>) = shown.iter().partition(|column| **column < self.keys);
+        let mut blocks = vec![keys.clone()];
+        for column in rest {
+            let last = blocks.len() - 1;
+            let wider: Vec<usize> = blocks[last].iter().copied().chain([column]).collect();
+            if blocks[last].len() == keys.len() || self.least_width(&wider, WIDE_GAP) <= width {
+                blocks[last] = wider;
+            } else {
+                blocks.push(keys.iter().copied().chain([column]).collect());
+            }
+        }
+        blocks
+    }
+
+    fn least_width(&self, columns: &[usize], gap: u16) -> usize {
+        let words: usize = columns.iter().map(|column| self.longest_word(*column)).sum();
+        words + usize::from(gap) * columns.len().saturating_sub(1)
+    }
+
+    fn longest_word(&self, column: usize) -> usize {
+        let texts = self.rows.iter().map(|row| self.unbreakable(column, &row[column].text));
+        let texts = texts.chain([self.columns[column].0.clone()]);
+        let longest = |text: String| text.split([' ', '\n']).map(display_width).max().unwrap_or(0);
+        texts.map(longest).max().unwrap_or(0).min(LONGEST_WORD)
+    }
+
+    fn render_block(&self, columns: &[usize], rows: &[&Vec<Entry>], gap: u16, style: Style) -> String {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_style(TableComponent::HeaderLines, '─').set_style(TableComponent::MiddleHeaderIntersections, '─');
+        table.force_no_tty().set_width(style.columns());
+        if style.is_coloured {
+            table.enforce_styling();
+        }
+        table.set_header(columns.iter().map(|c| self.header(*c)));
+        for row in rows {
+            table.add_row(columns.iter().map(|c| self.cell(*c, &row[*c])));
+        }
+        for (column, shape) in columns.iter().zip(table.column_iter_mut()) {
+            // The table itself puts one column between two of ours.
+            shape.set_padding((0, gap - 1));
+            let least = u16::try_from(self.longest_word(*column)).unwrap_or(u16::MAX);
+            shape.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least + gap - 1)));
+        }
+        table.trim_fmt().replace(FIXED_SPACE, " ") + "\n"
+    }
+
+    fn header(&self, column: usize) -> Cell {
+        toned(Cell::new(&self.columns[column].0), Tone::Strong).set_alignment(self.alignment(column))
+    }
+
+    fn cell(&self, column: usize, entry: &Entry) -> Cell {
+        let text = self.unbreakable(column, &entry.text);
+        toned(Cell::new(text), entry.tone).set_alignment(self.alignment(column))
+    }
+
+    fn alignment(&self, column: usize) -> CellAlignment {
+        match self.columns[column].1 {
+            Side::Left => CellAlignment::Left,
+            Side::Right => CellAlignment::Right,
+        }
+    }
+
+    /// A number is not parted from its unit, nor a name from its indentation.
+    fn unbreakable(&self, column: usize, text: &str) -> String {
+        let is_number = self.columns[column].1 == Side::Right && text.len() <= LONGEST_NUMBER;
+        if is_number {
+            return text.replace(' ', FIXED_SPACE);
+        }
+        let word = text.trim_start_matches(' ');
+        FIXED_SPACE.repeat(text.len() - word.len()) + word
+    }
+}
+
+fn toned(cell: Cell, tone: Tone) -> Cell {
+    match tone {
+        Tone::Usual => cell,
+        Tone::Strong => cell.add_attribute(Attribute::Bold),
+        Tone::Good => cell.fg(Color::Green),
+        Tone::Suspect => cell.fg(Color::Yellow),
+        Tone::Bad => cell.fg(Color::Red),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        let mut grid = Grid::new(1);
+        grid.column("name", Side::Left);
+        grid.column("empty", Side::Right);
+        grid.column("cost", Side::Right);
+        grid.row(vec!["pipe".into(), "".into(), Entry::new("1.74 us", Tone::Suspect)]);
+        grid.row(vec!["\u{1b}[2Jtcp".into()]);
+        grid
+    }
+
+    #[test]
+    fn columns_without_content_are_left_out() {
+        assert_eq!(grid().render(Style::default()), "name       cost\n────────────────\npipe    1.74 us\n[2Jtcp\n");
+    }
+
+    #[test]
+    fn a_table_too_wide_is_cut_and_its_keys_repeated() {
+        let mut grid = Grid::new(1);
+        for name in ["name", "first", "second"] {
+            grid.column(name, Side::Right);
+        }
+        let long = "x".repeat(28);
+        grid.row(vec!["a".into(), (&long).into(), (&long).into()]);
+        let style = Style { is_coloured: false, width: Some(60) };
+        let blocks: Vec<String> = grid.render(style).split("\n\n").map(str::to_owned).collect();
+        assert_eq!(blocks.len(), 2, "{blocks:#?}");
+        assert!(blocks.iter().all(|block| block.starts_with("name ") && block.contains(&long)), "{blocks:#?}");
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit_and_a_sentence_is_wrapped_between_words() {
+        let mut grid = Grid::new(1);
+        grid.column("name", Side::Left);
+        grid.column("cost", Side::Right);
+        grid.row(vec!["word ".repeat(20).into(), "1.74 us".into()]);
+        let text = grid.render(Style { is_coloured: false, width: Some(60) });
+        let words: Vec<_> = text.lines().skip(2).flat_map(str::split_whitespace).collect();
+        assert!(words.iter().all(|word| ["word", "1.74", "us"].contains(word)), "{text}");
+        assert!(text.contains("1.74 us\n"), "{text}");
+    }
+
+    #[test]
+    fn only_a_coloured_style_escapes() {
+        assert!(!grid().render(Style::default()).contains('\u{1b}'));
+        assert!(grid().render(Style { is_coloured: true, width: None }).contains("\u{1b}[1m"), "bold header");
+    }
+}

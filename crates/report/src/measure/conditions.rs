@@ -1,0 +1,112 @@
+use record::{Case, Relation};
+use units::format_cpu_list;
+use workload::WorkingSet;
+
+/// One condition of a case: a column where it varies, a phrase in the caption where it does not.
+#[derive(Clone, Copy)]
+pub(super) struct Condition {
+    /// The column's name.
+    pub(super) name: &'static str,
+    /// What stands in the column.
+    pub(super) value: fn(&Case) -> String,
+    /// What stands in the caption.
+    pub(super) phrase: fn(&Case) -> String,
+}
+
+/// Where the tasks run, and how many they are under which policy.
+pub(super) const RUN: [Condition; 3] = [
+    Condition { name: "tasks", value: |c| c.tasks.to_string(), phrase: |c| format!("{} tasks", c.tasks) },
+    Condition { name: "CPUs", value: cpus, phrase: placement },
+    Condition { name: "policy", value: |c| c.policy.to_string(), phrase: |c| format!("policy {}", c.policy) },
+];
+
+/// How the working set is walked.
+pub(super) const WALK: [Condition; 5] = [
+    Condition {
+        name: "stride",
+        value: |c| c.working_set.stride_bytes.to_string(),
+        phrase: |c| format!("stride {}", c.working_set.stride_bytes),
+    },
+    Condition {
+        name: "access",
+        value: |c| c.working_set.access.to_string(),
+        phrase: |c| c.working_set.access.to_string(),
+    },
+    Condition {
+        name: "pattern",
+        value: |c| c.working_set.pattern.to_string(),
+        phrase: |c| c.working_set.pattern.to_string(),
+    },
+    Condition {
+        name: "sharing",
+        value: |c| c.working_set.sharing.to_string(),
+        phrase: |c| format!("{} arrays", c.working_set.sharing),
+    },
+    Condition {
+        name: "pages",
+        value: |c| c.working_set.pages.to_string(),
+        phrase: |c| format!("{} pages", c.working_set.pages),
+    },
+];
+
+fn cpus(case: &Case) -> String {
+    let placement = &case.placement;
+    match placement.relation {
+        Relation::Unpinned => placement.relation.to_string(),
+        Relation::SameCpu => format_cpu_list(&placement.cpus),
+        relation => format!("{} ({relation})", format_cpu_list(&placement.cpus)),
+    }
+}
+
+/// Where the tasks run, in words: `CPU 1`, `CPUs 0,2 (smt)`, `unpinned`.
+pub(super) fn placement(case: &Case) -> String {
+    match case.placement.cpus.len() {
+        0 => cpus(case),
+        1 => format!("CPU {}", cpus(case)),
+        _ => format!("CPUs {}", cpus(case)),
+    }
+}
+
+/// Splits conditions into those that vary between the cases, and phrases for those that do not.
+pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition>, Vec<String>) {
+    let varies = |condition: &Condition| {
+        let mut values = cases.iter().map(|case| (condition.value)(case));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let (varying, common): (Vec<Condition>, Vec<Condition>) = conditions.iter().partition(|c| varies(c));
+    let phrases = cases.first().map(|case| common.iter().map(|c| (c.phrase)(case)).collect());
+    (varying, phrases.unwrap_or_default())
+}
+
+/// A case in a few words, to speak of it outside of its table.
+pub(super) fn label(case: &Case) -> String {
+    let mut words = vec![format!("{} {}", case.mechanism, case.between)];
+    if case.tasks != 2 {
+        words.push(format!("{} tasks", case.tasks));
+    }
+    if !case.working_set.is_empty() {
+        words.push(case.working_set.size_bytes.to_string());
+        words.push(walk(&case.working_set));
+    }
+    if !case.placement.is_one_cpu() {
+        words.push(placement(case));
+    }
+    words.join(", ")
+}
+
+/// How a working set is walked, with whatever is not usual about it.
+pub(super) fn walk(set: &WorkingSet) -> String {
+    let usual = WorkingSet::NONE;
+    let mut words = vec![format!("stride {}", set.stride_bytes), set.access.to_string()];
+    if set.pattern != usual.pattern {
+        words.push(set.pattern.to_string());
+    }
+    if set.sharing != usual.sharing {
+        words.push(format!("{} array", set.sharing));
+    }
+    if set.pages != usual.pages {
+        words.push(format!("{} pages", set.pages));
+    }
+    words.join(", ")
+}

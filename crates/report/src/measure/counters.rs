@@ -1,0 +1,81 @@
+use std::collections::BTreeMap;
+
+use analysis::{CaseFinding, CounterFinding, Findings};
+use record::{MeasureRecord, SelfTest, SelfTestOutcome};
+
+use super::conditions::label;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::number;
+
+/// The table of counters, or why there is none.
+pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
+    let grid = grid(&findings.results);
+    let reasons = reasons(&record.self_tests);
+    if grid.is_empty() {
+        page.gap();
+        page.prose(&format!("counters: {}", absence(record, &reasons)));
+        return;
+    }
+    page.heading("Counters", "events a hand-off");
+    page.grid(&grid);
+    if !reasons.is_empty() {
+        page.prose(&format!("other instruments: {}", reasons.join("; ")));
+    }
+}
+
+fn absence(record: &MeasureRecord, reasons: &[String]) -> String {
+    match (record.header.plan.wants_counters, reasons) {
+        (false, _) => "not asked for".to_owned(),
+        (true, []) => "none in this record".to_owned(),
+        (true, reasons) => reasons.join("; "),
+    }
+}
+
+/// Why instruments are not used; those with the same reason together.
+fn reasons(tests: &[SelfTest]) -> Vec<String> {
+    let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for test in tests {
+        if let Some(reason) = reason(test) {
+            by_reason.entry(reason).or_default().push(&test.instrument);
+        }
+    }
+    by_reason.into_iter().map(|(reason, names)| format!("{reason} ({})", names.join(", "))).collect()
+}
+
+fn reason(test: &SelfTest) -> Option<String> {
+    match &test.outcome {
+        SelfTestOutcome::Admitted => None,
+        SelfTestOutcome::Unavailable { why } => Some(format!("not available: {why}")),
+        SelfTestOutcome::Wrong { expected_low, expected_high, found } => {
+            Some(format!("not used: found {found}, need {expected_low} to {expected_high} from {}", test.known_answer))
+        }
+    }
+}
+
+fn grid(findings: &[CaseFinding]) -> Grid {
+    let mut grid = Grid::new(2);
+    grid.column("result", Side::Left);
+    grid.column("counter", Side::Left);
+    for name in ["baseline", "switching", "difference", "batches"] {
+        grid.column(name, Side::Right);
+    }
+    for finding in findings {
+        for counter in &finding.counters {
+            grid.row(row(finding, counter));
+        }
+    }
+    grid
+}
+
+fn row(finding: &CaseFinding, counter: &CounterFinding) -> Vec<Entry> {
+    vec![
+        label(&finding.case).into(),
+        counter.name.as_str().into(),
+        number(counter.baseline).into(),
+        number(counter.switching).into(),
+        number(counter.switching - counter.baseline).into(),
+        counter.n.to_string().into(),
+    ]
+}

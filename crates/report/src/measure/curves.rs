@@ -1,0 +1,95 @@
+use analysis::{Curve, Findings, Knee, Region, Verdict};
+use units::Bytes;
+
+use crate::page::Page;
+use crate::quantity::{cost, percent, time};
+
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Stands for a point that a logarithmic scale does not hold.
+const NO_POINT: char = '·';
+
+/// Each curve as a line of blocks, with its regions and knees in words; then the machine's load latencies.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    for curve in &findings.curves {
+        page.heading("Total cost by size", &curve.title);
+        add_curve(page, findings, curve);
+    }
+    let points: Vec<_> = findings.latencies_ns.clone();
+    if !points.is_empty() {
+        page.heading("Load latency by size", "a pointer chase, timed in this run");
+        page.item(&plot(&points));
+    }
+}
+
+fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
+    let points: Vec<_> = curve.points.iter().map(|point| (point.size_bytes, point.total_ns)).collect();
+    page.item(&plot(&points));
+    for region in &curve.regions {
+        page.item(&in_words(region));
+    }
+    for knee in &curve.knees {
+        page.item(&knee_in_words(knee));
+    }
+    let results = curve.points.iter().filter_map(|point| findings.results.get(point.result));
+    let suspect = results.filter(|finding| finding.verdict == Verdict::Suspect).count();
+    if suspect > 0 {
+        page.item(&format!("suspect: {suspect} of {} sizes", curve.points.len()));
+    }
+}
+
+/// `4 KiB ▁▂█ 4 MiB, 1.75 us to 52.1 us (log scale)`.
+fn plot(points: &[(u64, f64)]) -> String {
+    let (Some((first, _)), Some((last, _))) = (points.first(), points.last()) else { return String::new() };
+    let heights: Vec<f64> = points.iter().map(|(_, ns)| *ns).collect();
+    let mut drawn: Vec<f64> = heights.iter().copied().filter(|ns| is_drawable(*ns)).collect();
+    drawn.sort_by(f64::total_cmp);
+    let range = match (drawn.first(), drawn.last()) {
+        (Some(low), Some(high)) => format!("{} to {} (log scale)", time(*low), time(*high)),
+        _ => "no point above 0".to_owned(),
+    };
+    format!("{} {} {}, {range}", Bytes(*first), sparkline(&heights), Bytes(*last))
+}
+
+fn is_drawable(ns: f64) -> bool {
+    ns.is_finite() && ns > 0.0
+}
+
+/// One block a value, its height by the value's logarithm.
+fn sparkline(values: &[f64]) -> String {
+    let logs = values.iter().copied().filter(|ns| is_drawable(*ns)).map(f64::ln);
+    let (low, high) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    let height = |value: f64| if high > low { (value.ln() - low) / (high - low) } else { 0.0 };
+    let block = |value: f64| BLOCKS[(height(value) * (BLOCKS.len() - 1) as f64).round() as usize];
+    values.iter().map(|value| if is_drawable(*value) { block(*value) } else { NO_POINT }).collect()
+}
+
+fn in_words(region: &Region) -> String {
+    let (from, to) = (Bytes(region.from_bytes), Bytes(region.to_bytes));
+    let sizes = if from == to { from.to_string() } else { format!("{from} to {to}") };
+    format!("{}: {sizes}, {} to {}", region.name, cost(region.low_ns), cost(region.high_ns))
+}
+
+fn knee_in_words(knee: &Knee) -> String {
+    let (after, before) = (Bytes(knee.after_bytes), Bytes(knee.before_bytes));
+    let cause = knee.cause.as_deref().unwrap_or("no cache or TLB of this machine ends there");
+    format!("knee between {after} and {before} (confidence {}): {cause}", percent(knee.confidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_rise_with_the_logarithm() {
+        assert_eq!(sparkline(&[1.0, 10.0, 100.0, 1e7]), "▁▂▃█");
+        assert_eq!(sparkline(&[5.0, 5.0]), "▁▁");
+    }
+
+    #[test]
+    fn a_point_that_cannot_be_drawn_is_seen() {
+        assert_eq!(sparkline(&[1.0, -2.0, f64::NAN, 0.0, 2.0]), "▁···█");
+        assert_eq!(plot(&[(4096, -1.0)]), "4 KiB · 4 KiB, no point above 0");
+        assert_eq!(plot(&[]), "");
+    }
+}

@@ -1,0 +1,65 @@
+use analysis::{CaseFinding, Findings, Verdict};
+use record::{Between, Mechanism};
+use units::Bytes;
+use workload::WorkingSet;
+
+use super::conditions::walk;
+use super::row::{add_star_legend, starred, tone};
+use crate::entry::{Entry, Side, Tone};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::{NO_NUMBER, centre, is_cost, number};
+
+/// The columns of lmbench's summary: processes and size in KiB.
+const COLUMNS: [(u32, u64); 7] = [(2, 0), (2, 16), (2, 64), (8, 16), (8, 64), (16, 16), (16, 64)];
+
+/// lmbench's classic matrix, for each kind of walk that all seven of its cases were run with.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    let pipes: Vec<_> = findings.results.iter().filter(|f| is_lmbench(f)).collect();
+    let first_sized = pipes.iter().filter(|f| is_at(f, COLUMNS[1]));
+    let complete = first_sized.filter_map(|like| Some((like, seven(&pipes, like)?)));
+    for (like, seven) in complete {
+        let walk = walk(&like.case.working_set);
+        page.heading("Context switching as lmbench shows it", &format!("microseconds, smaller is better, {walk}"));
+        page.grid(&grid(&seven));
+        add_star_legend(page, seven.iter().copied());
+    }
+}
+
+fn is_lmbench(finding: &CaseFinding) -> bool {
+    let case = &finding.case;
+    case.mechanism == Mechanism::Pipe && case.between == Between::Process && case.placement.is_one_cpu()
+}
+
+fn is_at(finding: &CaseFinding, (tasks, kib): (u32, u64)) -> bool {
+    finding.case.tasks == tasks && finding.case.working_set.size_bytes == Bytes::kib(kib)
+}
+
+/// The seven cases on the CPU, under the policy and with the walk of `like`; `None` where one was not asked for.
+fn seven<'a>(pipes: &[&'a CaseFinding], like: &CaseFinding) -> Option<Vec<&'a CaseFinding>> {
+    let run = |f: &CaseFinding| (f.case.placement.clone(), f.case.policy);
+    let walk = |f: &CaseFinding| WorkingSet { size_bytes: Bytes(0), ..f.case.working_set };
+    let is_like = |f: &CaseFinding| run(f) == run(like) && (f.case.working_set.is_empty() || walk(f) == walk(like));
+    COLUMNS.iter().map(|column| pipes.iter().copied().find(|f| is_at(f, *column) && is_like(f))).collect()
+}
+
+fn grid(seven: &[&CaseFinding]) -> Grid {
+    let mut grid = Grid::new(0);
+    for (tasks, kib) in COLUMNS {
+        grid.column(format!("{tasks}p/{kib}K"), Side::Right);
+    }
+    grid.row(seven.iter().map(|finding| entry(finding)).collect());
+    grid
+}
+
+/// The cost of a switch, the working set's reload included: lmbench, too, takes off what its work costs alone.
+fn entry(finding: &CaseFinding) -> Entry {
+    let is_empty = finding.case.working_set.is_empty();
+    let estimate = if is_empty { &finding.direct_ns } else { &finding.total_ns };
+    match (&finding.verdict, estimate) {
+        (Verdict::NotMeasured { .. }, _) => Entry::new("not measured", Tone::Bad),
+        (_, None) => NO_NUMBER.into(),
+        (_, Some(estimate)) if !is_cost(estimate) => Entry::new(centre(estimate), tone(finding)),
+        (_, Some(e)) => Entry::new(starred(finding, &number(e.estimate / 1e3)), tone(finding)),
+    }
+}

@@ -1,0 +1,85 @@
+use record::{Control, ControlOutcome, Fact, Header, Plan};
+use units::format_cpu_list;
+
+use super::conditions::{RUN, split};
+use crate::entry::Tone;
+use crate::page::Page;
+use crate::quantity::time;
+
+/// More refused controls than this are counted, not shown: `doctor` and the JSON form list them all.
+const REFUSED_SHOWN: usize = 6;
+
+/// The machine, the run, and the controls that the run had to do without.
+pub(super) fn add(page: &mut Page, header: &Header) {
+    page.gap();
+    page.prose(&machine(header));
+    page.prose(&run(header));
+    add_refused(page, &header.controls);
+    let off: Vec<_> = header.controls.iter().filter(|c| c.outcome == ControlOutcome::TurnedOff).collect();
+    if !off.is_empty() {
+        let names: Vec<_> = off.iter().map(|control| control.name.as_str()).collect();
+        page.prose(&format!("controls turned off: {}", names.join(", ")));
+    }
+}
+
+fn machine(header: &Header) -> String {
+    let host = &header.host;
+    let hypervisor = match host.hypervisor.known().map(String::as_str) {
+        Some("none") => "no hypervisor".to_owned(),
+        Some(name) => format!("hypervisor {name}"),
+        None => "hypervisor unknown".to_owned(),
+    };
+    let cpus = host.cpus_online.len();
+    format!("machine: {}, {cpus} CPUs, kernel {}, {hypervisor}", fact(&host.cpu_model, "CPU model"), host.kernel)
+}
+
+fn fact(fact: &Fact<String>, name: &str) -> String {
+    fact.known().cloned().unwrap_or_else(|| format!("{name} unknown"))
+}
+
+fn run(header: &Header) -> String {
+    let parts = [
+        conditions(&header.plan),
+        clock(header),
+        format!("preset {}", header.plan.preset),
+        format!("seed {}", header.seed),
+        format!("{} with switchcost {}", header.started_at, header.program_version),
+    ];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    format!("run: {}", parts.join(", "))
+}
+
+/// The CPUs and the policy, where all cases share them.
+fn conditions(plan: &Plan) -> String {
+    let cases: Vec<_> = plan.cases.iter().collect();
+    let (varying, mut phrases) = split(&RUN[1..], &cases);
+    if varying.iter().any(|condition| condition.name == "CPUs") {
+        let mut cpus: Vec<_> = cases.iter().flat_map(|case| case.placement.cpus.iter().copied()).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        phrases.insert(0, format!("CPUs {}", format_cpu_list(&cpus)));
+    }
+    phrases.join(", ")
+}
+
+fn clock(header: &Header) -> String {
+    let rate = header.clock.ticks_per_second.0 as f64;
+    let read = time(header.clock.read_cost.0 as f64 / rate * 1e9);
+    format!("clock {} at {:.3} GHz (read in {read})", header.clock.source, rate / 1e9)
+}
+
+fn add_refused(page: &mut Page, controls: &[Control]) {
+    let refused: Vec<_> = controls.iter().filter_map(refusal).collect();
+    for line in refused.iter().take(REFUSED_SHOWN) {
+        page.line(line, Tone::Suspect);
+    }
+    if refused.len() > REFUSED_SHOWN {
+        page.prose(&format!("refused controls not shown: {} more", refused.len() - REFUSED_SHOWN));
+    }
+}
+
+fn refusal(control: &Control) -> Option<String> {
+    let ControlOutcome::Refused { found, needed, fix, .. } = &control.outcome else { return None };
+    let fix = if fix.is_empty() { String::new() } else { format!("; fix: {fix}") };
+    Some(format!("control refused: {}: found {found}, need {needed}{fix}", control.name))
+}

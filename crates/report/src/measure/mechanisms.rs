@@ -1,0 +1,112 @@
+use analysis::{CaseFinding, Findings, Tail};
+use record::{Between, Mechanism};
+use strum::{Display, EnumIter, IntoEnumIterator};
+
+use super::conditions::{Condition, RUN, split};
+use super::matrix;
+use super::row::{add_star_legend, estimate, excluded, flags, has_numbers, starred, tone};
+use crate::entry::{Entry, Side, Tone};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::{NO_NUMBER, Scale, centre, number, plus_minus};
+
+/// Who does the switching.
+#[derive(Clone, Copy, PartialEq, Eq, Display, EnumIter)]
+enum Group {
+    #[strum(to_string = "kernel-level")]
+    Kernel,
+    #[strum(to_string = "user-level")]
+    User,
+    #[strum(to_string = "preemption")]
+    Preemption,
+    #[strum(to_string = "made up, to prove the instrument")]
+    MadeUp,
+}
+
+fn group(finding: &CaseFinding) -> Group {
+    match (finding.case.mechanism, finding.case.between) {
+        (Mechanism::Preempt | Mechanism::GreenPreempt, _) => Group::Preemption,
+        (Mechanism::Synthetic, _) => Group::MadeUp,
+        (_, Between::User) => Group::User,
+        _ => Group::Kernel,
+    }
+}
+
+/// The table of mechanisms: every result without a working set that is not part of a placement matrix.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    let in_matrix = matrix::members(findings);
+    let shown = |(i, f): &(usize, &CaseFinding)| f.case.working_set.is_empty() && !in_matrix.contains(i);
+    let rows: Vec<_> = findings.results.iter().enumerate().filter(shown).map(|(_, finding)| finding).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
+    let (varying, common) = split(&RUN, &cases);
+    page.heading("Switches by mechanism", &common.join(", "));
+    page.grid(&grid(&rows, &varying));
+    add_star_legend(page, rows.into_iter());
+}
+
+fn grid(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
+    let mut grid = Grid::new(2);
+    grid.column("mechanism", Side::Left);
+    grid.column("between", Side::Left);
+    for condition in varying {
+        grid.column(condition.name, Side::Left);
+    }
+    for name in ["direct", "±", "hand-off", "round trip", "switches per hand-off", "p50/p99/max", "excluded"] {
+        grid.column(name, Side::Right);
+    }
+    grid.column("flags", Side::Left);
+    for group in Group::iter() {
+        add_group(&mut grid, group, findings, varying);
+    }
+    grid
+}
+
+fn add_group(grid: &mut Grid, wanted: Group, findings: &[&CaseFinding], varying: &[Condition]) {
+    let members: Vec<_> = findings.iter().filter(|finding| group(finding) == wanted).collect();
+    if !members.is_empty() {
+        grid.row(vec![Entry::new(wanted.to_string(), Tone::Strong)]);
+    }
+    for finding in members {
+        grid.row(row(finding, varying));
+    }
+}
+
+fn row(finding: &CaseFinding, varying: &[Condition]) -> Vec<Entry> {
+    let case = &finding.case;
+    let name = Entry::new(starred(finding, &format!("  {}", case.mechanism)), tone(finding));
+    let mut row: Vec<Entry> = vec![name, case.between.to_string().into()];
+    row.extend(varying.iter().map(|condition| Entry::from((condition.value)(case))));
+    if has_numbers(finding) {
+        row.extend(numbers(finding));
+    } else {
+        row.push(Entry::new("not measured", tone(finding)));
+        row.resize_with(row.len() + 5, Entry::default);
+    }
+    row.push(excluded(finding).into());
+    row.push(flags(finding));
+    row
+}
+
+fn numbers(finding: &CaseFinding) -> [Entry; 6] {
+    [
+        estimate(finding, finding.direct_ns.as_ref(), centre),
+        Entry::from(finding.direct_ns.as_ref().map(plus_minus).unwrap_or_default()),
+        estimate(finding, finding.handoff_ns.as_ref(), centre),
+        estimate(finding, finding.round_trip_ns.as_ref(), centre),
+        Entry::from(finding.switches_per_handoff.map_or(NO_NUMBER.to_owned(), number)),
+        Entry::from(finding.tail.as_ref().map(tail).unwrap_or_default()),
+    ]
+}
+
+/// The three quantiles in the unit of the first.
+fn tail(tail: &Tail) -> String {
+    if ![tail.p50_ns, tail.p99_ns, tail.max_ns].iter().all(|ns| ns.is_finite()) {
+        return NO_NUMBER.to_owned();
+    }
+    let scale = Scale::of(tail.p50_ns);
+    let digits = [tail.p50_ns, tail.p99_ns, tail.max_ns].map(|ns| scale.own_digits(ns));
+    format!("{} {}", digits.join("/"), scale.unit)
+}

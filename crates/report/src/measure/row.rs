@@ -1,0 +1,50 @@
+//! What the rows of all result tables have in common.
+
+use analysis::{CaseFinding, Estimate, Verdict};
+
+use crate::entry::{Entry, Tone};
+use crate::page::Page;
+use crate::quantity::NO_NUMBER;
+
+/// How a result's cells stand out.
+pub(super) fn tone(finding: &CaseFinding) -> Tone {
+    match finding.verdict {
+        Verdict::Measured => Tone::Usual,
+        Verdict::Suspect => Tone::Suspect,
+        Verdict::NotMeasured { .. } => Tone::Bad,
+    }
+}
+
+/// Whether the result has numbers.
+pub(super) fn has_numbers(finding: &CaseFinding) -> bool {
+    !matches!(finding.verdict, Verdict::NotMeasured { .. })
+}
+
+/// A cell with an estimate, or a dash where the result has none.
+pub(super) fn estimate(finding: &CaseFinding, estimate: Option<&Estimate>, text: fn(&Estimate) -> String) -> Entry {
+    Entry::new(estimate.map_or(NO_NUMBER.to_owned(), text), tone(finding))
+}
+
+/// Samples left out, of how many.
+pub(super) fn excluded(finding: &CaseFinding) -> String {
+    format!("{}/{}", finding.excluded.total, finding.excluded.of)
+}
+
+/// Names of a result's flags.
+pub(super) fn flags(finding: &CaseFinding) -> Entry {
+    let mut names: Vec<&str> = finding.flags.iter().map(|flag| flag.name).collect();
+    names.dedup();
+    Entry::new(names.join(" "), tone(finding))
+}
+
+/// A text with a star where the result is suspect: colour alone does not reach every reader.
+pub(super) fn starred(finding: &CaseFinding, text: &str) -> String {
+    if finding.verdict == Verdict::Suspect { format!("{text} *") } else { text.to_owned() }
+}
+
+/// Explains the stars of a table that has any.
+pub(super) fn add_star_legend<'a>(page: &mut Page, mut findings: impl Iterator<Item = &'a CaseFinding>) {
+    if findings.any(|finding| finding.verdict == Verdict::Suspect) {
+        page.prose("* suspect: see the notes");
+    }
+}

@@ -1,0 +1,71 @@
+use analysis::{CaseFinding, Findings};
+
+use super::conditions::{Condition, RUN, WALK, split};
+use super::row::{add_star_legend, estimate, excluded, flags, has_numbers, starred, tone};
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::{centre, time, with_interval};
+
+const MECHANISM: [Condition; 2] = [
+    Condition { name: "mechanism", value: |c| c.mechanism.to_string(), phrase: |c| c.mechanism.to_string() },
+    Condition { name: "between", value: |c| c.between.to_string(), phrase: |c| c.between.to_string() },
+];
+
+/// The table of results with a working set.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    let rows: Vec<_> = findings.results.iter().filter(|finding| !finding.case.working_set.is_empty()).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
+    let (mechanism, mut common) = split(&MECHANISM, &cases);
+    let (run, run_common) = split(&RUN, &cases);
+    let (walk, walk_common) = split(&WALK[2..], &cases);
+    common.extend(run_common);
+    common.extend(walk_common);
+    page.heading("Switches with a working set", &common.join(", "));
+    let before: Vec<_> = mechanism.into_iter().chain(run).collect();
+    let after: Vec<_> = WALK[..2].iter().copied().chain(walk).collect();
+    page.grid(&grid(&rows, &before, &after));
+    add_star_legend(page, rows.into_iter());
+}
+
+/// Conditions of the task stand before the size, conditions of its walk behind it.
+fn grid(findings: &[&CaseFinding], before: &[Condition], after: &[Condition]) -> Grid {
+    let mut grid = Grid::new(before.len() + 1 + after.len());
+    for condition in before {
+        grid.column(condition.name, Side::Left);
+    }
+    grid.column("size", Side::Right);
+    for condition in after {
+        grid.column(condition.name, Side::Left);
+    }
+    for name in ["total", "direct", "indirect (interval)", "reload bound", "excluded"] {
+        grid.column(name, Side::Right);
+    }
+    grid.column("flags", Side::Left);
+    for finding in findings {
+        grid.row(row(finding, before, after));
+    }
+    grid
+}
+
+fn row(finding: &CaseFinding, before: &[Condition], after: &[Condition]) -> Vec<Entry> {
+    let case = &finding.case;
+    let value = |condition: &Condition| Entry::from((condition.value)(case));
+    let mut row: Vec<Entry> = before.iter().map(value).collect();
+    row.push(Entry::new(starred(finding, &case.working_set.size_bytes.to_string()), tone(finding)));
+    row.extend(after.iter().map(value));
+    if has_numbers(finding) {
+        row.push(estimate(finding, finding.total_ns.as_ref(), centre));
+        row.push(estimate(finding, finding.direct_ns.as_ref(), centre));
+        row.push(estimate(finding, finding.indirect_ns.as_ref(), with_interval));
+        row.push(finding.reload_bound_ns.map(time).unwrap_or_default().into());
+    } else {
+        row.extend([Entry::new("not measured", tone(finding)), "".into(), "".into(), "".into()]);
+    }
+    row.push(excluded(finding).into());
+    row.push(flags(finding));
+    row
+}

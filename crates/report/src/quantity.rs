@@ -1,0 +1,235 @@
+use analysis::Estimate;
+
+/// Stands where there is no number.
+pub(crate) const NO_NUMBER: &str = "-";
+
+const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// A unit of time and a number of decimals, for numbers that stand beside each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scale {
+    /// `ns`, `us`, `ms` or `s`.
+    pub(crate) unit: &'static str,
+    unit_ns: f64,
+    decimals: usize,
+}
+
+impl Scale {
+    /// The scale that shows `ns` with three significant digits.
+    pub(crate) fn of(ns: f64) -> Self {
+        let (unit, unit_ns) = *UNITS.iter().find(|(_, unit)| three_digits(ns / unit) < 1000.0).unwrap_or(&UNITS[3]);
+        Scale { unit, unit_ns, decimals: decimals(three_digits(ns / unit_ns)) }
+    }
+
+    /// The scale of an estimate: with more digits where three do not tell the interval's ends from its centre.
+    fn of_estimate(e: &Estimate) -> Self {
+        let mut scale = Scale::of(e.estimate);
+        let is_blurred = |scale: &Scale| {
+            let centre = scale.number(e.estimate);
+            e.low < e.high && scale.number(e.low) == centre && scale.number(e.high) == centre
+        };
+        for _ in 0..2 {
+            if is_blurred(&scale) {
+                scale.decimals += 1;
+            }
+        }
+        scale
+    }
+
+    /// The bare number.
+    pub(crate) fn number(&self, ns: f64) -> String {
+        let text = format!("{:.*}", self.decimals, ns / self.unit_ns);
+        let is_zero = text.bytes().all(|b| matches!(b, b'-' | b'0' | b'.'));
+        if is_zero { text.trim_start_matches('-').to_owned() } else { text }
+    }
+
+    /// The number in this unit with three digits of its own.
+    pub(crate) fn own_digits(&self, ns: f64) -> String {
+        Scale { decimals: decimals(three_digits(ns / self.unit_ns)), ..*self }.number(ns)
+    }
+
+    fn with_unit(&self, ns: f64) -> String {
+        format!("{} {}", self.number(ns), self.unit)
+    }
+
+    fn range(&self, e: &Estimate) -> String {
+        format!("{} to {}", self.number(e.low), self.number(e.high))
+    }
+}
+
+/// The size of a number, rounded to three significant digits.
+fn three_digits(value: f64) -> f64 {
+    format!("{:.2e}", value.abs()).parse().unwrap_or(f64::INFINITY)
+}
+
+/// Decimals that show three significant digits of a number of this size, three decimals at most.
+fn decimals(size: f64) -> usize {
+    match size {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 || size == 0.0 => 2,
+        _ => 3,
+    }
+}
+
+/// A span of time with three significant digits.
+pub(crate) fn time(ns: f64) -> String {
+    if ns.is_finite() { Scale::of(ns).with_unit(ns) } else { NO_NUMBER.to_owned() }
+}
+
+/// A span of time that is a cost: never negative.
+pub(crate) fn cost(ns: f64) -> String {
+    if ns < 0.0 { "below 0".to_owned() } else { time(ns) }
+}
+
+/// What may be said about an estimate.
+enum Claim {
+    /// No number at all.
+    Nothing,
+    /// A centre whose interval is not known.
+    NoInterval,
+    /// The interval covers 0.
+    NotDistinguishable,
+    /// The interval lies below 0, where no cost can be.
+    BelowZero,
+    /// A cost.
+    Cost,
+}
+
+fn claim(e: &Estimate) -> Claim {
+    match e {
+        e if !e.estimate.is_finite() => Claim::Nothing,
+        e if !(e.low.is_finite() && e.high.is_finite()) => Claim::NoInterval,
+        e if !e.is_distinguishable_from_zero() => Claim::NotDistinguishable,
+        e if e.high < 0.0 => Claim::BelowZero,
+        _ => Claim::Cost,
+    }
+}
+
+/// Whether the estimate is a number that may be shown as a cost.
+pub(crate) fn is_cost(e: &Estimate) -> bool {
+    matches!(claim(e), Claim::Cost)
+}
+
+/// Whether the estimate lies below 0, where no cost can be.
+pub(crate) fn is_below_zero(e: &Estimate) -> bool {
+    matches!(claim(e), Claim::BelowZero)
+}
+
+fn ends(e: &Estimate) -> String {
+    let scale = Scale::of(e.low.abs().max(e.high.abs()));
+    format!("{} {}", scale.range(e), scale.unit)
+}
+
+/// An estimate in words where it is none, its centre where it is one.
+pub(crate) fn centre(e: &Estimate) -> String {
+    match claim(e) {
+        Claim::Nothing => NO_NUMBER.to_owned(),
+        Claim::NoInterval if e.estimate < 0.0 => "below 0 (interval not known)".to_owned(),
+        Claim::NoInterval => format!("{} (interval not known)", time(e.estimate)),
+        Claim::NotDistinguishable => format!("not distinguishable from 0 ({})", ends(e)),
+        Claim::BelowZero => format!("below 0 ({})", ends(e)),
+        Claim::Cost => Scale::of_estimate(e).with_unit(e.estimate),
+    }
+}
+
+/// An estimate with its interval.
+pub(crate) fn with_interval(e: &Estimate) -> String {
+    match claim(e) {
+        Claim::Cost => format!("{} ({})", centre(e), interval(e)),
+        _ => centre(e),
+    }
+}
+
+/// The ends of an estimate's interval, in the unit that its centre is shown in.
+pub(crate) fn interval(e: &Estimate) -> String {
+    Scale::of_estimate(e).range(e)
+}
+
+/// Half the interval's length in percent of the centre; nothing where the centre is not shown as a cost.
+pub(crate) fn plus_minus(e: &Estimate) -> String {
+    if !is_cost(e) {
+        return String::new();
+    }
+    match e.relative_half_width() * 100.0 {
+        percent if percent < 0.05 => "<0.1 %".to_owned(),
+        percent if percent < 9.95 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+/// A share as a percentage, rounded down so that no confidence is overstated.
+pub(crate) fn percent(share: f64) -> String {
+    if share.is_finite() { format!("{:.0} %", (share * 100.0 + 1e-9).floor()) } else { NO_NUMBER.to_owned() }
+}
+
+/// A count or ratio with three significant digits.
+pub(crate) fn number(value: f64) -> String {
+    if value.is_finite() { format!("{:.*}", decimals(three_digits(value)), value) } else { NO_NUMBER.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
+        Estimate { estimate, low, high, n: 9, confidence: 0.9, method: "median", t90: None, sd: 1.0 }
+    }
+
+    #[test]
+    fn times_have_three_digits_and_the_unit_that_fits() {
+        for (ns, text) in [
+            (0.0, "0.00 ns"),
+            (0.5234, "0.523 ns"),
+            (12.34, "12.3 ns"),
+            (999.4, "999 ns"),
+            (999.6, "1.00 us"),
+            (1_740.2, "1.74 us"),
+            (99_960.0, "100 us"),
+            (2.5e6, "2.50 ms"),
+            (7.2e12, "7200 s"),
+            (f64::NAN, "-"),
+            (f64::INFINITY, "-"),
+        ] {
+            assert_eq!(time(ns), text, "{ns}");
+        }
+    }
+
+    #[test]
+    fn an_interval_shares_the_unit_and_the_digits_of_its_centre() {
+        assert_eq!(with_interval(&estimate(1_730.0, 1_740.0, 1_752.0)), "1.74 us (1.73 to 1.75)");
+        assert_eq!(with_interval(&estimate(980.0, 1_000.0, 1_020.0)), "1.00 us (0.98 to 1.02)");
+        assert_eq!(with_interval(&estimate(1_740.3, 1_740.6, 1_740.9)), "1.741 us (1.740 to 1.741)");
+    }
+
+    #[test]
+    fn a_difference_that_covers_zero_is_no_cost() {
+        let text = "not distinguishable from 0 (-312 to 402 ns)";
+        assert_eq!(centre(&estimate(-312.0, 40.0, 402.0)), text);
+        assert_eq!(with_interval(&estimate(-312.0, -40.0, 402.0)), text);
+        assert_eq!(plus_minus(&estimate(-312.0, 40.0, 402.0)), "");
+        assert_eq!(centre(&estimate(-0.001, 0.0, 2_000.0)), "not distinguishable from 0 (0.00 to 2.00 us)");
+    }
+
+    #[test]
+    fn a_negative_cost_is_never_printed_as_one() {
+        assert_eq!(with_interval(&estimate(-500.0, -400.0, -300.0)), "below 0 (-500 to -300 ns)");
+        assert_eq!(centre(&estimate(f64::NEG_INFINITY, -400.0, 3.0)), "below 0 (interval not known)");
+        assert_eq!(cost(-3.0), "below 0");
+    }
+
+    #[test]
+    fn a_number_without_an_interval_says_so() {
+        assert_eq!(with_interval(&estimate(f64::NAN, 400.0, f64::NAN)), "400 ns (interval not known)");
+        assert_eq!(with_interval(&estimate(1.0, f64::NAN, 2.0)), "-");
+    }
+
+    #[test]
+    fn half_widths_are_percentages() {
+        assert_eq!(plus_minus(&estimate(1_730.0, 1_740.0, 1_750.0)), "0.6 %");
+        assert_eq!(plus_minus(&estimate(1_000.0, 2_000.0, 3_000.0)), "50 %");
+        assert_eq!(plus_minus(&estimate(1_740.0, 1_740.1, 1_740.2)), "<0.1 %");
+        assert_eq!(percent(0.9), "90 %");
+        assert_eq!(percent(0.8999), "89 %");
+    }
+}

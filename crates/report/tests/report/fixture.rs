@@ -1,0 +1,227 @@
+//! Findings made by hand: one of each kind that a report has to show.
+
+use std::collections::BTreeMap;
+
+use analysis::{
+    CaseFinding, CounterFinding, Curve, CurvePoint, Estimate, Excluded, Findings, Flag, Knee, Region, Tail, Verdict,
+};
+use record::{Between, Case, Mechanism, Placement, Policy, Relation};
+use units::{Bytes, CpuId};
+use workload::WorkingSet;
+
+pub(crate) fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
+    let t90 = Some((low - 1.0, high + 1.0));
+    Estimate { estimate, low, high, n: 55, confidence: 0.9031, method: "median, binomial interval", t90, sd: 9.5 }
+}
+
+/// An estimate with an interval of half a percent to each side.
+pub(crate) fn about(ns: f64) -> Estimate {
+    estimate(ns * 0.995, ns, ns * 1.005)
+}
+
+pub(crate) fn case(mechanism: Mechanism, between: Between) -> Case {
+    Case {
+        mechanism,
+        between,
+        tasks: 2,
+        working_set: WorkingSet::NONE,
+        placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
+        policy: Policy::Fifo,
+        switches: None,
+    }
+}
+
+pub(crate) fn sized(tasks: u32, kib: u64) -> Case {
+    let working_set = WorkingSet { size_bytes: Bytes::kib(kib), ..WorkingSet::NONE };
+    Case { tasks, working_set, ..case(Mechanism::Pipe, Between::Process) }
+}
+
+pub(crate) fn on(cpus: [u32; 2], relation: Relation) -> Case {
+    let placement = Placement { cpus: cpus.map(CpuId).to_vec(), relation };
+    Case { placement, ..case(Mechanism::Pipe, Between::Process) }
+}
+
+/// A result without numbers.
+pub(crate) fn bare(case: Case) -> CaseFinding {
+    CaseFinding {
+        case,
+        verdict: Verdict::Measured,
+        direct_ns: None,
+        total_ns: None,
+        indirect_ns: None,
+        handoff_ns: None,
+        round_trip_ns: None,
+        baseline_ns: None,
+        switches_per_handoff: None,
+        involuntary_share: None,
+        tail: None,
+        counters: vec![],
+        reload_bound_ns: None,
+        sanity_band_ns: None,
+        excluded: Excluded { total: 0, of: 220, by_reason: BTreeMap::new() },
+        flags: vec![],
+    }
+}
+
+/// A result whose direct cost is about `ns`.
+pub(crate) fn measured(case: Case, ns: f64) -> CaseFinding {
+    CaseFinding {
+        direct_ns: Some(about(ns)),
+        handoff_ns: Some(about(ns)),
+        round_trip_ns: Some(about(ns * 4.0)),
+        baseline_ns: Some(about(ns)),
+        switches_per_handoff: Some(1.0),
+        involuntary_share: Some(0.001),
+        ..bare(case)
+    }
+}
+
+/// A result with a working set.
+pub(crate) fn walked(case: Case, direct_ns: f64, indirect_ns: Estimate) -> CaseFinding {
+    CaseFinding {
+        total_ns: Some(about(direct_ns + indirect_ns.estimate)),
+        indirect_ns: Some(indirect_ns),
+        reload_bound_ns: Some(40_000.0),
+        ..measured(case, direct_ns)
+    }
+}
+
+pub(crate) fn suspect(finding: CaseFinding, name: &'static str, detail: &str) -> CaseFinding {
+    let flags = vec![Flag { name, detail: detail.to_owned() }];
+    CaseFinding { verdict: Verdict::Suspect, flags, ..finding }
+}
+
+pub(crate) fn not_measured(case: Case, why: &str) -> CaseFinding {
+    CaseFinding { verdict: Verdict::NotMeasured { why: why.to_owned() }, ..bare(case) }
+}
+
+pub(crate) fn findings(results: Vec<CaseFinding>) -> Findings {
+    Findings { results, curves: vec![], latencies_ns: vec![], flags: vec![] }
+}
+
+/// The mechanisms of a usual run.
+pub(crate) fn mechanisms() -> Vec<CaseFinding> {
+    use Between::{Process, Thread, User};
+    let tail = Tail { p50_ns: 4_070.0, p99_ns: 5_210.0, max_ns: 310_400.0, n: 20_000 };
+    let pipe = CaseFinding {
+        direct_ns: Some(estimate(1_730.0, 1_740.0, 1_752.0)),
+        tail: Some(tail),
+        sanity_band_ns: Some((1_000.0, 5_000.0, "Li, Ding and Shen 2007")),
+        excluded: Excluded { total: 3, of: 220, by_reason: BTreeMap::from([("foreign-cpu", 2), ("steal", 1)]) },
+        ..measured(case(Mechanism::Pipe, Process), 1_740.0)
+    };
+    let condvar = CaseFinding {
+        switches_per_handoff: Some(1.5),
+        ..measured(case(Mechanism::MutexCondvarUnlocked, Thread), 2_310.0)
+    };
+    vec![
+        pipe,
+        suspect(
+            measured(case(Mechanism::Futex, Thread), 1_100.0),
+            "wide-interval",
+            "the interval is 12 % of the estimate, 5 % were asked for: give it more time",
+        ),
+        condvar,
+        not_measured(case(Mechanism::PosixMq, Process), "mq_open is not permitted; run as root or mount mqueue"),
+        measured(case(Mechanism::Fiber, User), 4.27),
+        CaseFinding {
+            direct_ns: Some(estimate(-0.3, 0.05, 0.4)),
+            handoff_ns: None,
+            ..measured(case(Mechanism::Async, User), 1.0)
+        },
+        measured(case(Mechanism::Preempt, Process), 2_050.0),
+    ]
+}
+
+/// Working sets: one with a cost, one without a visible one, one below 0, one that could not be run.
+pub(crate) fn working_sets() -> Vec<CaseFinding> {
+    vec![
+        walked(sized(2, 4), 1_740.0, estimate(-312.0, 40.0, 402.0)),
+        walked(sized(2, 64), 1_740.0, estimate(640.0, 655.0, 672.0)),
+        walked(sized(2, 256), 1_740.0, estimate(4_010.0, 4_200.0, 4_390.0)),
+        suspect(
+            walked(sized(2, 1024), 1_740.0, estimate(20_400.0, 21_000.0, 21_700.0)),
+            "disturbed",
+            "12 of 220 samples",
+        ),
+        walked(sized(2, 4096), 1_740.0, estimate(-900.0, -800.0, -700.0)),
+        not_measured(sized(2, 1 << 20), "2 arrays of 1 GiB do not fit in 1 GiB of memory; choose a smaller --size"),
+    ]
+}
+
+/// A curve over five sizes that stand in the results from `first` on.
+pub(crate) fn curve(first: usize) -> Curve {
+    let totals = [(4, 1_780.0), (64, 2_395.0), (256, 5_940.0), (1024, 22_740.0), (4096, 940.0)];
+    let point = |(i, (kib, total_ns)): (usize, &(u64, f64))| CurvePoint {
+        size_bytes: kib << 10,
+        result: first + i,
+        total_ns: *total_ns,
+    };
+    let region = |from: u64, to: u64, low_ns, high_ns, name: &str| Region {
+        from_bytes: from << 10,
+        to_bytes: to << 10,
+        low_ns,
+        high_ns,
+        name: name.to_owned(),
+    };
+    let cause = Some("L2: one array fits, two do not".to_owned());
+    Curve {
+        title: "pipe, process, 2 tasks, stride 8 B, rmw".to_owned(),
+        points: totals.iter().enumerate().map(point).collect(),
+        knees: vec![
+            Knee { after_bytes: 256 << 10, before_bytes: 512 << 10, confidence: 0.93, cause },
+            Knee { after_bytes: 1 << 20, before_bytes: 4 << 20, confidence: 0.41, cause: None },
+        ],
+        regions: vec![region(4, 256, 1_780.0, 5_940.0, "L2"), region(1024, 4096, 940.0, 22_740.0, "memory")],
+    }
+}
+
+/// All that a default run finds.
+pub(crate) fn whole() -> Findings {
+    let mut results = mechanisms();
+    let first = results.len();
+    results.extend(working_sets());
+    Findings {
+        curves: vec![curve(first)],
+        latencies_ns: vec![(4 << 10, 1.64), (64 << 10, 4.9), (1 << 20, 22.0), (64 << 20, 92.1)],
+        flags: vec![Flag { name: "interrupted", detail: "a signal ended the run after 12 s of 60 s".to_owned() }],
+        ..findings(results)
+    }
+}
+
+/// The seven cases of lmbench.
+pub(crate) fn lmbench() -> Vec<CaseFinding> {
+    let cells = [(2, 16, 1_810.0), (2, 64, 2_390.0), (8, 16, 2_200.0), (8, 64, 3_940.0), (16, 16, 2_890.0)];
+    let mut results = vec![measured(case(Mechanism::Pipe, Between::Process), 1_740.0)];
+    results.extend(cells.map(|(tasks, kib, total)| walked(sized(tasks, kib), 1_740.0, about(total - 1_740.0))));
+    results.push(suspect(walked(sized(16, 64), 1_740.0, about(12_660.0)), "disturbed", "40 of 220 samples"));
+    results
+}
+
+/// Hand-offs between all pairs of four CPUs, and on one of them.
+pub(crate) fn pairs() -> Vec<CaseFinding> {
+    use Relation::{OtherSocket, SharedCache, Smt};
+    let across = |cpus, relation, ns| CaseFinding {
+        direct_ns: None,
+        switches_per_handoff: Some(0.997),
+        ..measured(on(cpus, relation), ns)
+    };
+    vec![
+        measured(
+            Case { placement: Placement { cpus: vec![CpuId(0)], relation: Relation::SameCpu }, ..sized(2, 0) },
+            1_740.0,
+        ),
+        across([0, 1], Smt, 2_400.0),
+        across([0, 2], SharedCache, 3_950.0),
+        across([0, 3], OtherSocket, 8_100.0),
+        suspect(across([1, 2], SharedCache, 5_200.0), "disturbed", "40 of 220 samples"),
+        not_measured(on([1, 3], OtherSocket), "CPU 3 went offline; bring it back"),
+        across([2, 3], OtherSocket, 8_300.0),
+    ]
+}
+
+pub(crate) fn counters() -> Vec<CounterFinding> {
+    let counter =
+        |name: &str, baseline, switching| CounterFinding { name: name.to_owned(), baseline, switching, n: 40 };
+    vec![counter("dtlb-load-misses", 0.021, 14.3), counter("instructions", 3_010.0, 5_120.0)]
+}

@@ -1,0 +1,7 @@
+//! What the reports look like, on findings made by hand.
+
+mod doctor;
+mod fixture;
+mod for_programs;
+mod recorded;
+mod table;

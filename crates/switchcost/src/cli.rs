@@ -1,0 +1,310 @@
+//! The command line: one definition, from which help, completions and manual page are made.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use record::{Between, Mechanism, Policy};
+use report::Format;
+use strum::IntoEnumIterator;
+use units::{Bytes, Nanos};
+use workload::{Access, Pages, Pattern, Sharing};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done; for doctor: fit
+  1    something broke; the message says what, and what to do
+  2    the command line asks for what does not exist here
+  3    done, with reservations: a result could not be measured; for doctor: usable with caveats
+  4    doctor: unfit
+  5    a record cannot be read
+  130  stopped by Ctrl-C (143: by SIGTERM); what was measured is in the record";
+
+/// What a context switch costs: direct and indirect, with error bars, and why
+#[derive(Debug, Parser)]
+#[command(name = "switchcost", version, max_term_width = 100, after_help = EXIT_CODES, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Measure what a context switch costs on this machine
+    Measure(Box<MeasureArguments>),
+    /// Print again what measure printed, from its record
+    Report(ReportArguments),
+    /// Say whether this machine is fit to measure, and how to make it so
+    Doctor(DoctorArguments),
+    /// Print a completion script for a shell
+    Completions(CompletionsArguments),
+    /// Print the manual page
+    Man(ManArguments),
+}
+
+/// How a result is written, the same for every verb.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Form {
+    /// How to write the result
+    #[arg(long, value_name = "FORMAT", default_value_t = Format::Table, value_parser = parse_named::<Format>,
+          help_heading = "Output")]
+    pub(crate) format: Format,
+
+    /// Write the result to FILE instead of stdout: all of it, or nothing
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum PlacementFlag {
+    /// All tasks on one CPU, the quietest unless --cpu names it
+    #[default]
+    One,
+    /// Tasks alternate between two CPUs: a hand-off across CPUs, which is not a switch
+    Pair,
+    /// Every CPU alone and every pair of CPUs
+    Matrix,
+}
+
+const MEASURE_EXAMPLES: &str = "\
+Examples:
+  switchcost measure                                     all mechanisms, sizes and strides of the pipe (90 s)
+  switchcost measure --quick                             the same, coarser (15 s)
+  switchcost measure --mechanism pipe,futex              two mechanisms, direct cost only
+  switchcost measure --mechanism pipe --between process,thread --size 0,64KiB,1MiB --access read,rmw
+  switchcost measure --size 8MiB --pattern chase --pages huge
+  switchcost measure --lmbench                           lmbench's seven columns
+  switchcost measure --placement matrix                  every pair of CPUs
+  switchcost measure --format json --out result.json     for programs
+  switchcost measure --mechanism synthetic --synthetic-switch 2us    a known answer, to prove the instrument
+
+What is not selected is not run: as soon as a flag under \"What to measure\" is given, the rest are the pipe, 2 tasks,
+size 0, stride 8B, rmw.";
+
+/// Measures what a context switch costs on this machine: its direct part (two tasks hand a token back and forth, less
+/// one task that hands it to itself) and its indirect part (what the working set adds), with intervals. Every sample is
+/// kept in a record.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = MEASURE_EXAMPLES)]
+pub(crate) struct MeasureArguments {
+    /// Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, socketpair, tcp, posix-sem, posix-mq,
+    /// signal, yield, fiber, ucontext, green, green-preempt, async, preempt, synthetic
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Mechanism>,
+          help_heading = "What to measure")]
+    pub(crate) mechanism: Vec<Mechanism>,
+
+    /// Between processes, threads, or both: process,thread
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Between>,
+          help_heading = "What to measure")]
+    pub(crate) between: Vec<Between>,
+
+    /// Tasks in the ring, 2 to 64
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to measure")]
+    pub(crate) tasks: Vec<u32>,
+
+    /// Size of each task's array, such as 0,64KiB,1MiB; 0 is the direct cost alone
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to measure")]
+    pub(crate) size: Vec<Bytes>,
+
+    /// Stride of the walk, such as 8B,128B,4KiB; every element is touched once at any stride
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to measure")]
+    pub(crate) stride: Vec<Bytes>,
+
+    /// What the walk does with each element: read, write, rmw
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Access>,
+          help_heading = "What to measure")]
+    pub(crate) access: Vec<Access>,
+
+    /// Order of the walk: strided, or a pointer chase that defeats the prefetcher
+    #[arg(long, value_name = "PATTERN", default_value_t = Pattern::Strided, value_parser = parse_named::<Pattern>,
+          help_heading = "What to measure")]
+    pub(crate) pattern: Pattern,
+
+    /// One array for each task, or one for all: private, shared
+    #[arg(long, value_name = "SHARING", default_value_t = Sharing::Private, value_parser = parse_named::<Sharing>,
+          help_heading = "What to measure")]
+    pub(crate) sharing: Sharing,
+
+    /// Pages under the arrays: base, huge
+    #[arg(long, value_name = "PAGES", default_value_t = Pages::Base, value_parser = parse_named::<Pages>,
+          help_heading = "What to measure")]
+    pub(crate) pages: Pages,
+
+    /// Where the tasks run
+    #[arg(long, value_name = "PLACEMENT", value_enum, default_value_t = PlacementFlag::One,
+          help_heading = "What to measure")]
+    pub(crate) placement: PlacementFlag,
+
+    /// Fewer sizes, shorter batches, less precision: within 15 s
+    #[arg(long, conflicts_with_all = ["full", "lmbench"], help_heading = "What to measure")]
+    pub(crate) quick: bool,
+
+    /// The whole grid of Li, Ding and Shen 2007: within 6 minutes
+    #[arg(long, conflicts_with = "lmbench", help_heading = "What to measure")]
+    pub(crate) full: bool,
+
+    /// lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K
+    #[arg(long, help_heading = "What to measure")]
+    pub(crate) lmbench: bool,
+
+    /// CPUs to run on, such as 1 or 0,1 [default: the one with the fewest interrupts]
+    #[arg(long, value_name = "LIST", help_heading = "Control of the environment")]
+    pub(crate) cpu: Option<String>,
+
+    /// Scheduling policy of the tasks: fifo, rr, other
+    #[arg(long, value_name = "POLICY", default_value_t = Policy::Fifo, value_parser = parse_named::<Policy>,
+          help_heading = "Control of the environment")]
+    pub(crate) policy: Policy,
+
+    /// Let the scheduler choose the CPU
+    #[arg(long, conflicts_with = "cpu", help_heading = "Control of the environment")]
+    pub(crate) no_pin: bool,
+
+    /// Take no real-time priority; the same as --policy other
+    #[arg(long, help_heading = "Control of the environment")]
+    pub(crate) no_rt: bool,
+
+    /// Run no extra batches with hardware and software counters
+    #[arg(long, help_heading = "Control of the environment")]
+    pub(crate) no_counters: bool,
+
+    /// A case is done when its interval is within so much of the estimate, such as 1% [default: 1%]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_precision, help_heading = "Precision and time")]
+    pub(crate) precision: Option<u32>,
+
+    /// Confidence of the intervals: 90%, 95% or 99%
+    #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence,
+          help_heading = "Precision and time")]
+    pub(crate) confidence: u32,
+
+    /// Time for the whole run, such as 30s or 5min [default: as the preset says; 5s a case where cases are selected]
+    #[arg(long, value_name = "TIME", help_heading = "Precision and time")]
+    pub(crate) budget: Option<Nanos>,
+
+    /// Repetitions of a case at most; each has fresh processes and fresh pages [default: 150]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=10_000),
+          help_heading = "Precision and time")]
+    pub(crate) max_repetitions: Option<u32>,
+
+    /// Seed of the interleaving and of random patterns [default: another each time; the record keeps it]
+    #[arg(long, value_name = "N", help_heading = "Precision and time")]
+    pub(crate) seed: Option<u64>,
+
+    /// Length of the made-up switch of the mechanism synthetic
+    #[arg(long, value_name = "TIME", default_value = "2us", help_heading = "Known answers")]
+    pub(crate) synthetic_switch: Nanos,
+
+    /// What synthetic adds to each walk of the switching arm
+    #[arg(long, value_name = "TIME", default_value = "0ns", help_heading = "Known answers")]
+    pub(crate) synthetic_reload: Nanos,
+
+    /// Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  switchcost report                          the newest record
+  switchcost report run.jsonl --format csv   another form of an older one";
+
+/// Prints again what measure printed, from the record alone, on this machine or another.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub(crate) struct ReportArguments {
+    /// The record [default: the newest in ~/.local/state/switchcost/runs]
+    pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  switchcost doctor                  one screen: found, wanted, fix, lasting fix
+  switchcost doctor --format json    for programs
+
+Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";
+
+/// Says in one screen whether this machine is fit to measure, and how to make it so. Changes nothing.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = DOCTOR_EXAMPLES)]
+pub(crate) struct DoctorArguments {
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+/// Prints a completion script for a shell.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  switchcost completions bash > ~/.local/share/bash-completion/completions/switchcost")]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Prints the manual page of the program, or of one verb.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  switchcost man > switchcost.1\n  switchcost man measure | man -l -")]
+pub(crate) struct ManArguments {
+    /// The verb
+    pub(crate) verb: Option<String>,
+}
+
+/// Parses a name of a closed list, and says the whole list where it is another.
+fn parse_named<T>(text: &str) -> Result<T, String>
+where
+    T: std::str::FromStr + IntoEnumIterator + std::fmt::Display,
+{
+    text.trim().parse().map_err(|_| {
+        let names: Vec<String> = T::iter().map(|name| name.to_string()).collect();
+        format!("need one of {}", names.join(", "))
+    })
+}
+
+fn per_mille(text: &str) -> Option<u32> {
+    let number: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+    (number > 0.0 && number < 100.0).then(|| (number * 10.0).round() as u32)
+}
+
+fn parse_precision(text: &str) -> Result<u32, String> {
+    let precision = per_mille(text).filter(|precision| *precision >= 1);
+    precision.ok_or_else(|| "need a percentage from 0.1% to 99.9%, such as 1%".to_owned())
+}
+
+fn parse_confidence(text: &str) -> Result<u32, String> {
+    let confidence = per_mille(text).filter(|confidence| (500..=999).contains(confidence));
+    confidence.ok_or_else(|| "need a percentage from 50% to 99.9%, such as 90%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn percentages_are_kept_in_thousandths() {
+        assert_eq!(parse_precision("1%"), Ok(10));
+        assert_eq!(parse_precision("0.5 %"), Ok(5));
+        for text in ["1", "0%", "-1%", "nan%", "inf%", "100%", ""] {
+            assert!(parse_precision(text).is_err(), "{text}");
+        }
+        assert_eq!(parse_confidence("95%"), Ok(950));
+        assert!(parse_confidence("40%").is_err());
+    }
+
+    #[test]
+    fn every_mechanism_is_named_in_the_help() {
+        let help = Cli::command().find_subcommand_mut("measure").expect("a verb").render_long_help().to_string();
+        for mechanism in Mechanism::iter() {
+            assert!(help.contains(&mechanism.to_string()), "{mechanism}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Where results go: to stdout, or whole into a file.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use report::Style;
+use tempfile::NamedTempFile;
+
+use crate::exit::Failure;
+
+/// A place for the result, claimed before the work begins, so that an unwritable one is known at once.
+pub(crate) enum Output {
+    Stdout,
+    File { path: PathBuf, draft: NamedTempFile },
+}
+
+impl Output {
+    pub(crate) fn claim(path: Option<&Path>) -> Result<Output, Failure> {
+        let Some(path) = path else { return Ok(Output::Stdout) };
+        let failed = |source| Failure::Output { path: path.to_owned(), source };
+        if path.is_dir() {
+            return Err(failed(io::Error::other("it is a folder")));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let draft = tempfile::Builder::new().prefix(".switchcost-").tempfile_in(folder).map_err(failed)?;
+        Ok(Output::File { path: path.to_owned(), draft })
+    }
+
+    /// Writes the text: all of it, or, into a file, nothing.
+    pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
+        match self {
+            Output::Stdout => quiet_about_a_closed_pipe(print(text)).map_err(Failure::Print),
+            Output::File { path, draft } => {
+                keep(draft, &path, text).map_err(|source| Failure::Output { path: path.clone(), source })
+            }
+        }
+    }
+
+    /// Colour and width, as far as the reader is a terminal and wants them (<https://no-color.org>).
+    pub(crate) fn style(&self) -> Style {
+        let is_terminal = matches!(self, Output::Stdout) && io::stdout().is_terminal();
+        let wants_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let width = is_terminal.then(|| console::Term::stdout().size().1);
+        Style { is_coloured: is_terminal && wants_colour, width }
+    }
+}
+
+fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
+fn quiet_about_a_closed_pipe(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+fn keep(mut draft: NamedTempFile, path: &Path, text: &str) -> io::Result<()> {
+    draft.write_all(text.as_bytes())?;
+    draft.as_file().sync_all()?;
+    allow_reading(draft.as_file())?;
+    draft.persist(path)?;
+    Ok(())
+}
+
+/// Temporary files begin unreadable to others; a result is an ordinary file, as the umask would have it.
+fn allow_reading(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+}

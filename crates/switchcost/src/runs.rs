@@ -1,0 +1,44 @@
+//! Where records are kept unless a place is named: the state folder of the XDG base directory specification.
+
+use std::path::{Path, PathBuf};
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+
+use crate::exit::Failure;
+
+/// `$XDG_STATE_HOME/switchcost/runs`, by default `~/.local/state/switchcost/runs`.
+pub(crate) fn folder() -> Result<PathBuf, Failure> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    let state = state.ok_or_else(|| Failure::NoPlace("found neither XDG_STATE_HOME nor HOME set".to_owned()))?;
+    Ok(state.join("switchcost/runs"))
+}
+
+/// A new name in the usual folder, which is made if need be.
+pub(crate) fn new_record(now: OffsetDateTime) -> Result<PathBuf, Failure> {
+    let folder = folder()?;
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| Failure::NoPlace(format!("found {} not to be made ({error})", folder.display())))?;
+    let format = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
+    let stamp = now.format(&format).unwrap_or_else(|_| now.unix_timestamp().to_string());
+    Ok(folder.join(format!("{stamp}-{}-measure.jsonl", std::process::id())))
+}
+
+/// The newest record of the usual folder: their names sort by time.
+pub(crate) fn newest_record() -> Result<PathBuf, Failure> {
+    let folder = folder()?;
+    let entries = std::fs::read_dir(&folder).map_err(|_| Failure::NoRecord(folder.clone()))?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| is_record(path)).max().ok_or(Failure::NoRecord(folder))
+}
+
+fn is_record(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("-measure.jsonl"))
+}
+
+/// The moment as the record's header has it.
+pub(crate) fn stamp(now: OffsetDateTime) -> String {
+    now.format(&Rfc3339).unwrap_or_else(|_| now.unix_timestamp().to_string())
+}

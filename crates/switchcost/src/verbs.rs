@@ -1,0 +1,7 @@
+//! One file a verb.
+
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod man;
+pub(crate) mod measure;
+pub(crate) mod report;

@@ -1,0 +1,14 @@
+//! `switchcost completions`: the shell's knowledge of the flags, made from their definition.
+
+use clap::CommandFactory;
+
+use crate::cli::{Cli, CompletionsArguments};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+pub(crate) fn run(arguments: &CompletionsArguments) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "switchcost", &mut script);
+    Output::Stdout.write(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,21 @@
+//! `switchcost doctor`: is this machine fit to measure, and how is it made so?
+
+use host::doctor::check;
+use host::facts::Root;
+use record::Severity;
+
+use crate::cli::DoctorArguments;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    let fitness = check(&Root::system());
+    let text = report::doctor::render(&fitness, arguments.form.format, output.style());
+    output.write(&text)?;
+    Ok(match fitness.verdict {
+        Severity::Fit => Exit::Success,
+        Severity::Caveat => Exit::Reservations,
+        Severity::Unfit => Exit::Unfit,
+    })
+}

@@ -1,0 +1,48 @@
+//! `switchcost measure`: plan, record, measure, and show what came of it.
+
+mod record_run;
+mod selection;
+
+use host::facts::{Root, manifest, relation};
+use measure::wanted_controls;
+use record::{Control, ControlOutcome, Policy};
+use time::OffsetDateTime;
+
+use super::report::show;
+use crate::cli::MeasureArguments;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::runs;
+use crate::signals::Interrupt;
+use record_run::RunToRecord;
+
+pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    let root = Root::system();
+    let host = manifest(&root);
+    let placement = selection::placement(arguments, &host)?;
+    let controls = wanted_controls(&selection::wishes(arguments, &placement));
+    let selection = selection::selection(arguments, placement, granted_policy(arguments, &controls));
+    let plan = measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
+    let now = OffsetDateTime::now_utc();
+    let path = arguments.record.clone().map_or_else(|| runs::new_record(now), Ok)?;
+    let interrupt = Interrupt::watch()?;
+    let run = RunToRecord { host, controls, plan, seed: arguments.seed.unwrap_or_else(seed_of_now), now };
+    run.measure(&path, &interrupt)?;
+    eprintln!("record: {}", path.display());
+    let exit = show(&path, &arguments.form, output)?;
+    Ok(interrupt.exit().unwrap_or(exit))
+}
+
+/// The policy asked for, unless it was turned off or could not be had.
+fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy {
+    let is_applied = controls
+        .iter()
+        .any(|control| control.name == "real-time-priority" && control.outcome == ControlOutcome::Applied);
+    if is_applied { arguments.policy } else { Policy::Other }
+}
+
+/// A seed that differs from run to run; it is kept in the record, so that the run can be ordered the same way again.
+fn seed_of_now() -> u64 {
+    host::clock::monotonic().0.rotate_left(32) ^ u64::from(std::process::id())
+}

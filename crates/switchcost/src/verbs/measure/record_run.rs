@@ -1,0 +1,160 @@
+//! One run from its header to its last line, all of it in the record.
+
+use std::path::Path;
+
+use host::clock::{Calibration, Clock, monotonic};
+use host::control::pin;
+use host::evidence::TaskId;
+use host::perf::{CounterSet, System};
+use measure::{Progress, ServantExecutor, Stop, latency_sizes, measure_latencies};
+use record::{
+    Control, ControlOutcome, End, Header, HostManifest, Line, MEASURE_SCHEMA, MEASURE_VERSION,
+    MeasureWriter, Plan, Sample, SelfTest, SelfTestOutcome, WriteRecordError,
+};
+use time::OffsetDateTime;
+use units::{Bytes, CpuId, Nanos, TickRate};
+
+use crate::progress::Bar;
+use crate::runs::stamp;
+use crate::signals::Interrupt;
+
+/// Long enough for a rate good to a millionth: two readings are a few tens of nanoseconds apart.
+const CALIBRATION: Nanos = Nanos::millis(60);
+
+/// Everything that is settled before the run begins.
+pub(super) struct RunToRecord {
+    pub(super) host: HostManifest,
+    pub(super) controls: Vec<Control>,
+    pub(super) plan: Plan,
+    pub(super) seed: u64,
+    pub(super) now: OffsetDateTime,
+}
+
+impl RunToRecord {
+    /// Measures, and leaves every sample in the record at `path`, however it ends.
+    pub(super) fn measure(self, path: &Path, interrupt: &Interrupt) -> Result<(), WriteRecordError> {
+        let clock = Clock::choose(self.host.is_tsc_invariant);
+        let calibration = Calibration::start(clock);
+        std::thread::sleep(CALIBRATION.as_duration());
+        let rate = calibration.rate();
+        let bar = Bar::over(&self.plan);
+        let start = monotonic();
+        let header = self.header(clock, rate);
+        let mut writer = MeasureWriter::create(path, header.clone())?;
+        bar.say("proving the instruments");
+        prove(&mut writer, &header, clock, rate)?;
+        // This process keeps off the measured CPUs where there are others.
+        let _away = pin(&others(&header)).ok();
+        let mut watcher = Watcher { header: &header, bar: &bar, interrupt };
+        let is_locked = is_applied(&header.controls, "locked-memory");
+        let mut since_sync = monotonic();
+        let reason = measure::measure(
+            &header,
+            clock,
+            rate,
+            is_locked,
+            &mut ServantExecutor,
+            &mut watcher,
+            &mut |line| append(&mut writer, &line, &mut since_sync),
+        )?;
+        let elapsed_ns = monotonic().saturating_sub(start);
+        writer.append(&Line::End(End { reason, elapsed_ns, ticks_per_second: calibration.rate() }))?;
+        writer.sync()?;
+        bar.finish();
+        Ok(())
+    }
+
+    fn header(self, clock: Clock, rate: TickRate) -> Header {
+        Header {
+            schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: stamp(self.now),
+            command: std::env::args().collect(),
+            seed: self.seed,
+            host: self.host,
+            clock: clock.facts(rate),
+            controls: self.controls,
+            plan: self.plan,
+        }
+    }
+}
+
+/// Puts a line into the record, and every few seconds the record onto the disk.
+fn append(writer: &mut MeasureWriter, line: &Line, since_sync: &mut Nanos) -> Result<(), WriteRecordError> {
+    writer.append(line)?;
+    if monotonic().saturating_sub(*since_sync) > Nanos::seconds(5) {
+        writer.sync()?;
+        *since_sync = monotonic();
+    }
+    Ok(())
+}
+
+fn is_applied(controls: &[Control], name: &str) -> bool {
+    controls.iter().any(|control| control.name == name && control.outcome == ControlOutcome::Applied)
+}
+
+fn measured_cpus(header: &Header) -> Vec<CpuId> {
+    header.plan.cases.iter().flat_map(|case| case.placement.cpus.iter().copied()).collect()
+}
+
+fn others(header: &Header) -> Vec<CpuId> {
+    let measured = measured_cpus(header);
+    header.host.cpus_allowed.iter().copied().filter(|cpu| !measured.contains(cpu)).collect()
+}
+
+/// Known-answer tests of clock and counters, and the load latencies of this machine.
+fn prove(writer: &mut MeasureWriter, header: &Header, clock: Clock, rate: TickRate) -> Result<(), WriteRecordError> {
+    writer.append(&Line::SelfTest(clock_test(clock, rate)))?;
+    if header.plan.wants_counters {
+        let (_, tests) = CounterSet::open_admitted(&System, &[TaskId::own_thread()]);
+        tests.into_iter().try_for_each(|test| writer.append(&Line::SelfTest(test)))?;
+    }
+    if header.plan.cases.iter().all(|case| case.working_set.is_empty()) {
+        return Ok(());
+    }
+    let line = header.host.caches.first().map_or(Bytes(64), |cache| cache.line_bytes);
+    let cpu = measured_cpus(header).first().copied();
+    let latencies = measure_latencies(clock, cpu, line, &latency_sizes(&header.host));
+    latencies.into_iter().try_for_each(|latency| writer.append(&Line::Latency(latency)))
+}
+
+/// Ten milliseconds on the run's clock, looked at with the kernel's.
+fn clock_test(clock: Clock, rate: TickRate) -> SelfTest {
+    let length = Nanos::millis(10);
+    let (before, start) = (monotonic(), clock.now());
+    while rate.nanos(clock.now() - start) < length {}
+    let found = monotonic().saturating_sub(before).0;
+    // One part in a thousand, and 20 us: the kernel may take the CPU away between the two readings.
+    let (expected_low, expected_high) = (length.0 - length.0 / 1000, length.0 + length.0 / 1000 + 20_000);
+    let outcome = if (expected_low..=expected_high).contains(&found) {
+        SelfTestOutcome::Admitted
+    } else {
+        SelfTestOutcome::Wrong { expected_low, expected_high, found }
+    };
+    SelfTest {
+        instrument: "clock".to_owned(),
+        known_answer: "10 ms on the run's clock, in nanoseconds of CLOCK_MONOTONIC".to_owned(),
+        outcome,
+    }
+}
+
+struct Watcher<'a> {
+    header: &'a Header,
+    bar: &'a Bar,
+    interrupt: &'a Interrupt,
+}
+
+impl Stop for Watcher<'_> {
+    fn is_precise(&mut self, case: usize, samples: &[Sample]) -> bool {
+        analysis::is_precise(self.header, case, samples)
+    }
+
+    fn should_stop(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+
+    fn progress(&mut self, progress: Progress) {
+        self.bar.show(progress);
+    }
+}
+

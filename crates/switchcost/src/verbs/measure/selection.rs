@@ -1,0 +1,95 @@
+//! From flags to a selection.
+
+use host::facts::quietest_cpu;
+use measure::{PlacementChoice, Preset, Selection, Wishes};
+use record::{HostManifest, Policy};
+use units::{CpuId, parse_cpu_list};
+
+use crate::cli::{MeasureArguments, PlacementFlag};
+use crate::exit::Failure;
+
+/// Where the tasks run: named CPUs, or the quietest one.
+pub(super) fn placement(arguments: &MeasureArguments, host: &HostManifest) -> Result<PlacementChoice, Failure> {
+    let named = arguments.cpu.as_deref().map(parse_cpu_list).transpose();
+    let named = named.map_err(|error| Failure::Selection(error.to_string()))?;
+    if arguments.no_pin {
+        return Ok(PlacementChoice::Unpinned);
+    }
+    let needs_two = || {
+        let count = host.cpus_allowed.len();
+        Failure::Selection(format!("found {count} CPUs allowed, need two for --placement {}", arguments.placement))
+    };
+    match (arguments.placement, named.as_deref()) {
+        (PlacementFlag::One, Some([cpu])) => Ok(PlacementChoice::One(*cpu)),
+        (PlacementFlag::One | PlacementFlag::Pair, Some([a, b])) if a != b => Ok(PlacementChoice::Pair(*a, *b)),
+        (PlacementFlag::Matrix, Some(cpus)) if cpus.len() >= 2 => Ok(PlacementChoice::Matrix(cpus.to_vec())),
+        (_, Some(cpus)) => Err(wrong_number(arguments.placement, cpus)),
+        (PlacementFlag::Matrix, None) if host.cpus_allowed.len() >= 2 => {
+            Ok(PlacementChoice::Matrix(host.cpus_allowed.clone()))
+        }
+        (PlacementFlag::Pair, None) => pair(host).ok_or_else(needs_two),
+        (PlacementFlag::Matrix, None) => Err(needs_two()),
+        (PlacementFlag::One, None) => quietest_cpu(host)
+            .map(PlacementChoice::One)
+            .ok_or_else(|| Failure::Selection("found no CPU allowed to this process, need one".to_owned())),
+    }
+}
+
+/// The quietest CPU and its neighbour in the list.
+fn pair(host: &HostManifest) -> Option<PlacementChoice> {
+    let first = quietest_cpu(host)?;
+    let second = host.cpus_allowed.iter().copied().find(|cpu| *cpu != first)?;
+    Some(PlacementChoice::Pair(first, second))
+}
+
+fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
+    Failure::Selection(format!(
+        "found {} CPUs in --cpu for --placement {placement}, need {}",
+        cpus.len(),
+        match placement {
+            PlacementFlag::One => "one, or two different ones",
+            PlacementFlag::Pair => "two different ones",
+            PlacementFlag::Matrix => "two or more",
+        }
+    ))
+}
+
+pub(super) fn wishes(arguments: &MeasureArguments, placement: &PlacementChoice) -> Wishes {
+    let cpus = match placement {
+        PlacementChoice::One(cpu) => Some(vec![*cpu]),
+        PlacementChoice::Pair(a, b) => Some(vec![*a, *b]),
+        PlacementChoice::Matrix(cpus) => Some(cpus.clone()),
+        PlacementChoice::Unpinned => None,
+    };
+    Wishes { cpus, policy: arguments.policy, is_real_time_off: arguments.no_rt }
+}
+
+pub(super) fn selection(arguments: &MeasureArguments, placement: PlacementChoice, policy: Policy) -> Selection {
+    let preset = match (arguments.quick, arguments.full, arguments.lmbench) {
+        (true, _, _) => Preset::Quick,
+        (_, true, _) => Preset::Full,
+        (_, _, true) => Preset::Lmbench,
+        _ => Preset::Default,
+    };
+    Selection {
+        preset,
+        mechanisms: arguments.mechanism.clone(),
+        betweens: arguments.between.clone(),
+        tasks: arguments.tasks.clone(),
+        sizes: arguments.size.clone(),
+        strides: arguments.stride.clone(),
+        accesses: arguments.access.clone(),
+        pattern: arguments.pattern,
+        sharing: arguments.sharing,
+        pages: arguments.pages,
+        placement,
+        policy,
+        precision_per_mille: arguments.precision,
+        confidence_per_mille: arguments.confidence,
+        budget: arguments.budget,
+        max_repetitions: arguments.max_repetitions,
+        wants_counters: !arguments.no_counters,
+        synthetic_switch: arguments.synthetic_switch,
+        synthetic_reload: arguments.synthetic_reload,
+    }
+}

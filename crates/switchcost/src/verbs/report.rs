@@ -1,0 +1,31 @@
+//! `switchcost report`: prints again what `measure` printed, from the record alone.
+
+use std::path::Path;
+
+use analysis::{Findings, Verdict};
+use record::MeasureRecord;
+
+use crate::cli::{Form, ReportArguments};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::runs;
+
+pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
+    let path = arguments.record.clone().map_or_else(runs::newest_record, Ok)?;
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    show(&path, &arguments.form, output)
+}
+
+/// Analyses a record and writes its findings: the one way from a record to a reader.
+pub(crate) fn show(path: &Path, form: &Form, output: Output) -> Result<Exit, Failure> {
+    let record = MeasureRecord::read(path)?;
+    let findings = analysis::analyse(&record);
+    let text = report::measure::render(&record, &findings, form.format, output.style());
+    output.write(&text)?;
+    Ok(exit(&findings))
+}
+
+fn exit(findings: &Findings) -> Exit {
+    let is_missing = |verdict: &Verdict| matches!(verdict, Verdict::NotMeasured { .. });
+    if findings.results.iter().any(|result| is_missing(&result.verdict)) { Exit::Reservations } else { Exit::Success }
+}
