@@ -10,6 +10,7 @@
 mod bands;
 mod bounds;
 mod case;
+mod causes;
 mod cleanliness;
 mod counters;
 mod curves;

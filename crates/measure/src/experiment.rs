@@ -79,10 +79,6 @@ impl Watch {
         self.counters = Some(counters);
     }
 
-    pub(crate) fn has_counters(&self) -> bool {
-        self.counters.is_some()
-    }
-
     pub(crate) fn set_counting(&mut self, is_counting: bool) {
         self.is_counting = is_counting;
     }

@@ -1,5 +1,6 @@
 //! A made-up switch: the switching arm burns a known time at each hand-off, and a known time more at each walk.
-//! What the instrument makes of it is known before it is measured.
+//! What the instrument makes of it is known before it is measured. Where both times are 0 the switching arm runs the
+//! baseline's own code: two arms without any difference (an A/A run).
 
 use std::io;
 use std::rc::Rc;
@@ -74,6 +75,10 @@ impl Experiment for Synthetic {
     fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
         if !batch.arm.switches() {
             return self.bodies.baseline(batch, watch);
+        }
+        if self.switch.0 + self.reload.0 == 0 {
+            let timed = self.bodies.baseline(batch, watch)?;
+            return Ok(Timed { user_switches: timed.handoffs, ..timed });
         }
         self.bodies.choose_arm(batch);
         watch.around(|clock| {

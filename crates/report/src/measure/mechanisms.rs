@@ -4,7 +4,8 @@ use strum::{Display, EnumIter, IntoEnumIterator};
 
 use super::conditions::{Condition, RUN, split};
 use super::matrix;
-use super::row::{add_star_legend, estimate, excluded, flags, has_numbers, starred, tone};
+use super::notes::Numbering;
+use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -19,7 +20,7 @@ enum Group {
     User,
     #[strum(to_string = "preemption")]
     Preemption,
-    #[strum(to_string = "made up, to prove the instrument")]
+    #[strum(to_string = "made up")]
     MadeUp,
 }
 
@@ -43,11 +44,11 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
     let (varying, common) = split(&RUN, &cases);
     page.heading("Switches by mechanism", &common.join(", "));
-    page.grid(&grid(&rows, &varying));
+    page.grid(&grid(&rows, &varying, &Numbering::of(&findings.results)));
     add_star_legend(page, rows.into_iter());
 }
 
-fn grid(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
+fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> Grid {
     let mut grid = Grid::new(2);
     grid.column("mechanism", Side::Left);
     grid.column("between", Side::Left);
@@ -57,24 +58,20 @@ fn grid(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
     for name in ["direct", "±", "hand-off", "round trip", "switches per hand-off", "p50/p99/max", "excluded"] {
         grid.column(name, Side::Right);
     }
-    grid.column("flags", Side::Left);
+    grid.column("notes", Side::Left);
     for group in Group::iter() {
-        add_group(&mut grid, group, findings, varying);
+        let members: Vec<_> = findings.iter().filter(|finding| self::group(finding) == group).collect();
+        if !members.is_empty() {
+            grid.row(vec![Entry::new(group.to_string(), Tone::Strong)]);
+        }
+        for finding in members {
+            grid.row(row(finding, varying, notes));
+        }
     }
     grid
 }
 
-fn add_group(grid: &mut Grid, wanted: Group, findings: &[&CaseFinding], varying: &[Condition]) {
-    let members: Vec<_> = findings.iter().filter(|finding| group(finding) == wanted).collect();
-    if !members.is_empty() {
-        grid.row(vec![Entry::new(wanted.to_string(), Tone::Strong)]);
-    }
-    for finding in members {
-        grid.row(row(finding, varying));
-    }
-}
-
-fn row(finding: &CaseFinding, varying: &[Condition]) -> Vec<Entry> {
+fn row(finding: &CaseFinding, varying: &[Condition], notes: &Numbering) -> Vec<Entry> {
     let case = &finding.case;
     let name = Entry::new(starred(finding, &format!("  {}", case.mechanism)), tone(finding));
     let mut row: Vec<Entry> = vec![name, case.between.to_string().into()];
@@ -86,7 +83,7 @@ fn row(finding: &CaseFinding, varying: &[Condition]) -> Vec<Entry> {
         row.resize_with(row.len() + 5, Entry::default);
     }
     row.push(excluded(finding).into());
-    row.push(flags(finding));
+    row.push(Entry::new(notes.numbers(finding), tone(finding)));
     row
 }
 

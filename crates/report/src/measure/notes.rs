@@ -9,10 +9,32 @@ use crate::quantity::is_below_zero;
 /// A note names so many results; the rest of them are counted.
 const RESULTS_NAMED: usize = 3;
 
+/// The flags of all results in the order in which they first appear: a note's number is its place.
+pub(super) struct Numbering(Vec<&'static str>);
+
+impl Numbering {
+    pub(super) fn of(results: &[CaseFinding]) -> Self {
+        let mut names: Vec<&'static str> = Vec::new();
+        for flag in results.iter().flat_map(|finding| &finding.flags) {
+            if !names.contains(&flag.name) {
+                names.push(flag.name);
+            }
+        }
+        Numbering(names)
+    }
+
+    /// The numbers of a result's notes: `1, 3`.
+    pub(super) fn numbers(&self, finding: &CaseFinding) -> String {
+        let has = |name: &str| finding.flags.iter().any(|flag| flag.name == name);
+        let numbers = self.0.iter().enumerate().filter(|(_, name)| has(name)).map(|(i, _)| (i + 1).to_string());
+        numbers.collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// What to know about the numbers: flags once each, what was left out, what was not measured.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let mut notes: Vec<String> = findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect();
-    notes.extend(flags(&findings.results));
+    let run = findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail));
+    let mut notes: Vec<String> = flags(&findings.results).into_iter().chain(run).collect();
     notes.extend(excluded(&findings.results));
     notes.extend(below_zero(&findings.results));
     notes.extend(not_measured(&findings.results));
@@ -27,13 +49,14 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 /// Each flag once: the sentence of the first result that has it, and the names of the results that share it.
 fn flags(results: &[CaseFinding]) -> Vec<String> {
-    let mut by_name: BTreeMap<&str, (&str, Vec<String>)> = BTreeMap::new();
-    for finding in results {
-        for flag in &finding.flags {
-            by_name.entry(flag.name).or_insert((&flag.detail, Vec::new())).1.push(label(&finding.case));
-        }
-    }
-    by_name.into_iter().map(|(name, (detail, labels))| format!("{name}: {detail} [{}]", named(&labels))).collect()
+    let names = Numbering::of(results).0;
+    names.iter().enumerate().map(|(i, name)| format!("{}. {}", i + 1, flag(results, name))).collect()
+}
+
+fn flag(results: &[CaseFinding], name: &str) -> String {
+    let with = results.iter().filter_map(|f| f.flags.iter().find(|flag| flag.name == name).map(|flag| (f, flag)));
+    let (labels, details): (Vec<_>, Vec<_>) = with.map(|(f, flag)| (label(&f.case), flag.detail.as_str())).unzip();
+    format!("{name}: {} [{}]", details.first().unwrap_or(&""), named(&labels))
 }
 
 fn named(labels: &[String]) -> String {

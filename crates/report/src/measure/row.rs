@@ -30,13 +30,6 @@ pub(super) fn excluded(finding: &CaseFinding) -> String {
     format!("{}/{}", finding.excluded.total, finding.excluded.of)
 }
 
-/// Names of a result's flags.
-pub(super) fn flags(finding: &CaseFinding) -> Entry {
-    let mut names: Vec<&str> = finding.flags.iter().map(|flag| flag.name).collect();
-    names.dedup();
-    Entry::new(names.join(" "), tone(finding))
-}
-
 /// A text with a star where the result is suspect: colour alone does not reach every reader.
 pub(super) fn starred(finding: &CaseFinding, text: &str) -> String {
     if finding.verdict == Verdict::Suspect { format!("{text} *") } else { text.to_owned() }

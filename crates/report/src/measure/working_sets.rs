@@ -1,7 +1,8 @@
 use analysis::{CaseFinding, Findings};
 
 use super::conditions::{Condition, RUN, WALK, split};
-use super::row::{add_star_legend, estimate, excluded, flags, has_numbers, starred, tone};
+use super::notes::Numbering;
+use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone};
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -27,12 +28,12 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.heading("Switches with a working set", &common.join(", "));
     let before: Vec<_> = mechanism.into_iter().chain(run).collect();
     let after: Vec<_> = WALK[..2].iter().copied().chain(walk).collect();
-    page.grid(&grid(&rows, &before, &after));
+    page.grid(&grid(&rows, &before, &after, &Numbering::of(&findings.results)));
     add_star_legend(page, rows.into_iter());
 }
 
 /// Conditions of the task stand before the size, conditions of its walk behind it.
-fn grid(findings: &[&CaseFinding], before: &[Condition], after: &[Condition]) -> Grid {
+fn grid(findings: &[&CaseFinding], before: &[Condition], after: &[Condition], notes: &Numbering) -> Grid {
     let mut grid = Grid::new(before.len() + 1 + after.len());
     for condition in before {
         grid.column(condition.name, Side::Left);
@@ -44,14 +45,14 @@ fn grid(findings: &[&CaseFinding], before: &[Condition], after: &[Condition]) ->
     for name in ["total", "direct", "indirect (interval)", "reload bound", "excluded"] {
         grid.column(name, Side::Right);
     }
-    grid.column("flags", Side::Left);
+    grid.column("notes", Side::Left);
     for finding in findings {
-        grid.row(row(finding, before, after));
+        grid.row(row(finding, before, after, notes));
     }
     grid
 }
 
-fn row(finding: &CaseFinding, before: &[Condition], after: &[Condition]) -> Vec<Entry> {
+fn row(finding: &CaseFinding, before: &[Condition], after: &[Condition], notes: &Numbering) -> Vec<Entry> {
     let case = &finding.case;
     let value = |condition: &Condition| Entry::from((condition.value)(case));
     let mut row: Vec<Entry> = before.iter().map(value).collect();
@@ -66,6 +67,6 @@ fn row(finding: &CaseFinding, before: &[Condition], after: &[Condition]) -> Vec<
         row.extend([Entry::new("not measured", tone(finding)), "".into(), "".into(), "".into()]);
     }
     row.push(excluded(finding).into());
-    row.push(flags(finding));
+    row.push(Entry::new(notes.numbers(finding), tone(finding)));
     row
 }

@@ -146,7 +146,7 @@ struct Watcher<'a> {
 
 impl Stop for Watcher<'_> {
     fn is_precise(&mut self, case: usize, samples: &[Sample]) -> bool {
-        analysis::is_precise(self.header, case, samples)
+        analysis::is_case_done(&self.header.plan, case, samples, self.header.clock.ticks_per_second)
     }
 
     fn should_stop(&self) -> bool {

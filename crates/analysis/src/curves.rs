@@ -1,0 +1,136 @@
+//! Cases that differ in size alone, as curves with their knees and regions.
+
+use record::{Case, HostManifest, Policy, Relation};
+use units::{Bytes, format_cpu_list};
+use workload::{Pages, Pattern, Sharing, WorkingSet};
+
+use crate::causes::{cause, region_name};
+use crate::findings::{CaseFinding, Curve, CurvePoint, Estimate, Knee, Region};
+use crate::knees::{Measured, Place, places};
+use crate::repetition::Quantities;
+
+/// Fewer sizes make no curve.
+const FEWEST_SIZES: usize = 4;
+
+/// What half an interval of 90 % holds of a normal distribution, in standard deviations.
+const Z_90: f64 = 1.645;
+
+/// One curve for each set of results that differ in size alone, in the order of the plan.
+pub(crate) fn curves(results: &[CaseFinding], quantities: &[Quantities], host: &HostManifest, seed: u64) -> Vec<Curve> {
+    let measured: Vec<_> = results.iter().map(|result| result.total_ns.as_ref()).collect();
+    let several = has_several_placements(results);
+    let groups = groups(results).into_iter().filter(|(_, members)| members.len() >= FEWEST_SIZES);
+    let draw = |(place, (case, members)): (usize, (Case, Vec<usize>))| {
+        let points: Vec<_> = members
+            .iter()
+            .filter_map(|result| {
+                let size_bytes = results[*result].case.working_set.size_bytes.0;
+                Some(CurvePoint { size_bytes, result: *result, total_ns: measured[*result]?.estimate })
+            })
+            .collect();
+        let sizes: Vec<_> = points.iter().filter_map(|point| size(point, measured[point.result]?, quantities)).collect();
+        let places = places(&sizes, seed.wrapping_add(place as u64));
+        let knees = places.iter().map(|place| knee(host, &case, &sizes, *place)).collect();
+        Curve { title: title(&case, several), knees, regions: regions(host, &case, &sizes, &places), points }
+    };
+    groups.enumerate().map(draw).collect()
+}
+
+/// Results with a total cost by the case without its size; each group in ascending order of sizes, each size once.
+fn groups(results: &[CaseFinding]) -> Vec<(Case, Vec<usize>)> {
+    let mut groups: Vec<(Case, Vec<usize>)> = Vec::new();
+    for (index, result) in results.iter().enumerate() {
+        if result.case.working_set.is_empty() || result.total_ns.is_none() {
+            continue;
+        }
+        let key = without_size(&result.case);
+        match groups.iter_mut().find(|(case, _)| *case == key) {
+            Some((_, members)) => members.push(index),
+            None => groups.push((key, vec![index])),
+        }
+    }
+    for (_, members) in &mut groups {
+        members.sort_by_key(|index| results[*index].case.working_set.size_bytes);
+        members.dedup_by_key(|index| results[*index].case.working_set.size_bytes);
+    }
+    groups
+}
+
+fn without_size(case: &Case) -> Case {
+    Case { working_set: WorkingSet { size_bytes: Bytes(0), ..case.working_set }, ..case.clone() }
+}
+
+/// A point that has a logarithm. The width of its interval tells its standard error.
+fn size<'a>(point: &CurvePoint, total: &Estimate, quantities: &'a [Quantities]) -> Option<Measured<'a>> {
+    (total.estimate > 0.0).then(|| Measured {
+        size_bytes: point.size_bytes,
+        total_ns: total.estimate,
+        relative_error: total.relative_half_width() / Z_90,
+        repetitions: &quantities[point.result].total,
+    })
+}
+
+fn knee(host: &HostManifest, case: &Case, sizes: &[Measured<'_>], place: Place) -> Knee {
+    let (after_bytes, before_bytes) = (sizes[place.after].size_bytes, sizes[place.after + 1].size_bytes);
+    let cause = cause(host, case, after_bytes, before_bytes);
+    Knee { after_bytes, before_bytes, confidence: place.confidence, cause }
+}
+
+fn regions(host: &HostManifest, case: &Case, sizes: &[Measured<'_>], places: &[Place]) -> Vec<Region> {
+    let mut regions = Vec::new();
+    let mut rest = sizes;
+    let mut taken = 0;
+    for place in places {
+        let (region, others) = rest.split_at(place.after + 1 - taken);
+        taken = place.after + 1;
+        rest = others;
+        regions.extend(self::region(host, case, region));
+    }
+    regions.extend(region(host, case, rest));
+    regions
+}
+
+fn region(host: &HostManifest, case: &Case, sizes: &[Measured<'_>]) -> Option<Region> {
+    let (from_bytes, to_bytes) = (sizes.first()?.size_bytes, sizes.last()?.size_bytes);
+    let totals = || sizes.iter().map(|size| size.total_ns);
+    Some(Region {
+        from_bytes,
+        to_bytes,
+        low_ns: totals().fold(f64::INFINITY, f64::min),
+        high_ns: totals().fold(f64::NEG_INFINITY, f64::max),
+        name: region_name(host, case, from_bytes, to_bytes),
+    })
+}
+
+fn has_several_placements(results: &[CaseFinding]) -> bool {
+    results.windows(2).any(|pair| pair[0].case.placement != pair[1].case.placement)
+}
+
+/// What the points have in common; what every run has by default is not said.
+fn title(case: &Case, names_placement: bool) -> String {
+    let set = &case.working_set;
+    let mut parts = vec![case.mechanism.to_string(), case.between.to_string(), format!("{} tasks", case.tasks)];
+    parts.push(match set.pattern {
+        Pattern::Strided => format!("stride {}", set.stride_bytes),
+        Pattern::Chase => format!("chase of {} nodes", set.stride_bytes),
+    });
+    parts.push(set.access.to_string());
+    if set.sharing == Sharing::Shared {
+        parts.push("one shared array".to_owned());
+    }
+    if set.pages == Pages::Huge {
+        parts.push("huge pages".to_owned());
+    }
+    if case.policy != Policy::Fifo {
+        parts.push(format!("policy {}", case.policy));
+    }
+    if case.placement.relation == Relation::Unpinned || case.placement.cpus.is_empty() {
+        parts.push("not pinned".to_owned());
+    } else if names_placement || !case.placement.is_one_cpu() {
+        parts.push(format!("CPU {}", format_cpu_list(&case.placement.cpus)));
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests;

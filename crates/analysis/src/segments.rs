@@ -1,0 +1,147 @@
+//! A row of points cut into straight pieces, as few as the points allow.
+
+use std::f64;
+
+/// Regions of a curve: small, rising, large, and one more for a machine with a third cache.
+const MOST_PIECES: usize = 4;
+/// Two points make a line.
+const FEWEST_POINTS: usize = 2;
+
+/// A point and the standard error of its height.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) sigma: f64,
+}
+
+/// The last point of each piece but the last piece; empty where one line will do.
+///
+/// Piecewise linear least squares by dynamic programming (Bellman 1961, "On the approximation of curves by line
+/// segments using dynamic programming"), pieces not joined, since a cost may jump between two sizes. The number of
+/// pieces has the least of Schwarz's criterion (1978, "Estimating the dimension of a model") with known errors: the
+/// weighted sum of squares plus ln n for each of two coefficients a piece and for each place of a cut.
+pub(crate) fn cuts(points: &[Point]) -> Vec<usize> {
+    let n = points.len();
+    let tables = best_tables(points);
+    let criterion = |pieces: usize| {
+        let parameters = 3 * pieces - 1;
+        tables[pieces - 1][n].cost + parameters as f64 * (n as f64).ln()
+    };
+    let most = (n / FEWEST_POINTS).clamp(1, MOST_PIECES);
+    let pieces = (1..=most).min_by(|a, b| criterion(*a).total_cmp(&criterion(*b))).unwrap_or(1);
+    trace_back(&tables, pieces, n)
+}
+
+/// The best way to cover some first points with some number of pieces.
+#[derive(Clone, Copy, Debug)]
+struct Best {
+    cost: f64,
+    /// Points before the last piece.
+    before: usize,
+}
+
+/// `tables[m][j]`: the first j points in m + 1 pieces.
+fn best_tables(points: &[Point]) -> Vec<Vec<Best>> {
+    let n = points.len();
+    let sums = Sums::of(points);
+    let impossible = Best { cost: f64::INFINITY, before: 0 };
+    let one = (0..=n).map(|end| Best { cost: sums.cost(0, end), before: 0 }).collect();
+    let mut tables: Vec<Vec<Best>> = vec![one];
+    while tables.len() < MOST_PIECES {
+        let fewer = &tables[tables.len() - 1];
+        let extend = |end: usize| {
+            let starts = FEWEST_POINTS..(end + 1).saturating_sub(FEWEST_POINTS);
+            let ways = starts.map(|start| Best { cost: fewer[start].cost + sums.cost(start, end), before: start });
+            ways.min_by(|a, b| a.cost.total_cmp(&b.cost)).unwrap_or(impossible)
+        };
+        let table = (0..=n).map(extend).collect();
+        tables.push(table);
+    }
+    tables
+}
+
+fn trace_back(tables: &[Vec<Best>], pieces: usize, n: usize) -> Vec<usize> {
+    let mut end = n;
+    let mut cuts = Vec::new();
+    for table in tables[1..pieces].iter().rev() {
+        end = table[end].before;
+        cuts.push(end - 1);
+    }
+    cuts.reverse();
+    cuts
+}
+
+/// Running sums that give the squares left by the line through any stretch of points.
+struct Sums(Vec<[f64; 6]>);
+
+impl Sums {
+    fn of(points: &[Point]) -> Sums {
+        let centre = |values: &dyn Fn(&Point) -> f64| points.iter().map(values).sum::<f64>() / points.len().max(1) as f64;
+        let (x0, y0) = (centre(&|point| point.x), centre(&|point| point.y));
+        let mut sums = vec![[0.0; 6]];
+        let mut last = [0.0; 6];
+        for point in points {
+            let (x, y, w) = (point.x - x0, point.y - y0, point.sigma.powi(-2));
+            let terms = [w, w * x, w * y, w * x * x, w * x * y, w * y * y];
+            last.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+            sums.push(last);
+        }
+        Sums(sums)
+    }
+
+    /// Weighted squares about the best line through the points from `start` to before `end`; infinite of too few.
+    fn cost(&self, start: usize, end: usize) -> f64 {
+        if end < start + FEWEST_POINTS {
+            return f64::INFINITY;
+        }
+        let [w, wx, wy, wxx, wxy, wyy] = std::array::from_fn(|i| self.0[end][i] - self.0[start][i]);
+        let (sxx, sxy, syy) = (wxx - wx * wx / w, wxy - wx * wy / w, wyy - wy * wy / w);
+        (syy - sxy * sxy / sxx).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(heights: &[f64], sigma: f64) -> Vec<Point> {
+        heights.iter().enumerate().map(|(x, y)| Point { x: x as f64, y: *y, sigma }).collect()
+    }
+
+    #[test]
+    fn one_line_needs_no_cut() {
+        let line: Vec<f64> = (0..12).map(|x| 3.0 + 0.5 * f64::from(x)).collect();
+        assert_eq!(cuts(&points(&line, 0.05)), [0_usize; 0]);
+        assert_eq!(cuts(&points(&[1.0, 1.0, 1.0, 1.0], 0.05)), [0_usize; 0]);
+        assert_eq!(cuts(&points(&[1.0, 5.0, 1.0], 0.05)), [0_usize; 0], "three points are too few for two pieces");
+    }
+
+    #[test]
+    fn a_step_is_cut_where_it_is() {
+        assert_eq!(cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 2.0], 0.05)), [3]);
+        assert_eq!(cuts(&points(&[0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.5, 3.5], 0.05)), [1, 3, 5]);
+    }
+
+    #[test]
+    fn a_bend_is_cut_at_its_point() {
+        let bend = [0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0];
+        let found = cuts(&points(&bend, 0.05));
+        assert!(found == [3] || found == [2], "{found:?}");
+    }
+
+    #[test]
+    fn the_best_cuts_are_those_of_all_ways() {
+        let heights = [0.3, 0.1, 0.9, 1.4, 1.1, 3.0, 2.2, 2.9, 2.5];
+        let points = points(&heights, 0.2);
+        let sums = Sums::of(&points);
+        let mut best = f64::INFINITY;
+        for a in 2..=5 {
+            for b in a + 2..=7 {
+                best = best.min(sums.cost(0, a) + sums.cost(a, b) + sums.cost(b, 9));
+            }
+        }
+        let found = best_tables(&points)[2][9].cost;
+        assert!((found - best).abs() < 1e-9, "{found} {best}");
+    }
+}

@@ -1,0 +1,123 @@
+//! The pipe against itself and against `perf bench sched pipe`; the resolution of a fiber switch.
+
+use std::process::Command;
+
+use crate::program::{Program, number};
+use crate::row::Row;
+use crate::spread::Spread;
+
+const RUNS: usize = 10;
+
+pub(crate) fn pipe(program: &Program) -> Vec<Row> {
+    let mut rows = vec![precision(program), agreement(program)];
+    rows.push(against_perf(program));
+    rows
+}
+
+const PIPE: [&str; 7] = ["measure", "--mechanism", "pipe", "--no-counters", "--budget", "2s", "--precision"];
+
+/// Half-width of the interval after two seconds, in percent, over several runs.
+fn precision(program: &Program) -> Row {
+    let (what, must_reach) = ("pipe, direct cost: half-width of the 90 % interval after 2 s", "<= 1 %");
+    let arguments = [&PIPE[..], &["0.1%"]].concat();
+    let command = arguments.join(" ");
+    let half_widths: Result<Vec<f64>, String> =
+        (0..RUNS).map(|_| program.run(&arguments).and_then(|ran| half_width_percent(&ran.json))).collect();
+    match half_widths.map(|widths| Spread::of(&widths)) {
+        Ok(Some(spread)) => Row {
+            what: what.to_owned(),
+            must_reach: must_reach.to_owned(),
+            measured: format!("{spread} % over {RUNS} runs"),
+            is_met: Some(spread.median <= 1.0),
+            command,
+        },
+        Ok(None) => Row::failed(what, must_reach, "no runs".to_owned(), command),
+        Err(why) => Row::failed(what, must_reach, why, command),
+    }
+}
+
+fn half_width_percent(json: &serde_json::Value) -> Result<f64, String> {
+    let at = |name: &str| number(json, &format!("results.0.direct_ns.{name}"));
+    let half = || Some((at("high")? - at("low")?) / 2.0 / at("estimate")? * 100.0);
+    half().ok_or_else(|| format!("not measured: {}", json["results"][0]["why"]))
+}
+
+/// Ten separate runs, largest deviation from their median.
+fn agreement(program: &Program) -> Row {
+    let (what, must_reach) = ("pipe, direct cost: ten runs, largest deviation from their median", "<= 3 %");
+    let arguments = [&PIPE[..], &["1%"]].concat();
+    let command = arguments.join(" ");
+    let estimates: Vec<f64> = (0..RUNS)
+        .filter_map(|_| number(&program.run(&arguments).ok()?.json, "results.0.direct_ns.estimate"))
+        .collect();
+    match Spread::of(&estimates) {
+        Some(spread) if estimates.len() == RUNS => Row {
+            what: what.to_owned(),
+            must_reach: must_reach.to_owned(),
+            measured: format!("{:.2} %; {spread} ns", spread.largest_deviation_percent()),
+            is_met: Some(spread.largest_deviation_percent() <= 3.0),
+            command,
+        },
+        _ => Row::failed(what, must_reach, format!("{} of {RUNS} runs measured", estimates.len()), command),
+    }
+}
+
+/// The round trip under the default policy on one CPU, against perf's, in turn.
+fn against_perf(program: &Program) -> Row {
+    let what = "pipe, round trip on one CPU without real-time priority, over perf bench sched pipe's, in turn";
+    let must_reach = "side by side";
+    let command = "measure --mechanism pipe --no-rt --cpu C | taskset -c C perf bench sched pipe -l 50000".to_owned();
+    let ratios: Vec<(f64, f64)> = (0..RUNS)
+        .filter_map(|_| {
+            let ran = program.run(&[&PIPE[..], &["1%", "--no-rt", "--cpu", "0"]].concat()).ok()?;
+            Some((number(&ran.json, "results.0.round_trip_ns.estimate")?, perf_round_trip_ns()?))
+        })
+        .collect();
+    let ours = Spread::of(&ratios.iter().map(|(ours, _)| *ours).collect::<Vec<_>>());
+    let theirs = Spread::of(&ratios.iter().map(|(_, theirs)| *theirs).collect::<Vec<_>>());
+    let ratio = Spread::of(&ratios.iter().map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>());
+    let (Some(ours), Some(theirs), Some(ratio)) = (ours, theirs, ratio) else {
+        return Row::failed(what, must_reach, "perf bench is not to be had (package linux-perf)".to_owned(), command);
+    };
+    Row {
+        what: what.to_owned(),
+        must_reach: must_reach.to_owned(),
+        measured: format!("ratio {ratio}; ours {ours} ns, perf's {theirs} ns; {} pairs", ratios.len()),
+        is_met: None,
+        command,
+    }
+}
+
+/// `perf bench` calls a round trip an op, and prints microseconds.
+fn perf_round_trip_ns() -> Option<f64> {
+    let arguments = ["-c", "0", "perf", "bench", "-f", "simple", "sched", "pipe", "-l", "50000"];
+    let output = Command::new("taskset").args(arguments).output().ok()?;
+    let seconds: f64 = String::from_utf8_lossy(&output.stdout).trim().parse().ok()?;
+    Some(seconds * 1e9 / 50_000.0)
+}
+
+/// Half-width of the interval of a fiber switch in nanoseconds, over several runs.
+pub(crate) fn fiber(program: &Program) -> Vec<Row> {
+    let (what, must_reach) = ("fiber, direct cost: half-width of the 90 % interval", "<= 0.1 ns");
+    let arguments = ["measure", "--mechanism", "fiber", "--no-counters", "--budget", "2s", "--precision", "0.5%"];
+    let command = arguments.join(" ");
+    let runs: Vec<(f64, f64)> = (0..RUNS)
+        .filter_map(|_| {
+            let json = program.run(&arguments).ok()?.json;
+            let at = |name: &str| number(&json, &format!("results.0.direct_ns.{name}"));
+            Some((at("estimate")?, (at("high")? - at("low")?) / 2.0))
+        })
+        .collect();
+    let estimates = Spread::of(&runs.iter().map(|(estimate, _)| *estimate).collect::<Vec<_>>());
+    let widths = Spread::of(&runs.iter().map(|(_, width)| *width).collect::<Vec<_>>());
+    let (Some(estimates), Some(widths)) = (estimates, widths) else {
+        return vec![Row::failed(what, must_reach, "no run measured it".to_owned(), command)];
+    };
+    vec![Row {
+        what: what.to_owned(),
+        must_reach: must_reach.to_owned(),
+        measured: format!("{widths} ns; estimates {estimates} ns; {} runs", runs.len()),
+        is_met: Some(widths.median <= 0.1),
+        command,
+    }]
+}

@@ -1,0 +1,77 @@
+//! The figures that switchcost promises, measured through its own command line on this machine, each beside what it
+//! must reach. A figure is printed as measured, met or not; nothing is retried until it fits.
+//!
+//! The program under test is the release binary beside this one: build both first, then measure.
+
+mod agreement;
+mod duration;
+mod known_answers;
+mod program;
+mod row;
+mod spread;
+
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use comfy_table::{ContentArrangement, Table, presets};
+
+use program::Program;
+use row::Row;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The pipe's precision, its agreement over ten runs, and its ratio to `perf bench sched pipe`
+    Pipe,
+    /// The resolution of a fiber switch
+    Fiber,
+    /// Made-up switches and reloads, and runs without any difference
+    KnownAnswers,
+    /// How long the presets take
+    Durations,
+}
+
+/// Measures the figures that switchcost promises.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Parts to run [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Part>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let program = match Program::beside_this_one() {
+        Ok(program) => program,
+        Err(why) => {
+            eprintln!("switchcost-bench: {why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    println!("{}\n", program.machine());
+    let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
+    let parts: [(Part, fn(&Program) -> Vec<Row>); 4] = [
+        (Part::Pipe, agreement::pipe),
+        (Part::Fiber, agreement::fiber),
+        (Part::KnownAnswers, known_answers::all),
+        (Part::Durations, duration::all),
+    ];
+    let rows: Vec<Row> =
+        parts.into_iter().filter(|(part, _)| wants(*part)).flat_map(|(_, measure)| measure(&program)).collect();
+    println!("{}", table(&rows));
+    ExitCode::SUCCESS
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["what", "must reach", "measured", "met", "command"]);
+    for row in rows {
+        let is_met = match row.is_met {
+            Some(true) => "yes",
+            Some(false) => "NO",
+            None => "-",
+        };
+        table.add_row([&row.what, &row.must_reach, &row.measured, is_met, &row.command]);
+    }
+    table
+}

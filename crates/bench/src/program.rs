@@ -1,0 +1,77 @@
+//! The program under test, run as a user would.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// The release binary and a folder for its records.
+pub(crate) struct Program {
+    binary: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+/// One run.
+pub(crate) struct Ran {
+    pub(crate) json: Value,
+    pub(crate) elapsed: Duration,
+}
+
+impl Program {
+    pub(crate) fn beside_this_one() -> Result<Program, String> {
+        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        let binary = own.with_file_name("switchcost");
+        if !binary.is_file() {
+            return Err(format!("found no {}, need it built first: make build", binary.display()));
+        }
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        Ok(Program { binary, folder })
+    }
+
+    /// Runs with these arguments, and reads what it prints as JSON.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Result<Ran, String> {
+        let start = Instant::now();
+        let output = Command::new(&self.binary)
+            .args(arguments)
+            .args(["--format", "json"])
+            .env("XDG_STATE_HOME", self.folder.path())
+            .output()
+            .map_err(|error| error.to_string())?;
+        let elapsed = start.elapsed();
+        let json = serde_json::from_slice(&output.stdout)
+            .map_err(|_| format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)))?;
+        Ok(Ran { json, elapsed })
+    }
+
+    /// One line on the machine and its load, to stand above the figures.
+    pub(crate) fn machine(&self) -> String {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let info = read("/proc/cpuinfo");
+        let model = info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown CPU");
+        let count = info.lines().filter(|line| line.starts_with("processor")).count();
+        let kernel = read("/proc/sys/kernel/osrelease");
+        let load = read("/proc/loadavg");
+        format!(
+            "machine: {}, {count} CPUs, Linux {}, load {}",
+            model.trim_start_matches([' ', '\t', ':']),
+            kernel.trim(),
+            load.split(' ').next().unwrap_or("unknown")
+        )
+    }
+}
+
+/// A number inside a result, by path: `results.0.direct_ns.estimate`.
+pub(crate) fn number(json: &Value, path: &str) -> Option<f64> {
+    let step = |value: &Value, name: &str| match name.parse::<usize>() {
+        Ok(index) => value.get(index).cloned(),
+        Err(_) => value.get(name).cloned(),
+    };
+    path.split('.').try_fold(json.clone(), |value, name| step(&value, name))?.as_f64()
+}
+
+/// Whether the first result carries a flag.
+pub(crate) fn has_flag(json: &Value, flag: &str) -> bool {
+    let flags = json["results"][0]["flags"].as_array();
+    flags.is_some_and(|flags| flags.iter().any(|found| found == flag))
+}

@@ -1,0 +1,170 @@
+//! The order of repetitions, with an executor that only pretends to measure.
+
+use std::cell::Cell;
+
+use host::clock::Clock;
+use switchcost_measure::{BatchRounds, Executor, Message, Order, Progress, RepetitionOutcome, Stop, measure};
+use record::{Arm, EndReason, Evidence, Header, KernelSwitches, Line, Sample};
+use units::{Nanos, TickRate, Ticks};
+
+/// Answers each order with one sample, or as its script says.
+#[derive(Default)]
+struct Scripted {
+    orders: Vec<(u32, u32, BatchRounds)>,
+    refuses: Option<u32>,
+}
+
+impl Executor for Scripted {
+    fn repetition(
+        &mut self,
+        order: &Order,
+        should_stop: &dyn Fn() -> bool,
+        take: &mut dyn FnMut(Message),
+    ) -> RepetitionOutcome {
+        self.orders.push((order.case_index, order.repetition, order.rounds));
+        if should_stop() {
+            return RepetitionOutcome::Stopped;
+        }
+        if self.refuses == Some(order.case_index) {
+            return RepetitionOutcome::Refused("found nothing".to_owned());
+        }
+        take(Message::Sample(Box::new(sample(order))));
+        RepetitionOutcome::Done(BatchRounds { direct: 7, total: 0 })
+    }
+}
+
+fn sample(order: &Order) -> Sample {
+    Sample {
+        case: order.case_index,
+        repetition: order.repetition,
+        position: 0,
+        arm: Arm::SwitchDirect,
+        at_ns: Nanos(0),
+        handoffs: 1,
+        ticks: Ticks(1),
+        kernel_switches: KernelSwitches::default(),
+        user_switches: 0,
+        evidence: Evidence::default(),
+        counters: None,
+        handoff_ticks: vec![],
+    }
+}
+
+/// Precise after so many samples; stops after so many looks.
+struct Patience {
+    enough: usize,
+    looks_left: Cell<u32>,
+    finished: usize,
+}
+
+impl Stop for Patience {
+    fn is_precise(&mut self, _: usize, samples: &[Sample]) -> bool {
+        samples.len() >= self.enough
+    }
+
+    fn should_stop(&self) -> bool {
+        self.looks_left.set(self.looks_left.get().saturating_sub(1));
+        self.looks_left.get() == 0
+    }
+
+    fn progress(&mut self, progress: Progress) {
+        self.finished = progress.finished;
+    }
+}
+
+fn header(cases: usize, seed: u64) -> Header {
+    let text = include_str!("header.json");
+    let mut header: Header = serde_json::from_str(text).expect("a header");
+    let case = header.plan.cases[0].clone();
+    header.plan.cases = vec![case; cases];
+    header.seed = seed;
+    header
+}
+
+fn run(header: &Header, executor: &mut Scripted, stop: &mut Patience) -> (EndReason, Vec<Line>) {
+    let mut lines = Vec::new();
+    let mut sink = |line| -> Result<(), std::convert::Infallible> {
+        lines.push(line);
+        Ok(())
+    };
+    let rate = TickRate::NANOSECONDS;
+    let Ok(reason) = measure(header, Clock::MonotonicRaw, rate, false, executor, stop, &mut sink);
+    (reason, lines)
+}
+
+fn patience(enough: usize) -> Patience {
+    Patience { enough, looks_left: Cell::new(u32::MAX), finished: 0 }
+}
+
+#[test]
+fn every_case_gets_its_first_repetitions_before_any_gets_more() {
+    let mut executor = Scripted::default();
+    let (reason, lines) = run(&header(5, 1), &mut executor, &mut patience(10));
+    assert_eq!(reason, EndReason::Complete);
+    assert_eq!(lines.len(), 50);
+    let first: Vec<u32> = executor.orders[..30].iter().map(|(_, repetition, _)| *repetition).collect();
+    assert!(first.iter().all(|repetition| *repetition < 6), "{first:?}");
+    for pass in executor.orders[..30].chunks(5) {
+        let mut cases: Vec<u32> = pass.iter().map(|(case, _, _)| *case).collect();
+        cases.sort_unstable();
+        assert_eq!(cases, [0, 1, 2, 3, 4], "each pass visits each case once");
+    }
+}
+
+#[test]
+fn the_order_is_random_and_the_seed_repeats_it() {
+    let order = |seed| {
+        let mut executor = Scripted::default();
+        run(&header(8, seed), &mut executor, &mut patience(6));
+        executor.orders.iter().map(|(case, _, _)| *case).collect::<Vec<_>>()
+    };
+    assert_eq!(order(3), order(3));
+    assert_ne!(order(3), order(4));
+    assert_ne!(order(3)[..8], order(3)[8..16], "each pass has an order of its own");
+}
+
+#[test]
+fn rounds_are_calibrated_once() {
+    let mut executor = Scripted::default();
+    run(&header(1, 1), &mut executor, &mut patience(3));
+    let rounds: Vec<u64> = executor.orders.iter().map(|(_, _, rounds)| rounds.direct).collect();
+    assert_eq!(rounds, [0, 7, 7]);
+}
+
+#[test]
+fn a_case_that_cannot_be_run_is_given_up_and_the_others_go_on() {
+    let mut executor = Scripted { refuses: Some(1), ..Scripted::default() };
+    let (reason, lines) = run(&header(3, 1), &mut executor, &mut patience(6));
+    assert_eq!(reason, EndReason::Complete);
+    let refusals = lines.iter().filter(|line| matches!(line, Line::Refusal(_))).count();
+    let samples = lines.iter().filter(|line| matches!(line, Line::Sample(_))).count();
+    assert_eq!((refusals, samples), (2, 12));
+}
+
+#[test]
+fn an_interrupt_keeps_what_there_is() {
+    let mut executor = Scripted::default();
+    let mut stop = Patience { looks_left: Cell::new(9), ..patience(100) };
+    let (reason, lines) = run(&header(2, 1), &mut executor, &mut stop);
+    assert_eq!(reason, EndReason::Interrupted);
+    assert!(!lines.is_empty() && lines.len() < 9, "{}", lines.len());
+}
+
+#[test]
+fn a_sink_that_fails_ends_the_run_with_its_error() {
+    let mut calls = 0;
+    let outcome = measure(
+        &header(2, 1),
+        Clock::MonotonicRaw,
+        TickRate::NANOSECONDS,
+        false,
+        &mut Scripted::default(),
+        &mut patience(6),
+        &mut |_| {
+            calls += 1;
+            if calls == 3 { Err("disk full") } else { Ok(()) }
+        },
+    );
+    assert_eq!(outcome, Err("disk full"));
+    assert_eq!(calls, 3, "nothing is written behind a failure");
+}
