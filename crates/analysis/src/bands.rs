@@ -24,7 +24,8 @@ const SAME_CPU: Band = (
 );
 const ACROSS_CPUS: Band =
     (500.0, 100_000.0, "hand-offs across CPUs: 5 to 45 us in virtual machines, down to 1 us between hardware threads");
-const PREEMPTION: Band = (500.0, 50_000.0, "preemptions with their timer interrupt: a kernel switch of 0.3 to 10 us and more");
+const PREEMPTION: Band =
+    (500.0, 50_000.0, "preemptions with their timer interrupt: a kernel switch of 0.3 to 10 us and more");
 
 /// The published range of what one switch costs, or one hand-off across CPUs, in nanoseconds, and where it is from.
 pub(crate) fn sanity_band_ns(case: &Case) -> Option<Band> {

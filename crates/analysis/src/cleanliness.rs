@@ -200,8 +200,8 @@ fn has_other_speed(sample: &Sample, context: &Context<'_>) -> bool {
 fn switch_count(sample: &Sample, context: &Context<'_>) -> Option<&'static str> {
     let case = context.case;
     let is_idle = case.between == Between::User && sample.arm.switches() && sample.user_switches == 0;
-    let is_off = planned_switches(sample, case)
-        .is_some_and(|(low, high)| !(low..=high).contains(&kernel_switches(sample)));
+    let is_off =
+        planned_switches(sample, case).is_some_and(|(low, high)| !(low..=high).contains(&kernel_switches(sample)));
     (is_idle || is_off).then_some(SWITCH_COUNT)
 }
 

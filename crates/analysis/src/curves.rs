@@ -1,39 +1,38 @@
 //! Cases that differ in size alone, as curves with their knees and regions.
 
 use record::{Case, HostManifest, Policy, Relation};
+use statrs::distribution::{ContinuousCDF, Normal};
 use units::{Bytes, format_cpu_list};
 use workload::{Pages, Pattern, Sharing, WorkingSet};
 
 use crate::causes::{cause, region_name};
-use crate::findings::{CaseFinding, Curve, CurvePoint, Estimate, Knee, Region};
+use crate::findings::{CaseFinding, Curve, CurvePoint, Knee, Region};
 use crate::knees::{Measured, Place, places};
 use crate::repetition::Quantities;
 
 /// Fewer sizes make no curve.
 const FEWEST_SIZES: usize = 4;
 
-/// What half an interval of 90 % holds of a normal distribution, in standard deviations.
-const Z_90: f64 = 1.645;
-
 /// One curve for each set of results that differ in size alone, in the order of the plan.
 pub(crate) fn curves(results: &[CaseFinding], quantities: &[Quantities], host: &HostManifest, seed: u64) -> Vec<Curve> {
-    let measured: Vec<_> = results.iter().map(|result| result.total_ns.as_ref()).collect();
     let several = has_several_placements(results);
     let groups = groups(results).into_iter().filter(|(_, members)| members.len() >= FEWEST_SIZES);
-    let draw = |(place, (case, members)): (usize, (Case, Vec<usize>))| {
-        let points: Vec<_> = members
-            .iter()
-            .filter_map(|result| {
-                let size_bytes = results[*result].case.working_set.size_bytes.0;
-                Some(CurvePoint { size_bytes, result: *result, total_ns: measured[*result]?.estimate })
-            })
-            .collect();
-        let sizes: Vec<_> = points.iter().filter_map(|point| size(point, measured[point.result]?, quantities)).collect();
-        let places = places(&sizes, seed.wrapping_add(place as u64));
-        let knees = places.iter().map(|place| knee(host, &case, &sizes, *place)).collect();
-        Curve { title: title(&case, several), knees, regions: regions(host, &case, &sizes, &places), points }
+    let draw = |(number, (case, members)): (usize, (Case, Vec<usize>))| {
+        let sizes: Vec<_> = members.iter().filter_map(|result| size(&results[*result], &quantities[*result])).collect();
+        let places = places(&sizes, seed.wrapping_add(number as u64));
+        Curve {
+            title: title(&case, several),
+            points: members.iter().filter_map(|result| point(*result, &results[*result])).collect(),
+            knees: places.iter().map(|place| knee(host, &case, &sizes, *place)).collect(),
+            regions: regions(host, &case, &sizes, &places),
+        }
     };
     groups.enumerate().map(draw).collect()
+}
+
+fn point(result: usize, found: &CaseFinding) -> Option<CurvePoint> {
+    let total_ns = found.total_ns.as_ref()?.estimate;
+    Some(CurvePoint { size_bytes: found.case.working_set.size_bytes.0, result, total_ns })
 }
 
 /// Results with a total cost by the case without its size; each group in ascending order of sizes, each size once.
@@ -60,14 +59,20 @@ fn without_size(case: &Case) -> Case {
     Case { working_set: WorkingSet { size_bytes: Bytes(0), ..case.working_set }, ..case.clone() }
 }
 
-/// A point that has a logarithm. The width of its interval tells its standard error.
-fn size<'a>(point: &CurvePoint, total: &Estimate, quantities: &'a [Quantities]) -> Option<Measured<'a>> {
-    (total.estimate > 0.0).then(|| Measured {
-        size_bytes: point.size_bytes,
+/// A size whose total has a logarithm. The width of the interval tells the standard error.
+fn size<'a>(found: &CaseFinding, quantities: &'a Quantities) -> Option<Measured<'a>> {
+    let total = found.total_ns.as_ref().filter(|total| total.estimate > 0.0)?;
+    Some(Measured {
+        size_bytes: found.case.working_set.size_bytes.0,
         total_ns: total.estimate,
-        relative_error: total.relative_half_width() / Z_90,
-        repetitions: &quantities[point.result].total,
+        relative_error: total.relative_half_width() / standard_errors(total.confidence),
+        repetitions: &quantities.total,
     })
+}
+
+/// What half an interval holds of a normal distribution, in standard deviations: 1.645 at 90 %.
+fn standard_errors(confidence: f64) -> f64 {
+    Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
 }
 
 fn knee(host: &HostManifest, case: &Case, sizes: &[Measured<'_>], place: Place) -> Knee {

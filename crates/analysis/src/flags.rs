@@ -118,7 +118,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
     is_wide.then(|| Flag {
         name: "wide-interval",
         detail: format!(
-            "the interval is +-{:.1} % wide after {} repetitions where +-{:.1} % was asked for; give the run more time",
+            "the interval is +-{:.2} % wide after {} repetitions where +-{:.2} % was asked for; give the run more time",
             reached * 100.0,
             cost.n,
             wanted * 100.0

@@ -40,24 +40,23 @@ impl<'a> Judged<'a> {
         Judged { case, rate, plain, clean, instrumented, excluded }
     }
 
-    /// Whether a switch can be priced: the tasks share one CPU, or one kernel thread, wherever that is.
-    pub(crate) fn prices_switches(&self) -> bool {
-        prices_switches(self.case)
-    }
-
     /// Share of the plain samples that were left out.
     pub(crate) fn excluded_share(&self) -> f64 {
         self.excluded.total as f64 / (self.excluded.of as f64).max(1.0)
     }
 
-    /// Samples that counts are taken from: the clean ones, or all where there is none.
-    fn counted(&self) -> &[&'a Sample] {
-        if self.clean.is_empty() { &self.plain } else { &self.clean }
+    /// Samples of some arms that counts are taken from: the clean ones, or all where there is none.
+    fn counted(&self, is_wanted: impl Fn(Arm) -> bool) -> impl Iterator<Item = &'a Sample> {
+        let of_arms = |samples: &[&'a Sample]| -> Vec<&'a Sample> {
+            samples.iter().copied().filter(|sample| is_wanted(sample.arm)).collect()
+        };
+        let clean = of_arms(&self.clean);
+        if clean.is_empty() { of_arms(&self.plain).into_iter() } else { clean.into_iter() }
     }
 
     /// Counted switches a hand-off over all samples of an arm.
     pub(crate) fn switches_per_handoff(&self, arm: Arm) -> Option<f64> {
-        switches_per_handoff(self.case, self.counted().iter().copied().filter(|sample| sample.arm == arm))
+        switches_per_handoff(self.case, self.counted(|other| other == arm))
     }
 
     /// The same over the plain samples, disturbed or not, of the kernel's count alone.
@@ -73,14 +72,17 @@ impl<'a> Judged<'a> {
         if self.case.between == Between::User {
             return None;
         }
-        let switching = || self.counted().iter().filter(|sample| sample.arm.switches());
-        let involuntary: f64 = switching().map(|sample| sample.kernel_switches.involuntary as f64).sum();
-        let all: f64 = switching().map(|sample| kernel_switches(sample)).sum();
+        let (mut involuntary, mut all) = (0.0, 0.0);
+        for sample in self.counted(Arm::switches) {
+            involuntary += sample.kernel_switches.involuntary as f64;
+            all += kernel_switches(sample);
+        }
         (all > 0.0).then(|| involuntary / all)
     }
 }
 
-/// Whether a switch of this case can be priced; elsewhere only a hand-off can.
+/// Whether a switch of this case can be priced: its tasks share one CPU, or one kernel thread, wherever that is.
+/// Elsewhere only a hand-off has a price.
 pub(crate) fn prices_switches(case: &Case) -> bool {
     case.placement.is_one_cpu() || case.between == Between::User
 }

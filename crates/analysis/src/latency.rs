@@ -7,7 +7,8 @@ use crate::order_statistics::median;
 
 /// Nanoseconds a load by size in bytes, smallest first. Sizes without a usable walk are left out.
 pub(crate) fn by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f64)> {
-    let mut curve: Vec<_> = latencies.iter().filter_map(|latency| Some((latency.size_bytes.0, ns(latency, rate)?))).collect();
+    let mut curve: Vec<_> =
+        latencies.iter().filter_map(|latency| Some((latency.size_bytes.0, ns(latency, rate)?))).collect();
     curve.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     curve.dedup_by_key(|point| point.0);
     curve
@@ -43,7 +44,8 @@ mod tests {
     #[test]
     fn a_load_is_the_median_walk_over_its_loads() {
         let rate = TickRate(2_000_000_000);
-        let chases = [chase(65_536, 100, &[900, 800, 2_000]), chase(4_096, 10, &[20]), chase(8_192, 0, &[20]), chase(9, 1, &[])];
+        let chases =
+            [chase(65_536, 100, &[900, 800, 2_000]), chase(4_096, 10, &[20]), chase(8_192, 0, &[20]), chase(9, 1, &[])];
         assert_eq!(by_size(&chases, rate), [(4_096, 1.0), (65_536, 4.5)]);
     }
 

@@ -54,7 +54,8 @@ impl Quantities {
             self.baseline.push(direct.baseline);
         }
         let prices_switches = prices_switches(case);
-        let priced = |difference: Difference| if prices_switches { difference.per_switch } else { Some(difference.per_handoff) };
+        let priced =
+            |difference: Difference| if prices_switches { difference.per_switch } else { Some(difference.per_handoff) };
         let (direct, total) = (direct.and_then(priced), total.and_then(priced));
         self.direct.extend(direct.filter(|_| prices_switches));
         self.total.extend(total);

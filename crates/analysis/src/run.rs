@@ -22,12 +22,8 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
     let header = &record.header;
     let rate = header.clock.ticks_per_second;
     let latencies_ns = latency::by_size(&record.latencies, rate);
-    let run = Run {
-        plan: &header.plan,
-        host: &header.host,
-        self_tests: &record.self_tests,
-        latencies_ns: &latencies_ns,
-    };
+    let run =
+        Run { plan: &header.plan, host: &header.host, self_tests: &record.self_tests, latencies_ns: &latencies_ns };
     let probes = usual_probes(record);
     let samples = by_case(record, &record.samples, |sample| sample.case);
     let refusals = by_case(record, &record.refusals, |refusal: &Refusal| refusal.case);

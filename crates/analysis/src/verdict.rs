@@ -12,6 +12,10 @@ pub(crate) const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
 /// So many are left out on a quiet machine, by its timer ticks alone.
 pub(crate) const LEFT_OUT_USUAL: f64 = 0.05;
 
+const ARMS: [Arm; 4] = [Arm::BaselineDirect, Arm::SwitchDirect, Arm::BaselineTotal, Arm::SwitchTotal];
+/// Stray switches that are within the limits of a sample.
+const COUNT_TOLERANCE: f64 = 0.01;
+
 /// Why there is no number, in one sentence with what to do, and the flag that goes with it.
 pub(crate) struct NoNumber {
     pub(crate) why: String,
@@ -58,7 +62,9 @@ pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     let percent = judged.excluded_share() * 100.0;
     let Some((reason, count)) = main_reason(judged) else { return "no sample was disturbed".to_owned() };
     let (what, remedy) = explain(reason);
-    format!("{left_out} of {all} samples ({percent:.0} %) were disturbed, {count} of them by {reason}: {what}; {remedy}")
+    format!(
+        "{left_out} of {all} samples ({percent:.0} %) were disturbed, {count} of them by {reason}: {what}; {remedy}"
+    )
 }
 
 /// What a reason means, and what to do about it.
@@ -70,7 +76,8 @@ fn explain(reason: &str) -> (&'static str, &'static str) {
         ),
         reason::RT_THROTTLED => (
             "the kernel took the CPU from real-time tasks for its 50 ms of each second",
-            "sysctl -w kernel.sched_rt_runtime_us=-1 for the time of the run",
+            "for the time of the run, sysctl -w kernel.sched_rt_runtime_us=-1, and from Linux 6.12 on echo 0 > \
+             /sys/kernel/debug/sched/fair_server/cpuN/runtime",
         ),
         reason::STEAL => (
             "the hypervisor ran another machine on this CPU",
@@ -83,16 +90,19 @@ fn explain(reason: &str) -> (&'static str, &'static str) {
         reason::FAULTS => {
             ("pages were missing while the clock ran", "free some memory, and allow locked memory: ulimit -l unlimited")
         }
-        reason::MIGRATION => {
-            ("the first task was not on its CPU", "allow this process its CPUs (taskset -p, cpuset), or choose others with --cpu")
-        }
-        reason::FREQUENCY => (
-            "the CPU ran at another speed than usual",
-            "set the governor to performance, turn off turbo, and keep the machine cool",
+        reason::MIGRATION => (
+            "the first task was not on its CPU",
+            "allow this process its CPUs (taskset -p, cpuset), or choose others with --cpu",
         ),
-        reason::CLOCK_BACKWARDS => {
-            ("the clock ran backwards", "run it again with the kernel's clock; the time stamp counter is not to be trusted here")
-        }
+        reason::FREQUENCY => (
+            "the core ran at another speed than usual, by its clock or for a neighbour on its other hardware thread",
+            "set the governor to performance, turn off turbo, keep the other hardware thread idle, or choose another CPU \
+             with --cpu",
+        ),
+        reason::CLOCK_BACKWARDS => (
+            "the clock ran backwards",
+            "run it again with the kernel's clock; the time stamp counter is not to be trusted here",
+        ),
         reason::SWITCH_COUNT => (
             "the kernel counted other switches than planned",
             "stop the other load, or choose a quieter CPU with --cpu",
@@ -101,37 +111,52 @@ fn explain(reason: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// X where Y were planned.
+/// X where Y were planned, of the arm that is off.
 fn wrong_count(judged: &Judged<'_>) -> String {
     let case = judged.case;
-    let count = |arm| judged.kernel_switches_per_handoff(arm).unwrap_or(0.0);
     if case.between == Between::User {
-        return wrong_user_count(judged, count(Arm::SwitchDirect));
+        return wrong_user_count(judged);
     }
     let (low, high) = planned(case);
-    let switching = count(Arm::SwitchDirect);
-    let tolerance = 0.01;
-    if (low - tolerance..=high + tolerance).contains(&switching) {
-        let baseline = count(Arm::BaselineDirect);
+    let is_off = |count: &f64| !(low - COUNT_TOLERANCE..=high + COUNT_TOLERANCE).contains(count);
+    let counts = |arms: [Arm; 2]| arms.into_iter().filter_map(|arm| judged.kernel_switches_per_handoff(arm));
+    if let Some(switching) = counts([Arm::SwitchDirect, Arm::SwitchTotal]).find(is_off) {
+        return wrong_switching_count(switching, low, high);
+    }
+    let baseline = counts([Arm::BaselineDirect, Arm::BaselineTotal]).fold(0.0, f64::max);
+    if baseline > COUNT_TOLERANCE {
         return format!(
             "the kernel counted {baseline:.2} switches a hand-off in the baseline where none were planned: somebody \
              else took the CPU in between; stop the other load, or choose a quieter CPU with --cpu"
         );
     }
-    let plan = if low == high { format!("{low:.2}") } else { format!("{low:.2} to {high:.2}") };
+    let plan = range(low, high);
+    format!(
+        "the kernel counted {plan} switches a hand-off on the average as planned, but too many or too few in many \
+         batches; stop the other load, or choose a quieter CPU with --cpu"
+    )
+}
+
+fn wrong_switching_count(switching: f64, low: f64, high: f64) -> String {
     let (meaning, remedy) = if switching > high {
         ("the tasks switch more often than the token moves", "stop the other load, or use real-time priority")
     } else {
         ("the token moves without a switch", "see that all tasks are on one CPU, or choose one with --cpu")
     };
+    let plan = range(low, high);
     format!("the kernel counted {switching:.2} switches a hand-off where {plan} were planned: {meaning}; {remedy}")
 }
 
-fn wrong_user_count(judged: &Judged<'_>, by_kernel: f64) -> String {
+fn range(low: f64, high: f64) -> String {
+    if low == high { format!("{low:.2}") } else { format!("{low:.2} to {high:.2}") }
+}
+
+fn wrong_user_count(judged: &Judged<'_>) -> String {
     if judged.switches_per_handoff(Arm::SwitchDirect).is_none_or(|own| own == 0.0) {
         let mechanism = judged.case.mechanism;
         return format!("{mechanism} counted no switch of its own, need one a hand-off or more; report this as a bug");
     }
+    let by_kernel = ARMS.into_iter().filter_map(|arm| judged.kernel_switches_per_handoff(arm)).fold(0.0, f64::max);
     format!(
         "the kernel counted {by_kernel:.2} switches a hand-off where none were planned: the thread was not left alone; \
          stop the other load, or choose a quieter CPU with --cpu"

@@ -1,1 +1,255 @@
-use super::*;
+//! What comes of one case: numbers, verdicts, flags and their full text.
+
+use record::{MeasureRecord, Policy, Refusal, Relation, Sample, SwitchPlan};
+use units::{Bytes, CpuId, Nanos};
+
+use crate::findings::{CaseFinding, Estimate, Verdict};
+use crate::testing::{FakeCase, fake_record};
+
+fn found_in(record: &MeasureRecord) -> CaseFinding {
+    crate::analyse(record).results.remove(0)
+}
+
+fn found(case: FakeCase) -> CaseFinding {
+    found_in(&fake_record(vec![case], 8))
+}
+
+/// After `change` to every sample.
+fn found_after(case: FakeCase, change: impl Fn(&mut Sample)) -> CaseFinding {
+    let mut record = fake_record(vec![case], 8);
+    record.samples.iter_mut().for_each(change);
+    found_in(&record)
+}
+
+fn names(found: &CaseFinding) -> Vec<&'static str> {
+    found.flags.iter().map(|flag| flag.name).collect()
+}
+
+fn why(found: &CaseFinding) -> &str {
+    match &found.verdict {
+        Verdict::NotMeasured { why } => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn assert_is(estimate: &Option<Estimate>, truth: f64, tolerance: f64) {
+    let estimate = estimate.as_ref().expect("measured");
+    assert!((estimate.estimate / truth - 1.0).abs() < tolerance, "{estimate:?} instead of {truth}");
+    assert_eq!(estimate.n, 8);
+}
+
+#[test]
+fn each_number_is_what_it_says() {
+    let pipe = FakeCase::pipe().with_set(Bytes::kib(64)).noise(1e-4);
+    let found = found(pipe);
+    assert_eq!((&found.verdict, names(&found)), (&Verdict::Measured, vec![]));
+    assert_is(&found.direct_ns, 1_700.0, 0.002);
+    assert_is(&found.handoff_ns, 1_700.0, 0.002);
+    assert_is(&found.total_ns, 5_700.0, 0.002);
+    assert_is(&found.indirect_ns, 4_000.0, 0.002);
+    assert_is(&found.baseline_ns, 900.0, 0.002);
+    assert_is(&found.round_trip_ns, 2.0 * 2_600.0, 0.002);
+    assert_eq!(found.switches_per_handoff, Some(1.0));
+    assert_eq!(found.excluded.of, 8 * 16);
+}
+
+#[test]
+fn two_switches_a_hand_off_share_its_cost() {
+    let mut blog = FakeCase::pipe().with_set(Bytes::kib(64)).noise(1e-4);
+    blog.switches_per_handoff = 2.0;
+    let blog = blog.change(|case| case.switches = Some(SwitchPlan { low_per_mille: 1000, high_per_mille: 2000 }));
+    let found = found(blog);
+    assert_is(&found.direct_ns, 850.0, 0.002);
+    assert_is(&found.handoff_ns, 1_700.0, 0.002);
+    assert_is(&found.total_ns, 2_850.0, 0.002);
+    assert_is(&found.indirect_ns, 2_000.0, 0.002);
+}
+
+#[test]
+fn user_level_switches_are_the_mechanisms_own_count() {
+    let found = found(FakeCase::fiber().noise(1e-4));
+    assert_is(&found.direct_ns, 5.0, 0.002);
+    assert_eq!((found.switches_per_handoff, found.involuntary_share), (Some(1.0), None));
+    assert_eq!((found.total_ns, found.indirect_ns), (None, None), "nothing was touched");
+}
+
+#[test]
+fn across_cpus_only_the_hand_off_has_a_price() {
+    let apart = FakeCase::pipe().with_set(Bytes::kib(64)).noise(1e-4).change(|case| {
+        case.placement.cpus = vec![CpuId(1), CpuId(0)];
+        case.placement.relation = Relation::SharedCache;
+        case.switches = None;
+    });
+    let found = found(apart);
+    assert_eq!(found.direct_ns, None);
+    assert_is(&found.handoff_ns, 1_700.0, 0.002);
+    assert_is(&found.total_ns, 5_700.0, 0.002);
+    assert_is(&found.indirect_ns, 4_000.0, 0.002);
+    assert_eq!((names(&found), found.verdict), (vec!["handoff-across-cpus"], Verdict::Measured));
+}
+
+#[test]
+fn a_wrong_count_of_switches_is_refused_with_both_numbers() {
+    let mut blog = FakeCase::pipe();
+    blog.switches_per_handoff = 2.0;
+    let found = found(blog);
+    assert_eq!(
+        why(&found),
+        "the kernel counted 2.00 switches a hand-off where 1.00 were planned: the tasks switch more often than the \
+         token moves; stop the other load, or use real-time priority"
+    );
+    assert_eq!(names(&found), ["switch-count"]);
+    assert_eq!((found.direct_ns, found.handoff_ns, found.baseline_ns), (None, None, None));
+    assert_eq!(found.switches_per_handoff, Some(2.0), "the count itself is known");
+}
+
+#[test]
+fn tasks_that_do_not_switch_are_refused() {
+    let mut idle = FakeCase::pipe();
+    idle.switches_per_handoff = 0.0;
+    let text = "the kernel counted 0.00 switches a hand-off where 1.00 were planned: the token moves without a switch; \
+                see that all tasks are on one CPU, or choose one with --cpu";
+    assert_eq!(why(&found(idle)), text);
+    let restless = found_after(FakeCase::pipe(), |sample| {
+        sample.kernel_switches.voluntary += if sample.arm.switches() { 0 } else { 5_000 };
+    });
+    assert_eq!(
+        why(&restless),
+        "the kernel counted 0.50 switches a hand-off in the baseline where none were planned: somebody else took the \
+         CPU in between; stop the other load, or choose a quieter CPU with --cpu"
+    );
+    let still = found_after(FakeCase::fiber(), |sample| sample.user_switches = 0);
+    assert_eq!(why(&still), "fiber counted no switch of its own, need one a hand-off or more; report this as a bug");
+    let disturbed = found_after(FakeCase::fiber(), |sample| sample.kernel_switches.voluntary = 5_000);
+    assert_eq!(
+        why(&disturbed),
+        "the kernel counted 0.50 switches a hand-off where none were planned: the thread was not left alone; stop the \
+         other load, or choose a quieter CPU with --cpu"
+    );
+}
+
+fn stolen_below(position: u32) -> impl Fn(&mut Sample) {
+    move |sample| {
+        if sample.position < position && sample.repetition % 2 == 0 {
+            sample.evidence.steal_ns = Some(Nanos::millis(10));
+        }
+    }
+}
+
+#[test]
+fn a_case_of_mostly_disturbed_samples_is_not_measured() {
+    let found = found_after(FakeCase::pipe(), stolen_below(6));
+    assert_eq!(
+        why(&found),
+        "24 of 64 samples (38 %) were disturbed, 24 of them by steal: the hypervisor ran another machine on this CPU; \
+         run it again at a quieter time, choose another CPU with --cpu, or use a machine with CPUs of its own"
+    );
+    assert_eq!(names(&found), ["disturbed"]);
+    assert_eq!(found.direct_ns, None);
+    assert_eq!(found.excluded.by_reason.get("steal"), Some(&24));
+}
+
+#[test]
+fn a_partly_disturbed_case_is_suspect() {
+    let found = found_after(FakeCase::pipe(), stolen_below(1));
+    assert_eq!((&found.verdict, names(&found)), (&Verdict::Suspect, vec!["partly-disturbed"]));
+    assert_eq!((found.excluded.total, found.excluded.of), (4, 64));
+    assert!(found.flags[0].detail.starts_with("4 of 64 samples (6 %) were disturbed, 4 of them by steal: "));
+}
+
+#[test]
+fn samples_for_other_purposes_are_no_candidates() {
+    let found = found_after(FakeCase::pipe(), |sample| {
+        if sample.position == 0 {
+            sample.counters = Some(std::collections::BTreeMap::new());
+            sample.evidence.steal_ns = Some(Nanos::millis(10));
+        }
+    });
+    assert_eq!((found.excluded.total, found.excluded.of), (0, 56));
+}
+
+#[test]
+fn a_refused_case_gives_the_refusals_reason() {
+    let mut record = fake_record(vec![FakeCase::pipe()], 0);
+    let why = "found no right to real-time priority, need CAP_SYS_NICE; sudo".to_owned();
+    record.refusals = vec![Refusal { case: 0, repetition: 0, why: why.clone() }];
+    assert_eq!(found_in(&record).verdict, Verdict::NotMeasured { why });
+}
+
+#[test]
+fn too_few_repetitions_make_no_number() {
+    let found = found_in(&fake_record(vec![FakeCase::pipe()], 4));
+    let text = "found 4 usable repetitions, need at least 5 for an interval of 90 % confidence; give the run more time";
+    assert_eq!((why(&found), names(&found)), (text, vec!["too-few-repetitions"]));
+    assert_eq!((found.direct_ns, found.round_trip_ns), (None, None));
+}
+
+#[test]
+fn nothing_is_clamped_at_zero() {
+    let mut odd = FakeCase::pipe().with_set(Bytes::kib(64)).noise(1e-3);
+    odd.reload_ns = -900.0;
+    let found = found(odd);
+    let indirect = found.indirect_ns.as_ref().expect("measured");
+    assert!(indirect.high < 0.0, "{indirect:?}");
+    assert_eq!((names(&found), &found.verdict), (vec!["negative"], &Verdict::Suspect));
+    assert!(found.flags[0].detail.starts_with("indirect cost: below 0 (-9"), "{:?}", found.flags);
+}
+
+#[test]
+fn a_difference_that_covers_zero_is_flagged_and_kept() {
+    let mut nothing = FakeCase::pipe().with_set(Bytes::kib(64)).noise(0.01);
+    nothing.reload_ns = 0.0;
+    let found = found(nothing);
+    let indirect = found.indirect_ns.as_ref().expect("kept");
+    assert!(indirect.low < 0.0 && indirect.high > 0.0);
+    let flag = found.flags.iter().find(|flag| flag.name == "not-distinguishable-from-0").expect("flagged");
+    assert!(flag.detail.starts_with("indirect cost: not distinguishable from 0 ("), "{}", flag.detail);
+}
+
+#[test]
+fn a_number_that_nobody_ever_saw_is_suspect() {
+    let mut slow = FakeCase::pipe();
+    slow.switch_ns = 44_000.0;
+    let found = found(slow);
+    assert_eq!((names(&found), &found.verdict), (vec!["outside-sanity-band"], &Verdict::Suspect));
+    let detail = &found.flags[0].detail;
+    assert!(detail.contains(" us is outside of 300 ns to 10.00 us, where such numbers were published ("), "{detail}");
+}
+
+#[test]
+fn more_than_a_full_reload_is_suspect() {
+    let mut slow = FakeCase::pipe().with_set(Bytes::kib(64));
+    slow.reload_ns = 60_000.0;
+    let mut record = fake_record(vec![slow], 8);
+    let chase = |kib, ns: u64| record::Latency {
+        size_bytes: Bytes::kib(kib),
+        loads: 1_000,
+        ticks: vec![units::Ticks(2 * 1_000 * ns)],
+    };
+    record.latencies = vec![chase(16, 1), chase(1_024, 5)];
+    let found = found_in(&record);
+    let bound = found.reload_bound_ns.expect("known");
+    assert!((2.0 * 1_040.0 * 3.0..2.0 * 1_040.0 * 5.0).contains(&bound), "{bound}");
+    assert_eq!((names(&found), &found.verdict), (vec!["above-reload-bound"], &Verdict::Suspect));
+}
+
+#[test]
+fn a_wide_interval_is_told_with_both_widths() {
+    let found = found(FakeCase::pipe().noise(0.1));
+    let flag = found.flags.iter().find(|flag| flag.name == "wide-interval").expect("flagged");
+    assert!(flag.detail.ends_with("% wide after 8 repetitions where +-2.00 % was asked for; give the run more time"));
+    assert_eq!(found.verdict, Verdict::Measured, "an honest interval is not suspect");
+}
+
+#[test]
+fn what_else_is_in_a_number_is_told() {
+    let bare = found(FakeCase::pipe().change(|case| case.mechanism = record::Mechanism::PosixSem));
+    assert_eq!(names(&bare), ["baseline-without-system-calls"]);
+    let preempted = found_after(FakeCase::pipe().change(|case| case.policy = Policy::Other), |sample| {
+        sample.kernel_switches.involuntary = sample.kernel_switches.voluntary * 4 / 10;
+        sample.kernel_switches.voluntary -= sample.kernel_switches.involuntary;
+    });
+    assert_eq!(preempted.involuntary_share, Some(0.4));
+    assert_eq!(names(&preempted), ["involuntary-switches"]);
+    assert!(preempted.flags[0].detail.starts_with("40.0 % of the switches were involuntary"));
+}

@@ -42,8 +42,8 @@ pub enum PlanError {
         /// Those allowed.
         allowed: String,
     },
-    /// A mechanism whose token is the CPU itself.
-    #[error("found {mechanism} across CPUs, need one CPU: its token is the CPU itself (--cpu with one number)")]
+    /// A task that takes the CPU from another has to be on it.
+    #[error("found {mechanism} across CPUs, need one CPU to take from its victim (--cpu with one number)")]
     OneCpuOnly {
         /// The mechanism.
         mechanism: Mechanism,
@@ -71,9 +71,6 @@ fn check_case(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     case.working_set.check()?;
     check_tasks(case)?;
     case.placement.cpus.iter().try_for_each(|cpu| check_cpu(*cpu, host))?;
-    if case.mechanism == Mechanism::Yield && case.placement.cpus.len() > 1 {
-        return Err(PlanError::OneCpuOnly { mechanism: case.mechanism });
-    }
     if case.mechanism == Mechanism::Preempt && case.placement.cpus.len() > 1 {
         return Err(PlanError::OneCpuOnly { mechanism: case.mechanism });
     }

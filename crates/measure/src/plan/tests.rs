@@ -110,10 +110,10 @@ fn bad_wishes_are_refused_with_advice() {
     );
     assert_eq!(
         with(&|s| {
-            s.mechanisms = vec![Mechanism::Yield];
+            s.mechanisms = vec![Mechanism::Preempt];
             s.placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
         }),
-        "found yield across CPUs, need one CPU: its token is the CPU itself (--cpu with one number)"
+        "found preempt across CPUs, need one CPU to take from its victim (--cpu with one number)"
     );
     assert_eq!(
         with(&|s| s.sizes = vec![Bytes(64 << 30)]),

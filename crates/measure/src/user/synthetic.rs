@@ -40,29 +40,42 @@ impl Synthetic {
 /// Spins for known times. What one burn takes too long, because the clock is read in steps, the next takes less.
 struct Burner {
     clock: Clock,
-    /// Of the two readings that enclose a burn, this much lies outside what they measure.
-    read_cost: u64,
-    /// Burnt too much so far; at most one burn's worth is carried over.
+    /// What a burn costs beyond the distance of its first and last reading; calibrated, not assumed.
+    overhead: u64,
+    /// Burnt too much so far; at most half a burn is carried over.
     ahead: u64,
 }
 
 impl Burner {
     fn new(clock: Clock) -> Burner {
-        Burner { clock, read_cost: clock.read_cost().0, ahead: 0 }
+        let costs = (0..16).map(|_| Burner { clock, overhead: 0, ahead: 0 }.cost_beyond());
+        Burner { clock, overhead: costs.min().unwrap_or(0), ahead: 0 }
+    }
+
+    /// A hundred burns of a microsecond or so, timed from outside.
+    fn cost_beyond(mut self) -> u64 {
+        const BURNS: u64 = 100;
+        let each = Ticks(2_000);
+        let start = self.clock.now();
+        for _ in 0..BURNS {
+            self.burn(each);
+        }
+        ((self.clock.now() - start).0 / BURNS).saturating_sub(each.0)
     }
 
     /// A burn of nothing costs nothing.
+    #[inline(never)]
     fn burn(&mut self, ticks: Ticks) {
         if ticks.0 == 0 {
             return;
         }
         let due = ticks.0.saturating_sub(self.ahead);
         let start = self.clock.now();
-        let mut spent = self.read_cost;
+        let mut spent = self.overhead;
         while spent < due {
-            spent = (self.clock.now() - start).0 + self.read_cost;
+            spent = (self.clock.now() - start).0 + self.overhead;
         }
-        // An interrupt is nothing to make up for: what is carried over is below one burn.
+        // An interrupt is nothing to make up for.
         self.ahead = (spent - due).min(ticks.0 / 2);
     }
 }

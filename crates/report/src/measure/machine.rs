@@ -79,7 +79,8 @@ fn add_refused(page: &mut Page, controls: &[Control]) {
 }
 
 fn refusal(control: &Control) -> Option<String> {
-    let ControlOutcome::Refused { found, needed, fix, .. } = &control.outcome else { return None };
-    let fix = if fix.is_empty() { String::new() } else { format!("; fix: {fix}") };
-    Some(format!("control refused: {}: found {found}, need {needed}{fix}", control.name))
+    let ControlOutcome::Refused { found, needed, fix, lasting_fix } = &control.outcome else { return None };
+    let labelled = |label: &str, text: &str| if text.is_empty() { String::new() } else { format!("; {label}: {text}") };
+    let (now, lasting) = (labelled("now", fix), labelled("lasting", lasting_fix));
+    Some(format!("control refused: {}: found {found}, need {needed}{now}{lasting}", control.name))
 }

@@ -59,9 +59,9 @@ fn row(finding: &CaseFinding, before: &[Condition], after: &[Condition], notes: 
     row.push(Entry::new(starred(finding, &case.working_set.size_bytes.to_string()), tone(finding)));
     row.extend(after.iter().map(value));
     if has_numbers(finding) {
-        row.push(estimate(finding, finding.total_ns.as_ref(), centre));
+        row.push(estimate(finding, finding.total_ns.as_ref(), |e| interval_below(&centre(e))));
         row.push(estimate(finding, finding.direct_ns.as_ref(), centre));
-        row.push(estimate(finding, finding.indirect_ns.as_ref(), with_interval));
+        row.push(estimate(finding, finding.indirect_ns.as_ref(), |e| interval_below(&with_interval(e))));
         row.push(finding.reload_bound_ns.map(time).unwrap_or_default().into());
     } else {
         row.extend([Entry::new("not measured", tone(finding)), "".into(), "".into(), "".into()]);
@@ -69,4 +69,9 @@ fn row(finding: &CaseFinding, before: &[Condition], after: &[Condition], notes: 
     row.push(excluded(finding).into());
     row.push(Entry::new(notes.numbers(finding), tone(finding)));
     row
+}
+
+/// A sentence that is too long for a column, with its interval on a line of its own.
+fn interval_below(text: &str) -> String {
+    if text.starts_with("not ") { text.replacen(" (", "\n(", 1) } else { text.to_owned() }
 }

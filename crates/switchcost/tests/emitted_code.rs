@@ -1,0 +1,77 @@
+//! The machine code of the walk: one function, called by one loop that both arms run.
+//!
+//! Looks at the release binary, the one that measures: SWITCHCOST_BIN names it, as `make test` does.
+
+#![cfg(target_arch = "x86_64")]
+
+use std::collections::HashMap;
+
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction};
+use object::{Object, ObjectSection, ObjectSymbol};
+
+struct Function {
+    name: String,
+    address: u64,
+    code: Vec<u8>,
+}
+
+/// Where the loader's tables point: address of the entry to address of the function.
+fn entries(file: &object::File<'_>) -> HashMap<u64, u64> {
+    let relocations = file.dynamic_relocations().into_iter().flatten();
+    relocations.map(|(at, relocation)| (at, relocation.addend() as u64)).collect()
+}
+
+fn functions(file: &object::File<'_>) -> Vec<Function> {
+    let text = file.section_by_name(".text").expect("code");
+    let code = text.data().expect("code");
+    let symbols = file.symbols().filter(|symbol| symbol.size() > 0 && symbol.address() >= text.address());
+    symbols
+        .filter_map(|symbol| {
+            let start = (symbol.address() - text.address()) as usize;
+            let code = code.get(start..start + symbol.size() as usize)?.to_vec();
+            let name = format!("{:#}", rustc_demangle::demangle(symbol.name().ok()?));
+            Some(Function { name, address: symbol.address(), code })
+        })
+        .collect()
+}
+
+/// The functions that a function calls, directly or through the loader's tables.
+fn calls(function: &Function, entries: &HashMap<u64, u64>) -> Vec<u64> {
+    let decoder = Decoder::with_ip(64, &function.code, function.address, DecoderOptions::NONE);
+    decoder.into_iter().filter_map(|instruction| target(&instruction, entries)).collect()
+}
+
+fn target(instruction: &Instruction, entries: &HashMap<u64, u64>) -> Option<u64> {
+    match instruction.flow_control() {
+        FlowControl::Call => Some(instruction.near_branch_target()),
+        FlowControl::IndirectCall if instruction.is_ip_rel_memory_operand() => {
+            entries.get(&instruction.ip_rel_memory_address()).copied()
+        }
+        _ => None,
+    }
+}
+
+fn named<'a>(functions: &'a [Function], name: &str) -> Vec<&'a Function> {
+    functions.iter().filter(|function| function.name == name || function.name.starts_with(&format!("{name}."))).collect()
+}
+
+#[test]
+fn both_arms_walk_with_the_same_bytes() {
+    let Ok(path) = std::env::var("SWITCHCOST_BIN") else {
+        eprintln!("skipped: SWITCHCOST_BIN names no release binary; make test does");
+        return;
+    };
+    let binary = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let file = object::File::parse(&*binary).expect("an ELF file");
+    let (functions, entries) = (functions(&file), entries(&file));
+    let walks = named(&functions, "switchcost_workload::walk::walk");
+    assert_eq!(walks.len(), 1, "one walk in {path}, not a copy for each arm");
+    let leads = named(&functions, "switchcost_measure::ring::seat::lead");
+    assert_eq!(leads.len(), 1, "one loop for the baseline and for task 0 of the ring");
+    let follows = named(&functions, "switchcost_measure::ring::seat::follow");
+    assert_eq!(follows.len(), 1, "one loop for all other tasks");
+    for function in [leads[0], follows[0]] {
+        let to_walk = calls(function, &entries).into_iter().filter(|target| *target == walks[0].address).count();
+        assert_eq!(to_walk, 1, "{} calls the one walk at one place", function.name);
+    }
+}

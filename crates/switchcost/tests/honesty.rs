@@ -1,0 +1,125 @@
+//! What must not come out as a number: disturbed, uncounted and unprivileged runs; and known answers that must.
+
+mod common;
+
+use std::process::{Child, Command, Stdio};
+
+use common::{Place, has_flag, is_root, number, ran};
+use serde_json::Value;
+
+/// A process that burns one CPU, ended when dropped.
+struct Hog(Child);
+
+impl Hog {
+    fn on(cpu: &str) -> Hog {
+        let mut command = Command::new("taskset");
+        command.args(["-c", cpu, "sh", "-c", "while :; do :; done"]).stdout(Stdio::null());
+        Hog(command.spawn().expect("taskset is part of util-linux"))
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn last_allowed_cpu() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("own status");
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list").trim();
+    let last = list.rsplit([',', '-']).next().expect("one CPU");
+    last.to_owned()
+}
+
+#[test]
+fn under_a_hog_without_real_time_rights_it_says_disturbed_and_no_number() {
+    let place = Place::new();
+    let cpu = last_allowed_cpu();
+    let _hog = Hog::on(&cpu);
+    let ran = place.measure(&["--mechanism", "pipe,futex", "--no-rt", "--cpu", &cpu, "--format", "json"]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    for result in json["results"].as_array().expect("results") {
+        assert_eq!(result["status"], "not-measured", "{result}");
+        assert!(has_flag(result, "disturbed"), "{result}");
+        assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
+    }
+    let table = place.run(&["report", &place.record()]).stdout;
+    assert!(table.contains("disturbed"), "{table}");
+}
+
+#[test]
+fn a_yield_on_an_empty_run_queue_is_caught() {
+    let place = Place::new();
+    // Two tasks on two CPUs: each yields to nobody, and the time of that looks like a fast switch.
+    let ran = place.measure(&["--mechanism", "yield", "--placement", "pair", "--format", "json"]);
+    if ran.code == 2 {
+        eprintln!("skipped: {}", ran.stderr);
+        return;
+    }
+    let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let result = &json["results"][0];
+    assert_eq!(result["status"], "not-measured", "{result}");
+    assert!(has_flag(result, "switch-count"), "{result}");
+    assert!(result["why"].as_str().is_some_and(|why| why.contains("counted 0.0")), "{result}");
+    assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
+}
+
+#[test]
+fn a_made_up_switch_is_recovered_within_two_percent() {
+    for (length, nanos) in [("1us", 1000.0), ("5us", 5000.0)] {
+        let place = Place::new();
+        let json = place.measure_json(&["--mechanism", "synthetic", "--synthetic-switch", length]);
+        let found = number(&json["results"][0]["direct_ns"]["estimate"]);
+        assert!((found / nanos - 1.0).abs() < 0.02, "found {found} ns of {nanos} ns");
+    }
+}
+
+#[test]
+fn a_made_up_reload_is_recovered_within_five_percent() {
+    let place = Place::new();
+    let flags = ["--mechanism", "synthetic", "--size", "16KiB", "--synthetic-switch", "2us", "--synthetic-reload", "5us"];
+    let result = &place.measure_json(&flags)["results"][0];
+    let found = number(&result["indirect_ns"]["estimate"]);
+    assert!((found / 5000.0 - 1.0).abs() < 0.05, "found {found} ns of 5000 ns");
+    let direct = number(&result["direct_ns"]["estimate"]);
+    assert!((direct / 2000.0 - 1.0).abs() < 0.02, "found {direct} ns of 2000 ns");
+}
+
+#[test]
+fn the_condvars_second_switch_is_counted_and_not_assumed() {
+    let place = Place::new();
+    let result = &place.measure_json(&["--mechanism", "mutex-condvar", "--between", "thread", "--no-rt"])["results"][0];
+    if result["status"] == "not-measured" {
+        eprintln!("skipped: {}", result["why"]);
+        return;
+    }
+    let switches = number(&result["switches_per_handoff"]);
+    let (direct, handoff) = (number(&result["direct_ns"]["estimate"]), number(&result["handoff_ns"]["estimate"]));
+    assert!((0.95..=2.2).contains(&switches), "{switches}");
+    assert!((direct * switches / handoff - 1.0).abs() < 0.05, "{direct} x {switches} against {handoff}");
+}
+
+#[test]
+fn without_rights_it_runs_and_names_what_it_could_not_have() {
+    if !is_root() {
+        eprintln!("skipped: already without rights, which the other tests then show");
+        return;
+    }
+    let place = Place::new();
+    let folder = place.folder();
+    std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).expect("own folder");
+    // The build folder may lie where others may not look: run a copy.
+    let binary = place.path("switchcost");
+    std::fs::copy(env!("CARGO_BIN_EXE_switchcost"), &binary).expect("a copy");
+    let record = place.path("nobody.jsonl");
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]);
+    command.arg(&binary).args(["measure", "--mechanism", "futex", "--max-repetitions", "6", "--record"]).arg(&record);
+    command.env("XDG_STATE_HOME", folder).env("HOME", folder);
+    let ran = ran(command.output().expect("setpriv is part of util-linux"));
+    assert!(matches!(ran.code, 0 | 3), "{} {}", ran.code, ran.stderr);
+    assert!(ran.stdout.contains("real-time-priority"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("/etc/security/limits.d/switchcost.conf"), "{}", ran.stdout);
+}

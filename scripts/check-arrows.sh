@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Fails where a crate depends on a room that it must not know (ARCHITECTURE.md, "The arrows").
+#
+# Usage: scripts/check-arrows.sh [FOLDER]      FOLDER holds one crate in each folder; by default crates/
+#
+# Looked at: [dependencies] and [build-dependencies], also those of a target. Dev-dependencies do not ship and are free.
+set -euo pipefail
+
+folder=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/crates}
+
+# A room, and the rooms that it may know. Everything else is forbidden, a room without a line here too.
+allowed() {
+    case $1 in
+        units) echo "" ;;
+        workload) echo "units" ;;
+        record) echo "units workload" ;;
+        host) echo "units workload record" ;;
+        measure) echo "units workload record host" ;;
+        analysis) echo "units workload record" ;;
+        report) echo "units workload record analysis" ;;
+        switchcost) echo "units workload record host measure analysis report" ;;
+        # Runs the program from outside, as a user would, and may read what it wrote.
+        bench) echo "units record" ;;
+        *) return 1 ;;
+    esac
+}
+
+# Names of all dependencies in a manifest, one a line: the key, and the package where the key is another name for it.
+dependencies() {
+    awk '
+        /^[ \t]*\[/ {
+            section = $0
+            gsub(/[ \t"]/, "", section)
+            sub(/#.*/, "", section)
+            listed = section ~ /^\[(target\..*\.)?(build-)?dependencies\]$/
+            single = section ~ /^\[(target\..*\.)?(build-)?dependencies\../
+            if (single) { name = section; sub(/^.*dependencies\./, "", name); sub(/\].*/, "", name); print name }
+            next
+        }
+        listed && /^[ \t]*"?[A-Za-z0-9_-]+"?[ \t]*[.=]/ {
+            name = $0
+            sub(/[ \t]*[.=].*/, "", name)
+            gsub(/[ \t"]/, "", name)
+            print name
+        }
+        (listed || single) && /package[ \t]*=[ \t]*"/ {
+            name = $0
+            sub(/.*package[ \t]*=[ \t]*"/, "", name)
+            sub(/".*/, "", name)
+            print name
+        }
+    ' "$1"
+}
+
+rooms=()
+for manifest in "$folder"/*/Cargo.toml; do
+    [ -f "$manifest" ] || continue
+    rooms+=("$(basename "$(dirname "$manifest")")")
+done
+if [ ${#rooms[@]} -eq 0 ]; then
+    echo "check-arrows: found no crate in $folder, need one folder a crate with its Cargo.toml" >&2
+    exit 1
+fi
+
+is_room() {
+    local room
+    for room in "${rooms[@]}"; do [ "$room" = "$1" ] && return 0; done
+    return 1
+}
+
+edges=0
+wrong=0
+for room in "${rooms[@]}"; do
+    if ! known=$(allowed "$room"); then
+        echo "check-arrows: found room '$room', need a line for it in scripts/check-arrows.sh and in ARCHITECTURE.md" >&2
+        wrong=$((wrong + 1))
+        continue
+    fi
+    while read -r name; do
+        other=${name#switchcost-}
+        is_room "$other" || continue
+        edges=$((edges + 1))
+        case " $known " in
+            *" $other "*) ;;
+            *)
+                echo "check-arrows: found $room -> $other, need that arrow gone: $room may know ${known:-no other room};" \
+                    "see \"The arrows\" in ARCHITECTURE.md" >&2
+                wrong=$((wrong + 1))
+                ;;
+        esac
+    done < <(dependencies "$folder/$room/Cargo.toml" | sort -u)
+done
+
+[ "$wrong" -eq 0 ] || exit 1
+echo "check-arrows: ${#rooms[@]} rooms, $edges arrows, none forbidden"

@@ -1,0 +1,234 @@
+#!/usr/bin/env bash
+# Looks for what the build needs, installs what is missing, and says what it found. Safe to run again and again.
+#
+# Usage: scripts/setup.sh [build|test|bench]
+#   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
+#   test   the same with clippy and rustfmt (the default)
+#   bench  the same as build, with perf to compare against; without it the comparison is skipped
+#
+# Packages come from the system's own package manager and toolchains from rustup; nothing else is downloaded. The
+# environment to build in is left in target/setup.env, which the Makefile reads.
+#
+# Exit codes: 0 ready, 1 something required is missing (what, and how to get it, is on stderr), 2 wrong usage.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+purpose=${1:-test}
+case $purpose in
+    build | test | bench) ;;
+    *) echo "usage: scripts/setup.sh [build|test|bench]" >&2; exit 2 ;;
+esac
+
+# What is asked for is never asked again by apt or debconf.
+export DEBIAN_FRONTEND=noninteractive
+
+pinned=$(sed -n 's/^channel *= *"\([^"]*\)".*/\1/p' rust-toolchain.toml)
+least=$(sed -n 's/^rust-version *= *"\([^"]*\)".*/\1/p' Cargo.toml)
+target=${CARGO_TARGET_DIR:-target}
+
+# rustup's own folder is not in the PATH of a shell that was open before it was installed.
+cargo_bin=${CARGO_HOME:-$HOME/.cargo}/bin
+case ":$PATH:" in
+    *":$cargo_bin:"*) ;;
+    *) export PATH="$PATH:$cargo_bin" ;;
+esac
+
+say() { echo "setup: $*" >&2; }
+has() { command -v "$1" > /dev/null 2>&1; }
+# Whether version $1 is at least $2.
+is_at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# --- packages -------------------------------------------------------------------------------------------------------
+
+# How to become root: "" as root, "sudo -n" where no password is needed, "sudo" where somebody can type one.
+privilege=none
+find_privilege() {
+    if [ "$(id -u)" -eq 0 ]; then
+        privilege=""
+    elif has sudo && sudo -n true 2> /dev/null; then
+        privilege="sudo -n"
+    elif has sudo && [ -t 0 ] && [ -z "${CI:-}" ]; then
+        privilege="sudo"
+    fi
+}
+
+install_line() { echo "sudo apt-get update && sudo apt-get install $*"; }
+
+is_updated=no
+# Installs packages; false where that cannot be done.
+install() {
+    has apt-get || return 1
+    find_privilege
+    [ "$privilege" != none ] || return 1
+    say "installing $*"
+    if [ "$is_updated" = no ]; then
+        # Without the network the lists at hand may still do.
+        $privilege apt-get update -q >&2 || say "the package lists could not be brought up to date; going on with the old ones"
+        is_updated=yes
+    fi
+    $privilege env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >&2
+}
+
+# The version that a package would be installed in; empty where there is none.
+candidate() {
+    has apt-cache || return 0
+    apt-cache policy "$1" 2> /dev/null | sed -n 's/^ *Candidate: \([0-9]*:\)\{0,1\}\([0-9][0-9.]*\).*/\2/p'
+}
+
+missing=()
+need_packages() {
+    local wanted=()
+    has cc || wanted+=(build-essential)
+    has make || wanted+=(make)
+    has git || wanted+=(git)
+    [ ${#wanted[@]} -gt 0 ] || return 0
+    if ! install "${wanted[@]}"; then
+        missing+=("$(printf '%s, ' "${wanted[@]}" | sed 's/, $//'): $(install_line "${wanted[@]}")")
+    fi
+}
+
+# --- Rust -----------------------------------------------------------------------------------------------------------
+
+# The version of the cargo of a toolchain, or of the cargo in the PATH; empty where there is none. Never lets rustup
+# fetch anything by itself.
+cargo_version() {
+    local toolchain=${1:-}
+    if [ -n "$toolchain" ]; then
+        RUSTUP_AUTO_INSTALL=0 RUSTUP_TOOLCHAIN=$toolchain cargo --version 2> /dev/null | awk '{ print $2 }'
+    else
+        RUSTUP_AUTO_INSTALL=0 cargo --version 2> /dev/null | awk '{ print $2 }'
+    fi
+}
+
+toolchains() { rustup toolchain list 2> /dev/null | awk '$1 != "no" { print $1 }'; }
+
+is_installed() { toolchains | grep -e "^$1\$" -e "^$1-" > /dev/null; }
+
+# Another installed toolchain that is new enough, releases before nightlies.
+find_other_toolchain() {
+    local toolchain version
+    for toolchain in $(toolchains | grep -v '^nightly') $(toolchains | grep '^nightly'); do
+        version=$(cargo_version "$toolchain")
+        if [ -n "$version" ] && is_at_least "${version%%-*}" "$least"; then
+            echo "$toolchain"
+            return
+        fi
+    done
+}
+
+toolchain=""
+# Settles on a toolchain of rustup: the one that the user names, the pinned one, or another that will do.
+settle_rustup() {
+    local version
+    if [ -n "${RUSTUP_TOOLCHAIN:-}" ]; then
+        version=$(cargo_version "$RUSTUP_TOOLCHAIN")
+        if [ -n "$version" ] && is_at_least "${version%%-*}" "$least"; then
+            toolchain=$RUSTUP_TOOLCHAIN
+            return
+        fi
+        say "RUSTUP_TOOLCHAIN=$RUSTUP_TOOLCHAIN is not there or older than $least; looking for another"
+        unset RUSTUP_TOOLCHAIN
+    fi
+    if ! is_installed "$pinned"; then
+        say "installing the Rust toolchain $pinned"
+        rustup toolchain install "$pinned" --profile minimal --component clippy --component rustfmt --no-self-update \
+            >&2 || say "Rust $pinned could not be installed"
+    fi
+    if is_installed "$pinned"; then
+        toolchain=$pinned
+        return
+    fi
+    toolchain=$(find_other_toolchain)
+    [ -z "$toolchain" ] || say "using Rust toolchain $toolchain instead of $pinned"
+}
+
+# The package of this system that brings a Rust that is new enough, if there is one.
+rust_packages() {
+    local version
+    if [ -n "$(candidate rustup)" ]; then
+        echo rustup
+        return
+    fi
+    version=$(candidate rustc)
+    if [ -n "$version" ] && is_at_least "$version" "$least"; then
+        echo cargo rustc rust-clippy rustfmt
+    fi
+}
+
+is_rust_ready() {
+    local version
+    if has rustup; then
+        settle_rustup
+        [ -n "$toolchain" ]
+        return
+    fi
+    version=$(cargo_version)
+    [ -n "$version" ] && is_at_least "${version%%-*}" "$least"
+}
+
+need_rust() {
+    local packages
+    is_rust_ready && return 0
+    # rustup that settled on nothing will not be helped by a package.
+    if ! has rustup; then
+        packages=$(rust_packages)
+        # Word splitting is wanted: several packages.
+        # shellcheck disable=SC2086
+        if [ -n "$packages" ] && install $packages && is_rust_ready; then return 0; fi
+        if [ -n "$packages" ]; then
+            missing+=("Rust $least or newer: $(install_line "$packages")")
+            return 0
+        fi
+    fi
+    missing+=("Rust $least or newer (found ${found_rust:-none}): install rustup as the Rust project describes, then rustup toolchain install $pinned")
+}
+
+need_rust_tools() {
+    local tool absent=()
+    for tool in clippy fmt; do
+        cargo "$tool" --version > /dev/null 2>&1 || absent+=("$tool")
+    done
+    [ ${#absent[@]} -gt 0 ] || return 0
+    if [ -n "$toolchain" ]; then
+        rustup component add --toolchain "$toolchain" clippy rustfmt >&2 && return 0
+        missing+=("clippy and rustfmt: rustup component add --toolchain $toolchain clippy rustfmt")
+    else
+        install rust-clippy rustfmt && return 0
+        missing+=("clippy and rustfmt: $(install_line rust-clippy rustfmt)")
+    fi
+}
+
+# --- perf, which nothing depends on ---------------------------------------------------------------------------------
+
+want_perf() {
+    local package=linux-perf
+    has perf && return 0
+    # Ubuntu's is bound to the kernel's version.
+    if grep -qs '^ID=ubuntu' /etc/os-release; then package=linux-tools-generic; fi
+    install "$package" && has perf && return 0
+    say "perf is not there: comparisons with it will be skipped ($(install_line "$package"))"
+}
+
+# --------------------------------------------------------------------------------------------------------------------
+
+found_rust=$(cargo_version || true)
+need_packages
+need_rust
+if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
+if [ "$purpose" = test ] && [ ${#missing[@]} -eq 0 ]; then need_rust_tools; fi
+if [ "$purpose" = bench ]; then want_perf; fi
+
+if [ ${#missing[@]} -gt 0 ]; then
+    say "not ready, needed:"
+    printf '  %s\n' "${missing[@]}" >&2
+    exit 1
+fi
+
+mkdir -p "$target"
+{
+    echo "# Written by scripts/setup.sh: the environment to build in."
+    printf "PATH='%s'; export PATH\n" "$(printf '%s' "$PATH" | sed "s/'/'\\\\''/g")"
+    if [ -n "$toolchain" ]; then printf "RUSTUP_TOOLCHAIN='%s'; export RUSTUP_TOOLCHAIN\n" "$toolchain"; fi
+} > "$target/setup.env.new"
+mv "$target/setup.env.new" "$target/setup.env"
+say "ready: $(cc --version | head -n 1), $(cargo --version)"
