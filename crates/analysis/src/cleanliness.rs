@@ -42,6 +42,9 @@ const TURN_SLACK: f64 = 8.0;
 /// A single thread that hands over in user space has no reason to switch at all.
 const USER_SLACK: f64 = 8.0;
 
+/// Across CPUs a wait of more than a fifth of the window is more than wake-ups.
+const WAIT_SHARE: u64 = 5;
+
 pub(crate) const FOREIGN_TIME: &str = "foreign-time";
 pub(crate) const RT_THROTTLED: &str = "rt-throttled";
 pub(crate) const STEAL: &str = "steal";
@@ -127,13 +130,24 @@ fn clock_backwards(sample: &Sample, _: &Context<'_>) -> Option<&'static str> {
     sample.evidence.is_clock_backwards.then_some(CLOCK_BACKWARDS)
 }
 
-/// On one CPU our tasks leave no time unused, so what is missing went to somebody else.
-fn foreign_time(sample: &Sample, context: &Context<'_>) -> Option<&'static str> {
-    if !context.case.placement.is_one_cpu() {
-        return None;
+/// Time of a window that went to somebody else. On one CPU our tasks leave no time unused, so it is what is missing;
+/// on CPUs of their own they never wait for one, so it is what they waited. Without pinning nothing can be told.
+pub(crate) fn time_of_others(case: &Case, sample: &Sample) -> Option<Nanos> {
+    let evidence = &sample.evidence;
+    match (case.placement.cpus.len(), case.tasks) {
+        (1, _) => Some(evidence.wall_ns.saturating_sub(evidence.task_cpu_ns)),
+        (cpus, tasks) if cpus >= tasks as usize => evidence.run_delay_ns,
+        _ => None,
     }
+}
+
+fn foreign_time(sample: &Sample, context: &Context<'_>) -> Option<&'static str> {
     let wall = sample.evidence.wall_ns;
-    let foreign = wall.saturating_sub(sample.evidence.task_cpu_ns);
+    let foreign = time_of_others(context.case, sample)?;
+    // A wake-up on another CPU is a short wait too: only where it adds up does somebody else have the CPU.
+    if !context.case.placement.is_one_cpu() {
+        return (foreign.0 > wall.0 / WAIT_SHARE).then_some(FOREIGN_TIME);
+    }
     let floor = if wall < SHORT_WINDOW { FOREIGN_FLOOR } else { Nanos(0) };
     if foreign <= floor.max(Nanos(wall.0 / FOREIGN_SHARE)) {
         return None;

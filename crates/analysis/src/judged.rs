@@ -3,8 +3,14 @@
 use record::{Arm, Between, Case, Sample};
 use units::TickRate;
 
-use crate::cleanliness::{Context, kernel_switches};
+use crate::cleanliness::{Context, kernel_switches, time_of_others};
 use crate::findings::Excluded;
+
+/// Of more disturbed samples than this, those that look clean are not to be trusted either.
+const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
+
+/// Of more foreign time than this neither: interrupts and the like take a hundredth, an equal competitor a half.
+const FOREIGN_LIMIT: f64 = 0.1;
 
 /// One case's samples with what became of them.
 #[derive(Clone, Debug)]
@@ -43,6 +49,22 @@ impl<'a> Judged<'a> {
     /// Share of the plain samples that were left out.
     pub(crate) fn excluded_share(&self) -> f64 {
         self.excluded.total as f64 / (self.excluded.of as f64).max(1.0)
+    }
+
+    /// Share of the time of all samples, clean or not, that went to somebody else; 0 where it cannot be told.
+    ///
+    /// A load on the same CPU lets short batches pass between its turns: they look clean one by one, and yet find the
+    /// caches and the run queue as that load left them.
+    pub(crate) fn foreign_share(&self) -> f64 {
+        let all = || self.plain.iter().chain(&self.instrumented);
+        let foreign: f64 = all().filter_map(|sample| time_of_others(self.case, sample)).map(|n| n.0 as f64).sum();
+        let wall: f64 = all().map(|sample| sample.evidence.wall_ns.0 as f64).sum();
+        if wall > 0.0 { foreign / wall } else { 0.0 }
+    }
+
+    /// Whether so much was disturbed that what looks clean is not to be trusted either.
+    pub(crate) fn is_too_disturbed(&self) -> bool {
+        self.excluded_share() > LEFT_OUT_LIMIT || self.foreign_share() > FOREIGN_LIMIT
     }
 
     /// Samples of some arms that counts are taken from: the clean ones, or all where there is none.

@@ -6,7 +6,6 @@ use units::TickRate;
 use crate::estimate::estimate;
 use crate::judged::Judged;
 use crate::repetition::Quantities;
-use crate::verdict::LEFT_OUT_LIMIT;
 
 /// No case is done before: an interval that rests on the two extreme values alone is not to be stopped by.
 pub const MIN_REPETITIONS: usize = 6;

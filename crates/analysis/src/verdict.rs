@@ -7,8 +7,6 @@ use crate::estimate::TooFew;
 use crate::findings::Flag;
 use crate::judged::Judged;
 
-/// Of more disturbed samples than this, those that look clean are not to be trusted either.
-pub(crate) const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
 /// So many are left out on a quiet machine, by its timer ticks alone.
 pub(crate) const LEFT_OUT_USUAL: f64 = 0.05;
 
@@ -28,7 +26,7 @@ pub(crate) fn no_number(judged: &Judged<'_>, refusals: &[&Refusal], decisive: Re
     match (judged.plain.is_empty(), refusals.last()) {
         (true, Some(refusal)) => return plain(refusal.why.clone()),
         (true, None) => return plain("found no sample of it, need some; give the run more time".to_owned()),
-        _ if judged.excluded_share() > LEFT_OUT_LIMIT => return Some(too_disturbed(judged)),
+        _ if judged.is_too_disturbed() => return Some(too_disturbed(judged)),
         _ => {}
     }
     let too_few = decisive.err()?;
@@ -60,6 +58,14 @@ fn too_disturbed(judged: &Judged<'_>) -> NoNumber {
 pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     let (left_out, all) = (judged.excluded.total, judged.excluded.of);
     let percent = judged.excluded_share() * 100.0;
+    let foreign = judged.foreign_share() * 100.0;
+    if foreign >= 1.0 {
+        let (what, remedy) = explain(reason::FOREIGN_TIME);
+        return format!(
+            "{foreign:.0} % of the time went to somebody else, {left_out} of {all} samples were disturbed: {what}; \
+             {remedy}"
+        );
+    }
     let Some((reason, count)) = main_reason(judged) else { return "no sample was disturbed".to_owned() };
     let (what, remedy) = explain(reason);
     format!(

@@ -38,6 +38,7 @@ pub struct Witness {
 struct Moment {
     wall: Nanos,
     task_cpu: Nanos,
+    run_delay: Option<Nanos>,
     switches: KernelSwitches,
     minor_faults: u64,
     major_faults: u64,
@@ -100,8 +101,10 @@ impl Witness {
 
     fn read_tasks(&mut self, moment: &mut Moment) -> io::Result<()> {
         moment.cpu = current_cpu();
+        moment.run_delay = Some(Nanos(0));
         for task in &self.tasks {
             let counts = task.counts(&mut self.text)?;
+            moment.run_delay = moment.run_delay.zip(counts.run_delay).map(|(sum, more)| sum + more);
             moment.switches.voluntary += counts.switches.voluntary;
             moment.switches.involuntary += counts.switches.involuntary;
             moment.minor_faults += counts.minor_faults;
@@ -162,6 +165,7 @@ fn difference(before: &Moment, after: &Moment) -> (Evidence, KernelSwitches) {
     let evidence = Evidence {
         wall_ns: after.wall.saturating_sub(before.wall),
         task_cpu_ns: after.task_cpu.saturating_sub(before.task_cpu),
+        run_delay_ns: since(after.run_delay.map(|n| n.0), before.run_delay.map(|n| n.0)).map(Nanos),
         steal_ns: since(after.steal.map(|n| n.0), before.steal.map(|n| n.0)).map(Nanos),
         interrupts: since(after.interrupts, before.interrupts),
         softirqs: since(after.softirqs, before.softirqs),

@@ -55,6 +55,10 @@ pub struct Evidence {
     pub wall_ns: Nanos,
     /// CPU time that all tasks of the experiment consumed in it.
     pub task_cpu_ns: Nanos,
+    /// Time that all tasks together were ready to run and waited for a CPU. On one CPU that is how a ring works; across
+    /// CPUs somebody else had the task's CPU.
+    #[serde(default)]
+    pub run_delay_ns: Option<Nanos>,
     /// Time stolen by the hypervisor on the measured CPUs (granularity: one kernel tick, 10 ms).
     pub steal_ns: Option<Nanos>,
     /// Interrupts served by the measured CPUs.

@@ -38,6 +38,8 @@ impl TaskId {
 pub struct TaskCounts {
     /// Switches by kind.
     pub switches: KernelSwitches,
+    /// Time spent ready and waiting, where the kernel keeps account of it (CONFIG_SCHED_INFO).
+    pub run_delay: Option<Nanos>,
     /// Page faults without I/O.
     pub minor_faults: u64,
     /// Page faults with I/O.
@@ -49,6 +51,7 @@ pub struct TaskCounts {
 pub struct TaskWitness {
     status: File,
     stat: File,
+    schedstat: Option<File>,
     clock: CpuClock,
 }
 
@@ -61,6 +64,7 @@ impl TaskWitness {
         Ok(TaskWitness {
             status: File::open(format!("{folder}/status"))?,
             stat: File::open(format!("{folder}/stat"))?,
+            schedstat: File::open(format!("{folder}/schedstat")).ok(),
             clock,
         })
     }
@@ -77,8 +81,14 @@ impl TaskWitness {
         let switches = parse_switches(status).ok_or_else(unreadable)?;
         let stat = read_text(Some(&self.stat), buffer).ok_or_else(unreadable)?;
         let (minor_faults, major_faults) = parse_faults(stat).ok_or_else(unreadable)?;
-        Ok(TaskCounts { switches, minor_faults, major_faults })
+        let run_delay = read_text(self.schedstat.as_ref(), buffer).and_then(parse_run_delay);
+        Ok(TaskCounts { switches, run_delay, minor_faults, major_faults })
     }
+}
+
+/// The second number of /proc/PID/schedstat, in nanoseconds (Documentation/scheduler/sched-stats.rst).
+fn parse_run_delay(schedstat: &str) -> Option<Nanos> {
+    schedstat.split_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 
 fn parse_switches(status: &str) -> Option<KernelSwitches> {
@@ -110,6 +120,12 @@ mod tests {
         let stat = "42 (a) b 9 9 9) S 1 2 3 4 5 6 77 8 99 10 11";
         assert_eq!(parse_faults(stat), Some((77, 99)));
         assert_eq!(parse_faults("42 (x"), None);
+    }
+
+    #[test]
+    fn the_second_number_is_the_delay() {
+        assert_eq!(parse_run_delay("47557569 3746689 118\n"), Some(Nanos(3_746_689)));
+        assert_eq!(parse_run_delay(""), None);
     }
 
     #[test]
