@@ -16,7 +16,7 @@ pub(crate) fn by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f64)> 
 
 /// The median walk: the minimum would favour the walk whose pages happened to lie best.
 fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
-    let mut ticks: Vec<f64> = latency.ticks.iter().map(|ticks| ticks.0 as f64).collect();
+    let mut ticks: Vec<f64> = latency.walk_ticks.iter().map(|ticks| ticks.0 as f64).collect();
     let ns = median(&mut ticks)? / latency.loads as f64 * 1e9 / rate.0 as f64;
     (ns.is_finite() && latency.size_bytes.0 > 0).then_some(ns)
 }
@@ -38,7 +38,7 @@ mod tests {
     use units::{Bytes, Ticks};
 
     fn chase(size: u64, loads: u64, ticks: &[u64]) -> Latency {
-        Latency { size_bytes: Bytes(size), loads, ticks: ticks.iter().map(|ticks| Ticks(*ticks)).collect() }
+        Latency { size_bytes: Bytes(size), loads, walk_ticks: ticks.iter().map(|ticks| Ticks(*ticks)).collect() }
     }
 
     #[test]

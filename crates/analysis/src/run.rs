@@ -88,7 +88,6 @@ fn early_end(reason: EndReason) -> Option<Flag> {
     let (name, detail) = match reason {
         EndReason::Complete => return None,
         EndReason::Interrupted => ("interrupted", "the run was interrupted: cases have fewer repetitions than planned"),
-        EndReason::Failed => ("failed", "the run failed before its end: the last refusal says why"),
     };
     Some(Flag { name, detail: detail.to_owned() })
 }

@@ -21,7 +21,7 @@ pub fn is_case_done(plan: &Plan, case_index: usize, samples: &[Sample], rate: Ti
     let Some(case) = plan.cases.get(case_index) else { return false };
     let own: Vec<_> = samples.iter().filter(|sample| sample.case as usize == case_index).collect();
     let judged = Judged::new(case, rate, &own, None);
-    judged.excluded_share() <= LEFT_OUT_LIMIT
+    !judged.is_too_disturbed()
         && is_precise(Quantities::of(&judged).decisive(case), confidence(plan), precision(plan))
 }
 

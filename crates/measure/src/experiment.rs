@@ -39,7 +39,7 @@ pub(crate) trait Experiment {
     fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed>;
 
     /// Rounds of a batch, where they do not depend on how long a round takes.
-    fn fixed_rounds(&self) -> Option<u64> {
+    fn fixed_rounds(&self, _arm: Arm) -> Option<u64> {
         None
     }
 
@@ -77,6 +77,12 @@ impl Watch {
 
     pub(crate) fn set_counting(&mut self, is_counting: bool) {
         self.is_counting = is_counting;
+    }
+
+    /// Hand-offs of a baseline batch. Its warm-up lies inside the window, between the tasks' turns; counters, which run
+    /// over the whole window, count it too.
+    pub(crate) fn baseline_handoffs(&self, batch: Batch, tasks: u64) -> u64 {
+        (batch.rounds + if self.is_counting { batch.warm_up } else { 0 }) * tasks
     }
 
     /// Runs `timed` inside a window. It returns the ticks of the timed part, with what it counted itself.

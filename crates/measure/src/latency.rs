@@ -32,14 +32,14 @@ fn latency(clock: Clock, line: Bytes, size: Bytes) -> Option<Latency> {
     prepare(&memory, &set, size.0);
     walk(&memory, &set);
     let repeats = repeats(&set);
-    let ticks = (0..WALKS).map(|_| {
+    let walks = (0..WALKS).map(|_| {
         let start = clock.now();
         for _ in 0..repeats {
             walk(&memory, &set);
         }
         clock.now() - start
     });
-    Some(Latency { size_bytes: size, loads: set.touches() as u64 * repeats, ticks: ticks.collect() })
+    Some(Latency { size_bytes: size, loads: set.touches() as u64 * repeats, walk_ticks: walks.collect() })
 }
 
 /// Small sets are walked often enough for the clock's own cost to vanish.
@@ -55,7 +55,7 @@ mod tests {
     fn memory_is_slower_than_the_nearest_cache() {
         let sizes = [Bytes::kib(8), Bytes::mib(64)];
         let latencies = measure_latencies(Clock::MonotonicRaw, None, Bytes(64), &sizes);
-        let per_load = |l: &Latency| l.ticks.iter().map(|t| t.0).min().expect("walks") as f64 / l.loads as f64;
+        let per_load = |l: &Latency| l.walk_ticks.iter().map(|t| t.0).min().expect("walks") as f64 / l.loads as f64;
         assert_eq!(latencies.len(), 2);
         let (near, far) = (per_load(&latencies[0]), per_load(&latencies[1]));
         assert!(near * 3.0 < far, "{near} ns against {far} ns");

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicU64;
 use host::clock::Clock;
 use host::evidence::TaskId;
 use host::timer::PeriodicTimer;
-use record::Case;
+use record::{Arm, Case};
 use units::{Nanos, Ticks};
 use workload::{WorkingSet, walk};
 
@@ -65,14 +65,16 @@ impl Preemption {
         let walks = batch.arm.walks();
         let memory = self.own.memory(&self.shared, walks);
         let shared = &self.shared;
+        let warm_up = batch.warm_up.min(3);
+        let handoffs = watch.baseline_handoffs(Batch { warm_up, ..batch }, 2);
         let own = |rounds| endure(shared, memory, &self.set, rounds, &mut Vec::new(), || shared.count_wake());
         watch.around(|_| {
-            own(batch.warm_up.min(3));
+            own(warm_up);
             let victim = own(batch.rounds);
-            shared.command(1, Command::Baseline { walks, warm_up: batch.warm_up.min(3), rounds: batch.rounds })?;
+            shared.command(1, Command::Baseline { walks, warm_up, rounds: batch.rounds })?;
             shared.wait(1)?;
             let ticks = victim.ticks.zip(shared.ticks(1)).map(|(victim, other)| Ticks(victim.0 + other.0));
-            Ok(Measured { ticks, ..victim })
+            Ok(Measured { handoffs, ticks, user_switches: 0 })
         })
     }
 }
@@ -82,9 +84,14 @@ impl Experiment for Preemption {
         vec![TaskId::own_thread(), self.antagonist.task_id()]
     }
 
-    fn fixed_rounds(&self) -> Option<u64> {
-        // Long periods mean fewer preemptions, so that a batch stays below half a second.
-        Some((ROUNDS * PERIOD.0 * 10 / self.walking_period.0).clamp(4, ROUNDS))
+    fn fixed_rounds(&self, arm: Arm) -> Option<u64> {
+        match (arm.switches(), arm.walks()) {
+            // Nobody waits for the timer in the baseline.
+            (false, false) => Some(ROUNDS * 20),
+            (_, false) => Some(ROUNDS),
+            // Long periods mean fewer preemptions, so that a batch stays below half a second.
+            (_, true) => Some((ROUNDS * PERIOD.0 * 10 / self.walking_period.0).clamp(4, ROUNDS)),
+        }
     }
 
     fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
@@ -94,7 +101,7 @@ impl Experiment for Preemption {
     /// Whole preemptions, as the victim sees them: there, the antagonist's turn, and back.
     fn single_handoffs(&mut self, count: u64, watch: &mut Watch) -> io::Result<Option<(Timed, Vec<u32>)>> {
         let mut gaps = Vec::with_capacity(count as usize);
-        let batch = Batch { arm: record::Arm::SwitchDirect, rounds: count, warm_up: 1 };
+        let batch = Batch { arm: Arm::SwitchDirect, rounds: count, warm_up: 1 };
         let timed = self.switching(batch, watch, &mut gaps)?;
         Ok(Some((timed, gaps)))
     }

@@ -1,17 +1,24 @@
 //! What the measuring process and the process of one repetition say to each other: JSON, one value a line.
 
 use host::clock::Clock;
-use record::{Case, Sample};
+use record::{Arm, Case, Sample};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, TickRate};
 
-/// Rounds of one timed batch, once calibrated.
+/// Rounds of one timed batch of each arm, once calibrated; 0 means not yet known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BatchRounds {
-    /// In the direct arms; 0 means not yet known.
-    pub direct: u64,
-    /// In the total arms.
-    pub total: u64,
+pub struct BatchRounds([u64; 4]);
+
+impl BatchRounds {
+    /// Rounds of this arm.
+    pub fn of(&self, arm: Arm) -> u64 {
+        self.0[arm as usize]
+    }
+
+    /// Sets the rounds of this arm.
+    pub fn set(&mut self, arm: Arm, rounds: u64) {
+        self.0[arm as usize] = rounds;
+    }
 }
 
 /// One repetition of one case, to be run in a fresh process.

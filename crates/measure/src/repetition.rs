@@ -87,9 +87,8 @@ impl<'a> Repetition<'a> {
     fn batches(&self, rounds: BatchRounds) -> Vec<Batch> {
         let mut batches = Vec::new();
         for arm in arms(self.order) {
-            let rounds = if arm.walks() { rounds.total } else { rounds.direct };
-            let copies = if rounds >= 8 { BATCHES } else { BATCHES / 2 };
-            batches.extend((0..copies).map(|_| batch_of(arm, rounds)));
+            let copies = if rounds.of(arm) >= 8 { BATCHES } else { BATCHES / 2 };
+            batches.extend((0..copies).map(|_| batch_of(arm, rounds.of(arm))));
         }
         batches.shuffle(&mut ChaCha8Rng::seed_from_u64(self.order.seed));
         batches
@@ -154,29 +153,28 @@ impl<'a> Repetition<'a> {
         self.watch.set_counters(counters);
         self.watch.set_counting(true);
         for arm in arms(self.order) {
-            let batch = batch_of(arm, if arm.walks() { rounds.total } else { rounds.direct });
-            let timed = self.experiment.run(batch, &mut self.watch).map_err(broken)?;
+            let timed = self.experiment.run(batch_of(arm, rounds.of(arm)), &mut self.watch).map_err(broken)?;
             self.report(speaker, arm, timed, Vec::new())?;
         }
         Ok(())
     }
 
     fn calibrate(&mut self) -> io::Result<BatchRounds> {
-        let known = self.order.rounds;
-        if known.direct > 0 {
-            return Ok(known);
+        let mut rounds = self.order.rounds;
+        for arm in arms(self.order) {
+            if rounds.of(arm) == 0 {
+                rounds.set(arm, self.rounds_for(arm)?);
+            }
         }
-        let direct = self.rounds_for(Arm::SwitchDirect)?;
-        let total = if self.order.case.working_set.is_empty() { 0 } else { self.rounds_for(Arm::SwitchTotal)? };
-        Ok(BatchRounds { direct, total })
+        Ok(rounds)
     }
 
     /// Doubles the rounds until a batch is long enough to be scaled to the intended length.
     fn rounds_for(&mut self, arm: Arm) -> io::Result<u64> {
-        if let Some(rounds) = self.experiment.fixed_rounds() {
+        if let Some(rounds) = self.experiment.fixed_rounds(arm) {
             return Ok(rounds);
         }
-        let intended = self.order.batch_ns;
+        let intended = intended_length(self.order.batch_ns, arm);
         let mut rounds = 1;
         loop {
             let batch = Batch { arm, rounds, warm_up: 1 };
@@ -192,6 +190,11 @@ impl<'a> Repetition<'a> {
 
 fn broken(error: io::Error) -> String {
     format!("found the experiment broken off ({error}), need it to run to its end; run it again")
+}
+
+/// A baseline wanders less than a switch does: half of the time tells it as well.
+fn intended_length(batch: Nanos, arm: Arm) -> Nanos {
+    if arm.switches() { batch } else { Nanos(batch.0 / 2) }
 }
 
 fn batch_of(arm: Arm, rounds: u64) -> Batch {

@@ -91,7 +91,7 @@ impl Ring {
 
     fn baseline(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
         let walks = batch.arm.walks();
-        let handoffs = batch.rounds * u64::from(self.case.tasks);
+        let handoffs = watch.baseline_handoffs(batch, u64::from(self.case.tasks));
         watch.around(|_| {
             let mut ticks = self.own.hand_to_self(&self.shared, walks, batch.warm_up, batch.rounds)?;
             for index in 1..=self.peers.len() {

@@ -6,6 +6,7 @@
 mod contexts;
 mod executor;
 mod fiber;
+mod green_preempt;
 mod synthetic;
 
 use std::cell::Cell;
@@ -29,7 +30,9 @@ pub(crate) fn start(order: &Order, discipline: &Discipline) -> Result<Box<dyn Ex
         Mechanism::Fiber => Box::new(fiber::Fibers::new(bodies).map_err(broken)?),
         Mechanism::Ucontext => Box::new(contexts::Ucontexts::new(bodies).map_err(broken)?),
         Mechanism::Green => Box::new(contexts::Greens::new(bodies).map_err(broken)?),
-        Mechanism::GreenPreempt => Box::new(contexts::PreemptedGreens::new(bodies).map_err(broken)?),
+        Mechanism::GreenPreempt => {
+            Box::new(green_preempt::PreemptedGreens::new(bodies, order.clock).map_err(broken)?)
+        },
         Mechanism::Async => Box::new(executor::Tasks::new(bodies).map_err(broken)?),
         Mechanism::Synthetic => Box::new(synthetic::Synthetic::new(bodies, order)),
         other => return Err(format!("found {other}, need a user-level mechanism")),
@@ -75,6 +78,7 @@ impl Bodies {
     /// The baseline: each context's turns one after the other, called and not switched to.
     fn baseline(&self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
         self.choose_arm(batch);
+        let handoffs = watch.baseline_handoffs(batch, self.tasks as u64);
         watch.around(|clock| {
             let mut sum = Some(Ticks(0));
             for task in 0..self.tasks {
@@ -85,7 +89,7 @@ impl Bodies {
                 })?;
                 sum = sum.zip(ticks).map(|(sum, ticks)| Ticks(sum.0 + ticks.0));
             }
-            Ok(Measured { handoffs: self.handoffs(batch), ticks: sum, user_switches: 0 })
+            Ok(Measured { handoffs, ticks: sum, user_switches: 0 })
         })
     }
 

@@ -29,7 +29,11 @@ impl Executor for Scripted {
             return RepetitionOutcome::Refused("found nothing".to_owned());
         }
         take(Message::Sample(Box::new(sample(order))));
-        RepetitionOutcome::Done(BatchRounds { direct: 7, total: 0 })
+        {
+            let mut rounds = BatchRounds::default();
+            rounds.set(Arm::SwitchDirect, 7);
+            RepetitionOutcome::Done(rounds)
+        }
     }
 }
 
@@ -127,7 +131,7 @@ fn the_order_is_random_and_the_seed_repeats_it() {
 fn rounds_are_calibrated_once() {
     let mut executor = Scripted::default();
     run(&header(1, 1), &mut executor, &mut patience(3));
-    let rounds: Vec<u64> = executor.orders.iter().map(|(_, _, rounds)| rounds.direct).collect();
+    let rounds: Vec<u64> = executor.orders.iter().map(|(_, _, rounds)| rounds.of(Arm::SwitchDirect)).collect();
     assert_eq!(rounds, [0, 7, 7]);
 }
 

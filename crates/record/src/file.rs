@@ -182,6 +182,7 @@ impl MeasureRecord {
 
     fn add(&mut self, line: Line, lines: &Lines<'_>) -> Result<(), ReadRecordError> {
         match line {
+            _ if self.end.is_some() => return Err(lines.damaged("a line behind the last")),
             Line::Header(_) => return Err(lines.damaged("a second header")),
             Line::Sample(sample) if sample.case as usize >= self.header.plan.cases.len() => {
                 return Err(lines.damaged(&format!("a sample of case {}, which the plan does not hold", sample.case)));

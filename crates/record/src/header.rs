@@ -87,7 +87,7 @@ pub struct Latency {
     /// Loads in each timed walk.
     pub loads: u64,
     /// Time of each walk.
-    pub ticks: Vec<Ticks>,
+    pub walk_ticks: Vec<Ticks>,
 }
 
 /// How a known-answer test of an instrument ended.
@@ -142,8 +142,6 @@ pub enum EndReason {
     Complete,
     /// A signal asked it to stop.
     Interrupted,
-    /// Something broke; the last refusal says what.
-    Failed,
 }
 
 /// Last line of a record that was not cut off.

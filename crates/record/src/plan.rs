@@ -89,7 +89,7 @@ pub struct Case {
 /// What a run set out to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The preset behind it: `default`, `quick`, `full`, `lmbench`, `matrix` or `selected`.
+    /// The preset behind it: `default`, `quick`, `full`, `lmbench`, or `selected` where flags name the cases.
     pub preset: String,
     /// What is measured. Samples name a case by its index here.
     pub cases: Vec<Case>,

@@ -66,6 +66,10 @@ pub(crate) enum PlacementFlag {
     Matrix,
 }
 
+/// What a ready-made list already settles.
+const SELECTORS: [&str; 10] =
+    ["mechanism", "between", "tasks", "size", "stride", "access", "pattern", "sharing", "pages", "placement"];
+
 const MEASURE_EXAMPLES: &str = "\
 Examples:
   switchcost measure                                     all mechanisms, sizes and strides of the pipe (90 s)
@@ -135,16 +139,16 @@ pub(crate) struct MeasureArguments {
           help_heading = "What to measure")]
     pub(crate) placement: PlacementFlag,
 
-    /// Fewer sizes, shorter batches, less precision: within 15 s
+    /// Shorter batches and less precision; without a selection also fewer sizes: within 15 s
     #[arg(long, conflicts_with_all = ["full", "lmbench"], help_heading = "What to measure")]
     pub(crate) quick: bool,
 
     /// The whole grid of Li, Ding and Shen 2007: within 6 minutes
-    #[arg(long, conflicts_with = "lmbench", help_heading = "What to measure")]
+    #[arg(long, conflicts_with_all = SELECTORS, help_heading = "What to measure")]
     pub(crate) full: bool,
 
     /// lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K
-    #[arg(long, help_heading = "What to measure")]
+    #[arg(long, conflicts_with_all = SELECTORS, conflicts_with = "full", help_heading = "What to measure")]
     pub(crate) lmbench: bool,
 
     /// CPUs to run on, such as 1 or 0,1 [default: the one with the fewest interrupts]
@@ -157,7 +161,7 @@ pub(crate) struct MeasureArguments {
     pub(crate) policy: Policy,
 
     /// Let the scheduler choose the CPU
-    #[arg(long, conflicts_with = "cpu", help_heading = "Control of the environment")]
+    #[arg(long, conflicts_with_all = ["cpu", "placement"], help_heading = "Control of the environment")]
     pub(crate) no_pin: bool,
 
     /// Take no real-time priority; the same as --policy other

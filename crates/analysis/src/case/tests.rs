@@ -224,7 +224,7 @@ fn more_than_a_full_reload_is_suspect() {
     let chase = |kib, ns: u64| record::Latency {
         size_bytes: Bytes::kib(kib),
         loads: 1_000,
-        ticks: vec![units::Ticks(2 * 1_000 * ns)],
+        walk_ticks: vec![units::Ticks(2 * 1_000 * ns)],
     };
     record.latencies = vec![chase(16, 1), chase(1_024, 5)];
     let found = found_in(&record);

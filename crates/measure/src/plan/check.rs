@@ -1,6 +1,6 @@
 //! Whether this machine can run a plan, before anything is started.
 
-use record::{Between, Case, HostManifest, Mechanism};
+use record::{Case, HostManifest, Mechanism};
 use units::{Bytes, CpuId, format_cpu_list};
 use workload::{Sharing, UnfitWorkingSet};
 
@@ -48,6 +48,17 @@ pub enum PlanError {
         /// The mechanism.
         mechanism: Mechanism,
     },
+    /// Too few repetitions for the confidence.
+    #[error("found at most {most} repetitions, need {needed} or more for an interval of {percent}; raise \
+             --max-repetitions or lower --confidence")]
+    Repetitions {
+        /// Repetitions allowed.
+        most: u32,
+        /// Repetitions that the interval takes at least.
+        needed: u32,
+        /// The confidence asked for.
+        percent: String,
+    },
     /// Arrays that do not fit.
     #[error("found {available} of free memory, need {needed} for {tasks} arrays of {size}; use a smaller --size or \
              fewer --tasks")]
@@ -61,6 +72,22 @@ pub enum PlanError {
         /// Size of each.
         size: Bytes,
     },
+}
+
+/// Fewest repetitions whose signed-rank interval reaches a confidence: 1 - 2 / 2^n for n repetitions, the exact
+/// probability that not all of them lie on one side of the truth.
+pub(super) fn fewest_repetitions(confidence_per_mille: u32) -> u32 {
+    let reaches = |n: &u32| 2000 <= (1000 - u64::from(confidence_per_mille.min(999))) << n;
+    (1..32).find(reaches).unwrap_or(32)
+}
+
+pub(super) fn check_repetitions(confidence_per_mille: u32, most: u32) -> Result<(), PlanError> {
+    let needed = fewest_repetitions(confidence_per_mille);
+    if most >= needed {
+        return Ok(());
+    }
+    let percent = f64::from(confidence_per_mille) / 10.0;
+    Err(PlanError::Repetitions { most, needed, percent: format!("{percent} %") })
 }
 
 pub(super) fn check(cases: &[Case], host: &HostManifest) -> Result<(), PlanError> {
@@ -99,8 +126,7 @@ fn check_cpu(cpu: CpuId, host: &HostManifest) -> Result<(), PlanError> {
 
 fn check_memory(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     let set = &case.working_set;
-    let is_one = set.sharing == Sharing::Shared && case.between != Between::User;
-    let arrays = if is_one { 1 } else { case.tasks };
+    let arrays = if set.sharing == Sharing::Shared { 1 } else { case.tasks };
     let needed = Bytes(set.size_bytes.0.saturating_mul(u64::from(arrays)));
     let available = host.memory_available_bytes;
     // An eighth stays free, so that the run does not push the rest of the machine into swap.

@@ -22,7 +22,10 @@ pub(super) fn pace(preset: Preset, is_selected: bool, cases: usize) -> Pace {
         batch: Nanos::millis(3),
     };
     match preset {
-        Preset::Default if is_selected => Pace { budget: Nanos::seconds(5 * cases.max(1) as u64), ..usual },
+        Preset::Quick if is_selected => {
+            Pace { budget: Nanos::seconds(cases as u64), precision_per_mille: 50, batch: Nanos::millis(1), ..usual }
+        }
+        _ if is_selected => Pace { budget: Nanos::seconds(5 * cases as u64), ..usual },
         Preset::Default => usual,
         Preset::Quick => Pace { budget: Nanos::seconds(11), precision_per_mille: 50, batch: Nanos::millis(1), ..usual },
         Preset::Full => Pace { budget: Nanos::seconds(335), ..usual },

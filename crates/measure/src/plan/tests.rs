@@ -126,7 +126,30 @@ fn bad_wishes_are_refused_with_advice() {
         }),
         "found 3 tasks for preempt, need 2: a victim and its antagonist (--tasks 2)"
     );
+    assert_eq!(
+        with(&|s| {
+            s.max_repetitions = Some(7);
+            s.confidence_per_mille = 990;
+        }),
+        "found at most 7 repetitions, need 8 or more for an interval of 99 %; raise --max-repetitions or lower \
+         --confidence"
+    );
     assert!(with(&|s| s.sizes = vec![Bytes(4)]).starts_with("found a size of 4 B, need 0 or a multiple"));
+}
+
+#[test]
+fn a_selection_under_quick_keeps_its_pace() {
+    let wanted = Selection { preset: Preset::Quick, mechanisms: vec![Mechanism::Futex], ..selection() };
+    let plan = make(&wanted).expect("a plan");
+    assert_eq!((plan.cases.len(), plan.cases[0].mechanism), (1, Mechanism::Futex));
+    assert_eq!((plan.budget_ns, plan.batch_ns), (Nanos::seconds(1), Nanos::millis(1)));
+}
+
+#[test]
+fn the_fewest_repetitions_are_those_of_the_signed_rank_test() {
+    // R: 1 - 2 * psignrank(0, n) >= level, for n = 5, 6, 8, 11.
+    let fewest = [900, 950, 990, 999].map(check::fewest_repetitions);
+    assert_eq!(fewest, [5, 6, 8, 11]);
 }
 
 #[test]
@@ -164,7 +187,7 @@ fn sizes_follow_the_caches_of_the_machine() {
 fn only_a_lock_under_the_default_policy_may_take_two_switches() {
     let one = Placement { cpus: vec![CpuId(0)], relation: Relation::SameCpu };
     let high = |mechanism, policy| switch_plan(mechanism, Between::Thread, &one, policy).map(|p| p.high_per_mille);
-    assert_eq!(high(Mechanism::MutexCondvar, Policy::Other), Some(2100));
+    assert_eq!(high(Mechanism::MutexCondvar, Policy::Other), Some(2500));
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Fifo), Some(1000));
     assert_eq!(high(Mechanism::Pipe, Policy::Other), Some(1000));
 }

@@ -94,9 +94,9 @@ impl Experiment for Synthetic {
             return Ok(Timed { user_switches: timed.handoffs, ..timed });
         }
         self.bodies.choose_arm(batch);
+        let mut burner = Burner::new(watch.clock);
+        self.rounds(&mut burner, batch, batch.warm_up);
         watch.around(|clock| {
-            let mut burner = Burner::new(clock);
-            self.rounds(&mut burner, batch, batch.warm_up);
             let mut user_switches = 0;
             let ticks = time(clock, || {
                 user_switches = self.rounds(&mut burner, batch, batch.rounds);

@@ -1,0 +1,71 @@
+//! One suspended context: saved registers, signal mask and stack.
+
+use std::cell::UnsafeCell;
+use std::io;
+use std::mem::MaybeUninit;
+
+use corosensei::stack::{DefaultStack, Stack};
+
+/// Room for a walk, a signal frame with the widest vector registers, and the handler.
+const STACK: usize = 128 << 10;
+
+/// A context that can be left and come back to; it begins in a function of its own, or as the caller's.
+pub(super) struct Machine {
+    saved: Box<UnsafeCell<libc::ucontext_t>>,
+    /// `None` for the caller, who has a stack already. Mapped with a guard page, unmapped on drop.
+    _stack: Option<DefaultStack>,
+}
+
+/// Where a new context begins: an address in two halves, because makecontext hands over ints, and a number.
+pub(super) type Entry = extern "C" fn(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint);
+
+fn current() -> io::Result<libc::ucontext_t> {
+    let mut context = MaybeUninit::<libc::ucontext_t>::zeroed();
+    // SAFETY: the pointer is valid for writing one ucontext_t.
+    let status = unsafe { libc::getcontext(context.as_mut_ptr()) };
+    if status != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: zeroed is a valid ucontext_t, and getcontext has filled it in.
+    Ok(unsafe { context.assume_init() })
+}
+
+impl Machine {
+    /// The calling context: saved when it is left for the first time.
+    pub(super) fn of_caller() -> io::Result<Machine> {
+        Ok(Machine { saved: Box::new(UnsafeCell::new(current()?)), _stack: None })
+    }
+
+    /// A new context that begins in `entry`, with the caller's signal mask.
+    pub(super) fn new<T>(entry: Entry, shared: *const T, index: usize) -> io::Result<Machine> {
+        let stack = DefaultStack::new(STACK)?;
+        let saved = Box::new(UnsafeCell::new(current()?));
+        let context = saved.get();
+        // SAFETY: the box is ours alone until it is returned.
+        let inside = unsafe { &mut *context };
+        inside.uc_stack.ss_sp = (stack.base().get() - STACK) as *mut libc::c_void;
+        inside.uc_stack.ss_size = STACK;
+        inside.uc_link = std::ptr::null_mut();
+        let address = shared as usize as u64;
+        let (high, low) = ((address >> 32) as libc::c_uint, address as libc::c_uint);
+        // SAFETY: the C prototype says `void (*)()`, and the call passes what `Entry` takes: three ints.
+        let function = unsafe { std::mem::transmute::<Entry, extern "C" fn()>(entry) };
+        // SAFETY: the context was filled in by getcontext and given a stack of its own, which lives as long as it.
+        unsafe { libc::makecontext(context, function, 3, high, low, index as libc::c_uint) };
+        Ok(Machine { saved, _stack: Some(stack) })
+    }
+
+    /// Leaves this context, which is the running one, for another; returns when somebody comes back.
+    #[inline(always)]
+    pub(super) fn leave_for(&self, next: &Machine) {
+        // SAFETY: `self` is saved and `next` restored; both are alive, and `next` is suspended, because one context of
+        // a set runs at a time. On return the registers are as before the call, as for any function.
+        let status = unsafe { libc::swapcontext(self.saved.get(), next.saved.get()) };
+        assert_eq!(status, 0, "swapcontext fails only for want of stack");
+    }
+}
+
+/// The address that [`Machine::new`] has cut in two.
+pub(super) fn address_of<T>(high: libc::c_uint, low: libc::c_uint) -> *const T {
+    (u64::from(high) << 32 | u64::from(low)) as usize as *const T
+}

@@ -1,0 +1,90 @@
+//! A ring of contexts that switch directly from one to the next with swapcontext.
+
+use std::cell::Cell;
+use std::io;
+
+use super::machine::{Machine, address_of};
+
+/// Context 0 is the caller; every other one takes a turn whenever the ring comes round to it.
+pub struct UcontextRing {
+    // Boxed: the contexts hold its address.
+    inner: Box<Inner>,
+}
+
+struct Inner {
+    machines: Vec<Machine>,
+    turn: Box<dyn Fn(usize)>,
+    switches: Cell<u64>,
+}
+
+impl UcontextRing {
+    /// A ring of `contexts` contexts, two or more; `turn` is what each does when it has the CPU, given its number.
+    pub fn new(contexts: usize, turn: Box<dyn Fn(usize)>) -> io::Result<UcontextRing> {
+        let mut inner = Box::new(Inner { machines: Vec::with_capacity(contexts), turn, switches: Cell::new(0) });
+        inner.machines.push(Machine::of_caller()?);
+        let address: *const Inner = &*inner;
+        for index in 1..contexts {
+            let machine = Machine::new(run, address, index)?;
+            inner.machines.push(machine);
+        }
+        Ok(UcontextRing { inner })
+    }
+
+    /// So many rounds: the caller's turn, then everybody else's.
+    pub fn rounds(&mut self, rounds: u64) {
+        for _ in 0..rounds {
+            (self.inner.turn)(0);
+            self.inner.pass_on(0);
+        }
+    }
+
+    /// Switches made since the ring was made.
+    pub fn switches(&self) -> u64 {
+        self.inner.switches.get()
+    }
+}
+
+impl Inner {
+    #[inline(always)]
+    fn pass_on(&self, from: usize) {
+        self.switches.set(self.switches.get() + 1);
+        let next = if from + 1 == self.machines.len() { 0 } else { from + 1 };
+        self.machines[from].leave_for(&self.machines[next]);
+    }
+}
+
+/// The life of every context but the caller's. A panic in it ends the process at this boundary.
+extern "C" fn run(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint) {
+    // SAFETY: the address is that of the boxed ring, which outlives its contexts: they run only inside `rounds`.
+    let ring = unsafe { &*address_of::<Inner>(high, low) };
+    loop {
+        (ring.turn)(index as usize);
+        ring.pass_on(index as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    #[test]
+    fn every_context_has_its_turn_in_order() {
+        let order = Rc::new(RefCell::new(Vec::new()));
+        let seen = Rc::clone(&order);
+        let mut ring = UcontextRing::new(3, Box::new(move |index| seen.borrow_mut().push(index))).expect("a ring");
+        ring.rounds(2);
+        assert_eq!(*order.borrow(), [0, 1, 2, 0, 1, 2]);
+        assert_eq!(ring.switches(), 6);
+        ring.rounds(1);
+        assert_eq!(ring.switches(), 9);
+    }
+
+    #[test]
+    fn rings_come_and_go() {
+        for _ in 0..100 {
+            UcontextRing::new(8, Box::new(|_| ())).expect("a ring").rounds(3);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! A timer that sends a signal to the calling thread, and the signal's disposition while it does.
+
+use std::io;
+use std::mem::MaybeUninit;
+
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use units::Nanos;
+
+/// The user-level library's own signal: not one that a terminal or the kernel sends by itself.
+const TICK: Signal = Signal::SIGUSR2;
+
+/// Fires once a period from its making until it is dropped, which puts the signal's old disposition back.
+#[derive(Debug)]
+pub(super) struct SignalTimer {
+    timer: libc::timer_t,
+    before: SigAction,
+}
+
+impl SignalTimer {
+    pub(super) fn start(period: Nanos, handler: extern "C" fn(libc::c_int)) -> io::Result<SignalTimer> {
+        // Without SA_NODEFER the signal stays blocked while its handler runs; SA_RESTART, because calls of the
+        // experiment may be under way when it comes.
+        let action = SigAction::new(SigHandler::Handler(handler), SaFlags::SA_RESTART, SigSet::empty());
+        // SAFETY: the handler touches nothing but atomics and what the scheduler's own flag guards (see `green`).
+        let before = unsafe { sigaction(TICK, &action) }?;
+        let timer = create().inspect_err(|_| put_back(&before))?;
+        let timer = SignalTimer { timer, before };
+        set(timer.timer, period)?;
+        Ok(timer)
+    }
+}
+
+fn create() -> io::Result<libc::timer_t> {
+    let mut event = MaybeUninit::<libc::sigevent>::zeroed();
+    let pointer = event.as_mut_ptr();
+    // SAFETY: zeroed is a valid sigevent.
+    let event = unsafe { &mut *pointer };
+    event.sigev_notify = libc::SIGEV_THREAD_ID;
+    event.sigev_signo = TICK as libc::c_int;
+    event.sigev_notify_thread_id = crate::task::current_tid();
+    let mut timer = std::ptr::null_mut();
+    // SAFETY: both pointers are valid for the call.
+    let status = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, event, &mut timer) };
+    if status == 0 { Ok(timer) } else { Err(io::Error::last_os_error()) }
+}
+
+fn set(timer: libc::timer_t, period: Nanos) -> io::Result<()> {
+    let time = libc::timespec {
+        tv_sec: (period.0 / 1_000_000_000) as libc::time_t,
+        tv_nsec: (period.0 % 1_000_000_000) as libc::c_long,
+    };
+    let period = libc::itimerspec { it_interval: time, it_value: time };
+    // SAFETY: the timer exists, and the pointer is valid for the call.
+    let status = unsafe { libc::timer_settime(timer, 0, &period, std::ptr::null_mut()) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn put_back(before: &SigAction) {
+    // SAFETY: the disposition was in force before. It fails for no signal that it was read from.
+    let _ = unsafe { sigaction(TICK, before) };
+}
+
+impl Drop for SignalTimer {
+    fn drop(&mut self) {
+        // SAFETY: the timer is ours and deleted once. A signal already on its way is delivered by the next return from
+        // the kernel, which this very call is: the handler is still there for it.
+        unsafe { libc::timer_delete(self.timer) };
+        put_back(&self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    use std::time::{Duration, Instant};
+
+    static TICKS: AtomicU32 = AtomicU32::new(0);
+
+    extern "C" fn count(_: libc::c_int) {
+        TICKS.fetch_add(1, SeqCst);
+    }
+
+    #[test]
+    fn ticks_while_it_lives_and_leaves_the_disposition_as_it_was() {
+        let _turn = super::super::green::tests::one_at_a_time();
+        let timer = SignalTimer::start(Nanos::millis(1), count).expect("a timer");
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(50) {}
+        drop(timer);
+        let seen = TICKS.load(SeqCst);
+        assert!(seen >= 5, "{seen} ticks in 50 ms");
+        let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
+        // SAFETY: ignoring a signal runs nothing; the old disposition is put back below.
+        let found = unsafe { sigaction(TICK, &ignore) }.expect("a disposition");
+        put_back(&found);
+        assert_eq!(found.handler(), SigHandler::SigDfl);
+    }
+}
