@@ -21,8 +21,7 @@ pub fn is_case_done(plan: &Plan, case_index: usize, samples: &[Sample], rate: Ti
     let Some(case) = plan.cases.get(case_index) else { return false };
     let own: Vec<_> = samples.iter().filter(|sample| sample.case as usize == case_index).collect();
     let judged = Judged::new(case, rate, &own, None);
-    !judged.is_too_disturbed()
-        && is_precise(Quantities::of(&judged).decisive(case), confidence(plan), precision(plan))
+    !judged.is_too_disturbed() && is_precise(Quantities::of(&judged).decisive(case), confidence(plan), precision(plan))
 }
 
 fn is_precise(values: &[f64], confidence: f64, precision: f64) -> bool {

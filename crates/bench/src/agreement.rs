@@ -47,9 +47,8 @@ fn agreement(program: &Program) -> Row {
     let (what, must_reach) = ("pipe, direct cost: ten runs, largest deviation from their median", "<= 3 %");
     let arguments = [&PIPE[..], &["1%"]].concat();
     let command = arguments.join(" ");
-    let estimates: Vec<f64> = (0..RUNS)
-        .filter_map(|_| number(&program.run(&arguments).ok()?.json, "results.0.direct_ns.estimate"))
-        .collect();
+    let estimates: Vec<f64> =
+        (0..RUNS).filter_map(|_| number(&program.run(&arguments).ok()?.json, "results.0.direct_ns.estimate")).collect();
     match Spread::of(&estimates) {
         Some(spread) if estimates.len() == RUNS => Row {
             what: what.to_owned(),

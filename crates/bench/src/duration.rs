@@ -17,9 +17,9 @@ fn preset(program: &Program, flag: &str, limit: f64) -> Row {
         Ok(ran) => {
             let seconds = ran.elapsed.as_secs_f64();
             let results = ran.json["results"].as_array().map_or(0, Vec::len);
-            let measured = ran.json["results"].as_array().map_or(0, |results| {
-                results.iter().filter(|result| result["status"] != "not-measured").count()
-            });
+            let measured = ran.json["results"]
+                .as_array()
+                .map_or(0, |results| results.iter().filter(|result| result["status"] != "not-measured").count());
             Row {
                 what,
                 must_reach,

@@ -39,8 +39,16 @@ fn switch(program: &Program, length: &str) -> Row {
 fn reload(program: &Program) -> Row {
     let (what, must_reach) = ("made-up reload of 5 us behind a walk of 64 KiB: found over made up", "within 5 %");
     let arguments = [
-        "measure", "--mechanism", "synthetic", "--no-counters", "--size", "64KiB", "--synthetic-switch", "2us",
-        "--synthetic-reload", "5us",
+        "measure",
+        "--mechanism",
+        "synthetic",
+        "--no-counters",
+        "--size",
+        "64KiB",
+        "--synthetic-switch",
+        "2us",
+        "--synthetic-reload",
+        "5us",
     ];
     let found = recovered(program, &arguments, "results.0.indirect_ns.estimate", 5000.0);
     row(what, must_reach, found, 0.05, arguments.join(" "))
@@ -64,8 +72,16 @@ fn without_difference(program: &Program) -> Row {
     let what = format!("{TRIALS} runs of two equal arms: differences called");
     let must_reach = format!("<= {} (10 %)", TRIALS / 10);
     let arguments = [
-        "measure", "--mechanism", "synthetic", "--no-counters", "--synthetic-switch", "0ns", "--max-repetitions", "10",
-        "--precision", "0.1%",
+        "measure",
+        "--mechanism",
+        "synthetic",
+        "--no-counters",
+        "--synthetic-switch",
+        "0ns",
+        "--max-repetitions",
+        "10",
+        "--precision",
+        "0.1%",
     ];
     let verdicts: Vec<bool> = (0..TRIALS)
         .filter_map(|_| {

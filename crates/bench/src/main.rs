@@ -30,6 +30,8 @@ enum Part {
     Durations,
 }
 
+type Measure = fn(&Program) -> Vec<Row>;
+
 /// Measures the figures that switchcost promises.
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -49,7 +51,7 @@ fn main() -> ExitCode {
     };
     println!("{}\n", program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, fn(&Program) -> Vec<Row>); 4] = [
+    let parts: [(Part, Measure); 4] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),

@@ -57,9 +57,9 @@ pub struct OpenWindow(Moment);
 impl Witness {
     /// Watches `tasks`, of which the first is the caller, and `cpus` (none where nothing is pinned).
     pub fn new(clock: Clock, cpus: &[CpuId], tasks: &[TaskId]) -> io::Result<Witness> {
-        let frequency = cpus.first().and_then(|cpu| {
-            File::open(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")).ok()
-        });
+        let frequency = cpus
+            .first()
+            .and_then(|cpu| File::open(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")).ok());
         Ok(Witness {
             clock,
             cpus: cpus.to_vec(),

@@ -24,8 +24,10 @@ pub enum Reach {
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// The kernel refused the mapping.
-    #[error("found no room for {size} ({source}), need that much free memory for each task; use a smaller --size or \
-             fewer --tasks")]
+    #[error(
+        "found no room for {size} ({source}), need that much free memory for each task; use a smaller --size or \
+             fewer --tasks"
+    )]
     Refused {
         /// What was asked for.
         size: Bytes,
@@ -33,9 +35,11 @@ pub enum MapError {
         source: io::Error,
     },
     /// The kernel mapped base pages where huge ones were asked for.
-    #[error("found {granted} of {size} on huge pages, need all of it; echo madvise > \
+    #[error(
+        "found {granted} of {size} on huge pages, need all of it; echo madvise > \
              /sys/kernel/mm/transparent_hugepage/enabled, and to make it last add transparent_hugepage=madvise to the \
-             kernel's command line; or use --pages base")]
+             kernel's command line; or use --pages base"
+    )]
     NoHugePages {
         /// What was asked for.
         size: Bytes,
@@ -63,7 +67,8 @@ impl Memory {
     pub fn map(size: Bytes, reach: Reach, pages: Pages) -> Result<Memory, MapError> {
         let refused = |source| MapError::Refused { size, source };
         let slack = if pages == Pages::Huge { HUGE_PAGE } else { 0 };
-        let mapped = size.as_usize().checked_add(slack).ok_or_else(|| refused(io::ErrorKind::OutOfMemory.into()))?.max(1);
+        let mapped =
+            size.as_usize().checked_add(slack).ok_or_else(|| refused(io::ErrorKind::OutOfMemory.into()))?.max(1);
         let sharing = match reach {
             Reach::Private => libc::MAP_PRIVATE,
             Reach::Shared => libc::MAP_SHARED,
@@ -147,7 +152,9 @@ mod tests {
 
     #[test]
     fn maps_zeroed_words_of_every_kind() {
-        for (reach, pages) in [(Reach::Private, Pages::Base), (Reach::Shared, Pages::Base), (Reach::Private, Pages::Huge)] {
+        for (reach, pages) in
+            [(Reach::Private, Pages::Base), (Reach::Shared, Pages::Base), (Reach::Private, Pages::Huge)]
+        {
             let memory = Memory::map(Bytes::mib(4), reach, pages).expect("4 MiB");
             assert_eq!(memory.len(), 4 << 17);
             assert!(memory.iter().all(|word| word.load(Relaxed) == 0));

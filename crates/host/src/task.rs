@@ -26,7 +26,11 @@ pub fn current_pid() -> i32 {
 /// Asks the kernel to kill this process when its parent ends, and checks that the parent had not ended before.
 fn die_with(parent: Pid) -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
-    if nix::unistd::getppid() == parent { Ok(()) } else { Err(io::Error::other("the parent ended before its child began")) }
+    if nix::unistd::getppid() == parent {
+        Ok(())
+    } else {
+        Err(io::Error::other("the parent ended before its child began"))
+    }
 }
 
 /// A forked process; killed and reaped when dropped.

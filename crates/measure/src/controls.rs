@@ -22,11 +22,16 @@ pub struct Wishes {
 
 /// Tries each control on the calling thread, takes it back, and says what became of it.
 pub fn wanted_controls(wishes: &Wishes) -> Vec<Control> {
-    vec![pinning(wishes), policy(wishes), memory_lock(), Control {
-        name: "fresh-processes".to_owned(),
-        wanted: "new processes and new pages for each repetition".to_owned(),
-        outcome: ControlOutcome::Applied,
-    }]
+    vec![
+        pinning(wishes),
+        policy(wishes),
+        memory_lock(),
+        Control {
+            name: "fresh-processes".to_owned(),
+            wanted: "new processes and new pages for each repetition".to_owned(),
+            outcome: ControlOutcome::Applied,
+        },
+    ]
 }
 
 fn pinning(wishes: &Wishes) -> Control {
@@ -58,8 +63,9 @@ fn policy(wishes: &Wishes) -> Control {
             found: format!("sched_setscheduler: {error}"),
             needed: "CAP_SYS_NICE, or RLIMIT_RTPRIO of 99".to_owned(),
             fix: "sudo switchcost ..., or sudo prlimit --pid $$ --rtprio=99 in this shell first".to_owned(),
-            lasting_fix: "echo '@users - rtprio 99' | sudo tee /etc/security/limits.d/switchcost.conf, and log in again"
-                .to_owned(),
+            lasting_fix:
+                "echo '@users - rtprio 99' | sudo tee /etc/security/limits.d/switchcost.conf, and log in again"
+                    .to_owned(),
         },
     };
     Control { name, wanted, outcome }
@@ -72,9 +78,10 @@ fn memory_lock() -> Control {
             found,
             needed: "CAP_IPC_LOCK, or an unlimited RLIMIT_MEMLOCK".to_owned(),
             fix: "sudo switchcost ..., or sudo prlimit --pid $$ --memlock=unlimited in this shell first".to_owned(),
-            lasting_fix: "echo '@users - memlock unlimited' | sudo tee /etc/security/limits.d/switchcost-memlock.conf, \
+            lasting_fix:
+                "echo '@users - memlock unlimited' | sudo tee /etc/security/limits.d/switchcost-memlock.conf, \
                           and log in again"
-                .to_owned(),
+                    .to_owned(),
         },
     };
     Control { name: "locked-memory".into(), wanted: "mlockall: no page leaves memory".into(), outcome }
@@ -105,7 +112,9 @@ impl Discipline {
         }
         let cpu = self.cpus[task % self.cpus.len()];
         let guard = pin(&[cpu]).map_err(|error| {
-            format!("found CPU {cpu} not to be had ({error}), need one that is online and allowed; choose it with --cpu")
+            format!(
+                "found CPU {cpu} not to be had ({error}), need one that is online and allowed; choose it with --cpu"
+            )
         })?;
         Ok(Imposed { _pin: Some(guard), ..Imposed::default() })
     }
@@ -113,7 +122,8 @@ impl Discipline {
     /// The last step, once the memory is touched: locked pages and the priority.
     pub(crate) fn tighten(&self, imposed: &mut Imposed) -> Result<(), String> {
         if self.locks_memory {
-            let lock = lock_memory().map_err(|error| format!("found mlockall refused ({error}), need locked memory"))?;
+            let lock =
+                lock_memory().map_err(|error| format!("found mlockall refused ({error}), need locked memory"))?;
             imposed.memory = Some(lock);
         }
         if self.policy == Policy::Other {

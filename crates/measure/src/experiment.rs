@@ -62,34 +62,28 @@ pub(crate) struct Watch {
     rate: TickRate,
     witness: Witness,
     counters: Option<CounterSet>,
-    is_counting: bool,
 }
 
 impl Watch {
     pub(crate) fn new(clock: Clock, rate: TickRate, cpus: &[CpuId], tasks: &[TaskId]) -> io::Result<Watch> {
-        Ok(Watch { clock, rate, witness: Witness::new(clock, cpus, tasks)?, counters: None, is_counting: false })
+        Ok(Watch { clock, rate, witness: Witness::new(clock, cpus, tasks)?, counters: None })
     }
 
-    /// From here on `is_counting` batches carry counter readings.
-    pub(crate) fn set_counters(&mut self, counters: CounterSet) {
+    /// From here on batches carry counter readings.
+    pub(crate) fn start_counting(&mut self, counters: CounterSet) {
         self.counters = Some(counters);
-    }
-
-    pub(crate) fn set_counting(&mut self, is_counting: bool) {
-        self.is_counting = is_counting;
     }
 
     /// Hand-offs of a baseline batch. Its warm-up lies inside the window, between the tasks' turns; counters, which run
     /// over the whole window, count it too.
     pub(crate) fn baseline_handoffs(&self, batch: Batch, tasks: u64) -> u64 {
-        (batch.rounds + if self.is_counting { batch.warm_up } else { 0 }) * tasks
+        (batch.rounds + if self.counters.is_some() { batch.warm_up } else { 0 }) * tasks
     }
 
     /// Runs `timed` inside a window. It returns the ticks of the timed part, with what it counted itself.
     pub(crate) fn around(&mut self, timed: impl FnOnce(Clock) -> io::Result<Measured>) -> io::Result<Timed> {
         let window = self.witness.open()?;
-        let counting = self.counters.as_mut().filter(|_| self.is_counting);
-        let (measured, counters) = match counting {
+        let (measured, counters) = match &mut self.counters {
             None => (timed(self.clock)?, None),
             Some(counters) => {
                 counters.start()?;

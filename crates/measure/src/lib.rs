@@ -30,5 +30,5 @@ pub use latency::measure_latencies;
 pub use plan::{PlacementChoice, PlanError, Preset, Selection, latency_sizes, plan, sweep_sizes};
 pub use protocol::{BatchRounds, Message, Order};
 pub use repetition::serve;
-pub use run::{Executor, Progress, RepetitionOutcome, Stop, measure};
+pub use run::{Executor, Instruments, Progress, RepetitionOutcome, Stop, measure};
 pub use servant::{SERVANT_ARGUMENT, ServantExecutor};

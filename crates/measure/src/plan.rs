@@ -184,8 +184,8 @@ fn switch_plan(mechanism: Mechanism, between: Between, placement: &Placement, po
     if !is_judged {
         return None;
     }
-    let may_wake_early = policy == Policy::Other
-        && matches!(mechanism, Mechanism::MutexCondvar | Mechanism::MutexCondvarUnlocked);
+    let may_wake_early =
+        policy == Policy::Other && matches!(mechanism, Mechanism::MutexCondvar | Mechanism::MutexCondvarUnlocked);
     Some(SwitchPlan { low_per_mille: 1000, high_per_mille: if may_wake_early { 2500 } else { 1000 } })
 }
 

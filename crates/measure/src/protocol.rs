@@ -44,8 +44,8 @@ pub struct Order {
     pub rounds: BatchRounds,
     /// Whether to lock memory.
     pub locks_memory: bool,
-    /// Whether to run further batches with counters.
-    pub wants_counters: bool,
+    /// Events to run further batches for, by perf's names; none means no such batches.
+    pub counters: Vec<String>,
     /// Length of the made-up switch.
     pub synthetic_switch_ns: Nanos,
     /// What the made-up mechanism adds to each walk of the switching arm.

@@ -4,7 +4,8 @@
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
-use host::perf::{CounterSet, System};
+use host::evidence::TaskId;
+use host::perf::{CounterSet, Event, System};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -143,15 +144,14 @@ impl<'a> Repetition<'a> {
 
     /// One more batch of each arm with counters running; they cost time, so these batches give counts only.
     fn count<W: Write>(&mut self, speaker: &mut Speaker<W>, rounds: BatchRounds) -> Result<(), String> {
-        if !self.order.wants_counters {
+        let events: Vec<Event> = self.order.counters.iter().filter_map(|name| name.parse().ok()).collect();
+        if events.is_empty() {
             return Ok(());
         }
-        let (counters, _) = CounterSet::open_admitted(&System, &self.experiment.tasks());
-        if counters.is_empty() {
-            return Ok(());
-        }
-        self.watch.set_counters(counters);
-        self.watch.set_counting(true);
+        let threads: Vec<i32> = self.experiment.tasks().iter().map(TaskId::thread).collect();
+        // A machine may run out of counters or descriptors for many tasks: the times stand without the counts.
+        let Ok(counters) = CounterSet::open(&System, &events, &threads) else { return Ok(()) };
+        self.watch.start_counting(counters);
         for arm in arms(self.order) {
             let timed = self.experiment.run(batch_of(arm, rounds.of(arm)), &mut self.watch).map_err(broken)?;
             self.report(speaker, arm, timed, Vec::new())?;

@@ -26,8 +26,8 @@ use units::Ticks;
 
 use crate::controls::Discipline;
 use crate::experiment::{Batch, Experiment, Measured, Timed, Watch, time};
-use seat::lead;
 pub(crate) use seat::Seat;
+use seat::lead;
 pub(crate) use shared::{Command, Shared};
 
 /// A ring with its tasks waiting.

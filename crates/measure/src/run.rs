@@ -60,6 +60,19 @@ pub trait Stop {
     fn progress(&mut self, progress: Progress);
 }
 
+/// What every repetition is given beside its case.
+#[derive(Clone, Debug)]
+pub struct Instruments {
+    /// The clock to read.
+    pub clock: Clock,
+    /// Its rate.
+    pub rate: TickRate,
+    /// Whether to lock memory.
+    pub locks_memory: bool,
+    /// Counters admitted, by name; none means no batches for them.
+    pub counters: Vec<String>,
+}
+
 struct CaseState {
     samples: Vec<Sample>,
     repetitions: u32,
@@ -72,9 +85,7 @@ struct CaseState {
 /// Runs the plan of `header`; hands every line to `sink` as soon as there is one. Errors are the sink's.
 pub fn measure<E>(
     header: &Header,
-    clock: Clock,
-    rate: TickRate,
-    locks_memory: bool,
+    instruments: Instruments,
     executor: &mut dyn Executor,
     stop: &mut dyn Stop,
     sink: &mut dyn FnMut(Line) -> Result<(), E>,
@@ -89,28 +100,24 @@ pub fn measure<E>(
     };
     let mut run = Run {
         header,
-        clock,
-        rate,
-        locks_memory,
+        instruments,
         start: monotonic(),
         random: ChaCha8Rng::seed_from_u64(header.seed),
         cases: (0..header.plan.cases.len()).map(fresh).collect(),
     };
-    run.to_the_end(executor, stop, sink)
+    run.until_done(executor, stop, sink)
 }
 
 struct Run<'a> {
     header: &'a Header,
-    clock: Clock,
-    rate: TickRate,
-    locks_memory: bool,
+    instruments: Instruments,
     start: Nanos,
     random: ChaCha8Rng,
     cases: Vec<CaseState>,
 }
 
 impl Run<'_> {
-    fn to_the_end<E>(
+    fn until_done<E>(
         &mut self,
         executor: &mut dyn Executor,
         stop: &mut dyn Stop,
@@ -200,13 +207,13 @@ impl Run<'_> {
             case_index: case as u32,
             repetition: state.repetitions,
             seed: self.random.random(),
-            clock: self.clock,
-            rate: self.rate,
+            clock: self.instruments.clock,
+            rate: self.instruments.rate,
             run_start: self.start,
             batch_ns: plan.batch_ns,
             rounds: state.rounds,
-            locks_memory: self.locks_memory,
-            wants_counters: plan.wants_counters,
+            locks_memory: self.instruments.locks_memory,
+            counters: self.instruments.counters.clone(),
             synthetic_switch_ns: plan.synthetic_switch_ns,
             synthetic_reload_ns: plan.synthetic_reload_ns,
         }

@@ -30,9 +30,7 @@ pub(crate) fn start(order: &Order, discipline: &Discipline) -> Result<Box<dyn Ex
         Mechanism::Fiber => Box::new(fiber::Fibers::new(bodies).map_err(broken)?),
         Mechanism::Ucontext => Box::new(contexts::Ucontexts::new(bodies).map_err(broken)?),
         Mechanism::Green => Box::new(contexts::Greens::new(bodies).map_err(broken)?),
-        Mechanism::GreenPreempt => {
-            Box::new(green_preempt::PreemptedGreens::new(bodies, order.clock).map_err(broken)?)
-        },
+        Mechanism::GreenPreempt => Box::new(green_preempt::PreemptedGreens::new(bodies, order.clock).map_err(broken)?),
         Mechanism::Async => Box::new(executor::Tasks::new(bodies).map_err(broken)?),
         Mechanism::Synthetic => Box::new(synthetic::Synthetic::new(bodies, order)),
         other => return Err(format!("found {other}, need a user-level mechanism")),

@@ -3,8 +3,10 @@
 use std::cell::Cell;
 
 use host::clock::Clock;
-use switchcost_measure::{BatchRounds, Executor, Message, Order, Progress, RepetitionOutcome, Stop, measure};
 use record::{Arm, EndReason, Evidence, Header, KernelSwitches, Line, Sample};
+use switchcost_measure::{
+    BatchRounds, Executor, Instruments, Message, Order, Progress, RepetitionOutcome, Stop, measure,
+};
 use units::{Nanos, TickRate, Ticks};
 
 /// Answers each order with one sample, or as its script says.
@@ -91,9 +93,13 @@ fn run(header: &Header, executor: &mut Scripted, stop: &mut Patience) -> (EndRea
         lines.push(line);
         Ok(())
     };
-    let rate = TickRate::NANOSECONDS;
-    let Ok(reason) = measure(header, Clock::MonotonicRaw, rate, false, executor, stop, &mut sink);
+    let Ok(reason) = measure(header, instruments(), executor, stop, &mut sink);
     (reason, lines)
+}
+
+fn instruments() -> Instruments {
+    let (clock, rate) = (Clock::MonotonicRaw, TickRate::NANOSECONDS);
+    Instruments { clock, rate, locks_memory: false, counters: vec![] }
 }
 
 fn patience(enough: usize) -> Patience {
@@ -157,18 +163,10 @@ fn an_interrupt_keeps_what_there_is() {
 #[test]
 fn a_sink_that_fails_ends_the_run_with_its_error() {
     let mut calls = 0;
-    let outcome = measure(
-        &header(2, 1),
-        Clock::MonotonicRaw,
-        TickRate::NANOSECONDS,
-        false,
-        &mut Scripted::default(),
-        &mut patience(6),
-        &mut |_| {
-            calls += 1;
-            if calls == 3 { Err("disk full") } else { Ok(()) }
-        },
-    );
+    let outcome = measure(&header(2, 1), instruments(), &mut Scripted::default(), &mut patience(6), &mut |_| {
+        calls += 1;
+        if calls == 3 { Err("disk full") } else { Ok(()) }
+    });
     assert_eq!(outcome, Err("disk full"));
     assert_eq!(calls, 3, "nothing is written behind a failure");
 }

@@ -11,12 +11,16 @@ const LINE_LIMIT: u64 = 64 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum WriteRecordError {
     /// The file exists.
-    #[error("found a file at {0}, need a name that is free (records are never overwritten); choose another name \
-             with --record or move the file away")]
+    #[error(
+        "found a file at {0}, need a name that is free (records are never overwritten); choose another name \
+             with --record or move the file away"
+    )]
     Exists(PathBuf),
     /// The file cannot be created.
-    #[error("{path} cannot be created ({source}), need a folder that exists and may be written; choose another \
-             place with --record")]
+    #[error(
+        "{path} cannot be created ({source}), need a folder that exists and may be written; choose another \
+             place with --record"
+    )]
     Create {
         /// Where.
         path: PathBuf,
@@ -24,8 +28,10 @@ pub enum WriteRecordError {
         source: io::Error,
     },
     /// A line could not be appended; the lines before it are whole and on disk.
-    #[error("{path} took {lines} lines and then no more ({source}), need room for the rest; free some space or \
-             choose another place with --record. What was written is whole: switchcost report {path}")]
+    #[error(
+        "{path} took {lines} lines and then no more ({source}), need room for the rest; free some space or \
+             choose another place with --record. What was written is whole: switchcost report {path}"
+    )]
     Append {
         /// Where.
         path: PathBuf,
@@ -48,10 +54,11 @@ pub struct MeasureWriter {
 impl MeasureWriter {
     /// Creates the record, which must not exist, and writes its header.
     pub fn create(path: &Path, header: Header) -> Result<Self, WriteRecordError> {
-        let file = OpenOptions::new().append(true).create_new(true).open(path).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => WriteRecordError::Exists(path.to_owned()),
-            _ => WriteRecordError::Create { path: path.to_owned(), source },
-        })?;
+        let file =
+            OpenOptions::new().append(true).create_new(true).open(path).map_err(|source| match source.kind() {
+                io::ErrorKind::AlreadyExists => WriteRecordError::Exists(path.to_owned()),
+                _ => WriteRecordError::Create { path: path.to_owned(), source },
+            })?;
         let mut writer = MeasureWriter { file, path: path.to_owned(), lines: 0, whole_bytes: 0 };
         writer.append(&Line::Header(Box::new(header)))?;
         Ok(writer)
@@ -112,8 +119,10 @@ pub enum ReadRecordError {
         why: String,
     },
     /// The file is of a version this program does not know.
-    #[error("{path} is of format {found}, need {MEASURE_SCHEMA}/1 to {MEASURE_SCHEMA}/{MEASURE_VERSION}; read it \
-             with the version of switchcost that wrote it or a later one")]
+    #[error(
+        "{path} is of format {found}, need {MEASURE_SCHEMA}/1 to {MEASURE_SCHEMA}/{MEASURE_VERSION}; read it \
+             with the version of switchcost that wrote it or a later one"
+    )]
     Version {
         /// Where.
         path: PathBuf,
@@ -121,8 +130,10 @@ pub enum ReadRecordError {
         found: String,
     },
     /// A line in the middle is not a line of a record.
-    #[error("{path} is damaged at line {line} ({why}), need a line as switchcost wrote it; the {whole} lines before \
-             it are whole: head -n {whole} {path} > rescued.jsonl")]
+    #[error(
+        "{path} is damaged at line {line} ({why}), need a line as switchcost wrote it; the {whole} lines before \
+             it are whole: head -n {whole} {path} > rescued.jsonl"
+    )]
     Damaged {
         /// Where.
         path: PathBuf,

@@ -16,8 +16,8 @@ mod sample;
 pub use file::{MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
 pub use fitness::{Check, Fitness, Severity};
 pub use header::{
-    ClockFacts, Control, ControlOutcome, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Refusal,
-    SelfTest, SelfTestOutcome,
+    ClockFacts, Control, ControlOutcome, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION,
+    Refusal, SelfTest, SelfTestOutcome,
 };
 pub use host::{Cache, CacheKind, Fact, HostManifest, InterruptLoad, Tlb, TlbKind};
 pub use mechanism::{Between, Mechanism};

@@ -243,7 +243,9 @@ pub(crate) struct DoctorArguments {
 
 /// Prints a completion script for a shell.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:\n  switchcost completions bash > ~/.local/share/bash-completion/completions/switchcost")]
+#[command(
+    after_help = "Examples:\n  switchcost completions bash > ~/.local/share/bash-completion/completions/switchcost"
+)]
 pub(crate) struct CompletionsArguments {
     /// The shell
     pub(crate) shell: clap_complete::Shell,

@@ -51,12 +51,12 @@ pub(crate) enum Failure {
     Write(#[from] WriteRecordError),
     #[error("failed to read the record: {0}")]
     Read(#[from] ReadRecordError),
-    #[error(
-        "failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file"
-    )]
+    #[error("failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file")]
     NoRecord(PathBuf),
-    #[error("failed to write the result to {path}: {source}, need a folder that exists and may be written; choose \
-             another place with --out")]
+    #[error(
+        "failed to write the result to {path}: {source}, need a folder that exists and may be written; choose \
+             another place with --out"
+    )]
     Output { path: PathBuf, source: io::Error },
     #[error("failed to print the result: {0}")]
     Print(io::Error),
@@ -71,9 +71,11 @@ impl Failure {
         match self {
             Failure::Plan(_) | Failure::Selection(_) => Exit::Usage,
             Failure::Read(_) | Failure::NoRecord(_) => Exit::Record,
-            Failure::Write(_) | Failure::Output { .. } | Failure::Print(_) | Failure::NoPlace(_) | Failure::Signals(_) => {
-                Exit::Broken
-            }
+            Failure::Write(_)
+            | Failure::Output { .. }
+            | Failure::Print(_)
+            | Failure::NoPlace(_)
+            | Failure::Signals(_) => Exit::Broken,
         }
     }
 }

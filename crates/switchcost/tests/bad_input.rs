@@ -53,7 +53,10 @@ fn arrays_that_do_not_fit_into_memory_are_refused() {
     let place = Place::new();
     let (code, message) = refusal(&place, &["measure", "--size", "1024GiB"]);
     assert_eq!(code, 2);
-    assert!(message.contains("need 2048 GiB for 2 arrays of 1024 GiB; use a smaller --size or fewer --tasks"), "{message}");
+    assert!(
+        message.contains("need 2048 GiB for 2 arrays of 1024 GiB; use a smaller --size or fewer --tasks"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -108,7 +111,10 @@ fn what_is_no_record_is_refused_with_what_was_found() {
     let (_, message) = read("hello\n");
     assert!(message.contains("its first line is not JSON"), "{message}");
     let (_, message) = read("{\"line\":\"header\",\"schema\":\"switchcost.record.measure/999\"}\n");
-    assert!(message.contains("is of format switchcost.record.measure/999, need switchcost.record.measure/1"), "{message}");
+    assert!(
+        message.contains("is of format switchcost.record.measure/999, need switchcost.record.measure/1"),
+        "{message}"
+    );
     assert!(message.contains("read it with the version of switchcost that wrote it or a later one"), "{message}");
     let (code, message) = refusal(&place, &["report", "/nonexistent/run.jsonl"]);
     assert_eq!((code, message.contains("cannot be read")), (5, true), "{message}");

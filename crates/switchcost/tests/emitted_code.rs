@@ -52,7 +52,10 @@ fn target(instruction: &Instruction, entries: &HashMap<u64, u64>) -> Option<u64>
 }
 
 fn named<'a>(functions: &'a [Function], name: &str) -> Vec<&'a Function> {
-    functions.iter().filter(|function| function.name == name || function.name.starts_with(&format!("{name}."))).collect()
+    functions
+        .iter()
+        .filter(|function| function.name == name || function.name.starts_with(&format!("{name}.")))
+        .collect()
 }
 
 #[test]

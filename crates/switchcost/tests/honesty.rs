@@ -79,7 +79,8 @@ fn a_made_up_switch_is_recovered_within_two_percent() {
 #[test]
 fn a_made_up_reload_is_recovered_within_five_percent() {
     let place = Place::new();
-    let flags = ["--mechanism", "synthetic", "--size", "16KiB", "--synthetic-switch", "2us", "--synthetic-reload", "5us"];
+    let flags =
+        ["--mechanism", "synthetic", "--size", "16KiB", "--synthetic-switch", "2us", "--synthetic-reload", "5us"];
     let result = &place.measure_json(&flags)["results"][0];
     let found = number(&result["indirect_ns"]["estimate"]);
     assert!((found / 5000.0 - 1.0).abs() < 0.05, "found {found} ns of 5000 ns");

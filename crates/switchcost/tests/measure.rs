@@ -31,7 +31,8 @@ fn a_pipe_is_measured_and_has_every_field() {
     assert!(direct["total_ns"].is_null() && direct["indirect_ns"].is_null());
     let total = &results[1];
     assert_eq!(total["size_bytes"], 65_536);
-    for (result, quantity) in [(direct, "direct_ns"), (direct, "handoff_ns"), (total, "total_ns"), (total, "indirect_ns")]
+    for (result, quantity) in
+        [(direct, "direct_ns"), (direct, "handoff_ns"), (total, "total_ns"), (total, "indirect_ns")]
     {
         let estimate = &result[quantity];
         let [low, middle, high] = ["low", "estimate", "high"].map(|name| number(&estimate[name]));

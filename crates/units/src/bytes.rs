@@ -116,7 +116,9 @@ mod tests {
 
     #[test]
     fn prints_the_largest_exact_unit_and_parses_it_back() {
-        for (bytes, text) in [(0, "0 B"), (1000, "1000 B"), (65_536, "64 KiB"), (1_572_864, "1536 KiB"), (1 << 30, "1 GiB")] {
+        for (bytes, text) in
+            [(0, "0 B"), (1000, "1000 B"), (65_536, "64 KiB"), (1_572_864, "1536 KiB"), (1 << 30, "1 GiB")]
+        {
             assert_eq!(Bytes(bytes).to_string(), text);
             assert_eq!(text.parse(), Ok(Bytes(bytes)));
         }

@@ -42,7 +42,9 @@ pub fn walk(memory: &[AtomicU64], set: &WorkingSet) {
     let stride = set.stride_elements();
     match (set.pattern, set.access) {
         (Pattern::Strided, Access::Read) => strided_read(memory, stride),
-        (Pattern::Strided, Access::Write) => strided(memory, stride, |element| element.store(2.0_f64.to_bits(), Relaxed)),
+        (Pattern::Strided, Access::Write) => {
+            strided(memory, stride, |element| element.store(2.0_f64.to_bits(), Relaxed))
+        }
         (Pattern::Strided, Access::Rmw) => strided(memory, stride, increment),
         (Pattern::Chase, Access::Read) => chase(memory, stride, |_| ()),
         (Pattern::Chase, Access::Write) => chase(memory, stride, |data| data.store(2.0_f64.to_bits(), Relaxed)),

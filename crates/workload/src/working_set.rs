@@ -86,8 +86,10 @@ pub enum UnfitWorkingSet {
     #[error("found a stride of {0}, need a multiple of one element (8 B) and at least 8 B")]
     Stride(Bytes),
     /// A stride larger than the array.
-    #[error("found a stride of {stride} in an array of {size}, need a stride no larger than the array; \
-             make the array larger or the stride smaller")]
+    #[error(
+        "found a stride of {stride} in an array of {size}, need a stride no larger than the array; \
+             make the array larger or the stride smaller"
+    )]
     StrideAboveSize {
         /// The array's size.
         size: Bytes,
@@ -95,8 +97,10 @@ pub enum UnfitWorkingSet {
         stride: Bytes,
     },
     /// A chase whose nodes hold no link beside their data, or do not fill the array.
-    #[error("found a chase with nodes of {stride} in an array of {size}, need nodes of at least 16 B that divide \
-             the array into two or more; use --stride 64B for one node a cache line")]
+    #[error(
+        "found a chase with nodes of {stride} in an array of {size}, need nodes of at least 16 B that divide \
+             the array into two or more; use --stride 64B for one node a cache line"
+    )]
     Chase {
         /// The array's size.
         size: Bytes,

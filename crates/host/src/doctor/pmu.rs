@@ -1,11 +1,10 @@
 //! Whether a hardware counter can be had at all. The known-answer test of each counter belongs to the run, not here.
 
-use std::fs::File;
 use std::hint::black_box;
-use std::io::{self, Read};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::io;
 
-use perf_event_open_sys::{bindings, perf_event_open};
+use perf_event::Builder;
+use perf_event::events::Hardware;
 use record::Check;
 
 use super::line::{Line, Remedy};
@@ -29,7 +28,7 @@ pub(super) enum CycleCounter {
 
 /// Opens a counter of this thread's own user-level cycles, spends some, and reads it.
 pub(super) fn attempt() -> CycleCounter {
-    match open().and_then(|counter| count(File::from(counter))) {
+    match count() {
         Ok(0) => CycleCounter::StaysZero,
         Ok(_) => CycleCounter::Counts,
         Err(error) => failure(&error),
@@ -44,33 +43,13 @@ fn failure(error: &io::Error) -> CycleCounter {
     }
 }
 
-fn open() -> io::Result<OwnedFd> {
-    let mut attributes = bindings::perf_event_attr {
-        size: size_of::<bindings::perf_event_attr>() as u32,
-        type_: bindings::PERF_TYPE_HARDWARE,
-        config: u64::from(bindings::PERF_COUNT_HW_CPU_CYCLES),
-        ..Default::default()
-    };
-    attributes.set_exclude_kernel(1);
-    attributes.set_exclude_hv(1);
-    let flags = u64::from(bindings::PERF_FLAG_FD_CLOEXEC);
-    // SAFETY: `attributes` is an initialized perf_event_attr of its own `size`, alive for the call; it asks only to
-    // count this thread.
-    let descriptor = unsafe { perf_event_open(&mut attributes, 0, -1, -1, flags) };
-    match descriptor {
-        // SAFETY: the call has just returned this descriptor, and nothing else owns it.
-        0.. => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-fn count(mut counter: File) -> io::Result<u64> {
+fn count() -> io::Result<u64> {
+    let mut counter = Builder::new(Hardware::CPU_CYCLES).build()?;
+    counter.enable()?;
     (0..10_000_u64).for_each(|n| {
         black_box(n);
     });
-    let mut value = [0; 8];
-    counter.read_exact(&mut value)?;
-    Ok(u64::from_ne_bytes(value))
+    counter.read()
 }
 
 /// Hardware counters, and whether the kernel lets this process use them for its own half too.

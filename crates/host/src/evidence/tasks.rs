@@ -17,6 +17,11 @@ pub struct TaskId {
 }
 
 impl TaskId {
+    /// The kernel's number of the thread.
+    pub fn thread(&self) -> i32 {
+        self.thread
+    }
+
     /// The calling thread.
     pub fn own_thread() -> TaskId {
         TaskId::thread_of_this_process(crate::task::current_tid())

@@ -25,8 +25,10 @@ pub enum PlanError {
         tasks: u32,
     },
     /// A CPU that is not online.
-    #[error("found no CPU {cpu} online, need one of {online}; choose it with --cpu, or bring it online: echo 1 | sudo \
-             tee /sys/devices/system/cpu/cpu{cpu}/online")]
+    #[error(
+        "found no CPU {cpu} online, need one of {online}; choose it with --cpu, or bring it online: echo 1 | sudo \
+             tee /sys/devices/system/cpu/cpu{cpu}/online"
+    )]
     Offline {
         /// The CPU asked for.
         cpu: CpuId,
@@ -34,8 +36,10 @@ pub enum PlanError {
         online: String,
     },
     /// A CPU that this process may not use.
-    #[error("found CPU {cpu} online but not allowed to this process, need one of {allowed}; choose it with --cpu, or \
-             widen the cpuset: taskset -pc shows it, AllowedCPUs= of the systemd unit makes it last")]
+    #[error(
+        "found CPU {cpu} online but not allowed to this process, need one of {allowed}; choose it with --cpu, or \
+             widen the cpuset: taskset -pc shows it, AllowedCPUs= of the systemd unit makes it last"
+    )]
     NotAllowed {
         /// The CPU asked for.
         cpu: CpuId,
@@ -49,8 +53,10 @@ pub enum PlanError {
         mechanism: Mechanism,
     },
     /// Too few repetitions for the confidence.
-    #[error("found at most {most} repetitions, need {needed} or more for an interval of {percent}; raise \
-             --max-repetitions or lower --confidence")]
+    #[error(
+        "found at most {most} repetitions, need {needed} or more for an interval of {percent}; raise \
+             --max-repetitions or lower --confidence"
+    )]
     Repetitions {
         /// Repetitions allowed.
         most: u32,
@@ -60,8 +66,10 @@ pub enum PlanError {
         percent: String,
     },
     /// Arrays that do not fit.
-    #[error("found {available} of free memory, need {needed} for {tasks} arrays of {size}; use a smaller --size or \
-             fewer --tasks")]
+    #[error(
+        "found {available} of free memory, need {needed} for {tasks} arrays of {size}; use a smaller --size or \
+             fewer --tasks"
+    )]
     Memory {
         /// Free now.
         available: Bytes,

@@ -15,12 +15,8 @@ pub(super) struct Pace {
 }
 
 pub(super) fn pace(preset: Preset, is_selected: bool, cases: usize) -> Pace {
-    let usual = Pace {
-        budget: Nanos::seconds(78),
-        precision_per_mille: 10,
-        max_repetitions: 150,
-        batch: Nanos::millis(3),
-    };
+    let usual =
+        Pace { budget: Nanos::seconds(78), precision_per_mille: 10, max_repetitions: 150, batch: Nanos::millis(3) };
     match preset {
         Preset::Quick if is_selected => {
             Pace { budget: Nanos::seconds(cases as u64), precision_per_mille: 50, batch: Nanos::millis(1), ..usual }
@@ -86,8 +82,7 @@ pub(super) fn selected(selection: &Selection) -> Vec<Draft> {
     let (sizes, strides) = (or(&selection.sizes, 0), or(&selection.strides, usual_stride));
     let accesses = if selection.accesses.is_empty() { vec![Access::Rmw] } else { selection.accesses.clone() };
     let tasks = if selection.tasks.is_empty() { vec![2] } else { selection.tasks.clone() };
-    let mechanisms =
-        if selection.mechanisms.is_empty() { vec![Mechanism::Pipe] } else { selection.mechanisms.clone() };
+    let mechanisms = if selection.mechanisms.is_empty() { vec![Mechanism::Pipe] } else { selection.mechanisms.clone() };
     let mut drafts = Vec::new();
     for mechanism in mechanisms {
         for between in betweens(mechanism, &selection.betweens) {

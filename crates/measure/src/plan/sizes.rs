@@ -94,8 +94,11 @@ pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
 pub fn latency_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let last = caches[caches.len() - 1];
-    let mut sizes: Vec<Bytes> =
-        caches.iter().flat_map(|cache| [Bytes(cache.0 / 2), Bytes(cache.0 / 4 * 3)]).chain([Bytes(last.0 * 2)]).collect();
+    let mut sizes: Vec<Bytes> = caches
+        .iter()
+        .flat_map(|cache| [Bytes(cache.0 / 2), Bytes(cache.0 / 4 * 3)])
+        .chain([Bytes(last.0 * 2)])
+        .collect();
     sizes.extend(caches.iter().map(|cache| Bytes(cache.0 * 2)));
     sizes.retain(|size| *size <= ceiling(host));
     sizes.sort_unstable();

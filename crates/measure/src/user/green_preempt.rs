@@ -164,6 +164,10 @@ impl Experiment for PreemptedGreens {
 
     fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
         self.bodies.choose_arm(batch);
-        if batch.arm.switches() { self.switching(batch, watch) } else { self.green.alone(|_| self.baseline(batch, watch)) }
+        if batch.arm.switches() {
+            self.switching(batch, watch)
+        } else {
+            self.green.alone(|_| self.baseline(batch, watch))
+        }
     }
 }

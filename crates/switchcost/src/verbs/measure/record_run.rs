@@ -4,12 +4,11 @@ use std::path::Path;
 
 use host::clock::{Calibration, Clock, monotonic};
 use host::control::pin;
-use host::evidence::TaskId;
-use host::perf::{CounterSet, System};
-use measure::{Progress, ServantExecutor, Stop, latency_sizes, measure_latencies};
+use host::perf::{System, admit};
+use measure::{Instruments, Progress, ServantExecutor, Stop, latency_sizes, measure_latencies};
 use record::{
-    Control, ControlOutcome, End, Header, HostManifest, Line, MEASURE_SCHEMA, MEASURE_VERSION,
-    MeasureWriter, Plan, Sample, SelfTest, SelfTestOutcome, WriteRecordError,
+    Control, ControlOutcome, End, Header, HostManifest, Line, MEASURE_SCHEMA, MEASURE_VERSION, MeasureWriter, Plan,
+    Sample, SelfTest, SelfTestOutcome, WriteRecordError,
 };
 use time::OffsetDateTime;
 use units::{Bytes, CpuId, Nanos, TickRate};
@@ -42,17 +41,15 @@ impl RunToRecord {
         let header = self.header(clock, rate);
         let mut writer = MeasureWriter::create(path, header.clone())?;
         bar.say("proving the instruments");
-        prove(&mut writer, &header, clock, rate)?;
+        let counters = prove(&mut writer, &header, clock, rate)?;
         // This process keeps off the measured CPUs where there are others.
         let _away = pin(&others(&header)).ok();
         let mut watcher = Watcher { header: &header, bar: &bar, interrupt };
-        let is_locked = is_applied(&header.controls, "locked-memory");
+        let locks_memory = is_applied(&header.controls, "locked-memory");
         let mut since_sync = monotonic();
         let reason = measure::measure(
             &header,
-            clock,
-            rate,
-            is_locked,
+            Instruments { clock, rate, locks_memory, counters },
             &mut ServantExecutor,
             &mut watcher,
             &mut |line| append(&mut writer, &line, &mut since_sync),
@@ -102,16 +99,23 @@ fn others(header: &Header) -> Vec<CpuId> {
     header.host.cpus_allowed.iter().copied().filter(|cpu| !measured.contains(cpu)).collect()
 }
 
-/// Known-answer tests of clock and counters, and the load latencies of this machine.
-fn prove(writer: &mut MeasureWriter, header: &Header, clock: Clock, rate: TickRate) -> Result<(), WriteRecordError> {
+/// Known-answer tests of clock and counters, and the load latencies of this machine. Gives the counters admitted.
+fn prove(
+    writer: &mut MeasureWriter,
+    header: &Header,
+    clock: Clock,
+    rate: TickRate,
+) -> Result<Vec<String>, WriteRecordError> {
     writer.append(&Line::SelfTest(clock_test(clock, rate)))?;
-    if header.plan.wants_counters {
-        let (_, tests) = CounterSet::open_admitted(&System, &[TaskId::own_thread()]);
-        tests.into_iter().try_for_each(|test| writer.append(&Line::SelfTest(test)))?;
+    let (admitted, tests) = if header.plan.wants_counters { admit(&System) } else { Default::default() };
+    tests.into_iter().try_for_each(|test| writer.append(&Line::SelfTest(test)))?;
+    if header.plan.cases.iter().any(|case| !case.working_set.is_empty()) {
+        look_at_latencies(writer, header, clock)?;
     }
-    if header.plan.cases.iter().all(|case| case.working_set.is_empty()) {
-        return Ok(());
-    }
+    Ok(admitted.iter().map(ToString::to_string).collect())
+}
+
+fn look_at_latencies(writer: &mut MeasureWriter, header: &Header, clock: Clock) -> Result<(), WriteRecordError> {
     let line = header.host.caches.first().map_or(Bytes(64), |cache| cache.line_bytes);
     let cpu = measured_cpus(header).first().copied();
     let latencies = measure_latencies(clock, cpu, line, &latency_sizes(&header.host));
@@ -157,4 +161,3 @@ impl Stop for Watcher<'_> {
         self.bar.show(progress);
     }
 }
-

@@ -1,0 +1,169 @@
+//! Known-answer tests: an event is admitted only after it has counted a workload whose count is known.
+
+use std::io;
+
+use record::{SelfTest, SelfTestOutcome};
+use strum::IntoEnumIterator;
+
+use super::workloads::{self as run, Workbench};
+use super::{CounterSource, Event};
+
+/// A workload, and between what its count must lie.
+struct KnownAnswer {
+    text: &'static str,
+    low: u64,
+    high: u64,
+    run: fn(&mut Workbench),
+}
+
+/// Tests every event on the calling thread. Gives those that may be used, and the outcome of each test.
+///
+/// Takes a few milliseconds, and up to half a second where the CPU's counters of far caches are there to be tested.
+pub fn admit(source: &dyn CounterSource) -> (Vec<Event>, Vec<SelfTest>) {
+    let mut bench = Workbench::default();
+    let tests: Vec<_> = Event::iter().map(|event| (event, test(source, event, &mut bench))).collect();
+    let admitted = tests.iter().filter(|(_, test)| test.outcome == SelfTestOutcome::Admitted).map(|(event, _)| *event);
+    (admitted.collect(), tests.into_iter().map(|(_, test)| test).collect())
+}
+
+fn test(source: &dyn CounterSource, event: Event, bench: &mut Workbench) -> SelfTest {
+    let answer = known_answer(event);
+    let outcome = match count(source, event, answer.run, bench) {
+        Err(why) => SelfTestOutcome::Unavailable { why },
+        Ok(found) if (answer.low..=answer.high).contains(&found) => SelfTestOutcome::Admitted,
+        Ok(found) => SelfTestOutcome::Wrong { expected_low: answer.low, expected_high: answer.high, found },
+    };
+    SelfTest { instrument: event.to_string(), known_answer: answer.text.to_owned(), outcome }
+}
+
+/// Counts the workload alone: once untimed to warm it up, once for the count.
+fn count(
+    source: &dyn CounterSource,
+    event: Event,
+    run: fn(&mut Workbench),
+    bench: &mut Workbench,
+) -> Result<u64, String> {
+    let broken = |error: io::Error| format!("the counter broke: {error}");
+    let mut group = source.open(&[event], crate::task::current_tid()).map_err(|error| error.to_string())?;
+    run(bench);
+    group.start().map_err(broken)?;
+    run(bench);
+    group.stop().map_err(broken)?;
+    let reading = group.read().map_err(broken)?;
+    if reading.is_multiplexed() {
+        return Err("the CPU's counters are taken: it counted only part of the time".to_owned());
+    }
+    reading.values.first().copied().ok_or_else(|| "the reading is empty".to_owned())
+}
+
+/// Bounds are the workload's own count, and above it room for the kernel's half: interrupts and the two calls that
+/// start and stop the counter.
+fn known_answer(event: Event) -> KnownAnswer {
+    let answer = |text, low, high, run| KnownAnswer { text, low, high, run };
+    match event {
+        Event::Instructions => answer("a loop of 1,000,000 rounds of 2 instructions", 2_000_000, 2_100_000, |_| {
+            run::counted_loop(1_000_000)
+        }),
+        // Multiplication takes 3 cycles on all x86-64 of the last ten years, 4 on some before, up to 5 elsewhere.
+        Event::Cycles => {
+            answer("a chain of 1,000,000 dependent multiplications of 3 to 5 cycles", 2_900_000, 6_000_000, |_| {
+                run::multiplications(1_000_000)
+            })
+        }
+        Event::BranchMisses => {
+            answer("100,000 branches on random bits, of which half are guessed wrong", 30_000, 70_000, |_| {
+                run::random_branches(100_000)
+            })
+        }
+        Event::L1dLoadMisses => answer(
+            "16,384 loads, each from another line of 1 MiB, after which the nearest cache has forgotten it",
+            8_192,
+            33_000,
+            |bench| bench.chase_lines(1 << 20),
+        ),
+        Event::LlcLoadMisses => {
+            answer("1,048,576 loads, each from another line of 64 MiB in random order", 200_000, 2_200_000, |bench| {
+                bench.chase_lines(64 << 20)
+            })
+        }
+        Event::DtlbLoadMisses => {
+            answer("16,384 loads, each from another base page of 64 MiB", 8_192, 33_000, |bench| {
+                bench.chase_pages(64 << 20)
+            })
+        }
+        Event::L1iLoadMisses => {
+            answer("8,192 jumps, each to another line of 512 KiB of code", 2_000, 20_000, |bench| {
+                bench.run_code(512 << 10)
+            })
+        }
+        Event::PageFaults => answer("64 base pages touched for the first time", 64, 70, |_| run::touch_pages(64)),
+        Event::ContextSwitches => answer("16 sleeps", 16, 24, |_| run::sleep(16)),
+        Event::CpuMigrations => answer("none while pinned to one CPU", 0, 0, |_| run::stay()),
+        Event::TaskClock => answer("5 ms of this thread's CPU time", 4_900_000, 5_400_000, |_| run::burn_cpu_time()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::System;
+    use super::super::fake::{Script, Scripted};
+    use super::*;
+
+    fn outcome(source: &dyn CounterSource, event: Event) -> SelfTestOutcome {
+        test(source, event, &mut Workbench::default()).outcome
+    }
+
+    #[test]
+    fn the_right_answer_is_admitted_and_a_wrong_one_refused() {
+        let right = Scripted::new([(Event::Instructions, Script::Counts(2_000_300))]);
+        assert_eq!(outcome(&right, Event::Instructions), SelfTestOutcome::Admitted);
+        let zero = Scripted::new([(Event::Instructions, Script::Counts(0))]);
+        assert_eq!(
+            outcome(&zero, Event::Instructions),
+            SelfTestOutcome::Wrong { expected_low: 2_000_000, expected_high: 2_100_000, found: 0 }
+        );
+    }
+
+    #[test]
+    fn what_is_absent_multiplexed_or_broken_is_unavailable_and_says_why() {
+        for (script, why) in [
+            (Script::Absent, "the script has no cycles"),
+            (Script::Multiplexed(3_000_000), "only part of the time"),
+            (Script::FailsToRead, "the script fails to read"),
+        ] {
+            let source = Scripted::new([(Event::Cycles, script)]);
+            match outcome(&source, Event::Cycles) {
+                SelfTestOutcome::Unavailable { why: found } => assert!(found.contains(why), "{found}"),
+                other => panic!("{script:?} gave {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn only_admitted_events_are_given_out() {
+        let source = Scripted::new([(Event::Cycles, Script::Counts(3_000_000)), (Event::TaskClock, Script::Counts(1))]);
+        let (admitted, tests) = admit(&source);
+        assert_eq!(admitted, [Event::Cycles]);
+        assert_eq!(tests.len(), Event::iter().count());
+    }
+
+    #[test]
+    fn the_kernels_own_events_give_the_known_answers_here() {
+        for event in Event::iter().filter(|event| !event.is_hardware()) {
+            match outcome(&System, event) {
+                SelfTestOutcome::Admitted => {}
+                SelfTestOutcome::Unavailable { why } => eprintln!("skipped: {event}: {why}"),
+                wrong => panic!("{event}: {wrong:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_cpus_events_are_right_or_not_admitted() {
+        let (admitted, tests) = admit(&System);
+        for test in tests {
+            eprintln!("{}: {:?}", test.instrument, test.outcome);
+        }
+        assert!(admitted.len() <= Event::iter().count());
+    }
+}
