@@ -3,11 +3,14 @@
 use record::{Arm, Between, Case, Sample};
 use units::TickRate;
 
-use crate::cleanliness::{Context, kernel_switches, time_of_others};
+use crate::cleanliness::{Context, FREQUENCY, kernel_switches, time_of_others};
 use crate::findings::Excluded;
 
 /// Of more disturbed samples than this, those that look clean are not to be trusted either.
 const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
+
+/// With more samples left out than this, those of another speed among them, too few are left to go by.
+const OTHER_SPEED_LIMIT: f64 = 2.0 / 3.0;
 
 /// Of more foreign time than this neither: interrupts and the like take a hundredth, an equal competitor a half.
 const FOREIGN_LIMIT: f64 = 0.1;
@@ -24,12 +27,15 @@ pub(crate) struct Judged<'a> {
     /// Samples with counters or single hand-offs.
     pub(crate) instrumented: Vec<&'a Sample>,
     pub(crate) excluded: Excluded,
+    /// Of the excluded, those with no fault but that the core ran at another speed.
+    of_other_speed: usize,
 }
 
 impl<'a> Judged<'a> {
     pub(crate) fn new(case: &'a Case, rate: TickRate, samples: &[&'a Sample], cpu_probe: Option<f64>) -> Self {
         let (plain, instrumented): (Vec<_>, Vec<_>) = samples.iter().copied().partition(|sample| sample.is_plain());
         let context = Context::new(case, &plain, cpu_probe);
+        let mut of_other_speed = 0;
         let mut excluded = Excluded { of: plain.len(), ..Excluded::default() };
         let mut clean = Vec::with_capacity(plain.len());
         for sample in &plain {
@@ -39,11 +45,12 @@ impl<'a> Judged<'a> {
                 continue;
             }
             excluded.total += 1;
+            of_other_speed += usize::from(reasons == [FREQUENCY]);
             for reason in reasons {
                 *excluded.by_reason.entry(reason).or_default() += 1;
             }
         }
-        Judged { case, rate, plain, clean, instrumented, excluded }
+        Judged { case, rate, plain, clean, instrumented, excluded, of_other_speed }
     }
 
     /// Share of the plain samples that were left out.
@@ -63,8 +70,14 @@ impl<'a> Judged<'a> {
     }
 
     /// Whether so much was disturbed that what looks clean is not to be trusted either.
+    ///
+    /// A core that runs at two speeds, for a neighbour on its other hardware thread, gives two kinds of samples; those
+    /// of its usual speed are as good as ever, as long as there are some.
     pub(crate) fn is_too_disturbed(&self) -> bool {
-        self.excluded_share() > LEFT_OUT_LIMIT || self.foreign_share() > FOREIGN_LIMIT
+        let share = |count: usize| count as f64 / (self.excluded.of as f64).max(1.0);
+        share(self.excluded.total - self.of_other_speed) > LEFT_OUT_LIMIT
+            || share(self.excluded.total) > OTHER_SPEED_LIMIT
+            || self.foreign_share() > FOREIGN_LIMIT
     }
 
     /// Samples of some arms that counts are taken from: the clean ones, or all where there is none.

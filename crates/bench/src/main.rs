@@ -30,6 +30,9 @@ enum Part {
     Durations,
 }
 
+/// Columns of the table: it is meant to be pasted.
+const WIDTH: u16 = 160;
+
 type Measure = fn(&Program) -> Vec<Row>;
 
 /// Measures the figures that switchcost promises.
@@ -65,7 +68,7 @@ fn main() -> ExitCode {
 
 fn table(rows: &[Row]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
     table.set_header(["what", "must reach", "measured", "met", "command"]);
     for row in rows {
         let is_met = match row.is_met {

@@ -150,6 +150,33 @@ fn a_case_of_mostly_disturbed_samples_is_not_measured() {
 }
 
 #[test]
+fn a_core_of_two_speeds_is_measured_at_its_usual_one() {
+    let found = found_after(FakeCase::pipe(), |sample| {
+        // Three of eight samples: more than may be left out for anything else.
+        if sample.position % 8 < 3 {
+            let slow = |ticks: units::Ticks| units::Ticks(ticks.0 * 5 / 4);
+            sample.evidence.probe_before = slow(sample.evidence.probe_before);
+            sample.evidence.probe_after = slow(sample.evidence.probe_after);
+            sample.ticks = slow(sample.ticks);
+        }
+    });
+    assert_eq!((&found.verdict, names(&found)), (&Verdict::Suspect, vec!["partly-disturbed"]));
+    assert_eq!(found.excluded.by_reason.get("frequency"), Some(&24));
+}
+
+#[test]
+fn much_foreign_time_in_few_samples_leaves_no_number() {
+    let found = found_after(FakeCase::pipe(), |sample| {
+        // One sample of eight is five times as long for somebody else's turn: a third of all time.
+        if sample.position == 0 {
+            sample.evidence.wall_ns = Nanos(sample.evidence.wall_ns.0 * 5);
+        }
+    });
+    assert_eq!((found.direct_ns.is_none(), names(&found)), (true, vec!["disturbed"]));
+    assert!(why(&found).contains("% of the time went to somebody else, 8 of 64 samples were disturbed"), "{found:?}");
+}
+
+#[test]
 fn a_partly_disturbed_case_is_suspect() {
     let found = found_after(FakeCase::pipe(), stolen_below(1));
     assert_eq!((&found.verdict, names(&found)), (&Verdict::Suspect, vec!["partly-disturbed"]));
