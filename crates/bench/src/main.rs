@@ -68,7 +68,10 @@ fn main() -> ExitCode {
 
 fn table(rows: &[Row]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table
+        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH);
     table.set_header(["what", "must reach", "measured", "met", "command"]);
     for row in rows {
         let is_met = match row.is_met {

@@ -73,6 +73,20 @@ impl Bodies {
         batch.rounds * self.tasks as u64
     }
 
+    /// The switching arm: `pass` makes so many rounds and returns the switches that it counted.
+    fn switching(&self, batch: Batch, watch: &mut Watch, mut pass: impl FnMut(u64) -> u64) -> io::Result<Timed> {
+        self.choose_arm(batch);
+        pass(batch.warm_up);
+        watch.around(|clock| {
+            let mut user_switches = 0;
+            let ticks = time(clock, || {
+                user_switches = pass(batch.rounds);
+                Ok(())
+            })?;
+            Ok(Measured { handoffs: self.handoffs(batch), ticks, user_switches })
+        })
+    }
+
     /// The baseline: each context's turns one after the other, called and not switched to.
     fn baseline(&self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
         self.choose_arm(batch);

@@ -2,7 +2,7 @@
 
 use record::{Between, HostManifest, Mechanism};
 use units::{Bytes, Nanos};
-use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
+use workload::{Access, Pattern, WorkingSet};
 
 use super::{Draft, Preset, Selection, sizes};
 
@@ -106,23 +106,12 @@ fn betweens(mechanism: Mechanism, wanted: &[Between]) -> Vec<Between> {
 fn working_sets(selection: &Selection, sizes: &[Bytes], strides: &[Bytes], accesses: &[Access]) -> Vec<WorkingSet> {
     let Selection { pattern, sharing, pages, .. } = *selection;
     let mut sets = Vec::new();
-    for size_bytes in sizes {
-        for stride_bytes in strides {
-            for access in accesses {
-                sets.push(working_set(*size_bytes, *stride_bytes, *access, pattern, sharing, pages));
+    for &size_bytes in sizes {
+        for &stride_bytes in strides {
+            for &access in accesses {
+                sets.push(WorkingSet { size_bytes, stride_bytes, access, pattern, sharing, pages });
             }
         }
     }
     sets
-}
-
-fn working_set(
-    size_bytes: Bytes,
-    stride_bytes: Bytes,
-    access: Access,
-    pattern: Pattern,
-    sharing: Sharing,
-    pages: Pages,
-) -> WorkingSet {
-    WorkingSet { size_bytes, stride_bytes, access, pattern, sharing, pages }
 }

@@ -33,16 +33,10 @@ impl Experiment for Ucontexts {
         if !batch.arm.switches() {
             return self.bodies.baseline(batch, watch);
         }
-        self.bodies.choose_arm(batch);
-        self.ring.rounds(batch.warm_up);
-        watch.around(|clock| {
+        self.bodies.switching(batch, watch, |rounds| {
             let before = self.ring.switches();
-            let ticks = time(clock, || {
-                self.ring.rounds(batch.rounds);
-                Ok(())
-            })?;
-            let user_switches = self.ring.switches() - before;
-            Ok(Measured { handoffs: self.bodies.handoffs(batch), ticks, user_switches })
+            self.ring.rounds(rounds);
+            self.ring.switches() - before
         })
     }
 }
@@ -97,19 +91,14 @@ impl Experiment for Greens {
     }
 
     fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
-        self.bodies.choose_arm(batch);
         if !batch.arm.switches() {
+            self.bodies.choose_arm(batch);
             return self.green.alone(|_| self.baseline(batch, watch));
         }
-        self.rounds(0, batch.warm_up);
-        watch.around(|clock| {
+        self.bodies.switching(batch, watch, |rounds| {
             let before = self.green.scheduler().yields();
-            let ticks = time(clock, || {
-                self.rounds(0, batch.rounds);
-                Ok(())
-            })?;
-            let user_switches = self.green.scheduler().yields() - before;
-            Ok(Measured { handoffs: self.bodies.handoffs(batch), ticks, user_switches })
+            self.rounds(0, rounds);
+            self.green.scheduler().yields() - before
         })
     }
 }

@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::{LocalSet, yield_now};
 
 use super::Bodies;
-use crate::experiment::{Batch, Experiment, Measured, Timed, Watch, time};
+use crate::experiment::{Batch, Experiment, Timed, Watch};
 
 pub(super) struct Tasks {
     bodies: Rc<Bodies>,
@@ -50,15 +50,6 @@ impl Experiment for Tasks {
         if !batch.arm.switches() {
             return self.bodies.baseline(batch, watch);
         }
-        self.bodies.choose_arm(batch);
-        self.together(batch.warm_up);
-        watch.around(|clock| {
-            let mut user_switches = 0;
-            let ticks = time(clock, || {
-                user_switches = self.together(batch.rounds);
-                Ok(())
-            })?;
-            Ok(Measured { handoffs: self.bodies.handoffs(batch), ticks, user_switches })
-        })
+        self.bodies.switching(batch, watch, |rounds| self.together(rounds))
     }
 }

@@ -8,7 +8,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use host::evidence::TaskId;
 
 use super::Bodies;
-use crate::experiment::{Batch, Experiment, Measured, Timed, Watch, time};
+use crate::experiment::{Batch, Experiment, Timed, Watch};
 
 type Fiber = Coroutine<(), (), ()>;
 
@@ -70,15 +70,7 @@ impl Experiment for Fibers {
         if !batch.arm.switches() {
             return self.bodies.baseline(batch, watch);
         }
-        self.bodies.choose_arm(batch);
-        self.rounds(batch.warm_up);
-        watch.around(|clock| {
-            let mut user_switches = 0;
-            let ticks = time(clock, || {
-                user_switches = self.rounds(batch.rounds);
-                Ok(())
-            })?;
-            Ok(Measured { handoffs: self.bodies.handoffs(batch), ticks, user_switches })
-        })
+        let bodies = Rc::clone(&self.bodies);
+        bodies.switching(batch, watch, |rounds| self.rounds(rounds))
     }
 }

@@ -10,7 +10,7 @@ use host::evidence::TaskId;
 use units::Ticks;
 
 use super::Bodies;
-use crate::experiment::{Batch, Experiment, Measured, Timed, Watch, time};
+use crate::experiment::{Batch, Experiment, Timed, Watch};
 use crate::protocol::Order;
 
 pub(super) struct Synthetic {
@@ -93,16 +93,7 @@ impl Experiment for Synthetic {
             let timed = self.bodies.baseline(batch, watch)?;
             return Ok(Timed { user_switches: timed.handoffs, ..timed });
         }
-        self.bodies.choose_arm(batch);
         let mut burner = Burner::new(watch.clock);
-        self.rounds(&mut burner, batch, batch.warm_up);
-        watch.around(|clock| {
-            let mut user_switches = 0;
-            let ticks = time(clock, || {
-                user_switches = self.rounds(&mut burner, batch, batch.rounds);
-                Ok(())
-            })?;
-            Ok(Measured { handoffs: self.bodies.handoffs(batch), ticks, user_switches })
-        })
+        self.bodies.switching(batch, watch, |rounds| self.rounds(&mut burner, batch, rounds))
     }
 }
