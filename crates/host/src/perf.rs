@@ -7,6 +7,7 @@
 mod event;
 pub mod fake;
 mod known_answer;
+mod share;
 mod source;
 mod workloads;
 
@@ -15,6 +16,7 @@ use std::io;
 
 pub use event::Event;
 pub use known_answer::admit;
+pub use share::shares;
 pub use source::{CounterGroup, CounterSource, Reading, System, Unavailable};
 
 /// Groups of counters, one of hardware and one of software events for each task.
@@ -118,5 +120,30 @@ mod tests {
         assert!(count(&mut set(&source, &[Event::Cycles], &[1])).is_err());
         let source = Scripted::new([(Event::Cycles, Script::Absent)]);
         assert!(CounterSet::open(&source, &[Event::Cycles], &[1]).is_err());
+    }
+
+    #[test]
+    fn another_threads_switches_are_counted_and_not_ones_own() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let (go, gone) = std::sync::mpsc::channel::<()>();
+        let sleeper = std::thread::spawn(move || {
+            tell.send(crate::task::current_tid()).expect("the test waits");
+            gone.recv().expect("the test says when");
+            workloads::sleep(16);
+        });
+        let thread = told.recv().expect("the thread's number");
+        let mut set = match CounterSet::open(&System, &[Event::ContextSwitches], &[thread]) {
+            Ok(set) => set,
+            Err(why) => return eprintln!("skipped: {why}"),
+        };
+        set.start().expect("a counter");
+        go.send(()).expect("the thread waits");
+        sleeper.join().expect("it only sleeps");
+        set.stop().expect("a counter");
+        let counts = set.read().expect("a counter");
+        match counts.get("context-switches") {
+            Some(switches) => assert!((16..40).contains(switches), "{switches}"),
+            None => eprintln!("skipped: only the user's half is counted here: {counts:?}"),
+        }
     }
 }

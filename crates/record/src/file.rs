@@ -2,10 +2,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
+use units::Bytes;
+
 use crate::{End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Refusal, Sample, SelfTest};
 
 /// A line longer than this is damage, not data: the longest that is written stays below 1 MiB.
-const LINE_LIMIT: u64 = 64 << 20;
+const LINE_LIMIT: Bytes = Bytes::mib(64);
 
 /// Why a record could not be written. Reads well behind "failed to write the record: ".
 #[derive(Debug, thiserror::Error)]
@@ -181,8 +183,13 @@ impl MeasureRecord {
 
     /// Reads a record up to its last whole line.
     pub fn read(path: &Path) -> Result<Self, ReadRecordError> {
+        Self::read_limited(path, LINE_LIMIT)
+    }
+
+    /// Never holds more than one line of at most `limit` in memory, beside what it has read.
+    fn read_limited(path: &Path, limit: Bytes) -> Result<Self, ReadRecordError> {
         let file = File::open(path).map_err(|source| ReadRecordError::Open { path: path.to_owned(), source })?;
-        let mut lines = Lines { reader: BufReader::new(file), path, number: 0, has_cut_line: false };
+        let mut lines = Lines { reader: BufReader::new(file), path, limit, number: 0, has_cut_line: false };
         let mut record = MeasureRecord::new(lines.header()?);
         while let Some(line) = lines.next_line()? {
             record.add(line, &lines)?;
@@ -214,54 +221,73 @@ impl MeasureRecord {
 struct Lines<'a> {
     reader: BufReader<File>,
     path: &'a Path,
+    limit: Bytes,
     number: u64,
     has_cut_line: bool,
 }
 
+/// What comes next in the file.
+enum Piece {
+    /// A line, without its newline.
+    Line(Vec<u8>),
+    /// The beginning of a line that is too long, and is not read to its end.
+    TooLong,
+    /// The end, or a line that the file ends inside of.
+    End,
+}
+
 impl Lines<'_> {
-    /// The next line with its newline, or `None` at the end or where the file ends inside a line.
-    fn next_bytes(&mut self) -> Result<Option<Vec<u8>>, ReadRecordError> {
+    fn next_piece(&mut self) -> Result<Piece, ReadRecordError> {
         let mut bytes = Vec::new();
-        let limited = (&mut self.reader).take(LINE_LIMIT).read_until(b'\n', &mut bytes);
+        let limited = (&mut self.reader).take(self.limit.0).read_until(b'\n', &mut bytes);
         limited.map_err(|source| ReadRecordError::Open { path: self.path.to_owned(), source })?;
         if bytes.is_empty() {
-            return Ok(None);
+            return Ok(Piece::End);
         }
         self.number += 1;
-        if bytes.last() == Some(&b'\n') {
-            return Ok(Some(bytes));
+        if bytes.pop_if(|last| *last == b'\n').is_some() {
+            return Ok(Piece::Line(bytes));
         }
-        if bytes.len() as u64 == LINE_LIMIT {
-            return Err(self.damaged("a line of more than 64 MiB"));
+        if bytes.len() as u64 == self.limit.0 {
+            return Ok(Piece::TooLong);
         }
         self.has_cut_line = true;
-        Ok(None)
+        Ok(Piece::End)
     }
 
     fn next_line(&mut self) -> Result<Option<Line>, ReadRecordError> {
-        let Some(bytes) = self.next_bytes()? else { return Ok(None) };
-        serde_json::from_slice(&bytes).map(Some).map_err(|error| self.damaged(&error.to_string()))
+        match self.next_piece()? {
+            Piece::End => Ok(None),
+            Piece::TooLong => Err(self.damaged(&too_long(self.limit))),
+            Piece::Line(bytes) => {
+                serde_json::from_slice(&bytes).map(Some).map_err(|error| self.damaged(&in_words(&error)))
+            }
+        }
     }
 
     fn header(&mut self) -> Result<Header, ReadRecordError> {
-        let no_header = |why: &str| ReadRecordError::NoHeader { path: self.path.to_owned(), why: why.to_owned() };
-        let Some(bytes) = self.next_bytes()? else {
-            return Err(no_header(if self.has_cut_line { "its only line is cut off" } else { "it is empty" }));
+        let path = self.path.to_owned();
+        let bytes = match self.next_piece()? {
+            Piece::Line(bytes) => Ok(bytes),
+            Piece::TooLong => Err(too_long(self.limit)),
+            Piece::End if self.has_cut_line => Err("its only line is cut off".to_owned()),
+            Piece::End => Err("it is empty".to_owned()),
         };
-        let value: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|_| no_header("its first line is not JSON"))?;
-        let schema = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
-        let version = schema.strip_prefix(MEASURE_SCHEMA).and_then(|rest| rest.strip_prefix('/'));
-        let Some(version) = version else {
-            return Err(no_header(&format!("its schema is {schema:?}, not {MEASURE_SCHEMA}")));
+        let value = bytes.and_then(|bytes| {
+            serde_json::from_slice(&bytes).map_err(|_| "its first line is not JSON".to_owned())
+        });
+        let checked = value.and_then(|value| schema(&value).map(|schema| (schema, value)));
+        let (schema, value) = match checked {
+            Ok(checked) => checked,
+            Err(why) => return Err(ReadRecordError::NoHeader { path, why }),
         };
-        if !version.parse().is_ok_and(|version: u32| (1..=MEASURE_VERSION).contains(&version)) {
-            return Err(ReadRecordError::Version { path: self.path.to_owned(), found: schema.to_owned() });
+        if !is_known(&schema) {
+            return Err(ReadRecordError::Version { path, found: printable(&schema) });
         }
         match serde_json::from_value(value) {
             Ok(Line::Header(header)) => Ok(*header),
-            Ok(_) => Err(no_header("its first line is of another kind")),
-            Err(error) => Err(no_header(&error.to_string())),
+            Ok(_) => Err(ReadRecordError::NoHeader { path, why: "its first line is of another kind".to_owned() }),
+            Err(error) => Err(ReadRecordError::NoHeader { path, why: in_words(&error) }),
         }
     }
 
@@ -274,3 +300,47 @@ impl Lines<'_> {
         }
     }
 }
+
+/// The schema in a first line, whatever its version; or what is there instead.
+fn schema(line: &serde_json::Value) -> Result<String, String> {
+    let schema = line.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
+    match version(schema) {
+        Some(_) => Ok(schema.to_owned()),
+        None => Err(format!("its schema is {schema:?}, not {MEASURE_SCHEMA}")),
+    }
+}
+
+fn version(schema: &str) -> Option<&str> {
+    schema.strip_prefix(MEASURE_SCHEMA)?.strip_prefix('/')
+}
+
+/// Whether the version is one that this program reads, and is written as it writes it: neither `+1` nor `01`.
+fn is_known(schema: &str) -> bool {
+    (1..=MEASURE_VERSION).any(|known| version(schema) == Some(known.to_string().as_str()))
+}
+
+fn too_long(limit: Bytes) -> String {
+    format!("a line of more than {limit}")
+}
+
+/// What JSON says of a line that it knows no more of than that it is the first one.
+fn in_words(error: &serde_json::Error) -> String {
+    printable(&error.to_string().replace(" at line 1 column ", " at column "))
+}
+
+/// Text out of a file that may be anybody's, without what commands a terminal or turns the order of its text.
+fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for c in text.chars() {
+        let turns_text = matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if c.is_control() || turns_text {
+            printable.extend(c.escape_unicode());
+        } else {
+            printable.push(c);
+        }
+    }
+    printable
+}
+
+#[cfg(test)]
+mod tests;

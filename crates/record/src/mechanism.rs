@@ -88,3 +88,36 @@ impl Mechanism {
         !matches!(self, Mechanism::Yield | Mechanism::Preempt)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_the_same_in_the_record_and_on_the_command_line() {
+        for mechanism in Mechanism::iter() {
+            assert_eq!(serde_json::to_string(&mechanism).expect("JSON"), format!("\"{mechanism}\""));
+            assert_eq!(mechanism.to_string().parse(), Ok(mechanism));
+        }
+        for between in Between::iter() {
+            assert_eq!(serde_json::to_string(&between).expect("JSON"), format!("\"{between}\""));
+            assert_eq!(between.to_string().parse(), Ok(between));
+        }
+    }
+
+    #[test]
+    fn all_but_the_made_up_mechanism_are_real() {
+        assert_eq!(Mechanism::real().count(), Mechanism::iter().count() - 1);
+        assert!(Mechanism::real().all(|mechanism| mechanism != Mechanism::Synthetic));
+    }
+
+    #[test]
+    fn a_mechanism_is_in_user_space_or_in_the_kernel_and_not_in_both() {
+        for mechanism in Mechanism::iter() {
+            match mechanism.betweens() {
+                [Between::User] | [Between::Process, Between::Thread] => {}
+                other => panic!("{mechanism}: {other:?}"),
+            }
+        }
+    }
+}

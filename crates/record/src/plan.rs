@@ -110,3 +110,16 @@ pub struct Plan {
     /// Whether hardware and software counters were asked for.
     pub wants_counters: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_switch_can_be_priced_on_one_cpu_only() {
+        let on = |cpus: &[u32], relation| Placement { cpus: cpus.iter().copied().map(CpuId).collect(), relation };
+        assert!(on(&[3], Relation::SameCpu).is_one_cpu());
+        assert!(!on(&[0, 1], Relation::Smt).is_one_cpu());
+        assert!(!on(&[], Relation::Unpinned).is_one_cpu(), "the scheduler may use them all");
+    }
+}

@@ -43,7 +43,7 @@ pub struct KernelSwitches {
 impl KernelSwitches {
     /// Both kinds together.
     pub fn total(self) -> u64 {
-        self.voluntary + self.involuntary
+        self.voluntary.saturating_add(self.involuntary)
     }
 }
 
@@ -121,5 +121,59 @@ impl Sample {
     /// Whether the batch's time may enter an estimate: it carried no extra instrument.
     pub fn is_plain(&self) -> bool {
         self.counters.is_none() && self.handoff_ticks.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strum::IntoEnumIterator;
+
+    fn sample() -> Sample {
+        Sample {
+            case: 0,
+            repetition: 0,
+            position: 0,
+            arm: Arm::SwitchDirect,
+            at_ns: Nanos(0),
+            handoffs: 1,
+            ticks: Ticks(1),
+            kernel_switches: KernelSwitches { voluntary: 2, involuntary: 3 },
+            user_switches: 0,
+            evidence: Evidence::default(),
+            counters: None,
+            handoff_ticks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn arms_are_named_after_what_they_do() {
+        for arm in Arm::iter() {
+            let name = arm.to_string();
+            assert_eq!(serde_json::to_string(&arm).expect("JSON"), format!("\"{name}\""));
+            assert_eq!(arm.switches(), name.starts_with("switch-"), "{name}");
+            assert_eq!(arm.walks(), name.ends_with("-total"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_sample_with_an_extra_instrument_is_not_plain() {
+        assert!(sample().is_plain());
+        assert!(!Sample { counters: Some(BTreeMap::new()), ..sample() }.is_plain(), "asked for, and read nothing");
+        assert!(!Sample { handoff_ticks: vec![1], ..sample() }.is_plain());
+    }
+
+    #[test]
+    fn a_plain_sample_says_nothing_of_instruments() {
+        let json = serde_json::to_value(sample()).expect("JSON");
+        assert_eq!((json.get("counters"), json.get("handoff_ticks")), (None, None));
+        assert_eq!(json["evidence"]["steal_ns"], serde_json::Value::Null, "not shown is said, not left out");
+    }
+
+    #[test]
+    fn switches_of_both_kinds_are_added() {
+        assert_eq!(sample().kernel_switches.total(), 5);
+        let many = KernelSwitches { voluntary: u64::MAX, involuntary: 1 };
+        assert_eq!(many.total(), u64::MAX, "a number out of a damaged file");
     }
 }

@@ -7,7 +7,9 @@
 //!   from the handler, and the kernel's sigreturn gives it the mask, and all registers with the vector state, that it
 //!   was interrupted with. A thread that begins, or that gave up the CPU by itself, has the signal unblocked.
 //! - The scheduler's own data is touched under `is_busy`: a signal that comes meanwhile is counted and switches
-//!   nothing. Every place at which a thread comes back clears the flag.
+//!   nothing. Every place at which a thread comes back clears the flag. The timer ends under the flag too: a switch by
+//!   its last signal would leave nobody to bring the caller back.
+//! - A signal of the same number that somebody else sends is not counted, and switches nothing.
 //! - What runs in a thread must not allocate, lock, or make system calls that keep state in the process: it may lose
 //!   the CPU at any instruction to a thread that does the same.
 
@@ -19,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
 use units::Nanos;
 
 use super::machine::{Machine, address_of};
-use super::timer::SignalTimer;
+use super::timer::{SignalTimer, is_of_a_timer, require_deliverable};
 
 /// The scheduler that the signal belongs to; null where there is none.
 static RUNNING: AtomicPtr<Scheduler> = AtomicPtr::new(std::ptr::null_mut());
@@ -49,8 +51,10 @@ pub struct Scheduler {
 impl Green {
     /// Threads 1 to `threads - 1` call `turn` for ever, each with its number, whenever they have the CPU.
     ///
-    /// Errors where another set lives in this process, or there is no memory for the stacks.
+    /// Errors where another set lives in this process, there is no memory for the stacks, or the calling thread blocks
+    /// the timer's signal, which every thread would inherit.
     pub fn new(threads: usize, turn: Turn) -> io::Result<Green> {
+        require_deliverable()?;
         let mut scheduler = Box::new(Scheduler {
             machines: Vec::with_capacity(threads),
             turn,
@@ -80,19 +84,43 @@ impl Green {
     }
 
     /// Runs `body` as thread 0 while the timer takes the CPU from whoever runs, once a `period`.
+    ///
+    /// Errors where the period is zero or there is no timer to be had.
     pub fn preempting<T>(&self, period: Nanos, body: impl FnOnce(&Scheduler) -> T) -> io::Result<T> {
         let timer = SignalTimer::start(period, on_tick)?;
-        let outcome = body(&self.scheduler);
-        drop(timer);
-        Ok(outcome)
+        let _preemption = Preemption { scheduler: &self.scheduler, timer: Some(timer) };
+        Ok(body(&self.scheduler))
     }
 
     /// Runs `body` as the only thread: the others are out of the run queue meanwhile.
     pub fn alone<T>(&self, body: impl FnOnce(&Scheduler) -> T) -> T {
         self.scheduler.exchange_parked();
-        let outcome = body(&self.scheduler);
-        self.scheduler.exchange_parked();
-        outcome
+        let _parking = Parking(&self.scheduler);
+        body(&self.scheduler)
+    }
+}
+
+/// The timer, ended when dropped by the thread that started it.
+struct Preemption<'a> {
+    scheduler: &'a Scheduler,
+    timer: Option<SignalTimer>,
+}
+
+impl Drop for Preemption<'_> {
+    fn drop(&mut self) {
+        self.scheduler.is_busy.store(true, SeqCst);
+        // Kernels before 6.13 still deliver a signal that the timer sent just before it was deleted.
+        drop(self.timer.take());
+        self.scheduler.is_busy.store(false, SeqCst);
+    }
+}
+
+/// The other threads out of the run queue; back in it when dropped.
+struct Parking<'a>(&'a Scheduler);
+
+impl Drop for Parking<'_> {
+    fn drop(&mut self) {
+        self.0.exchange_parked();
     }
 }
 
@@ -140,11 +168,13 @@ impl Scheduler {
     }
 
     fn exchange_parked(&self) {
-        // SAFETY: no timer runs and no other thread is running: the caller is thread 0.
+        self.is_busy.store(true, SeqCst);
+        // SAFETY: `is_busy` keeps the handler out, and no other kernel thread knows this scheduler.
         let ready = unsafe { &mut *self.ready.get() };
         // SAFETY: as above; the two are different fields.
         let parked = unsafe { &mut *self.parked.get() };
         std::mem::swap(ready, parked);
+        self.is_busy.store(false, SeqCst);
     }
 }
 
@@ -159,7 +189,11 @@ extern "C" fn run(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint) {
     }
 }
 
-extern "C" fn on_tick(_: libc::c_int) {
+extern "C" fn on_tick(_: libc::c_int, information: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel hands over the signal's information, which lies in the frame of this very handler.
+    if !is_of_a_timer(unsafe { &*information }) {
+        return;
+    }
     // SAFETY: null, or a scheduler that lives until it has taken itself out.
     let Some(scheduler) = (unsafe { RUNNING.load(SeqCst).as_ref() }) else { return };
     scheduler.signals.fetch_add(1, SeqCst);
@@ -171,94 +205,4 @@ extern "C" fn on_tick(_: libc::c_int) {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use std::cell::RefCell;
-    use std::rc::Rc;
-    use std::sync::{Mutex, MutexGuard, PoisonError};
-
-    static TURN: Mutex<()> = Mutex::new(());
-
-    /// One set of threads, and one disposition of the signal, in a process: the tests take turns.
-    pub(in super::super) fn one_at_a_time() -> MutexGuard<'static, ()> {
-        TURN.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[test]
-    fn yields_go_round_the_queue_and_are_counted() {
-        let _turn = one_at_a_time();
-        let order = Rc::new(RefCell::new(Vec::new()));
-        let seen = Rc::clone(&order);
-        let turn = move |scheduler: &Scheduler, index| {
-            seen.borrow_mut().push(index);
-            scheduler.yield_now();
-        };
-        let green = Green::new(3, Box::new(turn)).expect("the only set");
-        for _ in 0..2 {
-            order.borrow_mut().push(0);
-            green.scheduler().yield_now();
-        }
-        assert_eq!(*order.borrow(), [0, 1, 2, 0, 1, 2]);
-        assert_eq!((green.scheduler().yields(), green.scheduler().preemptions()), (6, 0));
-        green.alone(|scheduler| scheduler.yield_now());
-        assert_eq!(green.scheduler().yields(), 6, "alone there is nobody to switch to");
-        green.scheduler().yield_now();
-        assert_eq!(green.scheduler().yields(), 9, "and then there is again");
-    }
-
-    #[test]
-    fn there_is_one_set_at_a_time() {
-        let _turn = one_at_a_time();
-        let first = Green::new(2, Box::new(|_, _| ())).expect("the only set");
-        assert!(Green::new(2, Box::new(|_, _| ())).is_err());
-        drop(first);
-        drop(Green::new(2, Box::new(|_, _| ())).expect("the only set again"));
-    }
-
-    /// A sum that comes out the same to the last bit only if no register is lost.
-    fn compute(rounds: u32) -> f64 {
-        let (mut a, mut b, mut c) = (1.0_f64, 0.5_f64, 0.25_f64);
-        for round in 0..rounds {
-            let x = f64::from(round);
-            a = a.mul_add(0.999, x.sqrt());
-            b = b * 0.998 + a * 0.001;
-            c = c * 0.997 + b * 0.002;
-        }
-        a + b + c
-    }
-
-    #[test]
-    fn preempted_threads_lose_no_register() {
-        let _turn = one_at_a_time();
-        const ROUNDS: u32 = 200_000;
-        let expected = compute(ROUNDS);
-        let results = Rc::new((Cell::new(0_u32), Cell::new(0_u32)));
-        let counts = Rc::clone(&results);
-        let turn = move |_: &Scheduler, _| {
-            let count = if compute(ROUNDS) == expected { &counts.0 } else { &counts.1 };
-            count.set(count.get() + 1);
-        };
-        let green = Green::new(3, Box::new(turn)).expect("the only set");
-        let own = green.preempting(Nanos::micros(50), |_| (0..60).map(|_| compute(ROUNDS)).collect::<Vec<_>>());
-        let own = own.expect("a timer");
-        assert!(own.iter().all(|sum| *sum == expected));
-        assert_eq!(results.1.get(), 0, "wrong sums");
-        let scheduler = green.scheduler();
-        assert!(scheduler.preemptions() > 20, "{} preemptions", scheduler.preemptions());
-        assert!(results.0.get() > 10, "the other threads ran too: {}", results.0.get());
-    }
-
-    #[test]
-    fn alone_the_signals_come_and_switch_nothing() {
-        let _turn = one_at_a_time();
-        let green = Green::new(2, Box::new(|_, _| unreachable!("parked"))).expect("the only set");
-        let signals = green.alone(|_| {
-            green.preempting(Nanos::micros(100), |scheduler| {
-                while scheduler.signals() < 20 {}
-                scheduler.signals()
-            })
-        });
-        assert!(signals.expect("a timer") >= 20);
-        assert_eq!(green.scheduler().preemptions(), 0);
-    }
-}
+pub(super) mod tests;

@@ -19,27 +19,29 @@ pub(super) struct Machine {
 /// Where a new context begins: an address in two halves, because makecontext hands over ints, and a number.
 pub(super) type Entry = extern "C" fn(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint);
 
-fn current() -> io::Result<libc::ucontext_t> {
-    let mut context = MaybeUninit::<libc::ucontext_t>::zeroed();
+/// The calling context. Filled in where it stays: on x86-64 it points into itself, to the saved modes of the
+/// floating-point unit, and a moved one would begin with whatever lies at the old place by then.
+fn current() -> io::Result<Box<UnsafeCell<libc::ucontext_t>>> {
+    let saved = Box::new(UnsafeCell::new(MaybeUninit::<libc::ucontext_t>::zeroed()));
     // SAFETY: the pointer is valid for writing one ucontext_t.
-    let status = unsafe { libc::getcontext(context.as_mut_ptr()) };
+    let status = unsafe { libc::getcontext(saved.get().cast()) };
     if status != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: zeroed is a valid ucontext_t, and getcontext has filled it in.
-    Ok(unsafe { context.assume_init() })
+    // SAFETY: zeroed is a valid ucontext_t, and getcontext has filled it in; neither wrapper changes the layout.
+    Ok(unsafe { Box::from_raw(Box::into_raw(saved).cast()) })
 }
 
 impl Machine {
     /// The calling context: saved when it is left for the first time.
     pub(super) fn of_caller() -> io::Result<Machine> {
-        Ok(Machine { saved: Box::new(UnsafeCell::new(current()?)), _stack: None })
+        Ok(Machine { saved: current()?, _stack: None })
     }
 
     /// A new context that begins in `entry`, with the caller's signal mask.
     pub(super) fn new<T>(entry: Entry, shared: *const T, index: usize) -> io::Result<Machine> {
         let stack = DefaultStack::new(STACK)?;
-        let saved = Box::new(UnsafeCell::new(current()?));
+        let saved = current()?;
         let context = saved.get();
         // SAFETY: the box is ours alone until it is returned.
         let inside = unsafe { &mut *context };
@@ -68,4 +70,31 @@ impl Machine {
 /// The address that [`Machine::new`] has cut in two.
 pub(super) fn address_of<T>(high: libc::c_uint, low: libc::c_uint) -> *const T {
     (u64::from(high) << 32 | u64::from(low)) as usize as *const T
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    extern "C" fn never_entered(_: libc::c_uint, _: libc::c_uint, _: libc::c_uint) {}
+
+    #[test]
+    fn below_the_stack_lies_a_page_that_faults() {
+        let machine = Machine::new(never_entered, std::ptr::null::<u8>(), 1).expect("a stack");
+        // SAFETY: the context is ours and suspended.
+        let lowest = unsafe { &*machine.saved.get() }.uc_stack.ss_sp as usize;
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("own mappings");
+        let guard = maps.lines().find(|line| line.contains(&format!("-{lowest:x} ")));
+        assert!(guard.is_some_and(|line| line.contains(" ---p ")), "{lowest:x} in {maps}");
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_context_points_to_its_own_floating_point_modes() {
+        let machine = Machine::new(never_entered, std::ptr::null::<u8>(), 1).expect("a stack");
+        let start = machine.saved.get() as usize;
+        // SAFETY: the context is ours and suspended.
+        let modes = unsafe { &*machine.saved.get() }.uc_mcontext.fpregs as usize;
+        assert!((start..start + size_of::<libc::ucontext_t>()).contains(&modes), "{modes:x} from {start:x}");
+    }
 }

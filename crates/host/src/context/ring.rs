@@ -20,6 +20,9 @@ struct Inner {
 impl UcontextRing {
     /// A ring of `contexts` contexts, two or more; `turn` is what each does when it has the CPU, given its number.
     pub fn new(contexts: usize, turn: Box<dyn Fn(usize)>) -> io::Result<UcontextRing> {
+        if contexts < 2 {
+            return Err(io::Error::other(format!("found a ring of {contexts}, need two contexts to switch between")));
+        }
         let mut inner = Box::new(Inner { machines: Vec::with_capacity(contexts), turn, switches: Cell::new(0) });
         inner.machines.push(Machine::of_caller()?);
         let address: *const Inner = &*inner;
@@ -82,9 +85,47 @@ mod tests {
     }
 
     #[test]
+    fn a_context_alone_is_no_ring() {
+        let refused = |contexts| UcontextRing::new(contexts, Box::new(|_| ())).err().map(|error| error.to_string());
+        assert_eq!(refused(1).as_deref(), Some("found a ring of 1, need two contexts to switch between"));
+        assert!(refused(0).is_some());
+        assert!(refused(2).is_none());
+    }
+
+    #[test]
     fn rings_come_and_go() {
         for _ in 0..100 {
             UcontextRing::new(8, Box::new(|_| ())).expect("a ring").rounds(3);
         }
+    }
+
+    /// Control words of the floating-point units, without the flags of what was done so far.
+    #[cfg(target_arch = "x86_64")]
+    fn floating_point_modes() -> (u16, u32) {
+        let (mut x87, mut sse) = (0_u16, 0_u32);
+        // SAFETY: stores the control word to the two bytes that the pointer names.
+        unsafe { std::arch::asm!("fnstcw [{}]", in(reg) &mut x87, options(nostack)) };
+        // SAFETY: stores the control word to the four bytes that the pointer names.
+        unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &mut sse, options(nostack)) };
+        (x87, sse & !0x3f)
+    }
+
+    /// Writes over what functions called before have left on the stack.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(never)]
+    fn scribble() {
+        std::hint::black_box([0_u8; 16 << 10]);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_new_context_begins_with_the_callers_floating_point_modes() {
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let inside = Rc::clone(&seen);
+        let turn = move |_| inside.borrow_mut().push(floating_point_modes());
+        let mut ring = UcontextRing::new(3, Box::new(turn)).expect("a ring");
+        scribble();
+        ring.rounds(2);
+        assert_eq!(*seen.borrow(), [floating_point_modes(); 6]);
     }
 }

@@ -9,6 +9,22 @@ use units::Nanos;
 /// The user-level library's own signal: not one that a terminal or the kernel sends by itself.
 const TICK: Signal = Signal::SIGUSR2;
 
+/// What runs at each signal.
+pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+
+/// Whether a timer sent the signal, and not a program by `kill`: that may come to any thread of the process.
+pub(super) fn is_of_a_timer(information: &libc::siginfo_t) -> bool {
+    information.si_code == libc::SI_TIMER
+}
+
+/// Refuses a calling thread that blocks the signal: nobody would ever be preempted.
+pub(super) fn require_deliverable() -> io::Result<()> {
+    if SigSet::thread_get_mask()?.contains(TICK) {
+        return Err(io::Error::other(format!("found {TICK} blocked, need it deliverable; unblock it in this thread")));
+    }
+    Ok(())
+}
+
 /// Fires once a period from its making until it is dropped, which puts the signal's old disposition back.
 #[derive(Debug)]
 pub(super) struct SignalTimer {
@@ -17,10 +33,16 @@ pub(super) struct SignalTimer {
 }
 
 impl SignalTimer {
-    pub(super) fn start(period: Nanos, handler: extern "C" fn(libc::c_int)) -> io::Result<SignalTimer> {
+    pub(super) fn start(period: Nanos, handler: Handler) -> io::Result<SignalTimer> {
+        if period == Nanos(0) {
+            // To the kernel that is a timer that never fires.
+            return Err(io::Error::other("found a period of 0 ns, need one that passes"));
+        }
+        require_deliverable()?;
         // Without SA_NODEFER the signal stays blocked while its handler runs; SA_RESTART, because calls of the
         // experiment may be under way when it comes.
-        let action = SigAction::new(SigHandler::Handler(handler), SaFlags::SA_RESTART, SigSet::empty());
+        let flags = SaFlags::SA_RESTART | SaFlags::SA_SIGINFO;
+        let action = SigAction::new(SigHandler::SigAction(handler), flags, SigSet::empty());
         // SAFETY: the handler touches nothing but atomics and what the scheduler's own flag guards (see `green`).
         let before = unsafe { sigaction(TICK, &action) }?;
         let timer = create().inspect_err(|_| put_back(&before))?;
@@ -77,7 +99,7 @@ mod tests {
 
     static TICKS: AtomicU32 = AtomicU32::new(0);
 
-    extern "C" fn count(_: libc::c_int) {
+    extern "C" fn count(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
         TICKS.fetch_add(1, SeqCst);
     }
 
@@ -95,5 +117,18 @@ mod tests {
         let found = unsafe { sigaction(TICK, &ignore) }.expect("a disposition");
         put_back(&found);
         assert_eq!(found.handler(), SigHandler::SigDfl);
+    }
+
+    #[test]
+    fn a_timer_that_would_never_tick_is_refused() {
+        let _turn = super::super::green::tests::one_at_a_time();
+        let refused = |period| SignalTimer::start(period, count).err().map(|error| error.to_string());
+        assert_eq!(refused(Nanos(0)).as_deref(), Some("found a period of 0 ns, need one that passes"));
+        let mut tick = SigSet::empty();
+        tick.add(TICK);
+        tick.thread_block().expect("a signal mask");
+        let found = refused(Nanos::millis(1));
+        tick.thread_unblock().expect("a signal mask");
+        assert_eq!(found.as_deref(), Some("found SIGUSR2 blocked, need it deliverable; unblock it in this thread"));
     }
 }

@@ -30,6 +30,11 @@ impl Event {
         !matches!(self, Event::ContextSwitches | Event::PageFaults | Event::CpuMigrations | Event::TaskClock)
     }
 
+    /// Whether the kernel counts it where it happens, in the kernel: a count of the user's half stays at zero.
+    pub(super) fn happens_in_kernel(self) -> bool {
+        matches!(self, Event::ContextSwitches | Event::CpuMigrations)
+    }
+
     pub(super) fn builder(self) -> Builder<'static> {
         let load_misses = |which| Cache { which, operation: CacheOp::READ, result: CacheResult::MISS };
         match self {

@@ -11,6 +11,8 @@ use super::{CounterGroup, CounterSource, Event, Reading, Unavailable};
 pub enum Script {
     /// Reads this much.
     Counts(u64),
+    /// Reads the first number the first time, and the second ever after.
+    CountsInTurn(u64, u64),
     /// Reads this much of the user's half.
     CountsUserOnly(u64),
     /// Reads this much, counted half of the time.
@@ -25,16 +27,25 @@ pub enum Script {
 #[derive(Clone, Debug, Default)]
 pub struct Scripted {
     scripts: BTreeMap<Event, Script>,
+    counters: Option<usize>,
 }
 
 impl Scripted {
     /// A source of these events.
     pub fn new(scripts: impl IntoIterator<Item = (Event, Script)>) -> Scripted {
-        Scripted { scripts: scripts.into_iter().collect() }
+        Scripted { scripts: scripts.into_iter().collect(), counters: None }
+    }
+
+    /// The same on a CPU with so many counters: larger groups of hardware events are refused.
+    pub fn with_counters(self, counters: usize) -> Scripted {
+        Scripted { counters: Some(counters), ..self }
     }
 }
 
-struct ScriptedGroup(Vec<Script>);
+struct ScriptedGroup {
+    scripts: Vec<Script>,
+    readings: u64,
+}
 
 impl CounterSource for Scripted {
     fn open(&self, events: &[Event], _: i32) -> Result<Box<dyn CounterGroup>, Unavailable> {
@@ -42,7 +53,12 @@ impl CounterSource for Scripted {
             None | Some(Script::Absent) => Err(Unavailable(format!("the script has no {event}"))),
             Some(script) => Ok(*script),
         };
-        Ok(Box::new(ScriptedGroup(events.iter().map(script).collect::<Result<_, _>>()?)))
+        let scripts = events.iter().map(script).collect::<Result<_, _>>()?;
+        let wanted = events.iter().filter(|event| event.is_hardware()).count();
+        match self.counters {
+            Some(counters) if wanted > counters => Err(Unavailable(format!("the script has {counters} counters"))),
+            _ => Ok(Box::new(ScriptedGroup { scripts, readings: 0 })),
+        }
     }
 }
 
@@ -58,15 +74,19 @@ impl CounterGroup for ScriptedGroup {
     fn read(&mut self) -> io::Result<Reading> {
         let value = |script: &Script| match script {
             Script::Counts(n) | Script::CountsUserOnly(n) | Script::Multiplexed(n) => Ok(*n),
+            Script::CountsInTurn(first, _) if self.readings == 0 => Ok(*first),
+            Script::CountsInTurn(_, later) => Ok(*later),
             Script::FailsToRead | Script::Absent => Err(io::Error::other("the script fails to read")),
         };
         let enabled = Duration::from_millis(2);
-        let is_partial = self.0.iter().any(|script| matches!(script, Script::Multiplexed(_)));
+        let is_partial = self.scripts.iter().any(|script| matches!(script, Script::Multiplexed(_)));
         let running = if is_partial { enabled / 2 } else { enabled };
-        Ok(Reading { values: self.0.iter().map(value).collect::<io::Result<_>>()?, enabled, running })
+        let values = self.scripts.iter().map(value).collect::<io::Result<_>>()?;
+        self.readings += 1;
+        Ok(Reading { values, enabled, running })
     }
 
     fn counts_kernel(&self) -> bool {
-        !self.0.iter().any(|script| matches!(script, Script::CountsUserOnly(_)))
+        !self.scripts.iter().any(|script| matches!(script, Script::CountsUserOnly(_)))
     }
 }

@@ -3,11 +3,13 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
 use units::{Bytes, CpuId, Nanos};
 use workload::{Access, Pages, Pattern, WorkingSet, prepare, walk};
 
 use crate::clock::CpuClock;
-use crate::control::{current_cpu, pin};
+use crate::control::pin;
 use crate::memory::{Memory, Reach};
 
 /// Memory and code of the larger workloads, made when first asked for and kept.
@@ -15,7 +17,7 @@ use crate::memory::{Memory, Reach};
 pub(super) struct Workbench {
     chase: Option<(WorkingSet, Memory)>,
     #[cfg(target_arch = "x86_64")]
-    code: Option<code::JumpChain>,
+    code: Option<(usize, code::JumpChain)>,
 }
 
 /// `rounds` rounds of exactly two instructions.
@@ -50,13 +52,29 @@ pub(super) fn multiplications(count: u64) {
 /// Branches on the bits of a xorshift generator (Marsaglia 2003), which no predictor knows.
 pub(super) fn random_branches(count: u64) {
     let mut state = black_box(0x9e37_79b9_7f4a_7c15_u64);
-    let mut taken = 0_u64;
-    for _ in 0..count {
+    branches(count, || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        // The black box keeps this a branch: without it a conditional move would do.
-        if state & 1 == 1 {
+        state
+    });
+}
+
+/// Branches that are taken every other time.
+pub(super) fn regular_branches(count: u64) {
+    let mut state = black_box(0x5555_5555_5555_5555_u64);
+    branches(count, || {
+        state = state.rotate_left(1);
+        state
+    });
+}
+
+#[inline(always)]
+fn branches(count: u64, mut bits: impl FnMut() -> u64) {
+    let mut taken = 0_u64;
+    for _ in 0..count {
+        // The black boxes keep this a branch: without them a conditional move would do, or two rounds in one.
+        if black_box(bits()) & 1 == 1 {
             taken = black_box(taken + 1);
         }
     }
@@ -78,11 +96,20 @@ pub(super) fn sleep(times: u32) {
     }
 }
 
-/// Stays where it is for a while.
-pub(super) fn stay() {
-    let cpu = current_cpu().unwrap_or(CpuId(0));
-    let _pin = pin(&[cpu]);
-    multiplications(100_000);
+/// Lets itself be moved so many times, an even number, between the first two CPUs that it may run on.
+pub(super) fn migrate(times: u32) {
+    let [first, second, ..] = allowed_cpus()[..] else { return };
+    let _home = pin(&[first]);
+    for _ in 0..times / 2 {
+        // There, and back when the guard is dropped.
+        drop(pin(&[second]));
+    }
+}
+
+/// The CPUs that the calling thread may run on.
+pub(super) fn allowed_cpus() -> Vec<CpuId> {
+    let Ok(allowed) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
+    (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).map(|cpu| CpuId(cpu as u32)).collect()
 }
 
 /// Burns 5 ms as the scheduler counts them.
@@ -96,6 +123,11 @@ impl Workbench {
     /// One load from each line, in random order.
     pub(super) fn chase_lines(&mut self, size: u64) {
         self.chase(size, 64);
+    }
+
+    /// So many loads, a multiple of 64, from the lines of one page.
+    pub(super) fn chase_one_page(&mut self, loads: u64) {
+        (0..loads / 64).for_each(|_| self.chase(4096, 64));
     }
 
     /// One load from each page, in random order.
@@ -121,20 +153,20 @@ impl Workbench {
         }
     }
 
-    /// Runs through so many bytes of code, one jump a line.
+    /// Runs through so many bytes of code so many times, one jump a line.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn run_code(&mut self, size: usize) {
-        if self.code.is_none() {
-            self.code = code::JumpChain::new(size).ok();
+    pub(super) fn run_code(&mut self, size: usize, times: u32) {
+        if self.code.as_ref().is_none_or(|(made, _)| *made != size) {
+            self.code = code::JumpChain::new(size).ok().map(|chain| (size, chain));
         }
-        if let Some(chain) = &self.code {
-            chain.run();
+        if let Some((_, chain)) = &self.code {
+            (0..times).for_each(|_| chain.run());
         }
     }
 
     /// Without code of known length the count comes out wrong, and the event is refused.
     #[cfg(not(target_arch = "x86_64"))]
-    pub(super) fn run_code(&mut self, _: usize) {}
+    pub(super) fn run_code(&mut self, _: usize, _: u32) {}
 }
 
 /// Code that jumps from line to line.

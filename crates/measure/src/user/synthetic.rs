@@ -37,30 +37,40 @@ impl Synthetic {
     }
 }
 
-/// Spins for known times. What one burn takes too long, because the clock is read in steps, the next takes less.
+/// Makes a loop of turns longer by known times: what one burn takes too long, because the clock is read in steps or an
+/// interrupt came, the next take less.
 struct Burner {
     clock: Clock,
     /// What a burn costs beyond the distance of its first and last reading; calibrated, not assumed.
-    overhead: u64,
-    /// Burnt too much so far; at most half a burn is carried over.
-    ahead: u64,
+    overhead: i64,
+    /// Still to be burnt; negative where too much was.
+    owed: i64,
 }
 
+/// Burns of a calibration, and how long each is: a microsecond or so.
+const CALIBRATION: u64 = 200;
+const CALIBRATION_TICKS: Ticks = Ticks(2_000);
+
 impl Burner {
-    fn new(clock: Clock) -> Burner {
-        let costs = (0..16).map(|_| Burner { clock, overhead: 0, ahead: 0 }.cost_beyond());
-        Burner { clock, overhead: costs.min().unwrap_or(0), ahead: 0 }
+    fn new(clock: Clock, bodies: &Bodies) -> Burner {
+        let costs = (0..16).map(|_| Burner { clock, overhead: 0, owed: 0 }.cost_beyond(bodies));
+        Burner { clock, overhead: costs.min().unwrap_or(0), owed: 0 }
     }
 
-    /// A hundred burns of a microsecond or so, timed from outside.
-    fn cost_beyond(mut self) -> u64 {
-        const BURNS: u64 = 100;
-        let each = Ticks(2_000);
+    /// How much longer a loop of turns is with burns than without, less what was burnt.
+    fn cost_beyond(mut self, bodies: &Bodies) -> i64 {
         let start = self.clock.now();
-        for _ in 0..BURNS {
-            self.burn(each);
+        for _ in 0..CALIBRATION {
+            bodies.turn(0);
         }
-        ((self.clock.now() - start).0 / BURNS).saturating_sub(each.0)
+        let middle = self.clock.now();
+        for _ in 0..CALIBRATION {
+            bodies.turn(0);
+            self.burn(CALIBRATION_TICKS);
+        }
+        let end = self.clock.now();
+        let longer = (end - middle).0 as i64 - (middle - start).0 as i64;
+        (longer + self.owed) / CALIBRATION as i64 - CALIBRATION_TICKS.0 as i64
     }
 
     /// A burn of nothing costs nothing.
@@ -69,14 +79,13 @@ impl Burner {
         if ticks.0 == 0 {
             return;
         }
-        let due = ticks.0.saturating_sub(self.ahead);
+        self.owed += ticks.0 as i64;
         let start = self.clock.now();
         let mut spent = self.overhead;
-        while spent < due {
-            spent = (self.clock.now() - start).0 + self.overhead;
+        while spent < self.owed {
+            spent = (self.clock.now() - start).0 as i64 + self.overhead;
         }
-        // An interrupt is nothing to make up for.
-        self.ahead = (spent - due).min(ticks.0 / 2);
+        self.owed -= spent;
     }
 }
 
@@ -93,7 +102,8 @@ impl Experiment for Synthetic {
             let timed = self.bodies.baseline(batch, watch)?;
             return Ok(Timed { user_switches: timed.handoffs, ..timed });
         }
-        let mut burner = Burner::new(watch.clock);
+        self.bodies.walks.set(false);
+        let mut burner = Burner::new(watch.clock, &self.bodies);
         self.bodies.switching(batch, watch, |rounds| self.rounds(&mut burner, batch, rounds))
     }
 }

@@ -1,0 +1,93 @@
+use super::*;
+use crate::Line;
+
+const SAMPLE: &str = include_str!("../../tests/samples/measure-1.jsonl");
+
+fn sample_lines() -> Vec<&'static str> {
+    SAMPLE.lines().collect()
+}
+
+fn record_of(text: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(text).expect("room");
+    file
+}
+
+fn limit_of(bytes: usize) -> Bytes {
+    Bytes(bytes as u64)
+}
+
+#[test]
+fn a_line_as_long_as_the_limit_is_read() {
+    let longest = sample_lines().iter().map(|line| line.len() + 1).max().expect("lines");
+    let file = record_of(SAMPLE.as_bytes());
+    assert!(MeasureRecord::read_limited(file.path(), limit_of(longest)).is_ok());
+    assert!(MeasureRecord::read_limited(file.path(), limit_of(longest - 1)).is_err());
+}
+
+#[test]
+fn a_line_above_the_limit_is_refused_without_being_read_to_its_end() {
+    let limit = limit_of(sample_lines()[0].len() + 1).0.next_multiple_of(1024);
+    let file = record_of(format!("{}\n", sample_lines()[0]).as_bytes());
+    // A gibibyte of nothing, which takes no room on disk.
+    file.as_file().set_len(1 << 30).expect("a hole");
+    let error = MeasureRecord::read_limited(file.path(), Bytes(limit)).expect_err("too long");
+    let path = file.path().display();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{path} is damaged at line 2 (a line of more than {}), need a line as switchcost wrote it; the 1 lines \
+             before it are whole: head -n 1 {path} > rescued.jsonl",
+            Bytes(limit)
+        )
+    );
+}
+
+#[test]
+fn a_first_line_above_the_limit_is_no_header() {
+    let error = MeasureRecord::read(Path::new("/dev/zero")).expect_err("no end of it");
+    assert_eq!(
+        error.to_string(),
+        "/dev/zero does not begin with a header (a line of more than 64 MiB), need a file written by switchcost measure"
+    );
+}
+
+#[test]
+fn no_piece_holds_more_than_the_limit() {
+    let file = record_of(&[b'x'; 10_000]);
+    let reader = BufReader::new(File::open(file.path()).expect("open"));
+    let mut lines = Lines { reader, path: file.path(), limit: Bytes(100), number: 0, has_cut_line: false };
+    assert!(matches!(lines.next_piece(), Ok(Piece::TooLong)));
+    let left = lines.reader.fill_buf().expect("more").len();
+    assert!(left > 0, "the rest of the line was not read");
+}
+
+#[test]
+fn says_how_many_lines_a_full_disk_took() {
+    let path = PathBuf::from("run.jsonl");
+    let file = OpenOptions::new().append(true).open("/dev/full").expect("the full device");
+    let mut writer = MeasureWriter { file, path, lines: 41, whole_bytes: 4_100 };
+    let line: Line = serde_json::from_str(sample_lines()[1]).expect("a line");
+    let error = writer.append(&line).expect_err("full");
+    assert_eq!(
+        error.to_string(),
+        "run.jsonl took 41 lines and then no more (No space left on device (os error 28)), need room for the rest; \
+         free some space or choose another place with --record. What was written is whole: switchcost report run.jsonl"
+    );
+    assert_eq!((writer.lines, writer.whole_bytes), (41, 4_100), "what did not fit does not count");
+}
+
+#[test]
+fn only_versions_as_they_are_written_are_known() {
+    for (version, is_read) in
+        [("1", true), ("0", false), ("2", false), ("+1", false), ("01", false), (" 1", false), ("1.0", false)]
+    {
+        assert_eq!(is_known(&format!("{MEASURE_SCHEMA}/{version}")), is_read, "{version:?}");
+    }
+}
+
+#[test]
+fn text_out_of_a_file_commands_no_terminal() {
+    assert_eq!(printable("\u{1b}[2J a\u{9b}b\u{202e}c\n"), "\\u{1b}[2J a\\u{9b}b\\u{202e}c\\u{a}");
+    assert_eq!(printable("Größe 工 🦀"), "Größe 工 🦀");
+}
