@@ -44,8 +44,8 @@ pub struct Order {
     pub rounds: BatchRounds,
     /// Whether to lock memory.
     pub locks_memory: bool,
-    /// Events to run further batches for, by perf's names; none means no such batches.
-    pub counters: Vec<String>,
+    /// Events to run further batches for, by perf's names: those that fit on the CPU's counters together, share by share.
+    pub counters: Vec<Vec<String>>,
     /// Length of the made-up switch.
     pub synthetic_switch_ns: Nanos,
     /// What the made-up mechanism adds to each walk of the switching arm.

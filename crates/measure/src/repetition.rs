@@ -4,6 +4,7 @@
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
+use host::clock::monotonic;
 use host::evidence::TaskId;
 use host::perf::{CounterSet, Event, System};
 use rand::SeedableRng;
@@ -60,6 +61,8 @@ struct Repetition<'a> {
     experiment: Box<dyn Experiment>,
     watch: Watch,
     position: u32,
+    /// When the CPU was last left to others.
+    busy_since: Nanos,
 }
 
 impl<'a> Repetition<'a> {
@@ -70,7 +73,7 @@ impl<'a> Repetition<'a> {
         cpus.dedup();
         let watch = Watch::new(order.clock, order.rate, &cpus, &experiment.tasks())
             .map_err(|error| format!("found no account of the tasks in /proc ({error}), need it to count switches"))?;
-        Ok(Repetition { order, experiment, watch, position: 0 })
+        Ok(Repetition { order, experiment, watch, position: 0, busy_since: monotonic() })
     }
 
     fn run<W: Write>(&mut self, speaker: &mut Speaker<W>) -> Result<BatchRounds, String> {
@@ -102,7 +105,7 @@ impl<'a> Repetition<'a> {
         timed: Timed,
         handoff_ticks: Vec<u32>,
     ) -> Result<(), String> {
-        let end = host::clock::monotonic().saturating_sub(self.order.run_start);
+        let end = monotonic().saturating_sub(self.order.run_start);
         let sample = Sample {
             case: self.order.case_index,
             repetition: self.order.repetition,
@@ -118,17 +121,18 @@ impl<'a> Repetition<'a> {
             handoff_ticks,
         };
         self.position += 1;
-        let wall = sample.evidence.wall_ns;
         speaker.say(&Message::Sample(Box::new(sample))).map_err(broken)?;
-        self.rest(wall);
+        self.rest();
         Ok(())
     }
 
     /// Leaves the CPU to the rest of the machine for an eighth of the time it was taken for: together with the
     /// kernel's own budget for real-time tasks, 95 % of each second by default, this keeps clear of its throttle.
-    fn rest(&self, taken: Nanos) {
+    fn rest(&mut self) {
         if self.order.case.policy != Policy::Other {
+            let taken = monotonic().saturating_sub(self.busy_since);
             std::thread::sleep(Duration::from_nanos(taken.0 / 8));
+            self.busy_since = monotonic();
         }
     }
 
@@ -142,19 +146,18 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// One more batch of each arm with counters running; they cost time, so these batches give counts only.
+    /// One more batch of each arm for each share of the counters; they cost time, so these batches give counts only.
     fn count<W: Write>(&mut self, speaker: &mut Speaker<W>, rounds: BatchRounds) -> Result<(), String> {
-        let events: Vec<Event> = self.order.counters.iter().filter_map(|name| name.parse().ok()).collect();
-        if events.is_empty() {
-            return Ok(());
-        }
         let threads: Vec<i32> = self.experiment.tasks().iter().map(TaskId::thread).collect();
-        // A machine may run out of counters or descriptors for many tasks: the times stand without the counts.
-        let Ok(counters) = CounterSet::open(&System, &events, &threads) else { return Ok(()) };
-        self.watch.start_counting(counters);
-        for arm in arms(self.order) {
-            let timed = self.experiment.run(batch_of(arm, rounds.of(arm)), &mut self.watch).map_err(broken)?;
-            self.report(speaker, arm, timed, Vec::new())?;
+        for share in &self.order.counters {
+            let events: Vec<Event> = share.iter().filter_map(|name| name.parse().ok()).collect();
+            // A machine may run out of counters or descriptors for many tasks: the times stand without the counts.
+            let Ok(counters) = CounterSet::open(&System, &events, &threads) else { continue };
+            self.watch.start_counting(counters);
+            for arm in arms(self.order) {
+                let timed = self.experiment.run(batch_of(arm, rounds.of(arm)), &mut self.watch).map_err(broken)?;
+                self.report(speaker, arm, timed, Vec::new())?;
+            }
         }
         Ok(())
     }
@@ -179,7 +182,7 @@ impl<'a> Repetition<'a> {
         loop {
             let batch = Batch { arm, rounds, warm_up: 1 };
             let wall = self.experiment.time_roughly(batch, &mut self.watch)?;
-            self.rest(wall);
+            self.rest();
             if wall.0 * 8 >= intended.0 || rounds >= 1 << 30 {
                 return Ok((rounds * intended.0 / wall.0.max(1)).max(1));
             }

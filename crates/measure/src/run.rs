@@ -69,8 +69,8 @@ pub struct Instruments {
     pub rate: TickRate,
     /// Whether to lock memory.
     pub locks_memory: bool,
-    /// Counters admitted, by name; none means no batches for them.
-    pub counters: Vec<String>,
+    /// Counters admitted, by name, in shares that fit on the CPU together; none means no batches for them.
+    pub counters: Vec<Vec<String>>,
 }
 
 struct CaseState {

@@ -265,30 +265,35 @@ impl Lines<'_> {
         }
     }
 
+    fn first_line(&mut self) -> Result<serde_json::Value, ReadRecordError> {
+        match self.next_piece()? {
+            Piece::Line(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|_| self.no_header("its first line is not JSON"))
+            }
+            Piece::TooLong => Err(self.no_header(&too_long(self.limit))),
+            Piece::End if self.has_cut_line => Err(self.no_header("its only line is cut off")),
+            Piece::End => Err(self.no_header("it is empty")),
+        }
+    }
+
     fn header(&mut self) -> Result<Header, ReadRecordError> {
-        let path = self.path.to_owned();
-        let bytes = match self.next_piece()? {
-            Piece::Line(bytes) => Ok(bytes),
-            Piece::TooLong => Err(too_long(self.limit)),
-            Piece::End if self.has_cut_line => Err("its only line is cut off".to_owned()),
-            Piece::End => Err("it is empty".to_owned()),
+        let value = self.first_line()?;
+        let schema = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
+        let Some(version) = schema.strip_prefix(MEASURE_SCHEMA).and_then(|rest| rest.strip_prefix('/')) else {
+            return Err(self.no_header(&format!("its schema is {schema:?}, not {MEASURE_SCHEMA}")));
         };
-        let value = bytes.and_then(|bytes| {
-            serde_json::from_slice(&bytes).map_err(|_| "its first line is not JSON".to_owned())
-        });
-        let checked = value.and_then(|value| schema(&value).map(|schema| (schema, value)));
-        let (schema, value) = match checked {
-            Ok(checked) => checked,
-            Err(why) => return Err(ReadRecordError::NoHeader { path, why }),
-        };
-        if !is_known(&schema) {
-            return Err(ReadRecordError::Version { path, found: printable(&schema) });
+        if !is_known(version) {
+            return Err(ReadRecordError::Version { path: self.path.to_owned(), found: printable(schema) });
         }
         match serde_json::from_value(value) {
             Ok(Line::Header(header)) => Ok(*header),
-            Ok(_) => Err(ReadRecordError::NoHeader { path, why: "its first line is of another kind".to_owned() }),
-            Err(error) => Err(ReadRecordError::NoHeader { path, why: in_words(&error) }),
+            Ok(_) => Err(self.no_header("its first line is of another kind")),
+            Err(error) => Err(self.no_header(&in_words(&error))),
         }
+    }
+
+    fn no_header(&self, why: &str) -> ReadRecordError {
+        ReadRecordError::NoHeader { path: self.path.to_owned(), why: why.to_owned() }
     }
 
     fn damaged(&self, why: &str) -> ReadRecordError {
@@ -301,29 +306,16 @@ impl Lines<'_> {
     }
 }
 
-/// The schema in a first line, whatever its version; or what is there instead.
-fn schema(line: &serde_json::Value) -> Result<String, String> {
-    let schema = line.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
-    match version(schema) {
-        Some(_) => Ok(schema.to_owned()),
-        None => Err(format!("its schema is {schema:?}, not {MEASURE_SCHEMA}")),
-    }
-}
-
-fn version(schema: &str) -> Option<&str> {
-    schema.strip_prefix(MEASURE_SCHEMA)?.strip_prefix('/')
-}
-
-/// Whether the version is one that this program reads, and is written as it writes it: neither `+1` nor `01`.
-fn is_known(schema: &str) -> bool {
-    (1..=MEASURE_VERSION).any(|known| version(schema) == Some(known.to_string().as_str()))
+/// Whether a version is one that this program reads, and is written as it writes it: neither `+1` nor `01`.
+fn is_known(version: &str) -> bool {
+    (1..=MEASURE_VERSION).any(|known| known.to_string() == version)
 }
 
 fn too_long(limit: Bytes) -> String {
     format!("a line of more than {limit}")
 }
 
-/// What JSON says of a line that it knows no more of than that it is the first one.
+/// The parser was given one line and calls it line 1; the number that helps is the one in the record.
 fn in_words(error: &serde_json::Error) -> String {
     printable(&error.to_string().replace(" at line 1 column ", " at column "))
 }

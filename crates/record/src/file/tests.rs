@@ -80,9 +80,9 @@ fn says_how_many_lines_a_full_disk_took() {
 #[test]
 fn only_versions_as_they_are_written_are_known() {
     for (version, is_read) in
-        [("1", true), ("0", false), ("2", false), ("+1", false), ("01", false), (" 1", false), ("1.0", false)]
+        [("1", true), ("0", false), ("2", false), ("", false), ("+1", false), ("01", false), ("1.0", false)]
     {
-        assert_eq!(is_known(&format!("{MEASURE_SCHEMA}/{version}")), is_read, "{version:?}");
+        assert_eq!(is_known(version), is_read, "{version:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use host::clock::{Calibration, Clock, monotonic};
 use host::control::pin;
-use host::perf::{System, admit};
+use host::perf::{System, admit, shares};
 use measure::{Instruments, Progress, ServantExecutor, Stop, latency_sizes, measure_latencies};
 use record::{
     Control, ControlOutcome, End, Header, HostManifest, Line, MEASURE_SCHEMA, MEASURE_VERSION, MeasureWriter, Plan,
@@ -99,20 +99,22 @@ fn others(header: &Header) -> Vec<CpuId> {
     header.host.cpus_allowed.iter().copied().filter(|cpu| !measured.contains(cpu)).collect()
 }
 
-/// Known-answer tests of clock and counters, and the load latencies of this machine. Gives the counters admitted.
+/// Known-answer tests of clock and counters, and the load latencies of this machine. Gives the counters admitted,
+/// in shares.
 fn prove(
     writer: &mut MeasureWriter,
     header: &Header,
     clock: Clock,
     rate: TickRate,
-) -> Result<Vec<String>, WriteRecordError> {
+) -> Result<Vec<Vec<String>>, WriteRecordError> {
     writer.append(&Line::SelfTest(clock_test(clock, rate)))?;
     let (admitted, tests) = if header.plan.wants_counters { admit(&System) } else { Default::default() };
     tests.into_iter().try_for_each(|test| writer.append(&Line::SelfTest(test)))?;
     if header.plan.cases.iter().any(|case| !case.working_set.is_empty()) {
         look_at_latencies(writer, header, clock)?;
     }
-    Ok(admitted.iter().map(ToString::to_string).collect())
+    let names = |share: Vec<_>| share.iter().map(ToString::to_string).collect();
+    Ok(shares(&System, &admitted).into_iter().map(names).collect())
 }
 
 fn look_at_latencies(writer: &mut MeasureWriter, header: &Header, clock: Clock) -> Result<(), WriteRecordError> {

@@ -1,0 +1,47 @@
+//! A file that may not grow: what fits is whole, and what does not is taken back.
+//!
+//! The limit is the process's own, so the writing is done by a child: this test program once more, under a shell that
+//! sets the limit and lets the write fail instead of the program.
+
+use std::path::Path;
+use std::process::Command;
+
+use record::{Line, MeasureRecord, MeasureWriter};
+
+use crate::{Folder, parsed, sample_lines};
+
+const PATH: &str = "SWITCHCOST_TEST_LIMITED_RECORD";
+
+/// The child's part: appends until there is no room, and says how that reads. As a test of its own it has no file.
+#[test]
+fn the_child_fills_its_file() {
+    let Some(path) = std::env::var_os(PATH) else { return };
+    let lines: Vec<Line> = sample_lines().into_iter().map(parsed).collect();
+    let Line::Header(header) = &lines[0] else { panic!("a header first") };
+    let mut writer = MeasureWriter::create(Path::new(&path), (**header).clone()).expect("room for the header");
+    let error = (0..1_000).find_map(|_| writer.append(&lines[6]).err()).expect("a limit");
+    eprintln!("<{error}>");
+}
+
+#[test]
+fn a_line_that_does_not_fit_is_taken_back() {
+    let folder = Folder::new();
+    let child = Command::new("sh")
+        // 64 blocks of 512 bytes, or of 1024 where the shell counts so.
+        .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh"])
+        .arg(std::env::current_exe().expect("this program"))
+        .args(["--exact", "append::the_child_fills_its_file", "--nocapture"])
+        .env(PATH, folder.file())
+        .output()
+        .expect("a shell");
+    let said = String::from_utf8_lossy(&child.stderr);
+    let record = MeasureRecord::read(&folder.file()).expect("a record");
+    assert!(!record.has_cut_line && record.samples.len() > 10, "{} samples: {said}", record.samples.len());
+    let (path, lines) = (folder.file(), record.samples.len() + 1);
+    let path = path.display();
+    let expected = format!(
+        "<{path} took {lines} lines and then no more (File too large (os error 27)), need room for the rest; free some \
+         space or choose another place with --record. What was written is whole: switchcost report {path}>"
+    );
+    assert!(said.contains(&expected), "{said}");
+}

@@ -1,0 +1,363 @@
+//! Records that no machine would write: every number up to its limit, every text as hostile as it can be.
+
+use std::collections::BTreeMap;
+
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use record::{
+    Arm, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, End, EndReason, Evidence, Fact, Header,
+    HostManifest, InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement,
+    Plan, Policy, Refusal, Relation, Sample, SelfTest, SelfTestOutcome, SwitchPlan, Tlb, TlbKind,
+};
+use strum::IntoEnumIterator;
+use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
+use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
+
+fn number() -> impl Strategy<Value = u64> {
+    // 2^53 + 1 is the first that a double does not hold.
+    prop_oneof![Just(0), Just(1), Just((1 << 53) + 1), Just(u64::MAX - 1), Just(u64::MAX), any::<u64>()]
+}
+
+fn small() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0), Just(u32::MAX), any::<u32>()]
+}
+
+pub(crate) fn text() -> impl Strategy<Value = String> {
+    let hostile = [
+        "",
+        "\0\u{1}\u{1f}\u{7f}\u{85}\u{9b}2J",
+        "\"\\\"\\\\/\u{8}\u{c}",
+        "two\nlines\r\nand\ra\ttab",
+        "{\"line\":\"end\"}\n",
+        "\u{1b}]0;title\u{7}",
+        "\u{202e}gnp.exe\u{2028}\u{2029}\u{feff}",
+        "🦀👩‍👩‍👧 Größe 工\u{10ffff}",
+        "null",
+        "unknown",
+    ];
+    prop_oneof![select(hostile.to_vec()).prop_map(str::to_owned), vec(any::<char>(), 0..12).prop_map(String::from_iter),]
+}
+
+fn fact<T: Clone + std::fmt::Debug + 'static>(value: impl Strategy<Value = T> + 'static) -> BoxedStrategy<Fact<T>> {
+    prop_oneof![value.prop_map(Fact::Known), text().prop_map(Fact::unknown)].boxed()
+}
+
+fn one_of<T: IntoEnumIterator + Clone + std::fmt::Debug + 'static>() -> impl Strategy<Value = T> {
+    select(T::iter().collect::<Vec<_>>())
+}
+
+fn cpu() -> impl Strategy<Value = CpuId> {
+    small().prop_map(CpuId)
+}
+
+fn cpus() -> impl Strategy<Value = Vec<CpuId>> {
+    vec(cpu(), 0..3)
+}
+
+fn nanos() -> impl Strategy<Value = Nanos> {
+    number().prop_map(Nanos)
+}
+
+fn ticks() -> impl Strategy<Value = Ticks> {
+    number().prop_map(Ticks)
+}
+
+fn bytes() -> impl Strategy<Value = Bytes> {
+    number().prop_map(Bytes)
+}
+
+fn rate() -> impl Strategy<Value = TickRate> {
+    number().prop_map(TickRate)
+}
+
+fn cache() -> impl Strategy<Value = Cache> {
+    let kind = select(vec![CacheKind::Data, CacheKind::Instruction, CacheKind::Unified]);
+    (small(), kind, bytes(), bytes(), option::of(small()), cpus()).prop_map(
+        |(level, kind, size_bytes, line_bytes, ways, shared_by)| Cache {
+            level,
+            kind,
+            size_bytes,
+            line_bytes,
+            ways,
+            shared_by,
+        },
+    )
+}
+
+fn tlb() -> impl Strategy<Value = Tlb> {
+    let kind = select(vec![TlbKind::Data, TlbKind::Instruction, TlbKind::Unified]);
+    (small(), kind, small(), bytes()).prop_map(|(level, kind, entries, page_bytes)| Tlb {
+        level,
+        kind,
+        entries,
+        page_bytes,
+    })
+}
+
+fn interrupt_load() -> impl Strategy<Value = InterruptLoad> {
+    (cpu(), number(), number(), number()).prop_map(|(cpu, since_boot, observed, observed_ms)| InterruptLoad {
+        cpu,
+        since_boot,
+        observed,
+        observed_ms,
+    })
+}
+
+fn host() -> impl Strategy<Value = HostManifest> {
+    let texts = (text(), text(), text());
+    let facts = vec(fact(text()), 8);
+    let claims = (any::<bool>(), fact(any::<bool>()), fact(any::<bool>()), fact(any::<bool>()), fact(small()));
+    let lists = (vec(cpus(), 3), vec(cache(), 0..3), fact(vec(tlb(), 0..3)), vec(interrupt_load(), 0..3));
+    let sizes = (bytes(), bytes(), bytes());
+    let mitigations = btree_map(text(), text(), 0..3);
+    (texts, facts, claims, lists, sizes, mitigations).prop_map(|(texts, facts, claims, lists, sizes, mitigations)| {
+        let (hostname, kernel, architecture) = texts;
+        let facts: [Fact<String>; 8] = facts.try_into().expect("eight");
+        let [distribution, cpu_model, huge_pages, clock_source, hypervisor, governor, preemption, kernel_command_line] =
+            facts;
+        let (is_tsc_invariant, is_smt_active, is_kpti_active, has_pcid, timer_hz) = claims;
+        let (cpus, caches, tlbs, interrupts) = lists;
+        let [cpus_online, cpus_allowed, cpus_isolated]: [Vec<CpuId>; 3] = cpus.try_into().expect("three");
+        let (page_bytes, memory_bytes, memory_available_bytes) = sizes;
+        HostManifest {
+            hostname,
+            kernel,
+            distribution,
+            architecture,
+            cpu_model,
+            cpus_online,
+            cpus_allowed,
+            cpus_isolated,
+            caches,
+            tlbs,
+            page_bytes,
+            huge_pages,
+            memory_bytes,
+            memory_available_bytes,
+            clock_source,
+            is_tsc_invariant,
+            hypervisor,
+            governor,
+            is_smt_active,
+            mitigations,
+            is_kpti_active,
+            has_pcid,
+            timer_hz,
+            preemption,
+            kernel_command_line,
+            interrupts,
+        }
+    })
+}
+
+fn clock() -> impl Strategy<Value = ClockFacts> {
+    (text(), text(), rate(), ticks()).prop_map(|(source, reason, ticks_per_second, read_cost)| ClockFacts {
+        source,
+        reason,
+        ticks_per_second,
+        read_cost,
+    })
+}
+
+fn control() -> impl Strategy<Value = Control> {
+    let refused = (text(), text(), text(), text())
+        .prop_map(|(found, needed, fix, lasting_fix)| ControlOutcome::Refused { found, needed, fix, lasting_fix });
+    let outcome = prop_oneof![Just(ControlOutcome::Applied), Just(ControlOutcome::TurnedOff), refused];
+    (text(), text(), outcome).prop_map(|(name, wanted, outcome)| Control { name, wanted, outcome })
+}
+
+fn working_set() -> impl Strategy<Value = WorkingSet> {
+    let names = (one_of::<Access>(), one_of::<Pattern>(), one_of::<Sharing>(), one_of::<Pages>());
+    (bytes(), bytes(), names).prop_map(|(size_bytes, stride_bytes, (access, pattern, sharing, pages))| WorkingSet {
+        size_bytes,
+        stride_bytes,
+        access,
+        pattern,
+        sharing,
+        pages,
+    })
+}
+
+fn placement() -> impl Strategy<Value = Placement> {
+    use Relation::*;
+    let relation = select(vec![SameCpu, Smt, SharedCache, SameSocket, OtherSocket, Unknown, Unpinned]);
+    (cpus(), relation).prop_map(|(cpus, relation)| Placement { cpus, relation })
+}
+
+fn switch_plan() -> impl Strategy<Value = SwitchPlan> {
+    (number(), number()).prop_map(|(low_per_mille, high_per_mille)| SwitchPlan { low_per_mille, high_per_mille })
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let names = (one_of::<Mechanism>(), one_of::<Between>(), one_of::<Policy>());
+    (names, small(), working_set(), placement(), option::of(switch_plan())).prop_map(
+        |((mechanism, between, policy), tasks, working_set, placement, switches)| Case {
+            mechanism,
+            between,
+            tasks,
+            working_set,
+            placement,
+            policy,
+            switches,
+        },
+    )
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let numbers = (small(), small(), small(), vec(nanos(), 4));
+    (text(), vec(case(), 1..4), numbers, any::<bool>()).prop_map(|(preset, cases, numbers, wants_counters)| {
+        let (precision_per_mille, confidence_per_mille, max_repetitions, times) = numbers;
+        let [budget_ns, batch_ns, synthetic_switch_ns, synthetic_reload_ns]: [Nanos; 4] = times.try_into().expect("4");
+        Plan {
+            preset,
+            cases,
+            precision_per_mille,
+            confidence_per_mille,
+            budget_ns,
+            max_repetitions,
+            batch_ns,
+            synthetic_switch_ns,
+            synthetic_reload_ns,
+            wants_counters,
+        }
+    })
+}
+
+pub(crate) fn header() -> impl Strategy<Value = Header> {
+    let texts = (text(), text(), vec(text(), 0..4));
+    (texts, number(), host(), clock(), vec(control(), 0..3), plan()).prop_map(
+        |((program_version, started_at, command), seed, host, clock, controls, plan)| Header {
+            schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
+            program_version,
+            started_at,
+            command,
+            seed,
+            host,
+            clock,
+            controls,
+            plan,
+        },
+    )
+}
+
+fn self_test() -> impl Strategy<Value = SelfTest> {
+    let unavailable = text().prop_map(|why| SelfTestOutcome::Unavailable { why });
+    let wrong = (number(), number(), number())
+        .prop_map(|(expected_low, expected_high, found)| SelfTestOutcome::Wrong { expected_low, expected_high, found });
+    let outcome = prop_oneof![Just(SelfTestOutcome::Admitted), unavailable, wrong];
+    (text(), text(), outcome).prop_map(|(instrument, known_answer, outcome)| SelfTest {
+        instrument,
+        known_answer,
+        outcome,
+    })
+}
+
+fn latency() -> impl Strategy<Value = Latency> {
+    (bytes(), number(), vec(ticks(), 0..4)).prop_map(|(size_bytes, loads, walk_ticks)| Latency {
+        size_bytes,
+        loads,
+        walk_ticks,
+    })
+}
+
+fn evidence() -> impl Strategy<Value = Evidence> {
+    let times = (nanos(), nanos(), option::of(nanos()), option::of(nanos()));
+    let counts = (option::of(number()), option::of(number()), number(), number());
+    let places = (option::of(cpu()), option::of(cpu()), option::of(number()), option::of(number()));
+    (times, counts, places, ticks(), ticks(), any::<bool>()).prop_map(
+        |(times, counts, places, probe_before, probe_after, is_clock_backwards)| {
+            let (wall_ns, task_cpu_ns, run_delay_ns, steal_ns) = times;
+            let (interrupts, softirqs, minor_faults, major_faults) = counts;
+            let (cpu_before, cpu_after, khz_before, khz_after) = places;
+            Evidence {
+                wall_ns,
+                task_cpu_ns,
+                run_delay_ns,
+                steal_ns,
+                interrupts,
+                softirqs,
+                minor_faults,
+                major_faults,
+                cpu_before,
+                cpu_after,
+                khz_before,
+                khz_after,
+                probe_before,
+                probe_after,
+                is_clock_backwards,
+            }
+        },
+    )
+}
+
+fn counters() -> impl Strategy<Value = Option<BTreeMap<String, u64>>> {
+    option::of(btree_map(text(), number(), 0..3))
+}
+
+/// Of a case below `cases`.
+fn sample(cases: u32) -> impl Strategy<Value = Sample> {
+    let place = (0..cases, small(), small(), one_of::<Arm>());
+    let counts = (nanos(), number(), ticks(), (number(), number()), number());
+    (place, counts, evidence(), counters(), vec(small(), 0..4)).prop_map(
+        |(place, counts, evidence, counters, handoff_ticks)| {
+            let (case, repetition, position, arm) = place;
+            let (at_ns, handoffs, ticks, (voluntary, involuntary), user_switches) = counts;
+            let kernel_switches = KernelSwitches { voluntary, involuntary };
+            Sample {
+                case,
+                repetition,
+                position,
+                arm,
+                at_ns,
+                handoffs,
+                ticks,
+                kernel_switches,
+                user_switches,
+                evidence,
+                counters,
+                handoff_ticks,
+            }
+        },
+    )
+}
+
+fn refusal(cases: u32) -> impl Strategy<Value = Refusal> {
+    (0..cases, small(), text()).prop_map(|(case, repetition, why)| Refusal { case, repetition, why })
+}
+
+fn end() -> impl Strategy<Value = End> {
+    (select(vec![EndReason::Complete, EndReason::Interrupted]), nanos(), rate())
+        .prop_map(|(reason, elapsed_ns, ticks_per_second)| End { reason, elapsed_ns, ticks_per_second })
+}
+
+/// A line as it may stand in the middle of a record whose plan has so many cases.
+fn middle_line(cases: u32) -> impl Strategy<Value = Line> {
+    prop_oneof![
+        self_test().prop_map(Line::SelfTest),
+        latency().prop_map(Line::Latency),
+        sample(cases).prop_map(|sample| Line::Sample(Box::new(sample))),
+        refusal(cases).prop_map(Line::Refusal),
+    ]
+}
+
+/// Any line, wherever it stands.
+pub(crate) fn line() -> impl Strategy<Value = Line> {
+    prop_oneof![
+        1 => header().prop_map(|header| Line::Header(Box::new(header))),
+        4 => middle_line(u32::MAX),
+        1 => end().prop_map(Line::End),
+    ]
+}
+
+/// A header and the lines that may follow it, with or without an end.
+pub(crate) fn record() -> impl Strategy<Value = (Header, Vec<Line>)> {
+    header().prop_flat_map(|header| {
+        let cases = header.plan.cases.len() as u32;
+        (Just(header), vec(middle_line(cases), 0..6), option::of(end())).prop_map(|(header, mut lines, end)| {
+            lines.extend(end.map(Line::End));
+            (header, lines)
+        })
+    })
+}

@@ -1,0 +1,183 @@
+//! What holds within version 1, for good: the sample stays readable, new fields are passed over, no field gets lost.
+
+use record::{Arm, Between, ControlOutcome, Fact, Line, Mechanism, SelfTestOutcome, SwitchPlan};
+use serde_json::{Value, json};
+use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
+
+use crate::{SAMPLE, damage, joined, parsed, read, sample_lines};
+
+/// This file was written by version 0.1.0 of the program, shortened by hand, and is never to be written again. Whoever
+/// has to change it to pass this test is about to make the records of users unreadable: that takes a new version of the
+/// format, a sample of its own beside this one, and a reader of both.
+#[test]
+fn the_record_of_version_1_stays_readable_for_good() {
+    let record = read(SAMPLE.as_bytes()).expect("readable for good");
+    let header = &record.header;
+    assert_eq!((header.program_version.as_str(), header.seed), ("0.1.0", 15_991_505_862_669_637_042));
+    assert_eq!(header.host.hostname, "example");
+    assert_eq!(header.host.timer_hz, Fact::Known(250));
+    assert!(matches!(&header.host.governor, Fact::Unknown { unknown } if unknown.contains("no cpufreq")));
+    assert_eq!(header.host.tlbs.known().expect("known")[1].reach(), Bytes::mib(4096));
+    assert_eq!((header.clock.source.as_str(), header.clock.ticks_per_second), ("tsc", TickRate(2_445_428_028)));
+    assert!(header.controls.iter().all(|control| control.outcome == ControlOutcome::Applied));
+    assert_eq!(header.plan.batch_ns, Nanos::millis(1));
+    let fiber = &header.plan.cases[3];
+    assert_eq!((fiber.mechanism, fiber.between), (Mechanism::Fiber, Between::User));
+    assert_eq!(fiber.switches, Some(SwitchPlan { low_per_mille: 0, high_per_mille: 0 }));
+    assert!(matches!(&record.self_tests[1].outcome, SelfTestOutcome::Unavailable { why } if why.contains("no such")));
+    assert_eq!(record.latencies[0].walk_ticks, [357_480, 359_195, 357_505].map(Ticks));
+    assert_eq!(record.samples.len(), 7);
+    let switching = &record.samples[1];
+    assert_eq!((switching.arm, switching.handoffs, switching.ticks), (Arm::SwitchDirect, 286, Ticks(2_422_342)));
+    assert_eq!(switching.kernel_switches.total(), 286);
+    assert_eq!(switching.evidence.run_delay_ns, Some(Nanos(316_308)));
+    assert_eq!((switching.evidence.cpu_after, switching.evidence.khz_after), (Some(CpuId(1)), None));
+    assert_eq!(record.samples[2].handoff_ticks, [10_118, 8_501, 8_526, 8_477]);
+    assert_eq!(record.samples[3].counters.as_ref().expect("counted")["context-switches"], 285);
+    assert_eq!(record.samples[6].user_switches, 1_206);
+    assert!(record.refusals[0].why.starts_with("found no room for the channels of 60 tasks"));
+    assert_eq!(record.end.expect("an end").elapsed_ns, Nanos(2_518_593_312));
+}
+
+#[test]
+fn the_sample_has_every_kind_of_line() {
+    for kind in ["header", "self-test", "latency", "sample", "refusal", "end"] {
+        assert!(values().iter().any(|line| line["line"] == kind), "{kind}");
+    }
+}
+
+fn values() -> Vec<Value> {
+    sample_lines().into_iter().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn written(values: &[Value]) -> Vec<u8> {
+    joined(&values.iter().map(Value::to_string).collect::<Vec<_>>())
+}
+
+/// The places of all objects below a line whose keys are fields: not those of free names, nor of a choice.
+fn objects(line: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    collect_objects(line, "", &mut found);
+    found
+}
+
+fn collect_objects(value: &Value, place: &str, found: &mut Vec<String>) {
+    let is_free = ["/mitigations", "/counters", "/outcome"].iter().any(|name| place.ends_with(name));
+    match value {
+        Value::Object(fields) => {
+            found.extend((!is_free).then(|| place.to_owned()));
+            fields.iter().for_each(|(name, value)| collect_objects(value, &format!("{place}/{name}"), found));
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(i, item)| collect_objects(item, &format!("{place}/{i}"), found));
+        }
+        _ => {}
+    }
+}
+
+fn fields_at<'a>(line: &'a mut Value, place: &str) -> &'a mut serde_json::Map<String, Value> {
+    line.pointer_mut(place).and_then(Value::as_object_mut).expect("an object")
+}
+
+#[test]
+fn fields_of_later_programs_are_passed_over() {
+    let expected = read(SAMPLE.as_bytes()).expect("a record");
+    let mut values = values();
+    let mut added = 0;
+    for line in &mut values {
+        for place in objects(line) {
+            fields_at(line, &place).insert("later_field".to_owned(), json!({"a": [1, null, "x"]}));
+            added += 1;
+        }
+    }
+    assert!(added > 60, "{added} fields added");
+    assert_eq!(read(&written(&values)).expect("still a record"), expected);
+}
+
+/// Fields that may be missing: where nothing is known, or where the batch was not run for it.
+const OPTIONAL: [&str; 12] = [
+    "switches",
+    "ways",
+    "run_delay_ns",
+    "steal_ns",
+    "interrupts",
+    "softirqs",
+    "cpu_before",
+    "cpu_after",
+    "khz_before",
+    "khz_after",
+    "counters",
+    "handoff_ticks",
+];
+
+fn is_optional(place: &str, field: &str) -> bool {
+    // The machine's interrupts by CPU are not the evidence's count of them.
+    OPTIONAL.contains(&field) && place != "/host"
+}
+
+/// What a reader says of the sample's line `number`, from 1, without a field.
+fn complaint_without(number: usize, place: &str, field: &str) -> String {
+    let mut values = values();
+    fields_at(&mut values[number - 1], place).remove(field).expect("a field");
+    if number == 1 {
+        return read(&written(&values)).expect_err("no header").to_string();
+    }
+    let (line, why) = damage(&written(&values));
+    assert_eq!(line, number as u64);
+    why
+}
+
+#[test]
+fn a_missing_field_is_named() {
+    let values = values();
+    let mut missed = 0;
+    for (index, line) in values.iter().enumerate() {
+        // A fact is read by trying, so a field inside of one cannot be told by name.
+        for place in objects(line).into_iter().filter(|place| !place.contains("/tlbs/") && place != "/host/governor") {
+            let fields = line.pointer(&place).and_then(Value::as_object).expect("an object");
+            for field in fields.keys().filter(|field| !is_optional(&place, field) && *field != "schema") {
+                let why = complaint_without(index + 1, &place, field);
+                assert!(why.contains(&format!("missing field `{field}`")), "{place}/{field}: {why}");
+                missed += 1;
+            }
+        }
+    }
+    assert!(missed > 250, "{missed} fields left out");
+}
+
+#[test]
+fn an_optional_field_may_be_missing() {
+    let mut values = values();
+    for line in &mut values {
+        for place in objects(line) {
+            let fields = fields_at(line, &place);
+            fields.retain(|field, _| !is_optional(&place, field));
+        }
+    }
+    let record = read(&written(&values)).expect("a record");
+    assert!(record.samples.iter().all(|sample| sample.evidence.run_delay_ns.is_none() && sample.is_plain()));
+}
+
+#[test]
+fn half_a_fact_is_no_fact() {
+    for (place, field) in [("/host/governor", "unknown"), ("/host/tlbs/0", "entries")] {
+        assert!(complaint_without(1, place, field).contains("untagged enum Fact"), "{place}");
+    }
+}
+
+#[test]
+fn lines_of_windows_are_lines() {
+    let expected = read(SAMPLE.as_bytes()).expect("a record");
+    assert_eq!(read(SAMPLE.replace('\n', "\r\n").as_bytes()).expect("still a record"), expected);
+}
+
+#[test]
+fn the_order_of_fields_means_nothing() {
+    let line = sample_lines()[1];
+    let Line::SelfTest(test) = parsed(line) else { panic!("a test") };
+    let turned = format!(
+        "{{\"outcome\":\"admitted\",\"known_answer\":{},\"instrument\":\"clock\",\"line\":\"self-test\"}}",
+        json!(test.known_answer)
+    );
+    assert_eq!(parsed(&turned), parsed(line));
+}

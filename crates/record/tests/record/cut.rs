@@ -1,0 +1,66 @@
+//! A record that was cut off anywhere behind its header is read up to its last whole line.
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use record::{Line, MeasureRecord, ReadRecordError};
+
+use crate::arbitrary::record;
+use crate::{Folder, SAMPLE, read};
+
+/// Lines behind the header.
+fn count(record: &MeasureRecord) -> usize {
+    let end = usize::from(record.end.is_some());
+    record.self_tests.len() + record.latencies.len() + record.samples.len() + record.refusals.len() + end
+}
+
+fn newlines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte == b'\n').count()
+}
+
+fn is_read_to_its_last_whole_line(folder: &Folder, cut: &[u8]) {
+    let whole = newlines(cut);
+    match folder.read(cut) {
+        Ok(found) => {
+            assert_eq!(count(&found) + 1, whole, "{} bytes", cut.len());
+            assert_eq!(found.has_cut_line, !cut.ends_with(b"\n"), "{} bytes", cut.len());
+        }
+        Err(ReadRecordError::NoHeader { why, .. }) => {
+            let expected = if cut.is_empty() { "it is empty" } else { "its only line is cut off" };
+            assert_eq!((whole, why.as_str()), (0, expected));
+        }
+        Err(error) => panic!("{} bytes: {error}", cut.len()),
+    }
+}
+
+#[test]
+fn the_sample_may_be_cut_at_any_byte() {
+    let folder = Folder::new();
+    for length in 0..=SAMPLE.len() {
+        is_read_to_its_last_whole_line(&folder, &SAMPLE.as_bytes()[..length]);
+    }
+}
+
+#[test]
+fn a_whole_record_has_no_cut_line() {
+    let found = read(SAMPLE.as_bytes()).expect("a record");
+    assert!(!found.has_cut_line && found.end.is_some());
+}
+
+#[test]
+fn what_was_read_before_a_cut_is_what_was_written() {
+    let whole = read(SAMPLE.as_bytes()).expect("a record");
+    let cut = read(&SAMPLE.as_bytes()[..SAMPLE.len() - 1]).expect("a record");
+    assert_eq!(cut, MeasureRecord { end: None, has_cut_line: true, ..whole });
+}
+
+proptest! {
+    #[test]
+    fn any_record_may_be_cut_at_any_byte((header, lines) in record(), at in any::<Index>()) {
+        let mut bytes = Vec::new();
+        for line in std::iter::once(Line::Header(Box::new(header))).chain(lines) {
+            serde_json::to_writer(&mut bytes, &line).expect("JSON");
+            bytes.push(b'\n');
+        }
+        is_read_to_its_last_whole_line(&Folder::new(), &bytes[..at.index(bytes.len() + 1)]);
+    }
+}

@@ -1,0 +1,62 @@
+//! Why a record cannot be begun, word for word.
+
+use std::path::Path;
+
+use record::{Header, Line, MeasureWriter, WriteRecordError};
+
+use crate::{Folder, parsed, sample_lines};
+
+fn header() -> Header {
+    match parsed(sample_lines()[0]) {
+        Line::Header(header) => *header,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn message(path: &Path) -> String {
+    MeasureWriter::create(path, header()).expect_err("no record").to_string()
+}
+
+#[test]
+fn a_record_is_never_overwritten() {
+    let folder = Folder::new();
+    std::fs::write(folder.file(), "somebody's").expect("room");
+    let error = MeasureWriter::create(&folder.file(), header()).expect_err("taken");
+    assert!(matches!(error, WriteRecordError::Exists(_)));
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "found a file at {}, need a name that is free (records are never overwritten); choose another name with \
+             --record or move the file away",
+            folder.file().display()
+        )
+    );
+    assert_eq!(std::fs::read_to_string(folder.file()).expect("there"), "somebody's");
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_taken_too() {
+    let folder = Folder::new();
+    let target = folder.file().with_file_name("target");
+    std::os::unix::fs::symlink(&target, folder.file()).expect("a link");
+    assert!(message(&folder.file()).starts_with("found a file at "));
+    assert!(!target.exists());
+}
+
+#[test]
+fn a_folder_that_is_missing_is_not_made() {
+    let path = Folder::new().file().with_file_name("missing").join("run.jsonl");
+    assert_eq!(
+        message(&path),
+        format!(
+            "{} cannot be created (No such file or directory (os error 2)), need a folder that exists and may be \
+             written; choose another place with --record",
+            path.display()
+        )
+    );
+}
+
+#[test]
+fn a_device_is_no_place_for_a_record() {
+    assert!(message(Path::new("/dev/full")).starts_with("found a file at /dev/full, need a name that is free"));
+}
