@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use record::{Line, MeasureRecord, MeasureWriter};
+use switchcost_record::{Line, MeasureRecord, MeasureWriter};
 
 use crate::{Folder, parsed, sample_lines};
 

@@ -6,12 +6,12 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use record::{
+use strum::IntoEnumIterator;
+use switchcost_record::{
     Arm, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, End, EndReason, Evidence, Fact, Header,
     HostManifest, InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement,
     Plan, Policy, Refusal, Relation, Sample, SelfTest, SelfTestOutcome, SwitchPlan, Tlb, TlbKind,
 };
-use strum::IntoEnumIterator;
 use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
 

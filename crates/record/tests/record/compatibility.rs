@@ -1,7 +1,7 @@
 //! What holds within version 1, for good: the sample stays readable, new fields are passed over, no field gets lost.
 
-use record::{Arm, Between, ControlOutcome, Fact, Line, Mechanism, SelfTestOutcome, SwitchPlan};
 use serde_json::{Value, json};
+use switchcost_record::{Arm, Between, ControlOutcome, Fact, Line, Mechanism, SelfTestOutcome, SwitchPlan};
 use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
 use crate::{SAMPLE, damage, joined, parsed, read, sample_lines};
@@ -90,7 +90,7 @@ fn fields_of_later_programs_are_passed_over() {
             added += 1;
         }
     }
-    assert!(added > 60, "{added} fields added");
+    assert!(added > 50, "{added} fields added");
     assert_eq!(read(&written(&values)).expect("still a record"), expected);
 }
 
@@ -149,7 +149,8 @@ fn a_missing_field_is_named() {
 fn an_optional_field_may_be_missing() {
     let mut values = values();
     for line in &mut values {
-        for place in objects(line) {
+        // The deepest first: a field may hold an object.
+        for place in objects(line).into_iter().rev() {
             let fields = fields_at(line, &place);
             fields.retain(|field, _| !is_optional(&place, field));
         }

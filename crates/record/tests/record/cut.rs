@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use record::{Line, MeasureRecord, ReadRecordError};
+use switchcost_record::{Line, MeasureRecord, ReadRecordError};
 
 use crate::arbitrary::record;
 use crate::{Folder, SAMPLE, read};

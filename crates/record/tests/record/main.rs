@@ -9,12 +9,9 @@ mod round_trip;
 mod versions;
 mod write_errors;
 
-// The name under which every other crate of the workspace knows it.
-extern crate switchcost_record as record;
-
 use std::path::PathBuf;
 
-use record::{Line, MeasureRecord, ReadRecordError};
+use switchcost_record::{Line, MeasureRecord, ReadRecordError};
 use tempfile::TempDir;
 
 /// A record of version 1 with every kind of line, as a run left it.

@@ -1,7 +1,7 @@
 //! What is written is what is read.
 
 use proptest::prelude::*;
-use record::{Header, Line, MeasureRecord, MeasureWriter};
+use switchcost_record::{Header, Line, MeasureRecord, MeasureWriter};
 
 use crate::arbitrary::{header, line, record};
 use crate::{Folder, SAMPLE, parsed, sample_lines};

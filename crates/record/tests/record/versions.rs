@@ -1,6 +1,6 @@
 //! A reader reads every version up to its own, refuses the others by name, and takes no other file for a record.
 
-use record::{MEASURE_SCHEMA, MEASURE_VERSION, ReadRecordError};
+use switchcost_record::{MEASURE_SCHEMA, MEASURE_VERSION, ReadRecordError};
 
 use crate::{Folder, SAMPLE, joined, read, sample_lines};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::{Header, Line, MeasureWriter, WriteRecordError};
+use switchcost_record::{Header, Line, MeasureWriter, WriteRecordError};
 
 use crate::{Folder, parsed, sample_lines};
 
