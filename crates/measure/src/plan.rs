@@ -107,7 +107,7 @@ pub fn plan(
     host: &HostManifest,
     relation: &dyn Fn(CpuId, CpuId) -> Relation,
 ) -> Result<Plan, PlanError> {
-    let is_selected = selection.names_something();
+    let is_selected = matches!(selection.preset, Preset::Default | Preset::Quick) && selection.names_something();
     let drafts = match selection.preset {
         _ if is_selected => presets::selected(selection),
         Preset::Default => presets::default(host),

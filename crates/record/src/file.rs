@@ -44,6 +44,16 @@ pub enum WriteRecordError {
     },
 }
 
+impl WriteRecordError {
+    /// A record that took not even its header was not created.
+    fn before_the_first_line(self) -> Self {
+        match self {
+            WriteRecordError::Append { path, source, .. } => WriteRecordError::Create { path, source },
+            other => other,
+        }
+    }
+}
+
 /// Appends lines to a record. Every line is handed to the kernel at once, so that a crash of this program loses none.
 #[derive(Debug)]
 pub struct MeasureWriter {
@@ -62,8 +72,14 @@ impl MeasureWriter {
                 _ => WriteRecordError::Create { path: path.to_owned(), source },
             })?;
         let mut writer = MeasureWriter { file, path: path.to_owned(), lines: 0, whole_bytes: 0 };
-        writer.append(&Line::Header(Box::new(header)))?;
-        Ok(writer)
+        match writer.append(&Line::Header(Box::new(header))) {
+            Ok(()) => Ok(writer),
+            Err(error) => {
+                // An empty file is no record, and would hold the name.
+                let _ = std::fs::remove_file(path);
+                Err(error.before_the_first_line())
+            }
+        }
     }
 
     /// Appends one line. Where it does not fit, the part of it that was written is taken back.

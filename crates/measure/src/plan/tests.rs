@@ -138,6 +138,13 @@ fn bad_wishes_are_refused_with_advice() {
 }
 
 #[test]
+fn a_whole_preset_may_run_on_a_pair_of_cpus() {
+    let placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
+    let plan = make(&Selection { preset: Preset::Lmbench, placement, ..selection() }).expect("a plan");
+    assert_eq!((plan.preset.as_str(), plan.cases.len()), ("lmbench", 7));
+}
+
+#[test]
 fn a_selection_under_quick_keeps_its_pace() {
     let wanted = Selection { preset: Preset::Quick, mechanisms: vec![Mechanism::Futex], ..selection() };
     let plan = make(&wanted).expect("a plan");
