@@ -83,6 +83,15 @@ pub(crate) fn has_flag(result: &Value, flag: &str) -> bool {
     result["flags"].as_array().expect("flags").iter().any(|found| found == flag)
 }
 
+/// Whether a neighbour of this machine left no number. The tests of numbers are then skipped, and say so.
+pub(crate) fn is_disturbed(result: &Value) -> bool {
+    let is_so = result["status"] == "not-measured" && has_flag(result, "disturbed");
+    if is_so {
+        eprintln!("skipped: {}: {}", result["mechanism"], result["why"]);
+    }
+    is_so
+}
+
 pub(crate) fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
