@@ -25,8 +25,9 @@ use crate::ring::{Command, Peer, Seat, Shared, start_peer};
 /// The shortest time between two preemptions; a walk makes it longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Preemptions of a batch: 20 ms where nothing is walked.
-const ROUNDS: u64 = 200;
+/// Preemptions of a batch: 6 ms where nothing is walked. A longer batch is more often caught by a change of the core's
+/// speed, and left out.
+const ROUNDS: u64 = 60;
 
 /// A victim, the caller, and its antagonist.
 pub(crate) struct Preemption {

@@ -21,8 +21,9 @@ use crate::experiment::{Batch, Experiment, Measured, Timed, Watch};
 /// The shortest time between two signals; a walk makes it longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Signals of a batch: 20 ms where nothing is walked.
-const SIGNALS: u64 = 200;
+/// Signals of a batch: 6 ms where nothing is walked. A longer batch is more often caught by a change of the core's speed,
+/// and left out.
+const SIGNALS: u64 = 60;
 
 pub(super) struct PreemptedGreens {
     bodies: Rc<Bodies>,
