@@ -177,7 +177,8 @@ impl<'a> Repetition<'a> {
         if let Some(rounds) = self.experiment.fixed_rounds(arm) {
             return Ok(rounds);
         }
-        let intended = intended_length(self.order.batch_ns, arm);
+        // The same for every arm: batches of unequal length would hold a timer tick unequally often.
+        let intended = self.order.batch_ns;
         let mut rounds = 1;
         loop {
             let batch = Batch { arm, rounds, warm_up: 1 };
@@ -193,11 +194,6 @@ impl<'a> Repetition<'a> {
 
 fn broken(error: io::Error) -> String {
     format!("found the experiment broken off ({error}), need it to run to its end; run it again")
-}
-
-/// A baseline wanders less than a switch does: half of the time tells it as well.
-fn intended_length(batch: Nanos, arm: Arm) -> Nanos {
-    if arm.switches() { batch } else { Nanos(batch.0 / 2) }
 }
 
 fn batch_of(arm: Arm, rounds: u64) -> Batch {
