@@ -1,0 +1,16 @@
+; Builds a tree of 2^depth numbers and looks for one after another, without end.
+(define (make-tree depth number)
+  (if (= depth 0)
+      number
+      (cons (make-tree (- depth 1) (+ (* 2 number) 1))
+            (make-tree (- depth 1) (+ (* 2 number) 2)))))
+(define (search tree wanted)
+  (if (pair? tree)
+      (or (search (car tree) wanted) (search (cdr tree) wanted))
+      (= tree wanted)))
+(define tree (make-tree depth 0))
+(define leaves (expt 2 depth))
+(define (loop n)
+  (search tree (+ (- leaves 1) (modulo n leaves)))
+  (loop (+ n seed)))
+(loop seed)

@@ -1,0 +1,22 @@
+//! A user at a shell: an endless loop of cp, cat, ex, rm, ps and ls.
+
+use std::fmt::Write;
+
+use rand::Rng;
+
+use crate::set::{Inputs, PrepareError, Program, arguments, write};
+
+pub(crate) const NEEDS: &[(&str, &str)] = &[("ex", "vim-tiny"), ("ps", "procps"), ("sh", "dash"), ("ls", "coreutils")];
+
+const LINES: usize = 400;
+
+pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> {
+    let folder = inputs.folder("interactive")?;
+    let mut text = String::new();
+    for line in 0..LINES {
+        let _ = writeln!(text, "{line} {:08x}", inputs.random.random::<u32>());
+    }
+    write(&folder, "text", &text)?;
+    write(&folder, "loop.sh", include_str!("../files/loop.sh"))?;
+    Ok(Program { name: "interactive", arguments: arguments(["sh", "loop.sh"]), folder })
+}

@@ -1,0 +1,39 @@
+//! Magic, the VLSI layout system: the very program of the paper. In batch, on a generated layout: design rule check and
+//! circuit extraction, over and over.
+
+use std::fmt::Write;
+
+use rand::Rng;
+
+use crate::set::{Inputs, PrepareError, Program, arguments, write};
+
+pub(crate) const NEEDS: &[(&str, &str)] = &[("magic", "magic")];
+
+const LAYERS: [&str; 4] = ["polysilicon", "ndiffusion", "metal1", "metal2"];
+const RECTANGLES_A_LAYER: usize = 2500;
+const EDGE: u32 = 6000;
+
+pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> {
+    let folder = inputs.folder("magic")?;
+    write(&folder, "layout.mag", &layout(inputs))?;
+    write(&folder, "run.tcl", include_str!("../files/magic.tcl"))?;
+    let arguments = arguments(["magic", "-dnull", "-noconsole", "-T", "scmos", "run.tcl"]);
+    Ok(Program { name: "Magic", arguments, folder })
+}
+
+/// A cell of random wires and transistors in Magic's own format.
+fn layout(inputs: &mut Inputs<'_>) -> String {
+    // The timestamp is fixed: the same seed is the same file.
+    let mut text = "magic\ntech scmos\ntimestamp 1000000000\n".to_owned();
+    for layer in LAYERS {
+        let _ = writeln!(text, "<< {layer} >>");
+        for _ in 0..RECTANGLES_A_LAYER {
+            let (x, y) = (inputs.random.random_range(0..EDGE), inputs.random.random_range(0..EDGE));
+            let width = [2, 3, 4, 8, 40][inputs.random.random_range(0..5)];
+            let height = [3, 4, 6, 60][inputs.random.random_range(0..4)];
+            let _ = writeln!(text, "rect {x} {y} {} {}", x + width, y + height);
+        }
+    }
+    text.push_str("<< end >>\n");
+    text
+}

@@ -1,0 +1,45 @@
+//! A timing verifier (OpenSTA) on a generated circuit, under one clock after another.
+
+use std::fmt::Write;
+
+use rand::Rng;
+
+use crate::set::{Inputs, PrepareError, Program, arguments, write};
+
+pub(crate) const NEEDS: &[(&str, &str)] = &[("sta", "opensta")];
+
+const GATES: usize = 3000;
+const REGISTERS: usize = 200;
+/// How far back a gate's inputs lie at most.
+const REACH: usize = 300;
+
+pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> {
+    let folder = inputs.folder("verifier")?;
+    write(&folder, "circuit.v", &circuit(inputs))?;
+    write(&folder, "cells.lib", include_str!("../files/cells.lib"))?;
+    write(&folder, "verify.tcl", include_str!("../files/verify.tcl"))?;
+    Ok(Program { name: "TV", arguments: arguments(["sta", "-no_splash", "-exit", "verify.tcl"]), folder })
+}
+
+/// A netlist without loops between registers: each gate's inputs are made before it.
+fn circuit(inputs: &mut Inputs<'_>) -> String {
+    let nets = GATES + REGISTERS;
+    let mut text = "module top (clock);\n input clock;\n".to_owned();
+    for net in 0..nets {
+        let _ = writeln!(text, " wire n{net};");
+    }
+    for net in 0..REGISTERS {
+        let _ = writeln!(text, " DFF f{net} (.D(n{}), .CK(clock), .Q(n{net}));", nets - 1 - net);
+    }
+    for net in REGISTERS..nets {
+        let mut input = || inputs.random.random_range(net.saturating_sub(REACH)..net);
+        let (a, b) = (input(), input());
+        let _ = match inputs.random.random_range(0..3) {
+            0 => writeln!(text, " INV g{net} (.A(n{a}), .Y(n{net}));"),
+            1 => writeln!(text, " NAND2 g{net} (.A(n{a}), .B(n{b}), .Y(n{net}));"),
+            _ => writeln!(text, " NOR2 g{net} (.A(n{a}), .B(n{b}), .Y(n{net}));"),
+        };
+    }
+    text.push_str("endmodule\n");
+    text
+}
