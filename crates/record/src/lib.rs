@@ -5,6 +5,7 @@
 //! finds in the file, so that any report can be rebuilt elsewhere and years later. No statistics, no printing, and
 //! nothing about how a sample is taken.
 
+mod design;
 mod file;
 mod fitness;
 mod header;
@@ -12,7 +13,12 @@ mod host;
 mod mechanism;
 mod plan;
 mod sample;
+mod simulation;
 
+pub use design::{
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, Replacement,
+    StreamBuffers, TlbLevel, UnrealisableDesign, VictimCache, Ways, WriteBuffers, WritePolicy,
+};
 pub use file::{MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
 pub use fitness::{Check, Fitness, Severity};
 pub use header::{
@@ -23,3 +29,7 @@ pub use host::{Cache, CacheKind, Fact, HostManifest, InterruptLoad, Tlb, TlbKind
 pub use mechanism::{Between, Mechanism};
 pub use plan::{Case, Placement, Plan, Policy, Relation, SwitchPlan};
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};
+pub use simulation::{
+    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissOrigins, ProcessFacts,
+    SIMULATION_SCHEMA, SIMULATION_VERSION, Simulation, SwitchCause, TraceFacts, View, WorkingSetLoss,
+};

@@ -1,0 +1,125 @@
+/* What a traced process and the controller share. SPDX-License-Identifier: GPL-2.0-or-later OR MIT OR Apache-2.0
+
+   One memory file, mapped by the controller (Rust, crates/capture) and by every traced process (the tool). All numbers
+   are little-endian; every u32 called a futex is waited on with FUTEX_WAIT (not private).
+
+   header | task slots | buffer infos | buffers (each buffer_words * 8 bytes, page aligned) */
+#ifndef SWITCHCOST_PROTOCOL_H
+#define SWITCHCOST_PROTOCOL_H
+
+#define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
+#define SC_VERSION 1
+
+/* How tasks take turns. */
+#define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
+#define SC_AS_RUN 1    /* as the kernel runs them on one CPU; runs are ordered by time stamps */
+
+struct sc_header { /* at offset 0 */
+    ULong magic;
+    UInt version;
+    UInt mode;
+    UInt controller_pid;
+    UInt slots;              /* number of task slots */
+    UInt buffers;            /* number of buffers */
+    UInt buffer_words;       /* words in each */
+    ULong slots_offset;
+    ULong infos_offset;
+    ULong buffers_offset;
+    ULong total_bytes;
+    UInt doorbell;           /* futex: any task adds 1 after a change of state or a submitted buffer */
+    UInt controller_sleeps;  /* nonzero: a ring of the doorbell must FUTEX_WAKE it */
+    UInt freed;              /* futex: the consumer adds 1 (and wakes all) after it freed a buffer */
+    UInt births_expected;    /* tasks that are being made (fork, clone) and have not claimed their slot */
+    UInt is_closing;         /* nonzero: run on untraced is not possible; exit at once */
+    UInt fault;              /* nonzero: a task found that it cannot go on; SC_FAULT_* */
+    ULong next_order;        /* order of the next submitted buffer, from 0; atomic add */
+    ULong current_buffer;    /* scheduled: the buffer that the running task writes, (ULong)-1 for none */
+    ULong current_words;     /* scheduled: words in it so far; kept here while nobody runs, and for the controller */
+    ULong fault_detail;
+    ULong reserved[16];
+};
+
+#define SC_FAULT_SLOTS 1 /* no free task slot */
+
+/* States of a task, written by the task (SC_FREE and SC_GRANTED: by the controller). */
+#define SC_FREE 0
+#define SC_CLAIMED 1    /* its facts are being filled in */
+#define SC_QUEUED 2     /* wants the CPU, waits for `grant` */
+#define SC_GRANTED 3    /* runs client code */
+#define SC_IN_SYSCALL 4 /* in the kernel, perhaps blocked */
+#define SC_ENDED 5      /* will not come back; the controller frees the slot */
+
+/* Why a task stands in SC_QUEUED. */
+#define SC_WHY_BORN 0
+#define SC_WHY_EXECED 1
+#define SC_WHY_QUANTUM 2
+#define SC_WHY_SYSCALL 3 /* has come back from slot.syscall */
+
+struct sc_slot { /* 128 bytes */
+    UInt state;
+    UInt grant;      /* futex: the controller sets 1; the task sets 0 when it goes on */
+    UInt pid;
+    UInt tid;        /* the kernel's */
+    UInt parent;     /* slot of the parent, (UInt)-1 for a command of the user */
+    UInt why;
+    UInt syscall;    /* number, in SC_IN_SYSCALL and behind it */
+    UInt process_slot; /* slot of the first task of the same process: its own unless it is a thread */
+    Long budget;     /* instructions that it may still execute; set by the controller at a new turn, kept up by the task */
+    ULong open_stamp;  /* as run: time stamp at which its present run began, 0 when it is not running */
+    ULong held_buffer; /* as run: buffer that it writes, (ULong)-1 for none */
+    ULong lock_address; /* where its threads wait for the tool's own lock (0 unknown): a futex wait that is no client's */
+    ULong reserved[8];
+};
+
+/* States of a buffer. */
+#define SC_EMPTY 0
+#define SC_HELD 1 /* a task writes it (claimed by compare-and-swap) */
+#define SC_FULL 2 /* submitted; the consumer sets SC_EMPTY when it has read it */
+
+struct sc_info { /* 32 bytes */
+    UInt state;
+    UInt slot;    /* who submitted it */
+    ULong words;  /* words in use */
+    ULong order;  /* from header.next_order */
+    ULong stamp;  /* as run: time stamp of the run that its first word belongs to */
+};
+
+/* Words of a buffer. The top byte is the tag; no record crosses the end of a buffer.
+
+   SC_BLOCK: bits 31..0 are the id of a shape defined before by the same process (a forked child has its parent's shapes
+   of the moment of the fork; an exec starts anew). As many address words follow as the shape has references; the address
+   of a guarded reference that did not happen is SC_NOT_DONE.
+
+   Every other tag: bits 55..48 are the number of words that follow, bits 47..0 an immediate value. */
+#define SC_TAG(word) ((word) >> 56)
+#define SC_BLOCK 0x01ULL
+#define SC_NOT_DONE 0xffffffffffffffffULL
+
+/* imm: id. words: address; bytes | instructions << 16 | first_bytes << 32 | references << 48;
+   then a word a reference: offset of its instruction's last byte | size << 16 | is_store << 32.
+   Those of long shapes: several SC_DEFINE of the same id in a row, each repeating the two first words, are appended. */
+#define SC_DEFINE 0x02ULL
+/* imm: number */
+#define SC_SYSCALL_ENTER 0x03ULL
+#define SC_SYSCALL_EXIT 0x04ULL
+/* words: address; bytes | is_store << 63 */
+#define SC_KERNEL_TOUCH 0x05ULL
+/* By the controller. words: from slot << 32 | to slot; is_voluntary | cause << 8 | syscall << 16.
+   A slot is (UInt)-1 for none. Causes: 0 syscall, 1 page fault, 2 quantum, 3 wake-up, 4 interrupt, 5 exit, 6 unknown. */
+#define SC_SWITCH 0x06ULL
+/* By a new task when it first runs. imm: its slot. words: parent slot << 32 | process slot; pid << 32 | tid;
+   length of the name; the name, padded with 0 */
+#define SC_BIRTH 0x07ULL
+/* imm: its slot. words: length of the name; the name */
+#define SC_EXEC 0x08ULL
+/* imm: its slot */
+#define SC_EXIT 0x09ULL
+/* words: start; bytes; offset; is_executable | length of build id << 8 | length of path << 16; build id; path; each padded */
+#define SC_MAP 0x0aULL
+/* words: start; bytes */
+#define SC_UNMAP 0x0bULL
+/* As run. imm: 0. words: time stamp; is_preempted (1: the kernel took the CPU away since the last stamp; the words
+   before it belong to an earlier run) | voluntary switches << 8 | involuntary switches << 32, both since the last stamp */
+#define SC_STAMP 0x0cULL
+
+#endif

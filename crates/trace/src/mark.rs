@@ -1,0 +1,155 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A task: one thread of control that the scheduler can switch to. Counted from 1 in order of birth, and never reused
+/// within a trace, unlike the kernel's thread ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TaskId(pub u32);
+
+impl TaskId {
+    /// No task: what ran before the first switch, and what runs while every task sleeps.
+    pub const NONE: TaskId = TaskId(0);
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// An address space: what a cache with process-id tags tells apart. Counted from 1, never reused within a trace. A
+/// fork gives the child a new one, and an exec gives the task a new one: its addresses then name other memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProcessId(pub u32);
+
+impl fmt::Display for ProcessId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The kernel entry behind a switch. Whether the switch was voluntary is said beside it: a task can be preempted
+/// inside a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// It waits in this system call, or was preempted in it.
+    Syscall(u16),
+    /// A page fault.
+    PageFault,
+    /// Its turn was over.
+    Quantum,
+    /// Preempted for a task that woke up.
+    WakeUp,
+    /// An interrupt other than the end of a turn.
+    Interrupt,
+    /// It ended.
+    Exit,
+    /// The source of the trace does not say.
+    Unknown,
+}
+
+/// A piece of an address space that a file lies behind, so that an address becomes function and line later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mapping {
+    /// First address.
+    pub start: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Offset in the file of the first byte.
+    pub offset: u64,
+    /// Path as the program saw it; hostile data, not necessarily UTF-8.
+    pub path: Vec<u8>,
+    /// The file's GNU build ID; empty where it has none.
+    pub build_id: Vec<u8>,
+    /// Whether it may be executed.
+    pub is_executable: bool,
+}
+
+/// What happens between two blocks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// A task begins. A task of a new `process` has a copy of its parent's memory, or an empty one without a parent.
+    Birth {
+        /// The new task.
+        task: TaskId,
+        /// Its address space.
+        process: ProcessId,
+        /// Who started it; [`TaskId::NONE`] for a command given by the user.
+        parent: TaskId,
+        /// Its name (the kernel's `comm` or the last part of the command); hostile data.
+        name: Vec<u8>,
+    },
+    /// The running task runs another program now, in a new address space.
+    Exec {
+        /// The task.
+        task: TaskId,
+        /// The new address space.
+        process: ProcessId,
+        /// The new name; hostile data.
+        name: Vec<u8>,
+    },
+    /// A task ended.
+    Exit {
+        /// The task.
+        task: TaskId,
+    },
+    /// Another task runs from here on.
+    Switch {
+        /// Who ran until here; [`TaskId::NONE`] at the start of a trace.
+        from: TaskId,
+        /// Who runs from here.
+        to: TaskId,
+        /// Whether `from` gave the CPU up by itself.
+        is_voluntary: bool,
+        /// Why `from` left.
+        cause: Cause,
+    },
+    /// The running task enters the kernel.
+    SyscallEnter {
+        /// Its number on the traced architecture.
+        number: u16,
+    },
+    /// The running task comes back from the kernel.
+    SyscallExit {
+        /// Its number on the traced architecture.
+        number: u16,
+    },
+    /// The kernel reads or writes memory of the running task on its behalf, during a system call.
+    KernelTouch {
+        /// First address.
+        address: u64,
+        /// Number of bytes.
+        bytes: u64,
+        /// Whether it writes.
+        is_store: bool,
+    },
+    /// The running task faults on a page.
+    Fault {
+        /// The address that was touched.
+        address: u64,
+    },
+    /// A file is mapped into the running task's address space.
+    Map(Mapping),
+    /// A part of the running task's address space is gone.
+    Unmap {
+        /// First address.
+        start: u64,
+        /// Length in bytes.
+        bytes: u64,
+    },
+    /// The physical page behind a virtual one of the running task, from here on; told by sources that know it, before
+    /// the first reference and whenever it changes.
+    Page {
+        /// Virtual address of the page.
+        virtual_address: u64,
+        /// Physical address of the page.
+        physical_address: u64,
+        /// Size of the page in bytes.
+        bytes: u64,
+    },
+}
