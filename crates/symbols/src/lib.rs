@@ -1,0 +1,171 @@
+//! Functions and source lines for places in object files.
+//!
+//! What comes in: a path, the build ID that the file had when it was traced, an offset in the file. What goes out: the
+//! function and the line of source there, from the file's own debugging information or symbols, or those that the
+//! system keeps for its build ID. Paths come from traced programs and are hostile: only regular files are opened, and
+//! only if they are still the files that were traced.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use addr2line::Loader;
+use object::read::{Object, ObjectSegment};
+
+/// What lies at a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The function, demangled; where code is inlined, the one that it was inlined into.
+    pub function: Option<String>,
+    /// `file:line` of the code itself, inlined or not.
+    pub line: Option<String>,
+}
+
+/// Objects that were opened, each once.
+#[derive(Default)]
+pub struct Symbols {
+    objects: HashMap<(PathBuf, Option<String>), Option<Opened>>,
+}
+
+struct Opened {
+    /// From offsets in the file to addresses: (first offset, length, first address).
+    segments: Vec<(u64, u64, u64)>,
+    loader: Loader,
+    /// Separate debugging information of the same build.
+    debug: Option<Loader>,
+}
+
+/// Larger files are not opened: debugging information of browsers has a few GiB.
+const LARGEST_OBJECT: u64 = 4 << 30;
+/// Objects kept open at once.
+const MOST_OBJECTS: usize = 256;
+
+impl Symbols {
+    /// What lies at `offset` of the file at `path`. Nothing is known where the file is gone, is another one than was
+    /// traced (its build ID, in hexadecimal, differs), or says nothing about the place.
+    pub fn resolve(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> Place {
+        let key = (path.to_owned(), build_id.map(str::to_owned));
+        if self.objects.len() >= MOST_OBJECTS && !self.objects.contains_key(&key) {
+            self.objects.clear();
+        }
+        let opened = self.objects.entry(key).or_insert_with(|| Opened::open(path, build_id));
+        opened.as_ref().map(|opened| opened.place(offset)).unwrap_or_default()
+    }
+}
+
+impl Opened {
+    fn open(path: &Path, wanted: Option<&str>) -> Option<Opened> {
+        let contents = read_regular(path)?;
+        let file = object::File::parse(contents.as_slice()).ok()?;
+        let found = file.build_id().ok().flatten().map(hexadecimal);
+        if wanted.is_some() && found.as_deref() != wanted {
+            return None;
+        }
+        let segments = file.segments().map(|segment| (segment.file_range(), segment.address()));
+        let segments = segments.map(|((offset, length), address)| (offset, length, address)).collect();
+        let debug = found.as_deref().and_then(debug_file).and_then(|path| Loader::new(path).ok());
+        Some(Opened { segments, loader: Loader::new(path).ok()?, debug })
+    }
+
+    fn place(&self, offset: u64) -> Place {
+        let inside =
+            |&&(first, length, _): &&(u64, u64, u64)| offset.checked_sub(first).is_some_and(|from| from < length);
+        let Some(&(first, _, start)) = self.segments.iter().find(inside) else { return Place::default() };
+        let address = start.wrapping_add(offset - first);
+        let mut place = self.debug.as_ref().map(|loader| look_up(loader, address)).unwrap_or_default();
+        if place.function.is_none() || place.line.is_none() {
+            let own = look_up(&self.loader, address);
+            place.function = place.function.or(own.function);
+            place.line = place.line.or(own.line);
+        }
+        place
+    }
+}
+
+fn look_up(loader: &Loader, address: u64) -> Place {
+    let line = loader.find_location(address).ok().flatten().and_then(|location| {
+        let file = location.file?;
+        Some(location.line.map_or(file.to_owned(), |line| format!("{file}:{line}")))
+    });
+    let function = loader.find_frames(address).ok().and_then(|mut frames| {
+        // The last frame is the function that was called; those before it are inlined in it.
+        let mut outermost = None;
+        while let Ok(Some(frame)) = frames.next() {
+            outermost = frame.function.or(outermost);
+        }
+        Some(outermost?.demangle().ok()?.into_owned())
+    });
+    let symbol = || loader.find_symbol(address).map(|name| addr2line::demangle_auto(name.into(), None).into_owned());
+    Place { function: function.or_else(symbol), line }
+}
+
+fn read_regular(path: &Path) -> Option<Vec<u8>> {
+    let facts = fs::metadata(path).ok()?;
+    if !path.is_absolute() || !facts.is_file() || facts.len() > LARGEST_OBJECT {
+        return None;
+    }
+    fs::read(path).ok()
+}
+
+/// Where distributions keep debugging information apart.
+fn debug_file(build_id: &str) -> Option<PathBuf> {
+    let (first, rest) = build_id.split_at_checked(2)?;
+    let path = Path::new("/usr/lib/debug/.build-id").join(first).join(format!("{rest}.debug"));
+    path.is_file().then_some(path)
+}
+
+/// Bytes as lower-case hexadecimal digits, as build IDs are written.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use object::read::ObjectSymbol;
+
+    use super::*;
+
+    #[inline(never)]
+    fn a_place_to_be_found() -> u32 {
+        std::hint::black_box(7)
+    }
+
+    /// Offset of a function of this very test in its file, by the symbol table alone.
+    fn offset_of(name: &str) -> (PathBuf, String, u64) {
+        let path = std::env::current_exe().expect("this program is a file");
+        let contents = fs::read(&path).expect("readable");
+        let file = object::File::parse(contents.as_slice()).expect("an ELF file");
+        let symbol = file.symbols().find(|symbol| symbol.name().is_ok_and(|found| found.contains(name))).expect("kept");
+        let inside = |segment: &object::Segment<'_, '_>| {
+            (segment.address()..segment.address() + segment.size()).contains(&symbol.address())
+        };
+        let segment = file.segments().find(inside).expect("code is loaded");
+        let build_id = file.build_id().expect("well-formed").map(hexadecimal).unwrap_or_default();
+        (path, build_id, symbol.address() - segment.address() + segment.file_range().0)
+    }
+
+    #[test]
+    fn finds_function_and_line_of_a_place() {
+        assert_eq!(a_place_to_be_found(), 7);
+        let (path, build_id, offset) = offset_of("a_place_to_be_found");
+        let build_id = Some(build_id.as_str()).filter(|id| !id.is_empty());
+        let place = Symbols::default().resolve(&path, build_id, offset);
+        assert!(place.function.as_deref().is_some_and(|name| name.contains("a_place_to_be_found")), "{place:?}");
+        assert!(place.line.as_deref().is_some_and(|line| line.contains(".rs:")), "{place:?}");
+    }
+
+    #[test]
+    fn says_nothing_about_another_build_a_pipe_or_nothing() {
+        let (path, _, offset) = offset_of("a_place_to_be_found");
+        let mut symbols = Symbols::default();
+        assert_eq!(symbols.resolve(&path, Some("00ff"), offset), Place::default());
+        assert_eq!(symbols.resolve(Path::new("/dev/zero"), None, 0), Place::default());
+        assert_eq!(symbols.resolve(Path::new("/nonexistent"), None, 0), Place::default());
+        assert_eq!(symbols.resolve(Path::new("relative"), None, 0), Place::default());
+        assert_eq!(symbols.resolve(&path, None, u64::MAX), Place::default());
+    }
+}
