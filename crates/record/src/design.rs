@@ -2,6 +2,7 @@
 
 mod check;
 mod error;
+mod pages;
 mod paths;
 #[cfg(test)]
 mod tests;
@@ -184,7 +185,11 @@ impl<'de> Deserialize<'de> for Ways {
                 u32::try_from(count).map(Ways::Count).map_err(|_| E::custom(format!("found {count} ways")))
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Ways, E> {
-                if text == "full" { Ok(Ways::Full) } else { Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)) }
+                if text == "full" {
+                    Ok(Ways::Full)
+                } else {
+                    Err(E::invalid_value(serde::de::Unexpected::Str(text), &self))
+                }
             }
         }
         deserializer.deserialize_any(Visitor)
@@ -387,9 +392,7 @@ mod size_text {
         }
 
         fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<Bytes, E> {
-            u64::try_from(bytes)
-                .map(Bytes)
-                .map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
+            u64::try_from(bytes).map(Bytes).map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
         }
 
         fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {

@@ -1,0 +1,134 @@
+//! Designs as TOML text (`docs/formats/design.md`): read with the place of each mistake, and written.
+
+use std::fmt;
+use std::ops::Range;
+
+use record::{Design, UnrealisableDesign};
+use units::Bytes;
+
+/// A design is a page of text; a longer file is something else.
+const LONGEST_FILE: Bytes = Bytes::mib(1);
+/// How much of a faulty line is shown.
+const SHOWN_CHARACTERS: usize = 60;
+
+/// Why a text is not a design. Reads well behind "failed to read the design: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DesignError {
+    /// Too long to be one.
+    #[error("{source_name}: found {found}, need at most {LONGEST_FILE}; is this a design file?")]
+    TooLong {
+        /// Where the text came from.
+        source_name: String,
+        /// Its length.
+        found: Bytes,
+    },
+    /// Not TOML, or a field that is missing, unknown, or of another kind.
+    #[error("{source_name}:{at}: {message}; docs/formats/design.md lists the fields")]
+    Text {
+        /// Where the text came from.
+        source_name: String,
+        /// Line and column, and the line's text.
+        at: Location,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A design that could not be built.
+    #[error("{source_name}: {unrealisable}")]
+    Unrealisable {
+        /// Where the text came from.
+        source_name: String,
+        /// The field and what is wrong with it.
+        unrealisable: Box<UnrealisableDesign>,
+    },
+}
+
+/// A place in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// The line itself, escaped, and cut where it is long.
+    pub text: String,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)?;
+        match self.text.is_empty() {
+            true => Ok(()),
+            false => write!(f, " ({})", self.text),
+        }
+    }
+}
+
+/// Reads and checks a design. `source_name` says in errors where the text came from.
+///
+/// # Errors
+/// The first mistake: with line, column and field where the text is not of the format, with level and field where the
+/// design could not be built.
+pub fn read_design(text: &str, source_name: &str) -> Result<Design, DesignError> {
+    let source_name = || escaped(source_name);
+    let found = Bytes(text.len() as u64);
+    if found > LONGEST_FILE {
+        return Err(DesignError::TooLong { source_name: source_name(), found });
+    }
+    let design = parse(text).map_err(|(at, message)| DesignError::Text { source_name: source_name(), at, message })?;
+    match design.check() {
+        Ok(()) => Ok(design),
+        Err(unrealisable) => {
+            Err(DesignError::Unrealisable { source_name: source_name(), unrealisable: Box::new(unrealisable) })
+        }
+    }
+}
+
+/// The design as a file that [`read_design`] takes.
+///
+/// # Errors
+/// A design that could not be built.
+pub fn write_design(design: &Design) -> Result<String, DesignError> {
+    let source_name = || escaped(&design.name);
+    design
+        .check()
+        .map_err(|error| DesignError::Unrealisable { source_name: source_name(), unrealisable: Box::new(error) })?;
+    toml::to_string(design).map_err(|error| DesignError::Text {
+        source_name: source_name(),
+        at: Location { line: 1, column: 1, text: String::new() },
+        message: error.to_string(),
+    })
+}
+
+/// Fit for a terminal: no control characters.
+fn escaped(text: &str) -> String {
+    let escape = |character: char| match character.is_control() {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    };
+    text.chars().map(escape).collect()
+}
+
+/// Field by field, whether it could be built or not.
+fn parse(text: &str) -> Result<Design, (Location, String)> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let message = escaped(&error.message().trim_end().replace('\n', ", "));
+        (location(text, error.span()), message)
+    })
+}
+
+fn location(text: &str, span: Option<Range<usize>>) -> Location {
+    let start = span.map_or(0, |span| span.start.min(text.len()));
+    let offset = (0..=start).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0);
+    let (before, after) = text.split_at(offset);
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let end = after.find('\n').map_or(text.len(), |length| offset + length);
+    let shown: String = text[start..end].trim().chars().take(SHOWN_CHARACTERS).collect();
+    Location {
+        line: before.matches('\n').count() + 1,
+        column: text[start..offset].chars().count() + 1,
+        text: escaped(&shown),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! A design of the machine that the program runs on, from the facts that it tells about itself.
+//!
+//! Sizes are the machine's own. It tells no latencies, no policies and no ways of its TLBs: those are assumed, and the
+//! design's `source` says so.
+
+use record::{
+    AddressKind, Cache, CacheKind, DESIGN_SCHEMA, Design, Fact, Holds, HostManifest, Inclusion, Level, OnSwitch,
+    PageAllocation, Prefetch, Replacement, Tlb, TlbKind, TlbLevel, UnrealisableDesign, Ways, WritePolicy,
+};
+
+/// Load-to-use cycles of a cache by its level, from 1: in the range of today's servers and laptops.
+const HIT_CYCLES: [u32; 4] = [0, 14, 50, 100];
+/// Behind the last cache: about 90 ns at 3.3 GHz.
+const MEMORY_CYCLES: u32 = 300;
+/// A walk whose tables are cached.
+const WALK_CYCLES: u32 = 30;
+const LATER_TLB_CYCLES: u32 = 7;
+/// First-level TLBs are small enough for one set; later ones are not.
+const LATER_TLB_WAYS: u32 = 8;
+
+/// Why no design could be made of this machine. Reads well behind "failed to make the design of this machine: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostDesignError {
+    /// It tells no caches.
+    #[error(
+        "found no caches in what this machine tells, need their sizes, lines and ways; write a design file \
+         (docs/formats/design.md), or take a shipped design of a similar machine"
+    )]
+    NoCaches,
+    /// It tells not enough of one.
+    #[error(
+        "{name}: ways: found none in what this machine tells, need the associativity; write a design file \
+         (docs/formats/design.md), or take a shipped design of a similar machine"
+    )]
+    NoWays {
+        /// The cache.
+        name: String,
+    },
+    /// What it tells makes no machine.
+    #[error("what this machine tells makes no design: {0}")]
+    Unrealisable(#[from] UnrealisableDesign),
+}
+
+/// The design named `host`.
+///
+/// # Errors
+/// A fact that is missing and must not be guessed, or facts that contradict each other.
+pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
+    if host.caches.is_empty() {
+        return Err(HostDesignError::NoCaches);
+    }
+    let on_switch = match host.has_pcid {
+        Fact::Known(false) => OnSwitch::Flush,
+        _ => OnSwitch::Keep,
+    };
+    let design = Design {
+        schema: DESIGN_SCHEMA.to_owned(),
+        name: "host".to_owned(),
+        title: format!("This machine: {}", host.cpu_model.known().map_or("unknown model", |model| model.as_str())),
+        source: source(host),
+        cycle_ns: None,
+        levels: levels(&host.caches)?,
+        tlbs: tlbs(host, on_switch),
+        pages: Some(PageAllocation { size: host.page_bytes, seed: 1 }),
+    };
+    design.check()?;
+    Ok(design)
+}
+
+fn source(host: &HostManifest) -> String {
+    let tlbs = match &host.tlbs {
+        Fact::Known(_) => "TLBs as this machine tells them.".to_owned(),
+        Fact::Unknown { unknown } => format!("No TLBs: this machine does not tell them ({unknown})."),
+    };
+    let ids = match &host.has_pcid {
+        Fact::Known(true) => "TLBs kept on a switch: it has address-space ids.".to_owned(),
+        Fact::Known(false) => "TLBs flushed on a switch: it has no address-space ids.".to_owned(),
+        Fact::Unknown { unknown } => format!("Assumed: TLBs kept on a switch ({unknown})."),
+    };
+    format!(
+        "Sizes, lines and ways of caches as this machine tells them. {tlbs} {ids}\nAssumed: cycles of {} for levels 2, 3 \
+         and later ones; {MEMORY_CYCLES} more for memory; TLBs of the first level fully associative, later ones of \
+         {LATER_TLB_WAYS} ways in {LATER_TLB_CYCLES} cycles; page walk of {WALK_CYCLES} cycles; LRU; write-back; neither \
+         inclusive nor exclusive; no prefetch; the other CPUs leave shared caches to this one.",
+        format_args!("{}, {} and {}", HIT_CYCLES[1], HIT_CYCLES[2], HIT_CYCLES[3]),
+    )
+}
+
+fn levels(caches: &[Cache]) -> Result<Vec<Level>, HostDesignError> {
+    let mut ordered: Vec<&Cache> = caches.iter().collect();
+    ordered.sort_by_key(|cache| (cache.level, order_of(cache.kind)));
+    let is_last = |cache: &Cache| {
+        let is_behind = |later: &&Cache| later.level > cache.level && holds_same(later.kind, cache.kind);
+        !ordered.iter().any(is_behind)
+    };
+    ordered.iter().map(|cache| level(cache, is_last(cache))).collect()
+}
+
+/// Instruction caches first: the order of the shipped designs.
+const fn order_of(kind: CacheKind) -> u32 {
+    match kind {
+        CacheKind::Instruction => 0,
+        CacheKind::Data => 1,
+        CacheKind::Unified => 2,
+    }
+}
+
+fn holds_same(later: CacheKind, kind: CacheKind) -> bool {
+    later == kind || later == CacheKind::Unified || kind == CacheKind::Unified
+}
+
+fn level(cache: &Cache, is_last: bool) -> Result<Level, HostDesignError> {
+    let (suffix, holds) = match cache.kind {
+        CacheKind::Instruction => ("I", Holds::Instructions),
+        CacheKind::Data => ("D", Holds::Data),
+        CacheKind::Unified => ("", Holds::Both),
+    };
+    let name = format!("L{}{suffix}", cache.level);
+    let Some(ways) = cache.ways else { return Err(HostDesignError::NoWays { name }) };
+    let is_first = cache.level <= 1;
+    Ok(Level {
+        name,
+        holds,
+        size: cache.size_bytes,
+        line: cache.line_bytes,
+        ways: Ways::Count(ways),
+        replacement: Replacement::Lru,
+        seed: 0,
+        write: WritePolicy::Back,
+        write_allocate: None,
+        write_buffers: None,
+        hit_cycles: by_level(cache.level),
+        miss_cycles: if is_last { MEMORY_CYCLES } else { 0 },
+        inclusion: Inclusion::Neither,
+        index: if is_first { AddressKind::Virtual } else { AddressKind::Physical },
+        tag: AddressKind::Physical,
+        on_switch: OnSwitch::Keep,
+        prefetch: Prefetch::None,
+        victim: None,
+        streams: None,
+    })
+}
+
+fn by_level(level: u32) -> u32 {
+    let index = (level.saturating_sub(1) as usize).min(HIT_CYCLES.len() - 1);
+    HIT_CYCLES[index]
+}
+
+/// Those for base pages; where several of one kind are told (loads and stores apart), the largest.
+fn tlbs(host: &HostManifest, on_switch: OnSwitch) -> Vec<TlbLevel> {
+    let told = host.tlbs.known().map_or(&[][..], Vec::as_slice);
+    let mut ordered: Vec<&Tlb> = told.iter().filter(|tlb| tlb.page_bytes == host.page_bytes).collect();
+    ordered.sort_by_key(|tlb| (tlb.level, tlb_order(tlb.kind), std::cmp::Reverse(tlb.entries)));
+    ordered.dedup_by_key(|tlb| (tlb.level, tlb.kind));
+    let is_last = |tlb: &Tlb| {
+        let is_behind = |later: &&Tlb| later.level > tlb.level && serves_same(later.kind, tlb.kind);
+        !ordered.iter().any(is_behind)
+    };
+    ordered.iter().map(|tlb| tlb_level(tlb, is_last(tlb), on_switch)).collect()
+}
+
+const fn tlb_order(kind: TlbKind) -> u32 {
+    match kind {
+        TlbKind::Instruction => 0,
+        TlbKind::Data => 1,
+        TlbKind::Unified => 2,
+    }
+}
+
+fn serves_same(later: TlbKind, kind: TlbKind) -> bool {
+    later == kind || later == TlbKind::Unified || kind == TlbKind::Unified
+}
+
+fn tlb_level(tlb: &Tlb, is_last: bool, on_switch: OnSwitch) -> TlbLevel {
+    let (kind, holds) = match tlb.kind {
+        TlbKind::Instruction => ("ITLB", Holds::Instructions),
+        TlbKind::Data => ("DTLB", Holds::Data),
+        TlbKind::Unified => ("TLB", Holds::Both),
+    };
+    let is_first = tlb.level <= 1;
+    let is_in_sets = !is_first && tlb.entries.is_multiple_of(LATER_TLB_WAYS);
+    TlbLevel {
+        name: format!("L{}-{kind}", tlb.level),
+        holds,
+        entries: tlb.entries,
+        ways: if is_in_sets { Ways::Count(LATER_TLB_WAYS) } else { Ways::Full },
+        page: tlb.page_bytes,
+        replacement: Replacement::Lru,
+        seed: 0,
+        hit_cycles: if is_first { 0 } else { LATER_TLB_CYCLES },
+        miss_cycles: if is_last { WALK_CYCLES } else { 0 },
+        on_switch,
+    }
+}
+
+#[cfg(test)]
+mod tests;

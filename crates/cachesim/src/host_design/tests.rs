@@ -1,0 +1,121 @@
+use super::*;
+use units::Bytes;
+
+/// A guest on an AMD server, as the program recorded it.
+fn host() -> HostManifest {
+    serde_json::from_str(include_str!("host.json")).expect("a recorded machine")
+}
+
+#[test]
+fn an_amd_guest_gets_its_own_caches_and_tlbs() {
+    let design = host_design(&host()).expect("enough facts");
+    assert_eq!((design.name.as_str(), design.title.as_str()), ("host", "This machine: AMD EPYC"));
+    let levels: Vec<_> = design.levels.iter().map(|l| (l.name.as_str(), l.holds, l.size, l.ways)).collect();
+    assert_eq!(
+        levels,
+        [
+            ("L1I", Holds::Instructions, Bytes::kib(32), Ways::Count(8)),
+            ("L1D", Holds::Data, Bytes::kib(32), Ways::Count(8)),
+            ("L2", Holds::Both, Bytes::kib(512), Ways::Count(8)),
+            ("L3", Holds::Both, Bytes::mib(32), Ways::Count(16)),
+        ]
+    );
+    let cycles: Vec<_> = design.levels.iter().map(|l| (l.hit_cycles, l.miss_cycles)).collect();
+    assert_eq!(cycles, [(0, 0), (0, 0), (14, 0), (50, 300)]);
+    let tlbs: Vec<_> =
+        design.tlbs.iter().map(|t| (t.name.as_str(), t.entries, t.ways, t.hit_cycles, t.miss_cycles)).collect();
+    assert_eq!(
+        tlbs,
+        [
+            ("L1-ITLB", 64, Ways::Full, 0, 0),
+            ("L1-DTLB", 64, Ways::Full, 0, 0),
+            ("L2-ITLB", 512, Ways::Count(8), 7, 30),
+            ("L2-DTLB", 2048, Ways::Count(8), 7, 30),
+        ]
+    );
+    assert!(design.tlbs.iter().all(|tlb| tlb.page == Bytes::kib(4) && tlb.on_switch == OnSwitch::Keep));
+}
+
+#[test]
+fn what_is_assumed_is_said() {
+    assert_eq!(
+        host_design(&host()).expect("enough facts").source,
+        "Sizes, lines and ways of caches as this machine tells them. TLBs as this machine tells them. TLBs kept on a \
+         switch: it has address-space ids.\nAssumed: cycles of 14, 50 and 100 for levels 2, 3 and later ones; 300 more for \
+         memory; TLBs of the first level fully associative, later ones of 8 ways in 7 cycles; page walk of 30 cycles; LRU; \
+         write-back; neither inclusive nor exclusive; no prefetch; the other CPUs leave shared caches to this one."
+    );
+}
+
+#[test]
+fn a_machine_without_address_space_ids_flushes_its_tlbs() {
+    let mut host = host();
+    host.has_pcid = Fact::Known(false);
+    let design = host_design(&host).expect("enough facts");
+    assert!(design.tlbs.iter().all(|tlb| tlb.on_switch == OnSwitch::Flush));
+    assert!(design.source.contains("TLBs flushed on a switch: it has no address-space ids."), "{}", design.source);
+    host.has_pcid = Fact::unknown("no cpuinfo");
+    let design = host_design(&host).expect("enough facts");
+    assert!(design.source.contains("Assumed: TLBs kept on a switch (no cpuinfo)."), "{}", design.source);
+}
+
+#[test]
+fn a_machine_that_tells_no_tlbs_has_none_and_says_so() {
+    let mut host = host();
+    host.tlbs = Fact::unknown("the hypervisor hides them");
+    let design = host_design(&host).expect("enough facts");
+    assert_eq!(design.tlbs, []);
+    assert!(
+        design.source.contains("No TLBs: this machine does not tell them (the hypervisor hides them)."),
+        "{}",
+        design.source
+    );
+}
+
+#[test]
+fn of_tlbs_for_loads_and_stores_the_larger_one_is_taken() {
+    let mut host = host();
+    let tlb = |level, kind, entries| Tlb { level, kind, entries, page_bytes: Bytes::kib(4) };
+    host.tlbs = Fact::Known(vec![
+        tlb(2, TlbKind::Unified, 2048),
+        tlb(1, TlbKind::Data, 16),
+        tlb(1, TlbKind::Data, 96),
+        tlb(1, TlbKind::Instruction, 256),
+    ]);
+    let design = host_design(&host).expect("enough facts");
+    let found: Vec<_> = design.tlbs.iter().map(|t| (t.name.as_str(), t.entries, t.miss_cycles)).collect();
+    assert_eq!(found, [("L1-ITLB", 256, 0), ("L1-DTLB", 96, 0), ("L2-TLB", 2048, 30)]);
+}
+
+#[test]
+fn a_level_that_nothing_is_behind_pays_for_memory() {
+    let mut host = host();
+    host.caches.retain(|cache| cache.kind != CacheKind::Unified);
+    let design = host_design(&host).expect("enough facts");
+    assert!(design.levels.iter().all(|level| level.miss_cycles == 300));
+}
+
+#[test]
+fn missing_facts_are_named() {
+    let mut bare = host();
+    bare.caches.clear();
+    assert_eq!(
+        host_design(&bare).expect_err("nothing to build").to_string(),
+        "found no caches in what this machine tells, need their sizes, lines and ways; write a design file \
+         (docs/formats/design.md), or take a shipped design of a similar machine"
+    );
+    let mut vague = host();
+    vague.caches[2].ways = None;
+    assert_eq!(
+        host_design(&vague).expect_err("no guess").to_string(),
+        "L2: ways: found none in what this machine tells, need the associativity; write a design file \
+         (docs/formats/design.md), or take a shipped design of a similar machine"
+    );
+    let mut split = host();
+    split.caches.retain(|cache| cache.kind == CacheKind::Data);
+    assert_eq!(
+        host_design(&split).expect_err("no instructions").to_string(),
+        "what this machine tells makes no design: design \"host\": level: found none that holds instructions, need one or \
+         more; add a [[level]] with holds = \"instructions\" or \"both\""
+    );
+}

@@ -1,0 +1,16 @@
+//! Caches and TLBs that do not exist: shared, private and flushed ones, fed with one event stream.
+//!
+//! What comes in: designs and [`trace::Chunk`]s. What goes out: the tuples and counters of `record`. Pure: no files, no
+//! clocks, no machine. What exactly is counted is said in `docs/method/simulation.md`, and an independent, simple
+//! simulator in the tests follows the same text.
+
+mod design_file;
+mod host_design;
+pub mod shipped;
+mod simulator;
+mod vary;
+
+pub use design_file::{DesignError, Location, read_design, write_design};
+pub use host_design::{HostDesignError, host_design};
+pub use simulator::{Options, Outcome, SimulationError, Simulator};
+pub use vary::{VaryError, vary};

@@ -1,0 +1,156 @@
+use super::*;
+use record::{Replacement, Ways};
+use units::Bytes;
+
+fn base() -> Design {
+    crate::shipped::find("mogul-2a").expect("shipped")
+}
+
+fn names_of(designs: &[Design]) -> Vec<&str> {
+    designs.iter().map(|design| design.name.as_str()).collect()
+}
+
+fn error(axes: &[&str]) -> String {
+    vary(&base(), axes).expect_err("a mistake").to_string()
+}
+
+#[test]
+fn no_axis_gives_the_design_itself() {
+    assert_eq!(vary(&base(), &[] as &[&str]), Ok(vec![base()]));
+}
+
+#[test]
+fn all_combinations_the_last_axis_fastest() {
+    let designs = vary(&base(), &["L1D.size=4KiB,8192", "L1D.ways=1,2,full"]).expect("six");
+    assert_eq!(
+        names_of(&designs),
+        [
+            "mogul-2a[L1D.size=4KiB,L1D.ways=1]",
+            "mogul-2a[L1D.size=4KiB,L1D.ways=2]",
+            "mogul-2a[L1D.size=4KiB,L1D.ways=full]",
+            "mogul-2a[L1D.size=8KiB,L1D.ways=1]",
+            "mogul-2a[L1D.size=8KiB,L1D.ways=2]",
+            "mogul-2a[L1D.size=8KiB,L1D.ways=full]",
+        ]
+    );
+    let mut expected = base();
+    expected.name = designs[4].name.clone();
+    expected.levels[1].size = Bytes::kib(8);
+    expected.levels[1].ways = Ways::Count(2);
+    assert_eq!(designs[4], expected, "nothing else is changed");
+}
+
+#[test]
+fn levels_can_be_set_together() {
+    let designs = vary(&base(), &["L1I + L1D.size = 4KiB, 16KiB"]).expect("two");
+    assert_eq!(names_of(&designs), ["mogul-2a[L1I+L1D.size=4KiB]", "mogul-2a[L1I+L1D.size=16KiB]"]);
+    assert_eq!((designs[1].levels[0].size, designs[1].levels[1].size), (Bytes::kib(16), Bytes::kib(16)));
+    assert_eq!(designs[1].levels[2].size, Bytes::kib(512));
+}
+
+#[test]
+fn every_field_of_a_level_and_of_a_tlb() {
+    let level =
+        ["L2.line=256", "L2.replacement=fifo", "L2.hit_cycles=3", "L2.miss_cycles=100", "L2.ways=4", "L2.size=1MiB"];
+    let design = &vary(&base(), &level).expect("one")[0];
+    let second = &design.levels[2];
+    assert_eq!((second.line, second.replacement), (Bytes(256), Replacement::Fifo));
+    assert_eq!((second.hit_cycles, second.miss_cycles, second.ways), (3, 100, Ways::Count(4)));
+    assert_eq!(second.size, Bytes::mib(1));
+    let xeon = crate::shipped::find("li2007-xeon").expect("shipped");
+    let tlb = [
+        "DTLB.entries=128",
+        "DTLB.ways=8",
+        "DTLB.page=2MiB",
+        "DTLB.hit_cycles=1",
+        "DTLB.miss_cycles=50",
+        "DTLB.replacement=srrip",
+    ];
+    let design = &vary(&xeon, &tlb).expect("one")[0];
+    let data = &design.tlbs[1];
+    assert_eq!((data.entries, data.ways, data.page), (128, Ways::Count(8), Bytes::mib(2)));
+    assert_eq!((data.hit_cycles, data.miss_cycles, data.replacement), (1, 50, Replacement::Srrip));
+}
+
+#[test]
+fn refuses_what_is_not_of_the_form() {
+    for axis in ["", "L1D", "L1D.size", "size=4KiB", ".size=4KiB", "L1D.=4KiB", "L1D.size="] {
+        assert_eq!(
+            error(&[axis]),
+            format!("found {axis:?}, need LEVEL.FIELD=VALUE,VALUE... such as L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4")
+        );
+    }
+}
+
+#[test]
+fn names_the_level_or_field_that_is_not_there() {
+    assert_eq!(
+        error(&["L1I+L3.size=4KiB"]),
+        "L3.size: found no level or tlb \"L3\" in design \"mogul-2a\", need one of L1I, L1D, L2"
+    );
+    assert_eq!(
+        error(&["L1D.colour=1"]),
+        "L1D.colour: found no field \"colour\" to vary, need one of size, line, ways, replacement, hit_cycles, \
+         miss_cycles"
+    );
+    let xeon = crate::shipped::find("li2007-xeon").expect("shipped");
+    assert_eq!(
+        vary(&xeon, &["L1D+DTLB.size=4KiB"]).expect_err("a TLB has entries").to_string(),
+        "L1D+DTLB.size: found no field \"size\" to vary, need one of entries, page, ways, replacement, hit_cycles, \
+         miss_cycles"
+    );
+}
+
+#[test]
+fn names_the_value_that_is_none() {
+    assert_eq!(
+        error(&["L1D.size=4kb"]),
+        "L1D.size: found '4kb', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
+    );
+    assert_eq!(error(&["L1D.ways=1,,2"]), "L1D.ways: found \"\", need a number of ways, or full");
+    assert_eq!(
+        error(&["L1D.replacement=best"]),
+        "L1D.replacement: found \"best\", need one of lru, fifo, random, tree-plru, srrip"
+    );
+    assert_eq!(error(&["L1D.miss_cycles=-1"]), "L1D.miss_cycles: found \"-1\", need a whole number");
+}
+
+#[test]
+fn refuses_what_is_said_twice() {
+    assert_eq!(error(&["L1D.size=4KiB,4096"]), "L1D.size=4KiB: found it twice, need it once; remove one");
+    assert_eq!(error(&["L1I+L1D.size=4KiB", "L1D.size=8KiB"]), "L1D.size: found it twice, need it once; remove one");
+    assert_eq!(error(&["L1D+L1D.size=4KiB"]), "L1D.size: found it twice, need it once; remove one");
+}
+
+#[test]
+fn refuses_more_designs_than_anyone_reads() {
+    let values = |count: u32| (1..=count).map(|value| value.to_string()).collect::<Vec<_>>().join(",");
+    let axes =
+        |first, second| [format!("L1D.miss_cycles={}", values(first)), format!("L2.miss_cycles={}", values(second))];
+    assert_eq!(vary(&base(), &axes(64, 64)).map(|designs| designs.len()), Ok(4096));
+    assert_eq!(
+        vary(&base(), &axes(64, 65)).expect_err("4160").to_string(),
+        "found 64 x 65 designs, need at most 4096; give fewer values"
+    );
+}
+
+#[test]
+fn refuses_a_combination_that_could_not_be_built() {
+    assert_eq!(
+        error(&["L1D.size=4KiB,8KiB", "L1D.ways=1,3"]),
+        "mogul-2a[L1D.size=4KiB,L1D.ways=3]: level \"L1D\": size: found 4 KiB, need a multiple of line x ways (16 B x 3 = \
+         48 B); change size, line or ways"
+    );
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_an_axis_or_an_error(text in ".*") {
+        let _ = vary(&base(), &[text]);
+    }
+
+    #[test]
+    fn any_values_are_read_or_refused(field in "[a-z_]{1,12}", values in "[0-9a-zA-Z,.]{0,20}") {
+        let _ = vary(&base(), &[format!("L1D.{field}={values}")]);
+    }
+}
