@@ -96,7 +96,8 @@ struct sc_info { /* 32 bytes */
 #define SC_NOT_DONE 0xffffffffffffffffULL
 
 /* imm: id. words: address; bytes | instructions << 16 | first_bytes << 32 | references << 48;
-   then a word a reference: offset of its instruction's last byte | size << 16 | is_store << 32.
+   then a word a reference: offset of its instruction's last byte | size << 16 | is_store << 32 | is_update << 33 (a store by
+   the same instruction to where it has just loaded from: Cachegrind counts the two as one load).
    Those of long shapes: several SC_DEFINE of the same id in a row, each repeating the two first words, are appended. */
 #define SC_DEFINE 0x02ULL
 /* imm: number */
@@ -121,5 +122,8 @@ struct sc_info { /* 32 bytes */
 /* As run. imm: 0. words: time stamp; is_preempted (1: the kernel took the CPU away since the last stamp; the words
    before it belong to an earlier run) | voluntary switches << 8 | involuntary switches << 32, both since the last stamp */
 #define SC_STAMP 0x0cULL
+/* Scheduled, by the controller, when a task has claimed its slot and before its parent goes on: the moment of the fork.
+   imm: its slot. words: parent slot << 32 | process slot; pid << 32 | tid */
+#define SC_BORN 0x0dULL
 
 #endif

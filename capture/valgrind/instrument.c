@@ -1,0 +1,381 @@
+/* Instrumentation: each superblock writes its blocks and their addresses by itself. GPL-2.0-or-later, see COPYING.
+
+   A block is a run of instructions that follow one another in memory. A superblock begins one at its first instruction
+   and wherever its code jumps or a block would be too long. Before each exit it writes the id of the shape that it has
+   up to there, and moves the cursor; where the exit is not taken, the block goes on in the same place, so that the next
+   id overwrites the last. What a fault cuts off is therefore not counted: the cursor has not moved yet. */
+#include "switchcost.h"
+
+#include "libvex_guest_amd64.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_machine.h"
+#include "pub_tool_tooliface.h"
+
+/* Where struct live lies in the guest state: the first shadow area, right behind the guest's registers. */
+#define LIVE_OFFSET ((Int)sizeof(VexGuestAMD64State))
+#define CURSOR_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, cursor))
+#define PERIOD_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, period))
+#define WATCH_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, watch))
+
+/* A reference of a larger piece of memory is written as several. */
+#define LARGEST_PIECE 1024
+
+struct builder {
+    IRSB *out;
+    IRTemp cursor;
+    IRTemp period;
+    UInt block_word;    /* where the block starts, in words from the cursor */
+    UInt words;         /* written so far, the block's included */
+    UInt instructions;  /* so far, of the whole superblock */
+    Bool is_written;    /* the block stands in the buffer as it is now */
+    Bool is_committed;  /* and the cursor is behind it */
+    struct shape shape;
+    IRExpr *last_load;  /* address of the load just before, if a store may belong to it */
+    UInt last_load_bytes;
+};
+
+static IRExpr *constant(ULong value)
+{
+    return IRExpr_Const(IRConst_U64(value));
+}
+
+static IRExpr *assign(struct builder *builder, IRType type, IRExpr *value)
+{
+    IRTemp temp = newIRTemp(builder->out->tyenv, type);
+
+    addStmtToIRSB(builder->out, IRStmt_WrTmp(temp, value));
+    return IRExpr_RdTmp(temp);
+}
+
+static IRExpr *place(struct builder *builder, UInt word)
+{
+    if (word == 0)
+        return IRExpr_RdTmp(builder->cursor);
+    return assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, IRExpr_RdTmp(builder->cursor), constant(word * 8)));
+}
+
+static void write_word(struct builder *builder, UInt word, IRExpr *value)
+{
+    addStmtToIRSB(builder->out, IRStmt_Store(Iend_LE, place(builder, word), value));
+}
+
+/* The block as it is now gets its shape. */
+static void write_block(struct builder *builder)
+{
+    if (builder->is_written || builder->shape.instructions == 0)
+        return;
+    stream_need(builder->words, builder->instructions);
+    write_word(builder, builder->block_word, constant(SC_BLOCK << 56 | shapes_define(&builder->shape)));
+    builder->is_written = True;
+}
+
+/* All that has happened so far counts. */
+static void commit(struct builder *builder)
+{
+    IRExpr *left;
+
+    builder->last_load = NULL;
+    write_block(builder);
+    if (builder->is_committed)
+        return;
+    addStmtToIRSB(builder->out, IRStmt_Put(CURSOR_OFFSET, place(builder, builder->words)));
+    left = assign(builder, Ity_I64,
+                  IRExpr_Binop(Iop_Sub64, IRExpr_RdTmp(builder->period), constant(builder->instructions)));
+    addStmtToIRSB(builder->out, IRStmt_Put(PERIOD_OFFSET, left));
+    builder->is_committed = True;
+}
+
+static void begin_block(struct builder *builder, Addr address)
+{
+    write_block(builder);
+    builder->block_word = builder->words;
+    builder->words += 1;
+    builder->shape.address = address;
+    builder->shape.bytes = 0;
+    builder->shape.instructions = 0;
+    builder->shape.first_bytes = 0;
+    builder->shape.references = 0;
+}
+
+static Bool continues_block(const struct shape *shape, Addr address, UInt bytes)
+{
+    return shape->instructions > 0 && shape->address + shape->bytes == address
+        && shape->bytes + bytes <= LONGEST_BLOCK && shape->references <= MOST_REFERENCES / 2;
+}
+
+static void add_instruction(struct builder *builder, Addr address, UInt bytes)
+{
+    struct shape *shape = &builder->shape;
+
+    if (!continues_block(shape, address, bytes))
+        begin_block(builder, address);
+    if (shape->instructions == 0)
+        shape->first_bytes = bytes;
+    shape->instructions += 1;
+    shape->bytes += bytes;
+    builder->instructions += 1;
+    builder->last_load = NULL;
+    builder->is_written = False;
+    builder->is_committed = False;
+}
+
+/* bit 33 of a reference: a store to where the same instruction has just loaded. Cachegrind counts the two as one. */
+static Bool is_update(const struct builder *builder, IRExpr *address, UInt bytes, Bool is_store)
+{
+    return is_store && builder->last_load && builder->last_load_bytes == bytes
+        && eqIRAtom(builder->last_load, address);
+}
+
+static void add_piece(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store, Bool is_updated)
+{
+    struct shape *shape = &builder->shape;
+
+    tl_assert(shape->instructions > 0 && shape->references < MOST_REFERENCES);
+    shape->reference[shape->references++] = (shape->bytes - 1) | (ULong)bytes << 16 | (ULong)is_store << 32
+                                          | (ULong)is_updated << 33;
+    write_word(builder, builder->words, address);
+    builder->words += 1;
+    builder->is_written = False;
+    builder->is_committed = False;
+}
+
+static void add_reference(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store)
+{
+    Bool is_updated = is_update(builder, address, bytes, is_store);
+    UInt done;
+
+    tl_assert(isIRAtom(address));
+    for (done = 0; done < bytes; done += LARGEST_PIECE) {
+        UInt piece = bytes - done < LARGEST_PIECE ? bytes - done : LARGEST_PIECE;
+        IRExpr *start = done == 0 ? address
+                      : assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, address, constant(done)));
+        add_piece(builder, start, piece, is_store, is_updated);
+    }
+    builder->last_load = is_store ? NULL : address;
+    builder->last_load_bytes = bytes;
+}
+
+/* A guarded one always takes its word, so that a shape has a fixed length. */
+static void add_guarded(struct builder *builder, IRExpr *guard, IRExpr *address, UInt bytes, Bool is_store)
+{
+    UInt done;
+
+    for (done = 0; done < bytes; done += LARGEST_PIECE) {
+        UInt piece = bytes - done < LARGEST_PIECE ? bytes - done : LARGEST_PIECE;
+        IRExpr *start = done == 0 ? address
+                      : assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, address, constant(done)));
+        IRExpr *word = assign(builder, Ity_I64, IRExpr_ITE(guard, start, constant(SC_NOT_DONE)));
+        add_piece(builder, word, piece, is_store, False);
+    }
+    builder->last_load = NULL;
+}
+
+static UInt bytes_of(const struct builder *builder, IRExpr *value)
+{
+    return sizeofIRType(typeOfIRExpr(builder->out->tyenv, value));
+}
+
+static void add_guarded_load(struct builder *builder, const IRLoadG *load)
+{
+    IRType result, memory;
+
+    typeOfIRLoadGOp(load->cvt, &result, &memory);
+    add_guarded(builder, load->guard, load->addr, sizeofIRType(memory), False);
+}
+
+static Bool is_always(IRExpr *guard)
+{
+    return guard->tag == Iex_Const && guard->Iex.Const.con->Ico.U1;
+}
+
+static void add_helper_access(struct builder *builder, const IRDirty *helper, Bool is_store)
+{
+    if (is_always(helper->guard))
+        add_reference(builder, helper->mAddr, helper->mSize, is_store);
+    else
+        add_guarded(builder, helper->guard, helper->mAddr, helper->mSize, is_store);
+}
+
+static void add_helper(struct builder *builder, const IRDirty *helper)
+{
+    if (helper->mFx == Ifx_Read || helper->mFx == Ifx_Modify)
+        add_helper_access(builder, helper, False);
+    if (helper->mFx == Ifx_Write || helper->mFx == Ifx_Modify)
+        add_helper_access(builder, helper, True);
+}
+
+static void add_compare_and_swap(struct builder *builder, const IRCAS *swap)
+{
+    UInt bytes = bytes_of(builder, swap->dataLo) * (swap->dataHi ? 2 : 1);
+
+    add_reference(builder, swap->addr, bytes, False);
+    add_reference(builder, swap->addr, bytes, True);
+}
+
+static void add_linked(struct builder *builder, const IRStmt *statement)
+{
+    IRExpr *stored = statement->Ist.LLSC.storedata;
+
+    if (stored)
+        add_reference(builder, statement->Ist.LLSC.addr, bytes_of(builder, stored), True);
+    else
+        add_reference(builder, statement->Ist.LLSC.addr,
+                      sizeofIRType(typeOfIRTemp(builder->out->tyenv, statement->Ist.LLSC.result)), False);
+}
+
+/* What the statement does, for the stream: written before the statement itself. */
+static void observe(struct builder *builder, const IRStmt *statement)
+{
+    switch (statement->tag) {
+    case Ist_IMark:
+        /* Of no length where it cannot be decoded. */
+        add_instruction(builder, statement->Ist.IMark.addr, statement->Ist.IMark.len ? statement->Ist.IMark.len : 1);
+        break;
+    case Ist_WrTmp:
+        if (statement->Ist.WrTmp.data->tag == Iex_Load)
+            add_reference(builder, statement->Ist.WrTmp.data->Iex.Load.addr,
+                          sizeofIRType(statement->Ist.WrTmp.data->Iex.Load.ty), False);
+        break;
+    case Ist_Store:
+        add_reference(builder, statement->Ist.Store.addr, bytes_of(builder, statement->Ist.Store.data), True);
+        break;
+    case Ist_LoadG:
+        add_guarded_load(builder, statement->Ist.LoadG.details);
+        break;
+    case Ist_StoreG:
+        add_guarded(builder, statement->Ist.StoreG.details->guard, statement->Ist.StoreG.details->addr,
+                    bytes_of(builder, statement->Ist.StoreG.details->data), True);
+        break;
+    case Ist_Dirty:
+        add_helper(builder, statement->Ist.Dirty.details);
+        break;
+    case Ist_CAS:
+        add_compare_and_swap(builder, statement->Ist.CAS.details);
+        break;
+    case Ist_LLSC:
+        add_linked(builder, statement);
+        break;
+    case Ist_Exit:
+        commit(builder);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Instructions of the longest superblock yet. */
+static UInt longest;
+
+/* Called by generated code at the start of a superblock that may end the period, and perhaps the turn. To be told the
+   superblock's own length would cost every superblock an argument. */
+static void at_period_end(VexGuestAMD64State *guest)
+{
+    struct live *state = (struct live *)((UChar *)guest + LIVE_OFFSET);
+
+    live = *state;
+    stream_refresh();
+    *state = live;
+    if (stream_budget() <= (Long)longest) {
+        tasks[VG_(get_running_tid)()].is_turn_over = True;
+        guest->host_EvC_COUNTER = 0;
+    }
+}
+
+/* The same, where the kernel has taken the CPU away since the last superblock. */
+static void at_preemption(VexGuestAMD64State *guest)
+{
+    struct live *state = (struct live *)((UChar *)guest + LIVE_OFFSET);
+
+    live = *state;
+    stamps_preempted();
+    *state = live;
+}
+
+static UInt count_instructions(const IRSB *in)
+{
+    UInt count = 0;
+    Int index;
+
+    for (index = 0; index < in->stmts_used; index++)
+        if (in->stmts[index] && in->stmts[index]->tag == Ist_IMark)
+            count++;
+    return count;
+}
+
+static void add_call(struct builder *builder, IRExpr *guard, const HChar *name, void (*helper)(VexGuestAMD64State *))
+{
+    IRDirty *call = unsafeIRDirty_0_N(0, name, VG_(fnptr_to_fnentry)(helper), mkIRExprVec_1(IRExpr_GSPTR()));
+
+    call->guard = guard;
+    call->nFxState = 1;
+    call->fxState[0].fx = Ifx_Modify;
+    call->fxState[0].offset = offsetof(VexGuestAMD64State, host_EvC_COUNTER);
+    call->fxState[0].size = sizeof(UInt);
+    call->fxState[0].nRepeats = 0;
+    call->fxState[0].repeatLen = 0;
+    addStmtToIRSB(builder->out, IRStmt_Dirty(call));
+}
+
+/* if (*watch == 0) at_preemption(); */
+static void add_watch(struct builder *builder)
+{
+    IRExpr *watch = assign(builder, Ity_I64, IRExpr_Get(WATCH_OFFSET, Ity_I64));
+    IRExpr *section = assign(builder, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, watch));
+    IRExpr *is_cleared = assign(builder, Ity_I1, IRExpr_Binop(Iop_CmpEQ64, section, constant(0)));
+
+    add_call(builder, is_cleared, "at_preemption", at_preemption);
+}
+
+/* if (period <= instructions) at_period_end(); a superblock never runs beyond the period, so it always has room. */
+static void add_check(struct builder *builder, UInt instructions)
+{
+    IRExpr *period = assign(builder, Ity_I64, IRExpr_Get(PERIOD_OFFSET, Ity_I64));
+    IRExpr *is_due = assign(builder, Ity_I1, IRExpr_Binop(Iop_CmpLE64S, period, constant(instructions)));
+
+    add_call(builder, is_due, "at_period_end", at_period_end);
+}
+
+static void load_state(struct builder *builder)
+{
+    builder->cursor = newIRTemp(builder->out->tyenv, Ity_I64);
+    builder->period = newIRTemp(builder->out->tyenv, Ity_I64);
+    addStmtToIRSB(builder->out, IRStmt_WrTmp(builder->cursor, IRExpr_Get(CURSOR_OFFSET, Ity_I64)));
+    addStmtToIRSB(builder->out, IRStmt_WrTmp(builder->period, IRExpr_Get(PERIOD_OFFSET, Ity_I64)));
+}
+
+static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
+                        const VexGuestExtents *extents, const VexArchInfo *host, IRType word, IRType host_word)
+{
+    struct builder builder = { .out = deepCopyIRSBExceptStmts(in) };
+    UInt instructions = count_instructions(in);
+    Int index = 0;
+
+    (void)closure, (void)extents, (void)host, (void)word, (void)host_word;
+    tl_assert(layout->total_sizeB == LIVE_OFFSET);
+    if (instructions > longest)
+        longest = instructions;
+    while (index < in->stmts_used && (!in->stmts[index] || in->stmts[index]->tag != Ist_IMark))
+        addStmtToIRSB(builder.out, in->stmts[index++]);
+    if (is_as_run())
+        add_watch(&builder);
+    add_check(&builder, instructions);
+    load_state(&builder);
+    for (; index < in->stmts_used; index++) {
+        if (!in->stmts[index] || in->stmts[index]->tag == Ist_NoOp)
+            continue;
+        observe(&builder, in->stmts[index]);
+        addStmtToIRSB(builder.out, in->stmts[index]);
+    }
+    commit(&builder);
+    return builder.out;
+}
+
+static void finish(Int exit_code)
+{
+    (void)exit_code;
+}
+
+void instrument_register(void (*start)(void))
+{
+    VG_(basic_tool_funcs)(start, instrument, finish);
+}

@@ -1,0 +1,32 @@
+/* Raw system calls: the tool's own, never the client's. SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef SWITCHCOST_KERNEL_H
+#define SWITCHCOST_KERNEL_H
+
+#include "pub_tool_basics.h"
+
+/* Returns what the kernel does: a negative error number on failure. */
+static inline Long kernel_call(ULong number, ULong a, ULong b, ULong c, ULong d)
+{
+    Long result;
+    register ULong r10 __asm__("r10") = d;
+    register ULong r8 __asm__("r8") = 0;
+    register ULong r9 __asm__("r9") = 0;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+#define KERNEL_KILL 62
+#define KERNEL_GETRUSAGE 98
+#define KERNEL_GETTID 186
+#define KERNEL_FUTEX 202
+#define KERNEL_EXIT_GROUP 231
+#define KERNEL_RSEQ 334
+
+#define KERNEL_FUTEX_WAIT 0
+#define KERNEL_FUTEX_WAKE 1
+#define KERNEL_ESRCH 3
+
+#endif

@@ -1,0 +1,65 @@
+/* switchcost: a Valgrind tool that writes what a program executes into shared memory, one task at a time.
+   SPDX-License-Identifier: GPL-2.0-or-later
+
+   It is started by `switchcost trace`, which makes the shared memory (protocol.h), grants the turns and reads the
+   stream. README.md says how it works and what it counts. */
+#include "switchcost.h"
+
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_options.h"
+#include "pub_tool_tooliface.h"
+
+static const HChar *ring_path;
+static const HChar *padding;
+
+static Bool take_option(const HChar *argument)
+{
+    if VG_STR_CLO(argument, "--ring", ring_path) {}
+    else if VG_STR_CLO(argument, "--pad", padding) {}
+    else return False;
+    return True;
+}
+
+static void print_usage(void)
+{
+    VG_(printf)("    --ring=PATH        shared memory made by `switchcost trace`\n"
+                "    --pad=TEXT         ignored: keeps a command line at the same length\n");
+}
+
+static void print_debug_usage(void)
+{
+    VG_(printf)("    (none)\n");
+}
+
+static void start(void)
+{
+    if (!ring_path) {
+        VG_(fmsg)("switchcost: found no --ring option, need the shared memory that `switchcost trace` makes; "
+                  "start the program with `switchcost trace -- COMMAND`\n");
+        VG_(exit)(1);
+    }
+    ring_open(ring_path);
+    tasks_start();
+}
+
+static void register_tool(void)
+{
+    VG_(details_name)("switchcost");
+    VG_(details_version)(NULL);
+    VG_(details_description)("a tracer of addresses and context switches");
+    VG_(details_copyright_author)("GNU GPL'd, by the authors of switchcost.");
+    VG_(details_bug_reports_to)("the authors of switchcost");
+    VG_(details_avg_translation_sizeB)(500);
+    /* Registers must be exact at memory accesses only where a signal frame or an unwinder needs them; as Cachegrind. */
+    VG_(clo_vex_control).iropt_register_updates_default = VG_(clo_px_file_backed) = VexRegUpdSpAtMemAccess;
+    instrument_register(start);
+    VG_(needs_command_line_options)(take_option, print_usage, print_debug_usage);
+    turns_register();
+    tasks_register();
+    syscalls_register();
+    mappings_register();
+}
+
+VG_DETERMINE_INTERFACE_VERSION(register_tool)

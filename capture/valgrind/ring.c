@@ -1,0 +1,195 @@
+/* The shared memory: mapping it, claiming a slot, ringing and sleeping. SPDX-License-Identifier: GPL-2.0-or-later
+
+   Everything here may be called without Valgrind's big lock, except ring_open. */
+#include "switchcost.h"
+
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_vki.h"
+
+#include "kernel.h"
+
+/* In libcoregrind, not in the tool headers: maps in the part of the address space that is Valgrind's own, so that the
+   client's addresses do not depend on it. */
+extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, Int fd, Off64T offset);
+
+struct sc_header *ring;
+struct sc_slot *ring_slots;
+struct sc_info *ring_infos;
+static HChar *buffers;
+
+/* The controller may have a thread for grants and one for buffers. */
+#define ALL_SLEEPERS 0x7fffffff
+#define SLEEP_NANOSECONDS (50 * 1000 * 1000)
+#define SYSCALL_EXECVE 59
+#define SYSCALL_EXECVEAT 322
+/* Below this a buffer is all slack. */
+#define LEAST_BUFFER_WORDS 16384
+
+static void refuse(const HChar *found, const HChar *path)
+{
+    VG_(fmsg)("switchcost: found %s in the ring '%s', need the one that `switchcost trace` makes; "
+              "start the program with `switchcost trace -- COMMAND`\n", found, path);
+    VG_(exit)(1);
+}
+
+Bool is_as_run(void)
+{
+    return ring->mode == SC_AS_RUN;
+}
+
+static void check_header(const HChar *path, ULong file_bytes)
+{
+    if (file_bytes < sizeof *ring || ring->magic != SC_MAGIC)
+        refuse("no header", path);
+    if (ring->version != SC_VERSION)
+        refuse("another version", path);
+    if (ring->mode > SC_AS_RUN)
+        refuse("an unknown mode", path);
+    if (ring->total_bytes > file_bytes || ring->slots == 0 || ring->buffers == 0
+        || ring->slots_offset + (ULong)ring->slots * sizeof *ring_slots > ring->total_bytes
+        || ring->infos_offset + (ULong)ring->buffers * sizeof *ring_infos > ring->total_bytes
+        || ring->buffers_offset + (ULong)ring->buffers * ring->buffer_words * 8 > ring->total_bytes)
+        refuse("parts outside the file", path);
+    if (ring->buffer_words < LEAST_BUFFER_WORDS)
+        refuse("buffers of fewer than 16384 words", path);
+}
+
+void ring_open(const HChar *path)
+{
+    SysRes opened = VG_(open)(path, VKI_O_RDWR, 0);
+    struct vg_stat facts;
+    SysRes mapped;
+    Int fd;
+
+    if (sr_isError(opened)) {
+        VG_(fmsg)("switchcost: found no readable ring at '%s' (error %lu), need the one that `switchcost trace` makes; "
+                  "start the program with `switchcost trace -- COMMAND`\n", path, sr_Err(opened));
+        VG_(exit)(1);
+    }
+    fd = sr_Res(opened);
+    if (VG_(fstat)(fd, &facts) != 0 || facts.size < (Long)sizeof *ring)
+        refuse("a file that is too small", path);
+    mapped = VG_(am_shared_mmap_file_float_valgrind)(facts.size, VKI_PROT_READ | VKI_PROT_WRITE, fd, 0);
+    if (sr_isError(mapped))
+        refuse("a file that cannot be mapped", path);
+    VG_(close)(fd);
+    ring = (struct sc_header *)(Addr)sr_Res(mapped);
+    check_header(path, facts.size);
+    ring_slots = (struct sc_slot *)((HChar *)ring + ring->slots_offset);
+    ring_infos = (struct sc_info *)((HChar *)ring + ring->infos_offset);
+    buffers = (HChar *)ring + ring->buffers_offset;
+}
+
+ULong *ring_buffer(ULong index)
+{
+    return (ULong *)(buffers + index * ring->buffer_words * 8);
+}
+
+void ring_doorbell(void)
+{
+    __atomic_add_fetch(&ring->doorbell, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&ring->controller_sleeps, __ATOMIC_SEQ_CST))
+        kernel_call(KERNEL_FUTEX, (Addr)&ring->doorbell, KERNEL_FUTEX_WAKE, ALL_SLEEPERS, 0);
+}
+
+/* Nobody would ever grant this process anything: it ends here, without a word to its own handlers. */
+void ring_check_alive(void)
+{
+    Bool is_orphan = kernel_call(KERNEL_KILL, ring->controller_pid, 0, 0, 0) == -KERNEL_ESRCH;
+
+    if (is_orphan || __atomic_load_n(&ring->is_closing, __ATOMIC_SEQ_CST))
+        kernel_call(KERNEL_EXIT_GROUP, 1, 0, 0, 0);
+}
+
+/* Sleeps while *futex is value, but no longer than 50 ms, so that the caller can look around. */
+void ring_sleep(UInt *futex, UInt value)
+{
+    struct { Long seconds, nanoseconds; } limit = { 0, SLEEP_NANOSECONDS };
+
+    kernel_call(KERNEL_FUTEX, (Addr)futex, KERNEL_FUTEX_WAIT, value, (Addr)&limit);
+    ring_check_alive();
+}
+
+static Bool claim(struct sc_slot *slot)
+{
+    UInt expected = SC_FREE;
+
+    return __atomic_load_n(&slot->state, __ATOMIC_RELAXED) == SC_FREE
+        && __atomic_compare_exchange_n(&slot->state, &expected, SC_CLAIMED, False, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static void fill_in(UInt index, UInt parent, UInt process_slot)
+{
+    struct sc_slot *slot = &ring_slots[index];
+
+    slot->grant = 0;
+    slot->pid = VG_(getpid)();
+    slot->tid = kernel_call(KERNEL_GETTID, 0, 0, 0, 0);
+    slot->parent = parent;
+    slot->why = SC_WHY_BORN;
+    slot->syscall = 0;
+    slot->process_slot = process_slot == NO_SLOT ? index : process_slot;
+    slot->budget = 0;
+    slot->open_stamp = 0;
+    slot->held_buffer = NO_BUFFER;
+    slot->lock_address = 0;
+}
+
+/* A slot for the calling thread; process_slot is NO_SLOT for the first of a process. */
+UInt ring_claim_slot(UInt parent, UInt process_slot)
+{
+    UInt index;
+
+    for (index = 0; index < ring->slots; index++) {
+        if (claim(&ring_slots[index])) {
+            fill_in(index, parent, process_slot);
+            return index;
+        }
+    }
+    ring->fault_detail = VG_(getpid)();
+    __atomic_store_n(&ring->fault, SC_FAULT_SLOTS, __ATOMIC_SEQ_CST);
+    ring_doorbell();
+    VG_(fmsg)("switchcost: found all %u task slots in use, need one more\n", ring->slots);
+    kernel_call(KERNEL_EXIT_GROUP, 1, 0, 0, 0);
+    return NO_SLOT;
+}
+
+/* The slot that this process had before its exec; NO_SLOT if it has not come from one. */
+UInt ring_find_execed(void)
+{
+    UInt pid = VG_(getpid)();
+    UInt index;
+
+    for (index = 0; index < ring->slots; index++) {
+        struct sc_slot *slot = &ring_slots[index];
+        if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == SC_IN_SYSCALL && slot->pid == pid
+            && (slot->syscall == SYSCALL_EXECVE || slot->syscall == SYSCALL_EXECVEAT)) {
+            slot->tid = kernel_call(KERNEL_GETTID, 0, 0, 0, 0);
+            slot->process_slot = index;
+            return index;
+        }
+    }
+    return NO_SLOT;
+}
+
+void ring_set_state(UInt slot, UInt state)
+{
+    __atomic_store_n(&ring_slots[slot].state, state, __ATOMIC_SEQ_CST);
+    ring_doorbell();
+}
+
+void ring_queue(UInt slot, UInt why)
+{
+    ring_slots[slot].why = why;
+    ring_set_state(slot, SC_QUEUED);
+}
+
+void ring_count_birth(Int by)
+{
+    __atomic_add_fetch(&ring->births_expected, (UInt)by, __ATOMIC_SEQ_CST);
+    ring_doorbell();
+}

@@ -1,0 +1,120 @@
+/* What the files of the tool share: types and the functions of each file. SPDX-License-Identifier: GPL-2.0-or-later
+
+   main.c registers the tool. ring.c maps the shared memory and sleeps on it. stream.c writes records. instrument.c and
+   shapes.c turn superblocks into inline writes. turns.c takes and gives up the virtual CPU. tasks.c knows who is born
+   and who ends. syscalls.c and mappings.c tell what the kernel does. stamps.c is the as-run mode. */
+#ifndef SWITCHCOST_H
+#define SWITCHCOST_H
+
+#include <stddef.h>
+
+#include "pub_tool_basics.h"
+#include "pub_tool_threadstate.h"
+
+#include "protocol.h"
+
+#define NO_SLOT ((UInt)-1)
+#define NO_BUFFER ((ULong)-1)
+
+/* A client thread of this process, by Valgrind's thread id. */
+struct task {
+    UInt slot;          /* NO_SLOT: not (or no longer) a task of the controller */
+    UInt parent;        /* slot of the thread or process that made it */
+    UInt process_slot;  /* slot of the process's first task */
+    Bool has_cpu;       /* it holds the virtual CPU: only then may it write to the stream */
+    Bool owes_birth;    /* its SC_BIRTH is to be written when it first has the CPU */
+    Bool is_forked;     /* first task of a forked process that has not yet had the CPU */
+    Bool is_turn_over;  /* gives the CPU up at the next event check */
+    Bool is_in_syscall; /* between SC_SYSCALL_ENTER and SC_SYSCALL_EXIT */
+    Bool may_wake;      /* that system call is a place where another task may go on */
+    Bool has_left;      /* it gave the CPU up for that system call */
+    Bool has_ended;     /* without the CPU: whoever has it must say so */
+    Bool promised_birth; /* it counted a birth that its fork or clone must bring */
+    UInt syscall;
+    ULong voluntary;    /* as run: the kernel's counts at its last stamp */
+    ULong involuntary;
+};
+
+/* What generated code keeps in the thread's first shadow register area, which no tool but us uses here. */
+struct live {
+    ULong *cursor; /* where the next block goes */
+    Long period;   /* instructions until at_period_end must be called */
+    ULong *watch;  /* as run: 0 here means that the kernel has taken the CPU away */
+};
+
+/* ring.c */
+extern struct sc_header *ring;
+extern struct sc_slot *ring_slots;
+extern struct sc_info *ring_infos;
+Bool is_as_run(void);
+void ring_open(const HChar *path);
+void ring_doorbell(void);
+void ring_sleep(UInt *futex, UInt value);
+void ring_check_alive(void);
+ULong *ring_buffer(ULong index);
+UInt ring_claim_slot(UInt parent, UInt process_slot);
+UInt ring_find_execed(void);
+void ring_set_state(UInt slot, UInt state);
+void ring_queue(UInt slot, UInt why);
+void ring_count_birth(Int by);
+
+/* tasks.c */
+extern struct task *tasks;
+void tasks_start(void);
+void tasks_register(void);
+void tasks_birth(ThreadId tid);
+void tasks_write_birth(ThreadId tid);
+void tasks_end_process(void);
+void tasks_end_others(ThreadId tid);
+Bool tasks_is_ending(ThreadId tid);
+
+/* turns.c */
+void turns_register(void);
+void turns_first(ThreadId tid, UInt why);
+void turns_pass(ThreadId tid, UInt why);
+void turns_leave(ThreadId tid, UInt state);
+
+/* stream.c */
+extern struct live live;
+void stream_load(UInt slot, Long budget);
+Long stream_save(void);
+void stream_open(UInt slot, ULong stamp);
+void stream_close(void);
+Long stream_budget(void);
+void stream_refresh(void);
+void stream_need(ULong words, ULong instructions);
+void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count);
+UInt stream_pack(ULong *words, const HChar *bytes, UInt length);
+
+/* shapes.c */
+#define LONGEST_BLOCK 1024
+#define MOST_REFERENCES 250 /* of a shape, so that its definition is one record */
+struct shape {
+    Addr address;
+    UInt bytes;
+    UInt instructions;
+    UInt first_bytes;
+    UInt references;
+    ULong reference[MOST_REFERENCES];
+};
+UInt shapes_define(const struct shape *shape);
+void shapes_publish(void);
+
+/* instrument.c */
+void instrument_register(void (*start)(void));
+
+/* syscalls.c */
+void syscalls_register(void);
+void syscalls_interrupted(ThreadId tid);
+
+/* mappings.c */
+void mappings_register(void);
+
+/* stamps.c */
+void stamps_enter(ThreadId tid);
+void stamps_leave(ThreadId tid);
+void stamps_forked(ThreadId tid);
+void stamps_new_thread(ThreadId tid);
+void stamps_preempted(void);
+
+#endif

@@ -1,0 +1,144 @@
+/* System calls: their marks, the user memory that they touch, and where another task may go on. GPL-2.0-or-later. */
+#include "switchcost.h"
+
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_tooliface.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+
+#define PAGE_BYTES 4096
+
+/* These neither block nor wake anybody: the task keeps the CPU throughout. */
+static Bool is_quick(UInt number)
+{
+    switch (number) {
+    case __NR_brk: case __NR_mmap: case __NR_munmap: case __NR_mprotect: case __NR_mremap: case __NR_madvise:
+    case __NR_stat: case __NR_fstat: case __NR_lstat: case __NR_newfstatat: case __NR_statx:
+    case __NR_lseek: case __NR_access: case __NR_faccessat: case __NR_readlink: case __NR_readlinkat:
+    case __NR_getcwd: case __NR_getdents: case __NR_getdents64: case __NR_dup:
+    case __NR_getpid: case __NR_gettid: case __NR_getppid: case __NR_getpgrp: case __NR_getpgid: case __NR_getsid:
+    case __NR_getuid: case __NR_geteuid: case __NR_getgid: case __NR_getegid: case __NR_getgroups:
+    case __NR_uname: case __NR_sysinfo: case __NR_umask: case __NR_times: case __NR_time: case __NR_getcpu:
+    case __NR_clock_gettime: case __NR_clock_getres: case __NR_gettimeofday:
+    case __NR_getrlimit: case __NR_prlimit64: case __NR_getrusage: case __NR_getrandom:
+    case __NR_arch_prctl: case __NR_set_tid_address: case __NR_set_robust_list: case __NR_rseq:
+    case __NR_rt_sigaction: case __NR_rt_sigprocmask: case __NR_rt_sigreturn: case __NR_sigaltstack:
+    case __NR_sched_getaffinity: case __NR_sched_getparam: case __NR_sched_getscheduler:
+        return True;
+    default:
+        return False;
+    }
+}
+
+static Bool makes_task(UInt number)
+{
+    return number == __NR_clone || number == __NR_fork || number == __NR_vfork;
+}
+
+static void before(ThreadId tid, UInt number, UWord *arguments, UInt count)
+{
+    struct task *task = &tasks[tid];
+
+    (void)arguments, (void)count;
+    task->syscall = number;
+    task->is_in_syscall = True;
+    task->may_wake = !is_quick(number);
+    task->has_left = False;
+    if (task->has_cpu)
+        stream_record(SC_SYSCALL_ENTER, number, NULL, 0);
+    if (makes_task(number)) {
+        task->promised_birth = True;
+        ring_count_birth(1);
+    }
+    if (number == __NR_exit_group)
+        tasks_end_process();
+}
+
+static void settle_birth(struct task *task, SysRes result)
+{
+    if (task->promised_birth && sr_isError(result))
+        ring_count_birth(-1);
+    task->promised_birth = False;
+}
+
+static void finish(ThreadId tid)
+{
+    if (tasks[tid].has_cpu)
+        stream_record(SC_SYSCALL_EXIT, tasks[tid].syscall, NULL, 0);
+    tasks[tid].is_in_syscall = False;
+}
+
+static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRes result)
+{
+    struct task *task = &tasks[tid];
+
+    (void)number, (void)arguments, (void)count;
+    settle_birth(task, result);
+    if (tasks_is_ending(tid))
+        return;
+    if (task->is_forked) {
+        task->is_forked = False;
+        task->is_in_syscall = False;
+        turns_pass(tid, SC_WHY_BORN);
+        return;
+    }
+    if (!task->has_cpu || (task->may_wake && !task->has_left))
+        turns_pass(tid, SC_WHY_SYSCALL);
+    finish(tid);
+}
+
+/* A signal has cut the call off, and it will be made again. */
+void syscalls_interrupted(ThreadId tid)
+{
+    finish(tid);
+}
+
+static void touch(CorePart part, ThreadId tid, Addr address, SizeT bytes, Bool is_store)
+{
+    ULong words[2] = { address, bytes | (ULong)is_store << 63 };
+
+    if (part == Vg_CoreSysCall && bytes > 0 && tasks[tid].has_cpu)
+        stream_record(SC_KERNEL_TOUCH, 0, words, 2);
+}
+
+static void kernel_reads(CorePart part, ThreadId tid, const HChar *what, Addr address, SizeT bytes)
+{
+    (void)what;
+    touch(part, tid, address, bytes, False);
+}
+
+/* The length of a string with its end; 0 where it cannot be read to the end. */
+static SizeT string_bytes(Addr start)
+{
+    Addr at = start;
+
+    for (;;) {
+        Addr page_end = (at | (PAGE_BYTES - 1)) + 1;
+        if (!VG_(am_is_valid_for_client)(at, page_end - at, VKI_PROT_READ))
+            return 0;
+        for (; at < page_end; at++)
+            if (*(const HChar *)at == 0)
+                return at + 1 - start;
+    }
+}
+
+static void kernel_reads_string(CorePart part, ThreadId tid, const HChar *what, Addr address)
+{
+    (void)what;
+    if (part == Vg_CoreSysCall)
+        touch(part, tid, address, string_bytes(address), False);
+}
+
+static void kernel_has_written(CorePart part, ThreadId tid, Addr address, SizeT bytes)
+{
+    touch(part, tid, address, bytes, True);
+}
+
+void syscalls_register(void)
+{
+    VG_(needs_syscall_wrapper)(before, after);
+    VG_(track_pre_mem_read)(kernel_reads);
+    VG_(track_pre_mem_read_asciiz)(kernel_reads_string);
+    VG_(track_post_mem_write)(kernel_has_written);
+}

@@ -1,0 +1,234 @@
+/* Taking turns on the virtual CPU. GPL-2.0-or-later, see COPYING.
+
+   A task leaves the CPU at an event check (end of its turn) or around a system call. It never waits inside generated
+   code, and it waits only where Valgrind holds no address of a translation and the big lock is free: other threads of
+   the process may then run and throw translations away.
+
+   Three functions of Valgrind's core are wrapped at link time. release_BigLock is the last thing that happens before the
+   kernel is entered for a system call that may block, acquire_BigLock the first thing after it: there the task leaves
+   the virtual CPU and asks for it again, before it takes any lock. do_syscall makes execs and forks. */
+#include "switchcost.h"
+
+#include "libvex_guest_amd64.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_machine.h"
+#include "pub_tool_tooliface.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+
+/* coregrind/pub_core_threadstate.h */
+typedef enum { VgTs_WaitSys = 3, VgTs_Yielding = 4 } ThreadStatus;
+
+extern void __real_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who);
+extern void __real_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who);
+extern SysRes __real_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
+void __wrap_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who);
+void __wrap_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who);
+SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
+
+#define GUEST_AREA 0
+#define LIVE_AREA 1
+
+/* Valgrind has its table of threads. */
+static Bool is_started;
+
+static Int event_counter(ThreadId tid)
+{
+    Int counter;
+
+    VG_(get_shadow_regs_area)(tid, (UChar *)&counter, GUEST_AREA, offsetof(VexGuestAMD64State, host_EvC_COUNTER),
+                              sizeof counter);
+    return counter;
+}
+
+/* The next event check fails, before another superblock runs. */
+static void stop_soon(ThreadId tid)
+{
+    const Int zero = 0;
+
+    VG_(set_shadow_regs_area)(tid, GUEST_AREA, offsetof(VexGuestAMD64State, host_EvC_COUNTER), sizeof zero,
+                              (const UChar *)&zero);
+}
+
+/* Without the big lock. False: the thread must end and was not granted the CPU. */
+static Bool await_grant(ThreadId tid)
+{
+    struct sc_slot *slot = &ring_slots[tasks[tid].slot];
+
+    if (is_as_run()) {
+        ring_set_state(tasks[tid].slot, SC_GRANTED);
+        return True;
+    }
+    while (__atomic_load_n(&slot->grant, __ATOMIC_SEQ_CST) == 0) {
+        if (is_started && tasks_is_ending(tid))
+            return False;
+        ring_sleep(&slot->grant, 0);
+    }
+    __atomic_store_n(&slot->grant, 0, __ATOMIC_SEQ_CST);
+    return True;
+}
+
+/* With the big lock. */
+static void begin_turn(ThreadId tid)
+{
+    struct task *task = &tasks[tid];
+
+    task->is_turn_over = False;
+    if (is_as_run()) {
+        stamps_enter(tid);
+    } else {
+        task->has_cpu = True;
+        stream_load(task->slot, ring_slots[task->slot].budget);
+    }
+    if (task->owes_birth)
+        tasks_write_birth(tid);
+    shapes_publish();
+}
+
+/* Gives the CPU up; state is SC_QUEUED (why is set) or SC_IN_SYSCALL. */
+void turns_leave(ThreadId tid, UInt state)
+{
+    struct task *task = &tasks[tid];
+
+    ring_slots[task->slot].syscall = task->syscall;
+    if (is_as_run())
+        stamps_leave(tid);
+    else
+        ring_slots[task->slot].budget = stream_save();
+    task->has_cpu = False;
+    ring_set_state(task->slot, state);
+}
+
+/* The controller waits for a birth that it expects until the new task stands in the queue. */
+static void queue(ThreadId tid, UInt why)
+{
+    struct task *task = &tasks[tid];
+
+    ring_queue(task->slot, task->owes_birth ? SC_WHY_BORN : why);
+    if (task->owes_birth)
+        ring_count_birth(-1);
+}
+
+/* The first turn of a process, before Valgrind has started its first thread: there is no lock to care about. */
+void turns_first(ThreadId tid, UInt why)
+{
+    ring_queue(tasks[tid].slot, why);
+    await_grant(tid);
+    begin_turn(tid);
+    is_started = True;
+}
+
+/* Queues up for the CPU and waits for it, with the big lock free meanwhile. */
+void turns_pass(ThreadId tid, UInt why)
+{
+    struct task *task = &tasks[tid];
+    Bool is_granted;
+
+    if (is_as_run() && task->has_cpu)
+        return;
+    ring_slots[task->slot].why = why;
+    if (task->has_cpu)
+        turns_leave(tid, SC_QUEUED);
+    else
+        queue(tid, why);
+    __real_vgPlain_release_BigLock(tid, VgTs_Yielding, "switchcost: waits for its turn");
+    is_granted = await_grant(tid);
+    __real_vgPlain_acquire_BigLock(tid, "switchcost: has its turn");
+    if (is_granted)
+        begin_turn(tid);
+}
+
+void __wrap_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who)
+{
+    struct task *task = &tasks[tid];
+
+    if (status == VgTs_WaitSys && task->has_cpu && task->is_in_syscall && task->may_wake) {
+        task->has_left = True;
+        turns_leave(tid, SC_IN_SYSCALL);
+    }
+    __real_vgPlain_release_BigLock(tid, status, who);
+}
+
+void __wrap_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who)
+{
+    struct task *task = &tasks[tid];
+    Bool is_granted = False;
+
+    if (task->slot == NO_SLOT && !tasks_is_ending(tid))
+        tasks_birth(tid);
+    if (task->slot != NO_SLOT && !task->has_cpu && !tasks_is_ending(tid)) {
+        queue(tid, SC_WHY_SYSCALL);
+        is_granted = await_grant(tid);
+    }
+    __real_vgPlain_acquire_BigLock(tid, who);
+    if (is_granted)
+        begin_turn(tid);
+}
+
+static Bool is_exec(UWord number)
+{
+    return number == __NR_execve || number == __NR_execveat;
+}
+
+/* A clone made with CLONE_VFORK returns when the child has ended or executed a program. As run, what a fork's child
+   inherits must be in the stream before the child is. */
+static Bool is_waiting_fork(UWord number, UWord flags)
+{
+    return is_as_run() ? number == __NR_clone || number == __NR_fork
+                       : number == __NR_clone && (flags & VKI_CLONE_VFORK);
+}
+
+static void leave_for_core(ThreadId tid, Bool is_last)
+{
+    tasks[tid].has_left = True;
+    if (is_last)
+        tasks_end_others(tid);
+    turns_leave(tid, SC_IN_SYSCALL);
+}
+
+/* Execs and forks are made by Valgrind's core on behalf of the client, with the big lock. An exec is the last thing that
+   an image does; whoever comes back from here does so without the CPU, and waits for it when the call is over. */
+SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f)
+{
+    ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;
+
+    if (tid != VG_INVALID_THREADID && tasks[tid].has_cpu && tasks[tid].is_in_syscall
+        && (is_exec(number) || is_waiting_fork(number, a)))
+        leave_for_core(tid, is_exec(number));
+    return __real_vgPlain_do_syscall(number, a, b, c, d, e, f);
+}
+
+static void start_client_code(ThreadId tid, ULong blocks)
+{
+    (void)blocks;
+    if (is_as_run() && !tasks_is_ending(tid))
+        stamps_enter(tid);
+    if (tasks[tid].is_in_syscall)
+        syscalls_interrupted(tid);
+    if (tasks[tid].is_turn_over || !tasks[tid].has_cpu)
+        stop_soon(tid);
+    VG_(set_shadow_regs_area)(tid, LIVE_AREA, 0, sizeof live, (const UChar *)&live);
+}
+
+/* Only where an event check has failed may the task wait: on the other ways out of generated code Valgrind may hold the
+   address of a translation that it is about to link. */
+static void stop_client_code(ThreadId tid, ULong blocks)
+{
+    struct task *task = &tasks[tid];
+
+    (void)blocks;
+    if (task->has_cpu)
+        VG_(get_shadow_regs_area)(tid, (UChar *)&live, LIVE_AREA, 0, sizeof live);
+    if (event_counter(tid) >= 0 || tasks_is_ending(tid))
+        return;
+    if (!task->has_cpu || (task->is_turn_over && stream_budget() <= 0))
+        turns_pass(tid, SC_WHY_QUANTUM);
+    task->is_turn_over = False;
+}
+
+void turns_register(void)
+{
+    VG_(track_start_client_code)(start_client_code);
+    VG_(track_stop_client_code)(stop_client_code);
+}
