@@ -39,7 +39,10 @@ pub struct Block {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitBlock {
     /// No instruction, or one of no or too much length.
-    #[error("found {instructions} instructions in {bytes} bytes, the first of {first_bytes}, need 1 to {} bytes", Block::LONGEST)]
+    #[error(
+        "found {instructions} instructions in {bytes} bytes, the first of {first_bytes}, need 1 to {} bytes",
+        Block::LONGEST
+    )]
     Shape {
         /// Instructions claimed.
         instructions: u16,

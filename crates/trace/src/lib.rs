@@ -5,12 +5,29 @@
 //! of one CPU: blocks of instructions, the references they make, and [`Mark`]s between blocks. Nothing here knows what
 //! a cache is.
 
+mod check;
 mod chunk;
+mod codec;
+mod export;
+mod file;
+mod import;
+mod lives;
 mod mark;
 mod reference;
+mod summary;
+pub mod synthetic;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use check::{CheckReport, Checker, Problem, Trouble, check};
 pub use chunk::{Block, BlockFlags, Chunk, Placed, UnfitBlock};
+pub use export::{DinExporter, LackeyExporter, UnfitPiece};
+pub use file::{
+    Before, ChunkEntry, ChunkPlace, Life, ReadAhead, ReadTraceError, Standing, TRACE_SCHEMA, TRACE_VERSION, TraceFile,
+    TraceHeader, TraceIndex, TraceOrder, TraceReader, TraceWriter, WriteTraceError, Written, read_ahead,
+};
+pub use import::{ImportError, Importer, Place as ImportPlace};
+pub use lives::{Lives, Task};
 pub use mark::{Cause, Mapping, Mark, ProcessId, TaskId};
 pub use reference::{Reference, SIZES};
+pub use summary::{ProcessSummary, TraceSummary, summarize};

@@ -39,10 +39,7 @@ impl Reference {
         let address = address & ((1 << ADDRESS_BITS) - 1);
         let store = if is_store { STORE } else { 0 };
         Reference(
-            address
-                | (through as u64) << ADDRESS_BITS
-                | (size_code as u64) << (ADDRESS_BITS + THROUGH_BITS)
-                | store,
+            address | (through as u64) << ADDRESS_BITS | (size_code as u64) << (ADDRESS_BITS + THROUGH_BITS) | store,
         )
     }
 

@@ -145,7 +145,7 @@ impl Dice {
             16..20 => Step::Syscall { number: (roll >> 8) as u16 % 400, bytes: (roll >> 24) as u16 },
             _ => Step::Run {
                 code: (roll >> 8) as u16 % 48,
-                times: (roll >> 16) as u8,
+                times: (roll >> 16) as u8 % 12 + 1,
                 data: (roll >> 24) as u32 % 256,
                 stride: [0, 4, 8, 64, -8][(roll >> 56) as usize % 5],
             },

@@ -1,10 +1,7 @@
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
-
+use crate::addresses::cycle;
 use crate::{Access, Pattern, WorkingSet};
 
 /// Makes `memory` ready for [`walk`]: writes every element once, so that every page is present, and lays the chase's
@@ -23,8 +20,7 @@ pub fn prepare(memory: &[AtomicU64], set: &WorkingSet, seed: u64) {
 
 /// One cycle through all nodes in random order: the nodes of a shuffled list, each linked to its successor.
 fn lay_cycle(memory: &[AtomicU64], node: usize, seed: u64) {
-    let mut order: Vec<usize> = (0..memory.len() / node).collect();
-    order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    let order = cycle(memory.len() / node, seed);
     for (here, next) in order.iter().zip(order.iter().cycle().skip(1)) {
         memory[here * node].store((next * node) as u64, Relaxed);
     }
@@ -59,7 +55,7 @@ fn increment(element: &AtomicU64) {
 }
 
 #[inline(always)]
-fn strided(memory: &[AtomicU64], stride: usize, touch: impl Fn(&AtomicU64)) {
+pub(crate) fn strided(memory: &[AtomicU64], stride: usize, touch: impl Fn(&AtomicU64)) {
     for first in 0..stride {
         let mut at = first;
         while let Some(element) = memory.get(at) {
@@ -84,7 +80,7 @@ fn strided_read(memory: &[AtomicU64], stride: usize) {
 
 /// Follows the cycle once round. The data word is the second of each node.
 #[inline(always)]
-fn chase(memory: &[AtomicU64], node: usize, touch: impl Fn(&AtomicU64)) {
+pub(crate) fn chase(memory: &[AtomicU64], node: usize, touch: impl Fn(&AtomicU64)) {
     let mut at = 0;
     for _ in 0..memory.len() / node {
         touch(&memory[at + 1]);

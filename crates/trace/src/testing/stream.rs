@@ -83,7 +83,7 @@ impl Stream {
     }
 
     fn run(&mut self, code: u16, times: u8, data: u32, stride: i16) {
-        let data = if data % 3 == 0 { 0x7ffc_0000_0000 } else { 0x5555_0000_0000 } + u64::from(data) * 8;
+        let data = if data.is_multiple_of(3) { 0x7ffc_0000_0000 } else { 0x5555_0000_0000 } + u64::from(data) * 8;
         self.if_running(|stream, _| {
             for turn in 0..i64::from(times) {
                 let moved = data.wrapping_add_signed(turn * i64::from(stride));
@@ -170,7 +170,7 @@ impl Stream {
         self.open.mark(Mark::SyscallEnter { number });
         if bytes > 0 {
             let address = 0x5555_0000_0000 + u64::from(bytes) * 3;
-            self.open.mark(Mark::KernelTouch { address, bytes: bytes.into(), is_store: number % 2 == 0 });
+            self.open.mark(Mark::KernelTouch { address, bytes: bytes.into(), is_store: number.is_multiple_of(2) });
         }
         self.open.mark(Mark::SyscallExit { number });
     }
@@ -189,7 +189,7 @@ impl Stream {
             offset: u64::from(file % 4) * PAGE_BYTES,
             path: format!("/usr/lib/file-{file}.so").into_bytes(),
             build_id: vec![file; usize::from(file % 3) * 10],
-            is_executable: file % 2 == 0,
+            is_executable: file.is_multiple_of(2),
         }));
     }
 }

@@ -1,0 +1,197 @@
+//! The rules of a stream, and who breaks them where.
+//!
+//! What comes in: chunks in their order, from a file or straight from a source. What goes out: the first troubles, each
+//! with chunk, block and byte of the file, and how many there are in all. What a reader cannot decode never gets here:
+//! it is the loss of a [`CheckReport`].
+
+mod marks;
+mod problem;
+
+use std::io::Read;
+
+use crate::{
+    Chunk, ChunkEntry, ChunkPlace, Life, Lives, Mark, ProcessId, ReadTraceError, TaskId, TraceIndex, TraceReader,
+};
+
+pub use problem::{Problem, Trouble};
+
+/// Problems that are kept word for word; the rest are counted.
+const KEPT: usize = 100;
+
+/// What a check found.
+#[derive(Debug, Default)]
+pub struct CheckReport {
+    /// Chunks that were read.
+    pub chunks: u64,
+    /// Blocks in them.
+    pub blocks: u64,
+    /// Instructions in them.
+    pub instructions: u64,
+    /// Data references in them.
+    pub references: u64,
+    /// Marks in them.
+    pub marks: u64,
+    /// The first problems.
+    pub problems: Vec<Problem>,
+    /// How many problems there are in all.
+    pub problem_count: u64,
+    /// What ended the reading before the end of the trace.
+    pub loss: Option<ReadTraceError>,
+}
+
+impl CheckReport {
+    /// Whether the trace keeps every rule and is whole.
+    pub fn is_sound(&self) -> bool {
+        self.problem_count == 0 && self.loss.is_none()
+    }
+}
+
+/// Checks a whole trace, its index included.
+pub fn check<R: Read>(mut reader: TraceReader<R>) -> CheckReport {
+    let mut checker = Checker::default();
+    let mut chunk = Chunk::default();
+    let loss = loop {
+        match reader.next_into(&mut chunk) {
+            Ok(true) => checker.chunk(&chunk, reader.place()),
+            Ok(false) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    if let Some(index) = reader.index() {
+        checker.index(index, reader.bytes());
+    }
+    CheckReport { loss, ..checker.finish() }
+}
+
+/// Follows a stream and notes who breaks its rules.
+#[derive(Debug, Default)]
+pub struct Checker {
+    report: CheckReport,
+    lives: Lives,
+    last_process: ProcessId,
+    /// What an index should say.
+    seen: TraceIndex,
+    place: ChunkPlace,
+    /// Block of the chunk that is looked at.
+    block: u32,
+}
+
+impl Checker {
+    /// Looks at the next chunk.
+    pub fn chunk(&mut self, chunk: &Chunk, place: ChunkPlace) {
+        self.place = place;
+        self.block = 0;
+        self.enter(place);
+        if place.running != self.lives.running {
+            self.note(Trouble::Running { found: place.running, need: self.lives.running });
+        }
+        self.parts(chunk);
+        self.count(chunk);
+    }
+
+    /// What was found.
+    pub fn finish(self) -> CheckReport {
+        self.report
+    }
+
+    fn enter(&mut self, place: ChunkPlace) {
+        let ChunkPlace { offset, first_instruction, first_block, running, .. } = place;
+        let changes_lives = false;
+        let entry = ChunkEntry { offset, first_instruction, first_block, running, changes_lives };
+        self.seen.chunks.push(entry);
+    }
+
+    /// Walks over blocks and the marks between them.
+    fn parts(&mut self, chunk: &Chunk) {
+        let mut references = &chunk.references[..];
+        let mut marks = &chunk.marks[..];
+        for (number, block) in chunk.blocks.iter().enumerate() {
+            self.block = number as u32;
+            while let [placed, later @ ..] = marks
+                && placed.before_block <= self.block
+            {
+                self.mark(placed.before_block, &placed.mark);
+                marks = later;
+            }
+            let Some((own, later)) = references.split_at_checked(block.references.into()) else { break };
+            references = later;
+            self.run(block, own);
+        }
+        for placed in marks {
+            self.block = chunk.blocks.len() as u32;
+            self.mark(placed.before_block, &placed.mark);
+        }
+        let claimed: u64 = chunk.blocks.iter().map(|block| u64::from(block.references)).sum();
+        if claimed != chunk.references.len() as u64 {
+            self.note(Trouble::References { found: chunk.references.len() as u64, need: claimed });
+        }
+    }
+
+    fn run(&mut self, block: &crate::Block, references: &[crate::Reference]) {
+        if let Err(why) = block.check(references) {
+            self.note(Trouble::Unfit(why));
+        }
+        if block.flags.0 > 1 {
+            self.note(Trouble::Flags(block.flags.0));
+        }
+        let has_ended = self.lives.running_task().is_some_and(|task| task.has_ended);
+        if has_ended && !block.flags.is_kernel() {
+            self.note(Trouble::RunsEnded(self.lives.running));
+        }
+    }
+
+    fn mark(&mut self, before_block: u32, mark: &Mark) {
+        if before_block != self.block {
+            self.note(Trouble::Order { found: before_block });
+        }
+        if let Some(trouble) = self.trouble_of(mark) {
+            self.note(trouble);
+        }
+        if let Mark::Birth { process, .. } | Mark::Exec { process, .. } = mark {
+            self.last_process = self.last_process.max(*process);
+        }
+        if crate::file::changes_lives(mark)
+            && let Some(entry) = self.seen.chunks.last_mut()
+        {
+            entry.changes_lives = true;
+        }
+        if crate::file::is_life(mark) {
+            let before_block = self.place.first_block + u64::from(before_block);
+            self.seen.lives.push(Life { chunk: self.place.number, before_block, mark: mark.clone() });
+        }
+        self.lives.follow(mark);
+    }
+
+    fn count(&mut self, chunk: &Chunk) {
+        self.report.chunks += 1;
+        self.report.blocks += chunk.blocks.len() as u64;
+        self.report.instructions += chunk.instructions();
+        self.report.references += chunk.references.len() as u64;
+        self.report.marks += chunk.marks.len() as u64;
+    }
+
+    /// Compares the index with what was seen; `bytes` is where the trace ends.
+    fn index(&mut self, index: &TraceIndex, bytes: u64) {
+        self.seen.instructions = self.report.instructions;
+        self.seen.blocks = self.report.blocks;
+        self.seen.references = self.report.references;
+        self.seen.marks = self.report.marks;
+        if *index != self.seen {
+            self.place = ChunkPlace { number: self.report.chunks, offset: bytes, ..ChunkPlace::default() };
+            self.block = 0;
+            self.note(Trouble::Index);
+        }
+    }
+
+    fn note(&mut self, trouble: Trouble) {
+        self.report.problem_count += 1;
+        if self.report.problems.len() < KEPT {
+            let ChunkPlace { number, offset, .. } = self.place;
+            self.report.problems.push(Problem { chunk: number, offset, block: self.block, trouble });
+        }
+    }
+
+    fn next_task(&self) -> TaskId {
+        TaskId(self.lives.tasks.last_key_value().map_or(1, |(last, _)| last.0.saturating_add(1)))
+    }
+}

@@ -1,0 +1,67 @@
+use super::{Checker, Trouble};
+use crate::{Mark, ProcessId, TaskId};
+
+impl Checker {
+    /// What is wrong with a mark, given all that came before.
+    pub(super) fn trouble_of(&self, mark: &Mark) -> Option<Trouble> {
+        match *mark {
+            Mark::Birth { task, process, parent, .. } => self.birth(task, process, parent),
+            Mark::Exec { task, process, .. } => self.exec(task, process),
+            Mark::Exit { task } => self.alive("the end of", task),
+            Mark::Switch { from, to, .. } => self.switch(from, to),
+            Mark::Map(ref mapping) => range("a mapping", mapping.start, mapping.bytes),
+            Mark::Unmap { start, bytes } => range("an unmapping", start, bytes),
+            Mark::KernelTouch { address, bytes, .. } => range("a touch", address, bytes),
+            Mark::Page { virtual_address, physical_address, bytes } => {
+                let is_page = bytes.is_power_of_two() && (virtual_address | physical_address) & (bytes - 1) == 0;
+                (!is_page).then_some(Trouble::Page { start: virtual_address, bytes })
+            }
+            Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. } => None,
+        }
+    }
+
+    fn birth(&self, task: TaskId, process: ProcessId, parent: TaskId) -> Option<Trouble> {
+        let need = self.next_task();
+        if task != need {
+            return Some(Trouble::TaskNumber { found: task, need });
+        }
+        if parent != TaskId::NONE && !self.lives.tasks.contains_key(&parent) {
+            return Some(Trouble::Parent(parent));
+        }
+        let is_known = process.0 >= 1 && process <= self.last_process;
+        if is_known { None } else { self.new_process(process) }
+    }
+
+    fn exec(&self, task: TaskId, process: ProcessId) -> Option<Trouble> {
+        let running = self.lives.running;
+        if task != running {
+            return Some(Trouble::NotRunning { what: "an exec", task, running });
+        }
+        self.alive("an exec of", task).or_else(|| self.new_process(process))
+    }
+
+    fn new_process(&self, found: ProcessId) -> Option<Trouble> {
+        let need = ProcessId(self.last_process.0.saturating_add(1));
+        (found != need).then_some(Trouble::ProcessNumber { found, need })
+    }
+
+    fn switch(&self, from: TaskId, to: TaskId) -> Option<Trouble> {
+        let running = self.lives.running;
+        if from != running {
+            return Some(Trouble::From { from, running });
+        }
+        if to == from {
+            return Some(Trouble::ToItself(to));
+        }
+        if to == TaskId::NONE { None } else { self.alive("a switch to", to) }
+    }
+
+    fn alive(&self, what: &'static str, task: TaskId) -> Option<Trouble> {
+        (!self.lives.is_alive(task)).then_some(Trouble::NotAlive { what, task })
+    }
+}
+
+fn range(what: &'static str, start: u64, bytes: u64) -> Option<Trouble> {
+    let is_sound = bytes > 0 && start.checked_add(bytes - 1).is_some();
+    (!is_sound).then_some(Trouble::Range { what, start, bytes })
+}

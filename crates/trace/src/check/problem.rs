@@ -1,0 +1,127 @@
+use std::fmt;
+
+use crate::{ProcessId, TaskId, UnfitBlock};
+
+/// A broken rule and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Number of the chunk, from 0.
+    pub chunk: u64,
+    /// Byte of the file at which the chunk's record begins.
+    pub offset: u64,
+    /// Block of the chunk, from 0, at or before which it is.
+    pub block: u32,
+    /// What is wrong.
+    pub trouble: Trouble,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "chunk {} at byte {}, block {}: {}", self.chunk, self.offset, self.block, self.trouble)
+    }
+}
+
+/// What is wrong with a place in a stream.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// The chunk claims another running task than the marks before it do.
+    #[error("found a chunk that begins with task {found} running, need task {need}")]
+    Running {
+        /// As the chunk says.
+        found: TaskId,
+        /// As the marks say.
+        need: TaskId,
+    },
+    /// A block that cannot be executed.
+    #[error("{0}")]
+    Unfit(UnfitBlock),
+    /// Bits of the flags that mean nothing.
+    #[error("found flags {0:#04x} of a block, need 0 (user) or 1 (kernel)")]
+    Flags(u8),
+    /// A task that has ended runs code of the user.
+    #[error("found code of the user run by task {0}, need a task that has not ended")]
+    RunsEnded(TaskId),
+    /// Blocks and references do not belong together.
+    #[error("found {found} references, need {need} as the blocks claim together")]
+    References {
+        /// In the chunk.
+        found: u64,
+        /// As claimed.
+        need: u64,
+    },
+    /// A mark out of order.
+    #[error("found a mark before block {found}, need ascending order up to the last block")]
+    Order {
+        /// As the mark says.
+        found: u32,
+    },
+    /// A task that does not get the next number.
+    #[error("found the birth of task {found}, need task {need}: tasks are numbered in order of birth")]
+    TaskNumber {
+        /// As the mark says.
+        found: TaskId,
+        /// The next one.
+        need: TaskId,
+    },
+    /// An address space that is neither known nor the next.
+    #[error("found address space {found}, need {need}: address spaces are numbered in order and never reused")]
+    ProcessNumber {
+        /// As the mark says.
+        found: ProcessId,
+        /// The next one.
+        need: ProcessId,
+    },
+    /// A task that was not born, or has ended.
+    #[error("found {what} task {task}, need one that was born and has not ended")]
+    NotAlive {
+        /// What it does.
+        what: &'static str,
+        /// The task.
+        task: TaskId,
+    },
+    /// A parent that was never born.
+    #[error("found parent {0}, need a task that was born")]
+    Parent(TaskId),
+    /// Somebody else leaves the CPU than has it.
+    #[error("found a switch from task {from}, need one from task {running}, which runs")]
+    From {
+        /// As the switch says.
+        from: TaskId,
+        /// As the marks before say.
+        running: TaskId,
+    },
+    /// A switch of a task to itself.
+    #[error("found a switch from task {0} to itself, need another task")]
+    ToItself(TaskId),
+    /// Something that only the running task can do.
+    #[error("found {what} of task {task}, need it of task {running}, which runs")]
+    NotRunning {
+        /// What it does.
+        what: &'static str,
+        /// The task.
+        task: TaskId,
+        /// Who runs.
+        running: TaskId,
+    },
+    /// A range of memory that is empty or goes beyond the address space.
+    #[error("found {what} of {bytes} bytes at {start:#x}, need one that is not empty and ends in the address space")]
+    Range {
+        /// What it is.
+        what: &'static str,
+        /// First address.
+        start: u64,
+        /// Its length.
+        bytes: u64,
+    },
+    /// A page that is none.
+    #[error("found a page of {bytes} bytes at {start:#x}, need a power of two and addresses that are multiples of it")]
+    Page {
+        /// Virtual address.
+        start: u64,
+        /// Its length.
+        bytes: u64,
+    },
+    /// The index is of another trace, or damaged.
+    #[error("found an index that does not fit the chunks, need the one that was written with them")]
+    Index,
+}

@@ -1,0 +1,22 @@
+//! How one chunk becomes bytes and comes back: columns, predicted and compressed.
+//!
+//! What comes in: the blocks, references and marks of one chunk, or the body of a chunk record. What goes out: the
+//! other. Every chunk stands for itself: no state is carried from one to the next. What the columns hold is written
+//! down in docs/formats/trace.md, and this code follows it.
+//!
+//! Bodies are hostile: decoding them never panics and never allocates more than [`limits`] say.
+
+mod addresses;
+mod columns;
+mod decoder;
+mod encoder;
+pub(crate) mod limits;
+mod marks;
+mod sequence;
+mod shapes;
+mod varint;
+
+pub(crate) use columns::BadBody;
+pub(crate) use decoder::{ChunkDecoder, ChunkHead};
+pub(crate) use encoder::{ChunkEncoder, EncodeError, Piece, Position};
+pub(crate) use marks::{oversized, text_bytes};

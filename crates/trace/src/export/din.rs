@@ -1,0 +1,245 @@
+//! Dinero's `din` text: one line for each piece of memory that a block's code or a reference touches, in the order in
+//! which they are touched. A piece is a word of 4 bytes, or as large as the lines of the cache that the text is for.
+//!
+//! A block says how long it is, not how long each of its instructions is, and a reference may be longer than a word; so
+//! the lines are pieces. A cache of code, or of data, whose lines are pieces or larger sees the same lines in the same
+//! order as in the trace, with repetitions; where they are exactly as large, without any, and so does a cache of both.
+//! Switches, sizes and instruction counts are lost.
+
+use std::io::{self, Write};
+
+use crate::{Block, Chunk, ProcessId, Reference};
+
+use super::selection::Selection;
+
+/// Din's own word.
+const WORD: u64 = 4;
+
+/// Why pieces cannot be of a size.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("found pieces of {0} bytes, need a power of two from 4 to 4096, such as the cache's line size")]
+pub struct UnfitPiece(pub u64);
+
+/// Writes chunks as `din` text.
+pub struct DinExporter<W> {
+    into: W,
+    selection: Selection,
+    piece_bytes: u64,
+    lines: u64,
+}
+
+impl<W: Write> DinExporter<W> {
+    /// Writes the blocks of one process, or of all of them one after another, in words of 4 bytes.
+    pub fn new(into: W, only: Option<ProcessId>) -> Self {
+        DinExporter { into, selection: Selection::new(only), piece_bytes: WORD, lines: 0 }
+    }
+
+    /// Writes pieces of another size. With that of a cache's lines, each reference within a line is one line of text.
+    ///
+    /// # Errors
+    /// Where the size is no power of two from 4 to 4096.
+    pub fn with_pieces(self, piece_bytes: u64) -> Result<Self, UnfitPiece> {
+        let is_fit = piece_bytes.is_power_of_two() && (WORD..=4096).contains(&piece_bytes);
+        if is_fit { Ok(DinExporter { piece_bytes, ..self }) } else { Err(UnfitPiece(piece_bytes)) }
+    }
+
+    /// Writes the next chunk of the trace.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn chunk(&mut self, chunk: &Chunk) -> io::Result<()> {
+        let mut text = Text { into: &mut self.into, piece_bytes: self.piece_bytes, lines: &mut self.lines };
+        self.selection.blocks(chunk, |block, references| text.block(block, references))
+    }
+
+    /// Flushes, and says how many lines were written.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn finish(mut self) -> io::Result<u64> {
+        self.into.flush()?;
+        Ok(self.lines)
+    }
+}
+
+struct Text<'a, W> {
+    into: &'a mut W,
+    piece_bytes: u64,
+    lines: &'a mut u64,
+}
+
+impl<W: Write> Text<'_, W> {
+    fn block(&mut self, block: &Block, references: &[Reference]) -> io::Result<()> {
+        let mut fetched = 0;
+        for reference in references {
+            let through = u64::from(reference.through());
+            self.fetch(block, &mut fetched, through)?;
+            let label = if reference.is_store() { 1 } else { 0 };
+            let first = reference.address();
+            self.pieces(label, first, first.saturating_add(u64::from(reference.bytes()) - 1))?;
+        }
+        self.fetch(block, &mut fetched, u64::from(block.bytes) - 1)
+    }
+
+    /// Fetches the pieces of the block that are not fetched yet, up to its byte `through`.
+    fn fetch(&mut self, block: &Block, fetched: &mut u64, through: u64) -> io::Result<()> {
+        if *fetched > through {
+            return Ok(());
+        }
+        let last = block.address.saturating_add(through);
+        self.pieces(2, block.address.saturating_add(*fetched), last)?;
+        // What is left of the piece is fetched with it.
+        *fetched = (last | (self.piece_bytes - 1)).saturating_add(1).saturating_sub(block.address).max(*fetched + 1);
+        Ok(())
+    }
+
+    fn pieces(&mut self, label: u8, first: u64, last: u64) -> io::Result<()> {
+        let mut piece = first & !(self.piece_bytes - 1);
+        loop {
+            writeln!(self.into, "{label} {piece:x}")?;
+            *self.lines += 1;
+            match piece.checked_add(self.piece_bytes) {
+                Some(next) if next <= last => piece = next,
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::seeded;
+    use crate::{Cause, Importer, Mark, TaskId};
+
+    fn chunk() -> Chunk {
+        let mut chunk = Chunk::default();
+        for task in 1..=2 {
+            let name = b"p".to_vec();
+            chunk.mark(Mark::Birth { task: TaskId(task), process: ProcessId(task), parent: TaskId::NONE, name });
+        }
+        for task in 1..=2 {
+            let (from, cause) = (TaskId(task - 1), Cause::Unknown);
+            chunk.mark(Mark::Switch { from, to: TaskId(task), is_voluntary: false, cause });
+            let address = 0x1000 * u64::from(task) + 2;
+            chunk.blocks.push(Block {
+                address,
+                bytes: 9,
+                instructions: 3,
+                references: 2,
+                first_bytes: 3,
+                ..Block::default()
+            });
+            chunk.references.push(Reference::new(0x8000, 7, 2, false));
+            chunk.references.push(Reference::new(0x9003, 1, 8, true));
+        }
+        chunk
+    }
+
+    fn text(only: Option<u32>) -> String {
+        let mut text = Vec::new();
+        let mut exporter = DinExporter::new(&mut text, only.map(ProcessId));
+        exporter.chunk(&chunk()).expect("memory");
+        exporter.finish().expect("memory");
+        String::from_utf8(text).expect("ASCII")
+    }
+
+    #[test]
+    fn writes_the_words_that_are_touched_in_order() {
+        assert_eq!(text(Some(1)), "2 1000\n2 1004\n0 8000\n0 8004\n2 1008\n1 9000\n1 9004\n");
+        assert_eq!(text(None).lines().count(), 14);
+    }
+
+    #[test]
+    fn reads_back_what_it_writes() {
+        let text = text(Some(2));
+        let mut importer = Importer::din(text.as_bytes(), WORD).expect("a word");
+        let mut chunk = Chunk::default();
+        assert!(importer.next_into(&mut chunk).expect("well-formed"));
+        let mut again = Vec::new();
+        let mut exporter = DinExporter::new(&mut again, None);
+        exporter.chunk(&chunk).expect("memory");
+        exporter.finish().expect("memory");
+        assert_eq!(String::from_utf8(again).expect("ASCII"), text);
+    }
+
+    #[test]
+    fn writes_a_reference_within_a_line_once() {
+        let mut text = Vec::new();
+        let exporter = DinExporter::new(&mut text, Some(ProcessId(1)));
+        let mut exporter = exporter.with_pieces(16).expect("a power of two");
+        exporter.chunk(&chunk()).expect("memory");
+        assert_eq!(exporter.finish().expect("memory"), 3);
+        assert_eq!(String::from_utf8(text).expect("ASCII"), "2 1000\n0 8000\n1 9000\n");
+    }
+
+    #[test]
+    fn refuses_pieces_that_no_line_has() {
+        for bytes in [0, 2, 12, 8192] {
+            let Err(error) = DinExporter::new(Vec::new(), None).with_pieces(bytes) else { panic!("{bytes}") };
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "found pieces of {bytes} bytes, need a power of two from 4 to 4096, such as the cache's line size"
+                )
+            );
+        }
+    }
+
+    /// The lines that the stream's definition says are touched, of 64 bytes, without the repetitions of one kind.
+    fn lines(chunks: &[Chunk]) -> Vec<(u8, u64)> {
+        let mut lines = Vec::new();
+        for chunk in chunks {
+            let mut rest = chunk.references.as_slice();
+            for block in &chunk.blocks {
+                let (own, later) = rest.split_at(block.references.into());
+                rest = later;
+                let last = |through: u16| (block.address + u64::from(through)) / 64;
+                let mut next = block.address / 64;
+                for reference in own {
+                    let reached = last(reference.through());
+                    lines.extend((next..=reached).map(|line| (2, line)));
+                    next = next.max(reached + 1);
+                    let (first, end) = (reference.address(), reference.address() + u64::from(reference.bytes()) - 1);
+                    lines.extend((first / 64..=end / 64).map(|line| (u8::from(reference.is_store()), line)));
+                }
+                lines.extend((next..=last(block.bytes - 1)).map(|line| (2, line)));
+            }
+        }
+        lines
+    }
+
+    /// What a cache of code, or of data, sees, without repetitions.
+    fn of(is_code: bool, lines: &[(u8, u64)]) -> Vec<(u8, u64)> {
+        let mut own: Vec<_> = lines.iter().copied().filter(|(label, _)| (*label == 2) == is_code).collect();
+        own.dedup();
+        own
+    }
+
+    #[test]
+    fn touches_the_lines_of_any_stream_in_order() {
+        for seed in 0..10 {
+            let chunks = seeded(seed, 2_000);
+            for piece_bytes in [4, 64] {
+                let mut text = Vec::new();
+                let mut exporter = DinExporter::new(&mut text, None).with_pieces(piece_bytes).expect("a size");
+                chunks.iter().for_each(|chunk| exporter.chunk(chunk).expect("memory"));
+                exporter.finish().expect("memory");
+                let text = String::from_utf8(text).expect("ASCII");
+                let written: Vec<(u8, u64)> = text
+                    .lines()
+                    .map(|line| {
+                        (line[..1].parse().expect("a label"), u64::from_str_radix(&line[2..], 16).expect("hex") / 64)
+                    })
+                    .collect();
+                let expected = lines(&chunks);
+                if piece_bytes == 64 {
+                    assert!(written == expected, "seed {seed}: other lines");
+                }
+                for is_code in [true, false] {
+                    assert!(of(is_code, &written) == of(is_code, &expected), "seed {seed}, pieces of {piece_bytes}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The text of Valgrind's lackey. A block tells the length of its first instruction and of all together, but not of the
+//! others, so the others share what is left: evenly, but so that an instruction that touches data ends where its
+//! references say. Each reference follows its instruction. Switches are lost, and a read-modify-write is a load and a store.
+
+use std::io::{self, Write};
+
+use crate::{Block, Chunk, ProcessId, Reference};
+
+use super::selection::Selection;
+
+/// Writes chunks as lackey's `--trace-mem=yes` does.
+pub struct LackeyExporter<W> {
+    into: W,
+    selection: Selection,
+    ends: Vec<u16>,
+}
+
+impl<W: Write> LackeyExporter<W> {
+    /// Writes the blocks of one process, or of all of them one after another.
+    pub fn new(into: W, only: Option<ProcessId>) -> Self {
+        LackeyExporter { into, selection: Selection::new(only), ends: Vec::new() }
+    }
+
+    /// Writes the next chunk of the trace.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn chunk(&mut self, chunk: &Chunk) -> io::Result<()> {
+        let LackeyExporter { into, selection, ends } = self;
+        selection.blocks(chunk, |block, references| {
+            lay_out(block, references, ends);
+            write_block(into, block, references, ends)
+        })
+    }
+
+    /// Flushes.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.into.flush()
+    }
+}
+
+fn write_block(into: &mut impl Write, block: &Block, references: &[Reference], ends: &[u16]) -> io::Result<()> {
+    let mut rest = references;
+    let mut start = 0;
+    for &end in ends {
+        writeln!(into, "I  {:08x},{}", block.address.wrapping_add(start.into()), end - start)?;
+        while let [reference, later @ ..] = rest
+            && reference.through() < end
+        {
+            let kind = if reference.is_store() { 'S' } else { 'L' };
+            writeln!(into, " {kind} {:08x},{}", reference.address(), reference.bytes())?;
+            rest = later;
+        }
+        start = end;
+    }
+    Ok(())
+}
+
+/// Where each instruction of a block ends, as offsets. There are as many as the block says, unless its references do not
+/// leave room for that.
+fn lay_out(block: &Block, references: &[Reference], ends: &mut Vec<u16>) {
+    let first = u16::from(block.first_bytes);
+    ends.clear();
+    ends.push(first);
+    ends.extend(references.iter().map(|reference| reference.through() + 1).filter(|&end| end > first));
+    ends.push(block.bytes);
+    ends.sort_unstable();
+    ends.dedup();
+    let known = ends.len();
+    let mut missing = usize::from(block.instructions).saturating_sub(known);
+    for number in 0..known {
+        let start = if number == 0 { 0 } else { ends[number - 1] };
+        // The first instruction's length is known.
+        let room = if number == 0 { 0 } else { usize::from(ends[number] - start - 1).min(missing) };
+        let parts = room as u32 + 1;
+        let length = u32::from(ends[number] - start);
+        ends.extend((1..parts).map(|part| start + (length * part / parts) as u16));
+        missing -= room;
+    }
+    ends.sort_unstable();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Importer;
+    use crate::testing::seeded;
+
+    fn text(chunks: &[Chunk]) -> String {
+        let mut text = Vec::new();
+        let mut exporter = LackeyExporter::new(&mut text, None);
+        chunks.iter().for_each(|chunk| exporter.chunk(chunk).expect("memory"));
+        exporter.finish().expect("memory");
+        String::from_utf8(text).expect("ASCII")
+    }
+
+    fn imported(text: &str) -> Vec<Chunk> {
+        let mut importer = Importer::lackey(text.as_bytes());
+        let mut chunks = Vec::new();
+        loop {
+            let mut chunk = Chunk::default();
+            if !importer.next_into(&mut chunk).expect("well-formed") {
+                return chunks;
+            }
+            chunks.push(chunk);
+        }
+    }
+
+    #[test]
+    fn ends_an_instruction_where_its_references_say() {
+        let mut chunk = Chunk::default();
+        chunk.blocks.push(Block {
+            address: 16,
+            bytes: 12,
+            instructions: 4,
+            references: 2,
+            first_bytes: 2,
+            ..Block::default()
+        });
+        chunk.references = vec![Reference::new(0x80, 7, 5, false), Reference::new(0x88, 3, 11, true)];
+        assert_eq!(
+            text(&[chunk]),
+            "I  00000010,2\nI  00000012,2\nI  00000014,2\n L 00000080,8\nI  00000016,6\n S 00000088,4\n"
+        );
+    }
+
+    #[test]
+    fn keeps_instructions_and_references_of_any_stream() {
+        for seed in 0..20 {
+            let chunks = seeded(seed, 2_000);
+            let again = imported(&text(&chunks));
+            let counts = |chunks: &[Chunk]| chunks.iter().map(Chunk::instructions).sum::<u64>();
+            assert_eq!(counts(&again), counts(&chunks), "seed {seed}");
+            let references = |chunks: &[Chunk]| -> Vec<_> {
+                let all = chunks.iter().flat_map(|chunk| &chunk.references);
+                all.map(|r| (r.address(), r.bytes(), r.is_store())).collect()
+            };
+            assert_eq!(references(&again), references(&chunks), "seed {seed}");
+            assert_eq!(text(&again).lines().filter(|l| l.starts_with(' ')).count(), references(&chunks).len());
+        }
+    }
+}

@@ -1,0 +1,39 @@
+use crate::{Block, Chunk, Lives, ProcessId, Reference};
+
+/// The blocks of one process, or of all of them one after another.
+pub(super) struct Selection {
+    only: Option<ProcessId>,
+    lives: Lives,
+}
+
+impl Selection {
+    pub(super) fn new(only: Option<ProcessId>) -> Self {
+        Selection { only, lives: Lives::default() }
+    }
+
+    /// Hands each chosen block of the next chunk with its references to `take`, until that fails.
+    pub(super) fn blocks<E>(
+        &mut self,
+        chunk: &Chunk,
+        mut take: impl FnMut(&Block, &[Reference]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut marks = chunk.marks.iter().peekable();
+        let mut references = chunk.references.as_slice();
+        for (index, block) in chunk.blocks.iter().enumerate() {
+            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= index) {
+                self.lives.follow(&placed.mark);
+            }
+            let (own, rest) = references.split_at(usize::from(block.references).min(references.len()));
+            references = rest;
+            if self.is_wanted() {
+                take(block, own)?;
+            }
+        }
+        marks.for_each(|placed| self.lives.follow(&placed.mark));
+        Ok(())
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.only.is_none_or(|only| self.lives.running_task().is_some_and(|task| task.process == only))
+    }
+}

@@ -1,0 +1,23 @@
+//! The trace file: records of chunks between a header and an index, each with its checksum.
+//!
+//! What comes in: chunks for a writer, bytes for a reader. What goes out: the other. A record is whole or it is not
+//! there: a reader gives chunks up to the first record that is cut or damaged and says where that is. The layout is
+//! written down in docs/formats/trace.md.
+
+mod ahead;
+mod error;
+mod header;
+mod index;
+mod reader;
+mod record;
+mod seekable;
+mod writer;
+
+pub use ahead::{ReadAhead, read_ahead};
+pub use error::{Before, ReadTraceError, WriteTraceError};
+pub use header::{TRACE_SCHEMA, TRACE_VERSION, TraceHeader, TraceOrder};
+pub use index::{ChunkEntry, Life, TraceIndex};
+pub(crate) use index::{changes_lives, is_life};
+pub use reader::{ChunkPlace, TraceReader};
+pub use seekable::{Standing, TraceFile};
+pub use writer::{TraceWriter, Written};

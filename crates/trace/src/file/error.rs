@@ -1,0 +1,179 @@
+use std::io;
+
+use super::header::{TRACE_SCHEMA, TRACE_VERSION};
+use crate::UnfitBlock;
+
+/// Why a trace could not be written. Reads well behind "failed to write the trace: ".
+#[derive(Debug, thiserror::Error)]
+pub enum WriteTraceError {
+    /// A record could not be appended; the chunks before it are whole.
+    #[error(
+        "found no way to append after {chunks} chunks of {instructions} instructions ({source}), need room for the \
+         rest; free some space or choose another place. What was written is whole up to byte {bytes}"
+    )]
+    Append {
+        /// Whole chunks in the file.
+        chunks: u64,
+        /// Instructions in them.
+        instructions: u64,
+        /// Where the last whole record ends.
+        bytes: u64,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A block of the chunk is none.
+    #[error("found a chunk whose block {block} is none ({why}), need blocks that can be executed; mend its source")]
+    Unfit {
+        /// Index in the chunk.
+        block: u64,
+        /// What is wrong with it.
+        why: UnfitBlock,
+    },
+    /// The chunk's parts do not belong together.
+    #[error("found a chunk with {found} {what}, need {need}; mend its source")]
+    Parts {
+        /// What was counted.
+        what: &'static str,
+        /// How many there are.
+        found: u64,
+        /// How many there should be.
+        need: u64,
+    },
+    /// A mark stands before the one in front of it, or behind the last block.
+    #[error("found mark {mark} before block {found}, need one between {least} and {most}; mend its source")]
+    Place {
+        /// Index in the chunk.
+        mark: usize,
+        /// Block it claims.
+        found: u32,
+        /// Least possible.
+        least: u32,
+        /// Largest possible.
+        most: u64,
+    },
+    /// A name, path or build ID is too long.
+    #[error("found a name or path of {found} bytes in mark {mark}, need at most {most}; mend its source")]
+    Text {
+        /// Index in the chunk.
+        mark: usize,
+        /// Its length.
+        found: usize,
+        /// The longest.
+        most: usize,
+    },
+    /// The header is too long or cannot be written as JSON.
+    #[error("found a header that cannot be written ({0}), need at most 1 MiB of commands; trace fewer of them")]
+    Header(String),
+}
+
+/// Why a trace could not be read on. Reads well behind "failed to read the trace: ".
+///
+/// [`is_loss`](Self::is_loss) tells the ones behind which everything that was read before is whole and right.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadTraceError {
+    /// It is no trace.
+    #[error("found no trace ({0}), need a file written by switchcost trace; name another file, or import this one")]
+    NoTrace(String),
+    /// It is of a version that this program does not know.
+    #[error(
+        "found format {0}, need {TRACE_SCHEMA}/1 to {TRACE_SCHEMA}/{TRACE_VERSION}; read it with the version of \
+         switchcost that wrote it or a later one"
+    )]
+    Version(String),
+    /// The file ends inside a record.
+    #[error(
+        "found the end of the file at byte {end}, inside the record that begins at byte {offset}, need the whole \
+         record; {before} before it can be used, what followed is lost: trace again for the rest"
+    )]
+    Cut {
+        /// Where the record begins that is not whole.
+        offset: u64,
+        /// Where the file ends.
+        end: u64,
+        /// What was read before.
+        before: Before,
+    },
+    /// The file ends between records, before its index.
+    #[error(
+        "found the end of the file at byte {offset} and no index, need both: the tracing program was stopped; \
+         {before} before it can be used, what followed was never written: trace again for the rest"
+    )]
+    Unfinished {
+        /// Where the file ends.
+        offset: u64,
+        /// What was read before.
+        before: Before,
+    },
+    /// A record is not what was written.
+    #[error(
+        "found damage in the record that begins at byte {offset} ({what}), need what was written; {before} before \
+         it can be used, what follows is lost: copy the file again from its source, or trace again"
+    )]
+    Damaged {
+        /// Where the record begins.
+        offset: u64,
+        /// What is wrong.
+        what: String,
+        /// What was read before.
+        before: Before,
+    },
+    /// The trace cannot be read from the middle.
+    #[error("found no index that can be used ({0}), need one to begin in the middle; read the trace from its start")]
+    NoIndex(String),
+    /// There is no such instruction.
+    #[error("found {instructions} instructions, need more than {wanted} to begin there; choose an earlier one")]
+    Beyond {
+        /// Instruction asked for.
+        wanted: u64,
+        /// How many there are.
+        instructions: u64,
+    },
+    /// The file cannot be read at all.
+    #[error(
+        "found a file that cannot be read at byte {offset} ({source}), need one that can; {before} before it can be used"
+    )]
+    Io {
+        /// Where.
+        offset: u64,
+        /// What the kernel said.
+        source: io::Error,
+        /// What was read before.
+        before: Before,
+    },
+    /// A thread or memory could not be had.
+    #[error("found no thread or memory to decode with ({0}), need both; close other programs")]
+    Resources(io::Error),
+}
+
+impl ReadTraceError {
+    /// Whether only the rest is lost: every chunk that was given before is whole and right.
+    pub fn is_loss(&self) -> bool {
+        matches!(self, Self::Cut { .. } | Self::Unfinished { .. } | Self::Damaged { .. } | Self::Io { .. })
+    }
+
+    /// Where in the file the loss begins, if it is one.
+    pub fn offset(&self) -> Option<u64> {
+        match self {
+            Self::Cut { offset, .. }
+            | Self::Unfinished { offset, .. }
+            | Self::Damaged { offset, .. }
+            | Self::Io { offset, .. } => Some(*offset),
+            _ => None,
+        }
+    }
+}
+
+/// What was read before a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// Whole chunks.
+    pub chunks: u64,
+    /// Instructions in them.
+    pub instructions: u64,
+}
+
+impl std::fmt::Display for Before {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the {} chunks with {} instructions", self.chunks, self.instructions)
+    }
+}

@@ -1,0 +1,116 @@
+use serde::{Deserialize, Serialize};
+
+use super::error::ReadTraceError;
+
+/// Name of the format; the header carries it with [`TRACE_VERSION`] behind a slash.
+///
+/// Version 1: the first.
+pub const TRACE_SCHEMA: &str = "switchcost.trace";
+
+/// The newest version that this program reads, and the one that it writes.
+pub const TRACE_VERSION: u32 = 1;
+
+/// How the order of the tasks came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceOrder {
+    /// The tracing program gave each task its turn.
+    Scheduled,
+    /// The kernel of the traced machine did.
+    AsRun,
+    /// As it stood in a file of another format.
+    Imported,
+    /// Made up.
+    Synthetic,
+}
+
+/// What a trace says of itself. Nothing here differs between two captures of the same deterministic workload: no time,
+/// no process id of the kernel, no name of a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceHeader {
+    /// Schema and version of the format; what a writer is given here is not looked at.
+    pub schema: String,
+    /// Version of the program that wrote it.
+    pub program_version: String,
+    /// Where the events come from: `valgrind`, `qemu`, `lackey`, `din`, `synthetic`.
+    pub source: String,
+    /// How the order of the tasks came about.
+    pub order: TraceOrder,
+    /// Length of a turn, where turns were given.
+    #[serde(default)]
+    pub quantum_instructions: Option<u64>,
+    /// The commands that were traced, each with its arguments.
+    #[serde(default)]
+    pub commands: Vec<Vec<String>>,
+    /// Architecture of the traced code, as the kernel calls it: `x86_64`, `aarch64`.
+    pub arch: String,
+}
+
+impl TraceHeader {
+    /// A header of the newest version, without commands.
+    pub fn new(source: &str, order: TraceOrder, arch: &str) -> Self {
+        TraceHeader {
+            schema: Self::schema_text(),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            source: source.to_owned(),
+            order,
+            quantum_instructions: None,
+            commands: Vec::new(),
+            arch: arch.to_owned(),
+        }
+    }
+
+    fn schema_text() -> String {
+        format!("{TRACE_SCHEMA}/{TRACE_VERSION}")
+    }
+
+    pub(super) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&TraceHeader { schema: Self::schema_text(), ..self.clone() })
+    }
+
+    /// The version is looked at before anything else: a newer header may have other fields.
+    pub(super) fn from_json(json: &[u8]) -> Result<Self, ReadTraceError> {
+        #[derive(Deserialize)]
+        struct Named {
+            schema: String,
+        }
+        let refuse = |why: serde_json::Error| ReadTraceError::NoTrace(format!("its header is not readable: {why}"));
+        let named: Named = serde_json::from_slice(json).map_err(refuse)?;
+        check_schema(&named.schema)?;
+        serde_json::from_slice(json).map_err(refuse)
+    }
+}
+
+fn check_schema(found: &str) -> Result<(), ReadTraceError> {
+    let version = found.strip_prefix(TRACE_SCHEMA).and_then(|rest| rest.strip_prefix('/'));
+    let is_readable = (1..=TRACE_VERSION).any(|known| version == Some(&known.to_string()));
+    if is_readable { Ok(()) } else { Err(ReadTraceError::Version(found.chars().take(80).collect())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_versions_are_read() {
+        assert!(check_schema("switchcost.trace/1").is_ok());
+        for other in ["switchcost.trace/2", "switchcost.trace/01", "switchcost.trace/+1", "switchcost.trace", "x/1"] {
+            let refusal = check_schema(other).expect_err("is no version that can be read").to_string();
+            assert_eq!(
+                refusal,
+                format!(
+                    "found format {other}, need switchcost.trace/1 to switchcost.trace/1; read it with the version of \
+                     switchcost that wrote it or a later one"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn unknown_fields_are_skipped() {
+        let header = TraceHeader::new("synthetic", TraceOrder::Synthetic, "x86_64");
+        let json = String::from_utf8(header.to_json().expect("is plain data")).expect("is text");
+        let more = json.replacen('{', "{\"colour\":\"blue\",", 1);
+        assert_eq!(TraceHeader::from_json(more.as_bytes()).expect("is readable"), header);
+    }
+}

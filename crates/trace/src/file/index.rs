@@ -1,0 +1,132 @@
+//! The index at the end of a trace: where each chunk lies, and the tasks that there were.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Mark, TaskId};
+
+/// Where a chunk lies and what comes before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChunkEntry {
+    /// Byte of the file at which its record begins.
+    pub offset: u64,
+    /// Number of its first instruction, from 0.
+    pub first_instruction: u64,
+    /// Number of its first block, from 0.
+    pub first_block: u64,
+    /// The task that runs at its start.
+    pub running: TaskId,
+    /// Whether it holds marks that change which tasks, programs or mappings there are.
+    pub changes_lives: bool,
+}
+
+const ENTRY_BYTES: usize = 32;
+const CHANGES_LIVES: u32 = 1;
+
+/// A birth, exec or exit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Life {
+    /// Number of the chunk that it happens in.
+    pub chunk: u64,
+    /// Number of the block of the trace that it stands before.
+    pub before_block: u64,
+    /// What happens.
+    pub mark: Mark,
+}
+
+/// What lies where in a trace, and who lived when.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceIndex {
+    /// The chunks in their order.
+    pub chunks: Vec<ChunkEntry>,
+    /// All births, execs and exits in their order.
+    pub lives: Vec<Life>,
+    /// Number of instructions.
+    pub instructions: u64,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Number of data references.
+    pub references: u64,
+    /// Number of marks.
+    pub marks: u64,
+}
+
+/// Whether a mark changes which tasks, programs or mappings there are.
+pub(crate) fn changes_lives(mark: &Mark) -> bool {
+    is_life(mark) || matches!(mark, Mark::Map(_) | Mark::Unmap { .. })
+}
+
+pub(crate) fn is_life(mark: &Mark) -> bool {
+    matches!(mark, Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. })
+}
+
+impl TraceIndex {
+    pub(super) fn encode(&self) -> Result<Vec<u8>, postcard::Error> {
+        let mut body = Vec::new();
+        let counts = [self.chunks.len() as u64, self.lives.len() as u64];
+        for total in counts.into_iter().chain([self.instructions, self.blocks, self.references, self.marks]) {
+            body.extend_from_slice(&total.to_le_bytes());
+        }
+        for entry in &self.chunks {
+            for word in [entry.offset, entry.first_instruction, entry.first_block] {
+                body.extend_from_slice(&word.to_le_bytes());
+            }
+            body.extend_from_slice(&entry.running.0.to_le_bytes());
+            body.extend_from_slice(&u32::from(entry.changes_lives).to_le_bytes());
+        }
+        for life in &self.lives {
+            body = postcard::to_extend(life, body)?;
+        }
+        Ok(body)
+    }
+
+    /// Reads an index; says what is wrong with it.
+    pub(super) fn decode(body: &[u8]) -> Result<Self, &'static str> {
+        const SHORT: &str = "the index ends too early";
+        let mut rest = body;
+        let mut long = || {
+            let (first, later) = rest.split_first_chunk::<8>().ok_or(SHORT)?;
+            rest = later;
+            Ok::<u64, &'static str>(u64::from_le_bytes(*first))
+        };
+        let (chunks, lives) = (long()?, long()?);
+        let mut index = TraceIndex {
+            instructions: long()?,
+            blocks: long()?,
+            references: long()?,
+            marks: long()?,
+            ..TraceIndex::default()
+        };
+        if chunks > (rest.len() / ENTRY_BYTES) as u64 || lives > rest.len() as u64 {
+            return Err(SHORT);
+        }
+        let (entries, mut rest) = rest.split_at(chunks as usize * ENTRY_BYTES);
+        index.chunks = entries.chunks_exact(ENTRY_BYTES).map(entry).collect();
+        for _ in 0..lives {
+            let (life, later) =
+                postcard::take_from_bytes::<Life>(rest).map_err(|_| "the index has a life that is none")?;
+            index.lives.push(life);
+            rest = later;
+        }
+        if rest.is_empty() { Ok(index) } else { Err("the index is too long") }
+    }
+
+    /// The chunk that an instruction is in, counted from 0.
+    pub fn chunk_of(&self, instruction: u64) -> Option<usize> {
+        if instruction >= self.instructions {
+            return None;
+        }
+        self.chunks.partition_point(|entry| entry.first_instruction <= instruction).checked_sub(1)
+    }
+}
+
+fn entry(bytes: &[u8]) -> ChunkEntry {
+    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+    ChunkEntry {
+        offset: long(0),
+        first_instruction: long(8),
+        first_block: long(16),
+        running: TaskId(word(24)),
+        changes_lives: word(28) & CHANGES_LIVES != 0,
+    }
+}

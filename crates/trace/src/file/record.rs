@@ -1,0 +1,104 @@
+//! Records: a head of fixed size with checksums, and a body.
+
+use std::io::{self, Read};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What every trace begins with: not text, and damaged by whatever mangles line ends (after PNG's signature).
+pub(super) const MAGIC: [u8; 8] = *b"\x89SCT\r\n\x1a\n";
+
+/// What every record begins with.
+const RECORD: [u8; 4] = *b"SCtr";
+
+pub(super) const HEAD_BYTES: usize = 32;
+
+/// What a record holds.
+pub(super) mod kind {
+    pub(in crate::file) const HEADER: u16 = 1;
+    pub(in crate::file) const CHUNK: u16 = 2;
+    pub(in crate::file) const INDEX: u16 = 3;
+    pub(in crate::file) const FOOTER: u16 = 4;
+}
+
+/// Flag of a record that a reader who does not know its kind may skip.
+pub(super) const MAY_BE_SKIPPED: u16 = 1;
+
+/// The head of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) kind: u16,
+    pub(super) flags: u16,
+    /// Number of the record in the file, from 0: a record that is missing or doubled shows.
+    pub(super) number: u32,
+    pub(super) body_bytes: u32,
+    pub(super) checksum: u64,
+}
+
+impl Head {
+    pub(super) fn of(kind: u16, number: u32, body: &[u8]) -> Self {
+        Head { kind, flags: 0, number, body_bytes: body.len() as u32, checksum: xxh3_64(body) }
+    }
+
+    pub(super) fn bytes(&self) -> [u8; HEAD_BYTES] {
+        let mut head = [0; HEAD_BYTES];
+        head[0..4].copy_from_slice(&RECORD);
+        head[4..6].copy_from_slice(&self.kind.to_le_bytes());
+        head[6..8].copy_from_slice(&self.flags.to_le_bytes());
+        head[8..12].copy_from_slice(&self.number.to_le_bytes());
+        head[12..16].copy_from_slice(&self.body_bytes.to_le_bytes());
+        head[16..24].copy_from_slice(&self.checksum.to_le_bytes());
+        let checksum = xxh3_64(&head[..24]);
+        head[24..32].copy_from_slice(&checksum.to_le_bytes());
+        head
+    }
+
+    /// Reads a head; says what is wrong with it.
+    pub(super) fn parse(head: &[u8; HEAD_BYTES]) -> Result<Self, &'static str> {
+        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+        if head[..4] != RECORD {
+            return Err("it does not begin like a record");
+        }
+        if long(24) != xxh3_64(&head[..24]) {
+            return Err("the checksum of its head differs");
+        }
+        Ok(Head {
+            kind: word(4) as u16,
+            flags: (word(4) >> 16) as u16,
+            number: word(8),
+            body_bytes: word(12),
+            checksum: long(16),
+        })
+    }
+
+    pub(super) fn is_of(&self, body: &[u8]) -> bool {
+        self.checksum == xxh3_64(body)
+    }
+
+    pub(super) fn may_be_skipped(&self) -> bool {
+        self.flags & MAY_BE_SKIPPED != 0
+    }
+}
+
+/// Reads up to `length` bytes into `into`, in place of what is there. Memory grows with what comes, not with what is
+/// claimed.
+pub(super) fn read_up_to(reader: &mut impl Read, length: u64, into: &mut Vec<u8>) -> io::Result<u64> {
+    into.clear();
+    reader.take(length).read_to_end(into).map(|read| read as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_damaged_bit_of_a_head_shows() {
+        let head = Head::of(kind::CHUNK, 7, b"body");
+        assert_eq!(Head::parse(&head.bytes()), Ok(head));
+        for bit in 0..HEAD_BYTES * 8 {
+            let mut bytes = head.bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(Head::parse(&bytes).is_err(), "bit {bit}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+use super::error::{Before, ReadTraceError};
+use super::header::TraceHeader;
+use super::index::{ChunkEntry, TraceIndex, changes_lives};
+use super::reader::{ChunkPlace, TraceReader};
+use super::record::{HEAD_BYTES, Head, kind, read_up_to};
+use crate::codec::{ChunkDecoder, ChunkHead, limits};
+use crate::{Chunk, Mark, Placed, TaskId};
+
+const FOOTER_BYTES: u64 = HEAD_BYTES as u64 + 8;
+
+/// A trace that can be read from any chunk, by its index.
+pub struct TraceFile<F> {
+    file: BufReader<F>,
+    header: TraceHeader,
+    index: TraceIndex,
+    decoder: ChunkDecoder,
+    body: Vec<u8>,
+    next: usize,
+}
+
+/// What is so at the start of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The task that runs.
+    pub running: TaskId,
+    /// The births, execs, exits, mappings and unmappings so far, each with the task that ran.
+    pub lives: Vec<(TaskId, Mark)>,
+}
+
+impl<F: Read + Seek> TraceFile<F> {
+    /// Reads header and index.
+    pub fn open(mut file: F) -> Result<Self, ReadTraceError> {
+        let header = TraceReader::new(&mut file)?.header().clone();
+        let mut body = Vec::new();
+        let index = read_index(&mut file, &mut body)?;
+        let decoder = ChunkDecoder::new().map_err(ReadTraceError::Resources)?;
+        Ok(TraceFile { file: BufReader::new(file), header, index, decoder, body, next: 0 })
+    }
+
+    /// What the trace says of itself.
+    pub fn header(&self) -> &TraceHeader {
+        &self.header
+    }
+
+    /// What lies where.
+    pub fn index(&self) -> &TraceIndex {
+        &self.index
+    }
+
+    /// Goes to the chunk that holds an instruction, counted from 0: [`next_into`](Self::next_into) gives it next.
+    pub fn seek(&mut self, instruction: u64) -> Result<ChunkEntry, ReadTraceError> {
+        let beyond = ReadTraceError::Beyond { wanted: instruction, instructions: self.index.instructions };
+        let number = self.index.chunk_of(instruction).ok_or(beyond)?;
+        self.next = number;
+        Ok(self.index.chunks[number])
+    }
+
+    /// Reads the next chunk in place of what is in `chunk`. False behind the last; `chunk` is empty then and on errors.
+    pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<Option<ChunkPlace>, ReadTraceError> {
+        chunk.clear();
+        let number = self.next;
+        let Some(&entry) = self.index.chunks.get(number) else { return Ok(None) };
+        self.record(number)?;
+        let head = self.decoder.decode(&self.body, chunk).map_err(|why| self.damaged(number, &why.to_string()))?;
+        if let Err(error) = self.check(number, &head) {
+            chunk.clear();
+            return Err(error);
+        }
+        self.next += 1;
+        let ChunkEntry { offset, first_instruction, first_block, running, .. } = entry;
+        Ok(Some(ChunkPlace { number: number as u64, offset, first_instruction, first_block, running }))
+    }
+
+    /// What is so at the start of the chunk that comes next, from the marks of those before it. The places of physical
+    /// pages are not in it: a source that tells them is read from the start.
+    pub fn standing(&mut self) -> Result<Standing, ReadTraceError> {
+        let mut lives = Vec::new();
+        let mut marks = Vec::new();
+        for number in 0..self.next {
+            if self.index.chunks[number].changes_lives {
+                self.marks(number, &mut marks)?;
+                let mut running = self.index.chunks[number].running;
+                for placed in marks.drain(..) {
+                    if let Mark::Switch { to, .. } = placed.mark {
+                        running = to;
+                    }
+                    if changes_lives(&placed.mark) {
+                        lives.push((running, placed.mark));
+                    }
+                }
+            }
+        }
+        let running = match self.index.chunks.get(self.next) {
+            Some(entry) => entry.running,
+            None => self.last_running()?,
+        };
+        Ok(Standing { running, lives })
+    }
+
+    fn last_running(&mut self) -> Result<TaskId, ReadTraceError> {
+        let Some(last) = self.index.chunks.len().checked_sub(1) else { return Ok(TaskId::NONE) };
+        let mut marks = Vec::new();
+        self.marks(last, &mut marks)?;
+        let behind = marks.iter().rev().find_map(|placed| match placed.mark {
+            Mark::Switch { to, .. } => Some(to),
+            _ => None,
+        });
+        Ok(behind.unwrap_or(self.index.chunks[last].running))
+    }
+
+    fn marks(&mut self, number: usize, marks: &mut Vec<Placed>) -> Result<(), ReadTraceError> {
+        self.record(number)?;
+        let head =
+            self.decoder.decode_marks(&self.body, marks).map_err(|why| self.damaged(number, &why.to_string()))?;
+        self.check(number, &head)
+    }
+
+    /// Reads the record of a chunk into `body`.
+    fn record(&mut self, number: usize) -> Result<(), ReadTraceError> {
+        let offset = self.index.chunks[number].offset;
+        let failed = |source| ReadTraceError::Io { offset, source, before: Before::default() };
+        self.file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+        let outcome = read_record(&mut self.file, kind::CHUNK, limits::BODY_BYTES, &mut self.body).map_err(failed)?;
+        outcome.map_err(|what| self.damaged(number, what))
+    }
+
+    fn check(&self, number: usize, head: &ChunkHead) -> Result<(), ReadTraceError> {
+        let entry = &self.index.chunks[number];
+        let claimed = (entry.first_instruction, entry.first_block, entry.running);
+        if (head.first_instruction, head.first_block, head.running) != claimed {
+            return Err(self.damaged(number, "the index says something else of it"));
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, number: usize, what: &str) -> ReadTraceError {
+        let entry = &self.index.chunks[number];
+        let before = Before { chunks: number as u64, instructions: entry.first_instruction };
+        ReadTraceError::Damaged { offset: entry.offset, what: what.to_owned(), before }
+    }
+}
+
+fn read_index(file: &mut (impl Read + Seek), body: &mut Vec<u8>) -> Result<TraceIndex, ReadTraceError> {
+    let refuse = |what: &str| ReadTraceError::NoIndex(what.to_owned());
+    let failed = |source: std::io::Error| ReadTraceError::NoIndex(source.to_string());
+    let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    let footer = end.checked_sub(FOOTER_BYTES).ok_or_else(|| refuse("the file is too short"))?;
+    file.seek(SeekFrom::Start(footer)).map_err(failed)?;
+    let is_footer = read_record(file, kind::FOOTER, 8, body).map_err(failed)?;
+    is_footer.map_err(|_| refuse("the file does not end with a footer"))?;
+    let at = body.first_chunk::<8>().ok_or_else(|| refuse("the footer is too short"))?;
+    let offset = u64::from_le_bytes(*at);
+    if offset > footer {
+        return Err(refuse("the footer points behind itself"));
+    }
+    file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+    read_record(file, kind::INDEX, u32::MAX as usize, body).map_err(failed)?.map_err(refuse)?;
+    let index = TraceIndex::decode(body).map_err(refuse)?;
+    let is_ascending = index.chunks.is_sorted_by_key(|entry| (entry.first_instruction, entry.offset));
+    if is_ascending { Ok(index) } else { Err(refuse("its chunks are not in order")) }
+}
+
+/// Reads a record of a kind into `body`; says what is wrong with it.
+fn read_record(
+    from: &mut impl Read,
+    kind: u16,
+    most: usize,
+    body: &mut Vec<u8>,
+) -> std::io::Result<Result<(), &'static str>> {
+    read_up_to(from, HEAD_BYTES as u64, body)?;
+    let Some(head) = body.first_chunk::<HEAD_BYTES>() else { return Ok(Err("it is cut")) };
+    let head = match Head::parse(head) {
+        Ok(head) if head.kind == kind && head.body_bytes as usize <= most => head,
+        Ok(_) => return Ok(Err("it is of another kind or too long")),
+        Err(what) => return Ok(Err(what)),
+    };
+    let read = read_up_to(from, head.body_bytes.into(), body)?;
+    if read < u64::from(head.body_bytes) {
+        return Ok(Err("it is cut"));
+    }
+    Ok(if head.is_of(body) { Ok(()) } else { Err("its checksum differs") })
+}

@@ -1,0 +1,125 @@
+//! Traces of other tools, read as a stream: any length, a few chunks of memory.
+//!
+//! What comes in: text of Valgrind's lackey or of Dinero, or records of DynamoRIO's drmemtrace. What goes out: chunks.
+//! A format without tasks has one, `imported`, whose birth and the switch to it come first. What these formats say and do
+//! not say is in `docs/formats/importers.md`.
+
+mod assembler;
+mod din;
+mod drmemtrace;
+mod error;
+mod lackey;
+mod lines;
+
+use std::io::BufRead;
+
+use crate::Chunk;
+
+use assembler::Assembler;
+use drmemtrace::Drmemtrace;
+use lines::{Lines, Parsed, harmless};
+
+pub use error::{ImportError, Place};
+
+enum Format<R> {
+    Lackey(Lines<R>),
+    Din { lines: Lines<R>, word_bytes: u8 },
+    Drmemtrace(Box<Drmemtrace<R>>),
+}
+
+/// Another tool's trace, as a stream of chunks.
+pub struct Importer<R> {
+    format: Format<R>,
+    assembler: Assembler,
+    ignored: u64,
+    is_over: bool,
+    /// What ended the reading; told once everything before it has been given.
+    failure: Option<ImportError>,
+}
+
+impl<R: BufRead> Importer<R> {
+    /// The text that `valgrind --tool=lackey --trace-mem=yes` writes to stderr.
+    pub fn lackey(from: R) -> Self {
+        Importer::new(Format::Lackey(Lines::new(from)), Assembler::with_one_task())
+    }
+
+    /// Dinero's `din` text. It names no sizes: every instruction and every reference is `word_bytes` long.
+    ///
+    /// # Errors
+    /// Where `word_bytes` is none of 1 to 255.
+    pub fn din(from: R, word_bytes: u64) -> Result<Self, ImportError> {
+        let word_bytes = u8::try_from(word_bytes).ok().filter(|&bytes| bytes > 0).ok_or(ImportError::Word)?;
+        Ok(Importer::new(Format::Din { lines: Lines::new(from), word_bytes }, Assembler::with_one_task()))
+    }
+
+    /// An offline trace of drmemtrace after its post-processing (`*.trace`, `*.trace.gz`), of a 64-bit program.
+    /// Its threads become tasks, and its processes processes.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn drmemtrace(from: R) -> Result<Self, ImportError> {
+        Ok(Importer::new(Format::Drmemtrace(Box::new(Drmemtrace::new(from)?)), Assembler::default()))
+    }
+
+    fn new(format: Format<R>, assembler: Assembler) -> Self {
+        Importer { format, assembler, ignored: 0, is_over: false, failure: None }
+    }
+
+    /// Reads the next chunk into `chunk`; false, and an empty chunk, where there is none.
+    ///
+    /// # Errors
+    /// What cannot be understood, a reference before any instruction, a file that cannot be read; once, after the chunks
+    /// of all that stands before it.
+    pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ImportError> {
+        chunk.clear();
+        while !self.is_over && !self.assembler.is_full() {
+            let step = self.step();
+            self.is_over = !matches!(step, Ok(true));
+            self.failure = step.err();
+        }
+        if self.is_over {
+            self.assembler.end();
+        }
+        self.assembler.take(chunk);
+        if !chunk.is_empty() {
+            return Ok(true);
+        }
+        self.failure.take().map_or(Ok(false), Err)
+    }
+
+    /// Reads one line or record; false at the end.
+    fn step(&mut self) -> Result<bool, ImportError> {
+        let (lines, word_bytes) = match &mut self.format {
+            Format::Lackey(lines) => (lines, None),
+            Format::Din { lines, word_bytes } => (lines, Some(*word_bytes)),
+            Format::Drmemtrace(records) => return records.step(&mut self.assembler, &mut self.ignored),
+        };
+        let Some((line, text)) = lines.next_line()? else { return Ok(false) };
+        let place = Place::Line(line);
+        let (parsed, needed) = match word_bytes {
+            None => (lackey::parse(text), lackey::NEEDED),
+            Some(bytes) => (din::parse(text, bytes.into()), din::NEEDED),
+        };
+        match parsed {
+            Parsed::Instruction { address, bytes } => self.assembler.instruction(place, address, bytes)?,
+            Parsed::Data { address, bytes, loads, stores } => {
+                for is_store in [loads.then_some(false), stores.then_some(true)].into_iter().flatten() {
+                    self.assembler.reference(place, address, bytes, is_store)?;
+                }
+            }
+            Parsed::Noise => self.ignored += 1,
+            Parsed::Unknown => {
+                return Err(ImportError::Unknown { place, found: format!("'{}'", harmless(text)), needed });
+            }
+        }
+        Ok(true)
+    }
+
+    /// Lines, or records, so far that say nothing of the trace.
+    pub fn ignored_lines(&self) -> u64 {
+        self.ignored
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! Lines of bounded length, numbered.
+
+use std::io::{BufRead, Read};
+
+use super::{ImportError, Place};
+
+/// Longer lines are in none of the formats; Valgrind's messages are shorter, too.
+const LONGEST: usize = 4096;
+
+/// A line of text, understood.
+pub(super) enum Parsed {
+    /// An instruction.
+    Instruction { address: u64, bytes: u64 },
+    /// A load, a store, or one after the other.
+    Data { address: u64, bytes: u64, loads: bool, stores: bool },
+    /// Nothing that belongs to the trace.
+    Noise,
+    /// Nothing that the format has.
+    Unknown,
+}
+
+pub(super) struct Lines<R> {
+    from: R,
+    number: u64,
+    line: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(from: R) -> Self {
+        Lines { from, number: 0, line: Vec::new() }
+    }
+
+    /// The next line without its end, and its number from 1.
+    pub(super) fn next_line(&mut self) -> Result<Option<(u64, &[u8])>, ImportError> {
+        self.line.clear();
+        self.number += 1;
+        let place = Place::Line(self.number);
+        let mut bounded = (&mut self.from).take(LONGEST as u64 + 1);
+        let read = bounded.read_until(b'\n', &mut self.line).map_err(|source| ImportError::Io { place, source })?;
+        if read == 0 {
+            return Ok(None);
+        }
+        if read > LONGEST {
+            return Err(ImportError::LongLine { place, most: LONGEST });
+        }
+        Ok(Some((self.number, self.line.trim_ascii_end())))
+    }
+}
+
+/// A line as it may stand in a message: short, one line, no control characters.
+pub(super) fn harmless(line: &[u8]) -> String {
+    let shown: String = String::from_utf8_lossy(line).chars().take(60).collect();
+    shown.escape_debug().to_string()
+}

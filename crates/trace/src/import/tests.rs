@@ -1,0 +1,146 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Checker, ChunkPlace, Mark, Reference, TaskId};
+
+const LACKEY: &str = "==7== Lackey\nI  0401ab70,3\nI  0401ab73,5\n S 1fff000758,8\nI  0401b770,1\n M 1fff000750,8\nhello\n L 04222cac,4\n";
+
+/// The chunks, and what ended the reading.
+fn read(mut importer: Importer<&[u8]>) -> (Vec<Chunk>, Option<ImportError>) {
+    let mut chunks = Vec::new();
+    loop {
+        let mut chunk = Chunk::default();
+        match importer.next_into(&mut chunk) {
+            Ok(true) => chunks.push(chunk),
+            Ok(false) => return (chunks, None),
+            Err(error) => return (chunks, Some(error)),
+        }
+    }
+}
+
+fn all(importer: Importer<&[u8]>) -> Vec<Chunk> {
+    let (chunks, error) = read(importer);
+    assert!(error.is_none(), "{error:?}");
+    chunks
+}
+
+fn failure(importer: Importer<&[u8]>) -> ImportError {
+    read(importer).1.expect("not well-formed")
+}
+
+#[test]
+fn puts_instructions_that_follow_one_another_into_a_block() {
+    let chunks = all(Importer::lackey(LACKEY.as_bytes()));
+    let [chunk] = chunks.as_slice() else { panic!("one chunk") };
+    let shapes = chunk.blocks.iter().map(|b| (b.address, b.bytes, b.instructions, b.first_bytes, b.references));
+    assert_eq!(shapes.collect::<Vec<_>>(), [(0x0401_ab70, 8, 2, 3, 1), (0x0401_b770, 1, 1, 1, 3)]);
+    let store = |address, through| Reference::new(address, 7, through, true);
+    let load = |address, code| Reference::new(address, code, 0, false);
+    assert_eq!(
+        chunk.references,
+        [store(0x1f_ff00_0758, 7), load(0x1f_ff00_0750, 7), store(0x1f_ff00_0750, 0), load(0x0422_2cac, 3)]
+    );
+    assert!(matches!(chunk.marks[0].mark, Mark::Birth { .. }));
+}
+
+#[test]
+fn reads_words_of_din() {
+    let text = "2 400000\n0 7fff0010 comment\n2 400004\n1 0x7fff0014\n3 0\n";
+    let chunks = all(Importer::din(text.as_bytes(), 4).expect("a word"));
+    assert_eq!(chunks[0].blocks.len(), 1);
+    assert_eq!((chunks[0].blocks[0].bytes, chunks[0].blocks[0].instructions), (8, 2));
+    let touched = chunks[0].references.iter().map(|r| (r.address(), r.bytes(), r.is_store(), r.through()));
+    assert_eq!(touched.collect::<Vec<_>>(), [(0x7fff_0010, 4, false, 3), (0x7fff_0014, 4, true, 7)]);
+}
+
+#[test]
+fn names_the_line_that_cannot_be() {
+    let message = |importer: Importer<&[u8]>| failure(importer).to_string();
+    assert_eq!(
+        message(Importer::lackey(b"I  zz,3\n".as_slice())),
+        "line 1: found 'I  zz,3', need 'I  ADDRESS,SIZE', ' L ADDRESS,SIZE', ' S ...' or ' M ...' with a hexadecimal \
+         address; is it the right format?"
+    );
+    assert_eq!(
+        message(Importer::lackey(b"\n L 10,4\n".as_slice())),
+        "line 2: found a reference before the first instruction, need the instruction that makes it first"
+    );
+    assert_eq!(
+        message(Importer::lackey(b"I  10,0\n".as_slice())),
+        "line 1: found 0 bytes, need 1 to 255; is it the right format?"
+    );
+    assert_eq!(
+        message(Importer::lackey(b"I  10,1\n L 1000000000000,4\n".as_slice())),
+        "line 2: found address 0x1000000000000, need one of 48 bits, whose higher bits repeat the highest of them"
+    );
+    let many = format!("I  10,1\n{}", " L 0,1048576\n".repeat(64));
+    assert_eq!(
+        message(Importer::lackey(many.as_bytes())),
+        "line 65: found an instruction of more than 65535 references, need fewer; is it the right format?"
+    );
+    assert_eq!(
+        message(Importer::din(b"7 10\n".as_slice(), 4).expect("a word")),
+        "line 1: found '7 10', need a label from 0 to 4 and a hexadecimal address; is it the right format?"
+    );
+    assert_eq!(
+        message(Importer::lackey([b'x'; 5000].as_slice())),
+        "line 1: found more than 4096 bytes, need a shorter line; is it the right format?"
+    );
+    let Err(error) = Importer::din(&b""[..], 0) else { panic!("no word") };
+    assert_eq!(error.to_string(), "found a word size outside 1 to 255 bytes, need one inside; din's own is 4");
+}
+
+#[test]
+fn cuts_chunks_between_blocks() {
+    let mut text = String::new();
+    for block in 0..Chunk::BLOCKS + 10 {
+        text.push_str(&format!("I  {:x},4\n L {:x},8\n", block * 64, block * 8));
+    }
+    let chunks = all(Importer::lackey(text.as_bytes()));
+    let sizes: Vec<_> = chunks.iter().map(|chunk| (chunk.blocks.len(), chunk.references.len())).collect();
+    assert_eq!(sizes, [(Chunk::BLOCKS, Chunk::BLOCKS), (10, 10)]);
+}
+
+#[test]
+fn gives_what_stands_before_an_error_first() {
+    let (chunks, error) = read(Importer::lackey(b"I  10,4\n L 20,4\nI  x\nI  30,4\n".as_slice()));
+    assert_eq!(chunks.iter().map(Chunk::instructions).sum::<u64>(), 1);
+    assert_eq!(chunks[0].references.len(), 1);
+    assert!(matches!(error, Some(ImportError::Unknown { place: Place::Line(3), .. })), "{error:?}");
+}
+
+#[test]
+fn keeps_addresses_of_the_upper_half() {
+    let chunks = all(Importer::lackey(b"I  ffffffffff600000,9\n L ffff888000001000,8\n".as_slice()));
+    assert_eq!(chunks[0].blocks[0].address, 0xffff_ffff_ff60_0000);
+    assert_eq!(chunks[0].references[0].address(), 0xffff_8880_0000_1000);
+}
+
+#[test]
+fn follows_an_instruction_into_a_block_up_to_the_longest() {
+    let text: String = (0..300).map(|at| format!("I  {:x},4\n", 0x1000 + at * 4)).collect();
+    let blocks = &all(Importer::lackey(text.as_bytes()))[0].blocks;
+    assert_eq!(blocks.iter().map(|b| (b.bytes, b.instructions)).collect::<Vec<_>>(), [(1024, 256), (176, 44)]);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_sound_trace_or_an_error(lines in proptest::collection::vec(
+        prop_oneof![
+            (any::<u64>(), 0_u64..2000).prop_map(|(a, s)| format!("I  {a:x},{s}")),
+            (any::<u64>(), 0_u64..5000).prop_map(|(a, s)| format!(" M {a:x},{s}")),
+            "\\PC{0,40}",
+            "[0-5] [0-9a-fx]{0,18}",
+        ], 0..60)) {
+        let text = lines.join("\n");
+        for importer in [Importer::lackey(text.as_bytes()), Importer::din(text.as_bytes(), 4).expect("a word")] {
+            let mut checker = Checker::default();
+            let mut place = ChunkPlace::default();
+            for chunk in &read(importer).0 {
+                checker.chunk(chunk, place);
+                place.running = TaskId(1);
+            }
+            prop_assert_eq!(checker.finish().problems, []);
+        }
+    }
+}

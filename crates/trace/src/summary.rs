@@ -1,0 +1,176 @@
+//! What is in a trace, counted.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use crate::{Cause, Chunk, Lives, Mark, ProcessId, ReadTraceError, TaskId, TraceHeader, TraceReader};
+
+/// What is in a trace. Where it is cut or damaged: in what could be read.
+#[derive(Debug)]
+pub struct TraceSummary {
+    /// What the trace says of itself.
+    pub header: TraceHeader,
+    /// Chunks.
+    pub chunks: u64,
+    /// Bytes of the file up to the last whole record.
+    pub bytes: u64,
+    /// Blocks.
+    pub blocks: u64,
+    /// Instructions.
+    pub instructions: u64,
+    /// Those of them that are the kernel's.
+    pub kernel_instructions: u64,
+    /// Loads.
+    pub loads: u64,
+    /// Stores.
+    pub stores: u64,
+    /// Switches by cause and by whether they were voluntary.
+    pub switches: BTreeMap<(Cause, bool), u64>,
+    /// System calls entered.
+    pub syscalls: u64,
+    /// Faults.
+    pub faults: u64,
+    /// Physical pages told.
+    pub pages: u64,
+    /// Tasks.
+    pub tasks: u64,
+    /// Address spaces, by number; what nobody ran is in [`ProcessId`] 0.
+    pub processes: BTreeMap<ProcessId, ProcessSummary>,
+    /// What ended the reading before the end of the trace.
+    pub loss: Option<ReadTraceError>,
+}
+
+/// What one address space did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessSummary {
+    /// The name of its first task; hostile data.
+    pub name: Vec<u8>,
+    /// The task that started its first task.
+    pub parent: TaskId,
+    /// Tasks that were born in it or came into it by an exec.
+    pub tasks: u64,
+    /// Instructions.
+    pub instructions: u64,
+    /// Data references.
+    pub references: u64,
+}
+
+impl TraceSummary {
+    /// Data references.
+    pub fn references(&self) -> u64 {
+        self.loads + self.stores
+    }
+
+    /// Switches that were voluntary, or not.
+    pub fn switches_by_will(&self, is_voluntary: bool) -> u64 {
+        self.switches.iter().filter(|((_, will), _)| *will == is_voluntary).map(|(_, count)| count).sum()
+    }
+
+    /// Bytes of the file for an instruction; none where there are no instructions.
+    pub fn bytes_per_instruction(&self) -> Option<f64> {
+        (self.instructions > 0).then(|| self.bytes as f64 / self.instructions as f64)
+    }
+
+    fn new(header: TraceHeader) -> Self {
+        TraceSummary {
+            header,
+            chunks: 0,
+            bytes: 0,
+            blocks: 0,
+            instructions: 0,
+            kernel_instructions: 0,
+            loads: 0,
+            stores: 0,
+            switches: BTreeMap::new(),
+            syscalls: 0,
+            faults: 0,
+            pages: 0,
+            tasks: 0,
+            processes: BTreeMap::new(),
+            loss: None,
+        }
+    }
+}
+
+/// Reads a trace to its end, or to where it is cut or damaged, and counts.
+pub fn summarize<R: Read>(mut reader: TraceReader<R>) -> TraceSummary {
+    let mut summary = TraceSummary::new(reader.header().clone());
+    let mut lives = Lives::default();
+    let mut chunk = Chunk::default();
+    loop {
+        match reader.next_into(&mut chunk) {
+            Ok(true) => summary.add(&chunk, &mut lives),
+            Ok(false) => break,
+            Err(error) => {
+                summary.loss = Some(error);
+                break;
+            }
+        }
+    }
+    summary.bytes = reader.bytes();
+    summary
+}
+
+impl TraceSummary {
+    fn add(&mut self, chunk: &Chunk, lives: &mut Lives) {
+        self.chunks += 1;
+        self.blocks += chunk.blocks.len() as u64;
+        let stores = chunk.references.iter().filter(|reference| reference.is_store()).count() as u64;
+        self.stores += stores;
+        self.loads += chunk.references.len() as u64 - stores;
+        let mut from = 0;
+        for placed in &chunk.marks {
+            let to = placed.before_block as usize;
+            self.run(&chunk.blocks[from..to], lives);
+            from = to;
+            self.mark(&placed.mark);
+            lives.follow(&placed.mark);
+        }
+        self.run(&chunk.blocks[from..], lives);
+    }
+
+    fn run(&mut self, blocks: &[crate::Block], lives: &Lives) {
+        if blocks.is_empty() {
+            return;
+        }
+        let process = lives.running_task().map_or(ProcessId(0), |task| task.process);
+        let counts = self.processes.entry(process).or_default();
+        for block in blocks {
+            let instructions = u64::from(block.instructions);
+            counts.instructions += instructions;
+            counts.references += u64::from(block.references);
+            self.instructions += instructions;
+            self.kernel_instructions += if block.flags.is_kernel() { instructions } else { 0 };
+        }
+    }
+
+    fn mark(&mut self, mark: &Mark) {
+        match mark {
+            Mark::Birth { process, parent, name, .. } => {
+                self.tasks += 1;
+                self.enter(*process, *parent, name);
+            }
+            Mark::Exec { task, process, name } => self.enter(*process, *task, name),
+            Mark::Switch { is_voluntary, cause, .. } => {
+                *self.switches.entry((*cause, *is_voluntary)).or_default() += 1;
+            }
+            Mark::SyscallEnter { .. } => self.syscalls += 1,
+            Mark::Fault { .. } => self.faults += 1,
+            Mark::Page { .. } => self.pages += 1,
+            Mark::Exit { .. }
+            | Mark::SyscallExit { .. }
+            | Mark::KernelTouch { .. }
+            | Mark::Map(_)
+            | Mark::Unmap { .. } => {}
+        }
+    }
+
+    fn enter(&mut self, process: ProcessId, parent: TaskId, name: &[u8]) {
+        let counts = self.processes.entry(process).or_default();
+        if counts.tasks == 0 {
+            counts.name = name.to_vec();
+            counts.parent = parent;
+        }
+        counts.tasks += 1;
+    }
+}

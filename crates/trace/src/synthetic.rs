@@ -1,0 +1,108 @@
+//! Streams made by a rule: several processes that take turns, the same for the same numbers. For benchmarks, for tests with
+//! a known answer, and for asking what a walk of `workload` would do in another cache.
+//!
+//! What comes in: what each process does ([`PingPong`], [`Mixed`], [`Walks`]). What goes out: [`Chunk`]s of any length, one
+//! at a time. First come the births of all tasks, each in a process of its own, named `synthetic 1`, `synthetic 2` and so
+//! on; each turn begins with a switch. All processes use the same virtual addresses, as copies of a program do.
+
+mod mixed;
+mod ping_pong;
+mod walks;
+
+use crate::{Block, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
+
+pub use mixed::Mixed;
+pub use ping_pong::PingPong;
+pub use walks::Walks;
+
+/// Where the code of every process begins.
+pub const CODE: u64 = 0x40_0000;
+/// Where the data of every process begins.
+pub const DATA: u64 = 0x1000_0000;
+/// Where the stack of every process ends.
+pub const STACK: u64 = 0x7fff_ffff_0000;
+
+/// What one process does.
+trait Program {
+    /// Executes one block of at most `most` instructions and appends its references; none where its turn is over.
+    fn block(&mut self, most: u64, references: &mut Vec<Reference>) -> Option<Block>;
+}
+
+/// A stream of chunks, made while it is read.
+pub struct Synthetic {
+    programs: Vec<Box<dyn Program + Send>>,
+    turn_instructions: u64,
+    turns_left: u64,
+    instructions_left: u64,
+    running: TaskId,
+    is_begun: bool,
+}
+
+impl Synthetic {
+    /// `programs` in turn, `switches` turns of at most `turn_instructions` each.
+    fn new(programs: Vec<Box<dyn Program + Send>>, turn_instructions: u64, switches: u64) -> Self {
+        let turns_left = if programs.is_empty() { 0 } else { switches };
+        let (instructions_left, running, is_begun) = (0, TaskId::NONE, false);
+        Synthetic { programs, turn_instructions, turns_left, instructions_left, running, is_begun }
+    }
+
+    /// Makes the next chunk into `chunk`, keeping its memory; false, and an empty chunk, where there is none.
+    pub fn next_into(&mut self, chunk: &mut Chunk) -> bool {
+        chunk.clear();
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.births(chunk);
+        }
+        while chunk.blocks.len() < Chunk::BLOCKS && chunk.marks.len() < Chunk::BLOCKS {
+            if self.running == TaskId::NONE || self.instructions_left == 0 {
+                if !self.next_turn(chunk) {
+                    break;
+                }
+                continue;
+            }
+            let program = &mut self.programs[self.running.0 as usize - 1];
+            match program.block(self.instructions_left, &mut chunk.references) {
+                Some(block) => {
+                    self.instructions_left -= u64::from(block.instructions);
+                    chunk.blocks.push(block);
+                }
+                None => self.instructions_left = 0,
+            }
+        }
+        !chunk.is_empty()
+    }
+
+    fn births(&self, chunk: &mut Chunk) {
+        for number in 1..=self.programs.len() as u32 {
+            let (task, process, parent) = (TaskId(number), ProcessId(number), TaskId::NONE);
+            chunk.mark(Mark::Birth { task, process, parent, name: format!("synthetic {number}").into_bytes() });
+        }
+    }
+
+    fn next_turn(&mut self, chunk: &mut Chunk) -> bool {
+        if self.turns_left == 0 {
+            return false;
+        }
+        self.turns_left -= 1;
+        self.instructions_left = self.turn_instructions;
+        let (from, to) = (self.running, TaskId(self.running.0 % self.programs.len() as u32 + 1));
+        let cause = if from == TaskId::NONE { Cause::Unknown } else { Cause::Quantum };
+        // One process alone goes on: a switch to itself is none.
+        if from != to {
+            chunk.mark(Mark::Switch { from, to, is_voluntary: false, cause });
+        }
+        self.running = to;
+        true
+    }
+}
+
+impl Iterator for Synthetic {
+    type Item = Chunk;
+
+    fn next(&mut self) -> Option<Chunk> {
+        let mut chunk = Chunk::default();
+        self.next_into(&mut chunk).then_some(chunk)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+
+use crate::{Block, BlockFlags, Reference};
+
+use super::{CODE, DATA, Program, STACK, Synthetic};
+
+/// Different blocks of a program's code.
+const PIECES: usize = 4096;
+const INSTRUCTION_BYTES: u16 = 4;
+/// Lines of 64 bytes on the heap: 4 MiB.
+const HEAP_LINES: u64 = 64 << 10;
+const STREAM: u64 = DATA + (1 << 30);
+const STREAM_BYTES: u64 = 1 << 20;
+/// 0.35 references an instruction, as the published mixes of integer programs have about; of 256.
+const REFERENCE_CHANCE: u8 = 90;
+
+/// Processes whose code and data are used as unevenly as those of real programs: few blocks make most of the execution,
+/// a small stack, a heap with hot and cold lines, and a stream that is read once through. Not a model of any program;
+/// its figures are those of `docs/formats/importers.md`: blocks of 5 instructions and 0.35 references an instruction, on average.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mixed {
+    /// How many processes, each with code and dice of its own.
+    pub processes: u32,
+    /// Instructions between two switches.
+    pub turn_instructions: u64,
+    /// Turns of all processes together; each begins with a switch, unless there is one process.
+    pub switches: u64,
+    /// Two streams of the same seed are the same.
+    pub seed: u64,
+}
+
+impl Mixed {
+    /// The stream.
+    pub fn chunks(&self) -> Synthetic {
+        let one = |number| Box::new(Worker::new(self.seed, number)) as Box<dyn Program + Send>;
+        Synthetic::new((0..self.processes).map(one).collect(), self.turn_instructions, self.switches)
+    }
+}
+
+/// A block of the code: where it is, and what each of its instructions touches.
+struct Piece {
+    address: u64,
+    touches: Vec<Option<Touched>>,
+}
+
+#[derive(Clone, Copy)]
+struct Touched {
+    place: Place,
+    is_store: bool,
+    size_code: u8,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    /// Always the same offset below the top.
+    Stack(u64),
+    Heap,
+    Stream,
+}
+
+struct Worker {
+    dice: ChaCha8Rng,
+    pieces: Vec<Piece>,
+    /// The next piece of code, and its next instruction.
+    at: usize,
+    done: usize,
+    stream: u64,
+}
+
+impl Worker {
+    fn new(seed: u64, number: u32) -> Self {
+        let mut dice = ChaCha8Rng::seed_from_u64(seed);
+        dice.set_stream(number.into());
+        let mut address = CODE;
+        let pieces = (0..PIECES)
+            .map(|_| {
+                let piece = Piece::new(address, &mut dice);
+                address += u64::from(INSTRUCTION_BYTES) * piece.touches.len() as u64;
+                piece
+            })
+            .collect();
+        Worker { dice, pieces, at: 0, done: 0, stream: 0 }
+    }
+
+    /// Mostly the next piece, else one that is the likelier the lower its number.
+    fn go_on(&mut self) {
+        let roll = self.dice.next_u64();
+        self.done = 0;
+        self.at = if roll % 4 != 0 { (self.at + 1) % PIECES } else { uneven(roll >> 2, PIECES as u64) as usize };
+    }
+
+    fn address(&mut self, place: Place) -> u64 {
+        match place {
+            Place::Stack(below) => STACK - below,
+            Place::Heap => DATA + uneven(self.dice.next_u64(), HEAP_LINES) * 64,
+            Place::Stream => {
+                self.stream = (self.stream + 8) % STREAM_BYTES;
+                STREAM + self.stream
+            }
+        }
+    }
+}
+
+impl Piece {
+    fn new(address: u64, dice: &mut ChaCha8Rng) -> Self {
+        let instructions = 2 + dice.next_u32() % 7;
+        let touches = (0..instructions).map(|_| Touched::roll(dice.next_u32())).collect();
+        Piece { address, touches }
+    }
+}
+
+impl Touched {
+    fn roll(roll: u32) -> Option<Self> {
+        let [chance, place, offset, kind] = roll.to_le_bytes();
+        if chance >= REFERENCE_CHANCE {
+            return None;
+        }
+        let place = match place % 10 {
+            0..5 => Place::Stack(8 + u64::from(offset) * 8),
+            5..8 => Place::Heap,
+            _ => Place::Stream,
+        };
+        // 4 or 8 bytes; a third stores.
+        Some(Touched { place, is_store: kind % 3 == 0, size_code: if kind & 64 == 0 { 3 } else { 7 } })
+    }
+}
+
+/// A number below `below`: half of all rolls are in its lowest eighth, and so on in what is left.
+fn uneven(roll: u64, below: u64) -> u64 {
+    let unit = (roll >> 32) & 0xffff;
+    let cubed = unit * unit * unit;
+    (u128::from(cubed) * u128::from(below) >> 48) as u64
+}
+
+impl Program for Worker {
+    fn block(&mut self, most: u64, references: &mut Vec<Reference>) -> Option<Block> {
+        let piece = &self.pieces[self.at];
+        let (first, length) = (self.done, piece.touches.len());
+        let address = piece.address + u64::from(INSTRUCTION_BYTES) * first as u64;
+        let instructions = ((length - first) as u64).min(most) as usize;
+        let before = references.len();
+        for number in 0..instructions {
+            if let Some(touched) = self.pieces[self.at].touches[first + number] {
+                let through = INSTRUCTION_BYTES * (number as u16 + 1) - 1;
+                let address = self.address(touched.place);
+                references.push(Reference::new(address, touched.size_code, through, touched.is_store));
+            }
+        }
+        self.done += instructions;
+        if self.done == length {
+            self.go_on();
+        }
+        Some(Block {
+            address,
+            bytes: INSTRUCTION_BYTES * instructions as u16,
+            instructions: instructions as u16,
+            references: (references.len() - before) as u16,
+            first_bytes: INSTRUCTION_BYTES as u8,
+            flags: BlockFlags::USER,
+        })
+    }
+}

@@ -1,0 +1,74 @@
+use crate::{Block, BlockFlags, Reference};
+
+use super::{CODE, DATA, Program, Synthetic};
+
+const INSTRUCTION_BYTES: u64 = 4;
+const BLOCK_INSTRUCTIONS: u64 = 4;
+/// Index of 8 bytes in [`crate::SIZES`].
+const EIGHT_BYTES: u8 = 7;
+
+/// Processes that loop over code and data of a known size, in turns of a known length: every count of a simulation can
+/// be calculated.
+///
+/// An instruction is 4 bytes. A block is four of them, or what is left of the loop or the turn; its first one loads 8
+/// bytes, `stride_bytes` behind those that the block before loaded, from the start again where they would not fit into
+/// the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PingPong {
+    /// How many processes.
+    pub processes: u32,
+    /// Size of the loop, rounded down to whole instructions, at least one.
+    pub code_bytes: u64,
+    /// Size of the data; under 8 bytes there are no references.
+    pub data_bytes: u64,
+    /// Distance between two loads.
+    pub stride_bytes: u64,
+    /// Instructions between two switches.
+    pub turn_instructions: u64,
+    /// Turns of all processes together; each begins with a switch, unless there is one process.
+    pub switches: u64,
+}
+
+struct Loops {
+    code_bytes: u64,
+    data_bytes: u64,
+    stride_bytes: u64,
+    code: u64,
+    data: u64,
+}
+
+impl PingPong {
+    /// The stream.
+    pub fn chunks(&self) -> Synthetic {
+        let programs = (0..self.processes).map(|_| Box::new(self.one()) as Box<dyn Program + Send>).collect();
+        Synthetic::new(programs, self.turn_instructions, self.switches)
+    }
+
+    fn one(&self) -> Loops {
+        let PingPong { code_bytes, data_bytes, stride_bytes, .. } = *self;
+        let code_bytes = (code_bytes - code_bytes % INSTRUCTION_BYTES).max(INSTRUCTION_BYTES);
+        Loops { code_bytes, data_bytes, stride_bytes, code: 0, data: 0 }
+    }
+}
+
+impl Program for Loops {
+    fn block(&mut self, most: u64, references: &mut Vec<Reference>) -> Option<Block> {
+        let left = (self.code_bytes - self.code) / INSTRUCTION_BYTES;
+        let instructions = BLOCK_INSTRUCTIONS.min(left).min(most);
+        let block = Block {
+            address: CODE + self.code,
+            bytes: (instructions * INSTRUCTION_BYTES) as u16,
+            instructions: instructions as u16,
+            references: u16::from(self.data_bytes >= 8),
+            first_bytes: INSTRUCTION_BYTES as u8,
+            flags: BlockFlags::USER,
+        };
+        self.code = (self.code + instructions * INSTRUCTION_BYTES) % self.code_bytes;
+        if self.data_bytes >= 8 {
+            references.push(Reference::new(DATA + self.data, EIGHT_BYTES, INSTRUCTION_BYTES as u16 - 1, false));
+            let next = self.data.saturating_add(self.stride_bytes);
+            self.data = if next > self.data_bytes - 8 { 0 } else { next };
+        }
+        Some(block)
+    }
+}

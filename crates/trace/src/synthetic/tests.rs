@@ -1,0 +1,119 @@
+use proptest::prelude::*;
+use units::Bytes;
+use workload::{Access, Pattern, WorkingSet, addresses};
+
+use super::*;
+use crate::{Checker, ChunkPlace, Lives, Problem};
+
+fn problems(chunks: &[Chunk]) -> Vec<Problem> {
+    let mut checker = Checker::default();
+    let (mut lives, mut place) = (Lives::default(), ChunkPlace::default());
+    for chunk in chunks {
+        checker.chunk(chunk, place);
+        chunk.marks.iter().for_each(|placed| lives.follow(&placed.mark));
+        place.running = lives.running;
+    }
+    checker.finish().problems
+}
+
+fn instructions(chunks: &[Chunk]) -> u64 {
+    chunks.iter().map(Chunk::instructions).sum()
+}
+
+fn switches(chunks: &[Chunk]) -> usize {
+    let is_switch = |placed: &&crate::Placed| matches!(placed.mark, Mark::Switch { .. });
+    chunks.iter().flat_map(|chunk| chunk.marks.iter().filter(is_switch)).count()
+}
+
+const PAIR: PingPong =
+    PingPong { processes: 2, code_bytes: 40, data_bytes: 256, stride_bytes: 64, turn_instructions: 9, switches: 3 };
+
+#[test]
+fn ping_pong_is_what_can_be_calculated() {
+    let chunks: Vec<_> = PAIR.chunks().collect();
+    let [chunk] = chunks.as_slice() else { panic!("one chunk") };
+    // A loop of 10 instructions in turns of 9: the second turn of process 1 begins with the tenth.
+    let code: Vec<_> = chunk.blocks.iter().map(|block| (block.address - CODE, block.instructions)).collect();
+    let turn = [(0, 4), (16, 4), (32, 1)];
+    assert_eq!(code, [&turn[..], &turn[..], &[(36, 1), (0, 4), (16, 4)]].concat());
+    let data: Vec<_> = chunk.references.iter().map(|reference| reference.address() - DATA).collect();
+    assert_eq!(data, [0, 64, 128, 0, 64, 128, 192, 0, 64]);
+    let marks: Vec<_> = chunk.marks.iter().map(|placed| placed.before_block).collect();
+    assert_eq!(marks, [0, 0, 0, 3, 6]);
+    assert_eq!(problems(&chunks), []);
+}
+
+#[test]
+fn cuts_chunks_and_goes_on_in_the_next() {
+    let long = PingPong { turn_instructions: 3_000_000, ..PAIR };
+    let chunks: Vec<_> = long.chunks().collect();
+    assert!(chunks.len() > 5 && chunks.iter().all(|chunk| chunk.blocks.len() <= Chunk::BLOCKS));
+    assert_eq!((instructions(&chunks), switches(&chunks)), (9_000_000, 3));
+    assert_eq!(problems(&chunks), []);
+}
+
+#[test]
+fn mixed_has_the_figures_that_it_promises() {
+    let mixed = Mixed { processes: 4, turn_instructions: 50_000, switches: 20, seed: 3 };
+    let chunks: Vec<_> = mixed.chunks().collect();
+    assert_eq!((instructions(&chunks), switches(&chunks)), (1_000_000, 20));
+    assert_eq!(problems(&chunks), []);
+    let blocks: usize = chunks.iter().map(|chunk| chunk.blocks.len()).sum();
+    let references: usize = chunks.iter().map(|chunk| chunk.references.len()).sum();
+    let per_block = 1_000_000.0 / blocks as f64;
+    let per_instruction = references as f64 / 1_000_000.0;
+    assert!((4.5..5.5).contains(&per_block), "{per_block} instructions a block");
+    assert!((0.32..0.38).contains(&per_instruction), "{per_instruction} references an instruction");
+}
+
+#[test]
+fn mixed_is_the_same_for_the_same_seed_alone() {
+    let chunks = |seed| Mixed { processes: 2, turn_instructions: 1000, switches: 6, seed }.chunks().collect::<Vec<_>>();
+    assert_eq!(chunks(1), chunks(1));
+    assert_ne!(chunks(1), chunks(2));
+}
+
+#[test]
+fn walks_make_the_accesses_of_workload() {
+    let set = |pattern| WorkingSet {
+        size_bytes: Bytes(4096),
+        stride_bytes: Bytes(64),
+        access: Access::Rmw,
+        pattern,
+        ..WorkingSet::NONE
+    };
+    let walks = Walks { sets: vec![set(Pattern::Strided), set(Pattern::Chase)], switches: 4, seed: 5 };
+    let chunks: Vec<_> = walks.chunks().collect();
+    let touched = chunks.iter().flat_map(|chunk| &chunk.references).map(|r| (r.address(), r.is_store()));
+    let expected = [0, 1, 0, 1].map(|at: usize| addresses(&walks.sets[at], DATA, 5).collect::<Vec<_>>()).concat();
+    let expected = expected.iter().map(|touch| (touch.address, touch.is_store));
+    assert!(touched.eq(expected), "other accesses");
+    assert_eq!(switches(&chunks), 4);
+    assert_eq!(problems(&chunks), []);
+}
+
+#[test]
+fn what_does_nothing_ends() {
+    assert_eq!(PingPong { processes: 0, ..PAIR }.chunks().count(), 0);
+    assert_eq!(PingPong { turn_instructions: 0, ..PAIR }.chunks().map(|chunk| chunk.blocks.len()).sum::<usize>(), 0);
+    let nothing = Walks { sets: vec![WorkingSet::NONE], switches: 1_000, seed: 0 };
+    assert_eq!(instructions(&nothing.chunks().collect::<Vec<_>>()), 0);
+    let alone: Vec<_> = PingPong { processes: 1, ..PAIR }.chunks().collect();
+    assert_eq!((instructions(&alone), switches(&alone)), (27, 1));
+}
+
+proptest! {
+    #[test]
+    fn any_numbers_make_a_sound_stream(
+        processes in 0..5_u32, code_bytes in 0..300_u64, data_bytes in 0..300_u64, stride_bytes in any::<u64>(),
+        turn_instructions in 0..50_u64, switches in 0..20_u64, seed in any::<u64>(),
+    ) {
+        let pair = PingPong { processes, code_bytes, data_bytes, stride_bytes, turn_instructions, switches };
+        prop_assert_eq!(problems(&pair.chunks().collect::<Vec<_>>()), []);
+        let mixed = Mixed { processes, turn_instructions, switches, seed };
+        let chunks: Vec<_> = mixed.chunks().collect();
+        prop_assert_eq!(problems(&chunks), []);
+        let turns = if processes == 0 { 0 } else { switches };
+        prop_assert_eq!(instructions(&chunks), turns * turn_instructions);
+    }
+}

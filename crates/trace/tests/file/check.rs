@@ -1,0 +1,147 @@
+use proptest::prelude::*;
+use switchcost_trace::testing::{chunks, seeded};
+use switchcost_trace::{
+    Block, BlockFlags, Cause, CheckReport, Chunk, Mapping, Mark, ProcessId, TaskId, TraceReader, Trouble, check,
+};
+
+use crate::support::{records, written};
+
+fn checked(chunks: &[Chunk]) -> CheckReport {
+    check(TraceReader::new(&written(chunks)[..]).expect("has a header"))
+}
+
+fn birth(task: u32, process: u32, parent: u32) -> Mark {
+    let (task, process, parent) = (TaskId(task), ProcessId(process), TaskId(parent));
+    Mark::Birth { task, process, parent, name: b"a".to_vec() }
+}
+
+fn switch(from: u32, to: u32) -> Mark {
+    Mark::Switch { from: TaskId(from), to: TaskId(to), is_voluntary: false, cause: Cause::Quantum }
+}
+
+fn block(flags: u8) -> Block {
+    Block { address: 64, bytes: 4, instructions: 1, references: 0, first_bytes: 4, flags: BlockFlags(flags) }
+}
+
+/// The troubles of a chunk that begins soundly, with one task that runs, and goes on with these marks and a block.
+fn troubles(marks: Vec<Mark>, flags: u8) -> Vec<String> {
+    let mut chunk = Chunk::default();
+    chunk.mark(birth(1, 1, 0));
+    chunk.mark(switch(0, 1));
+    chunk.blocks.push(block(0));
+    marks.into_iter().for_each(|mark| chunk.mark(mark));
+    chunk.blocks.push(block(flags));
+    let report = checked(&[chunk]);
+    assert!(report.loss.is_none());
+    assert_eq!(report.problem_count, report.problems.len() as u64);
+    report.problems.iter().map(ToString::to_string).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn valid_streams_are_sound(chunks in chunks(150)) {
+        let report = checked(&chunks);
+        prop_assert!(report.is_sound(), "{report:?}");
+        prop_assert_eq!(report.chunks, chunks.len() as u64);
+    }
+}
+
+#[test]
+fn each_broken_rule_is_named_with_its_place() {
+    let chunk = |what: &str| {
+        let header = records(&written(&[]))[1];
+        vec![format!("chunk 0 at byte {header}, block 1: {what}")]
+    };
+    let exec = |task, process| Mark::Exec { task: TaskId(task), process: ProcessId(process), name: Vec::new() };
+    let range = |start, bytes| Mark::Unmap { start, bytes };
+    for (marks, expected) in [
+        (vec![birth(3, 2, 1)], "found the birth of task 3, need task 2: tasks are numbered in order of birth"),
+        (vec![birth(2, 5, 1)], "found address space 5, need 2: address spaces are numbered in order and never reused"),
+        (vec![birth(2, 2, 7)], "found parent 7, need a task that was born"),
+        (vec![exec(1, 1)], "found address space 1, need 2: address spaces are numbered in order and never reused"),
+        (vec![birth(2, 2, 1), exec(2, 3)], "found an exec of task 2, need it of task 1, which runs"),
+        (vec![Mark::Exit { task: TaskId(9) }], "found the end of task 9, need one that was born and has not ended"),
+        (vec![switch(1, 1)], "found a switch from task 1 to itself, need another task"),
+        (
+            vec![range(u64::MAX, 2)],
+            "found an unmapping of 2 bytes at 0xffffffffffffffff, need one that is not empty and ends in the address \
+             space",
+        ),
+        (
+            vec![Mark::Page { virtual_address: 4096, physical_address: 100, bytes: 4096 }],
+            "found a page of 4096 bytes at 0x1000, need a power of two and addresses that are multiples of it",
+        ),
+        (
+            vec![Mark::Map(Mapping {
+                start: 4096,
+                bytes: 0,
+                offset: 0,
+                path: Vec::new(),
+                build_id: Vec::new(),
+                is_executable: true,
+            })],
+            "found a mapping of 0 bytes at 0x1000, need one that is not empty and ends in the address space",
+        ),
+    ] {
+        assert_eq!(troubles(marks, 0), chunk(expected));
+    }
+    assert_eq!(troubles(vec![], 6), chunk("found flags 0x06 of a block, need 0 (user) or 1 (kernel)"));
+    assert_eq!(
+        troubles(vec![Mark::Exit { task: TaskId(1) }], 0),
+        chunk("found code of the user run by task 1, need a task that has not ended")
+    );
+    assert_eq!(troubles(vec![Mark::Exit { task: TaskId(1) }], 1), Vec::<String>::new());
+    assert_eq!(
+        troubles(vec![birth(2, 2, 1), switch(2, 1)], 0)[..1],
+        chunk("found a switch from task 2, need one from task 1, which runs")
+    );
+}
+
+#[test]
+fn a_switch_to_nobody_known_is_found() {
+    let found = troubles(vec![switch(1, 4)], 0);
+    assert!(found[0].ends_with("found a switch to task 4, need one that was born and has not ended"), "{found:?}");
+}
+
+#[test]
+fn many_problems_are_counted_and_the_first_are_kept() {
+    let mut chunk = Chunk::default();
+    for _ in 0..500 {
+        chunk.blocks.push(block(2));
+    }
+    let report = checked(&[chunk]);
+    assert_eq!((report.problems.len(), report.problem_count), (100, 500));
+    assert!(!report.is_sound());
+}
+
+#[test]
+fn a_loss_is_reported_with_what_came_before() {
+    let chunks = seeded(51, 2_000);
+    let mut file = written(&chunks);
+    file.truncate(records(&file)[5]);
+    let report = check(TraceReader::new(&file[..]).expect("has a header"));
+    assert_eq!(report.chunks, 4);
+    assert_eq!(report.problem_count, 0);
+    assert!(!report.is_sound());
+    assert_eq!(report.loss.expect("is cut").offset(), Some(file.len() as u64));
+}
+
+#[test]
+fn an_index_of_another_trace_is_found() {
+    let (one, other) = (written(&seeded(52, 300)), written(&seeded(53, 300)));
+    let index = |file: &[u8]| records(file)[records(file).len() - 3];
+    // Same number of records, so that only the contents of the index tell them apart.
+    let chunks = seeded(52, 300);
+    let mut swapped = chunks.clone();
+    swapped.swap(0, 1);
+    assert_ne!(one, other);
+    let foreign = written(&swapped);
+    assert_eq!(records(&foreign).len(), records(&one).len());
+    let mixed = [&one[..index(&one)], &foreign[index(&foreign)..]].concat();
+    let report = check(TraceReader::new(&mixed[..]).expect("has a header"));
+    assert!(report.loss.is_none(), "{:?}", report.loss);
+    assert_eq!(report.problems.len(), 1);
+    assert_eq!(report.problems[0].trouble, Trouble::Index);
+}

@@ -1,0 +1,142 @@
+//! Files that were made to do harm: with right checksums and wrong contents.
+
+use proptest::prelude::*;
+use switchcost_trace::testing::seeded;
+use switchcost_trace::{Chunk, TraceFile, TraceReader, check, summarize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::support::{records, word, written};
+
+/// Everything that reads. Ends, and does not panic.
+fn read_all(file: &[u8]) {
+    if let Ok(reader) = TraceReader::new(file) {
+        let report = check(reader);
+        let _ = report.problems.iter().map(ToString::to_string).collect::<Vec<_>>();
+    }
+    if let Ok(reader) = TraceReader::new(file) {
+        let _ = summarize(reader).loss.map(|loss| loss.to_string());
+    }
+    if let Ok(mut opened) = TraceFile::open(std::io::Cursor::new(file)) {
+        let mut chunk = Chunk::default();
+        let _ = opened.standing();
+        for instruction in [0, 1, 100, u64::MAX] {
+            if opened.seek(instruction).is_ok() {
+                let _ = opened.next_into(&mut chunk);
+                let _ = opened.standing();
+            }
+        }
+    }
+}
+
+/// Puts the checksums of a record right.
+fn seal(file: &mut [u8], record: usize) {
+    let length = word(file, record + 12) as usize;
+    let body = xxh3_64(&file[record + 32..record + 32 + length]);
+    file[record + 16..record + 24].copy_from_slice(&body.to_le_bytes());
+    let head = xxh3_64(&file[record..record + 24]);
+    file[record + 24..record + 32].copy_from_slice(&head.to_le_bytes());
+}
+
+#[test]
+fn counts_and_lengths_that_claim_gigabytes_are_refused() {
+    let chunks = seeded(4, 300);
+    let file = written(&chunks);
+    let record = records(&file)[1];
+    // The counts of the chunk's head, then the lengths in its directory of columns.
+    let places = (0..12).map(|word| word * 4).chain((0..13).flat_map(|column| [52 + column * 12, 56 + column * 12]));
+    for place in places {
+        for value in [u32::MAX, 1 << 31, 1 << 24, 0x0700_0000] {
+            let mut hostile = file.clone();
+            hostile[record + 32 + place..][..4].copy_from_slice(&value.to_le_bytes());
+            seal(&mut hostile, record);
+            let (back, error) = crate::support::read(&hostile);
+            // The running task is not of the decoder's concern: check looks at it.
+            if place != 20 {
+                assert!(back.is_empty() && error.is_some(), "{value:#x} at {place}");
+            }
+            read_all(&hostile);
+        }
+    }
+}
+
+#[test]
+fn a_record_that_claims_gigabytes_is_refused_before_it_is_read() {
+    let file = written(&seeded(4, 300));
+    let record = records(&file)[1];
+    let mut hostile = file[..record + 32].to_vec();
+    hostile[record + 12..record + 16].copy_from_slice(&u32::MAX.to_le_bytes());
+    let head = xxh3_64(&hostile[record..record + 24]);
+    hostile[record + 24..record + 32].copy_from_slice(&head.to_le_bytes());
+    let (_, error) = crate::support::read(&hostile);
+    let text = error.expect("is damaged").to_string();
+    assert!(text.contains("it claims 4294967295 bytes, more than 134217728"), "{text}");
+}
+
+#[test]
+fn unknown_records_are_skipped_only_where_they_may_be() {
+    let chunks = seeded(4, 300);
+    let file = written(&chunks);
+    let record = records(&file)[1];
+    for (flags, is_read) in [(1_u16, true), (0, false)] {
+        // An unknown kind in place of the first chunk would leave a gap, so one goes in between; the records behind
+        // it get new numbers.
+        let mut unknown = Vec::from(*b"SCtr");
+        unknown.extend([77_u16.to_le_bytes(), flags.to_le_bytes()].concat());
+        unknown.extend([1_u32.to_le_bytes(), 5_u32.to_le_bytes()].concat());
+        unknown.extend([0; 16]);
+        unknown.extend(b"hello");
+        let mut mixed = [&file[..record], &unknown, &file[record..]].concat();
+        seal(&mut mixed, record);
+        for old in &records(&file)[1..] {
+            let at = old + unknown.len();
+            if at < mixed.len() {
+                let number = word(&mixed, at + 8) + 1;
+                mixed[at + 8..at + 12].copy_from_slice(&number.to_le_bytes());
+                seal(&mut mixed, at);
+            }
+        }
+        let (back, error) = crate::support::read(&mixed);
+        if is_read {
+            assert!(error.is_none(), "{error:?}");
+            assert_eq!(back, chunks);
+        } else {
+            let text = error.expect("may not be skipped").to_string();
+            assert!(text.contains("a record of kind 77 does not belong there"), "{text}");
+            assert!(back.is_empty());
+        }
+    }
+}
+
+fn sealed_damage() -> impl Strategy<Value = Vec<u8>> {
+    let edit = (any::<prop::sample::Index>(), any::<u8>());
+    (0..1000_u64, prop::collection::vec(edit, 1..6)).prop_map(|(seed, edits)| {
+        let mut file = written(&seeded(seed, 200));
+        let records = records(&file);
+        for (place, value) in edits {
+            let at = place.index(file.len());
+            let number = records.partition_point(|&record| record <= at);
+            // Heads stay as they are: what is behind them is what a checksum can no longer protect.
+            if number > 0 && at >= records[number - 1] + 32 {
+                file[at] = value;
+                seal(&mut file, records[number - 1]);
+            }
+        }
+        file
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
+        read_all(&bytes);
+        let with_magic = [b"\x89SCT\r\n\x1a\n".as_slice(), &bytes].concat();
+        read_all(&with_magic);
+    }
+
+    #[test]
+    fn damage_behind_right_checksums_never_panics(file in sealed_damage()) {
+        read_all(&file);
+    }
+}

@@ -1,0 +1,78 @@
+use switchcost_trace::testing::seeded;
+use switchcost_trace::{ReadTraceError, TraceReader};
+
+use crate::support::{read, records, written};
+
+fn refusal(file: &[u8]) -> String {
+    read(file).1.expect("is refused").to_string()
+}
+
+#[test]
+fn what_is_no_trace_is_told_apart() {
+    let what = |file: &[u8]| TraceReader::new(file).err().expect("is no trace").to_string();
+    assert_eq!(
+        what(b""),
+        "found no trace (it is empty), need a file written by switchcost trace; name another file, or import this one"
+    );
+    assert_eq!(
+        what(b"I  04001000,3\n"),
+        "found no trace (it does not begin like one), need a file written by switchcost trace; name another file, or \
+         import this one"
+    );
+}
+
+#[test]
+fn losses_say_what_was_lost_and_where() {
+    let chunks = seeded(9, 500);
+    let file = written(&chunks);
+    let records = records(&file);
+    let third = records[3];
+    let instructions: u64 = chunks[..2].iter().map(switchcost_trace::Chunk::instructions).sum();
+    assert_eq!(
+        refusal(&file[..third + 40]),
+        format!(
+            "found the end of the file at byte {}, inside the record that begins at byte {third}, need the whole \
+             record; the 2 chunks with {instructions} instructions before it can be used, what followed is lost: \
+             trace again for the rest",
+            third + 40
+        )
+    );
+    assert_eq!(
+        refusal(&file[..third]),
+        format!(
+            "found the end of the file at byte {third} and no index, need both: the tracing program was stopped; the \
+             2 chunks with {instructions} instructions before it can be used, what followed was never written: trace \
+             again for the rest"
+        )
+    );
+    let mut damaged = file.clone();
+    damaged[third + 100] ^= 1;
+    assert_eq!(
+        refusal(&damaged),
+        format!(
+            "found damage in the record that begins at byte {third} (its checksum differs), need what was written; \
+             the 2 chunks with {instructions} instructions before it can be used, what follows is lost: copy the \
+             file again from its source, or trace again"
+        )
+    );
+    damaged = file.clone();
+    damaged.push(0);
+    assert!(refusal(&damaged).contains("(something follows the end of the trace)"), "{}", refusal(&damaged));
+}
+
+#[test]
+fn a_reader_that_fails_is_named() {
+    struct Broken;
+    impl std::io::Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("no such device"))
+        }
+    }
+    let error = TraceReader::new(Broken).err().expect("cannot be read");
+    assert!(matches!(error, ReadTraceError::Io { offset: 0, .. }));
+    assert_eq!(
+        error.to_string(),
+        "found a file that cannot be read at byte 0 (no such device), need one that can; the 0 chunks with 0 \
+         instructions before it can be used"
+    );
+}

@@ -1,0 +1,90 @@
+use std::io::Cursor;
+
+use switchcost_trace::testing::seeded;
+use switchcost_trace::{Chunk, Lives, Mark, TraceFile};
+
+use crate::support::{header, written};
+
+#[test]
+fn every_chunk_can_be_reached_and_who_lives_there_is_known() {
+    let chunks = seeded(21, 4_000);
+    let mut file = TraceFile::open(Cursor::new(written(&chunks))).expect("is whole");
+    assert_eq!(*file.header(), header());
+    assert_eq!(file.index().chunks.len(), chunks.len());
+    assert_eq!(file.index().instructions, chunks.iter().map(Chunk::instructions).sum::<u64>());
+    let starts: Vec<_> = file.index().chunks.iter().map(|entry| entry.first_instruction).collect();
+    let mut chunk = Chunk::default();
+    let mut lives = Lives::default();
+    let mut seen = Vec::new();
+    for (number, expected) in chunks.iter().enumerate() {
+        if expected.instructions() > 0 {
+            let middle = starts[number] + expected.instructions() / 2;
+            assert_eq!(file.seek(middle).expect("is there").first_instruction, starts[number]);
+            let standing = file.standing().expect("is whole");
+            assert_eq!(standing.running, lives.running);
+            assert_eq!(standing.lives, seen);
+            let place = file.next_into(&mut chunk).expect("is whole").expect("is there");
+            assert_eq!((place.number, place.running), (number as u64, lives.running));
+            assert_eq!(chunk, *expected);
+        }
+        for placed in &expected.marks {
+            lives.follow(&placed.mark);
+            if matches!(
+                placed.mark,
+                Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. } | Mark::Map(_) | Mark::Unmap { .. }
+            ) {
+                seen.push((lives.running, placed.mark.clone()));
+            }
+        }
+    }
+    assert!(seen.len() > 100, "needs lives to follow: {}", seen.len());
+}
+
+#[test]
+fn the_index_lists_every_task() {
+    let chunks = seeded(22, 2_000);
+    let file = TraceFile::open(Cursor::new(written(&chunks))).expect("is whole");
+    let is_life = |mark: &&Mark| matches!(mark, Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. });
+    let expected: Vec<_> = chunks.iter().flat_map(|chunk| &chunk.marks).map(|placed| &placed.mark).collect();
+    let expected: Vec<_> = expected.into_iter().filter(is_life).collect();
+    assert!(!expected.is_empty());
+    assert_eq!(file.index().lives.iter().map(|life| &life.mark).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn what_cannot_be_reached_is_said() {
+    let chunks = seeded(23, 500);
+    let whole = written(&chunks);
+    let mut file = TraceFile::open(Cursor::new(&whole)).expect("is whole");
+    let instructions = file.index().instructions;
+    assert_eq!(
+        file.seek(instructions).expect_err("is behind the end").to_string(),
+        format!(
+            "found {instructions} instructions, need more than {instructions} to begin there; choose an earlier one"
+        )
+    );
+    let cut = TraceFile::open(Cursor::new(&whole[..whole.len() - 1])).err().expect("has no footer");
+    assert_eq!(
+        cut.to_string(),
+        "found no index that can be used (the file does not end with a footer), need one to begin in the middle; \
+         read the trace from its start"
+    );
+}
+
+#[test]
+fn a_damaged_chunk_does_not_hide_the_others() {
+    let chunks = seeded(24, 3_000);
+    let mut damaged = written(&chunks);
+    let second = crate::support::records(&damaged)[2];
+    damaged[second + 50] ^= 1;
+    let mut file = TraceFile::open(Cursor::new(&damaged)).expect("header and index are whole");
+    let mut chunk = Chunk::default();
+    assert!(file.next_into(&mut chunk).expect("is whole").is_some());
+    let error = file.next_into(&mut chunk).expect_err("is damaged");
+    assert_eq!(error.offset(), Some(second as u64));
+    assert!(chunk.is_empty());
+    let third = file.index().chunks[2].first_instruction;
+    file.seek(third).expect("is there");
+    assert!(file.next_into(&mut chunk).expect("is whole").is_some());
+    assert_eq!(chunk, chunks[2]);
+}

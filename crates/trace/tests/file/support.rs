@@ -1,0 +1,56 @@
+use switchcost_trace::{Chunk, ReadTraceError, TraceHeader, TraceOrder, TraceReader, TraceWriter};
+
+pub(crate) fn header() -> TraceHeader {
+    let mut header = TraceHeader::new("synthetic", TraceOrder::Synthetic, "x86_64");
+    header.program_version = "0.1.0".to_owned();
+    header.commands = vec![vec!["true".to_owned()], vec!["echo".to_owned(), "a \"b\"".to_owned()]];
+    header.quantum_instructions = Some(400_000);
+    header
+}
+
+pub(crate) fn written(chunks: &[Chunk]) -> Vec<u8> {
+    let mut writer = TraceWriter::create(Vec::new(), &header()).expect("memory takes it");
+    chunks.iter().for_each(|chunk| writer.write(chunk).expect("memory takes it"));
+    let (file, written) = writer.finish().expect("memory takes it");
+    assert_eq!(written.bytes, file.len() as u64);
+    file
+}
+
+/// Chunks up to the end or the first error.
+pub(crate) fn read(file: &[u8]) -> (Vec<Chunk>, Option<ReadTraceError>) {
+    let mut reader = match TraceReader::new(file) {
+        Ok(reader) => reader,
+        Err(error) => return (Vec::new(), Some(error)),
+    };
+    let (mut chunks, mut chunk) = (Vec::new(), Chunk::default());
+    loop {
+        match reader.next_into(&mut chunk) {
+            Ok(true) => chunks.push(chunk.clone()),
+            Ok(false) => {
+                assert!(chunk.is_empty());
+                return (chunks, None);
+            }
+            Err(error) => {
+                assert!(chunk.is_empty());
+                assert!(matches!(reader.next_into(&mut chunk), Ok(false)));
+                return (chunks, Some(error));
+            }
+        }
+    }
+}
+
+/// The bytes at which records begin, the end of the file included.
+pub(crate) fn records(file: &[u8]) -> Vec<usize> {
+    let mut offsets = vec![8];
+    while let Some(head) = file.get(offsets[offsets.len() - 1]..).and_then(|rest| rest.get(..32)) {
+        let length = word(head, 12) as usize;
+        offsets.push(offsets[offsets.len() - 1] + 32 + length);
+    }
+    assert_eq!(offsets.last(), Some(&file.len()));
+    offsets
+}
+
+/// Four bytes as a number.
+pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("are four bytes"))
+}

@@ -1,0 +1,127 @@
+use std::io::{self, Write};
+
+use switchcost_trace::testing::seeded;
+use switchcost_trace::{
+    Block, BlockFlags, Chunk, Mark, Placed, ReadTraceError, Reference, TaskId, TraceWriter, WriteTraceError,
+};
+
+use crate::support::{header, read, written};
+
+/// A disk that is full after so many bytes.
+struct Disk {
+    bytes: Vec<u8>,
+    room: usize,
+}
+
+impl Write for Disk {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        let fits = more.len().min(self.room - self.bytes.len());
+        if fits == 0 && !more.is_empty() {
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
+        self.bytes.extend_from_slice(&more[..fits]);
+        Ok(fits)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_the_whole_chunks() {
+    let chunks = seeded(41, 3_000);
+    let whole = written(&chunks);
+    for room in [500, whole.len() / 2, whole.len() - 50] {
+        let mut writer = match TraceWriter::create(Disk { bytes: Vec::new(), room }, &header()) {
+            Ok(writer) => writer,
+            Err(error) => panic!("{error}"),
+        };
+        let failed = chunks.iter().position(|chunk| writer.write(chunk).is_err());
+        let bytes = writer.get_ref().bytes.clone();
+        let (back, error) = read(&bytes);
+        let kept = failed.unwrap_or(chunks.len());
+        assert_eq!(back, chunks[..kept]);
+        assert!(matches!(error, Some(ReadTraceError::Cut { .. } | ReadTraceError::Unfinished { .. })), "{error:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_says_what_is_whole() {
+    let chunks = seeded(42, 3_000);
+    let mut writer = TraceWriter::create(Disk { bytes: Vec::new(), room: 2_000 }, &header()).expect("the header fits");
+    let error = chunks.iter().find_map(|chunk| writer.write(chunk).err()).expect("is full");
+    let done = writer.written();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "found no way to append after {} chunks of {} instructions ({}), need room for the rest; free some space \
+             or choose another place. What was written is whole up to byte {}",
+            done.chunks,
+            done.instructions,
+            io::Error::from(io::ErrorKind::StorageFull),
+            done.bytes
+        )
+    );
+}
+
+#[test]
+fn nothing_follows_a_part_of_a_record() {
+    let chunks = seeded(43, 3_000);
+    let mut writer = TraceWriter::create(Disk { bytes: Vec::new(), room: 2_000 }, &header()).expect("the header fits");
+    chunks.iter().find_map(|chunk| writer.write(chunk).err()).expect("is full");
+    let bytes = writer.get_ref().bytes.len();
+    let error = writer.write(&chunks[0]).expect_err("stays broken").to_string();
+    assert!(error.contains("(an earlier chunk did not fit)"), "{error}");
+    assert_eq!(writer.get_ref().bytes.len(), bytes);
+    assert!(writer.finish().is_err());
+}
+
+fn one_block() -> Chunk {
+    let block =
+        Block { address: 64, bytes: 4, instructions: 1, references: 1, first_bytes: 4, flags: BlockFlags::USER };
+    Chunk { blocks: vec![block], references: vec![Reference::new(8, 7, 3, false)], marks: Vec::new() }
+}
+
+fn refusal(chunk: &Chunk) -> WriteTraceError {
+    let mut writer = TraceWriter::create(Vec::new(), &header()).expect("memory takes it");
+    let before = writer.written();
+    let error = writer.write(chunk).expect_err("is refused");
+    assert_eq!(writer.written(), before, "a refused chunk leaves nothing");
+    error
+}
+
+#[test]
+fn chunks_that_cannot_be_are_refused() {
+    let mut chunk = one_block();
+    chunk.references.clear();
+    assert_eq!(refusal(&chunk).to_string(), "found a chunk with 0 references, need 1; mend its source");
+
+    let mut chunk = one_block();
+    chunk.blocks[0].instructions = 0;
+    assert_eq!(
+        refusal(&chunk).to_string(),
+        "found a chunk whose block 0 is none (found 0 instructions in 4 bytes, the first of 4, need 1 to 1024 bytes), \
+         need blocks that can be executed; mend its source"
+    );
+
+    let mut chunk = one_block();
+    chunk.marks.push(Placed { before_block: 2, mark: Mark::Exit { task: TaskId(1) } });
+    assert_eq!(refusal(&chunk).to_string(), "found mark 0 before block 2, need one between 0 and 1; mend its source");
+
+    let mut chunk = one_block();
+    chunk.mark(Mark::Exec { task: TaskId(1), process: switchcost_trace::ProcessId(1), name: vec![b'a'; 70_000] });
+    assert_eq!(
+        refusal(&chunk).to_string(),
+        "found a name or path of 70000 bytes in mark 0, need at most 65536; mend its source"
+    );
+}
+
+#[test]
+fn a_header_of_megabytes_is_refused() {
+    let mut long = header();
+    long.commands = vec![vec!["x".repeat(2 << 20)]];
+    let error = TraceWriter::create(Vec::new(), &long).err().expect("is refused").to_string();
+    assert!(error.starts_with("found a header that cannot be written ("), "{error}");
+    assert!(error.ends_with("need at most 1 MiB of commands; trace fewer of them"), "{error}");
+}

@@ -1,0 +1,94 @@
+//! Traces of other tools, as those tools wrote them.
+
+use std::io::{BufReader, Read};
+
+use switchcost_trace::{Chunk, DinExporter, ImportError, Importer, Mark};
+
+/// What `valgrind --tool=lackey --trace-mem=yes` of Valgrind 3.19.0 wrote for `tiny.s` beside it.
+const LACKEY: &[u8] = include_bytes!("../samples/tiny.lackey");
+
+fn all<R: std::io::BufRead>(mut importer: Importer<R>) -> Result<(Vec<Chunk>, u64), ImportError> {
+    let mut chunks = Vec::new();
+    loop {
+        let mut chunk = Chunk::default();
+        if !importer.next_into(&mut chunk)? {
+            return Ok((chunks, importer.ignored_lines()));
+        }
+        chunks.push(chunk);
+    }
+}
+
+/// Gives one byte at a time.
+struct Drops<'a>(&'a [u8]);
+
+impl Read for Drops<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(&mut into[..1])
+    }
+}
+
+#[test]
+fn counts_what_valgrind_counts() {
+    let (chunks, ignored) = all(Importer::lackey(LACKEY)).expect("as lackey wrote it");
+    let [chunk] = chunks.as_slice() else { panic!("one chunk") };
+    // Lackey says 45 guest instructions. Cachegrind says 45, and 20 reads and 12 writes, a read-modify-write being a read
+    // to it; there are 4 of those.
+    assert_eq!(chunk.instructions(), 45);
+    let stores = chunk.references.iter().filter(|reference| reference.is_store()).count();
+    assert_eq!((chunk.references.len() - stores, stores), (20, 12 + 4));
+    assert_eq!(ignored, 24, "lines of ==pid==");
+    // Up to the first jump, three turns of the loop, five of the repeated instruction (the last one does nothing); the
+    // code before and behind a jump that is not taken is one block.
+    let shapes: Vec<_> = chunk.blocks.iter().map(|block| (block.address, block.instructions)).collect();
+    let mut expected = vec![(0x40_1000, 10)];
+    expected.extend([(0x40_100c, 8); 2]);
+    expected.push((0x40_100c, 12));
+    expected.extend([(0x40_1031, 1); 3]);
+    expected.push((0x40_1031, 4));
+    assert_eq!(shapes, expected);
+    assert!(matches!(&chunk.marks[0].mark, Mark::Birth { name, .. } if name == b"imported"));
+}
+
+#[test]
+fn reads_the_same_through_any_buffer() {
+    let whole = all(Importer::lackey(LACKEY)).expect("as lackey wrote it");
+    for capacity in [1, 2, 7, 64] {
+        let from = BufReader::with_capacity(capacity, Drops(LACKEY));
+        assert_eq!(all(Importer::lackey(from)).expect("the same"), whole, "a buffer of {capacity}");
+    }
+    let mut din = Vec::new();
+    let mut exporter = DinExporter::new(&mut din, None);
+    whole.0.iter().for_each(|chunk| exporter.chunk(chunk).expect("memory"));
+    exporter.finish().expect("memory");
+    let straight = all(Importer::din(din.as_slice(), 4).expect("a word")).expect("din");
+    let dropped = BufReader::with_capacity(1, Drops(&din));
+    assert_eq!(all(Importer::din(dropped, 4).expect("a word")).expect("din"), straight);
+}
+
+/// Text without an end, of `line` again and again.
+struct Endless(&'static [u8], usize);
+
+impl Read for Endless {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        for byte in into.iter_mut() {
+            *byte = self.0[self.1 % self.0.len()];
+            self.1 += 1;
+        }
+        Ok(into.len())
+    }
+}
+
+#[test]
+fn takes_no_more_memory_for_a_longer_trace() {
+    for line in [&b"I  400000,4\n L 10,8\n"[..], b"I  400000,4\n L 10,1048576\n"] {
+        let mut importer = Importer::lackey(BufReader::new(Endless(line, 0)));
+        let mut chunk = Chunk::default();
+        let mut largest = 0;
+        for _ in 0..6 {
+            assert!(importer.next_into(&mut chunk).expect("well-formed"));
+            assert!(!chunk.blocks.is_empty() && chunk.blocks.len() <= Chunk::BLOCKS);
+            largest = largest.max(chunk.references.len());
+        }
+        assert!(largest <= 4 * Chunk::BLOCKS + usize::from(u16::MAX), "{largest} references in a chunk");
+    }
+}

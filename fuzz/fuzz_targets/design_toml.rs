@@ -1,0 +1,13 @@
+//! Any text, read as a design: one that can be built and written again, or an error.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use switchcost_cachesim::{read_design, write_design};
+
+fuzz_target!(|text: &str| {
+    if let Ok(design) = read_design(text, "fuzz") {
+        assert_eq!(design.check(), Ok(()));
+        let again = write_design(&design).expect("what was read can be written");
+        assert_eq!(read_design(&again, "fuzz").expect("what was written can be read"), design);
+    }
+});

@@ -1,0 +1,56 @@
+//! Any bytes, read as a trace file, from the start and from its index: an error at worst.
+#![no_main]
+
+use std::io::Cursor;
+
+use libfuzzer_sys::fuzz_target;
+use switchcost_trace::{Chunk, TraceFile, TraceReader, check, summarize};
+use xxhash_rust::xxh3::xxh3_64;
+
+const MAGIC: &[u8] = b"\x89SCT\r\n\x1a\n";
+const HEAD_BYTES: usize = 32;
+
+fuzz_target!(|bytes: &[u8]| {
+    read(bytes);
+    // No mutation hits a right checksum, so each is put right, to reach what lies behind.
+    read(&sealed(bytes));
+});
+
+fn read(bytes: &[u8]) {
+    if let Ok(reader) = TraceReader::new(bytes) {
+        let report = check(reader);
+        report.problems.iter().for_each(|problem| drop(problem.to_string()));
+        drop(report.loss.map(|loss| loss.to_string()));
+    }
+    if let Ok(reader) = TraceReader::new(bytes) {
+        drop(summarize(reader));
+    }
+    if let Ok(mut file) = TraceFile::open(Cursor::new(bytes)) {
+        let mut chunk = Chunk::default();
+        let _ = file.seek(1_000);
+        let _ = file.standing();
+        while let Ok(Some(_)) = file.next_into(&mut chunk) {}
+    }
+}
+
+/// The same file with the checksum, magic and number that each record should have.
+fn sealed(bytes: &[u8]) -> Vec<u8> {
+    let mut file = bytes.to_vec();
+    let start = file.len().min(MAGIC.len());
+    file[..start].copy_from_slice(&MAGIC[..start]);
+    let mut at = start;
+    for number in 0_u32.. {
+        let Some(head) = file.get(at..at + HEAD_BYTES) else { break };
+        let length = u32::from_le_bytes([head[12], head[13], head[14], head[15]]) as usize;
+        let body = at + HEAD_BYTES;
+        let end = body.saturating_add(length).min(file.len());
+        let checksum = xxh3_64(&file[body..end]);
+        file[at..at + 4].copy_from_slice(b"SCtr");
+        file[at + 8..at + 12].copy_from_slice(&number.to_le_bytes());
+        file[at + 16..at + 24].copy_from_slice(&checksum.to_le_bytes());
+        let checksum = xxh3_64(&file[at..at + 24]);
+        file[at + 24..at + 32].copy_from_slice(&checksum.to_le_bytes());
+        at = end;
+    }
+    file
+}

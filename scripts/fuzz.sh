@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Fuzzes every reader for a bounded time, on the toolchain that the project builds with. Needs a C++ compiler.
+#
+# Usage: scripts/fuzz.sh [SECONDS_PER_TARGET] [TARGET...]
+#
+# libFuzzer comes with the crate libfuzzer-sys; the flags below are those that `cargo fuzz run --sanitizer none` passes,
+# all of them stable, so that no nightly compiler is needed. What is found goes to fuzz/artifacts; new inputs are not kept.
+#
+# Exit codes: 0 nothing found, 1 a target crashed (the input is named), 2 wrong usage.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+seconds=${1:-30}
+case $seconds in '' | *[!0-9]*) echo "usage: scripts/fuzz.sh [SECONDS_PER_TARGET] [TARGET...]" >&2; exit 2 ;; esac
+shift || true
+target=$(cd "${CARGO_TARGET_DIR:-.}" && pwd)
+[ -n "${CARGO_TARGET_DIR:-}" ] || target=$target/target
+if [ -f "$target/setup.env" ]; then . "$target/setup.env"; fi
+
+export RUSTFLAGS="${RUSTFLAGS:-} --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
+ -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
+ -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
+RUSTFLAGS=$(echo "$RUSTFLAGS" | tr '\n' ' ')
+# With a target named, the flags are not used for build scripts and macros, which have no fuzzer to link to.
+machine=$(rustc -vV | sed -n 's/^host: //p')
+cargo build --manifest-path fuzz/Cargo.toml --locked --release --target "$machine" --target-dir "$target/fuzz"
+
+if [ $# -eq 0 ]; then set -- lackey din drmemtrace design_toml trace_file; fi
+mkdir -p fuzz/artifacts
+for name in "$@"; do
+    new=$(mktemp -d)
+    trap 'rm -rf "$new"' EXIT
+    echo "fuzz: $name for $seconds s" >&2
+    "$target/fuzz/$machine/release/$name" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -max_len=65536 \
+        -verbosity=0 -print_final_stats=1 -artifact_prefix="fuzz/artifacts/$name-" "$new" "fuzz/corpus/$name" \
+        2> "$new.log" || { tail -n 40 "$new.log" >&2; rm -f "$new.log"; exit 1; }
+    sed -n 's/^stat::number_of_executed_units: */fuzz: inputs tried: /p' "$new.log" >&2
+    rm -rf "$new" "$new.log"
+done
