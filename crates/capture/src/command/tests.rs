@@ -1,0 +1,67 @@
+use super::*;
+use std::fs::Permissions;
+
+fn message(command: &Command) -> String {
+    command.check().expect_err("unfit").to_string()
+}
+
+fn with_file(content: &[u8], mode: u32) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("program");
+    std::fs::write(&path, content).expect("written");
+    std::fs::set_permissions(&path, Permissions::from_mode(mode)).expect("permissions");
+    message(&Command::new([&path])).replace(folder.path().to_str().expect("text"), "FOLDER")
+}
+
+#[test]
+fn usual_programs_are_fit() {
+    Command::new(["sh", "-c", "true"]).check().expect("a program in PATH");
+    Command::new(["/bin/true"]).check().expect("a program with a path");
+    let here = Command { directory: Some("/".into()), ..Command::new(["bin/true"]) };
+    here.check().expect("a program from where it starts");
+}
+
+#[test]
+fn each_unfit_program_is_named_with_the_reason() {
+    assert_eq!(message(&Command::default()), "found no command, need at least one; put it behind `--`");
+    assert_eq!(
+        message(&Command::new(["no-such-program", "-x"])),
+        "found no program 'no-such-program' in PATH in the command 'no-such-program -x', need one that is there, or \
+         its whole path"
+    );
+    assert_eq!(
+        message(&Command::new(["/no/such/program"])),
+        "found no usable file /no/such/program (No such file or directory (os error 2)) in the command \
+         '/no/such/program', need a program that is there"
+    );
+    assert_eq!(message(&Command::new(["/"])), "found /, which is no file in the command '/', need a program");
+    assert_eq!(
+        with_file(b"\x7fELF\x02\x01\x01", 0o4755),
+        "found the set-user-ID or set-group-ID program FOLDER/program in the command 'FOLDER/program', need one \
+         without special rights: a traced program has none; copy the file and trace the copy"
+    );
+    assert_eq!(
+        with_file(b"#!/bin/sh\n", 0o644),
+        "found FOLDER/program, which may not be executed in the command 'FOLDER/program', need execute permission on \
+         it (chmod +x)"
+    );
+    assert_eq!(
+        with_file(b"#!\n", 0o755),
+        "found the script FOLDER/program without an interpreter in the command 'FOLDER/program', need one behind its #!"
+    );
+    assert_eq!(
+        with_file(b"#!/no/such/shell -e\n", 0o755),
+        "found no usable file /no/such/shell (No such file or directory (os error 2)) in the command \
+         'FOLDER/program', need a program that is there"
+    );
+    assert_eq!(
+        with_file(b"\x7fELF\x01\x01\x01", 0o755),
+        "found FOLDER/program, a program for another kind of processor in the command 'FOLDER/program', need a \
+         64-bit x86 program"
+    );
+    assert_eq!(
+        with_file(b"hello", 0o755),
+        "found FOLDER/program, which is neither an ELF file nor a script with #! in the command 'FOLDER/program', \
+         need a program"
+    );
+}

@@ -1,0 +1,308 @@
+//! The controller: looks at the tasks, lets the scheduler decide, and carries the decision out.
+
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+use host::keeper::{Keeper, Report};
+use trace::Cause;
+
+use crate::bell::Bell;
+use crate::error::CaptureError;
+use crate::protocol::{NO_SLOT, head, header, tag};
+use crate::ring::Ring;
+use crate::scheduler::{Decision, Scheduler, Seen, Switch};
+use crate::tasks::{News, Tasks};
+
+/// How the capture ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All tasks ended by themselves.
+    Finished,
+    /// After the number of switches that was asked for; the tasks were ended.
+    SwitchLimit,
+    /// By the caller's flag; the tasks were ended.
+    Interrupted,
+}
+
+/// What the controller knows at the end.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) ending: Ending,
+    pub(crate) statuses: Vec<Option<ExitStatus>>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// While nothing rings: how long until the flags and the kernel are looked at again.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// So often the kernel is asked again at once, where a task is on its way; then after pauses.
+const EAGER_LOOKS: u32 = 40;
+const SHORT_PAUSE: Duration = Duration::from_micros(30);
+const LONG_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_START: Duration = Duration::from_secs(60);
+const LONGEST_END: Duration = Duration::from_secs(20);
+
+pub(crate) struct Control<'a> {
+    pub(crate) ring: &'a Ring,
+    pub(crate) keeper: Keeper,
+    pub(crate) bell: &'a Bell,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) quantum_instructions: u64,
+    pub(crate) stop_after_switches: Option<u64>,
+    /// The commands as the user gave them, for messages.
+    pub(crate) commands: Vec<String>,
+    scheduler: Scheduler,
+    tasks: Tasks,
+    switches: u64,
+    statuses: Vec<Option<ExitStatus>>,
+    warnings: Vec<String>,
+}
+
+/// Why the loop ended before all tasks did, or that it failed.
+enum Halt {
+    Ending(Ending),
+    Failed(CaptureError),
+}
+
+impl<E: Into<CaptureError>> From<E> for Halt {
+    fn from(error: E) -> Halt {
+        Halt::Failed(error.into())
+    }
+}
+
+impl<'a> Control<'a> {
+    pub(crate) fn new(ring: &'a Ring, keeper: Keeper, bell: &'a Bell, stop: &'a AtomicBool) -> Control<'a> {
+        Control {
+            ring,
+            keeper,
+            bell,
+            stop,
+            quantum_instructions: 0,
+            stop_after_switches: None,
+            commands: Vec::new(),
+            scheduler: Scheduler::default(),
+            tasks: Tasks::default(),
+            switches: 0,
+            statuses: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Runs all commands to the end. Afterwards no process is left, and the stream is complete.
+    pub(crate) fn run(mut self) -> Result<Outcome, CaptureError> {
+        self.statuses = vec![None; self.commands.len()];
+        let halt = self.drive();
+        let is_running = self.is_granted();
+        self.ring.close();
+        self.keeper.dismiss();
+        if !is_running {
+            self.ring.submit_current();
+        }
+        self.bell.finish();
+        match halt {
+            Ok(()) => Ok(self.outcome(Ending::Finished)),
+            Err(Halt::Ending(ending)) => Ok(self.outcome(ending)),
+            Err(Halt::Failed(error)) => Err(error),
+        }
+    }
+
+    fn outcome(self, ending: Ending) -> Outcome {
+        Outcome { ending, statuses: self.statuses, warnings: self.warnings }
+    }
+
+    fn drive(&mut self) -> Result<(), Halt> {
+        for command in 0..self.commands.len() as u32 {
+            self.launch(command)?;
+        }
+        let mut looks = 0;
+        loop {
+            let rings = self.ring.rings();
+            self.check()?;
+            match self.decide()? {
+                Decision::Finished => {
+                    self.announce()?;
+                    return self.await_statuses();
+                }
+                Decision::Wait { is_idle } => {
+                    looks += 1;
+                    self.pause(rings, is_idle, looks)?;
+                    continue;
+                }
+                Decision::GoOn(slot) => self.grant(slot, None)?,
+                Decision::Renew(slot) => self.grant(slot, Some(self.quantum_instructions))?,
+                Decision::Switch(switch) => self.switch(&switch)?,
+            }
+            looks = 0;
+        }
+    }
+
+    /// Starts a command and waits until it wants its first turn.
+    fn launch(&mut self, command: u32) -> Result<(), Halt> {
+        self.keeper.launch(command)?;
+        let deadline = Instant::now() + LONGEST_START;
+        let mut process = None;
+        loop {
+            let rings = self.ring.rings();
+            self.check()?;
+            while let Some(report) = self.keeper.report(Duration::ZERO)? {
+                match report {
+                    Report::Launched { pid, .. } => process = Some(pid as u32),
+                    Report::Refused { error, .. } => {
+                        return Err(std::io::Error::from_raw_os_error(error).into());
+                    }
+                    Report::Ended { program, status } if program == command => {
+                        let command = self.commands[command as usize].clone();
+                        return Err(CaptureError::NotStarted { command, status }.into());
+                    }
+                    Report::Ended { program, status } => self.statuses[program as usize] = Some(status),
+                }
+            }
+            self.tasks.discover(self.ring);
+            if process.is_some_and(|pid| self.tasks.is_ready(self.ring, pid)) {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                return Err(CaptureError::SlowStart { command: self.commands[command as usize].clone() }.into());
+            }
+            self.ring.await_ring(rings, LONG_PAUSE)?;
+        }
+    }
+
+    /// Ends the loop where the caller, the consumer or a task wants it.
+    fn check(&self) -> Result<(), Halt> {
+        self.bell.tell_submitted(self.ring.word(header::NEXT_ORDER).load(SeqCst));
+        if self.stop.load(SeqCst) || self.bell.is_aborted() {
+            return Err(Halt::Ending(Ending::Interrupted));
+        }
+        match self.ring.half(header::FAULT).load(SeqCst) {
+            0 => Ok(()),
+            _ => Err(CaptureError::TooManyTasks.into()),
+        }
+    }
+
+    fn is_granted(&mut self) -> bool {
+        let running = self.scheduler.running();
+        let sightings = self.tasks.look(self.ring, running).unwrap_or(&[]);
+        sightings.iter().any(|sighting| sighting.seen == Seen::Running)
+    }
+
+    fn decide(&mut self) -> Result<Decision, Halt> {
+        let running = self.scheduler.running();
+        if running.is_some_and(|slot| self.ring.slot(slot).state() == crate::protocol::state::GRANTED) {
+            return Ok(Decision::Wait { is_idle: true });
+        }
+        // The expectation first: whoever is born claims its slot before it lowers it.
+        let is_expecting = self.ring.half(header::BIRTHS_EXPECTED).load(SeqCst) != 0;
+        self.tasks.discover(self.ring);
+        if is_expecting || self.tasks.is_any_claiming(self.ring) {
+            return Ok(Decision::Wait { is_idle: false });
+        }
+        let sightings = self.tasks.look(self.ring, running)?;
+        if sightings.iter().any(|sighting| matches!(sighting.seen, Seen::OnItsWay | Seen::Running)) {
+            return Ok(Decision::Wait { is_idle: false });
+        }
+        Ok(self.scheduler.decide(sightings, false))
+    }
+
+    fn pause(&mut self, rings: u32, is_idle: bool, looks: u32) -> Result<(), Halt> {
+        if is_idle {
+            self.ring.await_ring(rings, PATIENCE)?;
+            if self.ring.rings() == rings {
+                self.look_around()?;
+            }
+        } else if looks <= EAGER_LOOKS {
+            std::thread::yield_now();
+        } else {
+            self.ring.await_ring(rings, if looks < 10 * EAGER_LOOKS { SHORT_PAUSE } else { LONG_PAUSE })?;
+        }
+        Ok(())
+    }
+
+    /// What nobody rings for.
+    fn look_around(&mut self) -> Result<(), Halt> {
+        self.read_reports()?;
+        if let Some(slot) = self.tasks.find_killed(self.scheduler.running())? {
+            self.ring.slot(slot).set_ended();
+        }
+        Ok(())
+    }
+
+    fn read_reports(&mut self) -> Result<(), Halt> {
+        while let Some(report) = self.keeper.report(Duration::ZERO)? {
+            if let Report::Ended { program, status } = report {
+                self.statuses[program as usize] = Some(status);
+            }
+        }
+        Ok(())
+    }
+
+    fn await_statuses(&mut self) -> Result<(), Halt> {
+        let deadline = Instant::now() + LONGEST_END;
+        while self.statuses.iter().any(Option::is_none) && Instant::now() < deadline {
+            if let Some(Report::Ended { program, status }) = self.keeper.report(PATIENCE)? {
+                self.statuses[program as usize] = Some(status);
+            }
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    fn grant(&mut self, slot: u32, budget: Option<u64>) -> Result<(), Halt> {
+        self.announce()?;
+        Ok(self.ring.slot(slot).grant(budget)?)
+    }
+
+    fn switch(&mut self, switch: &Switch) -> Result<(), Halt> {
+        if self.stop_after_switches.is_some_and(|limit| self.switches >= limit) {
+            return Err(Halt::Ending(Ending::SwitchLimit));
+        }
+        self.switches += 1;
+        self.announce()?;
+        let slots = u64::from(switch.from.unwrap_or(NO_SLOT)) << 32 | u64::from(switch.to);
+        self.append(&[head(tag::SWITCH, 2, 0), slots, reason(switch.is_voluntary, switch.cause)])?;
+        Ok(self.ring.slot(switch.to).grant(Some(self.quantum_instructions))?)
+    }
+
+    /// Births and ends go into the stream before anybody runs on.
+    fn announce(&mut self) -> Result<(), Halt> {
+        for pid in self.tasks.lost_in_exec() {
+            self.warnings.push(format!(
+                "process {pid} ended while it started another program: Valgrind could not run that; see its message"
+            ));
+        }
+        for news in self.tasks.news(self.ring) {
+            match news {
+                News::Born { slot, parent, process_slot, pid, tid } => self.append(&[
+                    head(tag::BORN, 2, slot.into()),
+                    u64::from(parent) << 32 | u64::from(process_slot),
+                    u64::from(pid) << 32 | u64::from(tid),
+                ])?,
+                News::Gone { slot } => self.append(&[head(tag::EXIT, 0, slot.into())])?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the consumer where there is no room.
+    fn append(&mut self, record: &[u64]) -> Result<(), Halt> {
+        while !self.ring.append(record) {
+            self.check()?;
+            let freed = self.ring.half(header::FREED);
+            host::shared_file::wait(freed, freed.load(SeqCst), LONG_PAUSE)?;
+        }
+        Ok(())
+    }
+}
+
+fn reason(is_voluntary: bool, cause: Cause) -> u64 {
+    let (code, syscall) = match cause {
+        Cause::Syscall(number) => (0, number),
+        Cause::PageFault => (1, 0),
+        Cause::Quantum => (2, 0),
+        Cause::WakeUp => (3, 0),
+        Cause::Interrupt => (4, 0),
+        Cause::Exit => (5, 0),
+        Cause::Unknown => (6, 0),
+    };
+    u64::from(is_voluntary) | code << 8 | u64::from(syscall) << 16
+}

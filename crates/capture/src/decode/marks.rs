@@ -1,0 +1,98 @@
+//! Records other than blocks.
+
+use trace::{Cause, Mapping, Mark};
+
+use super::{Decoder, Problem};
+use crate::build_id;
+use crate::protocol::tag;
+
+const LOW: u64 = 0xffff_ffff;
+
+impl Decoder {
+    /// Applies one record.
+    pub(super) fn apply(&mut self, tag: u64, immediate: u64, words: &[u64]) -> Result<(), Problem> {
+        let mark = match (tag, words) {
+            (tag::DEFINE, _) => return self.spaces.running_mut().define(immediate, words),
+            (tag::SYSCALL_ENTER, []) => Mark::SyscallEnter { number: immediate as u16 },
+            (tag::SYSCALL_EXIT, []) => Mark::SyscallExit { number: immediate as u16 },
+            (tag::KERNEL_TOUCH, &[address, form]) => {
+                Mark::KernelTouch { address, bytes: form & !(1 << 63), is_store: form >> 63 != 0 }
+            }
+            (tag::SWITCH, &[slots, reason]) => self.switch(slots >> 32, slots & LOW, reason)?,
+            (tag::BORN, &[slots, _]) => self.born(immediate, slots)?,
+            (tag::EXEC, words) => self.exec(immediate, words)?,
+            (tag::EXIT, []) => match self.spaces.exit(immediate)? {
+                Some(task) => Mark::Exit { task },
+                None => return Ok(()),
+            },
+            (tag::MAP, words) => Mark::Map(mapping(words)?),
+            (tag::UNMAP, &[start, bytes]) => Mark::Unmap { start, bytes },
+            // Told at the moment of the fork by the controller (BORN); no use for time stamps where it grants turns.
+            (tag::BIRTH | tag::STAMP, _) => return Ok(()),
+            (
+                tag::SYSCALL_ENTER
+                | tag::SYSCALL_EXIT
+                | tag::KERNEL_TOUCH
+                | tag::SWITCH
+                | tag::BORN
+                | tag::EXIT
+                | tag::UNMAP,
+                _,
+            ) => return Err(Problem::Short),
+            _ => return Err(Problem::Tag(tag as u8)),
+        };
+        self.chunk.mark(mark);
+        Ok(())
+    }
+
+    fn switch(&mut self, from: u64, to: u64, reason: u64) -> Result<Mark, Problem> {
+        let from = self.spaces.id(from)?;
+        let to = self.spaces.run(to)?;
+        self.counts.switches += 1;
+        Ok(Mark::Switch { from, to, is_voluntary: reason & 1 != 0, cause: cause(reason)? })
+    }
+
+    fn born(&mut self, slot: u64, slots: u64) -> Result<Mark, Problem> {
+        let born = self.spaces.born(slot, slots >> 32, slots & LOW)?;
+        Ok(Mark::Birth { task: born.task, process: born.process, parent: born.parent, name: born.name })
+    }
+
+    fn exec(&mut self, slot: u64, words: &[u64]) -> Result<Mark, Problem> {
+        let [length, name @ ..] = words else { return Err(Problem::Short) };
+        let name = text(name, *length)?;
+        let (task, process) = self.spaces.exec(slot, &name)?;
+        Ok(Mark::Exec { task, process, name })
+    }
+}
+
+fn cause(reason: u64) -> Result<Cause, Problem> {
+    Ok(match reason >> 8 & 0xff {
+        0 => Cause::Syscall((reason >> 16) as u16),
+        1 => Cause::PageFault,
+        2 => Cause::Quantum,
+        3 => Cause::WakeUp,
+        4 => Cause::Interrupt,
+        5 => Cause::Exit,
+        6 => Cause::Unknown,
+        other => return Err(Problem::Cause(other)),
+    })
+}
+
+/// `length` bytes packed into words.
+fn text(words: &[u64], length: u64) -> Result<Vec<u8>, Problem> {
+    let length = usize::try_from(length).map_err(|_| Problem::Short)?;
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.get(..length).map(<[u8]>::to_vec).ok_or(Problem::Short)
+}
+
+fn mapping(words: &[u64]) -> Result<Mapping, Problem> {
+    let &[start, bytes, offset, form, ref texts @ ..] = words else { return Err(Problem::Short) };
+    let (id_length, path_length) = (form >> 8 & 0xff, form >> 16 & 0xffff_ffff);
+    let id_words = texts.get(..id_length.div_ceil(8) as usize).ok_or(Problem::Short)?;
+    let path = text(&texts[id_words.len()..], path_length)?;
+    let mut build_id = text(id_words, id_length)?;
+    if build_id.is_empty() {
+        build_id = build_id::of_file(&path).unwrap_or_default();
+    }
+    Ok(Mapping { start, bytes, offset, path, build_id, is_executable: form & 1 != 0 })
+}

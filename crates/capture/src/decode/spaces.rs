@@ -1,0 +1,157 @@
+//! Tasks and address spaces behind the slots.
+
+use std::sync::Arc;
+
+use trace::{ProcessId, TaskId};
+
+use super::Problem;
+use super::shapes::Shapes;
+use crate::protocol::NO_SLOT;
+use crate::ring::SLOTS;
+
+/// An address space, which threads share.
+#[derive(Clone, Debug, Default)]
+struct Space {
+    process: ProcessId,
+    shapes: Arc<Shapes>,
+    users: u32,
+}
+
+/// A task in a slot; stays when the task has ended, until another takes the slot.
+#[derive(Clone, Debug)]
+struct Task {
+    task: TaskId,
+    space: usize,
+    name: Vec<u8>,
+    is_alive: bool,
+}
+
+/// All tasks, by slot, and their address spaces.
+#[derive(Debug)]
+pub(super) struct Spaces {
+    tasks: Vec<Option<Task>>,
+    spaces: Vec<Space>,
+    running: Option<usize>,
+    names: std::vec::IntoIter<Vec<u8>>,
+    next_task: u32,
+    next_process: u32,
+}
+
+/// What a birth makes.
+#[derive(Debug)]
+pub(super) struct Born {
+    pub(super) task: TaskId,
+    pub(super) process: ProcessId,
+    pub(super) parent: TaskId,
+    pub(super) name: Vec<u8>,
+}
+
+impl Spaces {
+    pub(super) fn new(names: Vec<Vec<u8>>) -> Spaces {
+        Spaces {
+            tasks: vec![None; SLOTS],
+            // The first is nobody's: what runs before the first switch.
+            spaces: vec![Space { users: 1, ..Space::default() }],
+            running: None,
+            names: names.into_iter(),
+            next_task: 1,
+            next_process: 1,
+        }
+    }
+
+    fn task(&self, slot: u64) -> Result<&Task, Problem> {
+        usize::try_from(slot).ok().and_then(|slot| self.tasks.get(slot)?.as_ref()).ok_or(Problem::Slot(slot))
+    }
+
+    fn running_space(&self) -> usize {
+        self.running.and_then(|slot| self.tasks[slot].as_ref()).map_or(0, |task| task.space)
+    }
+
+    /// Shapes of the running task.
+    pub(super) fn running(&self) -> &Shapes {
+        &self.spaces[self.running_space()].shapes
+    }
+
+    /// The same, to define one.
+    pub(super) fn running_mut(&mut self) -> &mut Shapes {
+        let space = self.running_space();
+        Arc::make_mut(&mut self.spaces[space].shapes)
+    }
+
+    /// The task in a slot; none for no slot.
+    pub(super) fn id(&self, slot: u64) -> Result<TaskId, Problem> {
+        if slot == u64::from(NO_SLOT) { Ok(TaskId::NONE) } else { Ok(self.task(slot)?.task) }
+    }
+
+    /// The task in `slot` runs from here.
+    pub(super) fn run(&mut self, slot: u64) -> Result<TaskId, Problem> {
+        let task = self.task(slot)?.task;
+        self.running = Some(slot as usize);
+        Ok(task)
+    }
+
+    fn new_space(&mut self, shapes: Arc<Shapes>) -> usize {
+        let space = Space { process: ProcessId(self.next_process), shapes, users: 0 };
+        self.next_process += 1;
+        match self.spaces.iter().position(|space| space.users == 0) {
+            Some(free) => {
+                self.spaces[free] = space;
+                free
+            }
+            None => {
+                self.spaces.push(space);
+                self.spaces.len() - 1
+            }
+        }
+    }
+
+    /// Puts a task into a slot, in place of the one before.
+    fn seat(&mut self, slot: usize, task: Task) {
+        self.spaces[task.space].users += 1;
+        if let Some(before) = self.tasks[slot].replace(task) {
+            self.leave(before.space);
+        }
+    }
+
+    fn leave(&mut self, space: usize) {
+        self.spaces[space].users -= 1;
+        if self.spaces[space].users == 0 {
+            self.spaces[space].shapes = Arc::default();
+        }
+    }
+
+    /// A task is made in `slot`, by the one in slot `parent`; in the address space of `process_slot`, or where that is
+    /// its own slot, in a copy of its parent's.
+    pub(super) fn born(&mut self, slot: u64, parent: u64, process_slot: u64) -> Result<Born, Problem> {
+        let seat = usize::try_from(slot).ok().filter(|&slot| slot < SLOTS).ok_or(Problem::Slot(slot))?;
+        let (parent_task, name, copied) = if parent == u64::from(NO_SLOT) {
+            (TaskId::NONE, self.names.next().unwrap_or_default(), Arc::default())
+        } else {
+            let parent = self.task(parent)?;
+            (parent.task, parent.name.clone(), Arc::clone(&self.spaces[parent.space].shapes))
+        };
+        let space = if process_slot == slot { self.new_space(copied) } else { self.task(process_slot)?.space };
+        let task = TaskId(self.next_task);
+        self.next_task += 1;
+        self.seat(seat, Task { task, space, name: name.clone(), is_alive: true });
+        Ok(Born { task, process: self.spaces[space].process, parent: parent_task, name })
+    }
+
+    /// The task in `slot` has a new address space and no shapes.
+    pub(super) fn exec(&mut self, slot: u64, name: &[u8]) -> Result<(TaskId, ProcessId), Problem> {
+        let Task { task, is_alive, .. } = *self.task(slot)?;
+        let space = self.new_space(Arc::default());
+        self.seat(slot as usize, Task { task, space, name: name.to_vec(), is_alive });
+        Ok((task, self.spaces[space].process))
+    }
+
+    /// The task in `slot` has ended; none where that was known.
+    pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
+        self.task(slot)?;
+        let task = self.tasks[slot as usize].as_mut().filter(|task| task.is_alive);
+        Ok(task.map(|task| {
+            task.is_alive = false;
+            task.task
+        }))
+    }
+}

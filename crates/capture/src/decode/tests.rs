@@ -1,0 +1,213 @@
+use std::convert::Infallible;
+use std::sync::atomic::AtomicU64;
+
+use proptest::prelude::*;
+use trace::{Block, BlockFlags, Cause, Mark, ProcessId, Reference, TaskId};
+
+use super::*;
+use crate::protocol::{NO_SLOT, head};
+
+fn decode(decoder: &mut Decoder, words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
+    let words: Vec<AtomicU64> = words.iter().map(|&word| AtomicU64::new(word)).collect();
+    let mut chunks = Vec::new();
+    let mut emit = |chunk: &mut Chunk| {
+        chunks.push(std::mem::take(chunk));
+        Ok::<(), Infallible>(())
+    };
+    match decoder.buffer(7, &words, &mut emit).and_then(|()| decoder.flush(&mut emit).map_err(Stopped::Refused)) {
+        Ok(()) => Ok(chunks),
+        Err(Stopped::Damaged(error)) => Err(error),
+        Err(Stopped::Refused(never)) => match never {},
+    }
+}
+
+fn decoder() -> Decoder {
+    Decoder::new(vec![b"first".to_vec(), b"second".to_vec()])
+}
+
+fn born(slot: u64, parent: u32, process_slot: u64) -> [u64; 3] {
+    [head(tag::BORN, 2, slot), u64::from(parent) << 32 | process_slot, 0]
+}
+
+fn switch(from: u32, to: u64, reason: u64) -> [u64; 3] {
+    [head(tag::SWITCH, 2, 0), u64::from(from) << 32 | to, reason]
+}
+
+/// A shape at 0x1000 of two instructions of 3 and 4 bytes: a load of 8 bytes by the first, a store of 4 by the second.
+fn shape(id: u64) -> [u64; 5] {
+    let form = 7 | 2 << 16 | 3 << 32 | 2 << 48;
+    [head(tag::DEFINE, 4, id), 0x1000, form, 2 | 8 << 16, 6 | 4 << 16 | 1 << 32]
+}
+
+fn block(id: u64) -> u64 {
+    tag::BLOCK << 56 | id
+}
+
+#[test]
+fn blocks_carry_their_references_and_leave_out_what_did_not_happen() {
+    let mut words = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(5)].concat();
+    words.extend([block(5), 0x7fff_0000, 0x8000, block(5), NOT_DONE, 0x9000]);
+    let chunks = decode(&mut decoder(), &words).expect("a good stream");
+    let [chunk] = &chunks[..] else { panic!("one chunk") };
+    let whole =
+        Block { address: 0x1000, bytes: 7, instructions: 2, references: 2, first_bytes: 3, flags: BlockFlags::USER };
+    assert_eq!(chunk.blocks, [whole, Block { references: 1, ..whole }]);
+    let load = Reference::new(0x7fff_0000, Reference::size_code(8).expect("a size"), 2, false);
+    let store = |address| Reference::new(address, Reference::size_code(4).expect("a size"), 6, true);
+    assert_eq!(chunk.references, [load, store(0x8000), store(0x9000)]);
+}
+
+#[test]
+fn a_child_has_the_shapes_of_the_fork_and_an_exec_has_none() {
+    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(5)].concat();
+    // The parent execs before the child first runs.
+    let exec = [head(tag::EXEC, 2, 0), 2, u64::from(u16::from_le_bytes(*b"ls"))];
+    let child_runs = [block(5), 1, 2];
+    let words = [&start[..], &born(1, 0, 1), &exec, &switch(0, 1, 61 << 16 | 1), &child_runs].concat();
+    let chunks = decode(&mut decoder(), &words).expect("the child has its parent's shapes");
+    let marks: Vec<_> = chunks[0].marks.iter().map(|placed| placed.mark.clone()).collect();
+    let birth = |task, process, parent, name: &[u8]| Mark::Birth {
+        task: TaskId(task),
+        process: ProcessId(process),
+        parent: TaskId(parent),
+        name: name.to_vec(),
+    };
+    let expected = [
+        birth(1, 1, 0, b"first"),
+        Mark::Switch { from: TaskId::NONE, to: TaskId(1), is_voluntary: true, cause: Cause::Unknown },
+        birth(2, 2, 1, b"first"),
+        Mark::Exec { task: TaskId(1), process: ProcessId(3), name: b"ls".to_vec() },
+        Mark::Switch { from: TaskId(1), to: TaskId(2), is_voluntary: true, cause: Cause::Syscall(61) },
+    ];
+    assert_eq!(marks, expected);
+    let words = [&start[..], &exec, &child_runs].concat();
+    let error = decode(&mut decoder(), &words).expect_err("no shape after an exec");
+    assert_eq!(error.to_string(), "buffer 7, word 14: found a block of the undefined shape 5");
+}
+
+#[test]
+fn threads_share_shapes_and_ends_are_told_once() {
+    let words = [
+        &born(0, NO_SLOT, 0)[..],
+        &switch(NO_SLOT, 0, 1 | 6 << 8),
+        &born(1, 0, 0),
+        &switch(0, 1, 1),
+        &shape(9),
+        &[head(tag::EXIT, 0, 1), head(tag::EXIT, 0, 1)],
+        &switch(1, 0, 1 | 5 << 8),
+        &[block(9), 1, 2],
+    ]
+    .concat();
+    let chunks = decode(&mut decoder(), &words).expect("the first thread knows the shape of the second");
+    let exits = chunks[0].marks.iter().filter(|placed| placed.mark == Mark::Exit { task: TaskId(2) });
+    assert_eq!(exits.count(), 1);
+    let is_birth = |mark: &Mark| matches!(mark, Mark::Birth { task: TaskId(2), process: ProcessId(1), .. });
+    assert!(chunks[0].marks.iter().any(|placed| is_birth(&placed.mark)));
+}
+
+#[test]
+fn chunks_are_cut_at_their_number_of_blocks() {
+    let mut decoder = decoder();
+    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(0)].concat();
+    let many: Vec<u64> = std::iter::repeat_n([block(0), 1, 2], Chunk::BLOCKS + 10).flatten().collect();
+    let chunks = decode(&mut decoder, &[start, many].concat()).expect("a good stream");
+    let lengths: Vec<_> = chunks.iter().map(|chunk| (chunk.blocks.len(), chunk.references.len())).collect();
+    assert_eq!(lengths, [(Chunk::BLOCKS, 2 * Chunk::BLOCKS), (10, 20)]);
+    assert_eq!(decoder.counts(), Counts { switches: 1, instructions: 2 * (Chunk::BLOCKS as u64 + 10) });
+}
+
+#[test]
+fn damage_is_named_with_its_place() {
+    let message = |words: &[u64]| decode(&mut decoder(), words).expect_err("damage").to_string();
+    assert_eq!(message(&[0]), "buffer 7, word 0: found the unknown tag 0x0");
+    assert_eq!(message(&[head(tag::MAP, 9, 0)]), "buffer 7, word 0: found a record cut short");
+    assert_eq!(message(&[head(tag::EXIT, 0, 3)]), "buffer 7, word 0: found slot 3, which has no task");
+    let born = born(0, NO_SLOT, 0);
+    assert_eq!(
+        message(&[&born[..], &switch(NO_SLOT, 0, 9 << 8)].concat()),
+        "buffer 7, word 3: found the unknown cause 9"
+    );
+    let mut huge = shape(0);
+    huge[0] = head(tag::DEFINE, 4, 1 << 40);
+    assert_eq!(message(&huge), "buffer 7, word 0: found more shapes than fit into memory");
+    let mut empty = shape(0);
+    empty[2] &= !0xffff_0000;
+    assert!(
+        message(&empty).starts_with("buffer 7, word 0: found an impossible shape: found 0 instructions in 7 bytes")
+    );
+    assert_eq!(message(&[&shape(0)[..], &[block(0), 1]].concat()), "buffer 7, word 5: found a record cut short");
+}
+
+/// A word with a known tag more often than not.
+fn word() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        any::<u64>(),
+        0_u64..64,
+        (0_u64..16, 0_u64..6, 0_u64..4).prop_map(|(tag, words, immediate)| head(tag, words, immediate)),
+        (0_u64..4).prop_map(block),
+    ]
+}
+
+fn record() -> impl Strategy<Value = Vec<u64>> {
+    prop_oneof![
+        (0_u64..4, prop_oneof![Just(NO_SLOT), 0_u32..4], 0_u64..4).prop_map(|(a, b, c)| born(a, b, c).to_vec()),
+        (0_u32..4, 0_u64..4, any::<u64>())
+            .prop_map(|(from, to, reason)| switch(from, to, reason & 0xffff_07ff).to_vec()),
+        (0_u64..4).prop_map(|id| shape(id).to_vec()),
+        (0_u64..4, any::<u64>(), any::<u64>()).prop_map(|(id, a, b)| vec![block(id), a, b]),
+        (0_u64..4).prop_map(|slot| vec![head(tag::EXIT, 0, slot)]),
+        (0_u64..4).prop_map(|slot| vec![head(tag::EXEC, 1, slot), 0]),
+    ]
+}
+
+fn check_chunks(chunks: &[Chunk]) {
+    for chunk in chunks {
+        let mut references = &chunk.references[..];
+        for block in &chunk.blocks {
+            let (own, rest) = references.split_at(usize::from(block.references));
+            block.check(own).expect("a block as it should be");
+            references = rest;
+        }
+        assert!(references.is_empty());
+        assert!(chunk.marks.is_sorted_by_key(|placed| placed.before_block));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_words_give_sound_chunks_or_an_error(words in proptest::collection::vec(word(), 0..200)) {
+        if let Ok(chunks) = decode(&mut decoder(), &words) {
+            check_chunks(&chunks);
+        }
+    }
+
+    #[test]
+    fn any_records_give_sound_chunks_or_an_error(records in proptest::collection::vec(record(), 0..60)) {
+        let mut decoder = decoder();
+        let _ = decode(&mut decoder, &[born(0, NO_SLOT, 0), switch(NO_SLOT, 0, 1)].concat());
+        for words in records {
+            if let Ok(chunks) = decode(&mut decoder, &words) {
+                check_chunks(&chunks);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore]
+fn speed() {
+    let mut decoder = decoder();
+    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(0), &shape(1), &shape(2)].concat();
+    decode(&mut decoder, &start).unwrap();
+    let many: Vec<AtomicU64> = std::iter::repeat_n([block(0), 1, 2], 43000).flatten().map(AtomicU64::new).collect();
+    let spent = || -> f64 {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+        text.split(' ').next().unwrap().parse().unwrap()
+    };
+    let t = spent();
+    for i in 0..2000 {
+        decoder.buffer(i, &many, &mut |_| Ok::<(), Infallible>(())).ok();
+    }
+    let blocks = 43000.0 * 2000.0;
+    println!("{} ns a block", (spent() - t) / blocks);
+}

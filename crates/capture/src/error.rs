@@ -1,0 +1,54 @@
+use std::io;
+use std::process::ExitStatus;
+
+use crate::decode::DecodeError;
+
+/// Why programs could not be captured. Reads well behind "failed to capture: ".
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// No command was given.
+    #[error("found no command, need at least one; put it behind `--`")]
+    NoCommand,
+    /// The frontend cannot run this program.
+    #[error("found {reason} in the command '{command}', need {need}")]
+    Unfit {
+        /// The command as it was given.
+        command: String,
+        /// What it is.
+        reason: String,
+        /// What it should be.
+        need: String,
+    },
+    /// The frontend gave up before the program ran.
+    #[error(
+        "found no traced program behind the command '{command}' ({status}), need one that Valgrind can run; \
+         see its message, and try `valgrind --tool=none {command}`"
+    )]
+    NotStarted {
+        /// The command as it was given.
+        command: String,
+        /// How the frontend ended.
+        status: ExitStatus,
+    },
+    /// The frontend neither ran the program nor gave up.
+    #[error(
+        "found the command '{command}' not yet running after a minute, need it sooner; \
+         try `valgrind --tool=none {command}`"
+    )]
+    SlowStart {
+        /// The command as it was given.
+        command: String,
+    },
+    /// More tasks at once than there are slots.
+    #[error("found more than {} tasks at once, need no more; trace fewer processes and threads", crate::ring::SLOTS)]
+    TooManyTasks,
+    /// What the tool wrote makes no sense.
+    #[error("found a damaged stream of events: {0}; this is an error of switchcost, please report it")]
+    Decode(#[from] DecodeError),
+    /// An order that there is no frontend for.
+    #[error("found the order as-run, need scheduled; as-run is not built yet")]
+    NoAsRun,
+    /// The kernel refused something.
+    #[error("found no way to go on ({0}), need working memory files, pipes and /proc; look at the limits of this user")]
+    System(#[from] io::Error),
+}

@@ -1,0 +1,30 @@
+//! Runs programs under a capture frontend on one virtual CPU, and turns what they did into [`trace::Chunk`]s.
+//!
+//! What comes in: commands, and how they take turns. What goes out: chunks, handed to the caller as they fill, and a
+//! summary. The frontend is a Valgrind tool (`capture/valgrind`) that talks to this crate through shared memory alone.
+//!
+//! Three parties work at the same time: the traced tasks, of which one runs; the controller, a thread that decides
+//! which ([`run`] says by what rules); and the caller's thread, which decodes what the tasks write and hands it on.
+//! Nothing here knows what becomes of the chunks.
+
+mod bell;
+mod build_id;
+mod command;
+mod control;
+mod decode;
+mod error;
+mod probe;
+mod protocol;
+mod ring;
+mod run;
+mod scheduler;
+mod start;
+mod tasks;
+mod tool;
+
+pub use command::Command;
+pub use control::Ending;
+pub use decode::{DecodeError, Problem};
+pub use error::CaptureError;
+pub use run::{Failure, Options, Order, Output, Summary, run};
+pub use tool::{Tool, ToolError};

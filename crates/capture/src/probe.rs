@@ -1,0 +1,132 @@
+//! What the kernel says a task is doing: whether it is really asleep, and in which system call.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// What the kernel says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    /// On a CPU or waiting for one, or in a sleep that no signal ends: soon somewhere else.
+    Busy,
+    /// Asleep in this system call; -1 outside of any.
+    Asleep {
+        /// Its number.
+        syscall: i64,
+    },
+    /// Ended, though perhaps not reaped.
+    Gone,
+}
+
+/// Forking tasks sleep uninterruptibly until a child that shares their memory has let go of it.
+const FORKS: [i64; 4] = [56, 57, 58, 435];
+
+/// The kernel's files about one task, kept open.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    files: Option<(File, File)>,
+}
+
+impl Probe {
+    pub(crate) fn new(pid: u32, tid: u32) -> Probe {
+        Probe { pid, tid, files: None }
+    }
+
+    /// Asks the kernel now.
+    pub(crate) fn ask(&mut self) -> std::io::Result<Kernel> {
+        match self.read() {
+            Ok(kernel) => Ok(kernel),
+            Err(error) if is_gone(&error) => Ok(Kernel::Gone),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(&mut self) -> std::io::Result<Kernel> {
+        let (syscall, stat) = match &mut self.files {
+            Some(files) => files,
+            none => {
+                let open = |name| File::open(format!("/proc/{}/task/{}/{name}", self.pid, self.tid));
+                none.insert((open("syscall")?, open("stat")?))
+            }
+        };
+        let mut text = [0; 256];
+        // The call first: a task that is woken in between is then seen running.
+        let number = syscall_number(&text_of(syscall, &mut text)?);
+        let state = task_state(&text_of(stat, &mut text)?);
+        Ok(judge(number, state))
+    }
+}
+
+fn is_gone(error: &std::io::Error) -> bool {
+    const ESRCH: i32 = 3;
+    error.kind() == std::io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH)
+}
+
+fn text_of(file: &File, text: &mut [u8; 256]) -> std::io::Result<Vec<u8>> {
+    let bytes = file.read_at(text, 0)?;
+    Ok(text[..bytes].to_vec())
+}
+
+/// None where the task runs.
+fn syscall_number(text: &[u8]) -> Option<i64> {
+    std::str::from_utf8(text).ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// The letter behind the name, which stands in brackets and may hold any.
+fn task_state(text: &[u8]) -> u8 {
+    let name_end = text.iter().rposition(|&byte| byte == b')').unwrap_or(0);
+    text.get(name_end + 2).copied().unwrap_or(b'R')
+}
+
+fn judge(syscall: Option<i64>, state: u8) -> Kernel {
+    match (state, syscall) {
+        (b'Z' | b'X' | b'x', _) => Kernel::Gone,
+        (b'S' | b'T' | b't', Some(syscall)) => Kernel::Asleep { syscall },
+        (b'D', Some(syscall)) if FORKS.contains(&syscall) => Kernel::Asleep { syscall },
+        _ => Kernel::Busy,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_kernels_lines() {
+        assert_eq!(syscall_number(b"running\n"), None);
+        assert_eq!(syscall_number(b"-1 0x7ffc 0x7f\n"), Some(-1));
+        assert_eq!(syscall_number(b"61 0xffffffff 0x7ffd 0x0 0x0 0x0 0x0 0x7ffd 0x7f\n"), Some(61));
+        assert_eq!(task_state(b"12 (sh) S 1 12"), b'S');
+        assert_eq!(task_state(b"12 (a) R b) D 1 12"), b'D');
+        assert_eq!(task_state(b""), b'R');
+    }
+
+    #[test]
+    fn only_a_sleep_that_a_signal_would_end_counts_as_blocked() {
+        assert_eq!(judge(Some(0), b'S'), Kernel::Asleep { syscall: 0 });
+        assert_eq!(judge(Some(0), b'T'), Kernel::Asleep { syscall: 0 });
+        assert_eq!(judge(Some(0), b'D'), Kernel::Busy);
+        assert_eq!(judge(Some(58), b'D'), Kernel::Asleep { syscall: 58 });
+        assert_eq!(judge(None, b'R'), Kernel::Busy);
+        assert_eq!(judge(None, b'S'), Kernel::Busy);
+        assert_eq!(judge(Some(-1), b'Z'), Kernel::Gone);
+    }
+
+    #[test]
+    fn sees_a_child_sleep_and_end() {
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().expect("sleep starts");
+        let mut probe = Probe::new(child.id(), child.id());
+        const CLOCK_NANOSLEEP: i64 = 230;
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while probe.ask().expect("readable") != (Kernel::Asleep { syscall: CLOCK_NANOSLEEP }) {
+            assert!(std::time::Instant::now() < deadline, "sleep sleeps in time");
+        }
+        child.kill().expect("killed");
+        while probe.ask().expect("readable") != Kernel::Gone {
+            assert!(std::time::Instant::now() < deadline, "it ends in time");
+        }
+        child.wait().expect("reaped");
+        assert_eq!(probe.ask().expect("readable"), Kernel::Gone);
+    }
+}

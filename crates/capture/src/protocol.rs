@@ -1,0 +1,101 @@
+//! The layout of the memory that traced processes share with us, as `capture/valgrind/protocol.h` defines it; a test
+//! holds the two against each other. Offsets are in bytes.
+
+pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
+pub(crate) const VERSION: u32 = 1;
+pub(crate) const SCHEDULED: u32 = 0;
+#[cfg(test)]
+pub(crate) const AS_RUN: u32 = 1;
+
+/// No slot, as a 32-bit number; no buffer, as one of 64.
+pub(crate) const NO_SLOT: u32 = u32::MAX;
+pub(crate) const NO_BUFFER: u64 = u64::MAX;
+
+pub(crate) mod header {
+    pub(crate) const MAGIC: usize = 0;
+    pub(crate) const VERSION: usize = 8;
+    pub(crate) const MODE: usize = 12;
+    pub(crate) const CONTROLLER_PID: usize = 16;
+    pub(crate) const SLOTS: usize = 20;
+    pub(crate) const BUFFERS: usize = 24;
+    pub(crate) const BUFFER_WORDS: usize = 28;
+    pub(crate) const SLOTS_OFFSET: usize = 32;
+    pub(crate) const INFOS_OFFSET: usize = 40;
+    pub(crate) const BUFFERS_OFFSET: usize = 48;
+    pub(crate) const TOTAL_BYTES: usize = 56;
+    pub(crate) const DOORBELL: usize = 64;
+    pub(crate) const CONTROLLER_SLEEPS: usize = 68;
+    pub(crate) const FREED: usize = 72;
+    pub(crate) const BIRTHS_EXPECTED: usize = 76;
+    pub(crate) const IS_CLOSING: usize = 80;
+    pub(crate) const FAULT: usize = 84;
+    pub(crate) const NEXT_ORDER: usize = 88;
+    pub(crate) const CURRENT_BUFFER: usize = 96;
+    pub(crate) const CURRENT_WORDS: usize = 104;
+    pub(crate) const BYTES: usize = 248;
+}
+
+pub(crate) mod slot {
+    pub(crate) const STATE: usize = 0;
+    pub(crate) const GRANT: usize = 4;
+    pub(crate) const PID: usize = 8;
+    pub(crate) const TID: usize = 12;
+    pub(crate) const PARENT: usize = 16;
+    pub(crate) const WHY: usize = 20;
+    pub(crate) const SYSCALL: usize = 24;
+    pub(crate) const PROCESS_SLOT: usize = 28;
+    pub(crate) const BUDGET: usize = 32;
+    pub(crate) const BYTES: usize = 128;
+}
+
+pub(crate) mod info {
+    pub(crate) const STATE: usize = 0;
+    pub(crate) const SLOT: usize = 4;
+    pub(crate) const WORDS: usize = 8;
+    pub(crate) const ORDER: usize = 16;
+    pub(crate) const BYTES: usize = 32;
+}
+
+pub(crate) mod state {
+    pub(crate) const FREE: u32 = 0;
+    pub(crate) const CLAIMED: u32 = 1;
+    pub(crate) const QUEUED: u32 = 2;
+    pub(crate) const GRANTED: u32 = 3;
+    pub(crate) const IN_SYSCALL: u32 = 4;
+    pub(crate) const ENDED: u32 = 5;
+}
+
+pub(crate) const WHY_QUANTUM: u32 = 2;
+
+pub(crate) mod buffer {
+    pub(crate) const EMPTY: u32 = 0;
+    pub(crate) const HELD: u32 = 1;
+    pub(crate) const FULL: u32 = 2;
+}
+
+pub(crate) mod tag {
+    pub(crate) const BLOCK: u64 = 0x01;
+    pub(crate) const DEFINE: u64 = 0x02;
+    pub(crate) const SYSCALL_ENTER: u64 = 0x03;
+    pub(crate) const SYSCALL_EXIT: u64 = 0x04;
+    pub(crate) const KERNEL_TOUCH: u64 = 0x05;
+    pub(crate) const SWITCH: u64 = 0x06;
+    pub(crate) const BIRTH: u64 = 0x07;
+    pub(crate) const EXEC: u64 = 0x08;
+    pub(crate) const EXIT: u64 = 0x09;
+    pub(crate) const MAP: u64 = 0x0a;
+    pub(crate) const UNMAP: u64 = 0x0b;
+    pub(crate) const STAMP: u64 = 0x0c;
+    pub(crate) const BORN: u64 = 0x0d;
+}
+
+/// The address of a guarded reference that did not happen.
+pub(crate) const NOT_DONE: u64 = u64::MAX;
+
+/// The first word of a record that `words` more follow.
+pub(crate) const fn head(tag: u64, words: u64, immediate: u64) -> u64 {
+    tag << 56 | words << 48 | immediate & 0xffff_ffff_ffff
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,261 @@
+//! The shared memory as typed places: header, task slots, buffers. Whatever a traced process may have written there is
+//! checked before it is used as an index.
+
+use std::io;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
+
+use host::shared_file::{self, SharedFile};
+
+use crate::protocol::{self, buffer, header, info, slot, state};
+
+/// Tasks that can live at the same time.
+pub(crate) const SLOTS: usize = 2048;
+const BUFFERS: usize = 16;
+/// 1 MiB: the fastest of those tried with gzip; all buffers together still fit into many a last-level cache.
+const BUFFER_WORDS: usize = 128 << 10;
+
+const SLOTS_OFFSET: usize = 4096;
+const INFOS_OFFSET: usize = SLOTS_OFFSET + SLOTS * slot::BYTES;
+const BUFFERS_OFFSET: usize = (INFOS_OFFSET + BUFFERS * info::BYTES).next_multiple_of(4096);
+const TOTAL_BYTES: usize = BUFFERS_OFFSET + BUFFERS * BUFFER_WORDS * 8;
+
+const _: () = assert!(header::BYTES <= SLOTS_OFFSET);
+
+/// The memory that all traced processes share with us.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    shared: SharedFile,
+}
+
+impl Ring {
+    pub(crate) fn create(mode: u32) -> io::Result<Ring> {
+        let ring = Ring { shared: SharedFile::create("switchcost-ring", TOTAL_BYTES / 8)? };
+        for (offset, value) in [
+            (header::VERSION, protocol::VERSION),
+            (header::MODE, mode),
+            (header::CONTROLLER_PID, std::process::id()),
+            (header::SLOTS, SLOTS as u32),
+            (header::BUFFERS, BUFFERS as u32),
+            (header::BUFFER_WORDS, BUFFER_WORDS as u32),
+        ] {
+            ring.half(offset).store(value, SeqCst);
+        }
+        for (offset, value) in [
+            (header::SLOTS_OFFSET, SLOTS_OFFSET as u64),
+            (header::INFOS_OFFSET, INFOS_OFFSET as u64),
+            (header::BUFFERS_OFFSET, BUFFERS_OFFSET as u64),
+            (header::TOTAL_BYTES, TOTAL_BYTES as u64),
+            (header::CURRENT_BUFFER, protocol::NO_BUFFER),
+            (header::MAGIC, protocol::MAGIC),
+        ] {
+            ring.word(offset).store(value, SeqCst);
+        }
+        Ok(ring)
+    }
+
+    /// Where the tool finds it.
+    pub(crate) fn path(&self) -> std::path::PathBuf {
+        self.shared.path()
+    }
+
+    /// A number of 32 bits of the header.
+    pub(crate) fn half(&self, offset: usize) -> &AtomicU32 {
+        &self.shared.halves()[offset / 4]
+    }
+
+    /// A number of 64 bits of the header.
+    pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
+        &self.shared.words()[offset / 8]
+    }
+
+    /// Task slot `index`, below [`SLOTS`].
+    pub(crate) fn slot(&self, index: u32) -> Slot<'_> {
+        Slot { ring: self, start: SLOTS_OFFSET + index as usize * slot::BYTES }
+    }
+
+    fn info(&self, index: usize) -> usize {
+        INFOS_OFFSET + index * info::BYTES
+    }
+
+    fn buffer_state(&self, index: usize) -> &AtomicU32 {
+        self.half(self.info(index) + info::STATE)
+    }
+
+    fn buffer(&self, index: usize) -> &[AtomicU64] {
+        let start = BUFFERS_OFFSET / 8 + index * BUFFER_WORDS;
+        &self.shared.words()[start..start + BUFFER_WORDS]
+    }
+
+    /// The words of the submitted buffer that is number `order`, and its index; none where it is not there yet.
+    pub(crate) fn submitted(&self, order: u64) -> Option<(usize, &[AtomicU64])> {
+        let index = (0..BUFFERS).find(|&index| {
+            self.buffer_state(index).load(SeqCst) == buffer::FULL
+                && self.word(self.info(index) + info::ORDER).load(SeqCst) == order
+        })?;
+        let words = self.word(self.info(index) + info::WORDS).load(SeqCst);
+        Some((index, &self.buffer(index)[..(words as usize).min(BUFFER_WORDS)]))
+    }
+
+    /// Gives a buffer that was read back to the tasks.
+    pub(crate) fn free(&self, index: usize) -> io::Result<()> {
+        self.buffer_state(index).store(buffer::EMPTY, SeqCst);
+        let freed = self.half(header::FREED);
+        freed.fetch_add(1, SeqCst);
+        shared_file::wake(freed)
+    }
+
+    /// Claims an empty buffer, if there is one.
+    fn claim(&self) -> Option<usize> {
+        (0..BUFFERS).find(|&index| {
+            self.buffer_state(index).compare_exchange(buffer::EMPTY, buffer::HELD, SeqCst, SeqCst).is_ok()
+        })
+    }
+
+    /// Makes sure, while no task runs, that the current buffer has room for `words` more. False where there is no
+    /// empty buffer for now.
+    fn make_room(&self, words: usize) -> bool {
+        let current = self.word(header::CURRENT_BUFFER).load(SeqCst);
+        let used = self.word(header::CURRENT_WORDS).load(SeqCst);
+        if current < BUFFERS as u64 && used <= (BUFFER_WORDS - words) as u64 {
+            return true;
+        }
+        self.submit_current();
+        let Some(index) = self.claim() else { return false };
+        self.word(header::CURRENT_WORDS).store(0, SeqCst);
+        self.word(header::CURRENT_BUFFER).store(index as u64, SeqCst);
+        true
+    }
+
+    /// Appends a record to the stream, while no task runs. False where there is no room for now.
+    pub(crate) fn append(&self, record: &[u64]) -> bool {
+        if !self.make_room(record.len()) {
+            return false;
+        }
+        let used = self.word(header::CURRENT_WORDS).load(SeqCst) as usize;
+        let buffer = self.buffer(self.word(header::CURRENT_BUFFER).load(SeqCst) as usize % BUFFERS);
+        let Some(room) = buffer.get(used..used + record.len()) else { return false };
+        for (place, &word) in room.iter().zip(record) {
+            place.store(word, SeqCst);
+        }
+        self.word(header::CURRENT_WORDS).store((used + record.len()) as u64, SeqCst);
+        true
+    }
+
+    /// Submits what is in the current buffer, while no task runs.
+    pub(crate) fn submit_current(&self) {
+        let current = self.word(header::CURRENT_BUFFER).swap(protocol::NO_BUFFER, SeqCst);
+        if current >= BUFFERS as u64 {
+            return;
+        }
+        let start = self.info(current as usize);
+        self.word(start + info::WORDS).store(self.word(header::CURRENT_WORDS).load(SeqCst), SeqCst);
+        self.half(start + info::SLOT).store(protocol::NO_SLOT, SeqCst);
+        let order = self.word(header::NEXT_ORDER).fetch_add(1, SeqCst);
+        self.word(start + info::ORDER).store(order, SeqCst);
+        self.half(start + info::STATE).store(buffer::FULL, SeqCst);
+    }
+
+    /// How often tasks have rung.
+    pub(crate) fn rings(&self) -> u32 {
+        self.half(header::DOORBELL).load(SeqCst)
+    }
+
+    /// Sleeps until a task rings again after `rings`, no longer than `limit`.
+    pub(crate) fn await_ring(&self, rings: u32, limit: Duration) -> io::Result<()> {
+        self.half(header::CONTROLLER_SLEEPS).store(1, SeqCst);
+        let outcome = shared_file::wait(self.half(header::DOORBELL), rings, limit);
+        self.half(header::CONTROLLER_SLEEPS).store(0, SeqCst);
+        outcome
+    }
+
+    /// Tells all tasks to end at once.
+    pub(crate) fn close(&self) {
+        self.half(header::IS_CLOSING).store(1, SeqCst);
+        let _ = shared_file::wake(self.half(header::FREED));
+        for index in 0..SLOTS as u32 {
+            let slot = self.slot(index);
+            if slot.state() != state::FREE {
+                let _ = shared_file::wake(slot.half(slot::GRANT));
+            }
+        }
+    }
+}
+
+/// One task's slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot<'a> {
+    ring: &'a Ring,
+    start: usize,
+}
+
+impl<'a> Slot<'a> {
+    fn half(self, offset: usize) -> &'a AtomicU32 {
+        self.ring.half(self.start + offset)
+    }
+
+    pub(crate) fn get(self, offset: usize) -> u32 {
+        self.half(offset).load(SeqCst)
+    }
+
+    pub(crate) fn state(self) -> u32 {
+        self.get(slot::STATE)
+    }
+
+    /// Takes the slot back from a task that is gone.
+    pub(crate) fn free(self) {
+        self.half(slot::STATE).store(state::FREE, SeqCst);
+    }
+
+    /// Notes the end of a task that could not do so itself.
+    pub(crate) fn set_ended(self) {
+        self.half(slot::STATE).store(state::ENDED, SeqCst);
+    }
+
+    /// Lets the task run, with so many instructions at the start of a turn.
+    pub(crate) fn grant(self, budget: Option<u64>) -> io::Result<()> {
+        if let Some(instructions) = budget {
+            self.ring.word(self.start + slot::BUDGET).store(instructions, SeqCst);
+        }
+        self.half(slot::STATE).store(state::GRANTED, SeqCst);
+        self.half(slot::GRANT).store(1, SeqCst);
+        shared_file::wake(self.half(slot::GRANT))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_appended_comes_out_in_order() {
+        let ring = Ring::create(protocol::SCHEDULED).expect("shared memory");
+        let mut written = 0;
+        while ring.append(&[written; 3]) {
+            written += 1;
+        }
+        assert_eq!(written as usize, BUFFERS * (BUFFER_WORDS / 3), "as much as fits without a reader");
+        let (index, words) = ring.submitted(0).expect("the first is full");
+        assert_eq!(words.len(), BUFFER_WORDS / 3 * 3);
+        assert_eq!(words[3].load(SeqCst), 1);
+        ring.free(index).expect("a free buffer");
+        assert!(ring.submitted(0).is_none());
+        assert!(ring.append(&[written; 3]), "there is room again");
+        ring.submit_current();
+        let (_, words) = ring.submitted(BUFFERS as u64).expect("the last");
+        assert_eq!(words.len(), 3);
+        assert!(ring.submitted(BUFFERS as u64 + 1).is_none());
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_no_index() {
+        let ring = Ring::create(protocol::SCHEDULED).expect("shared memory");
+        ring.word(header::CURRENT_BUFFER).store(1 << 40, SeqCst);
+        ring.word(header::CURRENT_WORDS).store(u64::MAX, SeqCst);
+        assert!(ring.append(&[1, 2, 3]));
+        ring.word(header::CURRENT_WORDS).store(u64::MAX, SeqCst);
+        ring.submit_current();
+        assert_eq!(ring.submitted(0).expect("submitted").1.len(), BUFFER_WORDS);
+    }
+}

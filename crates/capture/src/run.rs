@@ -1,0 +1,219 @@
+//! One capture from the first command's start to the last chunk.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use host::keeper::{Keeper, Setting};
+use trace::Chunk;
+use units::CpuId;
+
+use crate::bell::Bell;
+use crate::command::Command;
+use crate::control::{Control, Ending, Outcome};
+use crate::decode::{Counts, Decoder, Stopped};
+use crate::error::CaptureError;
+use crate::protocol;
+use crate::ring::Ring;
+use crate::start;
+use crate::tool::Tool;
+
+/// How tasks take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Round robin; the same inputs give the same trace.
+    Scheduled {
+        /// Instructions of a turn.
+        quantum_instructions: u64,
+    },
+    /// As the kernel runs them on one CPU.
+    AsRun,
+}
+
+impl Default for Order {
+    /// The quantum of Mogul and Borg (1990).
+    fn default() -> Order {
+        Order::Scheduled { quantum_instructions: 400_000 }
+    }
+}
+
+/// Where the programs' own output goes.
+#[derive(Debug, Default)]
+pub enum Output {
+    /// To our standard error.
+    #[default]
+    Errors,
+    /// Nowhere.
+    Nowhere,
+    /// Into a file.
+    File(File),
+}
+
+/// How to capture.
+#[derive(Debug)]
+pub struct Options {
+    /// How tasks take turns.
+    pub order: Order,
+    /// Traced tasks run on this CPU only; the caller is to stay off it where there is another.
+    pub cpu: Option<CpuId>,
+    /// All tasks are ended after so many switches.
+    pub stop_after_switches: Option<u64>,
+    /// What the programs read; nothing where not given.
+    pub input: Option<File>,
+    /// Where the programs' output goes.
+    pub output: Output,
+    /// The frontend.
+    pub tool: Tool,
+}
+
+impl Options {
+    /// Scheduled, with the usual quantum, on any CPU, to the end.
+    pub fn new(tool: Tool) -> Options {
+        Options {
+            order: Order::default(),
+            cpu: None,
+            stop_after_switches: None,
+            input: None,
+            output: Output::default(),
+            tool,
+        }
+    }
+}
+
+/// What was captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Why it ended.
+    pub ending: Ending,
+    /// Switches in the chunks.
+    pub switches: u64,
+    /// Instructions in the chunks.
+    pub instructions: u64,
+    /// How each command ended; none where it was ended with the capture.
+    pub statuses: Vec<Option<ExitStatus>>,
+    /// What the reader of the trace should know.
+    pub warnings: Vec<String>,
+}
+
+/// Why [`run`] failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure<E: std::error::Error + 'static> {
+    /// The capture itself.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// Whoever takes the chunks.
+    #[error(transparent)]
+    Sink(E),
+}
+
+/// Runs the commands together on one virtual CPU until all tasks have ended, and hands each chunk to `sink` on the
+/// calling thread. The sink may take the chunk's memory; what it leaves is thrown away. When this returns, no process
+/// of the commands is left.
+///
+/// In [`Order::Scheduled`] one task runs at a time. It keeps the CPU through its system calls until it blocks in one,
+/// its quantum ends, or it ends; then the one runs that has been waiting longest. After each system call that may wake
+/// somebody, all other tasks are either asleep in the kernel or queued before anybody runs on, those queued between
+/// two such moments in order of birth. A task that comes back by itself (a timer, the network) is queued when it is
+/// seen: only then the order depends on time.
+///
+/// # Errors
+/// Where a command cannot be traced, the system refuses something, or the sink fails. All tasks are ended then, too.
+pub fn run<E: std::error::Error + 'static>(
+    commands: &[Command],
+    options: Options,
+    stop: &AtomicBool,
+    mut sink: impl FnMut(&mut Chunk) -> Result<(), E>,
+) -> Result<Summary, Failure<E>> {
+    let Order::Scheduled { quantum_instructions } = options.order else { return Err(CaptureError::NoAsRun.into()) };
+    if commands.is_empty() {
+        return Err(CaptureError::NoCommand.into());
+    }
+    commands.iter().try_for_each(Command::check)?;
+    let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
+    let stop_after_switches = options.stop_after_switches;
+    let keeper = start_keeper(commands, options, &ring).map_err(CaptureError::from)?;
+    let bell = Bell::default();
+    let mut control = Control::new(&ring, keeper, &bell, stop);
+    control.quantum_instructions = quantum_instructions;
+    control.stop_after_switches = stop_after_switches;
+    control.commands = commands.iter().map(Command::shown).collect();
+    let mut decoder = Decoder::new(commands.iter().map(Command::name).collect());
+    std::thread::scope(|scope| {
+        let controller = scope.spawn(|| control.run());
+        let attendance = Attendance(&bell);
+        let consumed = consume(&ring, &bell, &mut decoder, &mut sink);
+        drop(attendance);
+        let outcome = controller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        consumed?;
+        Ok(summary(outcome?, decoder.counts()))
+    })
+}
+
+fn summary(outcome: Outcome, counts: Counts) -> Summary {
+    Summary {
+        ending: outcome.ending,
+        switches: counts.switches,
+        instructions: counts.instructions,
+        statuses: outcome.statuses,
+        warnings: outcome.warnings,
+    }
+}
+
+fn start_keeper(commands: &[Command], options: Options, ring: &Ring) -> io::Result<Keeper> {
+    let programs = commands
+        .iter()
+        .map(|command| start::program(command, &options.tool, &ring.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    let null = || OpenOptions::new().read(true).write(true).open("/dev/null");
+    let output: OwnedFd = match options.output {
+        Output::Errors => io::stderr().as_fd().try_clone_to_owned()?,
+        Output::Nowhere => null()?.into(),
+        Output::File(file) => file.into(),
+    };
+    let input = options.input.map_or_else(null, Ok)?.into();
+    let errors = output.try_clone()?;
+    Keeper::start(&programs, Setting { cpu: options.cpu, has_fixed_addresses: true, input, output, errors })
+}
+
+/// Decodes buffers in their order until the controller has finished and all are read.
+fn consume<E: std::error::Error + 'static>(
+    ring: &Ring,
+    bell: &Bell,
+    decoder: &mut Decoder,
+    sink: &mut dyn FnMut(&mut Chunk) -> Result<(), E>,
+) -> Result<(), Failure<E>> {
+    let failed = |stopped| match stopped {
+        Stopped::Damaged(error) => Failure::Capture(error.into()),
+        Stopped::Refused(error) => Failure::Sink(error),
+    };
+    for order in 0.. {
+        let Some((index, words)) = await_submitted(ring, bell, order) else { break };
+        decoder.buffer(order, words, sink).map_err(failed)?;
+        ring.free(index).map_err(CaptureError::from)?;
+    }
+    decoder.flush(sink).map_err(Failure::Sink)
+}
+
+/// Buffer number `order`; none where there will be none.
+fn await_submitted<'a>(ring: &'a Ring, bell: &Bell, order: u64) -> Option<(usize, &'a [AtomicU64])> {
+    loop {
+        // First told by its number, full a moment later; unless its task was killed in between.
+        let is_last_look = !bell.await_buffer(order);
+        let found = ring.submitted(order);
+        if found.is_some() || is_last_look {
+            return found;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Ends the capture where the caller's thread leaves it early, by an error or a panic.
+struct Attendance<'a>(&'a Bell);
+
+impl Drop for Attendance<'_> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

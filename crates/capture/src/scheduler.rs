@@ -1,0 +1,149 @@
+//! Who runs next. What comes in: what each task was seen doing, in the order of their births. What goes out: whom to
+//! let run, and the switch that this is. No clock, no process, no memory shared with anybody: the same sightings give
+//! the same decisions.
+//!
+//! Round robin: a task keeps the CPU through its system calls until it blocks in one, its quantum ends, or it ends.
+//! Nobody runs before every other task is either asleep in the kernel or queued, so that whoever a system call wakes
+//! gets its place in the queue at that call. Those that queue up between two such moments do so in order of birth.
+
+use std::collections::VecDeque;
+
+use trace::Cause;
+
+/// What a task was seen doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// It has the CPU.
+    Running,
+    /// It wants the CPU; its turn is over where it ran until now.
+    Queued {
+        /// Whether it gave the CPU up at the end of its quantum.
+        is_turn_over: bool,
+    },
+    /// It sleeps in this system call.
+    Blocked {
+        /// Its number.
+        syscall: u16,
+    },
+    /// It is between two of these; look again.
+    OnItsWay,
+    /// The kernel has ended it.
+    Gone,
+}
+
+/// A task and what it was seen doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sighting {
+    pub(crate) slot: u32,
+    pub(crate) seen: Seen,
+}
+
+/// Another task gets the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switch {
+    /// Slot of the task that had it; none before the first.
+    pub(crate) from: Option<u32>,
+    pub(crate) to: u32,
+    pub(crate) is_voluntary: bool,
+    pub(crate) cause: Cause,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// Nothing yet: look again. All sleep where `is_idle`.
+    Wait {
+        /// Whether there is nothing that a short wait would bring.
+        is_idle: bool,
+    },
+    /// The task that had the CPU goes on with the rest of its quantum.
+    GoOn(u32),
+    /// The task that had the CPU gets another quantum: nobody else wants it.
+    Renew(u32),
+    /// Another task's turn begins; or that of the same after all slept.
+    Switch(Switch),
+    /// All tasks are gone.
+    Finished,
+}
+
+/// The queue of those who want the CPU, and who has it.
+#[derive(Debug, Default)]
+pub(crate) struct Scheduler {
+    queue: VecDeque<u32>,
+    running: Option<u32>,
+    left: Option<Left>,
+}
+
+/// The task that had the CPU last.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    slot: u32,
+    is_voluntary: bool,
+    cause: Cause,
+}
+
+impl Scheduler {
+    /// Who has the CPU.
+    pub(crate) fn running(&self) -> Option<u32> {
+        self.running
+    }
+
+    /// Decides, from sightings in order of birth. `is_expecting` says that a task is being made and not seen yet.
+    pub(crate) fn decide(&mut self, tasks: &[Sighting], is_expecting: bool) -> Decision {
+        let is_settled = |task: &Sighting| !matches!(task.seen, Seen::OnItsWay | Seen::Running);
+        if is_expecting || !tasks.iter().all(is_settled) {
+            return Decision::Wait { is_idle: false };
+        }
+        self.enqueue_newcomers(tasks);
+        if let Some(slot) = self.running.take() {
+            let seen = tasks.iter().find(|task| task.slot == slot).map_or(Seen::Gone, |task| task.seen);
+            if let Some(decision) = self.keep_or_leave(slot, seen) {
+                self.running = Some(slot);
+                return decision;
+            }
+        }
+        self.next(tasks)
+    }
+
+    fn enqueue_newcomers(&mut self, tasks: &[Sighting]) {
+        let is_queued = |slot| tasks.iter().any(|task| task.slot == slot && matches!(task.seen, Seen::Queued { .. }));
+        self.queue.retain(|&slot| is_queued(slot));
+        for task in tasks {
+            let wants = matches!(task.seen, Seen::Queued { .. });
+            if wants && self.running != Some(task.slot) && !self.queue.contains(&task.slot) {
+                self.queue.push_back(task.slot);
+            }
+        }
+    }
+
+    /// What becomes of the task that has the CPU: it keeps it, or it leaves and the reason is noted.
+    fn keep_or_leave(&mut self, slot: u32, seen: Seen) -> Option<Decision> {
+        let (is_voluntary, cause) = match seen {
+            Seen::Queued { is_turn_over: false } => return Some(Decision::GoOn(slot)),
+            Seen::Queued { is_turn_over: true } if self.queue.is_empty() => return Some(Decision::Renew(slot)),
+            Seen::Queued { is_turn_over: true } => {
+                self.queue.push_back(slot);
+                (false, Cause::Quantum)
+            }
+            Seen::Blocked { syscall } => (true, Cause::Syscall(syscall)),
+            Seen::Gone | Seen::OnItsWay | Seen::Running => (true, Cause::Exit),
+        };
+        self.left = Some(Left { slot, is_voluntary, cause });
+        None
+    }
+
+    fn next(&mut self, tasks: &[Sighting]) -> Decision {
+        let Some(to) = self.queue.pop_front() else {
+            let is_finished = tasks.iter().all(|task| task.seen == Seen::Gone);
+            return if is_finished { Decision::Finished } else { Decision::Wait { is_idle: true } };
+        };
+        self.running = Some(to);
+        Decision::Switch(match self.left {
+            Some(Left { slot, is_voluntary, cause }) => Switch { from: Some(slot), to, is_voluntary, cause },
+            None => Switch { from: None, to, is_voluntary: true, cause: Cause::Unknown },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! How a command becomes a process under Valgrind.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+use host::keeper::Program;
+
+use crate::command::Command;
+use crate::tool::Tool;
+
+/// Length of the options that name the ring: the same in each run, so that nothing in a process depends on it.
+const RING_TEXT: usize = 64;
+
+fn zero_terminated(text: OsString) -> io::Result<CString> {
+    Ok(CString::new(text.into_vec())?)
+}
+
+/// A program that runs `command` under `tool`, writing into the ring at `ring`.
+pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result<Program> {
+    let ring = ring.to_string_lossy();
+    let options = [
+        "--tool=switchcost".to_owned(),
+        "--trace-children=yes".to_owned(),
+        "--fair-sched=yes".to_owned(),
+        "--quiet".to_owned(),
+        format!("--ring={ring}"),
+        format!("--pad={}", "x".repeat(RING_TEXT.saturating_sub(ring.len()))),
+    ];
+    let arguments = std::iter::once(tool.valgrind.clone().into_os_string())
+        .chain(options.map(OsString::from))
+        .chain(command.words.iter().cloned())
+        .map(zero_terminated)
+        .collect::<io::Result<_>>()?;
+    Ok(Program {
+        path: zero_terminated(tool.valgrind.clone().into())?,
+        arguments,
+        environment: environment(command, tool)?,
+        directory: command.directory.clone().map(|folder| zero_terminated(folder.into())).transpose()?,
+    })
+}
+
+fn environment(command: &Command, tool: &Tool) -> io::Result<Vec<CString>> {
+    let own = (OsString::from("VALGRIND_LIB"), tool.folder.clone().into_os_string());
+    let added: Vec<_> = command.environment.iter().cloned().chain([own]).collect();
+    let is_replaced = |name: &OsStr| added.iter().any(|(other, _)| other == name);
+    std::env::vars_os()
+        .filter(|(name, _)| !is_replaced(name))
+        .chain(added.iter().cloned())
+        .map(|(name, value)| {
+            let mut text = name;
+            text.push("=");
+            text.push(value);
+            zero_terminated(text)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_have_one_length_whatever_the_number_of_the_process() {
+        let tool = Tool { valgrind: "/usr/bin/valgrind".into(), folder: "/tool".into() };
+        let command = Command { environment: vec![("A".into(), "b".into())], ..Command::new(["prog", "-x"]) };
+        let length = |ring: &str| -> usize {
+            let program = program(&command, &tool, Path::new(ring)).expect("plain text");
+            assert!(program.environment.contains(&c"VALGRIND_LIB=/tool".to_owned()));
+            assert!(program.environment.contains(&c"A=b".to_owned()));
+            assert_eq!(program.arguments[7..], [c"prog".to_owned(), c"-x".to_owned()]);
+            program.arguments.iter().map(|text| text.as_bytes().len()).sum()
+        };
+        assert_eq!(length("/proc/1/fd/3"), length("/proc/4194304/fd/1023"));
+    }
+
+    #[test]
+    fn a_zero_inside_is_an_error() {
+        let tool = Tool { valgrind: "/usr/bin/valgrind".into(), folder: "/tool".into() };
+        assert!(program(&Command::new(["a\0b"]), &tool, Path::new("/proc/1/fd/3")).is_err());
+    }
+}

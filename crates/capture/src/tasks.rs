@@ -1,0 +1,201 @@
+//! The living tasks in order of birth, and what each is seen doing: its slot and the kernel's word together.
+
+use std::io;
+
+use crate::probe::{Kernel, Probe};
+use crate::protocol::{NO_SLOT, WHY_QUANTUM, slot, state};
+use crate::ring::{Ring, SLOTS};
+use crate::scheduler::{Seen, Sighting};
+
+const EXECVE: u32 = 59;
+
+/// A task from its claim of a slot until the slot is free again.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) slot: u32,
+    pub(crate) pid: u32,
+    tid: u32,
+    parent: u32,
+    process_slot: u32,
+    probe: Probe,
+    /// Whether its birth stands in the stream.
+    is_announced: bool,
+    /// Whether its end stands in the stream.
+    is_buried: bool,
+    /// Whether it was last seen in an exec, with no end of its own.
+    is_in_exec: bool,
+}
+
+impl Task {
+    fn of(ring: &Ring, index: u32) -> Task {
+        let slot = ring.slot(index);
+        let (pid, tid) = (slot.get(slot::PID), slot.get(slot::TID));
+        Task {
+            slot: index,
+            pid,
+            tid,
+            parent: slot.get(slot::PARENT),
+            process_slot: slot.get(slot::PROCESS_SLOT),
+            probe: Probe::new(pid, tid),
+            is_announced: false,
+            is_buried: false,
+            is_in_exec: false,
+        }
+    }
+
+    /// A thread that executes another program gets its process's number.
+    fn follow(&mut self, tid: u32) {
+        if self.tid != tid {
+            self.tid = tid;
+            self.probe = Probe::new(self.pid, tid);
+        }
+    }
+
+    fn look(&mut self, ring: &Ring, is_running: bool) -> io::Result<Seen> {
+        if self.is_buried {
+            return Ok(Seen::Gone);
+        }
+        let slot = ring.slot(self.slot);
+        let before = slot.state();
+        if before == state::GRANTED {
+            return Ok(Seen::Running);
+        }
+        self.follow(slot.get(slot::TID));
+        self.is_in_exec = before == state::IN_SYSCALL && slot.get(slot::SYSCALL) == EXECVE;
+        if before == state::QUEUED && is_running {
+            return Ok(Seen::Queued { is_turn_over: slot.get(slot::WHY) == WHY_QUANTUM });
+        }
+        let kernel = self.probe.ask()?;
+        if slot.state() != before {
+            return Ok(Seen::OnItsWay);
+        }
+        let syscall = slot.get(slot::SYSCALL);
+        Ok(match (kernel, before) {
+            (Kernel::Gone, _) => Seen::Gone,
+            (Kernel::Asleep { .. }, state::QUEUED) => Seen::Queued { is_turn_over: false },
+            (Kernel::Asleep { syscall: number }, state::IN_SYSCALL) if number == i64::from(syscall) => {
+                Seen::Blocked { syscall: syscall as u16 }
+            }
+            _ => Seen::OnItsWay,
+        })
+    }
+}
+
+/// All living tasks.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    tasks: Vec<Task>,
+    sightings: Vec<Sighting>,
+}
+
+/// A record to be written while nobody runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    Born { slot: u32, parent: u32, process_slot: u32, pid: u32, tid: u32 },
+    Gone { slot: u32 },
+}
+
+impl Tasks {
+    /// Takes up whoever has claimed a slot since.
+    pub(crate) fn discover(&mut self, ring: &Ring) {
+        let highest = self.tasks.iter().map(|task| task.slot).max();
+        for index in 0..SLOTS as u32 {
+            match ring.slot(index).state() {
+                state::FREE if highest.is_none_or(|highest| index > highest) => break,
+                state::FREE | state::CLAIMED => {}
+                _ if self.tasks.iter().any(|task| task.slot == index) => {}
+                _ => self.tasks.push(Task::of(ring, index)),
+            }
+        }
+    }
+
+    /// Whether any slot is claimed by a task that has not said who it is.
+    pub(crate) fn is_any_claiming(&self, ring: &Ring) -> bool {
+        let limit = self.tasks.iter().map(|task| task.slot + 1).max().unwrap_or(0) + 1;
+        (0..limit.min(SLOTS as u32)).any(|index| ring.slot(index).state() == state::CLAIMED)
+    }
+
+    /// What each task is doing. `running` had the CPU last.
+    pub(crate) fn look(&mut self, ring: &Ring, running: Option<u32>) -> io::Result<&[Sighting]> {
+        self.sightings.clear();
+        let mut is_any_gone = false;
+        for task in &mut self.tasks {
+            let seen = task.look(ring, running == Some(task.slot))?;
+            self.sightings.push(Sighting { slot: task.slot, seen });
+            is_any_gone |= seen == Seen::Gone && !task.is_buried;
+            if matches!(seen, Seen::OnItsWay | Seen::Running) {
+                // Not settled: the others need not be asked.
+                return Ok(&self.sightings);
+            }
+        }
+        if is_any_gone && self.has_woken_parents(ring, running)? {
+            self.sightings.last_mut().expect("one is gone").seen = Seen::OnItsWay;
+        }
+        Ok(&self.sightings)
+    }
+
+    /// Whether the ends that were just seen have woken somebody: whoever was asked before may have been woken since.
+    fn has_woken_parents(&mut self, ring: &Ring, running: Option<u32>) -> io::Result<bool> {
+        host::keeper::await_notified_parents();
+        for (task, sighting) in self.tasks.iter_mut().zip(&self.sightings) {
+            if task.look(ring, running == Some(task.slot))? != sighting.seen {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The process that has the CPU, if the kernel has ended it meanwhile.
+    pub(crate) fn find_killed(&mut self, running: Option<u32>) -> io::Result<Option<u32>> {
+        for task in &mut self.tasks {
+            if running == Some(task.slot) && task.probe.ask()? == Kernel::Gone {
+                return Ok(running);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Births and ends that the stream does not have yet: births first, as a task that is gone was born. Slots of the
+    /// dead are free again where nothing refers to them.
+    pub(crate) fn news(&mut self, ring: &Ring) -> Vec<News> {
+        let mut news = Vec::new();
+        for task in self.tasks.iter_mut().filter(|task| !task.is_announced) {
+            task.is_announced = true;
+            let Task { slot, parent, process_slot, pid, tid, .. } = *task;
+            news.push(News::Born { slot, parent, process_slot, pid, tid });
+        }
+        for (task, sighting) in self.tasks.iter_mut().zip(&self.sightings) {
+            if sighting.seen == Seen::Gone && !task.is_buried {
+                task.is_buried = true;
+                news.push(News::Gone { slot: task.slot });
+            }
+        }
+        self.release(ring);
+        news
+    }
+
+    fn release(&mut self, ring: &Ring) {
+        let needed: Vec<u32> = self.tasks.iter().filter(|task| !task.is_buried).map(|task| task.process_slot).collect();
+        self.tasks.retain(|task| {
+            let is_kept = !task.is_buried || needed.contains(&task.slot);
+            if !is_kept {
+                ring.slot(task.slot).free();
+            }
+            is_kept
+        });
+    }
+
+    /// The task of process `pid`, once it waits for its first turn.
+    pub(crate) fn is_ready(&self, ring: &Ring, pid: u32) -> bool {
+        self.tasks
+            .iter()
+            .any(|task| task.pid == pid && task.parent == NO_SLOT && ring.slot(task.slot).state() == state::QUEUED)
+    }
+
+    /// Processes that ended in the middle of an exec: their new program could not be run.
+    pub(crate) fn lost_in_exec(&self) -> impl Iterator<Item = u32> {
+        self.tasks.iter().zip(&self.sightings).filter_map(|(task, sighting)| {
+            (sighting.seen == Seen::Gone && !task.is_buried && task.is_in_exec).then_some(task.pid)
+        })
+    }
+}

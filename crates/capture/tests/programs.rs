@@ -1,0 +1,331 @@
+//! Real programs under the real tool. Fails where Valgrind or a compiler is missing: nothing here is skipped.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+use switchcost_capture::{Command, Ending, Failure, Options, Order, Output, Summary, Tool, run};
+use trace::{Cause, Chunk, Mark, TaskId};
+
+/// The tool, built from the sources beside this crate.
+fn tool() -> Tool {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("valgrind");
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../capture/valgrind");
+        let made = std::process::Command::new("make")
+            .arg("--silent")
+            .arg("-C")
+            .arg(sources)
+            .arg(format!("OUT={}", folder.display()))
+            .status()
+            .expect("make runs");
+        assert!(made.success(), "the tool builds");
+        folder
+    });
+    Tool { valgrind: "/usr/bin/valgrind".into(), folder: folder.clone() }
+}
+
+fn options() -> Options {
+    Options { output: Output::Nowhere, ..Options::new(tool()) }
+}
+
+fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
+    let mut chunks = Vec::new();
+    let summary = run(commands, options, &AtomicBool::new(false), |chunk| {
+        chunks.push(std::mem::take(chunk));
+        Ok::<(), Infallible>(())
+    })
+    .expect("a capture");
+    check(&chunks, &summary);
+    (summary, chunks)
+}
+
+fn capture(words: &[&str]) -> (Summary, Vec<Chunk>) {
+    capture_with(&[Command::new(words.iter().copied())], options())
+}
+
+fn marks(chunks: &[Chunk]) -> impl Iterator<Item = &Mark> {
+    chunks.iter().flat_map(|chunk| &chunk.marks).map(|placed| &placed.mark)
+}
+
+fn switches(chunks: &[Chunk]) -> Vec<(u32, u32, bool, Cause)> {
+    marks(chunks)
+        .filter_map(|mark| match *mark {
+            Mark::Switch { from, to, is_voluntary, cause } => Some((from.0, to.0, is_voluntary, cause)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// What holds for every capture: sound blocks, and switches that fit to each other.
+fn check(chunks: &[Chunk], summary: &Summary) {
+    let mut running = TaskId::NONE;
+    for chunk in chunks {
+        let mut references = &chunk.references[..];
+        for block in &chunk.blocks {
+            let (own, rest) = references.split_at(usize::from(block.references));
+            block.check(own).expect("a block as it should be");
+            references = rest;
+        }
+        assert!(references.is_empty());
+    }
+    for mark in marks(chunks) {
+        match *mark {
+            Mark::Switch { from, to, .. } => {
+                assert_eq!(from, running, "who leaves is who ran");
+                running = to;
+            }
+            Mark::Birth { parent, .. } if parent != TaskId::NONE => assert_eq!(parent, running),
+            Mark::Exec { task, .. } => assert_eq!(task, running),
+            _ => {}
+        }
+    }
+    assert_eq!(switches(chunks).len() as u64, summary.switches);
+    assert_eq!(chunks.iter().map(Chunk::instructions).sum::<u64>(), summary.instructions);
+}
+
+/// The first place where two captures differ, in words.
+fn difference(first: &[Chunk], second: &[Chunk]) -> Option<String> {
+    for (number, (one, other)) in first.iter().zip(second).enumerate() {
+        let mark = one.marks.iter().zip(&other.marks).find(|(one, other)| one != other);
+        let block = one.blocks.iter().zip(&other.blocks).position(|(one, other)| one != other);
+        let reference = one.references.iter().zip(&other.references).position(|(one, other)| one != other);
+        if one != other {
+            let blocks = block.map(|at| (at, one.blocks[at], other.blocks[at]));
+            let references = reference.map(|at| (at, one.references[at], other.references[at]));
+            return Some(format!("chunk {number}: block {blocks:x?}, reference {references:?}, mark {mark:?}"));
+        }
+    }
+    (first.len() != second.len()).then(|| format!("{} and {} chunks", first.len(), second.len()))
+}
+
+fn compiled(name: &str, source: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(path.with_extension("c"), source).expect("written");
+    let made = std::process::Command::new("cc")
+        .args(["-O1", "-pthread", "-o"])
+        .arg(&path)
+        .arg(path.with_extension("c"))
+        .status()
+        .expect("cc runs");
+    assert!(made.success(), "{name} compiles");
+    path
+}
+
+#[test]
+fn a_single_program_runs_to_its_end() {
+    let (summary, chunks) = capture(&["/bin/true"]);
+    assert_eq!(summary.ending, Ending::Finished);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0));
+    assert!((50_000..1_000_000).contains(&summary.instructions), "{summary:?}");
+    assert_eq!(switches(&chunks), [(0, 1, true, Cause::Unknown)]);
+    assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exit { task: TaskId(1) })));
+}
+
+#[test]
+fn how_a_command_ends_is_reported() {
+    let (summary, _) = capture(&["sh", "-c", "exit 7"]);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(7));
+    let (summary, _) = capture(&["sh", "-c", "kill -KILL $$"]);
+    assert_eq!(summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)), Some(9));
+}
+
+#[test]
+fn pipelines_of_a_shell_run_the_same_way_every_time() {
+    let script = ["sh", "-c", "for i in 1 2 3; do ls / | wc -l; done"];
+    let (summary, first) = capture(&script);
+    assert!(summary.switches > 10, "{summary:?}");
+    let (_, second) = capture(&script);
+    // References are left out: the shell writes the number of its parent process as digits, each looked up in a table.
+    let blocks_and_marks = |chunks: &[Chunk]| -> Vec<Chunk> {
+        chunks.iter().map(|chunk| Chunk { references: Vec::new(), ..chunk.clone() }).collect()
+    };
+    assert_eq!(difference(&blocks_and_marks(&first), &blocks_and_marks(&second)), None);
+}
+
+const PIPELINES: &str = r#"
+#include <sys/wait.h>
+#include <unistd.h>
+static void start(int in, int out, char *program, char *argument, int other)
+{
+    if (fork() != 0)
+        return;
+    dup2(in, 0), dup2(out, 1), close(other);
+    if (in > 2)
+        close(in);
+    if (out > 2)
+        close(out);
+    execlp(program, program, argument, (char *)0);
+    _exit(1);
+}
+int main(void)
+{
+    for (int i = 0; i < 3; i++) {
+        int ends[2];
+        if (pipe(ends))
+            return 1;
+        start(0, ends[1], "ls", "/", ends[0]);
+        start(ends[0], 1, "wc", "-l", ends[1]);
+        close(ends[0]), close(ends[1]);
+        if (wait(0) < 0 || wait(0) < 0)
+            return 1;
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn pipelines_give_the_same_chunks_every_time() {
+    let program = compiled("pipelines", PIPELINES);
+    let words = [program.to_str().expect("text")];
+    let (summary, first) = capture(&words);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0));
+    assert!(summary.switches > 10, "{summary:?}");
+    let (_, second) = capture(&words);
+    assert_eq!(difference(&first, &second), None);
+}
+
+const PING_PONG: &str = r"
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+    int there[2], back[2];
+    char token = 0;
+    if (pipe(there) || pipe(back))
+        return 1;
+    if (fork() == 0) {
+        for (int i = 0; i < 100; i++)
+            if (read(there[0], &token, 1) != 1 || write(back[1], &token, 1) != 1)
+                return 1;
+        return 0;
+    }
+    for (int i = 0; i < 100; i++)
+        if (write(there[1], &token, 1) != 1 || read(back[0], &token, 1) != 1)
+            return 1;
+    return wait(0) < 0;
+}
+";
+
+#[test]
+fn a_ping_pong_switches_exactly_as_often_as_it_must() {
+    let program = compiled("ping_pong", PING_PONG);
+    let words = [program.to_str().expect("text")];
+    let (summary, first) = capture(&words);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0));
+    const READ: Cause = Cause::Syscall(0);
+    const WAIT: Cause = Cause::Syscall(61);
+    // The first read of the parent blocks before the child has run. The child answers at once what is there, blocks in
+    // its next read, and so on; after its last answer it ends.
+    let mut expected = vec![(0, 1, true, Cause::Unknown)];
+    for _ in 0..99 {
+        expected.extend([(1, 2, true, READ), (2, 1, true, READ)]);
+    }
+    expected.extend([(1, 2, true, READ), (2, 1, true, Cause::Exit)]);
+    let found = switches(&first);
+    assert!(found == expected, "{found:?}; {WAIT:?} is not among them: the child has ended before");
+    let (_, second) = capture(&words);
+    assert_eq!(difference(&first, &second), None);
+}
+
+const THREADS: &str = r"
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long sum;
+static void *work(void *p)
+{
+    for (int i = 0; i < 20000; i++) {
+        pthread_mutex_lock(&lock);
+        sum += (long)p;
+        pthread_mutex_unlock(&lock);
+    }
+    return 0;
+}
+int main(void)
+{
+    pthread_t threads[4];
+    for (long i = 0; i < 4; i++)
+        if (pthread_create(&threads[i], 0, work, (void *)(i + 1)))
+            return 1;
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], 0);
+    return sum != 200000;
+}
+";
+
+#[test]
+fn threads_take_turns_and_share_their_address_space() {
+    let program = compiled("threads", THREADS);
+    let words = [program.to_str().expect("text")];
+    let (summary, first) = capture(&words);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    let births: Vec<_> = marks(&first)
+        .filter_map(|mark| match mark {
+            Mark::Birth { task, process, .. } => Some((task.0, process.0)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(births, [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]);
+    assert!(switches(&first).iter().any(|switch| switch.3 == Cause::Quantum));
+    let (_, second) = capture(&words);
+    assert_eq!(difference(&first, &second), None);
+}
+
+#[test]
+fn several_commands_share_the_cpu_by_quanta() {
+    let loops = Command::new(["sh", "-c", "i=0; while [ $i -lt 300 ]; do i=$((i+1)); done"]);
+    let options = Options { order: Order::Scheduled { quantum_instructions: 50_000 }, ..options() };
+    let (summary, chunks) = capture_with(&[loops.clone(), loops], options);
+    assert_eq!(summary.statuses.iter().flatten().filter(|status| status.success()).count(), 2);
+    let alternating = switches(&chunks);
+    assert!(alternating.len() > 10, "{alternating:?}");
+    assert_eq!(alternating[1], (1, 2, false, Cause::Quantum));
+    assert_eq!(alternating[2], (2, 1, false, Cause::Quantum));
+}
+
+#[test]
+fn a_small_project_is_made() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("project");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("a.c"), "int main(void) { return 0; }\n").expect("written");
+    std::fs::write(folder.join("Makefile"), "prog: a.o\n\tcc -o $@ $<\na.o: a.c\n\tcc -c -o $@ $<\n").expect("written");
+    let command = Command { directory: Some(folder.clone()), ..Command::new(["make"]) };
+    let (summary, chunks) = capture_with(&[command], options());
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    assert!(folder.join("prog").is_file());
+    assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exec { name, .. } if name == b"cc1")));
+}
+
+#[test]
+fn a_number_of_switches_or_a_flag_ends_everything() {
+    let forever = [Command::new(["sh", "-c", "sleep 1000 & while :; do :; done"])];
+    let limited = Options { stop_after_switches: Some(5), ..options() };
+    let twice = [forever[0].clone(), forever[0].clone()];
+    let (summary, _) = capture_with(&twice, limited);
+    assert_eq!((summary.ending, summary.switches), (Ending::SwitchLimit, 5));
+    let stop = AtomicBool::new(false);
+    let start = Instant::now();
+    let summary = run(&forever, options(), &stop, |_| {
+        stop.store(true, SeqCst);
+        Ok::<(), Infallible>(())
+    })
+    .expect("what there is");
+    assert_eq!(summary.ending, Ending::Interrupted);
+    assert!(summary.instructions > 0);
+    assert!(start.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn an_error_of_the_sink_ends_everything() {
+    #[derive(Debug, thiserror::Error)]
+    #[error("the disk is full")]
+    struct Full;
+    let forever = [Command::new(["sh", "-c", "while :; do :; done"])];
+    let failure = run(&forever, options(), &AtomicBool::new(false), |_| Err(Full)).expect_err("the sink fails");
+    assert!(matches!(failure, Failure::Sink(Full)), "{failure}");
+}

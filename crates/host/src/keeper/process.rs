@@ -1,0 +1,241 @@
+//! The keeper's own process. It is forked from a process that may have several threads, so it makes only system calls:
+//! everything that needs memory is made ready before.
+
+use std::ffi::c_char;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::CpuSet;
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::WaitPidFlag;
+use nix::unistd::{ForkResult, Pid};
+
+use super::{Program, Report, Setting, child};
+
+pub(super) const REPORT_BYTES: usize = 12;
+
+const LAUNCHED: u32 = 1;
+const REFUSED: u32 = 2;
+const ENDED: u32 = 3;
+
+/// A program with its texts as the kernel wants them.
+pub(super) struct Ready<'a> {
+    pub(super) program: &'a Program,
+    pub(super) arguments: Vec<*const c_char>,
+    pub(super) environment: Vec<*const c_char>,
+}
+
+impl<'a> Ready<'a> {
+    fn new(program: &'a Program) -> Ready<'a> {
+        let pointers =
+            |texts: &[std::ffi::CString]| texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect();
+        Ready { program, arguments: pointers(&program.arguments), environment: pointers(&program.environment) }
+    }
+}
+
+/// All that the keeper works with.
+pub(super) struct Keeping<'a> {
+    pub(super) programs: Vec<Ready<'a>>,
+    /// The process of each program that has not been reaped; 0 for none.
+    pids: Vec<i32>,
+    pub(super) setting: Setting,
+    pub(super) cpus: Option<CpuSet>,
+    pub(super) mask: SigSet,
+    orders: OwnedFd,
+    told: OwnedFd,
+}
+
+impl<'a> Keeping<'a> {
+    pub(super) fn new(
+        programs: &'a [Program],
+        setting: Setting,
+        orders: OwnedFd,
+        told: OwnedFd,
+    ) -> io::Result<Keeping<'a>> {
+        let mut cpus = None;
+        if let Some(cpu) = setting.cpu {
+            cpus.insert(CpuSet::new()).set(cpu.0 as usize)?;
+        }
+        Ok(Keeping {
+            pids: vec![0; programs.len()],
+            programs: programs.iter().map(Ready::new).collect(),
+            setting,
+            cpus,
+            mask: SigSet::thread_get_mask()?,
+            orders,
+            told,
+        })
+    }
+
+    fn descriptors(&self) -> [RawFd; 5] {
+        let Setting { input, output, errors, .. } = &self.setting;
+        [self.orders.as_raw_fd(), self.told.as_raw_fd(), input.as_raw_fd(), output.as_raw_fd(), errors.as_raw_fd()]
+    }
+}
+
+/// Forks the keeper; only the parent returns.
+pub(super) fn fork(mut keeping: Keeping<'_>) -> io::Result<Pid> {
+    // SAFETY: the child makes system calls only, and never returns: it takes no lock and no memory.
+    match unsafe { nix::unistd::fork() }? {
+        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Child => {
+            let code = if keep(&mut keeping).is_ok() { 0 } else { 1 };
+            // SAFETY: ends the child without running the parent's exit handlers a second time.
+            unsafe { libc::_exit(code) }
+        }
+    }
+}
+
+fn keep(keeping: &mut Keeping<'_>) -> nix::Result<()> {
+    let signals = settle(keeping)?;
+    let outcome = serve(keeping, &signals);
+    end_children(keeping);
+    outcome
+}
+
+/// Leaves the terminal, the parent's signals and its files.
+fn settle(keeping: &Keeping<'_>) -> nix::Result<SignalFd> {
+    prctl::set_child_subreaper(true)?;
+    nix::unistd::setsid()?;
+    child::ignore_keyboard()?;
+    let mut ends = SigSet::empty();
+    ends.add(Signal::SIGCHLD);
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&ends), None)?;
+    close_others(keeping.descriptors());
+    SignalFd::with_flags(&ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+}
+
+/// Closes every file but these: a pipe that another thread of the parent has open must not stay open through us.
+fn close_others(mut keep: [RawFd; 5]) {
+    keep.sort_unstable();
+    let mut first = 0;
+    for fd in keep {
+        if first < fd {
+            close_range(first, fd - 1);
+        }
+        first = fd + 1;
+    }
+    close_range(first, RawFd::MAX);
+}
+
+fn close_range(first: RawFd, last: RawFd) {
+    // SAFETY: closes files that nothing in this process uses from here on.
+    unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+}
+
+/// Until the parent closes the pipe or is gone.
+fn serve(keeping: &mut Keeping<'_>, signals: &SignalFd) -> nix::Result<()> {
+    loop {
+        let mut ready =
+            [PollFd::new(keeping.orders.as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        poll(&mut ready, PollTimeout::NONE)?;
+        let [is_ordered, has_ended] = ready.map(|file| file.any().unwrap_or(true));
+        if is_ordered && !take_order(keeping)? {
+            return Ok(());
+        }
+        if has_ended {
+            while let Ok(Some(_)) = signals.read_signal() {}
+            while let Ok(Some((pid, status))) = reap(WaitPidFlag::WNOHANG) {
+                tell_end(keeping, pid, status)?;
+            }
+        }
+    }
+}
+
+/// False where there is no order and will be none.
+fn take_order(keeping: &mut Keeping<'_>) -> nix::Result<bool> {
+    let mut bytes = [0; 4];
+    if nix::unistd::read(&keeping.orders, &mut bytes)? != bytes.len() {
+        return Ok(false);
+    }
+    let program = u32::from_le_bytes(bytes);
+    let Some(ready) = keeping.programs.get(program as usize) else { return Ok(true) };
+    match child::start(keeping, ready, program) {
+        Ok(pid) => {
+            keeping.pids[program as usize] = pid.as_raw();
+            tell(keeping, LAUNCHED, program, pid.as_raw())?;
+        }
+        Err(error) => tell(keeping, REFUSED, program, error as i32)?,
+    }
+    Ok(true)
+}
+
+/// Says that the kernel refused to start a program.
+pub(super) fn tell_refusal(keeping: &Keeping<'_>, program: u32, error: nix::Error) -> nix::Result<()> {
+    tell(keeping, REFUSED, program, error as i32)
+}
+
+fn tell_end(keeping: &mut Keeping<'_>, pid: i32, status: i32) -> nix::Result<()> {
+    let Some(program) = keeping.pids.iter().position(|&own| own == pid) else { return Ok(()) };
+    keeping.pids[program] = 0;
+    tell(keeping, ENDED, program as u32, status)
+}
+
+fn tell(keeping: &Keeping<'_>, kind: u32, program: u32, value: i32) -> nix::Result<()> {
+    let mut bytes = [0; REPORT_BYTES];
+    bytes[..4].copy_from_slice(&kind.to_le_bytes());
+    bytes[4..8].copy_from_slice(&program.to_le_bytes());
+    bytes[8..].copy_from_slice(&value.to_le_bytes());
+    nix::unistd::write(&keeping.told, &bytes)?;
+    Ok(())
+}
+
+pub(super) fn decode(bytes: [u8; REPORT_BYTES]) -> Report {
+    let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let (program, value) = (number(4), number(8) as i32);
+    match number(0) {
+        LAUNCHED => Report::Launched { program, pid: value },
+        REFUSED => Report::Refused { program, error: value },
+        _ => Report::Ended { program, status: ExitStatus::from_raw(value) },
+    }
+}
+
+/// The number and the raw status of a child that has ended; none where none has, an error where none is left.
+fn reap(flags: WaitPidFlag) -> nix::Result<Option<(i32, i32)>> {
+    let mut status = 0;
+    // SAFETY: the pointer is valid for writing one status.
+    let pid = unsafe { libc::waitpid(-1, &raw mut status, flags.bits()) };
+    match nix::errno::Errno::result(pid) {
+        Ok(0) | Err(nix::Error::EINTR) => Ok(None),
+        Ok(pid) => Ok(Some((pid, status))),
+        Err(error) => Err(error),
+    }
+}
+
+/// Kills and reaps until there is no child: those of whoever dies become ours, and are next.
+fn end_children(keeping: &mut Keeping<'_>) {
+    loop {
+        kill_children(keeping);
+        loop {
+            match reap(WaitPidFlag::WNOHANG) {
+                Ok(Some((pid, status))) => drop(tell_end(keeping, pid, status)),
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+/// Only we reap our children, so their numbers are still their own.
+fn kill_children(keeping: &Keeping<'_>) {
+    let mut list = [0; 4096];
+    let bytes = child::read_children(&mut list).unwrap_or(0);
+    let mut pid = 0;
+    for &byte in &list[..bytes] {
+        if byte.is_ascii_digit() {
+            pid = pid * 10 + i32::from(byte - b'0');
+        } else if pid > 0 {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            pid = 0;
+        }
+    }
+    for &pid in keeping.pids.iter().filter(|&&pid| pid > 0) {
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+}

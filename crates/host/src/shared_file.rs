@@ -1,0 +1,126 @@
+//! Memory that has a file's name, so that programs started later can map it too; and waiting on its words.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
+
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use rustix::io::Errno;
+use rustix::thread::futex;
+
+/// A file in memory, mapped whole and shared; zeroed at first. Unmapped when dropped, gone when nobody maps it.
+#[derive(Debug)]
+pub struct SharedFile {
+    file: OwnedFd,
+    start: NonNull<u64>,
+    words: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone and is read and written as atomics only, which any thread may use.
+unsafe impl Send for SharedFile {}
+// SAFETY: as above: shared access is to atomics.
+unsafe impl Sync for SharedFile {}
+
+impl SharedFile {
+    /// Makes and maps a file of `words` words of 64 bits. Programs started later do not inherit it; they open
+    /// [`SharedFile::path`].
+    pub fn create(name: &str, words: usize) -> io::Result<SharedFile> {
+        let bytes = words.checked_mul(8).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
+        let file = memfd_create(CString::new(name)?.as_c_str(), MFdFlags::MFD_CLOEXEC)?;
+        nix::unistd::ftruncate(&file, bytes.try_into().map_err(|_| io::ErrorKind::InvalidInput)?)?;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at a place of the kernel's choice touches no memory of ours.
+        let address =
+            unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked").cast();
+        Ok(SharedFile { file, start, words })
+    }
+
+    /// Where processes of the same user find the file as long as this one lives.
+    pub fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+    }
+
+    /// The memory as words. A place that is used as words must not be used as [`SharedFile::halves`], too.
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: `start` is aligned to a page and valid for `words` words until drop; every bit pattern is fine.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words) }
+    }
+
+    /// The same memory as words of 32 bits, the lower half of each word first.
+    pub fn halves(&self) -> &[AtomicU32] {
+        // SAFETY: as in `words`; atomics of both sizes are plain memory accesses at disjoint places.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words * 2) }
+    }
+}
+
+impl Drop for SharedFile {
+    fn drop(&mut self) {
+        // SAFETY: the range is the one mapped in `create`, and nothing borrows it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.words * 8) };
+    }
+}
+
+/// Sleeps while `word` is `value`, but no longer than `limit`. Comes back early now and then: look again.
+pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
+    let limit = futex::Timespec {
+        tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: limit.subsec_nanos().into(),
+    };
+    match futex::wait(word, futex::Flags::empty(), value, Some(&limit)) {
+        Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Wakes everybody, in whatever process, who waits on `word`.
+pub fn wake(word: &AtomicU32) -> io::Result<()> {
+    futex::wake(word, futex::Flags::empty(), i32::MAX as u32)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    #[test]
+    fn who_opens_the_path_sees_the_same_memory() {
+        let shared = SharedFile::create("test", 512).expect("a page");
+        shared.words()[3].store(0x1122_3344_5566_7788, SeqCst);
+        assert_eq!(shared.halves()[6].load(SeqCst), 0x5566_7788);
+        let file = std::fs::read(shared.path()).expect("the file has a path");
+        assert_eq!(file.len(), 4096);
+        assert_eq!(file[24..32], 0x1122_3344_5566_7788_u64.to_le_bytes());
+    }
+
+    #[test]
+    fn a_waiter_is_woken_and_does_not_wait_for_ever() {
+        let shared = SharedFile::create("test", 1).expect("a word");
+        let word = &shared.halves()[0];
+        wait(word, 0, Duration::from_millis(1)).expect("the time is over");
+        wait(word, 1, Duration::from_secs(60)).expect("the word is another");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while word.load(SeqCst) == 0 {
+                    wait(word, 0, Duration::from_secs(60)).expect("woken");
+                }
+            });
+            word.store(1, SeqCst);
+            wake(word).expect("nobody or one is woken");
+        });
+    }
+
+    #[test]
+    fn an_empty_file_is_refused() {
+        assert!(SharedFile::create("test", 0).is_err());
+        assert!(SharedFile::create("test", usize::MAX / 2).is_err());
+    }
+}
