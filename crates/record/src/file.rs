@@ -332,12 +332,12 @@ fn too_long(limit: Bytes) -> String {
 }
 
 /// The parser was given one line and calls it line 1; the number that helps is the one in the record.
-fn in_words(error: &serde_json::Error) -> String {
+pub(crate) fn in_words(error: &serde_json::Error) -> String {
     printable(&error.to_string().replace(" at line 1 column ", " at column "))
 }
 
 /// Text out of a file that may be anybody's, without what commands a terminal or turns the order of its text.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
         let turns_text = matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

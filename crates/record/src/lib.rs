@@ -31,5 +31,6 @@ pub use plan::{Case, Placement, Plan, Policy, Relation, SwitchPlan};
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};
 pub use simulation::{
     ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissOrigins, ProcessFacts,
-    SIMULATION_SCHEMA, SIMULATION_VERSION, Simulation, SwitchCause, TraceFacts, View, WorkingSetLoss,
+    ReadSimulationError, SIMULATION_SCHEMA, SIMULATION_VERSION, Simulation, SimulationRecord, SimulationWriter,
+    SwitchCause, TraceFacts, Tuples, View, WorkingSetLoss, WriteSimulationError,
 };

@@ -1,9 +1,23 @@
 //! What a simulation says: counters of every design, and the tuples of Mogul and Borg 1990 (section 3.3).
 
+mod checksum;
+mod columns;
+mod compact;
+mod error;
+mod footer;
+mod read;
+mod source;
+mod spool;
+mod write;
+
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 
 use crate::{Design, HostManifest};
+
+pub use error::{ReadSimulationError, WriteSimulationError};
+pub use read::{SimulationRecord, Tuples};
+pub use write::SimulationWriter;
 
 /// Name of the format; the record carries it with [`SIMULATION_VERSION`] behind a slash.
 ///
