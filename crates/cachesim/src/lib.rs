@@ -4,11 +4,15 @@
 //! clocks, no machine. What exactly is counted is said in `docs/method/simulation.md`, and an independent, simple
 //! simulator in the tests follows the same text.
 
+mod causes;
 mod design_file;
 mod host_design;
+mod machine;
+mod mappings;
 pub mod shipped;
 mod simulator;
 mod vary;
+mod world;
 
 pub use design_file::{DesignError, Location, read_design, write_design};
 pub use host_design::{HostDesignError, host_design};

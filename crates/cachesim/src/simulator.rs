@@ -1,7 +1,19 @@
 //! Every design at once, fed with one event stream.
 
-use record::{Design, DesignResult, Interval, ProcessFacts, SwitchCause};
-use trace::Chunk;
+mod error;
+
+use record::{ByView, Design, DesignResult, Interval, ProcessFacts, SwitchCause};
+use trace::{Block, Chunk, Mark, Reference};
+
+use crate::causes::Why;
+use crate::machine::{Context, Machine, Scene};
+use crate::world::{Change, World};
+
+pub use error::SimulationError;
+
+/// Blocks that one design takes before the next one does: they stay in the nearest caches of the machine.
+const SLICE_BLOCKS: usize = 2048;
+const MOST_DESIGNS: usize = 1 << 16;
 
 /// What is simulated beside the designs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,41 +56,22 @@ pub struct Outcome {
     pub designs: Vec<DesignResult>,
 }
 
-/// Why a simulation cannot go on. Reads well behind "failed to simulate: ".
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SimulationError {
-    /// A design that cannot be built.
-    #[error("{0}")]
-    Unrealisable(#[from] record::UnrealisableDesign),
-    /// Intervals without length.
-    #[error("found intervals of 0 instructions, need 1 or more; choose another length")]
-    EmptyInterval,
-    /// More designs than a tuple can number.
-    #[error("found {0} designs, need at most 65536; simulate them in several runs")]
-    TooManyDesigns(usize),
-    /// A chunk that contradicts itself.
-    #[error("found {found} in a chunk, need {needed}; the source of the trace is damaged, check it")]
-    UnfitChunk {
-        /// What is there.
-        found: String,
-        /// What would do.
-        needed: String,
-    },
-    /// More address spaces than tags can tell apart.
-    #[error("found process number {found} of the trace, need at most {most}; cut the trace")]
-    TooManyProcesses {
-        /// How many there are so far.
-        found: u64,
-        /// How many can be told apart.
-        most: u64,
-    },
-}
-
 /// Simulates designs on an event stream.
 #[derive(Debug)]
 pub struct Simulator {
     options: Options,
-    designs: Vec<Design>,
+    machines: Vec<Machine>,
+    world: World,
+    /// Whether the machines know who runs.
+    has_begun: bool,
+    /// The tuple under way; its cycles are the machines' to say.
+    open: Option<Interval>,
+    /// Instructions, loads and stores of the program, then loads and stores of the kernel.
+    references: [u64; 3],
+    kernel_touches: [u64; 2],
+    voluntary_switches: u64,
+    involuntary_switches: u64,
+    most_processes: u64,
 }
 
 impl Simulator {
@@ -91,7 +84,23 @@ impl Simulator {
         if options.interval_instructions == 0 {
             return Err(SimulationError::EmptyInterval);
         }
-        Ok(Simulator { options, designs })
+        if designs.len() > MOST_DESIGNS {
+            return Err(SimulationError::TooManyDesigns(designs.len()));
+        }
+        let machines: Vec<Machine> = designs.into_iter().map(Machine::new).collect();
+        let most_processes = machines.iter().map(Machine::most_processes).min().unwrap_or(u64::MAX);
+        Ok(Simulator {
+            options,
+            machines,
+            world: World::default(),
+            has_begun: false,
+            open: None,
+            references: [0; 3],
+            kernel_touches: [0; 2],
+            voluntary_switches: 0,
+            involuntary_switches: 0,
+            most_processes,
+        })
     }
 
     /// Simulates the next chunk of the trace. Tuples of segments that end in it are appended, in ascending order for
@@ -100,13 +109,244 @@ impl Simulator {
     /// # Errors
     /// A chunk that contradicts itself; nothing can be said then about what follows it.
     pub fn feed(&mut self, chunk: &Chunk, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
-        let _ = (chunk, tuples, &self.options, &self.designs);
-        Ok(())
+        error::check_chunk(chunk)?;
+        let (mut blocks, mut references) = (&chunk.blocks[..], &chunk.references[..]);
+        for placed in &chunk.marks {
+            let passed = chunk.blocks.len() - blocks.len();
+            let (before, after) = blocks.split_at(placed.before_block as usize - passed);
+            references = self.blocks(before, references);
+            blocks = after;
+            self.mark(&placed.mark, tuples);
+            self.check_processes()?;
+        }
+        self.blocks(blocks, references);
+        self.check_processes()
+    }
+
+    fn check_processes(&self) -> Result<(), SimulationError> {
+        let found = self.world.processes();
+        if found <= self.most_processes {
+            return Ok(());
+        }
+        Err(SimulationError::TooManyProcesses { found, most: self.most_processes })
+    }
+
+    /// Blocks without a mark between them. Gives the references that are left.
+    fn blocks<'a>(&mut self, mut blocks: &[Block], mut references: &'a [Reference]) -> &'a [Reference] {
+        while !blocks.is_empty() {
+            let limit = self.open_tuple();
+            let run = Run::cut(blocks, limit);
+            let (now, later) = references.split_at(run.references.min(references.len()));
+            self.run(&blocks[..run.blocks], now, run.instructions);
+            blocks = &blocks[run.blocks..];
+            references = later;
+        }
+        references
+    }
+
+    /// Opens the tuple that the next block belongs to, where it is not open. Gives the instructions that are left for it.
+    fn open_tuple(&mut self) -> u64 {
+        self.begin();
+        let process = self.world.running();
+        let segment = *self.world.segment();
+        let length = self.options.interval_instructions;
+        let interval = (segment.instructions / length).min(self.options.intervals.into());
+        if self.open.is_some_and(|open| u64::from(open.interval) != interval) {
+            self.close_tuple();
+        }
+        self.open.get_or_insert(Interval {
+            design: 0,
+            segment: segment.number,
+            segments: 1,
+            task: self.world.task.0,
+            process,
+            cause: segment.cause,
+            end: 0,
+            interval: interval as u32,
+            instructions: 0,
+            cycles: ByView::default(),
+        });
+        match interval == u64::from(self.options.intervals) {
+            true => u64::MAX,
+            false => (interval + 1).saturating_mul(length).saturating_sub(segment.instructions),
+        }
+    }
+
+    fn run(&mut self, blocks: &[Block], references: &[Reference], instructions: u64) {
+        self.references[0] += instructions;
+        let stores = references.iter().map(|reference| u64::from(reference.is_store())).sum::<u64>();
+        self.references[1] += references.len() as u64 - stores;
+        self.references[2] += stores;
+        self.world.count(instructions);
+        if let Some(open) = &mut self.open {
+            open.instructions += instructions;
+        }
+        self.each(|machine, scene| machine.run(blocks, references, scene));
+    }
+
+    /// Before the first switch nobody was switched to: process 0 runs.
+    fn begin(&mut self) {
+        if !self.has_begun {
+            self.change_process();
+        }
+    }
+
+    fn change_process(&mut self) {
+        self.has_begun = true;
+        let to = self.world.running();
+        self.machines.iter_mut().for_each(|machine| machine.change_process(to));
+    }
+
+    /// Lets every machine do something where the trace stands.
+    fn each(&mut self, mut act: impl FnMut(&mut Machine, &Scene<'_>)) {
+        let process = self.world.running();
+        let context = Context { program: self.world.program(process), cause: self.world.cause() };
+        let scene = Scene { process, context, mappings: self.world.mappings(process) };
+        self.machines.iter_mut().for_each(|machine| act(machine, &scene));
+    }
+
+    fn close_tuple(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        for (number, machine) in self.machines.iter_mut().enumerate() {
+            machine.close_tuple(Interval { design: number as u16, ..open });
+        }
+    }
+
+    fn end_segment(&mut self, end: u32, tuples: &mut Vec<Interval>) {
+        self.machines.iter_mut().for_each(|machine| machine.end_segment(end, tuples));
+    }
+
+    fn settle_code(&mut self) {
+        if self.world.has_begun() {
+            self.each(|machine, scene| machine.settle_code(scene));
+        }
+    }
+
+    fn mark(&mut self, mark: &Mark, tuples: &mut Vec<Interval>) {
+        match mark {
+            Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. } => self.memory(mark),
+            Mark::Birth { task, process, parent, name } => {
+                self.settle_code();
+                let change = self.world.birth(*task, *process, *parent, name);
+                self.change(change);
+            }
+            Mark::Exec { task, process, name } => {
+                self.settle_code();
+                let change = self.world.exec(*task, *process, name);
+                self.change(change);
+            }
+            Mark::Exit { task } => {
+                self.settle_code();
+                let change = self.world.exit(*task);
+                self.change(change);
+            }
+            Mark::Switch { to, is_voluntary, cause, .. } => {
+                match is_voluntary {
+                    true => self.voluntary_switches += 1,
+                    false => self.involuntary_switches += 1,
+                }
+                self.settle_code();
+                self.close_tuple();
+                let (end, is_other) = self.world.switch(*to, *is_voluntary, *cause);
+                self.end_segment(end, tuples);
+                self.machines.iter_mut().for_each(Machine::empty_flushed_view);
+                self.change(Change { is_other, ..Change::default() });
+            }
+            Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. } => {}
+        }
+    }
+
+    /// What happens to the memory of the running process.
+    fn memory(&mut self, mark: &Mark) {
+        if !self.has_begun {
+            return;
+        }
+        let process = self.world.running();
+        match mark {
+            &Mark::KernelTouch { address, bytes, is_store } if self.options.kernel_touches => {
+                let mut touches = [0; 2];
+                self.each(|machine, scene| touches = machine.touch(address, bytes, is_store, scene));
+                self.kernel_touches.iter_mut().zip(touches).for_each(|(sum, more)| *sum += more);
+            }
+            Mark::Map(mapping) => {
+                self.settle_code();
+                self.world.mappings_mut(process).map(mapping);
+                let (start, bytes) = (mapping.start, mapping.bytes);
+                self.machines.iter_mut().for_each(|machine| machine.unmap(process, start, bytes));
+            }
+            &Mark::Unmap { start, bytes } => {
+                self.settle_code();
+                self.world.mappings_mut(process).unmap(start, bytes);
+                self.machines.iter_mut().for_each(|machine| machine.unmap(process, start, bytes));
+            }
+            &Mark::Page { virtual_address, physical_address, bytes } => {
+                let tell = |machine: &mut Machine| {
+                    machine.tell_page(process, virtual_address, physical_address, bytes);
+                };
+                self.machines.iter_mut().for_each(tell);
+            }
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, change: Change) {
+        if let Some((parent, child)) = change.fork {
+            self.machines.iter_mut().for_each(|machine| machine.fork(parent, child));
+        }
+        if change.is_other {
+            self.close_tuple();
+            self.change_process();
+        }
+        if let Some(process) = change.ended {
+            self.machines.iter_mut().for_each(|machine| machine.drop_process(process));
+        }
     }
 
     /// Ends the last segment and gives the counters.
-    pub fn finish(self, tuples: &mut Vec<Interval>) -> Outcome {
-        let _ = tuples;
-        Outcome::default()
+    pub fn finish(mut self, tuples: &mut Vec<Interval>) -> Outcome {
+        self.settle_code();
+        self.close_tuple();
+        let end = self.world.causes.number(Why::EndOfTrace);
+        self.end_segment(end, tuples);
+        let [instructions, loads, stores] = self.references;
+        let seen = [instructions, loads + self.kernel_touches[0], stores + self.kernel_touches[1]];
+        let (world, places) = (self.world, self.options.code_places);
+        let result =
+            |machine: Machine| machine.into_result(seen, places, |program| world.program_name(program).to_owned());
+        let designs = self.machines.into_iter().map(result).collect();
+        let (processes, causes) = world.into_facts();
+        Outcome {
+            instructions,
+            loads,
+            stores,
+            voluntary_switches: self.voluntary_switches,
+            involuntary_switches: self.involuntary_switches,
+            processes,
+            causes,
+            designs,
+        }
+    }
+}
+
+/// Blocks of one tuple, no more than a slice.
+struct Run {
+    blocks: usize,
+    references: usize,
+    instructions: u64,
+}
+
+impl Run {
+    /// The last block starts before `limit` instructions are over.
+    fn cut(blocks: &[Block], limit: u64) -> Run {
+        let mut run = Run { blocks: 0, references: 0, instructions: 0 };
+        for block in blocks.iter().take(SLICE_BLOCKS) {
+            if run.instructions >= limit && run.blocks > 0 {
+                break;
+            }
+            run.blocks += 1;
+            run.references += usize::from(block.references);
+            run.instructions += u64::from(block.instructions);
+        }
+        run
     }
 }

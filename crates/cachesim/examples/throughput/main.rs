@@ -1,0 +1,69 @@
+//! How many references a second are simulated. `throughput [--rounds N] [DESIGN...]`; without names, design 1a alone and
+//! the four designs of Mogul and Borg together.
+
+mod programs;
+
+use std::error::Error;
+use std::time::Instant;
+
+use programs::{Dice, chunks};
+use record::Design;
+use switchcost_cachesim::{Options, Outcome, Simulator, shipped};
+use trace::Chunk;
+
+const CHUNKS: usize = 8;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    let chunks = chunks(CHUNKS, &mut Dice(1));
+    let sets: Vec<Vec<&str>> = match names.is_empty() {
+        true => vec![vec!["mogul-1a"], vec!["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"]],
+        false => vec![names.iter().map(String::as_str).collect()],
+    };
+    for names in sets {
+        measure(&names, &chunks)?;
+    }
+    Ok(())
+}
+
+fn measure(names: &[&str], chunks: &[Chunk]) -> Result<(), Box<dyn Error>> {
+    let designs: Vec<Design> = names.iter().map(|name| shipped::find(name).ok_or("no such design")).collect::<Result<_, _>>()?;
+    let mut rates = Vec::new();
+    for round in 0..7 {
+        let start = Instant::now();
+        let outcome = simulate(&designs, chunks)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let references = outcome.instructions + outcome.loads + outcome.stores;
+        rates.push(references as f64 / seconds / 1e6);
+        if round == 0 {
+            describe(&outcome);
+        }
+    }
+    rates.sort_by(f64::total_cmp);
+    println!("{}: {:.0} M references/s (median of 7; best {:.0})", names.join(" "), rates[3], rates[6]);
+    Ok(())
+}
+
+fn simulate(designs: &[Design], chunks: &[Chunk]) -> Result<Outcome, Box<dyn Error>> {
+    let mut simulator = Simulator::new(designs.to_vec(), Options::default())?;
+    let mut tuples = Vec::new();
+    for chunk in chunks {
+        simulator.feed(chunk, &mut tuples)?;
+        tuples.clear();
+    }
+    Ok(simulator.finish(&mut tuples))
+}
+
+fn describe(outcome: &Outcome) {
+    let switches = outcome.voluntary_switches + outcome.involuntary_switches;
+    println!(
+        "{} instructions, {} loads, {} stores, {switches} switches",
+        outcome.instructions, outcome.loads, outcome.stores
+    );
+    for result in &outcome.designs {
+        for level in &result.hierarchies.shared.levels {
+            let rate = 100.0 * level.misses() as f64 / level.accesses().max(1) as f64;
+            println!("  {} {}: {rate:.2} % of {} miss", result.design.name, level.name, level.accesses());
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Why tasks leave the CPU, as the record says it.
+
+use std::collections::HashMap;
+
+use record::SwitchCause;
+use syscalls::x86_64::Sysno;
+use trace::Cause;
+
+/// A cause as the trace says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Why {
+    /// The first segment of a task.
+    Birth,
+    /// The trace ends here.
+    EndOfTrace,
+    /// A mark.
+    Left { is_voluntary: bool, cause: Cause },
+}
+
+/// The causes that occur, numbered as they appear.
+#[derive(Debug, Default)]
+pub(crate) struct Causes {
+    numbers: HashMap<SwitchCause, u32>,
+    known: HashMap<Why, u32>,
+    list: Vec<SwitchCause>,
+}
+
+impl Causes {
+    pub(crate) fn number(&mut self, why: Why) -> u32 {
+        if let Some(&number) = self.known.get(&why) {
+            return number;
+        }
+        let next = self.list.len() as u32;
+        let cause = described(why);
+        let number = *self.numbers.entry(cause.clone()).or_insert(next);
+        if number == next {
+            self.list.push(cause);
+        }
+        self.known.insert(why, number);
+        number
+    }
+
+    pub(crate) fn into_list(self) -> Vec<SwitchCause> {
+        self.list
+    }
+}
+
+fn described(why: Why) -> SwitchCause {
+    let (is_voluntary, entry, syscall) = match why {
+        Why::Birth => (false, "birth", None),
+        Why::EndOfTrace => (false, "unknown", None),
+        Why::Left { is_voluntary, cause } => {
+            let (entry, syscall) = entry_of(cause);
+            (is_voluntary, entry, syscall)
+        }
+    };
+    SwitchCause { is_voluntary, entry: entry.to_owned(), syscall }
+}
+
+fn entry_of(cause: Cause) -> (&'static str, Option<String>) {
+    match cause {
+        Cause::Syscall(number) => ("syscall", Some(syscall_name(number))),
+        Cause::PageFault => ("page-fault", None),
+        Cause::Quantum => ("quantum", None),
+        Cause::WakeUp => ("wake-up", None),
+        Cause::Interrupt => ("interrupt", None),
+        Cause::Exit => ("exit", None),
+        Cause::Unknown => ("unknown", None),
+    }
+}
+
+/// Its name on x86-64.
+fn syscall_name(number: u16) -> String {
+    match Sysno::new(number.into()) {
+        Some(sysno) => sysno.name().to_owned(),
+        None => format!("syscall {number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_calls_have_names() {
+        // The numbers of arch/x86/entry/syscalls/syscall_64.tbl.
+        assert_eq!(syscall_name(0), "read");
+        assert_eq!(syscall_name(202), "futex");
+        assert_eq!(syscall_name(1234), "syscall 1234");
+    }
+
+    #[test]
+    fn equal_causes_have_one_number() {
+        let mut causes = Causes::default();
+        let unknown = Why::Left { is_voluntary: false, cause: Cause::Unknown };
+        assert_eq!(causes.number(Why::Birth), 0);
+        assert_eq!(causes.number(Why::EndOfTrace), 1);
+        assert_eq!(causes.number(unknown), 1);
+        assert_eq!(causes.number(Why::Left { is_voluntary: true, cause: Cause::Syscall(0) }), 2);
+        let list = causes.into_list();
+        assert_eq!(list.len(), 3);
+        assert_eq!(list[2].syscall.as_deref(), Some("read"));
+    }
+}

@@ -1,0 +1,174 @@
+//! One design: its three views, fed with blocks and marks.
+//!
+//! What comes in: runs of blocks of one process, and what happens between them. What goes out: tuples, and counters at
+//! the end. It does not know tasks or the order of the trace.
+
+mod address;
+mod aside;
+mod code;
+mod frames;
+mod hierarchy;
+mod ledger;
+mod lines;
+mod plan;
+mod replacement;
+mod run;
+mod totals;
+mod watch;
+
+use record::{ByView, Design, Interval};
+
+pub(crate) use code::Context;
+
+use crate::mappings::Mappings;
+use code::Bill;
+use frames::Frames;
+use hierarchy::Hierarchy;
+use ledger::{Bookkeeper, Ledger, Privates};
+use lines::Role;
+use plan::Plan;
+use totals::Ended;
+use watch::Nobody;
+
+/// One design and everything that it remembers.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    design: Design,
+    plan: Plan,
+    shared: Hierarchy,
+    flushed: Hierarchy,
+    privates: Privates,
+    /// Counters of private hierarchies that are gone.
+    ended: Ended,
+    ledger: Ledger,
+    frames: Option<Frames>,
+    bill: Bill,
+    /// Cycles of each view at the start of the open tuple, and at the end of its last block.
+    opened: Option<[u64; 3]>,
+    closed: [u64; 3],
+    /// Tuples of the segment under way.
+    tuples: Vec<Interval>,
+}
+
+/// What stays the same during a run of blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) process: u32,
+    pub(crate) context: Context,
+    pub(crate) mappings: &'a Mappings,
+}
+
+impl Machine {
+    /// The design must have passed its check.
+    pub(crate) fn new(design: Design) -> Machine {
+        let plan = Plan::new(&design);
+        Machine {
+            shared: Hierarchy::new(&plan, Role::Shared),
+            flushed: Hierarchy::new(&plan, Role::Flushed),
+            privates: Privates::default(),
+            ended: Ended::new(&plan),
+            ledger: Ledger::new(&plan),
+            frames: plan.pages.map(Frames::new),
+            bill: Bill::new(),
+            opened: None,
+            closed: [0; 3],
+            tuples: Vec::new(),
+            design,
+            plan,
+        }
+    }
+
+    /// How many address spaces its tags tell apart.
+    pub(crate) fn most_processes(&self) -> u64 {
+        self.plan.most_processes
+    }
+
+    /// A `Switch` mark, to whatever task.
+    pub(crate) fn empty_flushed_view(&mut self) {
+        for at in 0..self.plan.levels.len() {
+            self.flushed.flush(&self.plan, &mut Nobody, at);
+        }
+    }
+
+    /// Another address space runs from here on.
+    pub(crate) fn change_process(&mut self, to: u32) {
+        self.ledger.depart();
+        let Machine { plan, ledger, privates, shared, .. } = self;
+        for at in (0..plan.levels.len()).filter(|&at| plan.levels[at].is_flushed_on_switch) {
+            shared.flush(plan, &mut Bookkeeper { plan, ledger, privates }, at);
+        }
+        self.ledger.come(to);
+    }
+
+    /// Nobody is left in an address space.
+    pub(crate) fn drop_process(&mut self, process: u32) {
+        if let Some(hierarchy) = self.privates.take(process) {
+            self.ended.add(&hierarchy);
+            self.restart_private_clock(process, hierarchy.now);
+        }
+        if let Some(frames) = &mut self.frames {
+            frames.drop_space(process);
+        }
+    }
+
+    /// A tuple that goes on behind the end of its process goes on with a clock that starts at 0.
+    fn restart_private_clock(&mut self, process: u32, now: u64) {
+        if let Some(opened) = &mut self.opened
+            && self.ledger.running() == process
+        {
+            opened[1] = opened[1].wrapping_sub(now);
+            self.closed[1] = self.closed[1].wrapping_sub(now);
+        }
+    }
+
+    pub(crate) fn fork(&mut self, parent: u32, child: u32) {
+        if let Some(frames) = &mut self.frames {
+            frames.fork(parent, child);
+        }
+    }
+
+    /// A range of an address space is mapped or unmapped.
+    pub(crate) fn unmap(&mut self, process: u32, start: u64, bytes: u64) {
+        if let Some(frames) = &mut self.frames {
+            frames.unmap(process, start, bytes);
+        }
+    }
+
+    pub(crate) fn tell_page(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
+        if let Some(frames) = &mut self.frames {
+            frames.tell(process, virtual_address, physical, bytes);
+        }
+    }
+
+    /// Before the context or the mappings change.
+    pub(crate) fn settle_code(&mut self, scene: &Scene<'_>) {
+        self.bill.settle(scene.context, scene.mappings);
+    }
+
+    fn clocks(&self, process: u32) -> [u64; 3] {
+        let private = self.privates.get(process).map_or(0, |hierarchy| hierarchy.now);
+        [self.shared.now, private, self.flushed.now]
+    }
+
+    /// The open tuple is over; `interval` says which one it is, without its cycles.
+    pub(crate) fn close_tuple(&mut self, interval: Interval) {
+        let Some([shared, private, flushed]) = self.opened.take() else { return };
+        let cycles = ByView {
+            shared: self.closed[0] - shared,
+            private: self.closed[1].wrapping_sub(private),
+            flushed: self.closed[2] - flushed,
+        };
+        self.tuples.push(Interval { cycles, ..interval });
+    }
+
+    /// The segment is over: its tuples are given out.
+    pub(crate) fn end_segment(&mut self, end: u32, tuples: &mut Vec<Interval>) {
+        tuples.extend(self.tuples.drain(..).map(|interval| Interval { end, ..interval }));
+    }
+
+    fn ensure_private(&mut self, process: u32) {
+        if self.privates.get(process).is_none() {
+            self.privates.put(process, Box::new(Hierarchy::new(&self.plan, Role::Private)));
+        }
+    }
+}

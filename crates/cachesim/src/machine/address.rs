@@ -1,0 +1,32 @@
+//! Where something is, as every level may want it.
+
+/// Bits of a virtual address that count.
+pub(super) const VIRTUAL_BITS: u32 = 48;
+pub(super) const VIRTUAL_MASK: u64 = (1 << VIRTUAL_BITS) - 1;
+/// The address that the low 48 bits stand for.
+pub(super) const fn sign_extended(address: u64) -> u64 {
+    (((address << (64 - VIRTUAL_BITS)) as i64) >> (64 - VIRTUAL_BITS)) as u64
+}
+
+/// Set in every key, so that 0 means an empty way and fresh memory is an empty cache.
+pub(super) const VALID: u64 = 1 << 63;
+
+/// A virtual address of one process, and the physical one, where any level wants it (else 0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Address {
+    pub(super) process: u32,
+    pub(super) virtual_address: u64,
+    pub(super) physical: u64,
+}
+
+impl Address {
+    /// The start of the next line, which only makes sense within a page.
+    pub(super) fn next_line(&self, line_bits: u32) -> Address {
+        let behind = |address: u64| ((address >> line_bits) + 1) << line_bits;
+        Address {
+            process: self.process,
+            virtual_address: behind(self.virtual_address),
+            physical: behind(self.physical),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Physical addresses: as the trace tells them, or made up (`docs/method/simulation.md`, "Addresses").
+
+use std::collections::{BTreeMap, HashMap};
+
+use record::PageAllocation;
+
+use super::address::{VIRTUAL_MASK, sign_extended};
+use crate::mappings::Mappings;
+
+/// Sizes of pages that a trace may tell.
+const PAGE_BITS: std::ops::RangeInclusive<u32> = 12..=30;
+/// Translations kept at hand.
+const RECENT: usize = 256;
+
+/// Where a page of an address space is, as a mark told it.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    physical: u64,
+    /// Which mark it was: the latest that covers an address counts.
+    order: u64,
+}
+
+/// One address space.
+#[derive(Debug, Default)]
+struct Space {
+    /// By size in bits and page number.
+    told: BTreeMap<u32, HashMap<u64, Told>>,
+    /// Numbers of frames, by page number.
+    made_up: BTreeMap<u64, u32>,
+}
+
+/// A translation that was asked for lately.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    /// Process, page of 4 KiB and whether a store is fine; 0 for none.
+    key: u64,
+    /// Added to the virtual address.
+    distance: u64,
+}
+
+/// All frames of one design.
+#[derive(Debug)]
+pub(super) struct Frames {
+    allocation: PageAllocation,
+    page_bits: u32,
+    next: u32,
+    marks: u64,
+    spaces: HashMap<u32, Space>,
+    /// By file and offset.
+    files: HashMap<(Vec<u8>, u64), u32>,
+    /// Holders of frames that have more than one; a file is one, too.
+    holders: HashMap<u32, u32>,
+    recent: Vec<Recent>,
+}
+
+impl Frames {
+    pub(super) fn new(allocation: PageAllocation) -> Frames {
+        Frames {
+            allocation,
+            page_bits: allocation.size.0.trailing_zeros(),
+            next: 0,
+            marks: 0,
+            spaces: HashMap::new(),
+            files: HashMap::new(),
+            holders: HashMap::new(),
+            recent: vec![Recent::default(); RECENT],
+        }
+    }
+
+    /// The physical address behind a virtual one, of which 48 bits count.
+    #[inline]
+    pub(super) fn translate(&mut self, process: u32, address: u64, is_store: bool, mappings: &Mappings) -> u64 {
+        let address = sign_extended(address);
+        let page = (address & VIRTUAL_MASK) >> 12;
+        let key = 1 << 63 | u64::from(process) << 37 | page << 1 | 1;
+        let place = (page as usize ^ process as usize) % RECENT;
+        let recent = self.recent[place];
+        let wanted = if is_store { key } else { key & !1 };
+        let held = if is_store { recent.key } else { recent.key & !1 };
+        if held == wanted && self.is_exact(process) {
+            return address.wrapping_add(recent.distance);
+        }
+        let physical = self.look_up(process, address, is_store, mappings);
+        self.recent[place] = Recent { key: wanted, distance: physical.wrapping_sub(address) };
+        physical
+    }
+
+    /// Whether a recent translation is told apart from those of all other processes.
+    #[inline]
+    fn is_exact(&self, process: u32) -> bool {
+        process < 1 << 26
+    }
+
+    fn look_up(&mut self, process: u32, address: u64, is_store: bool, mappings: &Mappings) -> u64 {
+        let space = self.spaces.entry(process).or_default();
+        if let Some(physical) = space.told_address(address) {
+            return physical;
+        }
+        let page = address >> self.page_bits;
+        let frame = match space.made_up.get(&page) {
+            Some(&frame) => frame,
+            None => {
+                let frame = self.first_frame(page, mappings);
+                self.set(process, page, frame);
+                frame
+            }
+        };
+        let frame = if is_store { self.own(process, page, frame) } else { frame };
+        self.allocation.physical_address(frame) + (address & ((1 << self.page_bits) - 1))
+    }
+
+    fn set(&mut self, process: u32, page: u64, frame: u32) {
+        self.spaces.entry(process).or_default().made_up.insert(page, frame);
+    }
+
+    fn take_next(&mut self) -> u32 {
+        let frame = self.next;
+        self.next = self.next.wrapping_add(1);
+        frame
+    }
+
+    /// The frame of a page that is looked up for the first time.
+    fn first_frame(&mut self, page: u64, mappings: &Mappings) -> u32 {
+        let Some(place) = mappings.executable_place(page << self.page_bits, self.page_bits) else {
+            return self.take_next();
+        };
+        if let Some(&frame) = self.files.get(&place) {
+            *self.holders.entry(frame).or_insert(1) += 1;
+            return frame;
+        }
+        let frame = self.take_next();
+        self.files.insert(place, frame);
+        self.holders.insert(frame, 2);
+        frame
+    }
+
+    /// The frame for a store: another one where somebody else has it, too.
+    fn own(&mut self, process: u32, page: u64, frame: u32) -> u32 {
+        if !self.holders.contains_key(&frame) {
+            return frame;
+        }
+        self.release(frame);
+        let own = self.take_next();
+        self.set(process, page, own);
+        self.forget_recent();
+        own
+    }
+
+    fn release(&mut self, frame: u32) {
+        if let Some(holders) = self.holders.get_mut(&frame) {
+            *holders -= 1;
+            if *holders == 1 {
+                self.holders.remove(&frame);
+            }
+        }
+    }
+
+    fn forget_recent(&mut self) {
+        self.recent.fill(Recent::default());
+    }
+
+    /// A mark tells where a page is.
+    pub(super) fn tell(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
+        let bits = bits_of(bytes);
+        let Some(bits) = bits else { return };
+        self.marks += 1;
+        let told = Told { physical: physical >> bits << bits, order: self.marks };
+        let page = sign_extended(virtual_address) >> bits;
+        self.spaces.entry(process).or_default().told.entry(bits).or_default().insert(page, told);
+        self.forget_recent();
+    }
+
+    /// A new address space has the frames of its parent.
+    pub(super) fn fork(&mut self, parent: u32, child: u32) {
+        let made_up = self.spaces.get(&parent).map(|space| space.made_up.clone()).unwrap_or_default();
+        for &frame in made_up.values() {
+            *self.holders.entry(frame).or_insert(1) += 1;
+        }
+        self.spaces.insert(child, Space { made_up, ..Space::default() });
+        self.forget_recent();
+    }
+
+    /// Something else is, or nothing is any more, in a range of an address space.
+    pub(super) fn unmap(&mut self, process: u32, start: u64, bytes: u64) {
+        let Some(space) = self.spaces.get_mut(&process) else { return };
+        let first = (u128::from(start)).div_ceil(1 << self.page_bits) as u64;
+        let end = ((u128::from(start) + u128::from(bytes)) >> self.page_bits) as u64;
+        if first >= end {
+            return;
+        }
+        let lost: Vec<(u64, u32)> = space.made_up.range(first..end).map(|(&page, &frame)| (page, frame)).collect();
+        for (page, _) in &lost {
+            space.made_up.remove(page);
+        }
+        lost.iter().for_each(|&(_, frame)| self.release(frame));
+        self.forget_recent();
+    }
+
+    /// An address space is gone.
+    pub(super) fn drop_space(&mut self, process: u32) {
+        let Some(space) = self.spaces.remove(&process) else { return };
+        space.made_up.values().for_each(|&frame| self.release(frame));
+        self.forget_recent();
+    }
+}
+
+fn bits_of(bytes: u64) -> Option<u32> {
+    let bits = bytes.trailing_zeros();
+    (bytes.is_power_of_two() && PAGE_BITS.contains(&bits)).then_some(bits)
+}
+
+impl Space {
+    fn told_address(&self, address: u64) -> Option<u64> {
+        let covering = self.told.iter().filter_map(|(&bits, pages)| Some((bits, pages.get(&(address >> bits))?)));
+        let (bits, told) = covering.max_by_key(|(_, told)| told.order)?;
+        Some(told.physical | address & ((1 << bits) - 1))
+    }
+}

@@ -1,0 +1,418 @@
+//! One hierarchy: what a lookup does in a level, and in all behind it.
+
+use record::Inclusion;
+
+use super::address::Address;
+use super::lines::{Line, Lines, Role};
+use super::plan::{Kind, LevelPlan, Plan, path_of};
+use super::watch::{Departure, Watch};
+
+/// All levels and TLBs of one view.
+#[derive(Debug)]
+pub(super) struct Hierarchy {
+    pub(super) levels: Vec<Lines>,
+    /// Cycles so far.
+    pub(super) now: u64,
+    pub(super) write_stall_cycles: u64,
+    /// Sets of first levels where a line came or left without being asked for, since somebody looked here.
+    pub(super) disturbed: Vec<(usize, usize)>,
+}
+
+/// What a lookup comes back with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) cycles: u64,
+    pub(super) is_miss: bool,
+    /// Modified state that comes with a line taken out of an exclusive level.
+    pub(super) is_modified: bool,
+}
+
+/// A request as it stands before one level.
+#[derive(Clone, Copy)]
+struct Request<'a> {
+    at: usize,
+    kind: Kind,
+    address: &'a Address,
+    /// Whether somebody waits for it.
+    is_waited: bool,
+}
+
+impl Hierarchy {
+    pub(super) fn new(plan: &Plan, role: Role) -> Hierarchy {
+        let levels = plan.levels.iter().map(|level| Lines::new(level, role)).collect();
+        Hierarchy { levels, now: 0, write_stall_cycles: 0, disturbed: Vec::new() }
+    }
+
+    /// One lookup at a first level.
+    pub(super) fn look_up<W: Watch>(
+        &mut self,
+        plan: &Plan,
+        watch: &mut W,
+        at: usize,
+        kind: Kind,
+        address: &Address,
+    ) -> Answer {
+        Walk { plan, watch, hierarchy: self }.look_up(Request { at, kind, address, is_waited: true })
+    }
+
+    /// Every line leaves a level, its victim cache and stream buffers.
+    pub(super) fn flush<W: Watch>(&mut self, plan: &Plan, watch: &mut W, at: usize) {
+        Walk { plan, watch, hierarchy: self }.flush(at);
+    }
+}
+
+struct Walk<'a, W> {
+    plan: &'a Plan,
+    watch: &'a mut W,
+    hierarchy: &'a mut Hierarchy,
+}
+
+impl<'a, W: Watch> Walk<'a, W> {
+    #[inline]
+    fn plan_of(&self, at: usize) -> &'a LevelPlan {
+        let plan: &'a Plan = self.plan;
+        &plan.levels[at]
+    }
+
+    #[inline]
+    fn lines(&mut self, at: usize) -> &mut Lines {
+        &mut self.hierarchy.levels[at]
+    }
+
+    #[inline]
+    fn charge(&mut self, at: usize, cycles: u64, is_waited: bool) {
+        if is_waited {
+            self.hierarchy.now += cycles;
+            self.hierarchy.levels[at].counts.cycles += cycles;
+        }
+    }
+
+    fn look_up(&mut self, request: Request<'_>) -> Answer {
+        let Request { at, kind, address, is_waited } = request;
+        let level = self.plan_of(at);
+        let (set, key) = (level.set(address), level.key(address));
+        let is_store = kind == Kind::Store && !level.is_tlb;
+        if let Some(slot) = self.lines(at).find(set, key) {
+            self.charge(at, level.hit_cycles, is_waited);
+            let mut answer = Answer { cycles: level.hit_cycles, ..Answer::default() };
+            if level.inclusion == Inclusion::Exclusive {
+                answer.is_modified = self.remove(at, set, slot, Departure::Taken).is_some_and(|line| line.is_modified);
+            } else if is_store {
+                self.as_found(at, set, slot, address);
+            } else {
+                self.lines(at).found(set, slot);
+            }
+            return answer;
+        }
+        if !is_store || level.allocates {
+            return self.bring(request, set, key, is_store);
+        }
+        if level.is_write_through {
+            self.go_on(at, address);
+            return Answer { is_miss: true, ..Answer::default() };
+        }
+        Answer { is_miss: true, ..self.ask_next(request, Kind::Store) }
+    }
+
+    /// The same request at the next level, which counts it.
+    fn ask_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
+        let Some(next) = self.plan_of(request.at).next[path_of(kind)] else { return Answer::default() };
+        let answer = self.look_up(Request { at: next, kind, ..request });
+        let counts = &mut self.lines(next).counts;
+        counts.accesses[kind as usize] += 1;
+        counts.misses[kind as usize] += u64::from(answer.is_miss);
+        answer
+    }
+
+    /// What a store does to a line that is there.
+    fn as_found(&mut self, at: usize, set: usize, slot: usize, address: &Address) {
+        self.lines(at).found(set, slot);
+        if self.plan_of(at).is_write_through { self.go_on(at, address) } else { self.lines(at).modify(slot) }
+    }
+
+    /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
+    fn go_on(&mut self, at: usize, address: &Address) {
+        let request = Request { at, kind: Kind::Store, address, is_waited: false };
+        if self.lines(at).writes.is_absent() {
+            self.ask_next(request, Kind::Store);
+            return;
+        }
+        let hierarchy = &mut *self.hierarchy;
+        let wait = hierarchy.levels[at].writes.wait(hierarchy.now);
+        hierarchy.now += wait;
+        hierarchy.write_stall_cycles += wait;
+        let now = hierarchy.now;
+        let cycles = self.ask_next(request, Kind::Store).cycles;
+        self.lines(at).writes.put(now, cycles);
+    }
+
+    /// A line that is not in the sets: from the victim cache, a stream buffer, or the next level.
+    fn bring(&mut self, request: Request<'_>, set: usize, key: u64, is_store: bool) -> Answer {
+        let Request { at, kind, address, is_waited } = request;
+        let level = self.plan_of(at);
+        if let Some(line) = self.lines(at).victims.take(key) {
+            let cycles = level.victim.map_or(0, |victim| victim.hit_cycles.into());
+            self.charge(at, cycles, is_waited);
+            self.lines(at).counts.victim_hits += 1;
+            self.arrive(request, set, key, line.is_modified, is_store);
+            return Answer { cycles, is_miss: true, is_modified: false };
+        }
+        if let Some(stream) = self.lines(at).streams.take_head(key) {
+            let cycles = level.streams.map_or(0, |streams| streams.hit_cycles.into());
+            self.charge(at, cycles, is_waited);
+            self.lines(at).counts.stream_hits += 1;
+            self.arrive(request, set, key, false, is_store);
+            self.prefetch_into_stream(request, stream);
+            return Answer { cycles, is_miss: true, is_modified: false };
+        }
+        self.charge(at, level.miss_cycles, is_waited);
+        let asked = if is_store { Kind::Load } else { kind };
+        let below = self.ask_next(request, asked);
+        let cycles = level.miss_cycles + below.cycles;
+        if level.inclusion == Inclusion::Exclusive {
+            return Answer { cycles, is_miss: true, is_modified: below.is_modified };
+        }
+        self.lines(at).counts.fills += 1;
+        self.watch.filled(at, set, key);
+        self.arrive(request, set, key, below.is_modified, is_store);
+        if !self.lines(at).streams.is_absent() {
+            self.start_stream(Request { kind: asked, address, ..request });
+        }
+        if level.fetches_next_line {
+            self.prefetch_next_line(Request { kind: asked, address, ..request });
+        }
+        Answer { cycles, is_miss: true, is_modified: false }
+    }
+
+    /// A line that was asked for comes in, and is stored to where a store asked.
+    fn arrive(&mut self, request: Request<'_>, set: usize, key: u64, is_modified: bool, is_store: bool) {
+        let line = Line { address: *request.address, is_modified, arrival: self.watch.arrival() };
+        let slot = self.insert(request.at, set, key, &line);
+        if is_store {
+            self.as_found(request.at, set, slot, request.address);
+        }
+    }
+
+    fn insert(&mut self, at: usize, set: usize, key: u64, line: &Line) -> usize {
+        let level = self.plan_of(at);
+        let lines = self.lines(at);
+        let slot = lines.slot_for_new(set);
+        let old = lines.take(level, slot);
+        lines.put(set, slot, key, line);
+        if let Some((old_key, old_line)) = old {
+            self.watch.left(at, set, old_key, old_line.arrival, Departure::Replaced);
+            self.watch.came(at, set, key, line.arrival);
+            self.leave_set(at, old_key, old_line);
+        } else {
+            self.watch.came(at, set, key, line.arrival);
+        }
+        slot
+    }
+
+    /// A line leaves its set for another one.
+    fn leave_set(&mut self, at: usize, key: u64, line: Line) {
+        if self.lines(at).victims.is_absent() {
+            self.leave_level(at, line);
+        } else if let Some((_, line)) = self.lines(at).victims.put(key, line) {
+            self.leave_level(at, line);
+        }
+    }
+
+    fn leave_level(&mut self, at: usize, mut line: Line) {
+        let level = self.plan_of(at);
+        if level.inclusion == Inclusion::Inclusive {
+            line.is_modified |= self.lose_inside(at, &line.address, Departure::Lost);
+        }
+        self.lines(at).counts.write_backs += u64::from(line.is_modified);
+        match level.next_for_lines {
+            Some(next) if self.plan_of(next).inclusion == Inclusion::Exclusive => self.move_to(next, line),
+            Some(next) if line.is_modified => self.give(next, &line.address),
+            _ => {}
+        }
+    }
+
+    /// A modified line is given to a level, and on, until one holds it that is write-back.
+    fn give(&mut self, first: usize, address: &Address) {
+        let mut to = Some(first);
+        while let Some(at) = to {
+            let level = self.plan_of(at);
+            if !level.is_write_through && self.modify_where_held(at, address) {
+                return;
+            }
+            to = level.next_for_lines;
+        }
+    }
+
+    fn modify_where_held(&mut self, at: usize, address: &Address) -> bool {
+        let level = self.plan_of(at);
+        let (set, key) = (level.set(address), level.key(address));
+        let lines = self.lines(at);
+        if let Some(slot) = lines.find(set, key) {
+            lines.modify(slot);
+            return true;
+        }
+        lines.victims.get_mut(key).map(|line| line.is_modified = true).is_some()
+    }
+
+    /// A line goes to an exclusive level.
+    fn move_to(&mut self, at: usize, line: Line) {
+        let level = self.plan_of(at);
+        let (set, key) = (level.set(&line.address), level.key(&line.address));
+        if let Some(slot) = self.lines(at).find(set, key) {
+            if line.is_modified {
+                self.lines(at).modify(slot);
+            }
+            return;
+        }
+        let turn = self.watch.arrival().turn;
+        let mut line = line;
+        line.arrival.turn = turn;
+        self.insert(at, set, key, &line);
+    }
+
+    /// All levels before an inclusive one lose what lies inside a line of it; gives whether any of that was modified.
+    fn lose_inside(&mut self, at: usize, address: &Address, how: Departure) -> bool {
+        let plan = self.plan;
+        let bits = plan.levels[at].line_bits;
+        let start = |address: u64| address >> bits << bits;
+        let mut is_modified = false;
+        for &before in &plan.levels[at].before {
+            let level = &plan.levels[before];
+            let mut inner = Address {
+                process: address.process,
+                virtual_address: start(address.virtual_address),
+                physical: start(address.physical),
+            };
+            let outer = plan.levels[at].key(address);
+            for _ in 0..1_u64 << (bits - level.line_bits) {
+                is_modified |= self.lose(before, &inner, how);
+                inner = inner.next_line(level.line_bits);
+            }
+            let beside = bits - level.line_bits;
+            let lines = self.lines(before);
+            if !lines.streams.is_absent() {
+                lines.streams.lose(|key| is_inside(key, outer, beside));
+            }
+        }
+        is_modified
+    }
+
+    /// A level loses a line, wherever it holds it; gives whether it was modified.
+    fn lose(&mut self, at: usize, address: &Address, how: Departure) -> bool {
+        let level = self.plan_of(at);
+        let key = level.key(address);
+        let (first, step) = level.candidate_sets(address);
+        let mut is_modified = false;
+        for set in (first..level.sets).step_by(step) {
+            while let Some(slot) = self.lines(at).find(set, key) {
+                is_modified |= self.remove(at, set, slot, how).is_some_and(|line| line.is_modified);
+            }
+        }
+        while let Some(line) = self.lines(at).victims.take(key) {
+            is_modified |= line.is_modified;
+        }
+        is_modified
+    }
+
+    /// A line leaves its set, and the set is left with an empty way.
+    fn remove(&mut self, at: usize, set: usize, slot: usize, how: Departure) -> Option<Line> {
+        let level = self.plan_of(at);
+        let (key, line) = self.lines(at).take(level, slot)?;
+        self.watch.left(at, set, key, line.arrival, how);
+        self.disturb(at, set);
+        Some(line)
+    }
+
+    fn disturb(&mut self, at: usize, set: usize) {
+        if self.plan_of(at).is_first != [false; 2] {
+            self.hierarchy.disturbed.push((at, set));
+        }
+    }
+
+    fn start_stream(&mut self, request: Request<'_>) {
+        let bits = self.plan_of(request.at).line_bits;
+        let streams = &mut self.lines(request.at).streams;
+        let depth = streams.depth;
+        let number = streams.allot(request.address.next_line(bits));
+        for _ in 0..depth {
+            self.prefetch_into_stream(request, number);
+        }
+    }
+
+    fn prefetch_into_stream(&mut self, request: Request<'_>, number: usize) {
+        let at = request.at;
+        let level = self.plan_of(at);
+        let address = self.lines(at).streams.buffers[number].next;
+        if starts_page(&address) {
+            return;
+        }
+        self.prefetch(Request { address: &address, ..request });
+        let buffer = &mut self.lines(at).streams.buffers[number];
+        buffer.keys.push_back(level.key(&address));
+        buffer.next = address.next_line(level.line_bits);
+    }
+
+    fn prefetch_next_line(&mut self, request: Request<'_>) {
+        let at = request.at;
+        let level = self.plan_of(at);
+        let address = request.address.next_line(level.line_bits);
+        let (set, key) = (level.set(&address), level.key(&address));
+        let is_held = self.lines(at).find(set, key).is_some() || self.lines(at).victims.get_mut(key).is_some();
+        if starts_page(&address) || is_held {
+            return;
+        }
+        let is_modified = self.prefetch(Request { address: &address, ..request }).is_modified;
+        let line = Line { address, is_modified, arrival: self.watch.arrival() };
+        self.insert(at, set, key, &line);
+        self.disturb(at, set);
+    }
+
+    fn prefetch(&mut self, request: Request<'_>) -> Answer {
+        self.lines(request.at).counts.prefetches += 1;
+        let kind = if request.kind == Kind::Store { Kind::Load } else { request.kind };
+        self.ask_next(Request { is_waited: false, ..request }, kind)
+    }
+
+    fn flush(&mut self, at: usize) {
+        let level = self.plan_of(at);
+        let slots = self.lines(at).take_touched();
+        for &slot in &slots {
+            let slot = slot as usize;
+            let lines = self.lines(at);
+            let set = lines.set_of(slot);
+            lines.order.restart(set);
+            if let Some((key, line)) = lines.take(level, slot) {
+                self.watch.left(at, set, key, line.arrival, Departure::Flushed);
+                self.flush_line(at, line);
+            }
+        }
+        self.lines(at).reuse(slots);
+        while let Some((_, line)) = self.lines(at).victims.pop() {
+            self.flush_line(at, line);
+        }
+        self.lines(at).streams.lose(|_| true);
+    }
+
+    fn flush_line(&mut self, at: usize, mut line: Line) {
+        let level = self.plan_of(at);
+        if level.inclusion == Inclusion::Inclusive {
+            line.is_modified |= self.lose_inside(at, &line.address, Departure::Flushed);
+        }
+        if line.is_modified {
+            self.lines(at).counts.write_backs += 1;
+            if let Some(next) = level.next_for_lines {
+                self.give(next, &line.address);
+            }
+        }
+    }
+}
+
+fn starts_page(address: &Address) -> bool {
+    address.virtual_address.trailing_zeros() >= super::plan::SMALLEST_PAGE_BITS
+}
+
+/// Whether a line lies inside a longer one, `bits` more bits of the address long.
+fn is_inside(key: u64, outer: u64, bits: u32) -> bool {
+    use super::address::VALID;
+    (key & !VALID) >> bits == outer & !VALID
+}

@@ -1,0 +1,227 @@
+//! The state of one level of one hierarchy.
+
+use super::address::Address;
+use super::aside::{Streams, Victims, WriteQueue};
+use super::plan::LevelPlan;
+use super::replacement::Order;
+
+/// Who brought a line in, and in which turn it came. Only the shared view asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Arrival {
+    pub(super) owner: u32,
+    pub(super) turn: u32,
+}
+
+/// A line on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) address: Address,
+    pub(super) is_modified: bool,
+    pub(super) arrival: Arrival,
+}
+
+/// Which view a level belongs to: what has to be remembered beside the lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Shared,
+    Private,
+    Flushed,
+}
+
+/// What is counted in a level. Indices of `accesses` and `misses` are those of [`super::plan::Kind`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) accesses: [u64; 3],
+    pub(super) misses: [u64; 3],
+    pub(super) fills: u64,
+    pub(super) write_backs: u64,
+    pub(super) prefetches: u64,
+    pub(super) victim_hits: u64,
+    pub(super) stream_hits: u64,
+    pub(super) cycles: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: &Counts) {
+        for kind in 0..3 {
+            self.accesses[kind] += other.accesses[kind];
+            self.misses[kind] += other.misses[kind];
+        }
+        self.fills += other.fills;
+        self.write_backs += other.write_backs;
+        self.prefetches += other.prefetches;
+        self.victim_hits += other.victim_hits;
+        self.stream_hits += other.stream_hits;
+        self.cycles += other.cycles;
+    }
+}
+
+/// Slots that came to hold a line since the last flush.
+#[derive(Debug)]
+enum Touched {
+    Unused,
+    Some(Vec<u32>),
+    /// Too many to tell: look at all.
+    All,
+}
+
+/// One cache or TLB: a way number `way` of set `set` is slot `set * ways + way`.
+#[derive(Debug)]
+pub(super) struct Lines {
+    ways: usize,
+    /// 0 where no line is.
+    keys: Vec<u64>,
+    is_modified: Vec<bool>,
+    addresses: Vec<Address>,
+    arrivals: Vec<Arrival>,
+    /// Notes on private copies; 0 is none.
+    notes: Vec<u64>,
+    touched: Touched,
+    pub(super) order: Order,
+    pub(super) victims: Victims,
+    pub(super) streams: Streams,
+    pub(super) writes: WriteQueue,
+    pub(super) counts: Counts,
+}
+
+impl Lines {
+    pub(super) fn new(plan: &LevelPlan, role: Role) -> Lines {
+        let lines = plan.lines();
+        let if_any = |is_wanted: bool| if is_wanted { lines } else { 0 };
+        let is_flushed = role == Role::Flushed || (role == Role::Shared && plan.is_flushed_on_switch);
+        Lines {
+            ways: plan.ways,
+            keys: vec![0; lines],
+            is_modified: vec![false; if_any(!plan.is_tlb)],
+            addresses: vec![Address::default(); if_any(plan.carries_addresses)],
+            arrivals: vec![Arrival::default(); if_any(role == Role::Shared)],
+            notes: vec![0; if_any(role == Role::Private)],
+            touched: if is_flushed { Touched::Some(Vec::new()) } else { Touched::Unused },
+            order: Order::new(plan),
+            victims: plan.victim.map(|victim| Victims::new(victim.lines)).unwrap_or_default(),
+            streams: plan.streams.map(|streams| Streams::new(streams.count, streams.depth)).unwrap_or_default(),
+            writes: plan
+                .write_buffers
+                .map(|buffers| WriteQueue::new(buffers.count, buffers.drain_cycles))
+                .unwrap_or_default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The slot of a line.
+    #[inline]
+    pub(super) fn find(&self, set: usize, key: u64) -> Option<usize> {
+        if self.ways == 1 {
+            return (self.keys[set] == key).then_some(set);
+        }
+        let start = set * self.ways;
+        let ways = &self.keys[start..start + self.ways];
+        ways.iter().position(|&held| held == key).map(|way| start + way)
+    }
+
+    /// The line of a slot was found: the replacement state is updated.
+    #[inline]
+    pub(super) fn found(&mut self, set: usize, slot: usize) {
+        self.order.found(set, slot - set * self.ways);
+    }
+
+    #[inline]
+    pub(super) fn is_settled(&self, set: usize, slot: usize) -> bool {
+        self.order.is_settled(set, slot - set * self.ways)
+    }
+
+    #[inline]
+    pub(super) fn is_modified(&self, slot: usize) -> bool {
+        self.is_modified.get(slot).copied().unwrap_or(false)
+    }
+
+    #[inline]
+    pub(super) fn modify(&mut self, slot: usize) {
+        if let Some(is_modified) = self.is_modified.get_mut(slot) {
+            *is_modified = true;
+        }
+    }
+
+    #[inline]
+    pub(super) fn note(&self, slot: usize) -> u64 {
+        self.notes.get(slot).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    pub(super) fn set_note(&mut self, slot: usize, note: u64) {
+        if let Some(held) = self.notes.get_mut(slot) {
+            *held = note;
+        }
+    }
+
+    /// The slot for a line that comes in: an empty one, or the one whose line leaves.
+    #[inline]
+    pub(super) fn slot_for_new(&mut self, set: usize) -> usize {
+        if self.ways == 1 {
+            return set;
+        }
+        let start = set * self.ways;
+        let ways = &self.keys[start..start + self.ways];
+        match ways.iter().position(|&held| held == 0) {
+            Some(way) => start + way,
+            None => start + self.order.leaving(set),
+        }
+    }
+
+    /// Puts a line into a slot that is empty.
+    #[inline]
+    pub(super) fn put(&mut self, set: usize, slot: usize, key: u64, line: &Line) {
+        self.keys[slot] = key;
+        if line.is_modified {
+            self.modify(slot);
+        }
+        if let Some(address) = self.addresses.get_mut(slot) {
+            *address = line.address;
+        }
+        if let Some(arrival) = self.arrivals.get_mut(slot) {
+            *arrival = line.arrival;
+        }
+        self.order.came(set, slot - set * self.ways);
+        if let Touched::Some(slots) = &mut self.touched {
+            if slots.len() < self.keys.len() { slots.push(slot as u32) } else { self.touched = Touched::All }
+        }
+    }
+
+    /// Empties a slot; gives its line and key, where there was one.
+    #[inline]
+    pub(super) fn take(&mut self, plan: &LevelPlan, slot: usize) -> Option<(u64, Line)> {
+        let key = std::mem::take(&mut self.keys[slot]);
+        if key == 0 {
+            return None;
+        }
+        let is_modified = self.is_modified.get_mut(slot).is_some_and(std::mem::take);
+        let address = self.addresses.get(slot).copied().unwrap_or_else(|| plan.address_of(key));
+        let arrival = self.arrivals.get(slot).copied().unwrap_or_default();
+        self.set_note(slot, 0);
+        Some((key, Line { address, is_modified, arrival }))
+    }
+
+    /// All slots that may hold a line, ascending where that is cheap; starts anew.
+    pub(super) fn take_touched(&mut self) -> Vec<u32> {
+        match &mut self.touched {
+            Touched::Some(slots) => std::mem::take(slots),
+            Touched::Unused => (0..self.keys.len() as u32).collect(),
+            Touched::All => {
+                self.touched = Touched::Some(Vec::new());
+                (0..self.keys.len() as u32).collect()
+            }
+        }
+    }
+
+    /// Gives the memory of a list back to be used again.
+    pub(super) fn reuse(&mut self, mut list: Vec<u32>) {
+        if let Touched::Some(slots) = &mut self.touched {
+            list.clear();
+            *slots = list;
+        }
+    }
+
+    pub(super) fn set_of(&self, slot: usize) -> usize {
+        slot / self.ways
+    }
+}

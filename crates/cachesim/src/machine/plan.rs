@@ -1,0 +1,257 @@
+//! A design made ready to be simulated: shapes of all levels, and which one is asked next.
+
+use record::{
+    AddressKind, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, Replacement, StreamBuffers,
+    TlbLevel, VictimCache, WriteBuffers, WritePolicy,
+};
+
+use super::address::{Address, VALID, VIRTUAL_BITS, VIRTUAL_MASK};
+
+/// Prefetches and frames end at pages of this size, whatever is simulated.
+pub(super) const SMALLEST_PAGE_BITS: u32 = 12;
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Fetch,
+    Load,
+    Store,
+}
+
+/// One level or TLB.
+#[derive(Clone, Debug)]
+pub(super) struct LevelPlan {
+    pub(super) name: String,
+    pub(super) is_tlb: bool,
+    pub(super) line_bits: u32,
+    pub(super) sets: usize,
+    pub(super) ways: usize,
+    pub(super) has_physical_index: bool,
+    pub(super) has_physical_tag: bool,
+    /// Lines keep their whole address, as a level behind this one needs more than the tag says.
+    pub(super) carries_addresses: bool,
+    pub(super) replacement: Replacement,
+    pub(super) seed: u64,
+    pub(super) is_write_through: bool,
+    pub(super) allocates: bool,
+    pub(super) hit_cycles: u64,
+    pub(super) miss_cycles: u64,
+    pub(super) inclusion: Inclusion,
+    pub(super) is_flushed_on_switch: bool,
+    pub(super) fetches_next_line: bool,
+    pub(super) victim: Option<VictimCache>,
+    pub(super) streams: Option<StreamBuffers>,
+    pub(super) write_buffers: Option<WriteBuffers>,
+    /// Who is asked by fetches, and by loads and stores.
+    pub(super) next: [Option<usize>; 2],
+    /// Who takes what leaves.
+    pub(super) next_for_lines: Option<usize>,
+    /// Levels before it on either path.
+    pub(super) before: Vec<usize>,
+    /// Accesses here are instructions or references of the program, on either path.
+    pub(super) is_first: [bool; 2],
+    set_mask: Option<u64>,
+}
+
+/// All of a design: caches first, then TLBs.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) levels: Vec<LevelPlan>,
+    pub(super) caches: usize,
+    /// First levels of fetches, and of loads and stores.
+    pub(super) first_caches: [Option<usize>; 2],
+    pub(super) first_tlbs: [Option<usize>; 2],
+    /// How frames are given to pages, where any level wants physical addresses.
+    pub(super) pages: Option<PageAllocation>,
+    /// How many address spaces the tags tell apart.
+    pub(super) most_processes: u64,
+}
+
+/// Index into `next` and the like.
+pub(super) const fn path_of(kind: Kind) -> usize {
+    match kind {
+        Kind::Fetch => 0,
+        Kind::Load | Kind::Store => 1,
+    }
+}
+
+impl Plan {
+    /// The design must have passed its check.
+    pub(super) fn new(design: &Design) -> Plan {
+        let mut levels: Vec<LevelPlan> = design.levels.iter().map(LevelPlan::cache).collect();
+        let caches = levels.len();
+        let cache_holds: Vec<Holds> = design.levels.iter().map(|level| level.holds).collect();
+        let tlb_holds: Vec<Holds> = design.tlbs.iter().map(|tlb| tlb.holds).collect();
+        levels.extend(design.tlbs.iter().map(LevelPlan::tlb));
+        let first_caches = chain(&mut levels, 0, &cache_holds);
+        let first_tlbs = chain(&mut levels, caches, &tlb_holds);
+        set_carrying(&mut levels);
+        let is_physical = levels.iter().any(|level| level.has_physical_index || level.has_physical_tag);
+        let most_processes = levels.iter().map(LevelPlan::most_processes).min().unwrap_or(u64::MAX);
+        let pages = design.pages.filter(|_| is_physical);
+        Plan { levels, caches, first_caches, first_tlbs, pages, most_processes }
+    }
+}
+
+/// Links the levels from `start` on; gives the first of each path.
+fn chain(levels: &mut [LevelPlan], start: usize, holds: &[Holds]) -> [Option<usize>; 2] {
+    let on_path = |path: usize, at: usize| if path == 0 { holds[at].instructions() } else { holds[at].data() };
+    for at in 0..holds.len() {
+        let next = [0, 1].map(|path| {
+            (at + 1..holds.len()).find(|&later| on_path(path, at) && on_path(path, later)).map(|later| start + later)
+        });
+        let level = &mut levels[start + at];
+        level.next = next;
+        level.next_for_lines = if holds[at].data() { next[1] } else { next[0] };
+        let is_before = |path: usize, earlier: usize| on_path(path, at) && on_path(path, earlier);
+        level.before = (0..at).filter(|&e| is_before(0, e) || is_before(1, e)).map(|e| start + e).collect();
+        level.is_first = [0, 1].map(|path| on_path(path, at) && !(0..at).any(|earlier| on_path(path, earlier)));
+    }
+    [0, 1].map(|path| (0..holds.len()).find(|&at| on_path(path, at)).map(|at| start + at))
+}
+
+fn set_carrying(levels: &mut [LevelPlan]) {
+    for at in 0..levels.len() {
+        let mut later = levels[at].next_for_lines;
+        while let Some(next) = later {
+            let wants_physical = levels[next].has_physical_index || levels[next].has_physical_tag;
+            levels[at].carries_addresses |= wants_physical && !levels[at].has_physical_tag;
+            later = levels[next].next_for_lines;
+        }
+    }
+}
+
+impl LevelPlan {
+    fn cache(level: &Level) -> LevelPlan {
+        let lines = level.lines();
+        let ways = level.ways.of(lines);
+        LevelPlan {
+            name: level.name.clone(),
+            is_tlb: false,
+            has_physical_index: level.index == AddressKind::Physical,
+            has_physical_tag: level.tag == AddressKind::Physical,
+            replacement: level.replacement,
+            seed: level.seed,
+            is_write_through: level.write == WritePolicy::Through,
+            allocates: level.allocates_on_write(),
+            hit_cycles: level.hit_cycles.into(),
+            miss_cycles: level.miss_cycles.into(),
+            inclusion: level.inclusion,
+            is_flushed_on_switch: level.on_switch == OnSwitch::Flush,
+            fetches_next_line: level.prefetch == Prefetch::NextLine,
+            victim: level.victim,
+            streams: level.streams,
+            write_buffers: level.write_buffers,
+            ..LevelPlan::shaped(level.line.0.trailing_zeros(), lines / ways, ways)
+        }
+    }
+
+    fn tlb(tlb: &TlbLevel) -> LevelPlan {
+        let entries = u64::from(tlb.entries);
+        let ways = tlb.ways.of(entries);
+        LevelPlan {
+            name: tlb.name.clone(),
+            is_tlb: true,
+            replacement: tlb.replacement,
+            seed: tlb.seed,
+            hit_cycles: tlb.hit_cycles.into(),
+            miss_cycles: tlb.miss_cycles.into(),
+            is_flushed_on_switch: tlb.on_switch == OnSwitch::Flush,
+            ..LevelPlan::shaped(tlb.page.0.trailing_zeros(), entries / ways, ways)
+        }
+    }
+
+    fn shaped(line_bits: u32, sets: u64, ways: u64) -> LevelPlan {
+        LevelPlan {
+            name: String::new(),
+            is_tlb: false,
+            line_bits,
+            sets: sets as usize,
+            ways: ways as usize,
+            has_physical_index: false,
+            has_physical_tag: false,
+            carries_addresses: false,
+            replacement: Replacement::Lru,
+            seed: 0,
+            is_write_through: false,
+            allocates: true,
+            hit_cycles: 0,
+            miss_cycles: 0,
+            inclusion: Inclusion::Neither,
+            is_flushed_on_switch: false,
+            fetches_next_line: false,
+            victim: None,
+            streams: None,
+            write_buffers: None,
+            next: [None; 2],
+            next_for_lines: None,
+            before: Vec::new(),
+            is_first: [false; 2],
+            set_mask: sets.is_power_of_two().then(|| sets - 1),
+        }
+    }
+
+    pub(super) fn lines(&self) -> usize {
+        self.sets * self.ways
+    }
+
+    fn most_processes(&self) -> u64 {
+        if self.has_physical_tag { u64::MAX } else { 1 << (63 - (VIRTUAL_BITS - self.line_bits)) }
+    }
+
+    /// What is compared, with [`VALID`] set, so that 0 is no line.
+    #[inline]
+    pub(super) fn key(&self, address: &Address) -> u64 {
+        if self.has_physical_tag {
+            VALID | address.physical >> self.line_bits
+        } else {
+            VALID
+                | u64::from(address.process) << (VIRTUAL_BITS - self.line_bits)
+                | (address.virtual_address & VIRTUAL_MASK) >> self.line_bits
+        }
+    }
+
+    #[inline]
+    pub(super) fn set(&self, address: &Address) -> usize {
+        let line = if self.has_physical_index {
+            address.physical >> self.line_bits
+        } else {
+            (address.virtual_address & VIRTUAL_MASK) >> self.line_bits
+        };
+        match self.set_mask {
+            Some(mask) => (line & mask) as usize,
+            None => (line % self.sets as u64) as usize,
+        }
+    }
+
+    /// What the key tells of the address.
+    pub(super) fn address_of(&self, key: u64) -> Address {
+        let key = key & !VALID;
+        if self.has_physical_tag {
+            return Address { process: 0, virtual_address: 0, physical: key << self.line_bits };
+        }
+        let process = (key >> (VIRTUAL_BITS - self.line_bits)) as u32;
+        Address { process, virtual_address: key << self.line_bits & VIRTUAL_MASK, physical: 0 }
+    }
+
+    /// The process of a key; none where tags are physical.
+    #[inline]
+    pub(super) fn process_of(&self, key: u64) -> Option<u32> {
+        (!self.has_physical_tag).then(|| ((key & !VALID) >> (VIRTUAL_BITS - self.line_bits)) as u32)
+    }
+
+    /// Sets where a line can be of which only the tag is known: the first, and the step to the next.
+    pub(super) fn candidate_sets(&self, address: &Address) -> (usize, usize) {
+        if self.has_physical_index || !self.has_physical_tag {
+            return (self.set(address), self.sets);
+        }
+        let known = self.known_set_bits();
+        let line = address.physical >> self.line_bits;
+        ((line & ((1 << known) - 1)) as usize, 1 << known)
+    }
+
+    /// How many low bits of the set number are the same for the virtual and the physical address.
+    pub(super) fn known_set_bits(&self) -> u32 {
+        self.sets.trailing_zeros().min(SMALLEST_PAGE_BITS.saturating_sub(self.line_bits))
+    }
+}

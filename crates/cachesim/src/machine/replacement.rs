@@ -1,0 +1,158 @@
+//! Which line of a full set leaves. Fresh memory, all zero, is the state at the start.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+use record::Replacement;
+
+use super::plan::LevelPlan;
+
+/// With what SRRIP brings a line in, and with what it lets one go.
+const SRRIP_INSERTED: u64 = 2;
+const SRRIP_LEAVES: u64 = 3;
+
+/// What the policy of one level of one hierarchy remembers.
+#[derive(Debug)]
+pub(super) struct Order {
+    policy: Policy,
+    ways: usize,
+    /// Time of the last use or arrival (LRU, FIFO), or the prediction (SRRIP), of each way.
+    ranks: Vec<u64>,
+    now: u64,
+    /// The bits of the trees, `words` words a set, node 1 the root.
+    trees: Vec<u64>,
+    words: usize,
+    generator: Option<Box<ChaCha8Rng>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Policy {
+    /// One way: there is no choice.
+    Direct,
+    Lru,
+    Fifo,
+    Random,
+    Tree,
+    Srrip,
+}
+
+impl Order {
+    pub(super) fn new(plan: &LevelPlan) -> Order {
+        let policy = match plan.replacement {
+            _ if plan.ways == 1 => Policy::Direct,
+            Replacement::Lru => Policy::Lru,
+            Replacement::Fifo => Policy::Fifo,
+            Replacement::Random => Policy::Random,
+            Replacement::TreePlru => Policy::Tree,
+            Replacement::Srrip => Policy::Srrip,
+        };
+        let ranked = matches!(policy, Policy::Lru | Policy::Fifo | Policy::Srrip);
+        let words = if policy == Policy::Tree { plan.ways.div_ceil(64) } else { 0 };
+        let generator = (policy == Policy::Random).then(|| Box::new(ChaCha8Rng::seed_from_u64(plan.seed)));
+        Order {
+            policy,
+            ways: plan.ways,
+            ranks: vec![0; if ranked { plan.lines() } else { 0 }],
+            now: 0,
+            trees: vec![0; words * plan.sets],
+            words,
+            generator,
+        }
+    }
+
+    /// A line was found.
+    #[inline]
+    pub(super) fn found(&mut self, set: usize, way: usize) {
+        match self.policy {
+            Policy::Direct | Policy::Fifo | Policy::Random => {}
+            Policy::Lru => self.stamp(set, way),
+            Policy::Tree => self.turn_away(set, way),
+            Policy::Srrip => self.ranks[set * self.ways + way] = 0,
+        }
+    }
+
+    /// Whether one more find of the same line would change nothing, now that it was found or has come in last.
+    #[inline]
+    pub(super) fn is_settled(&self, set: usize, way: usize) -> bool {
+        self.policy != Policy::Srrip || self.ranks[set * self.ways + way] == 0
+    }
+
+    /// A line came in.
+    #[inline]
+    pub(super) fn came(&mut self, set: usize, way: usize) {
+        match self.policy {
+            Policy::Direct | Policy::Random => {}
+            Policy::Lru | Policy::Fifo => self.stamp(set, way),
+            Policy::Tree => self.turn_away(set, way),
+            Policy::Srrip => self.ranks[set * self.ways + way] = SRRIP_INSERTED,
+        }
+    }
+
+    /// The way whose line leaves a full set.
+    pub(super) fn leaving(&mut self, set: usize) -> usize {
+        match self.policy {
+            Policy::Direct => 0,
+            Policy::Lru | Policy::Fifo => self.oldest(set),
+            Policy::Random => match &mut self.generator {
+                Some(generator) => generator.next_u32() as usize % self.ways,
+                None => 0,
+            },
+            Policy::Tree => self.pointed_at(set),
+            Policy::Srrip => self.least_expected(set),
+        }
+    }
+
+    /// The set is as at the start, apart from what is in it.
+    pub(super) fn restart(&mut self, set: usize) {
+        if self.policy == Policy::Tree {
+            self.trees[set * self.words..][..self.words].fill(0);
+        }
+    }
+
+    fn stamp(&mut self, set: usize, way: usize) {
+        self.now += 1;
+        self.ranks[set * self.ways + way] = self.now;
+    }
+
+    fn oldest(&self, set: usize) -> usize {
+        let ranks = &self.ranks[set * self.ways..][..self.ways];
+        let mut oldest = (u64::MAX, 0);
+        for (way, &rank) in ranks.iter().enumerate() {
+            if rank < oldest.0 {
+                oldest = (rank, way);
+            }
+        }
+        oldest.1
+    }
+
+    fn turn_away(&mut self, set: usize, way: usize) {
+        let tree = &mut self.trees[set * self.words..][..self.words];
+        let (mut node, mut half) = (1, self.ways / 2);
+        while half > 0 {
+            let is_upper = way & half != 0;
+            let bit = 1 << (node % 64);
+            if is_upper {
+                tree[node / 64] &= !bit
+            } else {
+                tree[node / 64] |= bit
+            }
+            node = 2 * node + usize::from(is_upper);
+            half /= 2;
+        }
+    }
+
+    fn pointed_at(&self, set: usize) -> usize {
+        let tree = &self.trees[set * self.words..][..self.words];
+        let mut node = 1;
+        while node < self.ways {
+            node = 2 * node + (tree[node / 64] >> (node % 64) & 1) as usize;
+        }
+        node - self.ways
+    }
+
+    fn least_expected(&mut self, set: usize) -> usize {
+        let ranks = &mut self.ranks[set * self.ways..][..self.ways];
+        let most = ranks.iter().copied().max().unwrap_or(SRRIP_LEAVES);
+        ranks.iter_mut().for_each(|rank| *rank += SRRIP_LEAVES.saturating_sub(most));
+        ranks.iter().position(|&rank| rank == SRRIP_LEAVES).unwrap_or(0)
+    }
+}

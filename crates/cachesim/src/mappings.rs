@@ -1,0 +1,119 @@
+//! Which file lies behind an address of one address space.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trace::Mapping;
+
+/// A run of addresses that one mark speaks of; what later marks say has been cut out of it.
+#[derive(Clone, Debug)]
+struct Piece {
+    /// Last address.
+    last: u64,
+    mapping: Arc<Mapping>,
+}
+
+/// The pieces, by their first address.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mappings {
+    pieces: BTreeMap<u64, Piece>,
+}
+
+impl Mappings {
+    /// A file is mapped over whatever was there.
+    pub(crate) fn map(&mut self, mapping: &Mapping) {
+        self.unmap(mapping.start, mapping.bytes);
+        if mapping.bytes > 0 {
+            let last = mapping.start.saturating_add(mapping.bytes - 1);
+            self.pieces.insert(mapping.start, Piece { last, mapping: Arc::new(mapping.clone()) });
+        }
+    }
+
+    /// Nothing is there any more.
+    pub(crate) fn unmap(&mut self, start: u64, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let last = start.saturating_add(bytes - 1);
+        self.cut_before(start);
+        let inside: Vec<u64> = self.pieces.range(start..=last).map(|(&first, _)| first).collect();
+        for first in inside {
+            let Some(piece) = self.pieces.remove(&first) else { continue };
+            if piece.last > last {
+                self.pieces.insert(last + 1, piece);
+            }
+        }
+    }
+
+    /// Divides the piece that covers an address but does not start there.
+    fn cut_before(&mut self, start: u64) {
+        let Some((_, piece)) = self.pieces.range_mut(..start).next_back() else { return };
+        if piece.last >= start {
+            let behind = piece.clone();
+            piece.last = start - 1;
+            self.pieces.insert(start, behind);
+        }
+    }
+
+    /// The mapping that covers an address, and the offset in the file.
+    pub(crate) fn find(&self, address: u64) -> Option<(&Arc<Mapping>, u64)> {
+        let (_, piece) = self.pieces.range(..=address).next_back()?;
+        let mapping = &piece.mapping;
+        (address <= piece.last).then(|| (mapping, mapping.offset.wrapping_add(address - mapping.start)))
+    }
+
+    /// The file and offset of a page that holds code of a file.
+    pub(crate) fn executable_place(&self, address: u64, page_bits: u32) -> Option<(Vec<u8>, u64)> {
+        let (mapping, offset) = self.find(address)?;
+        let is_aligned = offset & ((1 << page_bits) - 1) == 0;
+        if !mapping.is_executable || !is_aligned {
+            return None;
+        }
+        let (kind, name) = match (&mapping.build_id[..], &mapping.path[..]) {
+            ([], []) => return None,
+            ([], path) => (b'p', path),
+            (build_id, _) => (b'b', build_id),
+        };
+        Some(([&[kind], name].concat(), offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapping(start: u64, bytes: u64, path: &str) -> Mapping {
+        let path = path.as_bytes().to_vec();
+        Mapping { start, bytes, offset: 0x1000, path, build_id: Vec::new(), is_executable: true }
+    }
+
+    fn path(mappings: &Mappings, address: u64) -> Option<(String, u64)> {
+        let (mapping, offset) = mappings.find(address)?;
+        Some((String::from_utf8(mapping.path.clone()).unwrap(), offset))
+    }
+
+    #[test]
+    fn the_latest_mark_counts() {
+        let mut mappings = Mappings::default();
+        mappings.map(&mapping(0x1000, 0x9000, "a"));
+        mappings.map(&mapping(0x3000, 0x1000, "b"));
+        mappings.unmap(0x5000, 0x1000);
+        let at = |address| path(&mappings, address);
+        assert_eq!(at(0xfff), None);
+        assert_eq!(at(0x2fff), Some(("a".to_owned(), 0x2fff)));
+        assert_eq!(at(0x3000), Some(("b".to_owned(), 0x1000)));
+        assert_eq!(at(0x4000), Some(("a".to_owned(), 0x4000)));
+        assert_eq!(at(0x5fff), None);
+        assert_eq!(at(0x6000), Some(("a".to_owned(), 0x6000)));
+        assert_eq!(at(0xa000), None);
+    }
+
+    #[test]
+    fn the_end_of_all_addresses_is_no_end() {
+        let mut mappings = Mappings::default();
+        mappings.map(&mapping(u64::MAX - 9, u64::MAX, "a"));
+        mappings.unmap(u64::MAX, u64::MAX);
+        assert!(mappings.find(u64::MAX - 1).is_some());
+        assert!(mappings.find(u64::MAX).is_none());
+    }
+}

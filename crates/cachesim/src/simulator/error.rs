@@ -1,0 +1,93 @@
+use trace::Chunk;
+
+/// Why a simulation cannot go on. Reads well behind "failed to simulate: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SimulationError {
+    /// A design that cannot be built.
+    #[error("{0}")]
+    Unrealisable(#[from] record::UnrealisableDesign),
+    /// Intervals without length.
+    #[error("found intervals of 0 instructions, need 1 or more; choose another length")]
+    EmptyInterval,
+    /// More designs than a tuple can number.
+    #[error("found {0} designs, need at most 65536; simulate them in several runs")]
+    TooManyDesigns(usize),
+    /// A chunk that contradicts itself.
+    #[error("found {found} in a chunk, need {needed}; the source of the trace is damaged, check it")]
+    UnfitChunk {
+        /// What is there.
+        found: String,
+        /// What would do.
+        needed: String,
+    },
+    /// More address spaces than tags can tell apart.
+    #[error("found {found} processes in the trace, need at most {most}; cut the trace or take longer lines")]
+    TooManyProcesses {
+        /// How many there are so far.
+        found: u64,
+        /// How many can be told apart.
+        most: u64,
+    },
+}
+
+/// Checks what the simulation relies on: where marks stand and how many references there are.
+pub(super) fn check_chunk(chunk: &Chunk) -> Result<(), SimulationError> {
+    let (blocks, references) = (chunk.blocks.len(), chunk.references.len());
+    let claimed: usize = chunk.blocks.iter().map(|block| usize::from(block.references)).sum();
+    if claimed != references {
+        return Err(unfit(format!("{references} references"), format!("{claimed}, as its blocks claim")));
+    }
+    let mut least = 0;
+    for placed in &chunk.marks {
+        let at = placed.before_block as usize;
+        if at < least || at > blocks {
+            return Err(unfit(format!("a mark before block {at}"), format!("one between {least} and {blocks}")));
+        }
+        least = at;
+    }
+    Ok(())
+}
+
+fn unfit(found: String, needed: String) -> SimulationError {
+    SimulationError::UnfitChunk { found, needed }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace::{Block, Mark, Placed, TaskId};
+
+    use super::*;
+
+    #[test]
+    fn says_what_is_wrong_with_a_chunk() {
+        let block = Block { bytes: 4, instructions: 1, first_bytes: 4, references: 2, ..Block::default() };
+        let mut chunk = Chunk { blocks: vec![block], ..Chunk::default() };
+        assert_eq!(
+            check_chunk(&chunk).unwrap_err().to_string(),
+            "found 0 references in a chunk, need 2, as its blocks claim; the source of the trace is damaged, check it"
+        );
+        chunk.blocks[0].references = 0;
+        chunk.marks.push(Placed { before_block: 2, mark: Mark::Exit { task: TaskId(1) } });
+        assert_eq!(
+            check_chunk(&chunk).unwrap_err().to_string(),
+            "found a mark before block 2 in a chunk, need one between 0 and 1; the source of the trace is damaged, \
+             check it"
+        );
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_the_rest() {
+        assert_eq!(
+            SimulationError::EmptyInterval.to_string(),
+            "found intervals of 0 instructions, need 1 or more; choose another length"
+        );
+        assert_eq!(
+            SimulationError::TooManyDesigns(65537).to_string(),
+            "found 65537 designs, need at most 65536; simulate them in several runs"
+        );
+        assert_eq!(
+            SimulationError::TooManyProcesses { found: 131073, most: 131072 }.to_string(),
+            "found 131073 processes in the trace, need at most 131072; cut the trace or take longer lines"
+        );
+    }
+}

@@ -1,0 +1,213 @@
+//! Who runs, and why: what the marks of a trace say, the same for every design.
+
+use std::collections::HashMap;
+
+use record::ProcessFacts;
+use trace::{Cause, ProcessId, TaskId};
+
+use crate::causes::{Causes, Why};
+use crate::mappings::Mappings;
+
+/// One address space. Its number in the result is its place in the list.
+#[derive(Debug)]
+struct Process {
+    facts: ProcessFacts,
+    /// Index of its name.
+    program: u32,
+    tasks: u32,
+    mappings: Mappings,
+}
+
+/// The segment that runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) number: u32,
+    pub(crate) instructions: u64,
+    pub(crate) cause: u32,
+}
+
+/// What the address spaces make of a mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// Parent and child: a new address space with its parent's memory.
+    pub(crate) fork: Option<(u32, u32)>,
+    /// Nobody is left in it.
+    pub(crate) ended: Option<u32>,
+    /// The running process is another one.
+    pub(crate) is_other: bool,
+}
+
+/// The state of the trace.
+#[derive(Debug, Default)]
+pub(crate) struct World {
+    processes: Vec<Process>,
+    numbers: HashMap<ProcessId, u32>,
+    programs: Vec<String>,
+    program_numbers: HashMap<String, u32>,
+    tasks: HashMap<TaskId, u32>,
+    left_because: HashMap<TaskId, u32>,
+    pub(crate) causes: Causes,
+    pub(crate) task: TaskId,
+    running: Option<u32>,
+    segment: Option<Segment>,
+    segments: u32,
+}
+
+impl World {
+    pub(crate) fn processes(&self) -> u64 {
+        self.processes.len() as u64
+    }
+
+    /// The running process; process 0 where nobody was switched to.
+    pub(crate) fn running(&mut self) -> u32 {
+        match self.running {
+            Some(running) => running,
+            None => {
+                let running = self.number_of(ProcessId(0), b"");
+                self.running = Some(running);
+                running
+            }
+        }
+    }
+
+    /// Whether anybody has run.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.segment.is_some()
+    }
+
+    pub(crate) fn mappings(&self, process: u32) -> &Mappings {
+        &self.processes[process as usize].mappings
+    }
+
+    pub(crate) fn mappings_mut(&mut self, process: u32) -> &mut Mappings {
+        &mut self.processes[process as usize].mappings
+    }
+
+    pub(crate) fn program(&self, process: u32) -> u32 {
+        self.processes[process as usize].program
+    }
+
+    pub(crate) fn program_name(&self, program: u32) -> &str {
+        &self.programs[program as usize]
+    }
+
+    fn number_of(&mut self, process: ProcessId, name: &[u8]) -> u32 {
+        if let Some(&number) = self.numbers.get(&process) {
+            return number;
+        }
+        let number = self.processes.len() as u32;
+        let name = String::from_utf8_lossy(name).into_owned();
+        let program = self.program_number(&name);
+        let facts = ProcessFacts { process: process.0, name, instructions: 0, segments: 0 };
+        self.processes.push(Process { facts, program, tasks: 0, mappings: Mappings::default() });
+        self.numbers.insert(process, number);
+        number
+    }
+
+    fn program_number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.program_numbers.get(name) {
+            return number;
+        }
+        let number = self.programs.len() as u32;
+        self.programs.push(name.to_owned());
+        self.program_numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    pub(crate) fn birth(&mut self, task: TaskId, process: ProcessId, parent: TaskId, name: &[u8]) -> Change {
+        let is_new = !self.numbers.contains_key(&process);
+        let number = self.number_of(process, name);
+        let parent = self.tasks.get(&parent).copied().filter(|_| is_new);
+        if let Some(parent) = parent {
+            self.processes[number as usize].mappings = self.mappings(parent).clone();
+        }
+        Change { fork: parent.map(|parent| (parent, number)), ..self.move_task(task, Some(number)) }
+    }
+
+    pub(crate) fn exec(&mut self, task: TaskId, process: ProcessId, name: &[u8]) -> Change {
+        let number = self.number_of(process, name);
+        self.move_task(task, Some(number))
+    }
+
+    pub(crate) fn exit(&mut self, task: TaskId) -> Change {
+        self.move_task(task, None)
+    }
+
+    /// A task gets another address space, or ends.
+    fn move_task(&mut self, task: TaskId, to: Option<u32>) -> Change {
+        let from = match to {
+            Some(to) => self.tasks.insert(task, to),
+            None => self.tasks.remove(&task),
+        };
+        if let Some(to) = to {
+            self.processes[to as usize].tasks += 1;
+        }
+        let mut change = Change::default();
+        if let Some(from) = from {
+            let tasks = &mut self.processes[from as usize].tasks;
+            *tasks -= 1;
+            change.ended = (*tasks == 0).then_some(from);
+        }
+        if let Some(ended) = change.ended {
+            self.processes[ended as usize].mappings = Mappings::default();
+        }
+        if let Some(to) = to
+            && task == self.task
+        {
+            change.is_other = self.running != Some(to);
+            self.running = Some(to);
+        }
+        change
+    }
+
+    /// Another task runs. Gives the number of the cause, and whether the running process changes.
+    pub(crate) fn switch(&mut self, to: TaskId, is_voluntary: bool, cause: Cause) -> (u32, bool) {
+        let end = self.causes.number(Why::Left { is_voluntary, cause });
+        self.left_because.insert(self.task, end);
+        let process = match self.tasks.get(&to) {
+            Some(&process) => process,
+            None => self.number_of(ProcessId(0), b""),
+        };
+        let is_other = self.running != Some(process);
+        self.running = Some(process);
+        self.task = to;
+        self.begin_segment();
+        (end, is_other)
+    }
+
+    /// The segment that runs; before the first switch, one that nobody began.
+    pub(crate) fn segment(&mut self) -> &mut Segment {
+        self.running();
+        if self.segment.is_none() {
+            self.begin_segment();
+        }
+        self.segment.get_or_insert(Segment { number: 0, instructions: 0, cause: 0 })
+    }
+
+    /// The cause of the segment that runs.
+    pub(crate) fn cause(&self) -> u32 {
+        self.segment.map_or(0, |segment| segment.cause)
+    }
+
+    fn begin_segment(&mut self) {
+        let cause = match self.left_because.get(&self.task) {
+            Some(&cause) => cause,
+            None => self.causes.number(Why::Birth),
+        };
+        let running = self.running();
+        self.processes[running as usize].facts.segments += 1;
+        self.segment = Some(Segment { number: self.segments, instructions: 0, cause });
+        self.segments = self.segments.saturating_add(1);
+    }
+
+    pub(crate) fn count(&mut self, instructions: u64) {
+        let running = self.running();
+        self.processes[running as usize].facts.instructions += instructions;
+        self.segment().instructions += instructions;
+    }
+
+    /// The processes and the causes.
+    pub(crate) fn into_facts(self) -> (Vec<ProcessFacts>, Vec<record::SwitchCause>) {
+        (self.processes.into_iter().map(|process| process.facts).collect(), self.causes.into_list())
+    }
+}

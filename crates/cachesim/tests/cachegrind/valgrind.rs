@@ -1,0 +1,108 @@
+//! Programs compiled and run under Valgrind's tools, each bounded in time and with the same addresses in each run.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Cache {
+    pub(crate) size: u64,
+    pub(crate) ways: u32,
+    pub(crate) line: u64,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Caches {
+    pub i1: Cache,
+    pub d1: Cache,
+    pub(crate) ll: Cache,
+}
+
+/// Cachegrind's totals by the names of its events.
+pub(crate) struct Counts(HashMap<String, u64>);
+
+impl Counts {
+    pub(crate) fn get(&self, event: &str) -> u64 {
+        self.0[event]
+    }
+}
+
+/// A folder with compiled programs.
+pub(crate) struct Workshop(TempDir);
+
+const LONGEST_RUN_SECONDS: &str = "120";
+
+impl Workshop {
+    /// None where a tool is missing, which is said.
+    pub(crate) fn open() -> Option<Workshop> {
+        for tool in ["valgrind", "cc", "setarch", "timeout"] {
+            if Command::new(tool).arg("--version").stdout(Stdio::null()).status().is_err() {
+                eprintln!("skipped: {tool} is not installed");
+                return None;
+            }
+        }
+        Some(Workshop(tempfile::tempdir().expect("a folder for programs")))
+    }
+
+    pub(crate) fn compile(&self, name: &str, flags: &[&str]) -> PathBuf {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cachegrind").join(format!("{name}.c"));
+        let program = self.0.path().join(name);
+        let compiler = Command::new("cc").arg("-O1").args(flags).arg("-o").arg(&program).arg(source).output();
+        succeeded(compiler.expect("cc"));
+        program
+    }
+
+    /// What `--trace-mem=yes` writes.
+    pub(crate) fn lackey(&self, program: &Path) -> Vec<u8> {
+        let options = ["--tool=lackey", "--trace-mem=yes", "--basic-counts=no"];
+        succeeded(run(&options.map(str::to_owned), program)).stderr
+    }
+
+    pub(crate) fn cachegrind(&self, program: &Path, caches: &Caches) -> Counts {
+        let file = self.0.path().join("counts");
+        let cache = |name: &str, cache: Cache| format!("--{name}={},{},{}", cache.size, cache.ways, cache.line);
+        let options = [
+            "--tool=cachegrind".to_owned(),
+            "--cache-sim=yes".to_owned(),
+            cache("I1", caches.i1),
+            cache("D1", caches.d1),
+            cache("LL", caches.ll),
+            format!("--cachegrind-out-file={}", file.display()),
+        ];
+        succeeded(run(&options, program));
+        counts(&std::fs::read_to_string(file).expect("cachegrind writes its counts"))
+    }
+}
+
+/// No address randomization and next to no environment: stacks and heaps lie alike in every run.
+fn run(options: &[String], program: &Path) -> Output {
+    let command = Command::new("timeout")
+        .args(["--signal=KILL", LONGEST_RUN_SECONDS, "setarch", "--addr-no-randomize", "valgrind"])
+        .args(options)
+        .arg(program)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .stdin(Stdio::null())
+        .output();
+    command.expect("timeout starts")
+}
+
+fn succeeded(output: Output) -> Output {
+    let start = output.stderr.len().min(2000);
+    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr[..start]));
+    output
+}
+
+fn counts(text: &str) -> Counts {
+    let line = |start: &str| text.lines().find_map(|line| line.strip_prefix(start)).expect("a line of totals");
+    let names = line("events:").split_whitespace().map(str::to_owned);
+    let numbers = line("summary:").split_whitespace().map(|number| number.parse().expect("a number"));
+    Counts(names.zip(numbers).collect())
+}
+
+/// Instructions' parts that read and then write the same place.
+pub(crate) fn modifies(lackey: &[u8]) -> u64 {
+    lackey.split(|&byte| byte == b'\n').filter(|line| line.starts_with(b" M ")).count() as u64
+}

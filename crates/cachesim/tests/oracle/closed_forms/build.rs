@@ -1,0 +1,126 @@
+//! Small designs and streams, and what both simulators make of them.
+
+use record::{
+    AddressKind, ByView, DESIGN_SCHEMA, Design, HierarchyCounts, Holds, Inclusion, Level, LevelCounts, OnSwitch,
+    Prefetch, Replacement, Ways, WritePolicy,
+};
+use switchcost_cachesim::Options;
+use trace::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
+use units::Bytes;
+
+use crate::findings::{FullFindings, compare, of_oracle, run_engine, run_oracle};
+
+pub(crate) const LINE: u64 = 16;
+/// Its line shares no set with the arrays of the walks in a cache of 8 lines.
+const CODE: u64 = 0x40_0040;
+/// Cycles of a miss of the level under test.
+pub(crate) const MISS: u64 = 7;
+
+/// A data cache of so many lines of 16 bytes.
+pub(crate) fn data_cache(lines: u64, ways: Ways) -> Level {
+    Level {
+        name: "D".to_owned(),
+        holds: Holds::Data,
+        size: Bytes(lines * LINE),
+        line: Bytes(LINE),
+        ways,
+        replacement: Replacement::Lru,
+        seed: 0,
+        write: WritePolicy::Back,
+        write_allocate: None,
+        write_buffers: None,
+        hit_cycles: 0,
+        miss_cycles: MISS as u32,
+        inclusion: Inclusion::Neither,
+        index: AddressKind::Virtual,
+        tag: AddressKind::Virtual,
+        on_switch: OnSwitch::Keep,
+        prefetch: Prefetch::None,
+        victim: None,
+        streams: None,
+    }
+}
+
+/// The levels behind an instruction cache whose misses cost nothing.
+pub(crate) fn behind_free_fetches(levels: Vec<Level>) -> Design {
+    let free = Level { name: "I".to_owned(), holds: Holds::Instructions, miss_cycles: 0, ..data_cache(1, Ways::Full) };
+    Design {
+        schema: DESIGN_SCHEMA.to_owned(),
+        name: "closed-form".to_owned(),
+        title: String::new(),
+        source: String::new(),
+        cycle_ns: None,
+        levels: std::iter::once(free).chain(levels).collect(),
+        tlbs: Vec::new(),
+        pages: None,
+    }
+}
+
+/// A stream of instructions with one load or store each.
+#[derive(Default)]
+pub(crate) struct Program {
+    pub(crate) chunk: Chunk,
+    running: TaskId,
+}
+
+impl Program {
+    /// Tasks 1 to `tasks`, each in a process of its own with the same number; task 1 runs.
+    pub(crate) fn new(tasks: u32) -> Program {
+        let mut program = Program::default();
+        for number in 1..=tasks {
+            let (task, process) = (TaskId(number), ProcessId(number));
+            program.chunk.mark(Mark::Birth { task, process, parent: TaskId::NONE, name: b"walk".to_vec() });
+        }
+        program.switch_to(1);
+        program
+    }
+
+    pub(crate) fn switch_to(&mut self, task: u32) {
+        let (from, to) = (self.running, TaskId(task));
+        self.chunk.mark(Mark::Switch { from, to, is_voluntary: false, cause: Cause::Quantum });
+        self.running = to;
+    }
+
+    pub(crate) fn load(&mut self, address: u64) {
+        self.access(address, false);
+    }
+
+    pub(crate) fn store(&mut self, address: u64) {
+        self.access(address, true);
+    }
+
+    fn access(&mut self, address: u64, is_store: bool) {
+        let code =
+            Block { address: CODE, bytes: 4, instructions: 1, references: 1, first_bytes: 4, flags: BlockFlags::USER };
+        self.chunk.blocks.push(code);
+        let size = Reference::size_code(4).expect("a size");
+        self.chunk.references.push(Reference::new(address, size, 3, is_store));
+    }
+
+    /// Loads the first word of each line of an array.
+    pub(crate) fn walk(&mut self, start: u64, lines: u64) {
+        (0..lines).for_each(|line| self.load(start + line * LINE));
+    }
+}
+
+pub(crate) struct Simulated {
+    pub(crate) hierarchies: ByView<HierarchyCounts>,
+    pub(crate) found: FullFindings,
+}
+
+/// What both simulators make of it.
+pub(crate) fn simulated(design: &Design, program: &Program) -> Simulated {
+    let designs = std::slice::from_ref(design);
+    let chunks = std::slice::from_ref(&program.chunk);
+    let options = Options { interval_instructions: 1000, intervals: 1, kernel_touches: false, code_places: 10 };
+    let mut oracle = of_oracle(&run_oracle(designs, &options, chunks, None), &[true], options.code_places);
+    compare(&run_engine(designs, &options, chunks), &oracle).unwrap_or_else(|difference| panic!("{difference}"));
+    let findings = oracle.designs.remove(0);
+    Simulated { hierarchies: findings.hierarchies, found: findings.full.expect("asked for") }
+}
+
+/// Counters of the level with this name in the shared view.
+pub(crate) fn level<'a>(result: &'a Simulated, name: &str) -> &'a LevelCounts {
+    let shared = &result.hierarchies.shared;
+    shared.levels.iter().chain(&shared.tlbs).find(|level| level.name == name).expect("the design has it")
+}

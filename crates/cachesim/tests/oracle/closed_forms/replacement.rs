@@ -1,0 +1,67 @@
+//! Which line leaves: sequences worked out by hand.
+
+use record::{Replacement, Ways};
+
+use super::build::{LINE, Program, behind_free_fetches, data_cache, level, simulated};
+
+/// Which letters miss in one set of so many ways.
+fn misses(replacement: Replacement, ways: u64, letters: &str) -> String {
+    let cache = record::Level { replacement, ..data_cache(ways, Ways::Full) };
+    let design = behind_free_fetches(vec![cache]);
+    let missed_after = |count: usize| {
+        let mut program = Program::new(1);
+        letters.bytes().take(count).for_each(|letter| program.load(u64::from(letter) * LINE));
+        level(&simulated(&design, &program), "D").load_misses
+    };
+    let is_miss = |&(index, _): &(usize, char)| missed_after(index + 1) > missed_after(index);
+    letters.chars().enumerate().filter(is_miss).map(|(_, letter)| letter).collect()
+}
+
+#[test]
+fn lru_keeps_what_was_used_last() {
+    // C drives out B (A was used since), B drives out A.
+    assert_eq!(misses(Replacement::Lru, 2, "ABACBA"), "ABCBA");
+}
+
+#[test]
+fn fifo_does_not_see_hits() {
+    // C drives out A, though it was used last; A drives out B.
+    assert_eq!(misses(Replacement::Fifo, 2, "ABACA"), "ABCA");
+    assert_eq!(misses(Replacement::Lru, 2, "ABACA"), "ABC");
+}
+
+#[test]
+fn the_tree_points_away_from_what_was_used() {
+    // Ways hold ABCD. D turned the root to the lower half, B turned that half's bit to A: E drives out A. Now the root
+    // points to the upper half, where D turned the bit to C: A drives out C. B is found, the root points up again, the
+    // bit there to D: C drives out D.
+    assert_eq!(misses(Replacement::TreePlru, 4, "ABCDEABC"), "ABCDEAC");
+    assert_eq!(misses(Replacement::Lru, 4, "ABCDEABC"), "ABCDEABC");
+}
+
+#[test]
+fn srrip_keeps_what_was_found_once() {
+    // A 2, B 2; A found: 0. C: A 1, B 3: B leaves, C 2. B: A 2, C 3: C leaves. A is found.
+    assert_eq!(misses(Replacement::Srrip, 2, "ABACBA"), "ABCB");
+}
+
+#[test]
+fn random_draws_a_way_for_each_line_that_leaves() {
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{RngCore, SeedableRng};
+    let mut generator = ChaCha8Rng::seed_from_u64(0);
+    let letters = "ABCDEABCDEEDCBAABCDE";
+    let (mut ways, mut missed) = (Vec::new(), String::new());
+    for letter in letters.chars() {
+        if ways.contains(&letter) {
+            continue;
+        }
+        missed.push(letter);
+        if ways.len() < 3 {
+            ways.push(letter);
+        } else {
+            ways[generator.next_u32() as usize % 3] = letter;
+        }
+    }
+    assert_eq!(misses(Replacement::Random, 3, letters), missed);
+}

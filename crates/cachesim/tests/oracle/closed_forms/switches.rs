@@ -1,0 +1,86 @@
+//! Two processes in turn.
+
+use record::{Design, Ways};
+
+use super::build::{LINE, MISS, Program, behind_free_fetches, data_cache, simulated};
+
+const LINES: u64 = 24;
+const TURNS: u64 = 10;
+/// Walks in a turn: the quantum is `ROUNDS * LINES` instructions.
+const ROUNDS: u64 = 3;
+
+/// Two processes walk over arrays of [`LINES`] lines; the second one's begins `shift` lines later in the cache.
+fn ping_pong(shift: u64) -> Program {
+    let mut program = Program::new(2);
+    for turn in 0..TURNS {
+        if turn > 0 {
+            program.switch_to(turn as u32 % 2 + 1);
+        }
+        let start = 0x1_0000 + turn % 2 * shift * LINE;
+        (0..ROUNDS).for_each(|_| program.walk(start, LINES));
+    }
+    program
+}
+
+fn design(ways: Ways) -> Design {
+    behind_free_fetches(vec![data_cache(32, ways)])
+}
+
+#[test]
+fn direct_mapped_pays_for_the_sets_that_both_use() {
+    for shift in 0..=32 {
+        // Sets of the first: 0..24. Of the second: shift..shift + 24, modulo 32.
+        let both = (0..LINES).filter(|line| (line + shift) % 32 < LINES).count() as u64;
+        let result = simulated(&design(Ways::Count(1)), &ping_pong(shift));
+        let instructions = TURNS * ROUNDS * LINES;
+        let alone = instructions + 2 * LINES * MISS;
+        assert_eq!(result.hierarchies.private.cycles, alone);
+        // Each comes back TURNS / 2 - 1 times and finds the shared sets taken.
+        let returns = TURNS - 2;
+        assert_eq!(result.hierarchies.shared.cycles - alone, returns * both * MISS);
+        assert_eq!(result.hierarchies.flushed.cycles, instructions + TURNS * LINES * MISS);
+
+        let (origins, losses) = (&result.found.origins[1], &result.found.losses[1]);
+        assert_eq!((origins.intrinsic, origins.evicted_by_others), (2 * LINES, returns * both));
+        assert_eq!((origins.aged_by_others, origins.flushed), (0, 0));
+        assert_eq!((losses.returns, losses.resident_at_departure), (returns, returns * LINES));
+        assert_eq!((losses.lost, losses.restored), (returns * both, returns * both));
+        // Every turn but the first drives out the other's lines.
+        let evicted: u64 = result.found.evictions.iter().filter(|one| one.0 == "D").map(|one| one.3).sum();
+        assert_eq!(evicted, (TURNS - 1) * both);
+    }
+}
+
+#[test]
+fn lru_loses_all_or_nothing() {
+    let program = |lines: u64| {
+        let mut program = Program::new(2);
+        for turn in 0..TURNS {
+            if turn > 0 {
+                program.switch_to(turn as u32 % 2 + 1);
+            }
+            (0..ROUNDS).for_each(|_| program.walk(0x1_0000, lines));
+        }
+        program
+    };
+    for lines in 1..=32 {
+        let result = simulated(&design(Ways::Full), &program(lines));
+        // Two arrays of up to 16 lines fit beside each other. Of longer ones the first line has left; it drives out the
+        // oldest one left, which is the one needed soonest, and so on through the whole array.
+        let lost_a_switch = if 2 * lines <= 32 { 0 } else { lines };
+        let excess = result.hierarchies.shared.cycles - result.hierarchies.private.cycles;
+        assert_eq!(excess, (TURNS - 2) * lost_a_switch * MISS, "{lines} lines");
+    }
+}
+
+#[test]
+fn a_flushed_cache_starts_each_turn_cold() {
+    let mut design = design(Ways::Count(1));
+    design.levels[1].on_switch = record::OnSwitch::Flush;
+    // The arrays lie beside each other where they can: only the flush costs something.
+    let result = simulated(&design, &ping_pong(4));
+    assert_eq!(result.hierarchies.shared.cycles, result.hierarchies.flushed.cycles);
+    let origins = &result.found.origins[1];
+    assert_eq!((origins.intrinsic, origins.flushed), (2 * LINES, (TURNS - 2) * LINES));
+    assert_eq!((origins.evicted_by_others, origins.aged_by_others), (0, 0));
+}

@@ -1,0 +1,223 @@
+//! What either simulator found, in one shape, and where two such findings differ first.
+
+use record::{
+    ByView, CodeCost, Depth, Design, HierarchyCounts, Interval, MissOrigins, ProcessFacts, SwitchCause, WorkingSetLoss,
+};
+use serde_json::{Value, json};
+use switchcost_cachesim::{Options, Outcome, Simulator};
+use trace::Chunk;
+
+use crate::support::fault::Fault;
+use crate::support::simulator::{OneDesign, Oracle, Settings, Tuple};
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct Findings {
+    pub(crate) processes: Vec<ProcessFacts>,
+    pub(crate) designs: Vec<DesignFindings>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct DesignFindings {
+    pub(crate) hierarchies: ByView<HierarchyCounts>,
+    /// Sorted: number of the process, not place in a list.
+    pub(crate) tuples: Vec<Tuple>,
+    /// Of designs of [`Depth::Full`] only.
+    pub(crate) full: Option<FullFindings>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct FullFindings {
+    pub(crate) origins: Vec<MissOrigins>,
+    pub(crate) losses: Vec<WorkingSetLoss>,
+    /// Level, evictor, victim, lines: in the order given.
+    pub(crate) evictions: Vec<(String, u32, u32, u64)>,
+    pub(crate) code: Vec<(CodeCost, SwitchCause)>,
+}
+
+pub(crate) fn settings(options: &Options, fault: Option<Fault>) -> Settings {
+    Settings {
+        interval_instructions: options.interval_instructions,
+        intervals: options.intervals,
+        with_kernel_touches: options.kernel_touches,
+        syscall_name,
+        fault,
+    }
+}
+
+/// Of the numbers that the random streams use.
+fn syscall_name(number: u16) -> Option<String> {
+    Some(match number {
+        0 => "read".to_owned(),
+        1 => "write".to_owned(),
+        other => format!("syscall {other}"),
+    })
+}
+
+pub(crate) fn run_engine(designs: &[Design], options: &Options, chunks: &[Chunk]) -> Findings {
+    let mut simulator = Simulator::new(designs.to_vec(), options.clone()).expect("the designs can be built");
+    let mut tuples = Vec::new();
+    for chunk in chunks {
+        simulator.feed(chunk, &mut tuples).expect("the chunk is sound");
+    }
+    let outcome = simulator.finish(&mut tuples);
+    of_engine(&outcome, &tuples)
+}
+
+pub(crate) fn run_oracle(designs: &[Design], options: &Options, chunks: &[Chunk], fault: Option<Fault>) -> Oracle {
+    let mut oracle = Oracle::new(designs, settings(options, fault));
+    chunks.iter().for_each(|chunk| oracle.feed(chunk));
+    oracle.finish();
+    oracle
+}
+
+fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
+    let number = |index: u32| outcome.processes[index as usize].process;
+    let cause = |index: u32| outcome.causes[index as usize].clone();
+    let designs = outcome.designs.iter().enumerate().map(|(index, result)| {
+        let own = tuples.iter().filter(|tuple| usize::from(tuple.design) == index);
+        let tuple = |tuple: &Interval| Tuple {
+            segment: tuple.segment,
+            segments: tuple.segments,
+            interval: tuple.interval,
+            task: tuple.task,
+            process: number(tuple.process),
+            cause: cause(tuple.cause),
+            end: cause(tuple.end),
+            instructions: tuple.instructions,
+            cycles: [tuple.cycles.shared, tuple.cycles.private, tuple.cycles.flushed],
+        };
+        let evictions =
+            result.evictions.iter().map(|one| (one.level.clone(), number(one.evictor), number(one.victim), one.lines));
+        let code = result.code.iter().map(|cost| (CodeCost { cause: 0, ..cost.clone() }, cause(cost.cause)));
+        let full = FullFindings {
+            origins: result.origins.clone(),
+            losses: result.losses.clone(),
+            evictions: evictions.collect(),
+            code: code.collect(),
+        };
+        let mut tuples: Vec<Tuple> = own.map(tuple).collect();
+        tuples.sort();
+        DesignFindings {
+            hierarchies: result.hierarchies.clone(),
+            tuples,
+            full: (result.depth == Depth::Full).then_some(full),
+        }
+    });
+    Findings { processes: outcome.processes.clone(), designs: designs.collect() }
+}
+
+/// `deep` says of each design whether everything is to be told.
+pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], code_places: usize) -> Findings {
+    let designs = oracle.designs.iter().zip(deep).map(|(one, &is_deep)| {
+        let mut tuples = if is_deep { one.tuples.clone() } else { added_up(&one.tuples) };
+        tuples.sort();
+        DesignFindings {
+            hierarchies: one.machine.counts(),
+            tuples,
+            full: is_deep.then(|| full_of_oracle(oracle, one, code_places)),
+        }
+    });
+    Findings { processes: oracle.processes(), designs: designs.collect() }
+}
+
+fn full_of_oracle(oracle: &Oracle, one: &OneDesign, code_places: usize) -> FullFindings {
+    let place = |process: u32| oracle.processes().iter().position(|facts| facts.process == process);
+    let mut evictions: Vec<_> = one.machine.evictions.iter().collect();
+    evictions.sort_by_key(|((level, evictor, victim), _)| (*level, place(*evictor), place(*victim)));
+    let name = |level: usize| one.machine.design.levels[level].name.clone();
+    let evictions = evictions.into_iter().map(|(&(level, by, of), &lines)| (name(level), by, of, lines));
+    let mut code: Vec<_> = one.code.iter().filter(|&(_, &excess)| excess != 0).collect();
+    // The rest of the order is that of the keys, but for causes: those are in the order in which they appear.
+    let cause_place = |cause: &SwitchCause| oracle.causes.iter().position(|other| other == cause);
+    code.sort_by_key(|((program, cause, place), excess)| {
+        (std::cmp::Reverse(**excess), program.clone(), cause_place(cause), place.clone())
+    });
+    let code = code.into_iter().map(|((program, cause, place), &excess_cycles)| {
+        let cost = CodeCost {
+            program: program.clone(),
+            cause: 0,
+            object: place.object.clone(),
+            build_id: place.build_id.clone(),
+            offset: place.offset,
+            function: None,
+            line: None,
+            excess_cycles,
+        };
+        (cost, cause.clone())
+    });
+    FullFindings {
+        origins: one.machine.origins.clone(),
+        losses: one.machine.losses.clone(),
+        evictions: evictions.collect(),
+        code: code.take(code_places).collect(),
+    }
+}
+
+/// Tuples of the same process, cause, end and interval, added.
+fn added_up(tuples: &[Tuple]) -> Vec<Tuple> {
+    let mut sums: Vec<Tuple> = Vec::new();
+    for tuple in tuples {
+        let is_same = |sum: &&mut Tuple| {
+            (sum.process, &sum.cause, &sum.end, sum.interval)
+                == (tuple.process, &tuple.cause, &tuple.end, tuple.interval)
+        };
+        let Some(sum) = sums.iter_mut().find(is_same) else {
+            sums.push(tuple.clone());
+            continue;
+        };
+        sum.segments += 1;
+        sum.instructions += tuple.instructions;
+        sum.cycles.iter_mut().zip(tuple.cycles).for_each(|(sum, more)| *sum += more);
+    }
+    sums
+}
+
+/// Nothing, or a small report.
+pub(crate) fn compare(engine: &Findings, oracle: &Findings) -> Result<(), String> {
+    if engine == oracle {
+        return Ok(());
+    }
+    let difference = first_difference("", &as_json(engine), &as_json(oracle));
+    Err(difference.unwrap_or_else(|| "they differ in a way that the report does not show".to_owned()))
+}
+
+fn as_json(findings: &Findings) -> Value {
+    let tuple = |tuple: &Tuple| {
+        json!({
+            "segment": tuple.segment, "segments": tuple.segments, "interval": tuple.interval, "task": tuple.task,
+            "process": tuple.process, "cause": tuple.cause, "end": tuple.end, "instructions": tuple.instructions,
+            "cycles": tuple.cycles,
+        })
+    };
+    let design = |design: &DesignFindings| {
+        let full = design.full.as_ref().map(|full| {
+            json!({
+                "origins": full.origins, "losses": full.losses, "evictions": full.evictions, "code": full.code,
+            })
+        });
+        let tuples: Vec<Value> = design.tuples.iter().map(tuple).collect();
+        // Counters first: where they differ, all else does.
+        json!({ "a": design.hierarchies, "full": full, "tuples": tuples })
+    };
+    let designs: Vec<Value> = findings.designs.iter().map(design).collect();
+    json!({ "designs": designs, "processes": findings.processes })
+}
+
+fn first_difference(path: &str, engine: &Value, oracle: &Value) -> Option<String> {
+    match (engine, oracle) {
+        (Value::Object(one), Value::Object(other)) => {
+            let inside =
+                |(key, value): (&String, &Value)| first_difference(&format!("{path}.{key}"), value, &other[key]);
+            one.iter().find_map(inside)
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            let inside = |(index, pair): (usize, (&Value, &Value))| {
+                first_difference(&format!("{path}[{index}]"), pair.0, pair.1)
+            };
+            let common = one.iter().zip(other).enumerate().find_map(inside);
+            let length = || format!("{path}: {} in the engine, {} in the oracle", one.len(), other.len());
+            common.or_else(|| (one.len() != other.len()).then(length))
+        }
+        _ => (engine != oracle).then(|| format!("{path}: {engine} in the engine, {oracle} in the oracle")),
+    }
+}

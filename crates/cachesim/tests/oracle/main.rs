@@ -1,0 +1,8 @@
+//! The simulation held against a second, simple one, and against what can be calculated by hand.
+
+mod agreement;
+mod closed_forms;
+mod findings;
+mod planted_faults;
+mod random;
+mod support;

@@ -1,0 +1,280 @@
+//! Random designs. Raw choices are made first, and then bent until the design could be built, so that shrinking stays
+//! within what can be built.
+
+use proptest::prelude::*;
+use record::{
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, Replacement,
+    StreamBuffers, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
+};
+use units::Bytes;
+
+use Holds::{Both, Data, Instructions};
+
+const CACHES: [&[Holds]; 10] = [
+    &[Both],
+    &[Instructions, Data],
+    &[Both, Both],
+    &[Instructions, Data, Both],
+    &[Data, Instructions, Both],
+    &[Data, Both],
+    &[Instructions, Data, Instructions, Data],
+    &[Both, Instructions, Data],
+    &[Instructions, Data, Both, Both],
+    &[Both, Both, Both],
+];
+
+const TLBS: [&[Holds]; 6] = [&[], &[Both], &[Instructions, Data], &[Data], &[Instructions, Data, Both], &[Both, Both]];
+
+const REPLACEMENTS: [Replacement; 5] =
+    [Replacement::Lru, Replacement::Fifo, Replacement::Random, Replacement::TreePlru, Replacement::Srrip];
+
+/// What is drawn for one level, whatever its place.
+#[derive(Clone, Debug)]
+struct RawLevel {
+    line_step: u32,
+    sets: u64,
+    ways: u32,
+    is_full: bool,
+    replacement: usize,
+    seed: u64,
+    write: (bool, Option<bool>, Option<(u32, u32)>),
+    cycles: (u32, u32),
+    inclusion: u8,
+    /// Virtual, virtually indexed and physically tagged, or physical.
+    addresses: u8,
+    flushes: bool,
+    prefetches: bool,
+    victim: Option<(u32, u32)>,
+    streams: Option<(u32, u32, u32)>,
+}
+
+fn raw_level() -> impl Strategy<Value = RawLevel> {
+    let shape = (
+        prop_oneof![3 => Just(0_u32), 1 => Just(1)],
+        1..6_u64,
+        1..=8_u32,
+        prop::bool::weighted(0.15),
+        0..5_usize,
+        0..3_u64,
+    );
+    let write = (
+        prop::bool::weighted(0.4),
+        prop::option::weighted(0.4, any::<bool>()),
+        prop::option::weighted(0.7, (1..4_u32, 0..8_u32)),
+    );
+    let cycles = (prop_oneof![2 => Just(0_u32), 1 => 1..5_u32], 0..40_u32);
+    let rules = (0..4_u8, 0..6_u8, prop::bool::weighted(0.25), prop::bool::weighted(0.25));
+    let buffers = (
+        prop::option::weighted(0.3, (1..4_u32, 0..4_u32)),
+        prop::option::weighted(0.25, (1..4_u32, 1..5_u32, 0..4_u32)),
+    );
+    (shape, write, cycles, rules, buffers).prop_map(|(shape, write, cycles, rules, buffers)| RawLevel {
+        line_step: shape.0,
+        sets: shape.1,
+        ways: shape.2,
+        is_full: shape.3,
+        replacement: shape.4,
+        seed: shape.5,
+        write,
+        cycles,
+        inclusion: rules.0,
+        addresses: rules.1,
+        flushes: rules.2,
+        prefetches: rules.3,
+        victim: buffers.0,
+        streams: buffers.1,
+    })
+}
+
+/// Any design that could be built.
+pub(crate) fn design() -> impl Strategy<Value = Design> {
+    let raw_tlb = (raw_level(), 0..3_u32);
+    let parts = (
+        0..CACHES.len(),
+        prop::collection::vec(raw_level(), 4),
+        0..TLBS.len(),
+        prop::collection::vec(raw_tlb, 3),
+        (3..6_u32, 0..2_u32, 0..4_u64),
+    );
+    parts.prop_map(|(caches, levels, tlbs, tlb_levels, (line, page, seed))| {
+        let mut bits = line;
+        let mut built = Vec::new();
+        for (place, &holds) in CACHES[caches].iter().enumerate() {
+            // Levels of the same number are siblings: only a level that follows on a path has longer lines.
+            bits = (bits + levels[place].line_step).min(7);
+            add_level(&mut built, holds, &levels[place], bits);
+        }
+        let mut page_bits = 12;
+        let mut built_tlbs = Vec::new();
+        for (place, &holds) in TLBS[tlbs].iter().enumerate() {
+            page_bits += tlb_levels[place].1 / 2;
+            built_tlbs.push(tlb(place, holds, &tlb_levels[place].0, page_bits));
+        }
+        checked(Design {
+            schema: DESIGN_SCHEMA.to_owned(),
+            name: "random".to_owned(),
+            title: String::new(),
+            source: String::new(),
+            cycle_ns: None,
+            levels: built,
+            tlbs: built_tlbs,
+            pages: Some(PageAllocation { size: Bytes(4096 << page), seed }),
+        })
+    })
+}
+
+/// Designs as most are: powers of two, LRU or FIFO, nothing beside the caches but TLBs.
+pub(crate) fn plain_design() -> impl Strategy<Value = Design> {
+    let size = || (0..6_u32, 0..4_u32);
+    (design(), prop::collection::vec(size(), 4), any::<bool>(), any::<bool>()).prop_map(
+        |(mut design, sizes, is_fifo, is_physical)| {
+            for (level, (sets, ways)) in design.levels.iter_mut().zip(sizes) {
+                strip(level);
+                resize(level, 1 << sets, 1 << ways);
+                level.replacement = if is_fifo { Replacement::Fifo } else { Replacement::Lru };
+            }
+            if is_physical && let Some(last) = design.levels.last_mut().filter(|last| last.holds == Both) {
+                (last.index, last.tag) = (AddressKind::Physical, AddressKind::Physical);
+            }
+            checked(design)
+        },
+    )
+}
+
+/// One plain design in several sizes and associativities.
+pub(crate) fn family() -> impl Strategy<Value = Vec<Design>> {
+    let sizes = prop::collection::vec(prop::collection::vec((0..6_u32, 0..4_u32), 4), 2..10);
+    (plain_design(), sizes).prop_map(|(base, sizes)| {
+        let member = |sizes: &Vec<(u32, u32)>| {
+            let mut member = base.clone();
+            for (level, &(sets, ways)) in member.levels.iter_mut().zip(sizes) {
+                resize(level, 1 << sets, 1 << ways);
+            }
+            checked(member)
+        };
+        sizes.iter().map(member).collect()
+    })
+}
+
+fn strip(level: &mut Level) {
+    (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
+    (level.inclusion, level.on_switch) = (Inclusion::Neither, OnSwitch::Keep);
+    (level.index, level.tag) = (AddressKind::Virtual, AddressKind::Virtual);
+}
+
+fn resize(level: &mut Level, sets: u64, ways: u32) {
+    level.ways = Ways::Count(ways);
+    level.size = Bytes(level.line.0 * sets * u64::from(ways));
+}
+
+fn checked(design: Design) -> Design {
+    design.check().unwrap_or_else(|error| panic!("a design that cannot be built was made: {error}"));
+    design
+}
+
+fn meets(one: Holds, other: Holds) -> bool {
+    one.instructions() && other.instructions() || one.data() && other.data()
+}
+
+fn add_level(built: &mut Vec<Level>, holds: Holds, raw: &RawLevel, bits: u32) {
+    let mut level = plain_level(format!("C{}", built.len()), holds, raw, 1 << bits);
+    let before: Vec<usize> = (0..built.len()).filter(|&index| meets(built[index].holds, holds)).collect();
+    if before.iter().any(|&index| built[index].tag == AddressKind::Physical) {
+        (level.index, level.tag) = (AddressKind::Physical, AddressKind::Physical);
+    }
+    let is_behind = |is_on: fn(Holds) -> bool| !is_on(holds) || before.iter().any(|&index| is_on(built[index].holds));
+    let has_same_tags = before.iter().all(|&index| built[index].tag == level.tag);
+    if is_behind(Holds::instructions) && is_behind(Holds::data) && has_same_tags {
+        match raw.inclusion {
+            1 => make_inclusive(built, &mut level, &before),
+            2 => make_exclusive(built, &mut level, &before),
+            _ => {}
+        }
+    }
+    built.push(level);
+}
+
+fn make_inclusive(built: &[Level], level: &mut Level, before: &[usize]) {
+    level.inclusion = Inclusion::Inclusive;
+    let largest = before.iter().map(|&index| built[index].size.0).max().expect("it is behind a level");
+    if level.ways == Ways::Full {
+        level.ways = Ways::Count(4);
+        level.size = Bytes(level.line.0 * 4);
+    }
+    let set = level.line.0 * if let Ways::Count(ways) = level.ways { u64::from(ways) } else { 1 };
+    level.size = Bytes(level.size.0.max(largest).div_ceil(set) * set);
+}
+
+fn make_exclusive(built: &mut [Level], level: &mut Level, before: &[usize]) {
+    if before.iter().any(|&index| built[index].line != level.line) {
+        return;
+    }
+    level.inclusion = Inclusion::Exclusive;
+    (level.write, level.write_buffers) = (WritePolicy::Back, None);
+    level.write_allocate = None;
+    (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
+    for &index in before {
+        let earlier = &mut built[index];
+        (earlier.write, earlier.write_allocate, earlier.write_buffers) = (WritePolicy::Back, None, None);
+        earlier.streams = None;
+    }
+}
+
+fn plain_level(name: String, holds: Holds, raw: &RawLevel, line: u64) -> Level {
+    let replacement = REPLACEMENTS[raw.replacement];
+    let ways = match replacement {
+        Replacement::TreePlru => 1 << (raw.ways % 4),
+        _ => raw.ways,
+    };
+    let sets = if raw.is_full { 1 } else { raw.sets };
+    let is_through = raw.write.0 && holds.data();
+    let buffers = raw.write.2.map(|(count, drain_cycles)| WriteBuffers { count, drain_cycles });
+    let (index, tag) = match raw.addresses {
+        0 => (AddressKind::Physical, AddressKind::Physical),
+        1 => (AddressKind::Virtual, AddressKind::Physical),
+        _ => (AddressKind::Virtual, AddressKind::Virtual),
+    };
+    Level {
+        name,
+        holds,
+        size: Bytes(line * sets * u64::from(ways)),
+        line: Bytes(line),
+        ways: if raw.is_full { Ways::Full } else { Ways::Count(ways) },
+        replacement,
+        seed: raw.seed,
+        write: if is_through { WritePolicy::Through } else { WritePolicy::Back },
+        write_allocate: raw.write.1.filter(|_| holds.data()),
+        write_buffers: buffers.filter(|_| is_through),
+        hit_cycles: raw.cycles.0,
+        miss_cycles: raw.cycles.1,
+        inclusion: Inclusion::Neither,
+        index,
+        tag,
+        on_switch: on_switch(raw),
+        prefetch: if raw.prefetches { Prefetch::NextLine } else { Prefetch::None },
+        victim: raw.victim.map(|(lines, hit_cycles)| VictimCache { lines, hit_cycles }),
+        streams: raw.streams.map(|(count, depth, hit_cycles)| StreamBuffers { count, depth, hit_cycles }),
+    }
+}
+
+fn on_switch(raw: &RawLevel) -> OnSwitch {
+    if raw.flushes { OnSwitch::Flush } else { OnSwitch::Keep }
+}
+
+fn tlb(place: usize, holds: Holds, raw: &RawLevel, page_bits: u32) -> TlbLevel {
+    let replacement = REPLACEMENTS[raw.replacement];
+    let ways = if replacement == Replacement::TreePlru { 1 << (raw.ways % 3) } else { raw.ways % 4 + 1 };
+    let sets = if raw.is_full { 1 } else { raw.sets % 3 + 1 };
+    TlbLevel {
+        name: format!("T{place}"),
+        holds,
+        entries: ways * sets as u32,
+        ways: if raw.is_full { Ways::Full } else { Ways::Count(ways) },
+        page: Bytes(1 << page_bits),
+        replacement,
+        seed: raw.seed,
+        hit_cycles: raw.cycles.0,
+        miss_cycles: raw.cycles.1,
+        on_switch: on_switch(raw),
+    }
+}

@@ -1,0 +1,44 @@
+//! Addresses and what levels compare of them.
+
+use record::AddressKind;
+
+use super::shape::Shape;
+
+/// One place in memory, by all its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Address {
+    pub(crate) process: u32,
+    pub(crate) virt: u64,
+    pub(crate) phys: u64,
+}
+
+/// What a level compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Tag {
+    pub(crate) space: Option<u32>,
+    pub(crate) line: u64,
+}
+
+/// Of a virtual address.
+const BITS_THAT_COUNT: u64 = (1 << 48) - 1;
+
+impl Address {
+    pub(crate) fn line(self, bytes: u64) -> Address {
+        Address { virt: self.virt / bytes * bytes, phys: self.phys / bytes * bytes, ..self }
+    }
+
+    pub(crate) fn tag(self, shape: &Shape) -> Tag {
+        match shape.tag {
+            AddressKind::Virtual => Tag { space: Some(self.process), line: (self.virt & BITS_THAT_COUNT) / shape.line },
+            AddressKind::Physical => Tag { space: None, line: self.phys / shape.line },
+        }
+    }
+
+    pub(crate) fn set(self, shape: &Shape) -> usize {
+        let address = match shape.index {
+            AddressKind::Virtual => self.virt & BITS_THAT_COUNT,
+            AddressKind::Physical => self.phys,
+        };
+        (address / shape.line % shape.sets) as usize
+    }
+}

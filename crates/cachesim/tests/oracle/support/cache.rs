@@ -1,0 +1,186 @@
+//! One level of one hierarchy: its sets, and which line leaves. Knows nothing of other levels.
+
+use std::collections::VecDeque;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+use record::{LevelCounts, Replacement};
+
+use super::address::{Address, Tag};
+use super::fault::Fault;
+use super::shape::Shape;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    pub(crate) address: Address,
+    pub(crate) is_modified: bool,
+    pub(crate) owner: u32,
+    used: u64,
+    came: u64,
+    interval: u8,
+}
+
+impl Line {
+    pub(crate) fn new(address: Address, is_modified: bool, owner: u32) -> Line {
+        Line { address, is_modified, owner, used: 0, came: 0, interval: 0 }
+    }
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Stream {
+    pub(crate) lines: VecDeque<Address>,
+    /// The last one that was prefetched.
+    pub(crate) last: Option<Address>,
+    pub(crate) used: u64,
+}
+
+pub(crate) struct Cache {
+    pub(crate) shape: Shape,
+    pub(crate) sets: Vec<Vec<Option<Line>>>,
+    /// The line that left last is last.
+    pub(crate) victims: Vec<Line>,
+    pub(crate) streams: Vec<Stream>,
+    /// When the stores in the write buffers will be written.
+    pub(crate) pending: VecDeque<u64>,
+    pub(crate) written_last: u64,
+    pub(crate) counts: LevelCounts,
+    tree: Vec<Vec<bool>>,
+    random: ChaCha8Rng,
+    ticks: u64,
+    fault: Option<Fault>,
+}
+
+impl Cache {
+    pub(crate) fn new(shape: Shape, fault: Option<Fault>) -> Cache {
+        let streams = shape.streams.map_or(0, |streams| streams.count as usize);
+        Cache {
+            sets: vec![vec![None; shape.ways]; shape.sets as usize],
+            tree: vec![vec![false; shape.ways]; shape.sets as usize],
+            victims: Vec::new(),
+            streams: vec![Stream::default(); streams],
+            pending: VecDeque::new(),
+            written_last: 0,
+            counts: LevelCounts { name: shape.name.clone(), ..LevelCounts::default() },
+            random: ChaCha8Rng::seed_from_u64(shape.seed),
+            ticks: 0,
+            shape,
+            fault,
+        }
+    }
+
+    pub(crate) fn tick(&mut self) -> u64 {
+        self.ticks += 1;
+        self.ticks
+    }
+
+    pub(crate) fn tag(&self, address: Address) -> Tag {
+        address.tag(&self.shape)
+    }
+
+    pub(crate) fn find(&self, address: Address) -> Option<(usize, usize)> {
+        let set = address.set(&self.shape);
+        self.way_of(set, self.tag(address)).map(|way| (set, way))
+    }
+
+    pub(crate) fn way_of(&self, set: usize, tag: Tag) -> Option<usize> {
+        self.sets[set].iter().position(|line| line.is_some_and(|line| self.tag(line.address) == tag))
+    }
+
+    pub(crate) fn find_victim(&self, address: Address) -> Option<usize> {
+        self.victims.iter().position(|line| self.tag(line.address) == self.tag(address))
+    }
+
+    /// In the main array or the victim cache.
+    pub(crate) fn holding(&mut self, address: Address) -> Option<&mut Line> {
+        if let Some((set, way)) = self.find(address) {
+            return self.sets[set][way].as_mut();
+        }
+        self.find_victim(address).map(|index| &mut self.victims[index])
+    }
+
+    /// The line was found.
+    pub(crate) fn touch(&mut self, set: usize, way: usize) {
+        let now = self.tick();
+        let line = self.sets[set][way].as_mut().expect("found");
+        line.used = now;
+        line.interval = 0;
+        if self.fault == Some(Fault::FifoSeesHits) {
+            line.came = now;
+        }
+        self.turn_away(set, way);
+    }
+
+    /// Makes room in the line's set and puts it there; gives the line that left for it.
+    pub(crate) fn put(&mut self, mut line: Line) -> Option<Line> {
+        let set = line.address.set(&self.shape);
+        let way = self.sets[set].iter().position(Option::is_none).unwrap_or_else(|| self.leaving_way(set));
+        let now = self.tick();
+        (line.used, line.came, line.interval) = (now, now, 2);
+        if self.fault == Some(Fault::SrripComesInWithThree) {
+            line.interval = 3;
+        }
+        let left = self.sets[set][way].replace(line);
+        if self.fault != Some(Fault::TreeForgetsFills) {
+            self.turn_away(set, way);
+        }
+        left
+    }
+
+    /// Of a full set.
+    fn leaving_way(&mut self, set: usize) -> usize {
+        let ways = self.shape.ways;
+        let lines = &mut self.sets[set];
+        let full = |line: &Option<Line>| line.expect("the set is full");
+        match self.shape.replacement {
+            Replacement::Lru if self.fault == Some(Fault::LruTakesNewest) => {
+                (0..ways).max_by_key(|&way| full(&lines[way]).used).expect("a way")
+            }
+            Replacement::Lru => (0..ways).min_by_key(|&way| full(&lines[way]).used).expect("a way"),
+            Replacement::Fifo => (0..ways).min_by_key(|&way| full(&lines[way]).came).expect("a way"),
+            Replacement::Random => self.random.next_u32() as usize % ways,
+            Replacement::TreePlru => pointed_at(&self.tree[set], ways),
+            Replacement::Srrip => loop {
+                if let Some(way) = lines.iter().position(|line| full(line).interval == 3) {
+                    break way;
+                }
+                lines.iter_mut().flatten().for_each(|line| line.interval += 1);
+            },
+        }
+    }
+
+    /// Node 1 is the root, node n has the children 2n (lower half) and 2n + 1. A set bit points to the upper half.
+    fn turn_away(&mut self, set: usize, way: usize) {
+        if self.shape.replacement != Replacement::TreePlru {
+            return;
+        }
+        let (mut node, mut first, mut ways) = (1, 0, self.shape.ways);
+        while ways > 1 {
+            ways /= 2;
+            let is_upper = way >= first + ways;
+            self.tree[set][node] = !is_upper;
+            node = 2 * node + usize::from(is_upper);
+            first += if is_upper { ways } else { 0 };
+        }
+    }
+
+    /// All sets and ways, ascending.
+    pub(crate) fn places(&self) -> Vec<(usize, usize)> {
+        (0..self.sets.len()).flat_map(|set| (0..self.shape.ways).map(move |way| (set, way))).collect()
+    }
+
+    /// Forgets what order lines came in; the lines themselves are taken by the caller.
+    pub(crate) fn reset_replacement(&mut self) {
+        self.tree.iter_mut().flatten().for_each(|bit| *bit = false);
+    }
+}
+
+fn pointed_at(tree: &[bool], ways: usize) -> usize {
+    let (mut node, mut first, mut ways) = (1, 0, ways);
+    while ways > 1 {
+        ways /= 2;
+        let is_upper = tree[node];
+        node = 2 * node + usize::from(is_upper);
+        first += if is_upper { ways } else { 0 };
+    }
+    first
+}

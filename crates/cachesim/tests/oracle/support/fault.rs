@@ -1,0 +1,43 @@
+//! Small faults that can be planted in the oracle, to show that the comparison would notice each.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumIter)]
+pub(crate) enum Fault {
+    /// LRU drives out the line used last.
+    LruTakesNewest,
+    /// FIFO is refreshed by hits.
+    FifoSeesHits,
+    /// A new line does not turn the tree's bits.
+    TreeForgetsFills,
+    /// A new line comes in with 3.
+    SrripComesInWithThree,
+    /// One write buffer too many.
+    OneBufferMore,
+    /// A flush at a switch leaves the TLBs alone.
+    FlushForgetsTlbs,
+    /// A reference across two absent lines is two misses.
+    EachLineIsAMiss,
+    /// A line comes back unmodified from the victim cache.
+    VictimForgetsModified,
+    /// A prefetch goes on beyond the page.
+    PrefetchLeavesPage,
+    /// An inclusive level leaves the victim caches before it alone.
+    InclusiveForgetsVictims,
+    /// A write-back stops at a write-through level that holds the line.
+    WriteBackStopsAtThrough,
+    /// A line found in an exclusive level stays there.
+    ExclusiveKeepsLine,
+    /// The note on a private copy outlives it.
+    NotesOutliveCopies,
+    /// Lines brought back count as restored whichever absence lost them.
+    RestoredFromAnyAbsence,
+    /// A block belongs to the interval that it ends in.
+    IntervalOfBlockEnd,
+    /// A segment's cause is why the task before it left.
+    CauseOfOtherTask,
+    /// An exec is no switch to another address space.
+    ExecIsNoDeparture,
+    /// The oldest stream buffer is not the one used longest ago but the one with the lowest number.
+    FirstStreamIsReused,
+    /// A store after a fork goes to the page of both.
+    ForksShareStores,
+}

@@ -1,0 +1,136 @@
+//! One hierarchy: caches and TLBs with a clock.
+
+use record::{Design, HierarchyCounts, LevelCounts};
+
+use super::address::Address;
+use super::fault::Fault;
+use super::shape::Shape;
+use super::stack::{Event, Kind, Run, Stack};
+
+/// One look-up by the processor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) is_tlb: bool,
+    pub(crate) kind: Kind,
+    pub(crate) process: u32,
+    pub(crate) virt: u64,
+    /// Whether it is the first look-up of its reference: at most one miss is counted until the next first one.
+    pub(crate) is_first: bool,
+}
+
+pub(crate) struct Hierarchy {
+    pub(crate) caches: Stack,
+    pub(crate) tlbs: Stack,
+    pub(crate) clock: u64,
+    pub(crate) stall_cycles: u64,
+    has_missed: [bool; 2],
+    fault: Option<Fault>,
+}
+
+impl Hierarchy {
+    pub(crate) fn new(design: &Design, fault: Option<Fault>) -> Hierarchy {
+        let caches = design.levels.iter().map(Shape::of_cache).collect();
+        let tlbs = design.tlbs.iter().map(Shape::of_tlb).collect();
+        Hierarchy {
+            caches: Stack::new(caches, false, fault),
+            tlbs: Stack::new(tlbs, true, fault),
+            clock: 0,
+            stall_cycles: 0,
+            has_missed: [false; 2],
+            fault,
+        }
+    }
+
+    pub(crate) fn stack(&self, is_tlb: bool) -> &Stack {
+        if is_tlb { &self.tlbs } else { &self.caches }
+    }
+
+    /// Instructions begin: their own cycles pass, and they count as fetches at first levels.
+    pub(crate) fn begin_block(&mut self, instructions: u64) {
+        self.clock += instructions;
+        for stack in [&mut self.caches, &mut self.tlbs] {
+            if let Some(first) = stack.first(Kind::Fetch) {
+                stack.count_access(first, Kind::Fetch, instructions);
+            }
+        }
+    }
+
+    pub(crate) fn step(&mut self, step: Step, address: Address) {
+        let Hierarchy { caches, tlbs, clock, stall_cycles, has_missed, .. } = self;
+        let stack = if step.is_tlb { tlbs } else { caches };
+        let has_missed = &mut has_missed[usize::from(step.is_tlb)];
+        let first = stack.first(step.kind).expect("steps are made for levels that exist");
+        if step.is_first {
+            *has_missed = false;
+            if step.kind != Kind::Fetch {
+                stack.count_access(first, step.kind, 1);
+            }
+        }
+        let mut run = Run { clock, stall_cycles, process: step.process };
+        if stack.look_up_first(&mut run, step.kind, address).is_miss {
+            if !*has_missed || self.fault == Some(Fault::EachLineIsAMiss) {
+                stack.count_miss(first, step.kind);
+            }
+            *has_missed = true;
+        }
+    }
+
+    /// A switch to another address space.
+    pub(crate) fn flush_where_asked(&mut self) {
+        let forgets_tlbs = self.fault == Some(Fault::FlushForgetsTlbs);
+        for stack in [&mut self.caches, &mut self.tlbs] {
+            let asked: Vec<usize> =
+                (0..stack.levels.len()).filter(|&level| stack.levels[level].shape.flushes).collect();
+            if !(stack.is_tlb && forgets_tlbs) {
+                asked.into_iter().for_each(|level| stack.flush(level));
+            }
+        }
+    }
+
+    pub(crate) fn flush_all(&mut self) {
+        for stack in [&mut self.caches, &mut self.tlbs] {
+            (0..stack.levels.len()).for_each(|level| stack.flush(level));
+        }
+    }
+
+    /// What happened to lines since the last call: in the TLBs or not.
+    pub(crate) fn take_events(&mut self) -> Vec<(bool, Event)> {
+        let caches = std::mem::take(&mut self.caches.events).into_iter().map(|event| (false, event));
+        let tlbs = std::mem::take(&mut self.tlbs.events).into_iter().map(|event| (true, event));
+        caches.chain(tlbs).collect()
+    }
+
+    pub(crate) fn counts(&self) -> HierarchyCounts {
+        let counts = |stack: &Stack| stack.levels.iter().map(|cache| cache.counts.clone()).collect();
+        HierarchyCounts {
+            cycles: self.clock,
+            write_stall_cycles: self.stall_cycles,
+            levels: counts(&self.caches),
+            tlbs: counts(&self.tlbs),
+        }
+    }
+}
+
+/// Adds the counters of a hierarchy of the same design.
+pub(crate) fn add(sum: &mut HierarchyCounts, more: &HierarchyCounts) {
+    sum.cycles += more.cycles;
+    sum.write_stall_cycles += more.write_stall_cycles;
+    for (sum, more) in sum.levels.iter_mut().zip(&more.levels).chain(sum.tlbs.iter_mut().zip(&more.tlbs)) {
+        add_level(sum, more);
+    }
+}
+
+fn add_level(sum: &mut LevelCounts, more: &LevelCounts) {
+    sum.instruction_accesses += more.instruction_accesses;
+    sum.instruction_misses += more.instruction_misses;
+    sum.load_accesses += more.load_accesses;
+    sum.load_misses += more.load_misses;
+    sum.store_accesses += more.store_accesses;
+    sum.store_misses += more.store_misses;
+    sum.fills += more.fills;
+    sum.write_backs += more.write_backs;
+    sum.prefetches += more.prefetches;
+    sum.victim_hits += more.victim_hits;
+    sum.stream_hits += more.stream_hits;
+    sum.cycles += more.cycles;
+}

@@ -1,0 +1,243 @@
+//! One design: its three views, where misses come from, what is lost, who drives out whom.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use record::{ByView, Design, HierarchyCounts, MissOrigins, WorkingSetLoss};
+
+use super::address::{Address, Tag};
+use super::fault::Fault;
+use super::hierarchy::{Hierarchy, Step, add};
+use super::memory::Memory;
+use super::stack::{Event, Kind, What, Why};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    EvictedByOthers,
+    Aged,
+    Flushed,
+}
+
+#[derive(Clone, Copy)]
+struct Note {
+    reason: Reason,
+    absence: u64,
+}
+
+/// TLB or cache, level, set, tag.
+type Place = (bool, usize, usize, Tag);
+
+struct Private {
+    hierarchy: Hierarchy,
+    notes: HashMap<Place, Note>,
+}
+
+/// A process that is away: the lines it had when it left, by level, that are still there, and how many are not.
+struct Absence {
+    resident: Vec<HashSet<(usize, Tag)>>,
+    counted: Vec<u64>,
+    lost: Vec<u64>,
+}
+
+pub(crate) struct Machine {
+    pub(crate) design: Design,
+    pub(crate) memory: Memory,
+    pub(crate) shared: Hierarchy,
+    pub(crate) flushed: Hierarchy,
+    privates: BTreeMap<u32, Private>,
+    /// Of private hierarchies that were dropped.
+    retired: HierarchyCounts,
+    pub(crate) origins: Vec<MissOrigins>,
+    pub(crate) losses: Vec<WorkingSetLoss>,
+    /// Level, evictor, victim.
+    pub(crate) evictions: BTreeMap<(usize, u32, u32), u64>,
+    absences: HashMap<u32, Absence>,
+    departures: HashMap<u32, u64>,
+    fault: Option<Fault>,
+}
+
+impl Machine {
+    pub(crate) fn new(design: &Design, fault: Option<Fault>) -> Machine {
+        let names = design.levels.iter().map(|level| level.name.clone());
+        let all = names.clone().chain(design.tlbs.iter().map(|tlb| tlb.name.clone()));
+        Machine {
+            design: design.clone(),
+            memory: Memory::new(design.pages, fault),
+            shared: Hierarchy::new(design, fault),
+            flushed: Hierarchy::new(design, fault),
+            privates: BTreeMap::new(),
+            retired: Hierarchy::new(design, fault).counts(),
+            origins: all.map(|level| MissOrigins { level, ..MissOrigins::default() }).collect(),
+            losses: names.map(|level| WorkingSetLoss { level, ..WorkingSetLoss::default() }).collect(),
+            evictions: BTreeMap::new(),
+            absences: HashMap::new(),
+            departures: HashMap::new(),
+            fault,
+        }
+    }
+
+    pub(crate) fn begin_block(&mut self, process: u32, instructions: u64) {
+        self.shared.begin_block(instructions);
+        self.private(process).hierarchy.begin_block(instructions);
+        self.flushed.begin_block(instructions);
+    }
+
+    pub(crate) fn step(&mut self, step: Step) {
+        let address = match step.is_tlb {
+            true => Address { process: step.process, virt: step.virt, phys: 0 },
+            false => self.memory.address(step.process, step.virt, step.kind == Kind::Store),
+        };
+        self.shared.step(step, address);
+        self.private(step.process);
+        self.see_shared_events(step.process);
+        let private = self.privates.get_mut(&step.process).expect("made above");
+        private.hierarchy.step(step, address);
+        forget_notes(private, self.fault);
+        self.flushed.step(step, address);
+        self.flushed.take_events();
+    }
+
+    fn private(&mut self, process: u32) -> &mut Private {
+        let new = || Private { hierarchy: Hierarchy::new(&self.design, self.fault), notes: HashMap::new() };
+        self.privates.entry(process).or_insert_with(new)
+    }
+
+    /// The last task of an address space has gone.
+    pub(crate) fn drop_process(&mut self, process: u32) {
+        self.memory.drop_process(process);
+        if let Some(private) = self.privates.remove(&process) {
+            add(&mut self.retired, &private.hierarchy.counts());
+        }
+    }
+
+    /// Every `Switch` mark.
+    pub(crate) fn switch(&mut self) {
+        self.flushed.flush_all();
+        self.flushed.take_events();
+    }
+
+    /// Another address space runs from here on. Before the first switch there may have been none.
+    pub(crate) fn change_process(&mut self, from: Option<u32>, to: u32) {
+        from.into_iter().for_each(|from| self.depart(from));
+        self.shared.flush_where_asked();
+        self.see_shared_events(to);
+        self.come_back(to);
+    }
+
+    fn depart(&mut self, process: u32) {
+        *self.departures.entry(process).or_default() += 1;
+        let levels = &self.shared.caches.levels;
+        let resident: Vec<HashSet<(usize, Tag)>> = levels
+            .iter()
+            .map(|cache| {
+                let owned = |&(set, way): &(usize, usize)| cache.sets[set][way].filter(|line| line.owner == process);
+                let places = cache.places().into_iter();
+                places.filter_map(|place| owned(&place).map(|line| (place.0, cache.tag(line.address)))).collect()
+            })
+            .collect();
+        let counted = resident.iter().map(|lines| lines.len() as u64).collect();
+        let lost = vec![0; resident.len()];
+        self.absences.insert(process, Absence { resident, counted, lost });
+    }
+
+    fn come_back(&mut self, process: u32) {
+        let Some(absence) = self.absences.remove(&process) else { return };
+        for (level, loss) in self.losses.iter_mut().enumerate() {
+            loss.returns += 1;
+            loss.resident_at_departure += absence.counted[level];
+            loss.lost += absence.lost[level];
+        }
+    }
+
+    fn see_shared_events(&mut self, running: u32) {
+        for (is_tlb, event) in self.shared.take_events() {
+            let place = (is_tlb, event.level, event.set, event.tag);
+            match event.what {
+                What::Filled => self.count_origin(place, running),
+                What::Arrived => self.privates.values_mut().for_each(|private| {
+                    private.notes.remove(&place);
+                }),
+                What::Left { owner, why } => {
+                    self.note_departure(place, running, why);
+                    if !is_tlb {
+                        self.count_loss(event, owner);
+                        self.count_eviction(event, running, owner, why);
+                    }
+                }
+            }
+        }
+    }
+
+    fn count_origin(&mut self, place: Place, running: u32) {
+        let (is_tlb, level, ..) = place;
+        let private = &self.privates[&running];
+        let origins = &mut self.origins[if is_tlb { self.design.levels.len() + level } else { level }];
+        if !holds(private, place) {
+            origins.intrinsic += 1;
+            return;
+        }
+        let note = private.notes.get(&place);
+        match note.map_or(Reason::Aged, |note| note.reason) {
+            Reason::EvictedByOthers => origins.evicted_by_others += 1,
+            Reason::Aged => origins.aged_by_others += 1,
+            Reason::Flushed => origins.flushed += 1,
+        }
+        let absence = self.departures.get(&running).copied().unwrap_or(0);
+        let any = self.fault == Some(Fault::RestoredFromAnyAbsence);
+        let is_restored = note.is_some_and(|note| note.reason != Reason::Aged && (note.absence == absence || any));
+        if !is_tlb && is_restored {
+            self.losses[level].restored += 1;
+        }
+    }
+
+    fn note_departure(&mut self, place: Place, running: u32, why: Why) {
+        for (&process, private) in &mut self.privates {
+            let reason = match why {
+                Why::Flushed => Reason::Flushed,
+                _ if running != process => Reason::EvictedByOthers,
+                _ => Reason::Aged,
+            };
+            let absence = self.departures.get(&process).copied().unwrap_or(0);
+            if holds(private, place) {
+                private.notes.insert(place, Note { reason, absence });
+            }
+        }
+    }
+
+    fn count_loss(&mut self, event: Event, owner: u32) {
+        let Some(absence) = self.absences.get_mut(&owner) else { return };
+        if absence.resident[event.level].remove(&(event.set, event.tag)) {
+            absence.lost[event.level] += 1;
+        }
+    }
+
+    fn count_eviction(&mut self, event: Event, running: u32, owner: u32, why: Why) {
+        if why == Why::DrivenOut {
+            *self.evictions.entry((event.level, running, owner)).or_default() += 1;
+        }
+    }
+
+    /// Cycles of each view so far, the private ones added.
+    pub(crate) fn cycles(&self) -> ByView<u64> {
+        let private: u64 = self.privates.values().map(|private| private.hierarchy.clock).sum();
+        ByView { shared: self.shared.clock, private: private + self.retired.cycles, flushed: self.flushed.clock }
+    }
+
+    pub(crate) fn counts(&self) -> ByView<HierarchyCounts> {
+        let mut private = self.retired.clone();
+        self.privates.values().for_each(|one| add(&mut private, &one.hierarchy.counts()));
+        ByView { shared: self.shared.counts(), private, flushed: self.flushed.counts() }
+    }
+}
+
+fn holds(private: &Private, (is_tlb, level, set, tag): Place) -> bool {
+    private.hierarchy.stack(is_tlb).levels[level].way_of(set, tag).is_some()
+}
+
+/// Notes go with the copies that they are about.
+fn forget_notes(private: &mut Private, fault: Option<Fault>) {
+    for (is_tlb, event) in private.hierarchy.take_events() {
+        if matches!(event.what, What::Left { .. }) && fault != Some(Fault::NotesOutliveCopies) {
+            private.notes.remove(&(is_tlb, event.level, event.set, event.tag));
+        }
+    }
+}

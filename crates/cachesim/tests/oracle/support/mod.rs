@@ -1,0 +1,15 @@
+//! A second simulator, written from `docs/method/simulation.md` alone.
+
+pub(crate) mod address;
+pub(crate) mod cache;
+pub(crate) mod fault;
+pub(crate) mod hierarchy;
+pub(crate) mod lines;
+pub(crate) mod machine;
+pub(crate) mod mappings;
+pub(crate) mod memory;
+pub(crate) mod shape;
+pub(crate) mod simulator;
+pub(crate) mod stack;
+pub(crate) mod steps;
+pub(crate) mod world;

@@ -1,0 +1,281 @@
+//! The oracle: slow, and as near to the words of `docs/method/simulation.md` as can be.
+
+use std::collections::BTreeMap;
+
+use record::{ByView, Design, ProcessFacts, SwitchCause};
+use trace::{Block, Chunk, Mark, Reference};
+
+use super::fault::Fault;
+use super::machine::Machine;
+use super::memory::Memory;
+use super::stack::Kind;
+use super::steps::Steps;
+use super::world::{CodePlace, World, birth, cause_of, end_of_trace};
+
+#[derive(Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) interval_instructions: u64,
+    pub(crate) intervals: u32,
+    pub(crate) with_kernel_touches: bool,
+    pub(crate) syscall_name: fn(u16) -> Option<String>,
+    pub(crate) fault: Option<Fault>,
+}
+
+/// A tuple, with causes and processes by themselves instead of by their place in a list.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Tuple {
+    pub(crate) segment: u32,
+    /// How many segments are added up.
+    pub(crate) segments: u32,
+    pub(crate) interval: u32,
+    pub(crate) task: u32,
+    pub(crate) process: u32,
+    pub(crate) cause: SwitchCause,
+    pub(crate) end: SwitchCause,
+    pub(crate) instructions: u64,
+    /// Shared, private, flushed.
+    pub(crate) cycles: [u64; 3],
+}
+
+pub(crate) type Code = BTreeMap<(String, SwitchCause, CodePlace), i64>;
+
+pub(crate) struct OneDesign {
+    pub(crate) machine: Machine,
+    pub(crate) tuples: Vec<Tuple>,
+    pub(crate) code: Code,
+    /// The tuple under way, and the cycles before its first block.
+    open: Option<(Tuple, ByView<u64>)>,
+}
+
+struct Segment {
+    number: u32,
+    instructions: u64,
+    cause: SwitchCause,
+}
+
+pub(crate) struct Oracle {
+    pub(crate) designs: Vec<OneDesign>,
+    pub(crate) world: World,
+    /// In the order of appearance.
+    pub(crate) causes: Vec<SwitchCause>,
+    settings: Settings,
+    segment: Option<Segment>,
+    segments: u32,
+}
+
+impl Oracle {
+    pub(crate) fn new(designs: &[Design], settings: Settings) -> Oracle {
+        let one = |design| OneDesign {
+            machine: Machine::new(design, settings.fault),
+            tuples: Vec::new(),
+            code: Code::new(),
+            open: None,
+        };
+        Oracle {
+            designs: designs.iter().map(one).collect(),
+            world: World::default(),
+            causes: Vec::new(),
+            settings,
+            segment: None,
+            segments: 0,
+        }
+    }
+
+    pub(crate) fn feed(&mut self, chunk: &Chunk) {
+        let mut references = &chunk.references[..];
+        let mut marks = chunk.marks.iter().peekable();
+        for (index, block) in chunk.blocks.iter().enumerate() {
+            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= index) {
+                self.mark(&placed.mark);
+            }
+            let (now, later) = references.split_at(usize::from(block.references));
+            references = later;
+            self.block(block, now);
+        }
+        marks.for_each(|placed| self.mark(&placed.mark));
+    }
+
+    pub(crate) fn finish(&mut self) {
+        self.end_segment(&end_of_trace());
+    }
+
+    pub(crate) fn processes(&self) -> Vec<ProcessFacts> {
+        self.world.processes.clone()
+    }
+
+    fn block(&mut self, block: &Block, references: &[Reference]) {
+        if self.segment.is_none() {
+            self.begin_segment(birth());
+        }
+        let segment = self.segment.as_mut().expect("begun above");
+        let before = segment.instructions;
+        let (number, cause) = (segment.number, segment.cause.clone());
+        segment.instructions += u64::from(block.instructions);
+        let asked = if self.settings.fault == Some(Fault::IntervalOfBlockEnd) { segment.instructions } else { before };
+        let interval = (asked / self.settings.interval_instructions).min(self.settings.intervals.into()) as u32;
+        let (task, process) = (self.world.task, self.world.process);
+        let facts = self.world.facts(process, b"");
+        facts.instructions += u64::from(block.instructions);
+        let program = facts.name.clone();
+        let place = self.world.place(block.address);
+        let tuple = Tuple {
+            segment: number,
+            segments: 1,
+            interval,
+            task,
+            process,
+            cause: cause.clone(),
+            end: end_of_trace(),
+            instructions: 0,
+            cycles: [0; 3],
+        };
+        for design in &mut self.designs {
+            let excess = design.block(block, references, &tuple);
+            *design.code.entry((program.clone(), cause.clone(), place.clone())).or_default() += excess;
+        }
+    }
+
+    fn mark(&mut self, mark: &Mark) {
+        let is_of_running =
+            matches!(mark, Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. });
+        if is_of_running && self.segments == 0 {
+            return;
+        }
+        match mark {
+            Mark::Birth { task, process, parent, name } => {
+                if let Some(parent) = self.world.forked_from(process.0, parent.0) {
+                    self.world.fork(parent, process.0);
+                    self.memories(|memory| memory.fork(parent, process.0));
+                }
+                self.place_task(task.0, process.0, name);
+            }
+            Mark::Exec { task, process, name } => self.place_task(task.0, process.0, name),
+            Mark::Exit { task } => {
+                let gone = self.world.exit(task.0);
+                self.drop_process(gone);
+            }
+            &Mark::Switch { to, is_voluntary, cause, .. } => {
+                self.switch(to.0, cause_of(is_voluntary, cause, self.settings.syscall_name));
+            }
+            &Mark::KernelTouch { address, bytes, is_store } => self.kernel_touch(address, bytes, is_store),
+            Mark::Map(_) | Mark::Unmap { .. } => {
+                self.world.map(mark);
+                let process = self.world.process;
+                self.memories(|memory| memory.map(process, mark));
+            }
+            &Mark::Page { virtual_address, physical_address, bytes } => {
+                let process = self.world.process;
+                self.memories(|memory| memory.tell(process, virtual_address, physical_address, bytes));
+            }
+            Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. } => {}
+        }
+    }
+
+    fn switch(&mut self, to: u32, cause: SwitchCause) {
+        self.end_segment(&cause);
+        let of_other = cause.clone();
+        self.world.leave(cause);
+        self.world.task = to;
+        let process = self.world.process_of(to);
+        self.designs.iter_mut().for_each(|design| design.machine.switch());
+        self.change_process(process);
+        let cause = match self.settings.fault {
+            Some(Fault::CauseOfOtherTask) => of_other,
+            _ => self.world.cause_of_task(to),
+        };
+        self.begin_segment(cause);
+    }
+
+    fn memories(&mut self, change: impl Fn(&mut Memory)) {
+        self.designs.iter_mut().for_each(|design| change(&mut design.machine.memory));
+    }
+
+    /// A birth, or an exec.
+    fn place_task(&mut self, task: u32, process: u32, name: &[u8]) {
+        let gone = self.world.place_task(task, process, name);
+        if task == self.world.task && process != self.world.process {
+            self.close_tuples();
+            if self.settings.fault == Some(Fault::ExecIsNoDeparture) {
+                self.world.process = process;
+            }
+            self.change_process(process);
+        }
+        self.drop_process(gone);
+    }
+
+    fn change_process(&mut self, to: u32) {
+        let from = std::mem::replace(&mut self.world.process, to);
+        if from != to {
+            let from = self.world.knows(from).then_some(from);
+            self.designs.iter_mut().for_each(|design| design.machine.change_process(from, to));
+        }
+    }
+
+    fn drop_process(&mut self, gone: Option<u32>) {
+        let Some(process) = gone else { return };
+        self.world.drop_process(process);
+        self.designs.iter_mut().for_each(|design| design.machine.drop_process(process));
+    }
+
+    fn kernel_touch(&mut self, address: u64, bytes: u64, is_store: bool) {
+        if !self.settings.with_kernel_touches {
+            return;
+        }
+        let kind = if is_store { Kind::Store } else { Kind::Load };
+        for design in &mut self.designs {
+            let steps = Steps::new(&design.machine.design, self.world.process).kernel(kind, address, bytes);
+            steps.into_iter().for_each(|step| design.machine.step(step));
+        }
+    }
+
+    fn see_cause(&mut self, cause: &SwitchCause) {
+        if !self.causes.contains(cause) {
+            self.causes.push(cause.clone());
+        }
+    }
+
+    fn begin_segment(&mut self, cause: SwitchCause) {
+        self.see_cause(&cause);
+        self.segment = Some(Segment { number: self.segments, instructions: 0, cause });
+        self.segments += 1;
+        let process = self.world.process;
+        self.world.facts(process, b"").segments += 1;
+    }
+
+    fn end_segment(&mut self, end: &SwitchCause) {
+        self.see_cause(end);
+        self.close_tuples();
+        let Some(segment) = self.segment.take() else { return };
+        for design in &mut self.designs {
+            let own = design.tuples.iter_mut().filter(|tuple| tuple.segment == segment.number);
+            own.for_each(|tuple| tuple.end = end.clone());
+        }
+    }
+
+    fn close_tuples(&mut self) {
+        self.designs.iter_mut().for_each(OneDesign::close_tuple);
+    }
+}
+
+impl OneDesign {
+    /// Gives the block's excess cycles. `wanted` is the tuple that it belongs to.
+    fn block(&mut self, block: &Block, references: &[Reference], wanted: &Tuple) -> i64 {
+        let before = self.machine.cycles();
+        if self.open.as_ref().is_some_and(|(open, _)| open.interval != wanted.interval) {
+            self.close_tuple();
+        }
+        let instructions = u64::from(block.instructions);
+        self.machine.begin_block(wanted.process, instructions);
+        let steps = Steps::new(&self.machine.design, wanted.process).block(block, references);
+        steps.into_iter().for_each(|step| self.machine.step(step));
+        let after = self.machine.cycles();
+        let (open, start) = self.open.get_or_insert_with(|| (wanted.clone(), before));
+        open.instructions += instructions;
+        open.cycles = [after.shared - start.shared, after.private - start.private, after.flushed - start.flushed];
+        (after.shared - before.shared) as i64 - (after.private - before.private) as i64
+    }
+
+    fn close_tuple(&mut self) {
+        self.tuples.extend(self.open.take().map(|(tuple, _)| tuple));
+    }
+}

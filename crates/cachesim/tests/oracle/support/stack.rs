@@ -1,0 +1,344 @@
+//! The levels of one hierarchy, asked one after another: the caches, or the TLBs.
+
+use super::address::{Address, Tag};
+use super::cache::{Cache, Line, Stream};
+use super::fault::Fault;
+use super::shape::Shape;
+
+const PREFETCH_PAGE: u64 = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Fetch,
+    Load,
+    Store,
+}
+
+/// Why a line left the main array of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// For a line that came in, or because an inclusive level lost it.
+    DrivenOut,
+    /// A flush.
+    Flushed,
+    /// Found in an exclusive level.
+    TakenUp,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What {
+    Filled,
+    Arrived,
+    Left { owner: u32, why: Why },
+}
+
+/// Something that happened to a line of the main array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub(crate) level: usize,
+    pub(crate) set: usize,
+    pub(crate) tag: Tag,
+    pub(crate) what: What,
+}
+
+/// What all levels of a hierarchy share while they are asked.
+pub(crate) struct Run<'a> {
+    pub(crate) clock: &'a mut u64,
+    pub(crate) stall_cycles: &'a mut u64,
+    pub(crate) process: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reply {
+    pub(crate) cycles: u64,
+    pub(crate) is_miss: bool,
+    pub(crate) is_modified: bool,
+}
+
+/// A request as one level gets it.
+#[derive(Clone, Copy)]
+struct Ask {
+    kind: Kind,
+    address: Address,
+    /// Whether somebody waits for its cycles.
+    is_waited_for: bool,
+}
+
+pub(crate) struct Stack {
+    pub(crate) levels: Vec<Cache>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) is_tlb: bool,
+    pub(crate) fault: Option<Fault>,
+}
+
+impl Stack {
+    pub(crate) fn new(shapes: Vec<Shape>, is_tlb: bool, fault: Option<Fault>) -> Stack {
+        let levels = shapes.into_iter().map(|shape| Cache::new(shape, fault)).collect();
+        Stack { levels, events: Vec::new(), is_tlb, fault }
+    }
+
+    pub(crate) fn is_on_path(&self, level: usize, kind: Kind) -> bool {
+        let holds = self.levels[level].shape.holds;
+        if kind == Kind::Fetch { holds.instructions() } else { holds.data() }
+    }
+
+    pub(crate) fn first(&self, kind: Kind) -> Option<usize> {
+        (0..self.levels.len()).find(|&level| self.is_on_path(level, kind))
+    }
+
+    fn next(&self, level: usize, kind: Kind) -> Option<usize> {
+        (level + 1..self.levels.len()).find(|&level| self.is_on_path(level, kind))
+    }
+
+    /// Where lines go that leave this level.
+    pub(crate) fn below(&self, level: usize) -> Option<usize> {
+        let is_data = self.levels[level].shape.holds.data();
+        self.next(level, if is_data { Kind::Load } else { Kind::Fetch })
+    }
+
+    pub(crate) fn count_access(&mut self, level: usize, kind: Kind, number: u64) {
+        let counts = &mut self.levels[level].counts;
+        match kind {
+            Kind::Fetch => counts.instruction_accesses += number,
+            Kind::Load => counts.load_accesses += number,
+            Kind::Store => counts.store_accesses += number,
+        }
+    }
+
+    pub(crate) fn count_miss(&mut self, level: usize, kind: Kind) {
+        let counts = &mut self.levels[level].counts;
+        match kind {
+            Kind::Fetch => counts.instruction_misses += 1,
+            Kind::Load => counts.load_misses += 1,
+            Kind::Store => counts.store_misses += 1,
+        }
+    }
+
+    /// One look-up by the processor; the caller counts access and miss.
+    pub(crate) fn look_up_first(&mut self, run: &mut Run<'_>, kind: Kind, address: Address) -> Reply {
+        let level = self.first(kind).expect("the caller asked for it");
+        self.look_up(run, level, Ask { kind, address, is_waited_for: true })
+    }
+
+    /// One look-up by the level before, or nothing where there is only memory.
+    fn request(&mut self, run: &mut Run<'_>, level: Option<usize>, ask: Ask) -> Reply {
+        let Some(level) = level else { return Reply::default() };
+        self.count_access(level, ask.kind, 1);
+        let reply = self.look_up(run, level, ask);
+        if reply.is_miss {
+            self.count_miss(level, ask.kind);
+        }
+        reply
+    }
+
+    fn look_up(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
+        let ask = Ask { address: ask.address.line(self.levels[level].shape.line), ..ask };
+        if let Some((set, way)) = self.levels[level].find(ask.address) {
+            return self.hit(run, level, ask, set, way);
+        }
+        let shape = &self.levels[level].shape;
+        if ask.kind == Kind::Store && !shape.allocates_on_write {
+            return self.pass_store(run, level, ask);
+        }
+        if let Some(index) = self.levels[level].find_victim(ask.address) {
+            return self.victim_hit(run, level, ask, index);
+        }
+        let heads = |stream: &Stream| stream.lines.front().map(|&head| self.levels[level].tag(head));
+        let wanted = Some(self.levels[level].tag(ask.address));
+        if let Some(stream) = self.levels[level].streams.iter().position(|stream| heads(stream) == wanted) {
+            return self.stream_hit(run, level, ask, stream);
+        }
+        self.miss(run, level, ask)
+    }
+
+    fn hit(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, set: usize, way: usize) -> Reply {
+        let cycles = self.charge(run, level, ask, self.levels[level].shape.hit_cycles);
+        if self.levels[level].shape.is_exclusive() {
+            if self.fault == Some(Fault::ExclusiveKeepsLine) {
+                return Reply { cycles, ..Reply::default() };
+            }
+            let line = self.take(level, set, way, Why::TakenUp);
+            return Reply { cycles, is_miss: false, is_modified: line.is_modified };
+        }
+        self.as_found(run, level, ask);
+        Reply { cycles, ..Reply::default() }
+    }
+
+    fn victim_hit(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, index: usize) -> Reply {
+        let victim = self.levels[level].shape.victim.expect("it has a victim cache");
+        let cycles = self.charge(run, level, ask, victim.hit_cycles.into());
+        self.levels[level].counts.victim_hits += 1;
+        let mut line = self.levels[level].victims.remove(index);
+        (line.owner, line.address) = (run.process, ask.address);
+        line.is_modified &= self.fault != Some(Fault::VictimForgetsModified);
+        self.bring_in(level, line);
+        if self.is_written(ask.kind) {
+            self.as_found(run, level, ask);
+        }
+        Reply { cycles, is_miss: true, is_modified: false }
+    }
+
+    fn stream_hit(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, stream: usize) -> Reply {
+        let streams = self.levels[level].shape.streams.expect("it has stream buffers");
+        let cycles = self.charge(run, level, ask, streams.hit_cycles.into());
+        self.levels[level].counts.stream_hits += 1;
+        self.levels[level].streams[stream].lines.pop_front();
+        self.bring_in(level, Line::new(ask.address, false, run.process));
+        if self.is_written(ask.kind) {
+            self.as_found(run, level, ask);
+        }
+        self.levels[level].streams[stream].used = self.levels[level].tick();
+        self.extend_stream(run, level, ask, stream);
+        Reply { cycles, is_miss: true, is_modified: false }
+    }
+
+    fn miss(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
+        let mut cycles = self.charge(run, level, ask, self.levels[level].shape.miss_cycles);
+        let kind = self.kind_below(ask.kind);
+        let reply = self.request(run, self.next(level, kind), Ask { kind, ..ask });
+        cycles += reply.cycles;
+        if self.levels[level].shape.is_exclusive() {
+            return Reply { cycles, is_miss: true, is_modified: reply.is_modified };
+        }
+        self.levels[level].counts.fills += 1;
+        self.note(level, ask.address, What::Filled);
+        self.bring_in(level, Line::new(ask.address, reply.is_modified, run.process));
+        if self.is_written(ask.kind) {
+            self.as_found(run, level, ask);
+        }
+        self.after_fill(run, level, ask);
+        Reply { cycles, is_miss: true, is_modified: false }
+    }
+
+    /// A store that misses where lines are allocated is a load below; TLBs know loads and stores by name only.
+    fn kind_below(&self, kind: Kind) -> Kind {
+        match kind {
+            Kind::Store if !self.is_tlb => Kind::Load,
+            kind => kind,
+        }
+    }
+
+    fn after_fill(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
+        if !self.levels[level].streams.is_empty() {
+            self.start_stream(run, level, ask);
+        }
+        if self.levels[level].shape.prefetches_next {
+            self.prefetch_next(run, level, ask);
+        }
+    }
+
+    fn start_stream(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
+        let fault = self.fault;
+        let cache = &mut self.levels[level];
+        let order = |index: &usize| match &cache.streams[*index] {
+            stream if stream.lines.is_empty() => (0, 0),
+            _ if fault == Some(Fault::FirstStreamIsReused) => (1, 0),
+            stream => (1, stream.used),
+        };
+        let stream = (0..cache.streams.len()).min_by_key(order).expect("there are some");
+        let used = cache.tick();
+        cache.streams[stream] = Stream { last: Some(ask.address), used, ..Default::default() };
+        for _ in 0..cache.shape.streams.expect("there are some").depth {
+            self.extend_stream(run, level, ask, stream);
+        }
+    }
+
+    fn extend_stream(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, stream: usize) {
+        let last = self.levels[level].streams[stream].last.expect("the buffer was started");
+        let Some(address) = self.behind(level, last) else { return };
+        self.prefetch(run, level, ask, address);
+        let stream = &mut self.levels[level].streams[stream];
+        stream.lines.push_back(address);
+        stream.last = Some(address);
+    }
+
+    fn prefetch_next(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
+        let Some(address) = self.behind(level, ask.address) else { return };
+        if self.levels[level].holding(address).is_some() {
+            return;
+        }
+        let reply = self.prefetch(run, level, ask, address);
+        self.bring_in(level, Line::new(address, reply.is_modified, run.process));
+    }
+
+    fn prefetch(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, address: Address) -> Reply {
+        self.levels[level].counts.prefetches += 1;
+        let kind = self.kind_below(ask.kind);
+        self.request(run, self.next(level, kind), Ask { kind, address, is_waited_for: false })
+    }
+
+    /// The next line, where it lies in the same page.
+    fn behind(&self, level: usize, address: Address) -> Option<Address> {
+        let line = self.levels[level].shape.line;
+        let virt = address.virt.checked_add(line)?;
+        let is_near =
+            virt / PREFETCH_PAGE == address.virt / PREFETCH_PAGE || self.fault == Some(Fault::PrefetchLeavesPage);
+        is_near.then(|| Address { virt, phys: address.phys.wrapping_add(line), ..address })
+    }
+
+    /// Cycles of this level; they pass only if somebody waits.
+    fn charge(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, cycles: u64) -> u64 {
+        if ask.is_waited_for {
+            self.levels[level].counts.cycles += cycles;
+            *run.clock += cycles;
+        }
+        cycles
+    }
+
+    /// TLBs are looked up for stores as for loads.
+    fn is_written(&self, kind: Kind) -> bool {
+        kind == Kind::Store && !self.is_tlb
+    }
+
+    /// The line is in its set now, and a request sees it there.
+    fn as_found(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
+        let (set, way) = self.levels[level].find(ask.address).expect("it is there");
+        self.levels[level].touch(set, way);
+        if !self.is_written(ask.kind) {
+            return;
+        }
+        if self.levels[level].shape.is_write_back {
+            self.levels[level].sets[set][way].as_mut().expect("it is there").is_modified = true;
+        } else {
+            self.store_goes_on(run, level, ask);
+        }
+    }
+
+    /// A store that is not found and brings nothing in.
+    fn pass_store(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
+        if !self.levels[level].shape.is_write_back {
+            self.store_goes_on(run, level, ask);
+            return Reply { is_miss: true, ..Reply::default() };
+        }
+        let reply = self.request(run, self.next(level, Kind::Store), ask);
+        Reply { cycles: reply.cycles, is_miss: true, is_modified: false }
+    }
+
+    /// From a write-through level: nobody waits, unless all write buffers are taken.
+    fn store_goes_on(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
+        let next = self.next(level, Kind::Store);
+        let ask = Ask { is_waited_for: false, ..ask };
+        let Some(buffers) = self.levels[level].shape.write_buffers else {
+            self.request(run, next, ask);
+            return;
+        };
+        let spare = usize::from(self.fault == Some(Fault::OneBufferMore));
+        self.take_buffer(run, level, buffers.count as usize + spare);
+        let now = *run.clock;
+        let cycles = self.request(run, next, ask).cycles;
+        let cache = &mut self.levels[level];
+        cache.written_last = now.max(cache.written_last) + u64::from(buffers.drain_cycles) + cycles;
+        cache.pending.push_back(cache.written_last);
+    }
+
+    fn take_buffer(&mut self, run: &mut Run<'_>, level: usize, count: usize) {
+        let pending = &mut self.levels[level].pending;
+        pending.retain(|&written| written > *run.clock);
+        if pending.len() < count {
+            return;
+        }
+        let oldest = pending.pop_front().expect("there is at least one");
+        *run.stall_cycles += oldest - *run.clock;
+        *run.clock = oldest;
+    }
+}

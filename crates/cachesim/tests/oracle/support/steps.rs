@@ -1,0 +1,101 @@
+//! The look-ups that a block, or a touch of the kernel, makes: in order.
+
+use record::Design;
+use trace::{Block, Reference};
+
+use super::hierarchy::Step;
+use super::stack::Kind;
+
+/// Line sizes of the first levels: a level's line, or a TLB's page.
+#[derive(Clone, Copy)]
+struct First {
+    is_tlb: bool,
+    bytes: u64,
+}
+
+pub(crate) struct Steps {
+    process: u32,
+    fetch: Vec<First>,
+    data: Vec<First>,
+    pub(crate) steps: Vec<Step>,
+}
+
+fn first_levels(design: &Design, is_on: fn(record::Holds) -> bool) -> Vec<First> {
+    let tlb = design.tlbs.iter().find(|tlb| is_on(tlb.holds)).map(|tlb| First { is_tlb: true, bytes: tlb.page.0 });
+    let cache = design.levels.iter().find(|level| is_on(level.holds));
+    let cache = cache.map(|level| First { is_tlb: false, bytes: level.line.0 });
+    tlb.into_iter().chain(cache).collect()
+}
+
+impl Steps {
+    pub(crate) fn new(design: &Design, process: u32) -> Steps {
+        Steps {
+            process,
+            fetch: first_levels(design, record::Holds::instructions),
+            data: first_levels(design, record::Holds::data),
+            steps: Vec::new(),
+        }
+    }
+
+    pub(crate) fn block(mut self, block: &Block, references: &[Reference]) -> Vec<Step> {
+        let last = block.address.saturating_add(u64::from(block.bytes) - 1);
+        let first_end = block.address.saturating_add(u64::from(block.first_bytes) - 1);
+        let mut waiting: Vec<(First, Vec<u64>)> = Vec::new();
+        for first in self.fetch.clone() {
+            let all = lines(block.address, last, first.bytes);
+            let (now, later): (Vec<u64>, Vec<u64>) = all.into_iter().partition(|&line| line <= first_end);
+            self.look_up(first, Kind::Fetch, &now);
+            waiting.push((first, later));
+        }
+        for reference in references {
+            self.fetch_until(&mut waiting, block.address.saturating_add(u64::from(reference.through())));
+            let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
+            self.touch(kind, reference.address(), u64::from(reference.bytes()));
+        }
+        self.fetch_until(&mut waiting, u64::MAX);
+        self.steps
+    }
+
+    /// Code that has been reached, each line for itself.
+    fn fetch_until(&mut self, waiting: &mut [(First, Vec<u64>)], reached: u64) {
+        for (first, lines) in waiting {
+            while lines.first().is_some_and(|&line| line <= reached) {
+                let line = lines.remove(0);
+                self.look_up(*first, Kind::Fetch, &[line]);
+            }
+        }
+    }
+
+    pub(crate) fn touch(&mut self, kind: Kind, address: u64, bytes: u64) {
+        let last = address.saturating_add(bytes - 1);
+        for first in self.data.clone() {
+            self.look_up(first, kind, &lines(address, last, first.bytes));
+        }
+    }
+
+    fn look_up(&mut self, first: First, kind: Kind, lines: &[u64]) {
+        for (index, &virt) in lines.iter().enumerate() {
+            let step = Step { is_tlb: first.is_tlb, kind, process: self.process, virt, is_first: index == 0 };
+            self.steps.push(step);
+        }
+    }
+
+    /// A touch by the kernel: pieces of at most 64 bytes.
+    pub(crate) fn kernel(mut self, kind: Kind, address: u64, bytes: u64) -> Vec<Step> {
+        if bytes == 0 {
+            return self.steps;
+        }
+        let last = address.saturating_add(bytes.min(1 << 30) - 1);
+        for piece in lines(address, last, 64) {
+            let start = piece.max(address);
+            let end = (piece + 63).min(last);
+            self.touch(kind, start, end - start + 1);
+        }
+        self.steps
+    }
+}
+
+/// First bytes of the lines from one byte to another.
+fn lines(first: u64, last: u64, bytes: u64) -> Vec<u64> {
+    (first / bytes..=last / bytes).map(|line| line * bytes).collect()
+}

@@ -1,0 +1,129 @@
+//! Who runs, why, and what the code at an address belongs to: what the marks of a stream say.
+
+use std::collections::HashMap;
+
+use record::{ProcessFacts, SwitchCause};
+use trace::{Cause, Mapping, Mark};
+
+use super::mappings::Mappings;
+
+/// Where code lies.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct CodePlace {
+    pub(crate) object: Option<String>,
+    pub(crate) build_id: Option<String>,
+    pub(crate) offset: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) task: u32,
+    /// The running address space.
+    pub(crate) process: u32,
+    tasks: HashMap<u32, u32>,
+    left_because: HashMap<u32, SwitchCause>,
+    /// In the order of appearance.
+    pub(crate) processes: Vec<ProcessFacts>,
+    mappings: Mappings,
+}
+
+pub(crate) fn birth() -> SwitchCause {
+    SwitchCause { is_voluntary: false, entry: "birth".to_owned(), syscall: None }
+}
+
+pub(crate) fn end_of_trace() -> SwitchCause {
+    SwitchCause { is_voluntary: false, entry: "unknown".to_owned(), syscall: None }
+}
+
+pub(crate) fn cause_of(is_voluntary: bool, cause: Cause, name: fn(u16) -> Option<String>) -> SwitchCause {
+    let entry = match cause {
+        Cause::Syscall(_) => "syscall",
+        Cause::PageFault => "page-fault",
+        Cause::Quantum => "quantum",
+        Cause::WakeUp => "wake-up",
+        Cause::Interrupt => "interrupt",
+        Cause::Exit => "exit",
+        Cause::Unknown => "unknown",
+    };
+    let syscall = if let Cause::Syscall(number) = cause { name(number) } else { None };
+    SwitchCause { is_voluntary, entry: entry.to_owned(), syscall }
+}
+
+impl World {
+    pub(crate) fn process_of(&self, task: u32) -> u32 {
+        self.tasks.get(&task).copied().unwrap_or(0)
+    }
+
+    /// Whether it has run, or was named.
+    pub(crate) fn knows(&self, process: u32) -> bool {
+        self.processes.iter().any(|facts| facts.process == process)
+    }
+
+    /// Of a process that is named: a new one, unless it is known.
+    pub(crate) fn facts(&mut self, process: u32, name: &[u8]) -> &mut ProcessFacts {
+        if !self.knows(process) {
+            let name = String::from_utf8_lossy(name).into_owned();
+            self.processes.push(ProcessFacts { process, name, instructions: 0, segments: 0 });
+        }
+        self.processes.iter_mut().find(|facts| facts.process == process).expect("added above")
+    }
+
+    /// Why the task that begins last left, or `birth`.
+    pub(crate) fn cause_of_task(&self, task: u32) -> SwitchCause {
+        self.left_because.get(&task).cloned().unwrap_or_else(birth)
+    }
+
+    pub(crate) fn leave(&mut self, cause: SwitchCause) {
+        self.left_because.insert(self.task, cause);
+    }
+
+    /// Whose memory the process of a newborn task is a copy of: where it is a new one and the parent lives.
+    pub(crate) fn forked_from(&self, process: u32, parent: u32) -> Option<u32> {
+        if self.knows(process) { None } else { self.tasks.get(&parent).copied() }
+    }
+
+    pub(crate) fn fork(&mut self, parent: u32, child: u32) {
+        self.mappings.fork(parent, child);
+    }
+
+    /// A task has another address space from here on; gives the one that has no task any more, if so.
+    pub(crate) fn place_task(&mut self, task: u32, process: u32, name: &[u8]) -> Option<u32> {
+        self.facts(process, name);
+        let old = self.tasks.insert(task, process)?;
+        self.is_empty(old).then_some(old)
+    }
+
+    /// Gives the address space that has no task any more, if so.
+    pub(crate) fn exit(&mut self, task: u32) -> Option<u32> {
+        let old = self.tasks.remove(&task)?;
+        self.is_empty(old).then_some(old)
+    }
+
+    pub(crate) fn drop_process(&mut self, process: u32) {
+        self.mappings.drop_process(process);
+    }
+
+    fn is_empty(&self, process: u32) -> bool {
+        !self.tasks.values().any(|&other| other == process)
+    }
+
+    pub(crate) fn map(&mut self, mark: &Mark) {
+        self.mappings.change(self.process, mark);
+    }
+
+    pub(crate) fn place(&self, address: u64) -> CodePlace {
+        match self.mappings.at(self.process, address) {
+            Some(mapping) if !mapping.path.is_empty() => in_file(mapping, address),
+            _ => CodePlace { object: None, build_id: None, offset: address },
+        }
+    }
+}
+
+fn in_file(mapping: &Mapping, address: u64) -> CodePlace {
+    let hexadecimal: String = mapping.build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    CodePlace {
+        object: Some(String::from_utf8_lossy(&mapping.path).into_owned()),
+        build_id: (!hexadecimal.is_empty()).then_some(hexadecimal),
+        offset: mapping.offset + (address - mapping.start),
+    }
+}
