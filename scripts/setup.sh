@@ -6,6 +6,9 @@
 #   test   the same with clippy and rustfmt (the default)
 #   bench  the same as build, with perf to compare against; without it the comparison is skipped
 #
+# Valgrind, with its headers, is needed to build the capture tool of `switchcost trace`. Tests need it; a build goes on
+# without it, and without capturing.
+#
 # Packages come from the system's own package manager and toolchains from rustup; nothing else is downloaded. The
 # environment to build in is left in target/setup.env, which the Makefile reads.
 #
@@ -198,6 +201,20 @@ need_rust_tools() {
     fi
 }
 
+# --- Valgrind, which capturing is built on ---------------------------------------------------------------------------
+
+has_valgrind() { has valgrind && [ -e /usr/include/valgrind/pub_tool_basics.h ]; }
+
+need_valgrind() {
+    has_valgrind && return 0
+    install valgrind && has_valgrind && return 0
+    if [ "$purpose" = test ]; then
+        missing+=("valgrind with its headers: $(install_line valgrind)")
+    else
+        say "valgrind is not there: switchcost trace will not be able to capture ($(install_line valgrind))"
+    fi
+}
+
 # --- perf, which nothing depends on ---------------------------------------------------------------------------------
 
 want_perf() {
@@ -213,6 +230,7 @@ want_perf() {
 
 found_rust=$(cargo_version || true)
 need_packages
+need_valgrind
 need_rust
 if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
 if [ "$purpose" = test ] && [ ${#missing[@]} -eq 0 ]; then need_rust_tools; fi

@@ -25,6 +25,7 @@ mod repetition;
 mod run;
 mod segments;
 mod signed_rank;
+pub mod simulation;
 mod stop;
 mod tail;
 #[cfg(test)]

@@ -14,5 +14,7 @@ pub mod measure;
 mod page;
 mod plain;
 mod quantity;
+pub mod simulate;
+pub mod trace;
 
 pub use format::{Format, Style};

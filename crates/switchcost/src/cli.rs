@@ -1,5 +1,8 @@
 //! The command line: one definition, from which help, completions and manual page are made.
 
+pub(crate) mod simulate;
+pub(crate) mod trace;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -13,10 +16,10 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done; for doctor: fit
   1    something broke; the message says what, and what to do
-  2    the command line asks for what does not exist here
+  2    the command line asks for what does not exist here, or a design cannot be built
   3    done, with reservations: a result could not be measured; for doctor: usable with caveats
   4    doctor: unfit
-  5    a record cannot be read
+  5    a record or trace cannot be read, or is not sound
   130  stopped by Ctrl-C (143: by SIGTERM); what was measured is in the record";
 
 /// What a context switch costs: direct and indirect, with error bars, and why
@@ -31,10 +34,16 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// Measure what a context switch costs on this machine
     Measure(Box<MeasureArguments>),
-    /// Print again what measure printed, from its record
+    /// Print again what measure or simulate printed, from its record
     Report(ReportArguments),
     /// Say whether this machine is fit to measure, and how to make it so
     Doctor(DoctorArguments),
+    /// Trace every address that programs touch, with every switch between them
+    Trace(Box<trace::TraceArguments>),
+    /// Simulate caches on a trace: what each switch costs in cycles, and why
+    Simulate(Box<simulate::SimulateArguments>),
+    /// Trace and simulate the programs of Mogul and Borg 1990
+    Workload(Box<simulate::WorkloadArguments>),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
     /// Print the manual page

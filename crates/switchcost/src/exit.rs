@@ -4,8 +4,10 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use cachesim::{DesignError, HostDesignError, SimulationError, VaryError};
+use capture::CaptureError;
 use measure::PlanError;
-use record::{ReadRecordError, WriteRecordError};
+use record::{ReadRecordError, ReadSimulationError, WriteRecordError, WriteSimulationError};
 
 /// How the program ends. The numbers are part of the interface (see the man page).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,18 +66,87 @@ pub(crate) enum Failure {
     NoPlace(String),
     #[error("failed to watch for signals: {0}")]
     Signals(io::Error),
+    #[error("failed to open {path}: {source}, need a file that can be read")]
+    Open { path: PathBuf, source: io::Error },
+    #[error("failed to read the trace {path}: {source}")]
+    ReadTrace { path: PathBuf, source: trace::ReadTraceError },
+    #[error("failed to write the trace {path}: {source}")]
+    WriteTrace { path: PathBuf, source: trace::WriteTraceError },
+    #[error("failed to import {path}: {source}")]
+    Import { path: PathBuf, source: trace::ImportError },
+    #[error("failed to use {0}: found no instruction in it, need at least one; is it the right file?")]
+    Empty(PathBuf),
+    #[error("failed to capture: {0}")]
+    Capture(#[from] capture::CaptureError),
+    #[error("failed to capture: {0}")]
+    Tool(#[from] capture::ToolError),
+    #[error("failed to capture: found no command, need one behind --, such as switchcost trace -- ls")]
+    NoCommand,
+    #[error("failed to simulate: found no trace, need a file written by switchcost trace, or live and a command behind --")]
+    NoTrace,
+    #[error(
+        "failed to simulate: found a command or a flag for capturing beside a trace, need one or the other; write \
+         live in place of the trace to capture and simulate at once"
+    )]
+    NotLive,
+    #[error("failed to find the design '{0}': found no shipped one and no file of that name, need one of {1}, host, or a TOML file")]
+    NoDesign(String, String),
+    #[error("failed to read the design: {0}")]
+    Design(Box<DesignError>),
+    #[error("failed to vary the design: {0}")]
+    Vary(Box<VaryError>),
+    #[error("failed to choose designs: found two named '{0}', need names that differ; rename one")]
+    SameDesign(String),
+    #[error("failed to make the design of this machine: {0}")]
+    HostDesign(HostDesignError),
+    #[error("failed to simulate: {0}")]
+    Simulate(#[from] SimulationError),
+    #[error("failed to write the record: {0}")]
+    WriteSimulation(#[from] WriteSimulationError),
+    #[error("failed to read the record: {0}")]
+    ReadSimulation(#[from] ReadSimulationError),
+    #[error("failed to set up the programs: {0}")]
+    Programs(#[from] programs::PrepareError),
+    #[error("failed to set up the programs: found no temporary folder ({0}), need one; name a place in TMPDIR")]
+    Folder(io::Error),
+    #[error("failed to capture: found '{0}' behind --with, need a command as one would type it, quotes closed")]
+    With(String),
 }
 
 impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Failure::Plan(_) | Failure::Selection(_) => Exit::Usage,
-            Failure::Read(_) | Failure::NoRecord(_) => Exit::Record,
+            Failure::Plan(_)
+            | Failure::Selection(_)
+            | Failure::NoCommand
+            | Failure::With(_)
+            | Failure::NoTrace
+            | Failure::NotLive
+            | Failure::NoDesign(..)
+            | Failure::Design(_)
+            | Failure::Vary(_)
+            | Failure::SameDesign(_)
+            | Failure::HostDesign(_) => Exit::Usage,
+            Failure::Capture(CaptureError::Unfit { .. } | CaptureError::NoCommand) => Exit::Usage,
+            Failure::Read(_)
+            | Failure::NoRecord(_)
+            | Failure::Open { .. }
+            | Failure::ReadTrace { .. }
+            | Failure::Import { .. }
+            | Failure::ReadSimulation(_)
+            | Failure::Empty(_) => Exit::Record,
             Failure::Write(_)
             | Failure::Output { .. }
             | Failure::Print(_)
             | Failure::NoPlace(_)
-            | Failure::Signals(_) => Exit::Broken,
+            | Failure::Signals(_)
+            | Failure::WriteTrace { .. }
+            | Failure::Capture(_)
+            | Failure::Tool(_)
+            | Failure::Simulate(_)
+            | Failure::WriteSimulation(_)
+            | Failure::Programs(_)
+            | Failure::Folder(_) => Exit::Broken,
         }
     }
 }

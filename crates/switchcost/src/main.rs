@@ -20,11 +20,31 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == measure::SERVANT_ARGUMENT) {
         return serve();
     }
+    if let Some(words) = words_behind(programs::PINGPONG_ARGUMENT) {
+        return play(&words);
+    }
     match run(Cli::parse()) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             eprintln!("switchcost: {failure}");
             failure.exit().into()
+        }
+    }
+}
+
+/// What follows the first argument, if that is the given one.
+fn words_behind(first: &str) -> Option<Vec<String>> {
+    let mut arguments = std::env::args_os().skip(1);
+    let is_first = arguments.next().is_some_and(|argument| argument == first);
+    is_first.then(|| arguments.map(|word| word.to_string_lossy().into_owned()).collect())
+}
+
+fn play(words: &[String]) -> ExitCode {
+    match programs::pingpong(words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("switchcost: failed to play ping-pong: {error}");
+            ExitCode::FAILURE
         }
     }
 }
@@ -44,6 +64,9 @@ fn run(cli: Cli) -> Result<exit::Exit, Failure> {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),
         Verb::Report(arguments) => verbs::report::run(&arguments),
         Verb::Doctor(arguments) => verbs::doctor::run(&arguments),
+        Verb::Trace(arguments) => verbs::trace::run(&arguments),
+        Verb::Simulate(arguments) => verbs::simulate::run(&arguments),
+        Verb::Workload(arguments) => verbs::workload::run(&arguments),
         Verb::Completions(arguments) => verbs::completions::run(&arguments),
         Verb::Man(arguments) => verbs::man::run(&arguments),
     }

@@ -8,6 +8,10 @@ use time::macros::format_description;
 
 use crate::exit::Failure;
 
+/// How names of records end: those of measurements, and those of simulations.
+const MEASURE: &str = "measure.jsonl";
+pub(crate) const SIMULATION: &str = "simulation.parquet";
+
 /// `$XDG_STATE_HOME/switchcost/runs`, by default `~/.local/state/switchcost/runs`.
 pub(crate) fn folder() -> Result<PathBuf, Failure> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -16,14 +20,23 @@ pub(crate) fn folder() -> Result<PathBuf, Failure> {
     Ok(state.join("switchcost/runs"))
 }
 
-/// A new name in the usual folder, which is made if need be.
+/// A new name for a record of a measurement in the usual folder, which is made if need be.
 pub(crate) fn new_record(now: OffsetDateTime) -> Result<PathBuf, Failure> {
+    new_name(now, MEASURE)
+}
+
+/// A new name in the usual folder, which is made if need be, for what is made now.
+pub(crate) fn new_file(ending: &str) -> Result<PathBuf, Failure> {
+    new_name(OffsetDateTime::now_utc(), ending)
+}
+
+fn new_name(now: OffsetDateTime, ending: &str) -> Result<PathBuf, Failure> {
     let folder = folder()?;
     std::fs::create_dir_all(&folder)
         .map_err(|error| Failure::NoPlace(format!("found {} not to be made ({error})", folder.display())))?;
     let format = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
     let stamp = now.format(&format).unwrap_or_else(|_| now.unix_timestamp().to_string());
-    Ok(folder.join(format!("{stamp}-{}-measure.jsonl", std::process::id())))
+    Ok(folder.join(format!("{stamp}-{}-{ending}", std::process::id())))
 }
 
 /// The newest record of the usual folder: their names sort by time.
@@ -35,7 +48,8 @@ pub(crate) fn newest_record() -> Result<PathBuf, Failure> {
 }
 
 fn is_record(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("-measure.jsonl"))
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    [MEASURE, SIMULATION].iter().any(|ending| name.ends_with(&format!("-{ending}")))
 }
 
 /// The moment as the record's header has it.

@@ -12,23 +12,29 @@ use crate::exit::{Exit, Failure};
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     number: Arc<AtomicUsize>,
+    is_raised: Arc<AtomicBool>,
 }
 
 impl Interrupt {
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
         let number = Arc::new(AtomicUsize::new(0));
-        let is_second = Arc::new(AtomicBool::new(false));
+        let is_raised = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             // In this order the first signal only raises the flags, and the second finds them raised.
-            flag::register_conditional_default(signal, Arc::clone(&is_second)).map_err(Failure::Signals)?;
-            flag::register(signal, Arc::clone(&is_second)).map_err(Failure::Signals)?;
+            flag::register_conditional_default(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;
+            flag::register(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;
             flag::register_usize(signal, Arc::clone(&number), signal as usize).map_err(Failure::Signals)?;
         }
-        Ok(Interrupt { number })
+        Ok(Interrupt { number, is_raised })
     }
 
     pub(crate) fn is_raised(&self) -> bool {
         self.number.load(SeqCst) != 0
+    }
+
+    /// The same as a flag, for whoever watches it without knowing of signals.
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.is_raised
     }
 
     /// The exit that a shell expects of a program ended by that signal.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use analysis::{Findings, Verdict};
-use record::MeasureRecord;
+use record::{MeasureRecord, SimulationRecord};
 
 use crate::cli::{Form, ReportArguments};
 use crate::exit::{Exit, Failure};
@@ -18,11 +18,22 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
 
 /// Analyses a record and writes its findings: the one way from a record to a reader.
 pub(crate) fn show(path: &Path, form: &Form, output: Output) -> Result<Exit, Failure> {
+    if path.extension().is_some_and(|e| e == "parquet") {
+        return show_simulation(path, form, output);
+    }
     let record = MeasureRecord::read(path)?;
     let findings = analysis::analyse(&record);
     let text = report::measure::render(&record, &findings, form.format, output.style());
     output.write(&text)?;
     Ok(exit(&findings))
+}
+
+fn show_simulation(path: &Path, form: &Form, output: Output) -> Result<Exit, Failure> {
+    let record = SimulationRecord::read(path)?;
+    let text = serde_json::to_string_pretty(&record.head).expect("TEMPORARY");
+    let _ = form;
+    output.write(&text)?;
+    Ok(Exit::Success)
 }
 
 fn exit(findings: &Findings) -> Exit {

@@ -1,0 +1,32 @@
+//! The record of a simulation to findings: what a switch costs in cycles, how it spreads over the instructions after it,
+//! by cause, and where it comes from. How each number is defined: `docs/method/simulated-cost.md`.
+//!
+//! What comes in: the head of a record and its tuples, batch by batch, in the order of the file. What goes out:
+//! [`Findings`]. Memory does not grow with the tuples, but for two numbers a segment. Pure, as the rest of the crate.
+
+mod agarwal;
+mod analyser;
+mod bias;
+mod bounds;
+mod cost;
+mod curve;
+mod design;
+mod findings;
+mod group;
+mod interval;
+mod lengths;
+mod shares;
+mod sums;
+mod tables;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod trials;
+
+pub use analyser::{Analyser, Options};
+pub use findings::{
+    Agarwal, AgarwalLevel, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group,
+    GroupFinding, LengthDistribution, LossFinding, OriginFinding, Part, Point, ProcessFinding, Spread, SurvivorBias,
+};
+pub use trials::{TrialFinding, over_trials};

@@ -1,0 +1,81 @@
+//! Agarwal's model of multiprogramming misses, to hold beside the simulation.
+//!
+//! A. Agarwal, M. Horowitz, J. Hennessy, "An analytical cache model", ACM TOCS 7(2), 1989: of the u lines that a process
+//! touches in its turn, others displace in a direct-mapped cache of S lines about u (p - 1) / S each, so a reference
+//! misses with u^2 (p - 1) / (t S) more.
+
+use record::{DesignResult, Simulation};
+
+use super::findings::{Agarwal, AgarwalLevel};
+
+/// The model's misses, from the record's own u, p and t; or why there is none.
+pub(crate) fn agarwal(head: &Simulation, result: &DesignResult, others: Option<f64>) -> Result<Agarwal, String> {
+    let others = others.ok_or("no process came back after another: there is no turn to model")?;
+    let segments = head.processes.iter().fold(0_u64, |sum, process| sum.saturating_add(process.segments));
+    if segments == 0 {
+        return Err("the record counts no segments".to_owned());
+    }
+    let facts = &head.trace;
+    let references = facts.instructions as f64 + facts.loads as f64 + facts.stores as f64;
+    let mut levels = Vec::new();
+    let mut cycles = (0.0, 0.0);
+    for (lines, miss_cycles, fills, name) in capacities(result) {
+        let level = level(name, fills as f64 / segments as f64, lines, others);
+        cycles.0 += level.misses_per_switch * f64::from(miss_cycles);
+        cycles.1 += level.misses_at_most * f64::from(miss_cycles);
+        levels.push(level);
+    }
+    let is_beyond = |level: &AgarwalLevel| level.lines_touched * others > level.lines as f64;
+    Ok(Agarwal {
+        processes: others + 1.0,
+        segment_references: references / segments as f64,
+        is_beyond_range: levels.iter().any(is_beyond),
+        levels,
+        cycles_per_switch: cycles.0,
+        cycles_at_most: cycles.1,
+    })
+}
+
+/// Lines, miss cycles, fills of the flushed hierarchy, and name, of every cache and TLB.
+fn capacities(result: &DesignResult) -> impl Iterator<Item = (u64, u32, u64, &str)> {
+    let flushed = &result.hierarchies.flushed;
+    let levels = result.design.levels.iter().zip(&flushed.levels);
+    let levels = levels.map(|(level, counts)| (level.lines(), level.miss_cycles, counts.fills, level.name.as_str()));
+    let tlbs = result.design.tlbs.iter().zip(&flushed.tlbs);
+    levels.chain(tlbs.map(|(tlb, counts)| (tlb.entries.into(), tlb.miss_cycles, counts.fills, tlb.name.as_str())))
+}
+
+fn level(name: &str, touched: f64, lines: u64, others: f64) -> AgarwalLevel {
+    let capacity = lines.max(1) as f64;
+    // ln_1p: 1 - 1/S of a large S would lose its digits. One line is always lost to whoever comes.
+    let kept = (touched * others * (-1.0 / capacity).ln_1p()).exp();
+    AgarwalLevel {
+        level: name.to_owned(),
+        lines_touched: touched,
+        lines,
+        misses_per_switch: touched * touched * others / capacity,
+        misses_at_most: if touched * others > 0.0 { touched * (1.0 - kept) } else { 0.0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_forms_meet_where_little_is_displaced() {
+        let level = level("L1", 100.0, 1_000_000, 1.0);
+        assert!((level.misses_per_switch - 0.01).abs() < 1e-12);
+        assert!((level.misses_at_most / level.misses_per_switch - 1.0).abs() < 1e-4);
+    }
+
+    /// Throwing 64 balls at random into 64 boxes hits 1 - (1 - 1/64)^64 = 0.635 of them.
+    #[test]
+    fn no_line_is_lost_twice() {
+        let level = level("L1", 64.0, 64, 1.0);
+        assert_eq!(level.misses_per_switch, 64.0);
+        assert!((level.misses_at_most - 64.0 * (1.0 - (63.0_f64 / 64.0).powi(64))).abs() < 1e-9);
+        assert_eq!(super::level("L1", 0.0, 1, 3.0).misses_at_most, 0.0);
+        assert_eq!(super::level("L1", 2.0, 1, 3.0).misses_at_most, 2.0);
+    }
+}

@@ -1,0 +1,62 @@
+//! The average cost of a switch: excess cycles up to where only a share of the segments remains.
+
+use super::curve::integral;
+use super::findings::{Cost, Cut};
+use super::interval::{METHOD, MIN_BATCHES, jackknife};
+use super::sums::{Cell, Sum};
+use crate::order_statistics::nearest_rank;
+
+/// Where the integration ends, by the segments' lengths in ascending order.
+pub(crate) fn cut_of_lengths(sorted: &[u64], share: f64, window: u64) -> Cut {
+    let end = nearest_rank(sorted, 1.0 - share).unwrap_or(0);
+    Cut { instructions: end.min(window), is_reached: end <= window, is_rounded: false }
+}
+
+/// The same where lengths are known to the interval only: the first interval that fewer reach.
+pub(crate) fn cut_of_sums(cells: &[Cell], share: f64, length: u64) -> Cut {
+    let all = cells.first().map_or(0, |cell| cell.sum.segments) as f64;
+    let is_few = |cell: &Cell| (cell.sum.segments as f64) < share * all;
+    let window = cells.len().saturating_sub(1);
+    let end = cells.iter().position(is_few);
+    let instructions = length.saturating_mul(end.unwrap_or(window).min(window) as u64);
+    Cut { instructions, is_reached: end.is_some(), is_rounded: true }
+}
+
+/// The cost up to the cut, with an interval from the sums of each batch where there are batches.
+pub(crate) fn cost(sums: &[Sum], batches: &[Vec<Sum>], length: u64, cut: Cut, confidence: f64) -> Cost {
+    let segments = sums.first().map_or(0, |sum| sum.segments);
+    if segments == 0 || cut.instructions == 0 {
+        return Cost::none("found no segment, need one at least; trace for longer");
+    }
+    let Some(estimate) = integral(sums, length, cut.instructions) else {
+        return Cost::none("found an interval without instructions before the cut-off; choose longer intervals");
+    };
+    let cost = Cost { estimate: Some(estimate), ..Cost::default() };
+    let why = |why: String| Cost { why: Some(why), ..cost.clone() };
+    if batches.is_empty() {
+        return why("no interval: the record holds sums over segments; simulate fewer designs at once".to_owned());
+    }
+    let used: Vec<&Vec<Sum>> = batches.iter().filter(|batch| batch.iter().any(|sum| sum.segments > 0)).collect();
+    if segments < 2 * MIN_BATCHES as u64 || used.len() < MIN_BATCHES {
+        let (found, needed) = (format!("{segments} segments in {} batches", used.len()), 2 * MIN_BATCHES);
+        return why(format!("no interval: found {found}, need {needed} in {MIN_BATCHES}; trace for longer"));
+    }
+    let without = |batch: &&Vec<Sum>| {
+        let rest: Vec<Sum> = sums.iter().zip(batch.iter()).map(|(all, part)| all.less(part)).collect();
+        integral(&rest, length, cut.instructions)
+    };
+    let Some(values) = used.iter().map(without).collect::<Option<Vec<f64>>>() else {
+        return why("no interval: all segments that reach the cut-off follow each other; trace for longer".to_owned());
+    };
+    match jackknife(estimate, &values, confidence) {
+        None => why("no interval: the batches differ beyond any number".to_owned()),
+        Some((low, high)) => Cost {
+            low: Some(low),
+            high: Some(high),
+            confidence: Some(confidence),
+            n: Some(used.len()),
+            method: Some(METHOD),
+            ..cost
+        },
+    }
+}

@@ -1,0 +1,58 @@
+//! Sums by interval to a curve over the instructions since the switch.
+
+use super::findings::{Point, Spread};
+use super::sums::{Cell, Sum};
+
+/// The intervals that segments reach, up to the last that was told apart.
+pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
+    let all = cells.first().map_or(0, |cell| cell.sum.segments);
+    let mut cumulative = 0.0;
+    let mut points = Vec::new();
+    for (i, cell) in cells.iter().enumerate() {
+        let sum = &cell.sum;
+        let Some(excess) = sum.excess_cpi() else { continue };
+        cumulative += excess * length as f64;
+        points.push(Point {
+            interval: i as u32,
+            since_switch_instructions: length.saturating_mul(i as u64),
+            segments: sum.segments,
+            survivors: sum.segments as f64 / all as f64,
+            shared_cpi: spread(cell, 0, sum.shared as f64),
+            private_cpi: spread(cell, 1, sum.private as f64),
+            excess_cpi: spread(cell, 2, sum.excess()),
+            flushed_cpi: sum.flushed as f64 / sum.instructions as f64,
+            cumulative_excess_cycles: cumulative,
+        });
+    }
+    points
+}
+
+/// Weighted by instructions: the variance is sum w (x - m)^2 / sum w, times n / (n - 1).
+fn spread(cell: &Cell, i: usize, cycles: f64) -> Spread {
+    let (instructions, n) = (cell.sum.instructions as f64, cell.sum.segments as f64);
+    let mean = cycles / instructions;
+    let is_known = !cell.is_mixed && cell.sum.segments > 1;
+    // Rounding may leave a tiny negative number where all segments are alike.
+    let variance = (cell.squares[i] / instructions - mean * mean).max(0.0) * n / (n - 1.0);
+    let largest = cell.largest.0[i];
+    Spread {
+        mean,
+        sd: is_known.then(|| variance.sqrt()),
+        max: (!cell.is_mixed && largest.is_finite()).then_some(largest),
+    }
+}
+
+/// The curve's integral up to `end` instructions since the switch: excess cycles of a switch. `None` where an interval
+/// before the end holds no instructions.
+pub(crate) fn integral(sums: &[Sum], length: u64, end: u64) -> Option<f64> {
+    let mut cycles = 0.0;
+    for (i, sum) in sums.iter().enumerate() {
+        let start = length.saturating_mul(i as u64);
+        let within = end.saturating_sub(start).min(length);
+        if within == 0 {
+            break;
+        }
+        cycles += sum.excess_cpi()? * within as f64;
+    }
+    Some(cycles)
+}

@@ -1,0 +1,123 @@
+//! Everything about one design.
+
+use record::{DesignResult, Depth, Simulation};
+
+use super::agarwal::agarwal;
+use super::analyser::{DesignSums, Options, ProgramNames};
+use super::bias::survivor_bias;
+use super::bounds::reload_bound_cycles;
+use super::findings::{Cost, DesignFinding, ProcessFinding};
+use super::group::groups;
+use super::lengths::{Lengths, Turns};
+use super::shares::parts;
+use super::sums::{Sum, difference};
+use super::tables::{code, evictions, losses, origins};
+use crate::Flag;
+
+/// What all designs have in common.
+pub(crate) struct Context<'a> {
+    pub(crate) head: &'a Simulation,
+    pub(crate) options: Options,
+    pub(crate) names: &'a ProgramNames,
+    pub(crate) lengths: &'a Lengths,
+    pub(crate) turns: &'a Turns,
+}
+
+pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &DesignSums) -> DesignFinding {
+    let head = context.head;
+    let mut groups = groups(context, result.depth, sums);
+    if sums.is_disordered {
+        for group in &mut groups {
+            group.cost_cycles = Cost::none("found tuples out of order, need those of a segment together and in order");
+        }
+    }
+    let bias = if sums.is_disordered { Vec::new() } else { survivor_bias(context, sums, &groups) };
+    let (cost, cut) = (groups[0].cost_cycles.clone(), groups[0].cut);
+    let cycles = result.hierarchies.shared.cycles;
+    let excess = difference(cycles, result.hierarchies.private.cycles);
+    let switches = head.trace.voluntary_switches as f64 + head.trace.involuntary_switches as f64;
+    let a_switch = |cycles: f64| (switches > 0.0).then(|| cycles / switches);
+    let of_all = |part: f64| (cycles > 0).then(|| part / cycles as f64);
+    let flushed = difference(result.hierarchies.flushed.cycles, result.hierarchies.private.cycles);
+    DesignFinding {
+        name: result.design.name.clone(),
+        depth: result.depth,
+        cycle_ns: result.design.cycle_ns,
+        instructions: head.trace.instructions,
+        data_refs: head.trace.loads.saturating_add(head.trace.stores),
+        hierarchies: result.hierarchies.clone(),
+        overhead: cost.estimate.and_then(|cost| of_all(cost * switches)),
+        cut,
+        excess_cycles: excess,
+        excess_cycles_per_switch: a_switch(excess),
+        excess_share: of_all(excess),
+        flushed_cycles_per_switch: a_switch(flushed),
+        reload_bound_cycles: reload_bound_cycles(&result.design),
+        agarwal: agarwal(head, result, context.turns.mean_others()),
+        processes: processes(context, sums),
+        survivor_bias: bias,
+        parts: parts(result),
+        origins: origins(result),
+        losses: losses(result),
+        evictions: evictions(result, context.names),
+        code: code(head, result, excess),
+        flags: flags(context, result.depth, sums, &cost, cut.is_reached),
+        average_cost_cycles: cost,
+        groups,
+    }
+}
+
+fn processes(context: &Context<'_>, sums: &DesignSums) -> Vec<ProcessFinding> {
+    let rows = sums.programs.iter().enumerate().filter_map(|(program, sums)| Some((program, sums.as_ref()?)));
+    let finding = |(program, sums): (usize, &Box<[Sum]>)| {
+        let mut all = Sum::default();
+        sums.iter().for_each(|sum| all.add(sum));
+        let segments = sums[0].segments;
+        let instructions = all.instructions as f64;
+        let intervals = sums.len() - 1;
+        ProcessFinding {
+            name: context.names.names[program].clone(),
+            processes: context.names.programs.iter().filter(|other| **other == program).count() as u64,
+            segments,
+            instructions: all.instructions,
+            shared_cpi: all.shared as f64 / instructions,
+            private_cpi: all.private as f64 / instructions,
+            excess_cycles_per_switch: all.excess() / segments as f64,
+            excess_cpi: sums[..intervals].iter().map(Sum::excess_cpi).collect(),
+        }
+    };
+    let mut found: Vec<ProcessFinding> = rows.map(finding).filter(|process| process.instructions > 0).collect();
+    found.sort_by_key(|process| std::cmp::Reverse(process.instructions));
+    found
+}
+
+fn flags(context: &Context<'_>, depth: Depth, sums: &DesignSums, cost: &Cost, is_reached: bool) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    let mut flag = |name, detail: String| flags.push(Flag { name, detail });
+    if sums.is_disordered {
+        flag("disorder", "tuples stand out of order: no cost, no curve can be believed".to_owned());
+    }
+    if depth == Depth::Counters {
+        let why = "simulated together with many others: sums over segments only, so no interval, no spread between \
+                   segments, no origins, losses, evictions and code";
+        flag("counters-only", why.to_owned());
+    }
+    if !is_reached && cost.estimate.is_some() {
+        let detail = format!(
+            "more than {} % of the segments run on where the recorded intervals end: the cost stops there; choose \
+             longer intervals",
+            context.options.cut_share * 100.0
+        );
+        flag("cut-early", detail);
+    }
+    if cost.low.is_some() && !cost.is_distinguishable_from_zero() {
+        flag("not-distinguishable-from-0", "the interval of the cost covers 0".to_owned());
+    }
+    let covered: f64 = sums.cells.iter().flatten().flat_map(|cells| cells.iter()).map(|c| c.sum.instructions as f64).sum();
+    let all = context.head.trace.instructions as f64;
+    if all > 0.0 && covered < 0.99 * all {
+        let outside = (1.0 - covered / all) * 100.0;
+        flag("outside-segments", format!("{outside:.1} % of the instructions belong to no segment: no switch precedes them"));
+    }
+    flags
+}

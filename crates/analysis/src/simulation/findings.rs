@@ -1,0 +1,388 @@
+use record::{ByView, Depth, HierarchyCounts, SwitchCause};
+use serde::Serialize;
+
+use crate::Flag;
+
+/// Everything found in the record of a simulation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// Instructions in an interval.
+    pub interval_instructions: u64,
+    /// Curves are cut off where only this share of the segments remains.
+    pub cut_share: f64,
+    /// Distribution of segment lengths, by group.
+    pub lengths: Vec<LengthDistribution>,
+    /// One for each design, in the order of the record.
+    pub designs: Vec<DesignFinding>,
+    /// What to know about the record as a whole.
+    pub flags: Vec<Flag>,
+}
+
+/// A number with its interval, or why one of them cannot be had.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Cost {
+    /// The centre.
+    pub estimate: Option<f64>,
+    /// Lower end of the interval.
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    pub high: Option<f64>,
+    /// Confidence of the interval.
+    pub confidence: Option<f64>,
+    /// Batches or trials behind the interval.
+    pub n: Option<usize>,
+    /// How the interval was found.
+    pub method: Option<&'static str>,
+    /// Why the estimate or its interval is missing.
+    pub why: Option<String>,
+}
+
+impl Cost {
+    /// No number.
+    pub(crate) fn none(why: impl Into<String>) -> Self {
+        Cost { why: Some(why.into()), ..Cost::default() }
+    }
+
+    /// Whether the interval is known and lies on one side of zero.
+    pub fn is_distinguishable_from_zero(&self) -> bool {
+        matches!((self.low, self.high), (Some(low), Some(high)) if low > 0.0 || high < 0.0)
+    }
+
+    /// All numbers times `factor`, which is positive.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Self {
+        let scaled = |number: Option<f64>| number.map(|number| number * factor);
+        Cost { estimate: scaled(self.estimate), low: scaled(self.low), high: scaled(self.high), ..self.clone() }
+    }
+}
+
+/// Which segments are looked at together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "name")]
+pub enum Group {
+    /// All of them.
+    All,
+    /// One of the classes of Mogul and Borg: `system call`, `page fault`, `involuntary`, or `other` (births, exits).
+    Class(&'static str),
+    /// One cause: whether voluntary, and the kernel entry.
+    Cause(String),
+    /// As `Class`, by why the segment ends instead of why it begins.
+    EndClass(&'static str),
+}
+
+/// How long segments run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LengthDistribution {
+    /// Which segments.
+    pub group: Group,
+    /// How many.
+    pub segments: u64,
+    /// Half of them run at most so many instructions.
+    pub median_instructions: u64,
+    /// Their mean length.
+    pub mean_instructions: f64,
+    /// The longest.
+    pub max_instructions: u64,
+    /// Instructions, and the share of the group's segments that run at most so many.
+    pub points: Vec<(u64, f64)>,
+}
+
+/// Mean over segments with its spread, in one interval of one view.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// Cycles over instructions, of all segments together.
+    pub mean: f64,
+    /// Standard deviation between segments; `None` with one segment, and where the record holds sums over segments.
+    pub sd: Option<f64>,
+    /// The largest of a segment that ran at least half of the interval; `None` where none did, and for sums.
+    pub max: Option<f64>,
+}
+
+/// One interval of a curve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Number of the interval.
+    pub interval: u32,
+    /// Instructions since the switch at its beginning.
+    pub since_switch_instructions: u64,
+    /// Segments that reach it.
+    pub segments: u64,
+    /// Their share of the group's segments.
+    pub survivors: f64,
+    /// Cycles an instruction, shared hierarchy.
+    pub shared_cpi: Spread,
+    /// The same, private hierarchies.
+    pub private_cpi: Spread,
+    /// Shared less private.
+    pub excess_cpi: Spread,
+    /// Cycles an instruction in the hierarchy that each switch empties.
+    pub flushed_cpi: f64,
+    /// Excess cycles from the switch to the end of this interval.
+    pub cumulative_excess_cycles: f64,
+}
+
+/// Where the integration of a curve ends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cut {
+    /// Instructions since the switch.
+    pub instructions: u64,
+    /// Whether only the wanted share of segments remains there; otherwise the recorded intervals end before.
+    pub is_reached: bool,
+    /// Whether the place is known only to the interval.
+    pub is_rounded: bool,
+}
+
+/// The curve and the cost of one group of segments in one design.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupFinding {
+    /// Which segments.
+    pub group: Group,
+    /// How many.
+    pub segments: u64,
+    /// Half of them run at most so many instructions; `None` where the record holds sums over segments.
+    pub median_instructions: Option<u64>,
+    /// Excess cycles of a switch up to the cut-off.
+    pub cost_cycles: Cost,
+    /// Where that is.
+    pub cut: Cut,
+    /// All excess cycles of these segments, to their very ends.
+    pub excess_cycles: f64,
+    /// By instructions since the switch.
+    pub curve: Vec<Point>,
+}
+
+/// One process, or all processes of a name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProcessFinding {
+    /// The name; hostile data.
+    pub name: String,
+    /// How many processes have it.
+    pub processes: u64,
+    /// Their segments.
+    pub segments: u64,
+    /// Their instructions in segments.
+    pub instructions: u64,
+    /// Cycles an instruction, shared hierarchy.
+    pub shared_cpi: f64,
+    /// The same, private hierarchies.
+    pub private_cpi: f64,
+    /// Excess cycles a switch, to the very end of each segment.
+    pub excess_cycles_per_switch: f64,
+    /// Mean excess CPI by interval: the first step of the aggregation of Mogul and Borg 1990, section 3.3.
+    pub excess_cpi: Vec<Option<f64>>,
+}
+
+/// What the end of short segments does to the curve of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SurvivorBias {
+    /// Which segments.
+    pub group: Group,
+    /// Of so many segments ...
+    pub segments: u64,
+    /// ... so many reach the last interval before the cut-off.
+    pub survivors: u64,
+    /// Private CPI of all segments over the first tenth of the curve.
+    pub early_private_cpi: f64,
+    /// The same of those that survive alone.
+    pub early_private_cpi_of_survivors: f64,
+    /// Cost of those that survive alone, in cycles.
+    pub cost_of_survivors_cycles: f64,
+    /// Whether the two curves differ by more than a twentieth.
+    pub bites: bool,
+    /// The program whose share of the segments grows most: its name, its share at the start and at the cut-off.
+    pub grows: Option<(String, f64, f64)>,
+}
+
+/// A part of the hierarchy that excess cycles arise in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Instruction fetches.
+    Instructions,
+    /// Loads and stores.
+    Data,
+    /// TLBs.
+    Tlb,
+    /// Stores that wait for a write buffer.
+    WriteStalls,
+}
+
+/// Excess cycles by part; together they are all of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExcessPart {
+    /// The part.
+    pub part: Part,
+    /// Excess cycles.
+    pub cycles: f64,
+    /// Of all excess cycles; `None` where there is no excess to share.
+    pub share: Option<f64>,
+}
+
+/// What switches do to one level's lines, a switch on average.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LossFinding {
+    /// The level.
+    pub level: String,
+    /// Switches behind it.
+    pub returns: u64,
+    /// Lines that a process has there when it leaves.
+    pub resident: f64,
+    /// Of those, lost when it comes back.
+    pub lost: f64,
+    /// Of those, brought back before it leaves again.
+    pub restored: f64,
+}
+
+/// Where the misses of one level come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OriginFinding {
+    /// The level.
+    pub level: String,
+    /// All.
+    pub misses: u64,
+    /// Missed in a private hierarchy, too.
+    pub intrinsic: u64,
+    /// Driven out by others.
+    pub evicted_by_others: u64,
+    /// Driven out by itself, since others had made it old or taken its room.
+    pub aged_by_others: u64,
+    /// Flushed at a switch.
+    pub flushed: u64,
+}
+
+/// Who drives out whose lines, by program.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EvictionTable {
+    /// The level.
+    pub level: String,
+    /// The programs, those with most lines first; the last stands for all others where there are more.
+    pub programs: Vec<String>,
+    /// Lines by evictor, then by victim, in the order of `programs`.
+    pub lines: Vec<Vec<u64>>,
+}
+
+/// A place in the code that pays.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CodeFinding {
+    /// The program; hostile data.
+    pub program: String,
+    /// Why the task had left the CPU.
+    pub cause: String,
+    /// Function, or file and offset.
+    pub place: String,
+    /// Source file and line, where known.
+    pub line: Option<String>,
+    /// Excess cycles.
+    pub excess_cycles: i64,
+    /// Of the design's excess cycles; `None` where there is no excess to share.
+    pub share: Option<f64>,
+}
+
+/// The multiprogramming misses that Agarwal's model expects in one level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AgarwalLevel {
+    /// The level.
+    pub level: String,
+    /// u: lines of a process touched in a segment.
+    pub lines_touched: f64,
+    /// S: lines of the level.
+    pub lines: u64,
+    /// u^2 (p - 1) / S: misses a switch.
+    pub misses_per_switch: f64,
+    /// The same where lines fall on sets at random and none is lost twice; never above u.
+    pub misses_at_most: f64,
+}
+
+/// Agarwal's model of multiprogramming misses beside the simulation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Agarwal {
+    /// p: processes that take turns; one more than the others that run between a departure and the return.
+    pub processes: f64,
+    /// t: mean length of a segment in references.
+    pub segment_references: f64,
+    /// By level.
+    pub levels: Vec<AgarwalLevel>,
+    /// Cycles a switch, all levels' misses times their miss cycles.
+    pub cycles_per_switch: f64,
+    /// The same where no line is lost twice.
+    pub cycles_at_most: f64,
+    /// Whether u (p - 1) is above S somewhere: there the first form does not hold.
+    pub is_beyond_range: bool,
+}
+
+/// Everything found out about one design.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DesignFinding {
+    /// Its name.
+    pub name: String,
+    /// How much the record says about it.
+    pub depth: Depth,
+    /// Shortest and longest time of a cycle in nanoseconds.
+    pub cycle_ns: Option<[f64; 2]>,
+    /// Instructions of the trace.
+    pub instructions: u64,
+    /// Loads and stores of the trace.
+    pub data_refs: u64,
+    /// Counters of the three hierarchies.
+    pub hierarchies: ByView<HierarchyCounts>,
+    /// Average cost of a switch: excess cycles up to the cut-off.
+    pub average_cost_cycles: Cost,
+    /// Where that is.
+    pub cut: Cut,
+    /// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990.
+    pub overhead: Option<f64>,
+    /// All excess cycles, no cut-off: shared less private.
+    pub excess_cycles: f64,
+    /// The same a switch.
+    pub excess_cycles_per_switch: Option<f64>,
+    /// The same over all cycles.
+    pub excess_share: Option<f64>,
+    /// What a switch costs at which all is lost: flushed less private, a switch.
+    pub flushed_cycles_per_switch: Option<f64>,
+    /// Cycles to reload every line and TLB entry once.
+    pub reload_bound_cycles: u64,
+    /// Agarwal's model, or why not.
+    pub agarwal: Result<Agarwal, String>,
+    /// All, by class, by cause.
+    pub groups: Vec<GroupFinding>,
+    /// By program, most instructions first.
+    pub processes: Vec<ProcessFinding>,
+    /// Of all segments and of those after involuntary switches.
+    pub survivor_bias: Vec<SurvivorBias>,
+    /// Excess cycles by part.
+    pub parts: Vec<ExcessPart>,
+    /// Origins of misses, by level.
+    pub origins: Vec<OriginFinding>,
+    /// Lines lost and restored, by level.
+    pub losses: Vec<LossFinding>,
+    /// Who evicts whom, by level.
+    pub evictions: Vec<EvictionTable>,
+    /// The code that pays.
+    pub code: Vec<CodeFinding>,
+    /// What to know about these numbers.
+    pub flags: Vec<Flag>,
+}
+
+/// The name of a class: why a task left the CPU, as Mogul and Borg 1990 group it.
+pub(crate) fn class_of(cause: &SwitchCause) -> usize {
+    match (cause.entry.as_str(), cause.is_voluntary) {
+        ("page-fault", _) => 1,
+        ("birth" | "exit" | "unknown", _) => 3,
+        (_, false) => 2,
+        ("syscall", true) => 0,
+        _ => 3,
+    }
+}
+
+/// The classes, in the order of their numbers.
+pub(crate) const CLASSES: [&str; 4] = ["system call", "page fault", "involuntary", "other"];
+
+/// A cause in words: `voluntary syscall read`, `involuntary quantum`, `birth`.
+pub(crate) fn cause_name(cause: &SwitchCause) -> String {
+    if cause.entry == "birth" {
+        return "birth".to_owned();
+    }
+    let will = if cause.is_voluntary { "voluntary" } else { "involuntary" };
+    let syscall = cause.syscall.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+    format!("{will} {}{syscall}", cause.entry)
+}

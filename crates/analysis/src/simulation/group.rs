@@ -1,0 +1,76 @@
+//! One group of segments: its curve, its cut-off, its cost.
+
+use record::Depth;
+
+use super::analyser::DesignSums;
+use super::cost::{cost, cut_of_lengths, cut_of_sums};
+use super::curve::points;
+use super::design::Context;
+use super::findings::{CLASSES, Group, GroupFinding, cause_name, class_of};
+use super::interval::BATCHES;
+use super::sums::{Cell, Sum, add_all};
+use crate::order_statistics::nearest_rank;
+
+/// All segments, then the classes that occur, then the causes that occur, those with most segments first.
+pub(crate) fn groups(context: &Context<'_>, depth: Depth, sums: &DesignSums) -> Vec<GroupFinding> {
+    let head = context.head;
+    let all: Vec<usize> = (0..head.causes.len()).collect();
+    let mut groups = vec![finding(context, depth, sums, Group::All, &all)];
+    for (number, name) in CLASSES.into_iter().enumerate() {
+        let members: Vec<usize> = all.iter().copied().filter(|i| class_of(&head.causes[*i]) == number).collect();
+        groups.push(finding(context, depth, sums, Group::Class(name), &members));
+    }
+    let each = |i: &usize| finding(context, depth, sums, Group::Cause(cause_name(&head.causes[*i])), &[*i]);
+    let mut causes: Vec<GroupFinding> = all.iter().map(each).collect();
+    causes.sort_by_key(|group| std::cmp::Reverse(group.segments));
+    groups.extend(causes);
+    groups.retain(|group| group.group == Group::All || group.segments > 0);
+    groups
+}
+
+fn finding(context: &Context<'_>, depth: Depth, sums: &DesignSums, group: Group, causes: &[usize]) -> GroupFinding {
+    let length = context.head.interval_instructions;
+    let (cells, mut batches) = merged(sums, causes);
+    let by_interval: Vec<Sum> = cells.iter().map(|cell| cell.sum).collect();
+    let window = cells.len().saturating_sub(1);
+    let is_mixed = depth == Depth::Counters || cells.iter().any(|cell| cell.is_mixed);
+    let lengths = if is_mixed {
+        batches.clear();
+        Vec::new()
+    } else {
+        context.lengths.select(|segment| causes.contains(&(segment.cause as usize)))
+    };
+    let share = context.options.cut_share;
+    let cut = if is_mixed {
+        cut_of_sums(&cells, share, length)
+    } else {
+        cut_of_lengths(&lengths, share, length.saturating_mul(window as u64))
+    };
+    GroupFinding {
+        group,
+        segments: by_interval.first().map_or(0, |sum| sum.segments),
+        median_instructions: nearest_rank(&lengths, 0.5),
+        cost_cycles: cost(&by_interval, &batches, length, cut, context.options.confidence),
+        cut,
+        excess_cycles: by_interval.iter().map(Sum::excess).sum(),
+        curve: points(&cells[..window], length),
+    }
+}
+
+/// Cells by interval and sums by batch of some causes together.
+fn merged(sums: &DesignSums, causes: &[usize]) -> (Vec<Cell>, Vec<Vec<Sum>>) {
+    let width = sums.cells.iter().flatten().map(|cells| cells.len()).next().unwrap_or(1);
+    let mut cells = vec![Cell::default(); width];
+    let mut batches = vec![vec![Sum::default(); width]; BATCHES];
+    for cause in causes {
+        if let Some(of_cause) = &sums.cells[*cause] {
+            cells.iter_mut().zip(of_cause.iter()).for_each(|(to, from)| to.add(from));
+        }
+        for (batch, to) in batches.iter_mut().enumerate() {
+            if let Some(from) = &sums.batches[cause * BATCHES + batch] {
+                add_all(to, from);
+            }
+        }
+    }
+    (cells, batches)
+}

@@ -1,0 +1,62 @@
+//! An interval for a statistic of all segments, from batches of consecutive segments.
+//!
+//! Segments that follow each other are alike (the same programs are running), so they are no independent sample.
+//! Batches of many consecutive segments nearly are: the method of batch means (Law and Kelton, *Simulation Modeling and
+//! Analysis*, section 9.5.3). The cost is no mean but the integral of a ratio, so each batch is left out in turn
+//! (the jackknife: Miller 1974, "The jackknife: a review", Biometrika 61). Of a mean this is the method of batch means.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The least number of batches that an interval is made from.
+pub(crate) const MIN_BATCHES: usize = 20;
+
+/// Segments are put into so many batches.
+pub(crate) const BATCHES: usize = 40;
+
+/// Of a mean this is batch means; the name says what was done.
+pub(crate) const METHOD: &str = "batches of consecutive segments, jackknife, Student's t";
+
+/// Student's interval around `estimate` from the values of the statistic without one batch each.
+pub(crate) fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    let n = without_one.len() as f64;
+    let mean = without_one.iter().sum::<f64>() / n;
+    let squares: f64 = without_one.iter().map(|value| (value - mean).powi(2)).sum();
+    let error = ((n - 1.0) / n * squares).sqrt();
+    around(estimate, error, without_one.len(), confidence)
+}
+
+/// Student's interval around the mean of independent values.
+pub(crate) fn of_mean(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    let (mean, sd) = crate::estimate::mean_and_sd(values);
+    around(mean, sd / (values.len() as f64).sqrt(), values.len(), confidence)
+}
+
+fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<(f64, f64)> {
+    let student = StudentsT::new(0.0, 1.0, n.checked_sub(1)? as f64).ok()?;
+    let half = student.inverse_cdf(f64::midpoint(1.0, confidence)) * error;
+    half.is_finite().then_some((estimate - half, estimate + half))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twenty batches of five numbers each; batch means, and Student's interval of their mean.
+    #[test]
+    fn of_a_mean_it_is_the_method_of_batch_means() {
+        let batches: Vec<f64> = (0..20).map(|i| f64::from((i * 7 + 3) % 11)).collect();
+        let mean = batches.iter().sum::<f64>() / 20.0;
+        let without: Vec<f64> = batches.iter().map(|batch| (mean * 20.0 - batch) / 19.0).collect();
+        let jackknife = jackknife(mean, &without, 0.9).expect("twenty");
+        let direct = of_mean(&batches, 0.9).expect("twenty");
+        assert!((jackknife.0 - direct.0).abs() < 1e-12 && (jackknife.1 - direct.1).abs() < 1e-12);
+        // scipy.stats.t.interval(0.9, 19, numpy.mean(x), scipy.stats.sem(x)), SciPy 1.17.1.
+        assert!((direct.0 - 3.925550071588433).abs() < 1e-9 && (direct.1 - 6.3744499284115665).abs() < 1e-9, "{direct:?}");
+    }
+
+    #[test]
+    fn one_value_has_no_interval() {
+        assert_eq!(of_mean(&[], 0.9), None);
+        assert_eq!(of_mean(&[1.0], 0.9), None);
+    }
+}

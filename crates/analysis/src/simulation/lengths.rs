@@ -1,0 +1,131 @@
+//! How long segments run, and in which order processes take turns.
+
+use record::{Simulation, SwitchCause};
+
+use super::findings::{CLASSES, Group, LengthDistribution, class_of};
+use crate::order_statistics::nearest_rank;
+
+/// Points of a distribution that is drawn by its own lengths.
+const POINTS: usize = 100;
+
+/// One segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) cause: u32,
+    pub(crate) end: u32,
+    pub(crate) instructions: u64,
+}
+
+/// All segments of the trace, the shortest first.
+pub(crate) struct Lengths {
+    segments: Vec<Segment>,
+}
+
+impl Lengths {
+    pub(crate) fn of(mut segments: Vec<Segment>, head: &Simulation) -> Self {
+        segments.retain(|segment| {
+            (segment.cause as usize) < head.causes.len() && (segment.end as usize) < head.causes.len()
+        });
+        segments.sort_unstable_by_key(|segment| segment.instructions);
+        Lengths { segments }
+    }
+
+    /// Lengths of those segments that `is_member` takes, in ascending order.
+    pub(crate) fn select(&self, is_member: impl Fn(&Segment) -> bool) -> Vec<u64> {
+        self.segments.iter().filter(|segment| is_member(segment)).map(|segment| segment.instructions).collect()
+    }
+
+    /// Of all segments, by why they begin, by why they end.
+    pub(crate) fn distributions(&self, head: &Simulation) -> Vec<LengthDistribution> {
+        let class = |cause: u32| head.causes.get(cause as usize).map(|cause: &SwitchCause| class_of(cause));
+        let mut groups = vec![(Group::All, self.select(|_| true))];
+        for (number, name) in CLASSES.into_iter().enumerate() {
+            groups.push((Group::Class(name), self.select(|segment| class(segment.cause) == Some(number))));
+        }
+        for (number, name) in CLASSES.into_iter().enumerate() {
+            groups.push((Group::EndClass(name), self.select(|segment| class(segment.end) == Some(number))));
+        }
+        let step = head.interval_instructions;
+        groups.into_iter().filter_map(|(group, lengths)| distribution(group, &lengths, step)).collect()
+    }
+}
+
+fn distribution(group: Group, sorted: &[u64], step: u64) -> Option<LengthDistribution> {
+    let n = sorted.len() as f64;
+    let max = *sorted.last()?;
+    let sum: u128 = sorted.iter().map(|length| u128::from(*length)).sum();
+    Some(LengthDistribution {
+        group,
+        segments: sorted.len() as u64,
+        median_instructions: nearest_rank(sorted, 0.5)?,
+        mean_instructions: sum as f64 / n,
+        max_instructions: max,
+        points: places(max, step).map(|x| (x, sorted.partition_point(|length| *length <= x) as f64 / n)).collect(),
+    })
+}
+
+/// Multiples of the interval up to the longest segment, a hundred at most, and the longest.
+fn places(max: u64, step: u64) -> impl Iterator<Item = u64> {
+    let step = step.max(max.div_ceil(POINTS as u64)).max(1);
+    let inner = (1..=POINTS as u64).map(move |i| step.saturating_mul(i)).take_while(move |x| *x < max);
+    inner.chain([max])
+}
+
+/// How many other processes run before one comes back: its place in a list of the most recent.
+#[derive(Default)]
+pub(crate) struct Turns {
+    recent: Vec<u32>,
+    others: u64,
+    returns: u64,
+}
+
+impl Turns {
+    pub(crate) fn add(&mut self, process: u32) {
+        match self.recent.iter().position(|other| *other == process) {
+            Some(0) => (),
+            Some(place) => {
+                self.others += place as u64;
+                self.returns += 1;
+                self.recent[..=place].rotate_right(1);
+            }
+            None => self.recent.insert(0, process),
+        }
+    }
+
+    /// Different other processes between a departure and the return, on average; `None` where none came back.
+    pub(crate) fn mean_others(&self) -> Option<f64> {
+        (self.returns > 0).then(|| self.others as f64 / self.returns as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_counts_what_is_not_longer() {
+        let found = distribution(Group::All, &[5, 10, 10, 25], 10).expect("four");
+        assert_eq!(found.points, [(10, 0.75), (20, 0.75), (25, 1.0)]);
+        assert_eq!((found.median_instructions, found.mean_instructions, found.max_instructions), (10, 12.5, 25));
+        assert_eq!(distribution(Group::All, &[], 10), None);
+    }
+
+    #[test]
+    fn a_distribution_has_a_hundred_points_at_most() {
+        let found = distribution(Group::All, &[1, 1_000_000], 10).expect("two");
+        assert_eq!(found.points.len(), 100);
+        assert_eq!(found.points.last(), Some(&(1_000_000, 1.0)));
+    }
+
+    #[test]
+    fn others_are_counted_once_between_departure_and_return() {
+        let mean = |order: &[u32]| {
+            let mut turns = Turns::default();
+            order.iter().for_each(|process| turns.add(*process));
+            turns.mean_others()
+        };
+        assert_eq!(mean(&[1, 1, 2]), None, "nobody came back");
+        assert_eq!(mean(&[1, 2, 1, 2, 1]), Some(1.0));
+        assert_eq!(mean(&[1, 2, 3, 2, 3, 1]), Some((1.0 + 1.0 + 2.0) / 3.0));
+    }
+}

@@ -1,0 +1,118 @@
+//! What tuples add up to.
+
+use record::Interval;
+
+/// Sums over the tuples of one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) segments: u64,
+    pub(crate) instructions: u64,
+    pub(crate) shared: u64,
+    pub(crate) private: u64,
+    pub(crate) flushed: u64,
+}
+
+impl Sum {
+    pub(crate) fn of(tuple: &Interval) -> Self {
+        Sum {
+            segments: tuple.segments.into(),
+            instructions: tuple.instructions,
+            shared: tuple.cycles.shared,
+            private: tuple.cycles.private,
+            flushed: tuple.cycles.flushed,
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Sum) {
+        self.segments = self.segments.saturating_add(other.segments);
+        self.instructions = self.instructions.saturating_add(other.instructions);
+        self.shared = self.shared.saturating_add(other.shared);
+        self.private = self.private.saturating_add(other.private);
+        self.flushed = self.flushed.saturating_add(other.flushed);
+    }
+
+    pub(crate) fn less(&self, other: &Sum) -> Sum {
+        Sum {
+            segments: self.segments.saturating_sub(other.segments),
+            instructions: self.instructions.saturating_sub(other.instructions),
+            shared: self.shared.saturating_sub(other.shared),
+            private: self.private.saturating_sub(other.private),
+            flushed: self.flushed.saturating_sub(other.flushed),
+        }
+    }
+
+    /// Shared less private; negative where the shared hierarchy was faster.
+    pub(crate) fn excess(&self) -> f64 {
+        difference(self.shared, self.private)
+    }
+
+    /// Excess cycles an instruction; `None` without instructions.
+    pub(crate) fn excess_cpi(&self) -> Option<f64> {
+        (self.instructions > 0).then(|| self.excess() / self.instructions as f64)
+    }
+
+    pub(crate) fn private_cpi(&self) -> Option<f64> {
+        (self.instructions > 0).then(|| self.private as f64 / self.instructions as f64)
+    }
+}
+
+/// A difference of two counters, exact before it is rounded.
+pub(crate) fn difference(a: u64, b: u64) -> f64 {
+    (i128::from(a) - i128::from(b)) as f64
+}
+
+/// Adds interval by interval.
+pub(crate) fn add_all(to: &mut [Sum], from: &[Sum]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| to.add(from));
+}
+
+/// Sums over the tuples of one interval, and how segments differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Cell {
+    pub(crate) sum: Sum,
+    /// Shared, private, excess.
+    pub(crate) squares: [f64; 3],
+    /// The same; `-inf` where no segment ran half of the interval.
+    pub(crate) largest: Largest,
+    /// Whether a tuple is a sum over several segments, so that they cannot be told apart.
+    pub(crate) is_mixed: bool,
+}
+
+/// The largest CPI of a segment: shared, private, excess.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Largest(pub(crate) [f64; 3]);
+
+impl Default for Largest {
+    fn default() -> Self {
+        Largest([f64::NEG_INFINITY; 3])
+    }
+}
+
+impl Cell {
+    /// Adds a tuple of an interval of `length` instructions.
+    pub(crate) fn add_tuple(&mut self, tuple: &Interval, length: u64) {
+        let sum = Sum::of(tuple);
+        self.sum.add(&sum);
+        self.is_mixed |= tuple.segments != 1;
+        if tuple.instructions == 0 {
+            return;
+        }
+        let instructions = tuple.instructions as f64;
+        let cycles = [sum.shared as f64, sum.private as f64, sum.excess()];
+        for (i, cycles) in cycles.into_iter().enumerate() {
+            self.squares[i] += cycles * cycles / instructions;
+            if tuple.instructions >= length.div_ceil(2) {
+                self.largest.0[i] = self.largest.0[i].max(cycles / instructions);
+            }
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Cell) {
+        self.sum.add(&other.sum);
+        self.is_mixed |= other.is_mixed;
+        for i in 0..3 {
+            self.squares[i] += other.squares[i];
+            self.largest.0[i] = self.largest.0[i].max(other.largest.0[i]);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What the head of a record holds in counters, made ready to be read: a switch on average, by program, by place.
+
+use std::collections::BTreeMap;
+
+use record::{CodeCost, DesignResult, Simulation};
+
+use super::analyser::ProgramNames;
+use super::findings::{CodeFinding, EvictionTable, LossFinding, OriginFinding, cause_name};
+
+/// Programs told apart in a table of evictions.
+const PROGRAMS: usize = 6;
+
+pub(crate) fn losses(result: &DesignResult) -> Vec<LossFinding> {
+    let counted = result.losses.iter().filter(|loss| loss.returns > 0);
+    let finding = |loss: &record::WorkingSetLoss| {
+        let mean = |lines: u64| lines as f64 / loss.returns as f64;
+        LossFinding {
+            level: loss.level.clone(),
+            returns: loss.returns,
+            resident: mean(loss.resident_at_departure),
+            lost: mean(loss.lost),
+            restored: mean(loss.restored),
+        }
+    };
+    counted.map(finding).collect()
+}
+
+pub(crate) fn origins(result: &DesignResult) -> Vec<OriginFinding> {
+    let finding = |origin: &record::MissOrigins| {
+        let parts = [origin.intrinsic, origin.evicted_by_others, origin.aged_by_others, origin.flushed];
+        OriginFinding {
+            level: origin.level.clone(),
+            misses: parts.into_iter().fold(0, u64::saturating_add),
+            intrinsic: origin.intrinsic,
+            evicted_by_others: origin.evicted_by_others,
+            aged_by_others: origin.aged_by_others,
+            flushed: origin.flushed,
+        }
+    };
+    result.origins.iter().map(finding).collect()
+}
+
+/// A table for each level, in the order in which levels first occur.
+pub(crate) fn evictions(result: &DesignResult, names: &ProgramNames) -> Vec<EvictionTable> {
+    let mut levels: Vec<&str> = Vec::new();
+    for eviction in &result.evictions {
+        if !levels.contains(&eviction.level.as_str()) {
+            levels.push(&eviction.level);
+        }
+    }
+    levels.into_iter().map(|level| table(level, result, names)).collect()
+}
+
+fn table(level: &str, result: &DesignResult, names: &ProgramNames) -> EvictionTable {
+    let mut pairs: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    for eviction in result.evictions.iter().filter(|eviction| eviction.level == level) {
+        if let (Some(evictor), Some(victim)) = (names.program(eviction.evictor), names.program(eviction.victim)) {
+            let lines = pairs.entry((evictor, victim)).or_default();
+            *lines = lines.saturating_add(eviction.lines);
+        }
+    }
+    let mut weights: BTreeMap<usize, u64> = BTreeMap::new();
+    for ((evictor, victim), lines) in &pairs {
+        for program in [evictor, victim] {
+            let weight = weights.entry(*program).or_default();
+            *weight = weight.saturating_add(*lines);
+        }
+    }
+    let mut order: Vec<usize> = weights.keys().copied().collect();
+    order.sort_by_key(|program| std::cmp::Reverse(weights[program]));
+    let shown = order.len().min(PROGRAMS);
+    let mut programs: Vec<String> = order[..shown].iter().map(|program| names.names[*program].clone()).collect();
+    if order.len() > shown {
+        programs.push("all others".to_owned());
+    }
+    let place = |program: &usize| order.iter().position(|other| other == program).unwrap_or(shown).min(shown);
+    let mut lines = vec![vec![0_u64; programs.len()]; programs.len()];
+    for ((evictor, victim), count) in &pairs {
+        let cell = &mut lines[place(evictor)][place(victim)];
+        *cell = cell.saturating_add(*count);
+    }
+    EvictionTable { level: level.to_owned(), programs, lines }
+}
+
+pub(crate) fn code(head: &Simulation, result: &DesignResult, excess_cycles: f64) -> Vec<CodeFinding> {
+    let finding = |cost: &CodeCost| CodeFinding {
+        program: cost.program.clone(),
+        cause: head.causes.get(cost.cause as usize).map_or("unknown".to_owned(), cause_name),
+        place: place(cost),
+        line: cost.line.clone(),
+        excess_cycles: cost.excess_cycles,
+        share: (excess_cycles > 0.0).then(|| cost.excess_cycles as f64 / excess_cycles),
+    };
+    result.code.iter().map(finding).collect()
+}
+
+fn place(cost: &CodeCost) -> String {
+    match (&cost.function, &cost.object) {
+        (Some(function), _) => function.clone(),
+        (None, Some(object)) => format!("{}+{:#x}", object.rsplit('/').next().unwrap_or(object), cost.offset),
+        (None, None) => format!("{:#x}", cost.offset),
+    }
+}

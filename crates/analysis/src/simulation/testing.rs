@@ -1,0 +1,175 @@
+//! Records made by hand, whose answers are known.
+
+use record::{
+    ByView, Depth, Design, DesignResult, HierarchyCounts, Interval, LevelCounts, ProcessFacts, SIMULATION_SCHEMA,
+    Simulation, SwitchCause, TraceFacts,
+};
+
+use super::{Analyser, DesignFinding, Findings, Options};
+
+pub(crate) const LENGTH: u64 = 10_000;
+pub(crate) const INTERVALS: u32 = 100;
+
+/// Causes of the heads made here.
+pub(crate) const READ: u32 = 1;
+pub(crate) const QUANTUM: u32 = 2;
+
+pub(crate) fn design(name: &str) -> Design {
+    let level = |name: &str, holds, miss_cycles| -> record::Level {
+        let value = serde_json::json!({
+            "name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": miss_cycles
+        });
+        serde_json::from_value(value).expect("a level")
+    };
+    Design {
+        schema: record::DESIGN_SCHEMA.to_owned(),
+        name: name.to_owned(),
+        title: String::new(),
+        source: String::new(),
+        cycle_ns: Some([40.0, 40.0]),
+        levels: vec![level("L1I", "instructions", 15), level("L1D", "data", 15)],
+        tlbs: Vec::new(),
+        pages: None,
+    }
+}
+
+pub(crate) fn counts(name: &str, misses: u64) -> LevelCounts {
+    let name = name.to_owned();
+    LevelCounts { name, load_misses: misses, fills: misses, cycles: misses * 15, ..LevelCounts::default() }
+}
+
+fn result(name: &str, depth: Depth) -> DesignResult {
+    let counts = |cycles| HierarchyCounts {
+        cycles,
+        write_stall_cycles: 0,
+        levels: vec![counts("L1I", 0), counts("L1D", 0)],
+        tlbs: Vec::new(),
+    };
+    DesignResult {
+        design: design(name),
+        depth,
+        hierarchies: ByView { shared: counts(0), private: counts(0), flushed: counts(0) },
+        origins: Vec::new(),
+        losses: Vec::new(),
+        evictions: Vec::new(),
+        code: Vec::new(),
+    }
+}
+
+fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause {
+    SwitchCause { is_voluntary, entry: entry.to_owned(), syscall: syscall.map(str::to_owned) }
+}
+
+/// One design and two processes, `long` and `short`; nothing in it yet.
+pub(crate) fn head(depth: Depth) -> Simulation {
+    let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), instructions: 0, segments: 0 };
+    Simulation {
+        schema: format!("{SIMULATION_SCHEMA}/1"),
+        program_version: "0.1.0".to_owned(),
+        started_at: "2025-11-02T10:00:00Z".to_owned(),
+        command: Vec::new(),
+        host: None,
+        trace: TraceFacts {
+            source: "a generator".to_owned(),
+            order: "synthetic".to_owned(),
+            quantum_instructions: None,
+            commands: Vec::new(),
+            instructions: 0,
+            loads: 0,
+            stores: 0,
+            voluntary_switches: 0,
+            involuntary_switches: 0,
+            incomplete: None,
+        },
+        interval_instructions: LENGTH,
+        intervals: INTERVALS,
+        processes: vec![process(1, "long"), process(2, "short")],
+        causes: vec![
+            cause(true, "birth", None),
+            cause(true, "syscall", Some("read")),
+            cause(false, "quantum", None),
+            cause(false, "page-fault", None),
+        ],
+        designs: vec![result("mogul-1a", depth)],
+    }
+}
+
+/// A record under construction: segments are added one behind the other.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) head: Simulation,
+    pub(crate) tuples: Vec<Interval>,
+    segments: u32,
+}
+
+impl Run {
+    pub(crate) fn new() -> Self {
+        Run { head: head(Depth::Full), tuples: Vec::new(), segments: 0 }
+    }
+
+    /// A segment of `instructions`; each of its intervals has private CPI `private`, and the excess CPI that `excess` says.
+    pub(crate) fn segment(
+        &mut self,
+        process: u32,
+        cause: u32,
+        instructions: u64,
+        private: f64,
+        excess: impl Fn(u32) -> f64,
+    ) {
+        let mut left = instructions;
+        for interval in 0..=INTERVALS {
+            let within = if interval == INTERVALS { left } else { left.min(LENGTH) };
+            if within == 0 {
+                break;
+            }
+            left -= within;
+            let cycles = |cpi: f64| (within as f64 * cpi).round() as u64;
+            let cycles = ByView {
+                shared: cycles(private + excess(interval)),
+                private: cycles(private),
+                flushed: cycles(private + 2.0 * excess(interval)),
+            };
+            self.tuples.push(Interval {
+                design: 0,
+                segment: self.segments,
+                segments: 1,
+                task: process + 1,
+                process,
+                cause,
+                end: cause,
+                interval,
+                instructions: within,
+                cycles,
+            });
+            self.count(process, within, &cycles);
+        }
+        self.segments += 1;
+        self.head.processes[process as usize].segments += 1;
+        let trace = &mut self.head.trace;
+        let is_voluntary = self.head.causes[cause as usize].is_voluntary;
+        *(if is_voluntary { &mut trace.voluntary_switches } else { &mut trace.involuntary_switches }) += 1;
+    }
+
+    fn count(&mut self, process: u32, instructions: u64, cycles: &ByView<u64>) {
+        self.head.trace.instructions += instructions;
+        self.head.processes[process as usize].instructions += instructions;
+        let hierarchies = &mut self.head.designs[0].hierarchies;
+        hierarchies.shared.cycles += cycles.shared;
+        hierarchies.private.cycles += cycles.private;
+        hierarchies.flushed.cycles += cycles.flushed;
+    }
+
+    pub(crate) fn findings(&self) -> Findings {
+        self.findings_in_batches(7)
+    }
+
+    pub(crate) fn findings_in_batches(&self, count: usize) -> Findings {
+        let mut analyser = Analyser::new(&self.head, Options::default());
+        self.tuples.chunks(count).for_each(|part| analyser.add(part));
+        analyser.finish()
+    }
+
+    pub(crate) fn design(&self) -> DesignFinding {
+        self.findings().designs.remove(0)
+    }
+}

@@ -1,0 +1,345 @@
+use proptest::prelude::*;
+use record::{Depth, Interval};
+
+use super::testing::{INTERVALS, LENGTH, QUANTUM, READ, Run, counts};
+use super::{Cost, Findings, Group, GroupFinding, Part, SurvivorBias, over_trials};
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{found}, need {expected}");
+}
+
+fn group<'a>(groups: &'a [GroupFinding], wanted: &Group) -> &'a GroupFinding {
+    groups.iter().find(|group| group.group == *wanted).expect("the group")
+}
+
+fn first_ten(interval: u32) -> f64 {
+    if interval < 10 { 1.0 } else { 0.0 }
+}
+
+/// Segments of 400,000 instructions, one excess cycle an instruction in the first ten intervals: 100,000 cycles.
+fn uniform(segments: u32) -> Run {
+    let mut run = Run::new();
+    for i in 0..segments {
+        run.segment(i % 2, QUANTUM, 400_000, 1.5, first_ten);
+    }
+    run
+}
+
+#[test]
+fn the_cost_is_the_integral_up_to_the_cut_off() {
+    let design = uniform(100).design();
+    let cost = &design.average_cost_cycles;
+    assert_eq!((cost.estimate, cost.low, cost.high), (Some(100_000.0), Some(100_000.0), Some(100_000.0)));
+    assert_eq!((cost.n, cost.confidence), (Some(40), Some(0.9)));
+    assert_eq!((design.cut.instructions, design.cut.is_reached, design.cut.is_rounded), (400_000, true, false));
+    // 100 switches of 100,000 cycles; 100 x (400,000 x 1.5 + 100,000) cycles in all.
+    close(design.overhead.expect("a share"), 1.0 / 7.0);
+    assert_eq!(design.overhead, design.excess_share, "no segment is cut");
+    assert_eq!(design.excess_cycles_per_switch, Some(100_000.0));
+    assert_eq!(design.flushed_cycles_per_switch, Some(200_000.0));
+    assert_eq!(design.reload_bound_cycles, 2 * 4096 * 15, "the 120,000 cycles and more of section 5.1");
+}
+
+#[test]
+fn the_curve_has_means_spreads_and_survivors() {
+    let design = uniform(100).design();
+    let curve = &group(&design.groups, &Group::All).curve;
+    assert_eq!(curve.len(), 40);
+    let point = &curve[9];
+    assert_eq!((point.since_switch_instructions, point.segments, point.survivors), (90_000, 100, 1.0));
+    assert_eq!((point.shared_cpi.mean, point.private_cpi.mean, point.excess_cpi.mean), (2.5, 1.5, 1.0));
+    assert_eq!((point.shared_cpi.sd, point.shared_cpi.max, point.flushed_cpi), (Some(0.0), Some(2.5), 3.5));
+    assert_eq!(point.cumulative_excess_cycles, 100_000.0);
+    assert_eq!((curve[10].excess_cpi.mean, curve[39].cumulative_excess_cycles), (0.0, 100_000.0));
+}
+
+#[test]
+fn spread_is_that_between_segments() {
+    let mut run = Run::new();
+    for excess in [1.0, 2.0, 3.0, 6.0] {
+        run.segment(0, QUANTUM, LENGTH, 1.0, |_| excess);
+    }
+    let design = run.design();
+    let point = &group(&design.groups, &Group::All).curve[0];
+    assert_eq!((point.excess_cpi.mean, point.excess_cpi.max), (3.0, Some(6.0)));
+    // numpy.std([1, 2, 3, 6], ddof=1)
+    close(point.excess_cpi.sd.expect("four"), 2.160_246_899_469_287);
+    close(point.shared_cpi.sd.expect("four"), 2.160_246_899_469_287);
+    assert_eq!(point.private_cpi.sd, Some(0.0));
+}
+
+#[test]
+fn the_cut_off_is_where_a_tenth_remains() {
+    let mut run = Run::new();
+    for i in 0..100 {
+        // Ten of a hundred run on; they have excess to their end, which is not counted.
+        let instructions = if i % 10 == 0 { 900_000 } else { 25_000 };
+        run.segment(0, QUANTUM, instructions, 1.0, |_| 1.0);
+    }
+    let design = run.design();
+    assert_eq!(design.cut.instructions, 25_000);
+    close(design.average_cost_cycles.estimate.expect("a cost"), 25_000.0);
+    close(design.excess_cycles_per_switch.expect("switches"), 0.9 * 25_000.0 + 0.1 * 900_000.0);
+}
+
+#[test]
+fn a_segment_longer_than_the_curve_is_said_to_be() {
+    let mut run = Run::new();
+    for _ in 0..100 {
+        run.segment(0, QUANTUM, LENGTH * u64::from(INTERVALS) + 5, 1.0, |_| 0.5);
+    }
+    let design = run.design();
+    assert!(!design.cut.is_reached);
+    close(design.average_cost_cycles.estimate.expect("a cost"), 500_000.0);
+    assert_eq!(design.flags[0].name, "cut-early");
+    assert_eq!(
+        design.flags[0].detail,
+        "more than 10 % of the segments run on where the recorded intervals end: the cost stops there; choose longer \
+         intervals"
+    );
+}
+
+#[test]
+fn causes_have_curves_of_their_own() {
+    let mut run = Run::new();
+    for i in 0..100 {
+        if i % 4 == 0 {
+            run.segment(1, READ, 20_000, 1.0, |_| 2.0);
+        } else {
+            run.segment(0, QUANTUM, 400_000, 1.0, first_ten);
+        }
+    }
+    let design = run.design();
+    let system_calls = group(&design.groups, &Group::Class("system call"));
+    assert_eq!((system_calls.segments, system_calls.median_instructions), (25, Some(20_000)));
+    assert_eq!(system_calls.cost_cycles.estimate, Some(40_000.0));
+    assert_eq!(system_calls.excess_cycles, 25.0 * 40_000.0);
+    let why = system_calls.cost_cycles.why.as_deref();
+    assert_eq!(why, Some("no interval: found 25 segments in 25 batches, need 40 in 20; trace for longer"));
+    assert_eq!(group(&design.groups, &Group::Class("involuntary")).cost_cycles.estimate, Some(100_000.0));
+    let names: Vec<&Group> = design.groups.iter().map(|group| &group.group).collect();
+    let causes = ["involuntary quantum", "voluntary syscall read"].map(|name| Group::Cause(name.to_owned()));
+    let classes = [Group::All, Group::Class("system call"), Group::Class("involuntary")];
+    assert_eq!(names, classes.iter().chain(&causes).collect::<Vec<_>>());
+    let total: f64 = design.groups.iter().filter(|g| matches!(g.group, Group::Cause(_))).map(|g| g.excess_cycles).sum();
+    assert_eq!(total, design.excess_cycles);
+}
+
+#[test]
+fn the_interval_is_that_of_batch_means_where_all_segments_are_as_long() {
+    let mut run = Run::new();
+    for i in 0..200 {
+        let excess = f64::from(i / 5 * 7 % 11) + f64::from(i % 5) * 0.25;
+        run.segment(0, QUANTUM, LENGTH, 1.0, |_| excess);
+    }
+    let cost = run.design().average_cost_cycles;
+    // Means of 5 consecutive excesses x 10,000 cycles, then
+    // scipy.stats.t.interval(0.9, 39, numpy.mean(means), scipy.stats.sem(means)), SciPy 1.17.1.
+    close(cost.estimate.expect("a cost"), 55500.0);
+    close(cost.low.expect("an interval"), 46821.330864066585);
+    close(cost.high.expect("an interval"), 64178.66913593341);
+}
+
+#[test]
+fn too_few_segments_have_no_interval() {
+    let cost = uniform(39).design().average_cost_cycles;
+    assert_eq!((cost.estimate, cost.low), (Some(100_000.0), None));
+    let why = cost.why.expect("a reason");
+    assert_eq!(why, "no interval: found 39 segments in 39 batches, need 40 in 20; trace for longer");
+    let none = Run::new().design();
+    assert_eq!(none.average_cost_cycles.estimate, None);
+    assert_eq!(none.average_cost_cycles.why.as_deref(), Some("found no segment, need one at least; trace for longer"));
+    assert_eq!((none.overhead, none.excess_share, none.excess_cycles_per_switch), (None, None, None));
+}
+
+/// Two kinds of programs with flat curves of their own: short segments with a private CPI of 3, long ones with 1.2.
+#[test]
+fn survivor_bias_is_seen_where_restless_segments_end_early() {
+    let mut run = Run::new();
+    for i in 0..100 {
+        if i % 2 == 0 {
+            run.segment(1, QUANTUM, 30_000, 3.0, |_| 0.5);
+        } else {
+            run.segment(0, QUANTUM, 400_000, 1.2, |_| 0.1);
+        }
+    }
+    let design = run.design();
+    let curve = &group(&design.groups, &Group::All).curve;
+    assert!(curve[0].private_cpi.mean > 2.0 && curve[3].private_cpi.mean == 1.2, "the aggregate falls");
+    let bias: &SurvivorBias = &design.survivor_bias[0];
+    assert_eq!((bias.segments, bias.survivors, bias.bites), (100, 50, true));
+    // The first four of 40 intervals: three of both kinds, one of long segments alone.
+    close(bias.early_private_cpi, (3.0 * (3.0 + 1.2) + 1.2) / 7.0);
+    close(bias.early_private_cpi_of_survivors, 1.2);
+    close(bias.cost_of_survivors_cycles, 40_000.0);
+    assert_eq!(bias.grows, Some(("long".to_owned(), 0.5, 1.0)));
+    assert_eq!(design.survivor_bias.len(), 2, "all, and involuntary");
+    assert!(!uniform(100).design().survivor_bias[0].bites);
+}
+
+#[test]
+fn sums_over_segments_have_a_cost_and_no_interval() {
+    let full = uniform(100);
+    let mut run = Run::new();
+    run.head = full.head.clone();
+    run.head.designs[0].depth = Depth::Counters;
+    for interval in 0..40 {
+        let all: Vec<&Interval> = full.tuples.iter().filter(|tuple| tuple.interval == interval).collect();
+        let mut sum = *all[0];
+        sum.segments = all.len() as u32;
+        for tuple in &all[1..] {
+            sum.instructions += tuple.instructions;
+            sum.cycles.shared += tuple.cycles.shared;
+            sum.cycles.private += tuple.cycles.private;
+            sum.cycles.flushed += tuple.cycles.flushed;
+        }
+        run.tuples.push(sum);
+    }
+    let (found, expected) = (run.design(), full.design());
+    assert_eq!(found.average_cost_cycles.estimate, expected.average_cost_cycles.estimate);
+    assert_eq!(found.overhead, expected.overhead);
+    assert_eq!((found.cut.instructions, found.cut.is_rounded), (400_000, true));
+    let why = "no interval: the record holds sums over segments; simulate fewer designs at once";
+    assert_eq!((found.average_cost_cycles.low, found.average_cost_cycles.why.as_deref()), (None, Some(why)));
+    let point = &found.groups[0].curve[0];
+    assert_eq!((point.segments, point.shared_cpi.sd, point.shared_cpi.max), (100, None, None));
+    assert_eq!(found.flags[0].name, "counters-only");
+    assert!(found.agarwal.is_err() && found.survivor_bias.is_empty());
+}
+
+#[test]
+fn tuples_out_of_order_have_no_cost() {
+    let mut run = uniform(100);
+    let last = run.tuples.len() - 1;
+    run.tuples.swap(0, last);
+    let design = run.design();
+    assert_eq!(design.average_cost_cycles.estimate, None);
+    let why = "found tuples out of order, need those of a segment together and in order";
+    assert_eq!(design.average_cost_cycles.why.as_deref(), Some(why));
+    assert!(design.flags.iter().any(|flag| flag.name == "disorder"));
+}
+
+#[test]
+fn excess_is_shared_out_among_the_parts() {
+    let mut run = uniform(40);
+    let hierarchies = &mut run.head.designs[0].hierarchies;
+    hierarchies.shared.cycles = hierarchies.private.cycles + 15 * 100 + 15 * 300 + 40;
+    hierarchies.shared.write_stall_cycles = 40;
+    hierarchies.shared.levels = vec![counts("L1I", 100), counts("L1D", 300)];
+    let parts = run.design().parts;
+    let cycles: Vec<(Part, f64)> = parts.iter().map(|part| (part.part, part.cycles)).collect();
+    let expected =
+        [(Part::Instructions, 1500.0), (Part::Data, 4500.0), (Part::Tlb, 0.0), (Part::WriteStalls, 40.0)];
+    assert_eq!(cycles, expected);
+    close(parts.iter().filter_map(|part| part.share).sum(), 1.0);
+}
+
+#[test]
+fn agarwals_model_takes_its_numbers_from_the_record() {
+    let mut run = uniform(100);
+    run.head.designs[0].hierarchies.flushed.levels = vec![counts("L1I", 0), counts("L1D", 6400)];
+    let model = run.design().agarwal.expect("two processes take turns");
+    assert_eq!((model.processes, model.segment_references), (2.0, 400_000.0));
+    let level = &model.levels[1];
+    assert_eq!((level.lines_touched, level.lines), (64.0, 4096));
+    // 64^2 x (2 - 1) / 4096 = 1 miss of 15 cycles.
+    assert_eq!((level.misses_per_switch, model.cycles_per_switch, model.is_beyond_range), (1.0, 15.0, false));
+}
+
+#[test]
+fn trials_are_told_by_their_spread() {
+    let trials: Vec<Findings> = [10_000.0, 10_300.0, 10_600.0].map(trial).into();
+    let found = over_trials(&trials, 0.9).remove(0);
+    assert_eq!(found.costs_cycles, [10_000.0, 10_300.0, 10_600.0]);
+    let cost: Cost = found.average_cost_cycles;
+    // scipy.stats.t.interval(0.9, 2, 10300, scipy.stats.sem([10000, 10300, 10600])), SciPy 1.17.1.
+    close(cost.low.expect("three"), 9794.243661745884);
+    close(cost.high.expect("three"), 10805.756338254114);
+    let alone = over_trials(&trials[..1], 0.9).remove(0).average_cost_cycles;
+    assert_eq!((alone.estimate, alone.low), (Some(10_000.0), None));
+    assert_eq!(alone.why.as_deref(), Some("no interval: found 1 trial, need 2; trace once more"));
+}
+
+/// Findings with this cost.
+fn trial(cost: f64) -> Findings {
+    let mut findings = uniform(40).findings();
+    findings.designs[0].average_cost_cycles.estimate = Some(cost);
+    findings
+}
+
+fn any_run() -> impl Strategy<Value = Run> {
+    let segment = (0..2_u32, 0..4_u32, 1..60_000_u64, 0..40_u32);
+    proptest::collection::vec(segment, 0..60).prop_map(|segments| {
+        let mut run = Run::new();
+        for (process, cause, instructions, excess) in segments {
+            run.segment(process, cause, instructions, 1.0, |i| f64::from(excess) / f64::from(8 + 4 * i));
+        }
+        run
+    })
+}
+
+/// The cost by the definition, straight from the tuples.
+fn cost_by_definition(run: &Run) -> Option<f64> {
+    let mut lengths: Vec<u64> = Vec::new();
+    for tuple in &run.tuples {
+        let segment = tuple.segment as usize;
+        lengths.resize(lengths.len().max(segment + 1), 0);
+        lengths[segment] += tuple.instructions;
+    }
+    lengths.sort_unstable();
+    // The shortest length that at most a tenth of the segments exceed.
+    let is_cut = |end: &&u64| lengths.iter().filter(|length| length > end).count() * 10 <= lengths.len();
+    let end = *lengths.iter().find(is_cut)?;
+    let mut cost = 0.0;
+    for interval in 0..end.div_ceil(LENGTH) {
+        let tuples = run.tuples.iter().filter(|tuple| u64::from(tuple.interval) == interval);
+        let (mut excess, mut instructions) = (0.0, 0.0);
+        for tuple in tuples {
+            excess += tuple.cycles.shared as f64 - tuple.cycles.private as f64;
+            instructions += tuple.instructions as f64;
+        }
+        cost += excess / instructions * (end - interval * LENGTH).min(LENGTH) as f64;
+    }
+    Some(cost)
+}
+
+proptest! {
+    #[test]
+    fn the_cost_is_as_it_is_defined(run in any_run()) {
+        match (run.design().average_cost_cycles.estimate, cost_by_definition(&run)) {
+            (Some(found), Some(expected)) => prop_assert!((found - expected).abs() < 1e-6, "{found}, need {expected}"),
+            (found, expected) => prop_assert_eq!(found, expected),
+        }
+    }
+
+    #[test]
+    fn how_tuples_are_handed_over_changes_nothing(run in any_run(), count in 1..50_usize) {
+        prop_assert_eq!(run.findings_in_batches(count), run.findings());
+    }
+
+    #[test]
+    fn no_record_brings_the_analysis_down(
+        run in any_run(),
+        numbers in proptest::collection::vec((any::<prop::sample::Index>(), any::<[u32; 6]>(), any::<[u64; 4]>()), 0..20),
+        intervals: u32,
+        length: u64,
+    ) {
+        let mut run = run;
+        for (index, [segment, segments, process, cause, end, interval], [instructions, shared, private, flushed]) in numbers {
+            if run.tuples.is_empty() {
+                break;
+            }
+            let cycles = record::ByView { shared, private, flushed };
+            let at = index.index(run.tuples.len());
+            let design = (cause % 3) as u16;
+            run.tuples[at] = Interval {
+                design, segment, segments: segments % 3, process: process % 4, cause: cause % 6, end: end % 6, interval,
+                instructions, cycles, ..run.tuples[at]
+            };
+        }
+        run.head.intervals = intervals;
+        run.head.interval_instructions = length;
+        let findings = run.findings();
+        prop_assert_eq!(findings.designs.len(), 1);
+    }
+}

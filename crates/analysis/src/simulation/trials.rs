@@ -1,0 +1,64 @@
+//! Several records of the same workload: the luck of a trace shows as spread between trials.
+
+use serde::Serialize;
+
+use super::findings::{Cost, DesignFinding, Findings};
+use super::interval::of_mean;
+
+const METHOD: &str = "Student's t over trials";
+
+/// A design over several trials.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrialFinding {
+    /// The design.
+    pub name: String,
+    /// The average cost of each trial that has one, in the order given.
+    pub costs_cycles: Vec<f64>,
+    /// Their mean.
+    pub average_cost_cycles: Cost,
+    /// Overhead over trials, as a share.
+    pub overhead: Cost,
+}
+
+/// One finding for each design that occurs in any of the trials, by name, in the order of their first occurrence.
+pub fn over_trials(trials: &[Findings], confidence: f64) -> Vec<TrialFinding> {
+    let mut names: Vec<&str> = Vec::new();
+    for design in trials.iter().flat_map(|trial| &trial.designs) {
+        if !names.contains(&design.name.as_str()) {
+            names.push(&design.name);
+        }
+    }
+    names.into_iter().map(|name| finding(name, trials, confidence)).collect()
+}
+
+fn finding(name: &str, trials: &[Findings], confidence: f64) -> TrialFinding {
+    let designs: Vec<&DesignFinding> =
+        trials.iter().filter_map(|trial| trial.designs.iter().find(|design| design.name == name)).collect();
+    let costs: Vec<f64> = designs.iter().filter_map(|design| design.average_cost_cycles.estimate).collect();
+    let overheads: Vec<f64> = designs.iter().filter_map(|design| design.overhead).collect();
+    TrialFinding {
+        name: name.to_owned(),
+        average_cost_cycles: mean(&costs, confidence),
+        overhead: mean(&overheads, confidence),
+        costs_cycles: costs,
+    }
+}
+
+fn mean(values: &[f64], confidence: f64) -> Cost {
+    if values.is_empty() {
+        return Cost::none("no trial has a cost");
+    }
+    let estimate = Some(values.iter().sum::<f64>() / values.len() as f64);
+    let cost = Cost { estimate, ..Cost::default() };
+    match of_mean(values, confidence) {
+        None => Cost { why: Some("no interval: found 1 trial, need 2; trace once more".to_owned()), ..cost },
+        Some((low, high)) => Cost {
+            low: Some(low),
+            high: Some(high),
+            confidence: Some(confidence),
+            n: Some(values.len()),
+            method: Some(METHOD),
+            ..cost
+        },
+    }
+}

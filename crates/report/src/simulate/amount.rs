@@ -1,0 +1,115 @@
+//! Cycles and counts in words.
+
+use analysis::simulation::Cost;
+
+use crate::quantity::{NO_NUMBER, number, time};
+
+/// A count, with a comma after every three digits.
+pub(super) fn count(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// A quantity with three significant digits: `0.42`, `186`, `10,300`.
+pub(super) fn rounded(value: f64) -> String {
+    if !value.is_finite() {
+        return NO_NUMBER.to_owned();
+    }
+    if value.abs() < 1000.0 {
+        return number(value);
+    }
+    // The exponent form rounds to three digits; beyond 2^53 the rest is not known anyway.
+    let value: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    grouped(&format!("{value:.0}"))
+}
+
+fn grouped(digits: &str) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    let first = digits.len() % 3;
+    let mut text = sign.to_owned();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && i % 3 == first {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A quantity that may be missing.
+pub(super) fn perhaps(value: Option<f64>) -> String {
+    value.map_or(NO_NUMBER.to_owned(), rounded)
+}
+
+/// A share in percent with two significant digits: `7.1 %`.
+pub(super) fn share(value: Option<f64>) -> String {
+    let Some(value) = value.filter(|value| value.is_finite()) else { return NO_NUMBER.to_owned() };
+    let percent = value * 100.0;
+    match percent.abs() {
+        0.0 => "0 %".to_owned(),
+        size if size < 0.01 => format!("{} %", if percent < 0.0 { "-<0.01" } else { "<0.01" }),
+        size if size < 1.0 => format!("{percent:.2} %"),
+        size if size < 10.0 => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    }
+}
+
+/// What may be said of a cost: its centre, or that there is none.
+pub(super) fn centre(cost: &Cost) -> String {
+    match (cost.estimate, cost.low, cost.high) {
+        (None, ..) => NO_NUMBER.to_owned(),
+        (Some(_), Some(low), Some(high)) if low <= 0.0 && high >= 0.0 => "not distinguishable from 0".to_owned(),
+        (Some(estimate), ..) => rounded(estimate),
+    }
+}
+
+/// The ends of a cost's interval; nothing where it has none.
+pub(super) fn ends(cost: &Cost) -> String {
+    match (cost.low, cost.high) {
+        (Some(low), Some(high)) => format!("{} to {}", rounded(low), rounded(high)),
+        _ => String::new(),
+    }
+}
+
+/// Cycles as time on a machine whose cycle takes between two times: `412 us`, `49.0 us to 98.0 us`.
+pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
+    match cycle_ns {
+        None => String::new(),
+        Some([short, long]) if short == long => time(cycles * short),
+        Some([short, long]) => format!("{} to {}", time(cycles * short), time(cycles * long)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits_and_commas() {
+        for (value, text) in [
+            (0.0, "0.00"),
+            (186.4, "186"),
+            (999.6, "1000"),
+            (10_342.0, "10,300"),
+            (-10_342.0, "-10,300"),
+            (1_234_567.0, "1,230,000"),
+            (f64::NAN, "-"),
+        ] {
+            assert_eq!(rounded(value), text);
+        }
+        assert_eq!((count(0), count(1000), count(u64::MAX)), ("0".into(), "1,000".into(), "18,446,744,073,709,551,615".into()));
+    }
+
+    #[test]
+    fn shares_are_percentages() {
+        let texts = [0.0, 0.00001, 0.0051, 0.0714, 0.5, -0.02].map(|value| share(Some(value)));
+        assert_eq!(texts, ["0 %", "<0.01 %", "0.51 %", "7.1 %", "50 %", "-2.0 %"]);
+        assert_eq!(share(None), "-");
+    }
+
+    #[test]
+    fn times_follow_the_design() {
+        assert_eq!(as_time(10_300.0, Some([40.0, 40.0])), "412 us");
+        assert_eq!(as_time(24_500.0, Some([2.0, 4.0])), "49.0 us to 98.0 us");
+        assert_eq!(as_time(1.0, None), "");
+    }
+}

@@ -1,0 +1,49 @@
+use analysis::simulation::{Cost, DesignFinding, Findings};
+use record::Simulation;
+
+use super::amount::{as_time, centre, count, ends, rounded, share};
+use crate::page::Page;
+
+/// The answer to the user's question, one sentence a design, three at most.
+pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
+    let sentences: Vec<String> = findings.designs.iter().take(3).map(sentence).collect();
+    if sentences.is_empty() {
+        page.paragraph("Nothing was simulated: the record holds no design.");
+        return;
+    }
+    let switches = head.trace.voluntary_switches.saturating_add(head.trace.involuntary_switches);
+    let mut text = sentences.join(" ");
+    if switches == 0 {
+        text = "Nothing can be said about switches: the trace holds none.".to_owned();
+    } else if findings.designs.len() > 3 {
+        text += &format!(" {} more designs: see the table.", count(findings.designs.len() as u64 - 3));
+    }
+    page.paragraph(&text);
+}
+
+fn sentence(design: &DesignFinding) -> String {
+    let cost = &design.average_cost_cycles;
+    let name = &design.name;
+    let Some(estimate) = cost.estimate else {
+        return format!("On {name} no cost can be told: {}.", cost.why.as_deref().unwrap_or("no reason is known"));
+    };
+    if is_covering_zero(cost) {
+        return format!("On {name} the cost of cache reloading is not distinguishable from 0 ({} cycles).", ends(cost));
+    }
+    if estimate < 0.0 {
+        let better = rounded(-estimate);
+        return format!("On {name} switches save {better} cycles each: processes bring in lines that others use.");
+    }
+    let interval = if ends(cost).is_empty() { String::new() } else { format!(" ({})", ends(cost)) };
+    let time = as_time(estimate, design.cycle_ns);
+    let time = if time.is_empty() { time } else { format!(", {time}") };
+    let overhead = share(design.overhead);
+    format!(
+        "A switch costs {} cycles{interval} of cache reloading on {name}{time}: {overhead} of all cycles.",
+        centre(cost)
+    )
+}
+
+fn is_covering_zero(cost: &Cost) -> bool {
+    cost.low.is_some() && !cost.is_distinguishable_from_zero()
+}

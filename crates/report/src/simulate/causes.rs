@@ -1,0 +1,57 @@
+use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
+
+use super::amount::{centre, count, ends, share};
+use super::detailed;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::NO_NUMBER;
+
+/// Causes shown for each design.
+const CAUSES: usize = 8;
+
+/// By class and by cause: why the task had left the CPU before.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    let mut grid = Grid::new(2);
+    grid.column("design", Side::Left);
+    grid.column("after", Side::Left);
+    for name in ["segments", "median length", "cost", "interval", "cut-off", "share of excess"] {
+        grid.column(name, Side::Right);
+    }
+    for design in detailed(findings) {
+        for group in shown(design) {
+            grid.row(row(design, group));
+        }
+    }
+    if !grid.is_empty() {
+        page.heading("By cause", "why the task had left the CPU before the segment; each up to its own cut-off");
+        page.grid(&grid);
+    }
+}
+
+/// Classes, and the most frequent causes; a cause that is a class of its own is not shown twice.
+fn shown(design: &DesignFinding) -> impl Iterator<Item = &GroupFinding> {
+    let classes = design.groups.iter().filter(|group| matches!(group.group, Group::All | Group::Class(_)));
+    let causes = design.groups.iter().filter(|group| matches!(group.group, Group::Cause(_)));
+    classes.chain(causes.take(CAUSES))
+}
+
+fn row(design: &DesignFinding, group: &GroupFinding) -> Vec<Entry> {
+    let name = match &group.group {
+        Group::All => "all".to_owned(),
+        Group::Class(class) => (*class).to_owned(),
+        Group::Cause(cause) => format!("  {cause}"),
+        Group::EndClass(class) => format!("before {class}"),
+    };
+    let of_all = (design.excess_cycles > 0.0).then(|| group.excess_cycles / design.excess_cycles);
+    vec![
+        design.name.as_str().into(),
+        name.into(),
+        count(group.segments).into(),
+        group.median_instructions.map_or(NO_NUMBER.to_owned(), count).into(),
+        centre(&group.cost_cycles).into(),
+        ends(&group.cost_cycles).into(),
+        count(group.cut.instructions).into(),
+        share(of_all).into(),
+    ]
+}

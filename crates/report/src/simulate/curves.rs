@@ -1,0 +1,90 @@
+use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
+
+use super::amount::{count, rounded};
+use super::detailed;
+use crate::page::Page;
+
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Stands for an interval whose excess is below 0.
+const BELOW: char = '·';
+
+/// Characters of a curve.
+const WIDTH: usize = 50;
+
+/// Excess CPI over the instructions since the switch, up to the cut-off, as a line of blocks.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    let lines: Vec<(String, String)> = detailed(findings).iter().flat_map(lines).collect();
+    if lines.is_empty() {
+        return;
+    }
+    page.heading("Excess CPI since the switch", "up to the cut-off, each curve on its own scale");
+    let widest = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, line) in lines {
+        page.line(&format!("  {name:<widest$}  {line}"), crate::entry::Tone::Usual);
+    }
+}
+
+fn lines(design: &DesignFinding) -> Vec<(String, String)> {
+    let is_shown = |group: &&GroupFinding| matches!(group.group, Group::All | Group::Class(_));
+    let line = |group: &GroupFinding| {
+        let name = match &group.group {
+            Group::Class(class) => class,
+            _ => "all",
+        };
+        Some((format!("{} {name}", design.name), curve(group)?))
+    };
+    design.groups.iter().filter(is_shown).filter_map(line).collect()
+}
+
+/// `▁▂█ 0.42 to 0.01, 10,300 cycles by 400,000 instructions`.
+fn curve(group: &GroupFinding) -> Option<String> {
+    let end = group.cut.instructions;
+    let shown: Vec<_> = group.curve.iter().filter(|point| point.since_switch_instructions < end).collect();
+    let values: Vec<f64> = shown.iter().map(|point| point.excess_cpi.mean).collect();
+    let (first, last) = (values.first()?, values.last()?);
+    let cost = group.cost_cycles.estimate?;
+    Some(format!(
+        "{} {} to {}, {} cycles by {} instructions",
+        blocks(&thinned(&values)),
+        rounded(*first),
+        rounded(*last),
+        rounded(cost),
+        count(end)
+    ))
+}
+
+/// Means of equally many neighbours, so that no more than `WIDTH` are left.
+fn thinned(values: &[f64]) -> Vec<f64> {
+    let group = values.len().div_ceil(WIDTH).max(1);
+    values.chunks(group).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect()
+}
+
+/// One block a value, its height from 0 to the largest.
+fn blocks(values: &[f64]) -> String {
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let block = |value: &f64| match *value {
+        value if !value.is_finite() || value < 0.0 => BELOW,
+        value if largest > 0.0 => BLOCKS[(value / largest * (BLOCKS.len() - 1) as f64).round() as usize],
+        _ => BLOCKS[0],
+    };
+    values.iter().map(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_rise_from_zero_to_the_largest() {
+        assert_eq!(blocks(&[7.0, 3.5, 1.0, 0.0, -1.0, f64::NAN]), "█▅▂▁··");
+        assert_eq!(blocks(&[0.0, 0.0]), "▁▁");
+    }
+
+    #[test]
+    fn a_long_curve_is_thinned() {
+        let values: Vec<f64> = (0..100).map(f64::from).collect();
+        let thin = thinned(&values);
+        assert_eq!((thin.len(), thin[0], thin[49]), (50, 0.5, 98.5));
+    }
+}

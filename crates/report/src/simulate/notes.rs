@@ -1,0 +1,109 @@
+use analysis::simulation::{DesignFinding, Findings, Group, SurvivorBias};
+
+use super::amount::{count, rounded, share};
+use super::DETAILED;
+use crate::page::Page;
+use crate::quantity::number;
+
+/// What to know about the numbers: flags, what has no interval and why, and where short segments bend a curve.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    let mut notes: Vec<String> =
+        findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect();
+    notes.extend(by_design(findings, flags));
+    notes.extend(by_design(findings, without_interval));
+    notes.extend(by_design(findings, no_model));
+    notes.extend(by_design(findings, |design| design.survivor_bias.iter().filter_map(bias).collect()));
+    if findings.designs.len() > DETAILED {
+        let more = findings.designs.len() - DETAILED;
+        notes.push(format!("details of {more} more designs are not shown: --format json has them"));
+    }
+    notes.extend(method(findings));
+    if notes.is_empty() {
+        return;
+    }
+    page.heading("Notes", "");
+    notes.iter().for_each(|note| page.item(note));
+}
+
+/// Each note once, with the designs that it holds for.
+fn by_design(findings: &Findings, notes: impl Fn(&DesignFinding) -> Vec<String>) -> Vec<String> {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for design in &findings.designs {
+        for note in notes(design) {
+            match found.iter_mut().find(|(text, _)| *text == note) {
+                Some((_, names)) => names.push(&design.name),
+                None => found.push((note, vec![&design.name])),
+            }
+        }
+    }
+    found.into_iter().map(|(note, names)| format!("{note} [{}]", listed(&names))).collect()
+}
+
+fn listed(names: &[&str]) -> String {
+    let shown = names.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > 3 { format!("{shown} and {} more", names.len() - 3) } else { shown }
+}
+
+fn flags(design: &DesignFinding) -> Vec<String> {
+    design.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect()
+}
+
+fn without_interval(design: &DesignFinding) -> Vec<String> {
+    let why = |group: &analysis::simulation::GroupFinding| {
+        let name = match &group.group {
+            Group::All => "all switches",
+            Group::Class(name) => name,
+            Group::Cause(_) | Group::EndClass(_) => return None,
+        };
+        group.cost_cycles.why.as_ref().map(|why| format!("{name}: {why}"))
+    };
+    design.groups.iter().filter_map(why).collect()
+}
+
+fn no_model(design: &DesignFinding) -> Vec<String> {
+    match &design.agarwal {
+        Err(why) => vec![format!("no number by Agarwal's model: {why}")],
+        Ok(model) if model.is_beyond_range => vec![format!(
+            "Agarwal's model is used beyond its range: others touch more lines between two turns than a level has; its \
+             plain form says {} cycles",
+            rounded(model.cycles_per_switch)
+        )],
+        Ok(_) => Vec::new(),
+    }
+}
+
+fn bias(bias: &SurvivorBias) -> Option<String> {
+    if !bias.bites {
+        return None;
+    }
+    let which = match &bias.group {
+        Group::Class(_) => "involuntary switches",
+        _ => "all switches",
+    };
+    let survivors = share(Some(bias.survivors as f64 / bias.segments as f64));
+    let grows = bias.grows.as_ref().map(|(name, start, end)| {
+        format!("; {name} grows from {} to {} of the segments on the way", share(Some(*start)), share(Some(*end)))
+    });
+    Some(format!(
+        "survivor bias, {which}: {survivors} of {} segments reach the cut-off, and they are others than those that end \
+         early: at the beginning their private CPI is {}, that of all is {}. So a part of the curve's fall is short \
+         segments that end, not caches that fill; the cost of the survivors alone is {} cycles{}",
+        count(bias.segments),
+        number(bias.early_private_cpi_of_survivors),
+        number(bias.early_private_cpi),
+        rounded(bias.cost_of_survivors_cycles),
+        grows.unwrap_or_default()
+    ))
+}
+
+/// How intervals were found.
+fn method(findings: &Findings) -> Option<String> {
+    let costs = findings.designs.iter().map(|design| &design.average_cost_cycles);
+    let cost = costs.filter(|cost| cost.method.is_some()).next()?;
+    let confidence = cost.confidence.unwrap_or_default() * 100.0;
+    Some(format!(
+        "intervals: {confidence:.0} % confidence, {} ({} of them). They tell the spread within this trace; another trace \
+         of the same programs may differ by more",
+        cost.method?, cost.n?
+    ))
+}

@@ -1,0 +1,110 @@
+use analysis::simulation::{DesignFinding, EvictionTable, ExcessPart, Findings, LossFinding, OriginFinding, Part};
+
+use super::amount::{count, rounded, share};
+use super::detailed;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+
+/// Where excess cycles arise, where misses come from, what is lost, and who takes it.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    add_parts(page, findings);
+    add_origins(page, findings);
+    add_losses(page, findings);
+    for design in detailed(findings) {
+        for table in &design.evictions {
+            add_evictions(page, design, table);
+        }
+    }
+}
+
+fn add_parts(page: &mut Page, findings: &Findings) {
+    let mut grid = Grid::new(1);
+    grid.column("design", Side::Left);
+    for name in ["excess cycles", "instructions", "data", "TLB", "write stalls"] {
+        grid.column(name, Side::Right);
+    }
+    for design in detailed(findings).iter().filter(|design| design.excess_cycles > 0.0) {
+        let of = |wanted: Part| {
+            let part: Option<&ExcessPart> = design.parts.iter().find(|part| part.part == wanted);
+            Entry::from(part.filter(|part| part.cycles != 0.0).map_or(String::new(), |part| share(part.share)))
+        };
+        let mut row: Vec<Entry> = vec![design.name.as_str().into(), rounded(design.excess_cycles).into()];
+        row.extend([Part::Instructions, Part::Data, Part::Tlb, Part::WriteStalls].map(of));
+        grid.row(row);
+    }
+    if !grid.is_empty() {
+        page.heading("Where excess cycles arise", "shared less private, shares of all of it");
+        page.grid(&grid);
+    }
+}
+
+fn add_origins(page: &mut Page, findings: &Findings) {
+    let mut grid = Grid::new(2);
+    grid.column("design", Side::Left);
+    grid.column("level", Side::Left);
+    for name in ["misses", "intrinsic", "evicted by others", "aged by others", "flushed"] {
+        grid.column(name, Side::Right);
+    }
+    for design in detailed(findings) {
+        for origin in design.origins.iter().filter(|origin| origin.misses > 0) {
+            grid.row(origin_row(&design.name, origin));
+        }
+    }
+    if !grid.is_empty() {
+        page.heading("Origins of misses", "of the shared hierarchy, lines brought in on demand");
+        page.grid(&grid);
+    }
+}
+
+fn origin_row(design: &str, origin: &OriginFinding) -> Vec<Entry> {
+    let of_all = |lines: u64| Entry::from(share(Some(lines as f64 / origin.misses as f64)));
+    let mut row: Vec<Entry> = vec![design.into(), origin.level.as_str().into(), count(origin.misses).into()];
+    row.extend([origin.intrinsic, origin.evicted_by_others, origin.aged_by_others, origin.flushed].map(of_all));
+    row
+}
+
+fn add_losses(page: &mut Page, findings: &Findings) {
+    let mut grid = Grid::new(2);
+    grid.column("design", Side::Left);
+    grid.column("level", Side::Left);
+    for name in ["lines at departure", "lost", "share", "restored", "share of lost"] {
+        grid.column(name, Side::Right);
+    }
+    for design in detailed(findings) {
+        design.losses.iter().for_each(|loss| grid.row(loss_row(&design.name, loss)));
+    }
+    if !grid.is_empty() {
+        page.heading("Working set lost and restored", "lines of a process, a switch on average");
+        page.grid(&grid);
+    }
+}
+
+fn loss_row(design: &str, loss: &LossFinding) -> Vec<Entry> {
+    let of = |part: f64, all: f64| share((all > 0.0).then(|| part / all));
+    vec![
+        design.into(),
+        loss.level.as_str().into(),
+        rounded(loss.resident).into(),
+        rounded(loss.lost).into(),
+        of(loss.lost, loss.resident).into(),
+        rounded(loss.restored).into(),
+        of(loss.restored, loss.lost).into(),
+    ]
+}
+
+fn add_evictions(page: &mut Page, design: &DesignFinding, table: &EvictionTable) {
+    let mut grid = Grid::new(1);
+    grid.column("evictor \\ victim", Side::Left);
+    // Two programs may have the same name on paper once it is made harmless.
+    for name in &table.programs {
+        grid.column(crate::plain::plain(name), Side::Right);
+    }
+    for (evictor, lines) in table.programs.iter().zip(&table.lines) {
+        let mut row: Vec<Entry> = vec![evictor.as_str().into()];
+        row.extend(lines.iter().map(|lines| Entry::from(count(*lines))));
+        grid.row(row);
+    }
+    page.heading("Who evicts whom", &format!("lines of {} in {}", table.level, design.name));
+    page.grid(&grid);
+}

@@ -1,0 +1,74 @@
+use analysis::simulation::{CodeFinding, Findings, ProcessFinding};
+
+use super::amount::{count, rounded, share};
+use super::detailed;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::number;
+
+/// Rows of each design.
+const SHOWN: usize = 8;
+
+/// Which programs pay, and where in their code.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    add_programs(page, findings);
+    add_code(page, findings);
+}
+
+fn add_programs(page: &mut Page, findings: &Findings) {
+    let mut grid = Grid::new(2);
+    grid.column("design", Side::Left);
+    grid.column("program", Side::Left);
+    for name in ["processes", "segments", "instructions", "CPI: shared", "private", "excess cycles a switch"] {
+        grid.column(name, Side::Right);
+    }
+    for design in detailed(findings) {
+        design.processes.iter().take(SHOWN).for_each(|process| grid.row(program(&design.name, process)));
+    }
+    if !grid.is_empty() {
+        page.heading("Programs", "those with most instructions");
+        page.grid(&grid);
+    }
+}
+
+fn program(design: &str, process: &ProcessFinding) -> Vec<Entry> {
+    vec![
+        design.into(),
+        process.name.as_str().into(),
+        count(process.processes).into(),
+        count(process.segments).into(),
+        count(process.instructions).into(),
+        number(process.shared_cpi).into(),
+        number(process.private_cpi).into(),
+        rounded(process.excess_cycles_per_switch).into(),
+    ]
+}
+
+fn add_code(page: &mut Page, findings: &Findings) {
+    let mut grid = Grid::new(2);
+    for name in ["design", "program", "place", "line", "after"] {
+        grid.column(name, Side::Left);
+    }
+    grid.column("excess cycles", Side::Right);
+    grid.column("share", Side::Right);
+    for design in detailed(findings) {
+        design.code.iter().take(SHOWN).for_each(|code| grid.row(place(&design.name, code)));
+    }
+    if !grid.is_empty() {
+        page.heading("The code that pays", "places with the most excess cycles");
+        page.grid(&grid);
+    }
+}
+
+fn place(design: &str, code: &CodeFinding) -> Vec<Entry> {
+    vec![
+        design.into(),
+        code.program.as_str().into(),
+        code.place.as_str().into(),
+        code.line.as_deref().unwrap_or_default().into(),
+        code.cause.as_str().into(),
+        rounded(code.excess_cycles as f64).into(),
+        share(code.share).into(),
+    ]
+}

@@ -1,0 +1,45 @@
+use analysis::simulation::{Findings, Group};
+use record::Simulation;
+
+use super::amount::count;
+use crate::page::Page;
+
+/// What was simulated, and how long segments run.
+pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
+    let trace = &head.trace;
+    page.gap();
+    let quantum = trace.quantum_instructions.map(|q| format!(", quantum {} instructions", count(q))).unwrap_or_default();
+    page.prose(&format!("trace: {}, order {}{quantum}", trace.source, trace.order));
+    let data = trace.loads.saturating_add(trace.stores);
+    page.prose(&format!(
+        "{} instructions, {} data references, {} switches ({} voluntary, {} involuntary), {} processes",
+        count(trace.instructions),
+        count(data),
+        count(trace.voluntary_switches.saturating_add(trace.involuntary_switches)),
+        count(trace.voluntary_switches),
+        count(trace.involuntary_switches),
+        count(head.processes.len() as u64),
+    ));
+    let medians = findings.lengths.iter().filter_map(|lengths| {
+        let median = count(lengths.median_instructions);
+        match &lengths.group {
+            Group::All => Some(format!("half of all run at most {median} instructions")),
+            Group::Class(class) => Some(format!("after {} {median}", class_in_words(class))),
+            Group::Cause(_) | Group::EndClass(_) => None,
+        }
+    });
+    let medians: Vec<String> = medians.collect();
+    if !medians.is_empty() {
+        page.prose(&format!("segments: {}", medians.join("; ")));
+    }
+}
+
+/// `a system call`, `involuntary switches`.
+fn class_in_words(class: &str) -> &str {
+    match class {
+        "system call" => "system calls",
+        "page fault" => "page faults",
+        "involuntary" => "involuntary switches",
+        _ => "births and exits",
+    }
+}

@@ -1,0 +1,85 @@
+use analysis::simulation::{Findings, TrialFinding};
+use record::Simulation;
+use serde::Serialize;
+
+use super::amount::{centre, count, ends, rounded, share};
+use super::{csv, json};
+use crate::entry::{Entry, Side};
+use crate::for_programs;
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::{Format, Style};
+
+/// Name and version of the JSON form of several records.
+///
+/// Version 1: the first.
+pub const SIMULATE_TRIALS_SCHEMA: &str = "switchcost.simulate-trials/1";
+
+#[derive(Serialize)]
+struct TrialsView<'a> {
+    schema: &'static str,
+    designs: &'a [TrialFinding],
+    trials: Vec<json::ReportView<'a>>,
+}
+
+/// Several records of one workload: what they have in common, and each as a row. `designs` is
+/// [`analysis::simulation::over_trials`] of the findings. As CSV the records follow each other, each with its names.
+pub fn render_trials(
+    trials: &[(&Simulation, &Findings)],
+    designs: &[TrialFinding],
+    format: Format,
+    style: Style,
+) -> String {
+    match format {
+        Format::Table => table(trials, designs, style),
+        Format::Json => for_programs::json(&TrialsView {
+            schema: SIMULATE_TRIALS_SCHEMA,
+            designs,
+            trials: trials.iter().map(|(head, findings)| json::report(head, findings)).collect(),
+        }),
+        Format::Csv => trials.iter().map(|(head, findings)| csv::render(head, findings)).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+fn table(trials: &[(&Simulation, &Findings)], designs: &[TrialFinding], style: Style) -> String {
+    let mut page = Page::new(style);
+    let sentences: Vec<String> = designs.iter().take(3).map(sentence).collect();
+    page.paragraph(&sentences.join(" "));
+    page.heading("Trials", "one record each");
+    let mut grid = Grid::new(2);
+    grid.column("trial", Side::Left);
+    grid.column("design", Side::Left);
+    for name in ["instructions", "data refs", "switches", "cost", "interval", "cycles", "overhead"] {
+        grid.column(name, Side::Right);
+    }
+    for (number, (head, findings)) in trials.iter().enumerate() {
+        rows(number + 1, head, findings).for_each(|row| grid.row(row));
+    }
+    page.grid(&grid);
+    page.finish()
+}
+
+fn sentence(design: &TrialFinding) -> String {
+    let cost = &design.average_cost_cycles;
+    let interval = if ends(cost).is_empty() { String::new() } else { format!(" ({})", ends(cost)) };
+    let (name, trials) = (&design.name, design.costs_cycles.len());
+    let overhead = share(design.overhead.estimate);
+    format!("A switch costs {} cycles{interval} on {name} over {trials} trials: {overhead} of all cycles.", centre(cost))
+}
+
+fn rows<'a>(number: usize, head: &'a Simulation, findings: &'a Findings) -> impl Iterator<Item = Vec<Entry>> + 'a {
+    let switches = head.trace.voluntary_switches.saturating_add(head.trace.involuntary_switches);
+    findings.designs.iter().map(move |design| {
+        vec![
+            number.to_string().into(),
+            design.name.as_str().into(),
+            count(design.instructions).into(),
+            count(design.data_refs).into(),
+            count(switches).into(),
+            centre(&design.average_cost_cycles).into(),
+            ends(&design.average_cost_cycles).into(),
+            rounded(design.hierarchies.shared.cycles as f64).into(),
+            share(design.overhead).into(),
+        ]
+    })
+}

@@ -1,0 +1,319 @@
+//! What is in a trace, whether it is sound, and its first events.
+
+use serde::Serialize;
+use trace::{Cause, CheckReport, Chunk, Mark, TraceSummary};
+
+use crate::entry::{Side, Tone};
+use crate::for_programs::{csv, json};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::plain::plain;
+use crate::{Format, Style};
+
+/// Version 1: the first.
+const INFO_SCHEMA: &str = "switchcost.trace-info/1";
+const CHECK_SCHEMA: &str = "switchcost.trace-check/1";
+
+#[derive(Serialize)]
+struct Info<'a> {
+    schema: &'static str,
+    header: &'a trace::TraceHeader,
+    chunks: u64,
+    bytes: u64,
+    bytes_per_instruction: Option<f64>,
+    blocks: u64,
+    instructions: u64,
+    kernel_instructions: u64,
+    loads: u64,
+    stores: u64,
+    syscalls: u64,
+    faults: u64,
+    tasks: u64,
+    switches: Vec<SwitchCount>,
+    processes: Vec<ProcessRow>,
+    loss: Option<String>,
+}
+
+#[derive(Serialize)]
+struct SwitchCount {
+    cause: String,
+    is_voluntary: bool,
+    switches: u64,
+}
+
+#[derive(Serialize)]
+struct ProcessRow {
+    process: u32,
+    name: String,
+    parent_task: u32,
+    tasks: u64,
+    instructions: u64,
+    references: u64,
+}
+
+/// What is in a trace, as text that ends in a newline. As CSV: one row for each process.
+pub fn render_info(summary: &TraceSummary, format: Format, style: Style) -> String {
+    let info = info(summary);
+    match format {
+        Format::Json => json(&info),
+        Format::Csv => csv(process_rows(&info)),
+        Format::Table => info_table(&info, style),
+    }
+}
+
+fn info(summary: &TraceSummary) -> Info<'_> {
+    let switches = summary.switches.iter().map(|((cause, is_voluntary), &switches)| {
+        SwitchCount { cause: cause_text(*cause), is_voluntary: *is_voluntary, switches }
+    });
+    let processes = summary.processes.iter().map(|(id, process)| ProcessRow {
+        process: id.0,
+        name: String::from_utf8_lossy(&process.name).into_owned(),
+        parent_task: process.parent.0,
+        tasks: process.tasks,
+        instructions: process.instructions,
+        references: process.references,
+    });
+    Info {
+        schema: INFO_SCHEMA,
+        header: &summary.header,
+        chunks: summary.chunks,
+        bytes: summary.bytes,
+        bytes_per_instruction: summary.bytes_per_instruction(),
+        blocks: summary.blocks,
+        instructions: summary.instructions,
+        kernel_instructions: summary.kernel_instructions,
+        loads: summary.loads,
+        stores: summary.stores,
+        syscalls: summary.syscalls,
+        faults: summary.faults,
+        tasks: summary.tasks,
+        switches: switches.collect(),
+        processes: processes.collect(),
+        loss: summary.loss.as_ref().map(ToString::to_string),
+    }
+}
+
+fn cause_text(cause: Cause) -> String {
+    match cause {
+        Cause::Syscall(number) => format!("syscall {number}"),
+        Cause::PageFault => "page-fault".to_owned(),
+        Cause::Quantum => "quantum".to_owned(),
+        Cause::WakeUp => "wake-up".to_owned(),
+        Cause::Interrupt => "interrupt".to_owned(),
+        Cause::Exit => "exit".to_owned(),
+        Cause::Unknown => "unknown".to_owned(),
+    }
+}
+
+fn process_rows<'a>(info: &'a Info<'_>) -> impl Iterator<Item = Vec<String>> + 'a {
+    let names = ["process", "name", "parent_task", "tasks", "instructions", "references"].map(str::to_owned).to_vec();
+    let rows = info.processes.iter().map(|row| {
+        let numbers = [row.tasks, row.instructions, row.references].map(|number| number.to_string());
+        [vec![row.process.to_string(), row.name.clone(), row.parent_task.to_string()], numbers.to_vec()].concat()
+    });
+    std::iter::once(names).chain(rows)
+}
+
+fn info_table(info: &Info<'_>, style: Style) -> String {
+    let mut page = Page::new(style);
+    let order = serde_json::to_value(info.header.order).ok();
+    let order = order.as_ref().and_then(|order| order.as_str()).unwrap_or_default();
+    let size = info.bytes_per_instruction.map_or(String::new(), |size| format!(", {size:.3} B an instruction"));
+    page.line(
+        &format!(
+            "{} instructions, {} loads, {} stores in {} chunks, {} B{size}",
+            info.instructions, info.loads, info.stores, info.chunks, info.bytes
+        ),
+        Tone::Usual,
+    );
+    page.line(&format!("from {}, order {order}, {}", plain(&info.header.source), info.header.arch), Tone::Usual);
+    for command in &info.header.commands {
+        page.line(&format!("  {}", plain(&command.join(" "))), Tone::Usual);
+    }
+    page.heading("Switches", "");
+    let mut grid = Grid::new(2);
+    for (name, side) in [("cause", Side::Left), ("", Side::Left), ("switches", Side::Right)] {
+        grid.column(name, side);
+    }
+    for count in &info.switches {
+        let will = if count.is_voluntary { "voluntary" } else { "involuntary" };
+        grid.row(vec![(&count.cause).into(), will.into(), count.switches.to_string().into()]);
+    }
+    page.grid(&grid);
+    page.heading("Processes", "");
+    page.grid(&processes(info));
+    if let Some(loss) = &info.loss {
+        page.gap();
+        page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);
+    }
+    page.finish()
+}
+
+fn processes(info: &Info<'_>) -> Grid {
+    let mut grid = Grid::new(2);
+    grid.column("process", Side::Right);
+    grid.column("name", Side::Left);
+    for name in ["tasks", "instructions", "references"] {
+        grid.column(name, Side::Right);
+    }
+    for row in &info.processes {
+        let numbers = [row.tasks, row.instructions, row.references].map(|number| number.to_string().into());
+        let mut entries = vec![row.process.to_string().into(), (&row.name).into()];
+        entries.extend(numbers);
+        grid.row(entries);
+    }
+    grid
+}
+
+#[derive(Serialize)]
+struct Checked {
+    schema: &'static str,
+    is_sound: bool,
+    chunks: u64,
+    blocks: u64,
+    instructions: u64,
+    references: u64,
+    marks: u64,
+    problem_count: u64,
+    problems: Vec<String>,
+    loss: Option<String>,
+}
+
+/// What a check found, as text that ends in a newline. As CSV: one row for each problem.
+pub fn render_check(report: &CheckReport, format: Format, style: Style) -> String {
+    let problems: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
+    let loss = report.loss.as_ref().map(ToString::to_string);
+    match format {
+        Format::Json => json(&Checked {
+            schema: CHECK_SCHEMA,
+            is_sound: report.is_sound(),
+            chunks: report.chunks,
+            blocks: report.blocks,
+            instructions: report.instructions,
+            references: report.references,
+            marks: report.marks,
+            problem_count: report.problem_count,
+            problems,
+            loss,
+        }),
+        Format::Csv => {
+            let rows = problems.into_iter().chain(loss).map(|problem| vec![problem]);
+            csv(std::iter::once(vec!["problem".to_owned()]).chain(rows))
+        }
+        Format::Table => check_table(report, &problems, loss.as_deref(), style),
+    }
+}
+
+fn check_table(report: &CheckReport, problems: &[String], loss: Option<&str>, style: Style) -> String {
+    let mut page = Page::new(style);
+    for problem in problems {
+        page.line(&plain(problem), Tone::Bad);
+    }
+    let unsaid = report.problem_count - problems.len() as u64;
+    if unsaid > 0 {
+        page.line(&format!("and {unsaid} more problems"), Tone::Bad);
+    }
+    if let Some(loss) = loss {
+        page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);
+    }
+    let held = format!(
+        "{} chunks with {} blocks, {} instructions, {} references and {} marks",
+        report.chunks, report.blocks, report.instructions, report.references, report.marks
+    );
+    if report.is_sound() {
+        page.line(&format!("sound: {held}"), Tone::Good);
+    } else {
+        page.line(&format!("read: {held}"), Tone::Usual);
+    }
+    page.finish()
+}
+
+/// Up to `most` events of a chunk, one a line, in their order; how many lines there are is the second value.
+pub fn render_events(chunk: &Chunk, most: u64) -> (String, u64) {
+    let mut lines = Lines { text: String::new(), left: most };
+    let mut marks = chunk.marks.iter().peekable();
+    let mut references = chunk.references.as_slice();
+    for (index, block) in chunk.blocks.iter().enumerate() {
+        while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= index) {
+            lines.add(&mark_text(&placed.mark));
+        }
+        let kind = if block.flags.is_kernel() { "kernel block" } else { "block" };
+        lines.add(&format!("{kind} {:#x} {} B, {} instructions", block.address, block.bytes, block.instructions));
+        let (own, rest) = references.split_at(usize::from(block.references).min(references.len()));
+        references = rest;
+        for reference in own {
+            lines.add(&format!("  {reference:?}"));
+        }
+        if lines.left == 0 {
+            break;
+        }
+    }
+    marks.for_each(|placed| lines.add(&mark_text(&placed.mark)));
+    let written = most - lines.left;
+    (lines.text, written)
+}
+
+struct Lines {
+    text: String,
+    left: u64,
+}
+
+impl Lines {
+    fn add(&mut self, line: &str) {
+        if self.left > 0 {
+            self.left -= 1;
+            self.text.push_str(&plain(line));
+            self.text.push('\n');
+        }
+    }
+}
+
+fn mark_text(mark: &Mark) -> String {
+    let name = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match mark {
+        Mark::Birth { task, process, parent, name: called } => {
+            format!("birth of task {task} in process {process}, parent {parent}: {}", name(called))
+        }
+        Mark::Exec { task, process, name: called } => format!("task {task} runs {} in process {process}", name(called)),
+        Mark::Exit { task } => format!("task {task} ends"),
+        Mark::Switch { from, to, is_voluntary, cause } => {
+            let will = if *is_voluntary { "voluntary" } else { "involuntary" };
+            format!("switch from {from} to {to}, {will}, {}", cause_text(*cause))
+        }
+        Mark::SyscallEnter { number } => format!("syscall {number} begins"),
+        Mark::SyscallExit { number } => format!("syscall {number} ends"),
+        Mark::KernelTouch { address, bytes, is_store } => {
+            format!("kernel {} {bytes} B at {address:#x}", if *is_store { "writes" } else { "reads" })
+        }
+        Mark::Fault { address } => format!("fault at {address:#x}"),
+        Mark::Map(mapping) => {
+            format!("map {} B at {:#x}: {}", mapping.bytes, mapping.start, name(&mapping.path))
+        }
+        Mark::Unmap { start, bytes } => format!("unmap {bytes} B at {start:#x}"),
+        Mark::Page { virtual_address, physical_address, bytes } => {
+            format!("page {virtual_address:#x} is {physical_address:#x}, {bytes} B")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{Block, ProcessId, Reference, TaskId};
+
+    #[test]
+    fn shows_events_in_their_order_and_makes_names_harmless() {
+        let mut chunk = Chunk::default();
+        let name = b"a\x1b[31mb\n".to_vec();
+        chunk.mark(Mark::Birth { task: TaskId(1), process: ProcessId(1), parent: TaskId::NONE, name });
+        chunk.blocks.push(Block { address: 0x400, bytes: 4, instructions: 1, first_bytes: 4, references: 1, ..Block::default() });
+        chunk.references.push(Reference::new(0x10, 7, 3, true));
+        chunk.mark(Mark::Exit { task: TaskId(1) });
+        let (text, lines) = render_events(&chunk, 10);
+        assert_eq!(lines, 4);
+        let expected = ["block 0x400 4 B, 1 instructions", "  store 0x10 8 B @3", "task 1 ends"];
+        assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), expected);
+        assert!(!text.contains('\x1b'), "{text:?}");
+        assert_eq!(render_events(&chunk, 2).1, 2);
+    }
+}

@@ -1,0 +1,162 @@
+//! Two designs, two programs (one with a name that means harm), 200 switches.
+
+use analysis::simulation::{Analyser, Findings, Options};
+use record::{
+    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissOrigins, ProcessFacts,
+    SIMULATION_SCHEMA, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+};
+
+pub(crate) const HOSTILE: &str = "cat\u{1b}[2J\u{202e},\"x\"";
+pub(crate) const SEGMENTS: u32 = 200;
+
+const LENGTH: u64 = 10_000;
+
+fn design(name: &str) -> record::Design {
+    let level = |name: &str, holds: &str| {
+        serde_json::json!({"name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": 15})
+    };
+    let cycle_ns = if name == "mogul-1a" { serde_json::json!([40.0, 40.0]) } else { serde_json::json!([2.0, 4.0]) };
+    let value = serde_json::json!({
+        "schema": "switchcost.design/1", "name": name, "cycle_ns": cycle_ns,
+        "level": [level("L1I", "instructions"), level("L1D", "data")],
+    });
+    serde_json::from_value(value).expect("a design")
+}
+
+fn level(name: &str, accesses: u64, misses: u64) -> LevelCounts {
+    let name = name.to_owned();
+    let cycles = misses * 15;
+    LevelCounts { name, load_accesses: accesses, load_misses: misses, fills: misses, cycles, ..LevelCounts::default() }
+}
+
+fn hierarchy(cycles: u64, misses: u64) -> HierarchyCounts {
+    let levels = vec![level("L1I", 50_000_000, misses), level("L1D", 15_000_000, misses * 3)];
+    HierarchyCounts { cycles, write_stall_cycles: 0, levels, tlbs: Vec::new() }
+}
+
+fn result(name: &str, depth: Depth) -> DesignResult {
+    let is_full = depth == Depth::Full;
+    DesignResult {
+        design: design(name),
+        depth,
+        hierarchies: ByView { shared: hierarchy(0, 40_000), private: hierarchy(0, 10_000), flushed: hierarchy(0, 90_000) },
+        origins: if is_full { vec![origin()] } else { Vec::new() },
+        losses: if is_full { vec![loss()] } else { Vec::new() },
+        evictions: if is_full { evictions() } else { Vec::new() },
+        code: if is_full { vec![code()] } else { Vec::new() },
+    }
+}
+
+fn origin() -> MissOrigins {
+    let level = "L1D".to_owned();
+    MissOrigins { level, intrinsic: 30_000, evicted_by_others: 70_000, aged_by_others: 20_000, flushed: 0 }
+}
+
+fn loss() -> WorkingSetLoss {
+    let level = "L1D".to_owned();
+    WorkingSetLoss { level, returns: 200, resident_at_departure: 400_000, lost: 200_000, restored: 50_000 }
+}
+
+fn evictions() -> Vec<Eviction> {
+    let pair = |evictor, victim, lines| Eviction { level: "L1D".to_owned(), evictor, victim, lines };
+    vec![pair(0, 0, 500), pair(0, 1, 70_000), pair(1, 0, 60_000)]
+}
+
+fn code() -> CodeCost {
+    CodeCost {
+        program: HOSTILE.to_owned(),
+        cause: 1,
+        object: Some("/usr/bin/cat".to_owned()),
+        build_id: None,
+        offset: 0x1234,
+        function: None,
+        line: None,
+        excess_cycles: 123_456,
+    }
+}
+
+fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause {
+    SwitchCause { is_voluntary, entry: entry.to_owned(), syscall: syscall.map(str::to_owned) }
+}
+
+fn empty_head() -> Simulation {
+    let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), instructions: 0, segments: 0 };
+    Simulation {
+        schema: format!("{SIMULATION_SCHEMA}/1"),
+        program_version: "0.1.0".to_owned(),
+        started_at: "2025-11-02T10:00:00Z".to_owned(),
+        command: vec!["switchcost".to_owned(), "simulate".to_owned()],
+        host: None,
+        trace: TraceFacts {
+            source: "two.trace".to_owned(),
+            order: "scheduled".to_owned(),
+            quantum_instructions: Some(400_000),
+            commands: vec![vec!["magic".to_owned()]],
+            instructions: 0,
+            loads: 10_000_000,
+            stores: 5_000_000,
+            voluntary_switches: 50,
+            involuntary_switches: 150,
+            incomplete: None,
+        },
+        interval_instructions: LENGTH,
+        intervals: 100,
+        processes: vec![process(1, "magic"), process(2, HOSTILE)],
+        causes: vec![cause(true, "birth", None), cause(true, "syscall", Some("read")), cause(false, "quantum", None)],
+        designs: vec![result("mogul-1a", Depth::Full), result("mogul-2a", Depth::Counters)],
+    }
+}
+
+/// The head, and the tuples: of the first design by segment, of the second added up.
+pub(crate) fn record() -> (Simulation, Vec<Interval>) {
+    let (mut head, mut tuples) = (empty_head(), Vec::new());
+    let mut sums: std::collections::BTreeMap<(u32, u32, u32), Interval> = Default::default();
+    for segment in 0..SEGMENTS {
+        let (process, cause, intervals) = if segment % 4 == 0 { (1, 1, 3) } else { (0, 2, 40) };
+        head.processes[process as usize].segments += 1;
+        for interval in 0..intervals {
+            let private = if process == 1 { 20_000 } else { 12_000 };
+            let excess = 4000 / u64::from(interval + 1) + u64::from(segment * 7 % 11) * 10;
+            let cycles = ByView { shared: private + excess, private, flushed: private + 2 * excess };
+            let task = process + 1;
+            let tuple = Interval {
+                design: 0, segment, segments: 1, task, process, cause, end: cause, interval, instructions: LENGTH, cycles,
+            };
+            head.trace.instructions += LENGTH;
+            head.processes[process as usize].instructions += LENGTH;
+            tuples.push(tuple);
+            let blank = Interval { design: 1, segments: 0, instructions: 0, cycles: ByView::default(), ..tuple };
+            let sum = sums.entry((process, cause, interval)).or_insert(blank);
+            sum.segments += 1;
+            add(sum, &tuple);
+            for design in &mut head.designs {
+                let hierarchies = &mut design.hierarchies;
+                hierarchies.shared.cycles += cycles.shared;
+                hierarchies.private.cycles += cycles.private;
+                hierarchies.flushed.cycles += cycles.flushed;
+            }
+        }
+    }
+    tuples.extend(sums.into_values());
+    (head, tuples)
+}
+
+fn add(sum: &mut Interval, tuple: &Interval) {
+    sum.instructions += tuple.instructions;
+    sum.cycles.shared += tuple.cycles.shared;
+    sum.cycles.private += tuple.cycles.private;
+    sum.cycles.flushed += tuple.cycles.flushed;
+}
+
+pub(crate) fn findings(head: &Simulation, tuples: &[Interval]) -> Findings {
+    let mut analyser = Analyser::new(head, Options::default());
+    analyser.add(tuples);
+    analyser.finish()
+}
+
+/// The head and what is found in it.
+pub(crate) fn whole() -> (Simulation, Findings) {
+    let (head, tuples) = record();
+    let findings = findings(&head, &tuples);
+    (head, findings)
+}

@@ -1,0 +1,5 @@
+//! What the reports on a simulation look like, on a record made by hand.
+
+mod fixture;
+mod for_programs;
+mod table;

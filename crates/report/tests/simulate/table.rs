@@ -1,0 +1,60 @@
+use analysis::simulation::over_trials;
+use switchcost_report::{Format, Style, simulate};
+
+use crate::fixture::{findings, record, whole};
+
+fn table() -> String {
+    let (head, findings) = whole();
+    simulate::render(&head, &findings, Format::Table, Style::default())
+}
+
+#[test]
+fn a_whole_report() {
+    insta::assert_snapshot!(table());
+}
+
+#[test]
+fn nothing_hostile_reaches_the_terminal() {
+    let text = table();
+    assert!(text.contains("cat[2J,\"x\""), "{text}");
+    assert!(!text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text}");
+}
+
+#[test]
+fn a_narrow_terminal_is_wide_enough() {
+    let (head, findings) = whole();
+    let style = Style { is_coloured: false, width: Some(80) };
+    let text = simulate::render(&head, &findings, Format::Table, style);
+    let curves = |line: &&str| !line.contains('█');
+    let widest = text.lines().filter(curves).map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{widest:?}\n{text}");
+}
+
+#[test]
+fn a_trace_without_switches_answers_that() {
+    let (mut head, _) = record();
+    head.trace.voluntary_switches = 0;
+    head.trace.involuntary_switches = 0;
+    head.processes.iter_mut().for_each(|process| process.segments = 0);
+    let findings = findings(&head, &[]);
+    let text = simulate::render(&head, &findings, Format::Table, Style::default());
+    assert!(text.starts_with("Nothing can be said about switches: the trace holds none.\n"), "{text}");
+    head.designs.clear();
+    let text = simulate::render(&head, &crate::fixture::findings(&head, &[]), Format::Table, Style::default());
+    assert!(text.starts_with("Nothing was simulated: the record holds no design.\n"), "{text}");
+}
+
+#[test]
+fn several_trials() {
+    let (head, first) = whole();
+    let mut second = first.clone();
+    second.designs[0].average_cost_cycles = second.designs[0].average_cost_cycles.times(1.1);
+    let designs = over_trials(&[first.clone(), second.clone()], 0.9);
+    let trials = [(&head, &first), (&head, &second)];
+    insta::assert_snapshot!(simulate::render_trials(&trials, &designs, Format::Table, Style::default()));
+    let json = simulate::render_trials(&trials, &designs, Format::Json, Style::default());
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["schema"], "switchcost.simulate-trials/1");
+    assert_eq!(json["trials"][1]["schema"], "switchcost.simulate/1");
+    assert_eq!(json["designs"][0]["average_cost_cycles"]["n"], 2);
+}

@@ -1,0 +1,107 @@
+//! `simulate` and `workload`: which references, which designs, what is told apart.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::trace::CaptureArguments;
+use super::{Form, parse_named};
+
+/// Which memory systems, and how finely their cycles are told apart.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DesignArguments {
+    /// Memory systems: a shipped name (--design list shows them), a TOML file, or host for this machine's own caches
+    /// [default: the four of Mogul and Borg 1990]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to simulate")]
+    pub(crate) design: Vec<String>,
+
+    /// Make variants of every design: L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4; several times for all combinations
+    #[arg(long, value_name = "LEVEL.FIELD=LIST", help_heading = "What to simulate")]
+    pub(crate) vary: Vec<String>,
+
+    /// Instructions in an interval after a switch [default: 10000; 1000 for client-server]
+    #[arg(long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What to simulate")]
+    pub(crate) interval: Option<u64>,
+
+    /// Intervals told apart after each switch
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000),
+          help_heading = "What to simulate")]
+    pub(crate) intervals: u32,
+
+    /// Simulate also what the kernel touches of user memory during system calls
+    #[arg(long, help_heading = "What to simulate")]
+    pub(crate) kernel_touches: bool,
+
+    /// Places in the code to name, those with the most excess cycles
+    #[arg(long, value_name = "NUMBER", default_value_t = 20, help_heading = "Output")]
+    pub(crate) places: usize,
+
+    /// Keep the record (a Parquet file) in FILE, which must not exist [default: a new file in
+    /// ~/.local/state/switchcost/runs]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+const SIMULATE_EXAMPLES: &str = "\
+Examples:
+  switchcost simulate two.sct                              the four designs of Mogul and Borg 1990
+  switchcost simulate two.sct --design host                this machine's own caches
+  switchcost simulate two.sct --design mogul-1a,my.toml --format json
+  switchcost simulate two.sct --design my.toml --vary L1D.size=8KiB,16KiB,32KiB --vary L1D.ways=1,2,4,8
+  switchcost simulate live --design zen --with 'sort big' -- grep -c x big
+  switchcost simulate --design list                        the shipped designs";
+
+/// Simulates caches on a trace, or on programs as they run: what each switch costs in cycles, and why.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = SIMULATE_EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct SimulateArguments {
+    /// The trace, or live for the command behind --
+    pub(crate) trace: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) designs: DesignArguments,
+
+    #[command(flatten)]
+    pub(crate) capture: CaptureArguments,
+}
+
+const WORKLOAD_EXAMPLES: &str = "\
+Examples:
+  switchcost workload timesharing                          5000 switches under the four designs of the paper
+  switchcost workload compute-bound --seed 2 --design host
+  switchcost workload client-server --output pair.sct      keep the trace, too
+
+Timesharing needs the Debian packages magic, scm, make, gcc, vim-tiny and procps, compute-bound scm and opensta.";
+
+/// Runs, traces and simulates a set of programs of Mogul and Borg 1990 (Table 2) in today's counterparts.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = WORKLOAD_EXAMPLES)]
+pub(crate) struct WorkloadArguments {
+    /// The set: timesharing, compute-bound, client-server
+    #[arg(value_parser = parse_named::<programs::Set>)]
+    pub(crate) set: programs::Set,
+
+    /// Switches in the trial
+    #[arg(long, value_name = "NUMBER", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..),
+          help_heading = "What to trace")]
+    pub(crate) switches: u64,
+
+    /// Seed of the programs' inputs: another seed is another trial
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "What to trace")]
+    pub(crate) seed: u64,
+
+    /// Length of a turn in instructions
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1000..),
+          help_heading = "What to trace")]
+    pub(crate) quantum: u64,
+
+    /// Keep the trace in FILE, which must not exist
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) designs: DesignArguments,
+}

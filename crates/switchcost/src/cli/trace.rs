@@ -1,0 +1,154 @@
+//! `trace`: what to run, in which order, and what to do with a trace that is there.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use strum::{Display, EnumIter, EnumString};
+use units::{Bytes, CpuId};
+
+use super::{Form, parse_named};
+
+/// In which order the traced tasks run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, EnumIter)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum OrderFlag {
+    /// One after another, round-robin: the same inputs give the same order
+    #[default]
+    Scheduled,
+    /// As the kernel runs them
+    AsRun,
+}
+
+/// What runs, and how it takes turns.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CaptureArguments {
+    /// Another command that runs beside the first; may be given several times
+    #[arg(long = "with", value_name = "'CMD'", help_heading = "What to trace")]
+    pub(crate) with: Vec<String>,
+
+    /// The order of turns: scheduled (deterministic) or as-run (as the kernel switches)
+    #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = parse_named::<OrderFlag>,
+          help_heading = "What to trace")]
+    pub(crate) order: OrderFlag,
+
+    /// Length of a turn in instructions; Mogul and Borg 1990 had about 400000
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1000..),
+          help_heading = "What to trace")]
+    pub(crate) quantum: u64,
+
+    /// End everything after so many switches
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What to trace")]
+    pub(crate) switches: Option<u64>,
+
+    /// Run the traced programs on this CPU [default: the last one]
+    #[arg(long, value_name = "CPU", help_heading = "What to trace")]
+    pub(crate) cpu: Option<CpuId>,
+
+    /// The command, behind --
+    #[arg(last = true, value_name = "COMMAND", help_heading = "What to trace")]
+    pub(crate) command: Vec<OsString>,
+}
+
+const TRACE_EXAMPLES: &str = "\
+Examples:
+  switchcost trace -o gzip.sct -- gzip -k file              one program
+  switchcost trace -o two.sct --with 'sort big' -- grep -c x big    two that take turns
+  switchcost trace info two.sct                             what is in a trace
+  switchcost trace check two.sct                            is it whole and sound?
+  switchcost trace head two.sct -n 20                       the first events
+  switchcost trace import --from lackey lackey.txt -o l.sct
+  switchcost trace export --to din two.sct > two.din";
+
+/// Traces every address that programs touch, with every switch between them marked. Needs valgrind.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = TRACE_EXAMPLES, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+pub(crate) struct TraceArguments {
+    #[command(subcommand)]
+    pub(crate) action: Option<TraceAction>,
+
+    /// Write the trace to FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) capture: CaptureArguments,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum TraceAction {
+    /// Say what is in a trace
+    Info(TraceFile),
+    /// Check a trace: checksums, and every rule of the format
+    Check(TraceFile),
+    /// Print the first events of a trace
+    Head(HeadArguments),
+    /// Make a trace from another tool's
+    Import(ImportArguments),
+    /// Write a trace in another tool's form
+    Export(ExportArguments),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TraceFile {
+    /// The trace
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct HeadArguments {
+    /// The trace
+    pub(crate) file: PathBuf,
+
+    /// How many events
+    #[arg(short, long, value_name = "NUMBER", default_value_t = 40)]
+    pub(crate) number: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum ForeignFormat {
+    /// Text of `valgrind --tool=lackey --trace-mem=yes`
+    Lackey,
+    /// Text of Dinero
+    Din,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// The other tool's format: lackey, din
+    #[arg(long, value_name = "FORMAT", value_parser = parse_named::<ForeignFormat>)]
+    pub(crate) from: ForeignFormat,
+
+    /// The file; - for stdin
+    pub(crate) file: PathBuf,
+
+    /// Write the trace to FILE, which must not exist
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// Size of a reference and of an instruction, for din, which names none
+    #[arg(long, value_name = "SIZE", default_value = "4B")]
+    pub(crate) word: Bytes,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// The other tool's format: din
+    #[arg(long, value_name = "FORMAT", value_parser = ["din"])]
+    pub(crate) to: String,
+
+    /// The trace
+    pub(crate) file: PathBuf,
+
+    /// Write to FILE instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Only this process of the trace, by its number in `trace info`
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) process: Option<u32>,
+}

@@ -1,0 +1,118 @@
+//! `switchcost simulate`: feeds designs with a trace, or with programs as they run.
+
+mod designs;
+mod places;
+mod run;
+
+use std::path::Path;
+
+use trace::{Chunk, TraceHeader, read_ahead};
+
+use crate::cli::simulate::{DesignArguments, SimulateArguments};
+use crate::cli::trace::CaptureArguments;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::signals::Interrupt;
+use crate::verbs::report;
+use crate::verbs::trace::capture::{self, NewTrace, Session};
+use crate::verbs::trace::look;
+
+use run::Run;
+
+/// In place of a trace's name: programs as they run.
+const LIVE: &str = "live";
+/// In place of a design's name: show what there is.
+const LIST: &str = "list";
+
+const DEFAULT_INTERVAL: u64 = 10_000;
+
+pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
+    if arguments.designs.design.iter().any(|name| name == LIST) {
+        Output::claim(arguments.designs.form.out.as_deref())?.write(&designs::list())?;
+        return Ok(Exit::Success);
+    }
+    let source = arguments.trace.as_deref().ok_or(Failure::NoTrace)?;
+    if source == Path::new(LIVE) {
+        let session = Session::prepare(&arguments.capture)?;
+        return live(session, &arguments.designs, DEFAULT_INTERVAL, None);
+    }
+    refuse_capture_flags(&arguments.capture)?;
+    from_file(source, &arguments.designs)
+}
+
+/// What only `live` obeys must not be passed over in silence.
+fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
+    let is_given = !capture.command.is_empty() || !capture.with.is_empty() || capture.switches.is_some();
+    if is_given { Err(Failure::NotLive) } else { Ok(()) }
+}
+
+fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    let interrupt = Interrupt::watch()?;
+    let reader = look::open(path)?;
+    let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), reader.header())?;
+    let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
+    let mut chunks = read_ahead(reader).map_err(failed)?;
+    let mut chunk = Chunk::default();
+    let mut incomplete = None;
+    loop {
+        if interrupt.is_raised() {
+            incomplete = Some("interrupted".to_owned());
+            break;
+        }
+        match chunks.next_into(&mut chunk) {
+            Ok(true) => run.chunk(&chunk)?,
+            Ok(false) => break,
+            Err(error) if error.is_loss() => {
+                incomplete = Some(error.to_string());
+                break;
+            }
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    if run.is_empty() {
+        return Err(Failure::Empty(path.to_owned()));
+    }
+    if let Some(why) = &incomplete {
+        eprintln!("switchcost: not all of {} is simulated: {why}", path.display());
+    }
+    let is_whole = incomplete.is_none();
+    let record = run.finish(incomplete)?;
+    let shown = report::show(&record, &arguments.form, output)?;
+    Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Reservations }))
+}
+
+/// Captures and simulates at the same time; the trace is kept only where a place for it is named.
+pub(crate) fn live(
+    session: Session,
+    arguments: &DesignArguments,
+    interval: u64,
+    keep: Option<&Path>,
+) -> Result<Exit, Failure> {
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    let interrupt = Interrupt::watch()?;
+    let header: TraceHeader = session.header();
+    let mut run = Run::begin(arguments, interval, LIVE, &header)?;
+    let mut trace = keep.map(|path| NewTrace::create(path, &header)).transpose()?;
+    let outcome = session.run(&interrupt, |chunk| {
+        if let Some(trace) = &mut trace {
+            trace.write(chunk)?;
+        }
+        run.chunk(chunk)
+    });
+    trace.map(NewTrace::finish).transpose()?;
+    let incomplete = match &outcome {
+        Ok(_) => interrupt.exit().map(|_| "interrupted".to_owned()),
+        Err(failure) => Some(failure.to_string()),
+    };
+    if run.is_empty() {
+        outcome?;
+        return Err(Failure::Empty(LIVE.into()));
+    }
+    // What was simulated before a failure is whole, and is kept with what ended it.
+    let record = run.finish(incomplete)?;
+    let summary = outcome?;
+    let shown = report::show(&record, &arguments.form, output)?;
+    let ended = capture::exit(&summary, &interrupt);
+    Ok(if ended == Exit::Success { shown } else { ended })
+}

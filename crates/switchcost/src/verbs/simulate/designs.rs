@@ -1,0 +1,65 @@
+//! Names and files to designs.
+
+use std::fmt::Write;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use cachesim::{host_design, read_design, shipped, vary};
+use host::facts::{Root, manifest};
+use record::Design;
+
+use crate::cli::simulate::DesignArguments;
+use crate::exit::Failure;
+
+const HOST: &str = "host";
+/// Those of Mogul and Borg 1990.
+const DEFAULT: [&str; 4] = ["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"];
+/// No design is that long; the reader names its own, smaller bound.
+const MOST_BYTES: u64 = 2 << 20;
+
+/// The designs that are asked for, with all their variants, in the order of the command line.
+pub(super) fn selected(arguments: &DesignArguments) -> Result<Vec<Design>, Failure> {
+    let named: Vec<&str> = match arguments.design.as_slice() {
+        [] => DEFAULT.to_vec(),
+        names => names.iter().map(String::as_str).collect(),
+    };
+    let mut designs = Vec::new();
+    for name in named {
+        designs.extend(vary(&find(name)?, &arguments.vary).map_err(|error| Failure::Vary(Box::new(error)))?);
+    }
+    let mut names: Vec<_> = designs.iter().map(|design| design.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Failure::SameDesign(twice[0].to_owned()));
+    }
+    Ok(designs)
+}
+
+fn find(name: &str) -> Result<Design, Failure> {
+    if let Some(design) = shipped::find(name) {
+        return Ok(design);
+    }
+    if name == HOST {
+        return host_design(&manifest(&Root::system())).map_err(Failure::HostDesign);
+    }
+    let path = Path::new(name);
+    let is_name = !name.contains('/') && !name.ends_with(".toml") && !path.exists();
+    if is_name {
+        return Err(Failure::NoDesign(name.to_owned(), shipped::names().collect::<Vec<_>>().join(", ")));
+    }
+    let failed = |source| Failure::Open { path: path.to_owned(), source };
+    let mut text = String::new();
+    File::open(path).map_err(failed)?.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?;
+    read_design(&text, name).map_err(|error| Failure::Design(Box::new(error)))
+}
+
+/// The shipped designs, one a line.
+pub(super) fn list() -> String {
+    let mut text = String::new();
+    for design in shipped::names().filter_map(shipped::find) {
+        let _ = writeln!(text, "{:22} {}", design.name, design.title);
+    }
+    let _ = writeln!(text, "{:22} this machine's own caches", HOST);
+    text
+}

@@ -1,0 +1,17 @@
+//! Names for the places in the code that pay.
+
+use std::path::Path;
+
+use record::DesignResult;
+use symbols::Symbols;
+
+/// Fills in functions and lines, where the traced files are still there and say them.
+pub(super) fn name(designs: &mut [DesignResult]) {
+    let mut symbols = Symbols::default();
+    for cost in designs.iter_mut().flat_map(|design| &mut design.code) {
+        let Some(object) = &cost.object else { continue };
+        let place = symbols.resolve(Path::new(object), cost.build_id.as_deref(), cost.offset);
+        cost.function = place.function;
+        cost.line = place.line;
+    }
+}

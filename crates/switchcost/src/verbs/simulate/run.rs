@@ -1,0 +1,108 @@
+//! One simulation: designs, what they are fed with, and the record that it becomes.
+
+use std::path::PathBuf;
+
+use cachesim::{Options, Simulator};
+use host::facts::{Root, manifest};
+use record::{Interval, SIMULATION_SCHEMA, SIMULATION_VERSION, Simulation, SimulationWriter, TraceFacts};
+use time::OffsetDateTime;
+use trace::{Chunk, TraceHeader};
+
+use super::{designs, places};
+use crate::cli::simulate::DesignArguments;
+use crate::exit::Failure;
+use crate::runs;
+
+pub(super) struct Run {
+    simulator: Simulator,
+    options: Options,
+    writer: SimulationWriter,
+    path: PathBuf,
+    tuples: Vec<Interval>,
+    started: OffsetDateTime,
+    source: String,
+    header: TraceHeader,
+    has_blocks: bool,
+}
+
+impl Run {
+    pub(super) fn begin(
+        arguments: &DesignArguments,
+        interval: u64,
+        source: &str,
+        header: &TraceHeader,
+    ) -> Result<Run, Failure> {
+        let options = Options {
+            interval_instructions: arguments.interval.unwrap_or(interval),
+            intervals: arguments.intervals,
+            kernel_touches: arguments.kernel_touches,
+            code_places: arguments.places,
+        };
+        let simulator = Simulator::new(designs::selected(arguments)?, options.clone())?;
+        let path = arguments.record.clone().map_or_else(|| runs::new_file(runs::SIMULATION), Ok)?;
+        Ok(Run {
+            simulator,
+            options,
+            writer: SimulationWriter::create(&path)?,
+            path,
+            tuples: Vec::new(),
+            started: OffsetDateTime::now_utc(),
+            source: source.to_owned(),
+            header: header.clone(),
+            has_blocks: false,
+        })
+    }
+
+    pub(super) fn chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+        self.has_blocks |= !chunk.blocks.is_empty();
+        self.simulator.feed(chunk, &mut self.tuples)?;
+        self.keep_tuples()
+    }
+
+    fn keep_tuples(&mut self) -> Result<(), Failure> {
+        self.writer.write(&self.tuples)?;
+        self.tuples.clear();
+        Ok(())
+    }
+
+    /// Whether nothing was executed so far.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.has_blocks
+    }
+
+    /// Ends the simulation, and gives the path of its record.
+    pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<PathBuf, Failure> {
+        let mut outcome = self.simulator.finish(&mut self.tuples);
+        self.writer.write(&self.tuples)?;
+        places::name(&mut outcome.designs);
+        let order = serde_json::to_value(self.header.order).ok();
+        let trace = TraceFacts {
+            source: self.source,
+            order: order.as_ref().and_then(|order| order.as_str()).unwrap_or("unknown").to_owned(),
+            quantum_instructions: self.header.quantum_instructions,
+            commands: self.header.commands,
+            instructions: outcome.instructions,
+            loads: outcome.loads,
+            stores: outcome.stores,
+            voluntary_switches: outcome.voluntary_switches,
+            involuntary_switches: outcome.involuntary_switches,
+            incomplete,
+        };
+        let head = Simulation {
+            schema: format!("{SIMULATION_SCHEMA}/{SIMULATION_VERSION}"),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: runs::stamp(self.started),
+            command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+            host: Some(manifest(&Root::system())),
+            trace,
+            interval_instructions: self.options.interval_instructions,
+            intervals: self.options.intervals,
+            processes: outcome.processes,
+            causes: outcome.causes,
+            designs: outcome.designs,
+        };
+        self.writer.finish(&head)?;
+        eprintln!("switchcost: record {}", self.path.display());
+        Ok(self.path)
+    }
+}

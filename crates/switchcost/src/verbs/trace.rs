@@ -1,0 +1,19 @@
+//! `switchcost trace`: captures programs, and looks at, checks and converts traces.
+
+pub(crate) mod capture;
+mod convert;
+pub(crate) mod look;
+
+use crate::cli::trace::{TraceAction, TraceArguments};
+use crate::exit::{Exit, Failure};
+
+pub(crate) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
+    match &arguments.action {
+        None => capture::run(arguments),
+        Some(TraceAction::Info(file)) => look::info(file),
+        Some(TraceAction::Check(file)) => look::check(file),
+        Some(TraceAction::Head(head)) => look::head(head),
+        Some(TraceAction::Import(import)) => convert::import(import),
+        Some(TraceAction::Export(export)) => convert::export(export),
+    }
+}

@@ -1,0 +1,179 @@
+//! Runs programs under the capture tool and keeps what they did.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use capture::{Command, Ending, Options, Order, Summary, Tool};
+use host::control::{PinGuard, pin};
+use host::facts::Root;
+use trace::{Chunk, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
+use units::CpuId;
+
+use crate::cli::trace::{CaptureArguments, OrderFlag, TraceArguments};
+use crate::exit::{Exit, Failure};
+use crate::runs;
+use crate::signals::Interrupt;
+
+/// A trace that is being written: under its own name from the start, so that a crash keeps its whole chunks.
+pub(crate) struct NewTrace {
+    path: PathBuf,
+    writer: TraceWriter<BufWriter<File>>,
+}
+
+impl NewTrace {
+    pub(crate) fn create(path: &Path, header: &TraceHeader) -> Result<NewTrace, Failure> {
+        let file = File::create_new(path).map_err(|source| Failure::Output { path: path.to_owned(), source })?;
+        let writer = TraceWriter::create(BufWriter::with_capacity(1 << 20, file), header);
+        Ok(NewTrace { path: path.to_owned(), writer: writer.map_err(|source| failed(path, source))? })
+    }
+
+    pub(crate) fn write(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+        self.writer.write(chunk).map_err(|source| failed(&self.path, source))
+    }
+
+    pub(crate) fn finish(self) -> Result<Written, Failure> {
+        let finished = self.writer.finish().map_err(|source| failed(&self.path, source))?;
+        Ok(finished.1)
+    }
+}
+
+fn failed(path: &Path, source: WriteTraceError) -> Failure {
+    Failure::WriteTrace { path: path.to_owned(), source }
+}
+
+pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
+    let session = Session::prepare(&arguments.capture)?;
+    let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
+    let interrupt = Interrupt::watch()?;
+    let mut trace = NewTrace::create(&path, &session.header())?;
+    let outcome = session.run(&interrupt, |chunk| trace.write(chunk));
+    // Whatever ended it, what was captured is whole and stays.
+    let written = trace.finish();
+    let summary = outcome?;
+    let written = written?;
+    eprintln!(
+        "switchcost: {} instructions, {} references and {} switches in {} ({:.3} B an instruction)",
+        written.instructions,
+        written.references,
+        summary.switches,
+        path.display(),
+        written.bytes as f64 / written.instructions.max(1) as f64
+    );
+    Ok(exit(&summary, &interrupt))
+}
+
+/// How a capture's end is told to a shell.
+pub(crate) fn exit(summary: &Summary, interrupt: &Interrupt) -> Exit {
+    if let Some(exit) = interrupt.exit() {
+        return exit;
+    }
+    let has_failed = |status: &Option<std::process::ExitStatus>| status.is_some_and(|status| !status.success());
+    if summary.statuses.iter().any(has_failed) || !summary.warnings.is_empty() {
+        return Exit::Reservations;
+    }
+    Exit::Success
+}
+
+/// A capture that can begin.
+pub(crate) struct Session {
+    commands: Vec<Command>,
+    options: Options,
+}
+
+impl Session {
+    pub(crate) fn prepare(arguments: &CaptureArguments) -> Result<Session, Failure> {
+        let commands = commands(arguments)?;
+        let order = match arguments.order {
+            OrderFlag::Scheduled => Order::Scheduled { quantum_instructions: arguments.quantum },
+            OrderFlag::AsRun => Order::AsRun,
+        };
+        Session::new(commands, order, arguments.cpu, arguments.switches)
+    }
+
+    pub(crate) fn new(
+        commands: Vec<Command>,
+        order: Order,
+        cpu: Option<CpuId>,
+        switches: Option<u64>,
+    ) -> Result<Session, Failure> {
+        let cpu = Some(cpu.map_or_else(last_cpu, Ok)?);
+        let options = Options { order, cpu, stop_after_switches: switches, ..Options::new(Tool::find()?) };
+        Ok(Session { commands, options })
+    }
+
+    /// The programs' own output goes nowhere.
+    pub(crate) fn silenced(mut self) -> Session {
+        self.options.output = capture::Output::Nowhere;
+        self
+    }
+
+    pub(crate) fn header(&self) -> TraceHeader {
+        let (order, quantum) = match self.options.order {
+            Order::Scheduled { quantum_instructions } => (TraceOrder::Scheduled, Some(quantum_instructions)),
+            Order::AsRun => (TraceOrder::AsRun, None),
+        };
+        let words = |command: &Command| command.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        TraceHeader {
+            quantum_instructions: quantum,
+            commands: self.commands.iter().map(words).collect(),
+            ..TraceHeader::new("valgrind", order, std::env::consts::ARCH)
+        }
+    }
+
+    /// Runs until all has ended, and hands on each chunk. This thread and those of the capture stay off the traced CPU
+    /// where there is another.
+    pub(crate) fn run(
+        self,
+        interrupt: &Interrupt,
+        sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
+    ) -> Result<Summary, Failure> {
+        let _guard = self.options.cpu.and_then(stay_off);
+        let outcome = capture::run(&self.commands, self.options, interrupt.flag(), sink);
+        let summary = outcome.map_err(|failure| match failure {
+            capture::Failure::Capture(error) => Failure::Capture(error),
+            capture::Failure::Sink(failure) => failure,
+        })?;
+        for warning in &summary.warnings {
+            eprintln!("switchcost: {warning}");
+        }
+        for (command, status) in self.commands.iter().zip(&summary.statuses) {
+            if let Some(status) = status.filter(|status| !status.success()) {
+                let words: Vec<_> = command.words.iter().map(|word| word.to_string_lossy()).collect();
+                eprintln!("switchcost: '{}' ended with {status}", words.join(" ").escape_debug());
+            }
+        }
+        if summary.ending == Ending::Interrupted {
+            eprintln!("switchcost: interrupted; what was captured until then is kept");
+        }
+        Ok(summary)
+    }
+}
+
+fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Failure> {
+    if arguments.command.is_empty() {
+        return Err(Failure::NoCommand);
+    }
+    let mut commands = vec![Command::new(arguments.command.clone())];
+    for text in &arguments.with {
+        let words = shlex::split(text).filter(|words| !words.is_empty());
+        let words = words.ok_or_else(|| Failure::With(text.clone()))?;
+        commands.push(Command::new(words.into_iter().map(OsString::from)));
+    }
+    Ok(commands)
+}
+
+/// The CPU with the highest number that we may run on: interrupts tend to the first.
+fn last_cpu() -> Result<CpuId, Failure> {
+    let allowed = host::facts::manifest(&Root::system()).cpus_allowed;
+    allowed.last().copied().ok_or_else(|| Failure::Selection("found no CPU to run on".to_owned()))
+}
+
+/// Keeps this thread, and those that it starts, off a CPU as long as the guard lives. Without it the capture is slower,
+/// and just as right.
+fn stay_off(cpu: CpuId) -> Option<PinGuard> {
+    let allowed = host::facts::manifest(&Root::system()).cpus_allowed;
+    let others: Vec<CpuId> = allowed.into_iter().filter(|&other| other != cpu).collect();
+    if others.is_empty() { None } else { pin(&others).ok() }
+}

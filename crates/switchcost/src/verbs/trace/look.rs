@@ -1,0 +1,60 @@
+//! What is in a trace, and is it sound?
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use trace::{Chunk, ReadTraceError, TraceReader};
+
+use crate::cli::trace::{HeadArguments, TraceFile};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// Opens a trace at its header.
+pub(crate) fn open(path: &Path) -> Result<TraceReader<BufReader<File>>, Failure> {
+    let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
+    let file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
+    TraceReader::new(BufReader::with_capacity(1 << 20, file)).map_err(failed)
+}
+
+pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    let summary = trace::summarize(open(&arguments.file)?);
+    let text = report::trace::render_info(&summary, arguments.form.format, output.style());
+    output.write(&text)?;
+    Ok(if summary.loss.is_some() { Exit::Reservations } else { Exit::Success })
+}
+
+pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    let found = trace::check(open(&arguments.file)?);
+    let text = report::trace::render_check(&found, arguments.form.format, output.style());
+    output.write(&text)?;
+    Ok(if found.is_sound() { Exit::Success } else { Exit::Record })
+}
+
+pub(super) fn head(arguments: &HeadArguments) -> Result<Exit, Failure> {
+    let mut reader = open(&arguments.file)?;
+    let mut chunk = Chunk::default();
+    let (mut text, mut left) = (String::new(), arguments.number);
+    while left > 0 {
+        match reader.next_into(&mut chunk) {
+            Ok(true) => {
+                let (lines, written) = report::trace::render_events(&chunk, left);
+                text.push_str(&lines);
+                left -= written;
+            }
+            Ok(false) => break,
+            Err(error) => {
+                Output::Stdout.write(&text)?;
+                return Err(lost(&arguments.file, error));
+            }
+        }
+    }
+    Output::Stdout.write(&text)?;
+    Ok(Exit::Success)
+}
+
+fn lost(path: &Path, source: ReadTraceError) -> Failure {
+    Failure::ReadTrace { path: path.to_owned(), source }
+}
