@@ -17,10 +17,16 @@ allowed() {
         host) echo "units workload record" ;;
         measure) echo "units workload record host" ;;
         analysis) echo "units workload record" ;;
-        report) echo "units workload record analysis" ;;
-        switchcost) echo "units workload record host measure analysis report" ;;
+        # Data for and from programs of other authors: nothing of ours above it.
+        trace) echo "units workload" ;;
+        cachesim) echo "units record trace" ;;
+        capture) echo "units host trace" ;;
+        programs) echo "" ;;
+        symbols) echo "" ;;
+        report) echo "units workload record trace analysis" ;;
+        switchcost) echo "units workload record host measure trace cachesim capture programs symbols analysis report" ;;
         # Runs the program from outside, as a user would, and may read what it wrote.
-        bench) echo "units record" ;;
+        bench) echo "units record trace cachesim" ;;
         *) return 1 ;;
     esac
 }

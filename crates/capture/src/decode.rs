@@ -96,8 +96,10 @@ impl Decoder {
         let mut at = 0;
         let damaged = |word, problem| Stopped::Damaged(DecodeError { buffer: order, word, problem });
         while at < words.len() {
-            let shapes = self.spaces.running();
-            at = blocks(shapes, words, at, &mut self.chunk).map_err(|(word, problem)| damaged(word, problem))?;
+            let (end, instructions) = blocks(self.spaces.running(), words, at, &mut self.chunk)
+                .map_err(|(word, problem)| damaged(word, problem))?;
+            self.counts.instructions += instructions;
+            at = end;
             if is_full(&self.chunk) {
                 self.flush(emit).map_err(Stopped::Refused)?;
             } else if at < words.len() {
@@ -110,7 +112,6 @@ impl Decoder {
     /// Hands on what has not been handed on yet.
     pub(crate) fn flush<E>(&mut self, emit: Emit<'_, E>) -> Result<(), E> {
         if !self.chunk.is_empty() {
-            self.counts.instructions += self.chunk.instructions();
             emit(&mut self.chunk)?;
             self.chunk.clear();
         }
@@ -136,14 +137,19 @@ const MOST_REFERENCES: usize = 8 * Chunk::BLOCKS;
 const MOST_MARKS: usize = Chunk::BLOCKS / 4;
 
 fn is_full(chunk: &Chunk) -> bool {
-    chunk.blocks.len() >= Chunk::BLOCKS
-        || chunk.references.len() >= MOST_REFERENCES
-        || chunk.marks.len() >= MOST_MARKS
+    chunk.blocks.len() >= Chunk::BLOCKS || chunk.references.len() >= MOST_REFERENCES || chunk.marks.len() >= MOST_MARKS
 }
 
-/// Decodes blocks until another record, the end of the words or of the chunk; returns where.
-fn blocks(shapes: &Shapes, words: &[AtomicU64], start: usize, chunk: &mut Chunk) -> Result<usize, (usize, Problem)> {
-    let mut batch = Batch { blocks: [Block::default(); BATCH], references: [Reference(0); BATCH_REFERENCES] };
+/// Decodes blocks until another record, the end of the words or of the chunk; returns where, and how many instructions
+/// the blocks have.
+fn blocks(
+    shapes: &Shapes,
+    words: &[AtomicU64],
+    start: usize,
+    chunk: &mut Chunk,
+) -> Result<(usize, u64), (usize, Problem)> {
+    let mut batch =
+        Batch { blocks: [Block::default(); BATCH], references: [Reference(0); BATCH_REFERENCES], instructions: 0 };
     let mut at = start;
     while !is_full(chunk) {
         let end = batch.fill(shapes, words, at, chunk)?;
@@ -152,7 +158,7 @@ fn blocks(shapes: &Shapes, words: &[AtomicU64], start: usize, chunk: &mut Chunk)
         }
         at = end;
     }
-    Ok(at)
+    Ok((at, batch.instructions))
 }
 
 const BATCH: usize = 64;
@@ -162,6 +168,7 @@ const BATCH_REFERENCES: usize = 512;
 struct Batch {
     blocks: [Block; BATCH],
     references: [Reference; BATCH_REFERENCES],
+    instructions: u64,
 }
 
 impl Batch {
@@ -191,6 +198,7 @@ impl Batch {
                 place.references = shapes::leave_undone_out(places, addresses);
             }
             used += usize::from(place.references);
+            self.instructions += u64::from(place.instructions);
             at += 1 + templates.len();
             count += 1;
         }

@@ -52,3 +52,45 @@ pub enum CaptureError {
     #[error("found no way to go on ({0}), need working memory files, pipes and /proc; look at the limits of this user")]
     System(#[from] io::Error),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::Problem;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn each_error_says_what_was_found_what_is_needed_and_what_to_do() {
+        let command = || "prog -x".to_owned();
+        let expected = [
+            (
+                CaptureError::NotStarted { command: command(), status: ExitStatus::from_raw(1 << 8) },
+                "found no traced program behind the command 'prog -x' (exit status: 1), need one that Valgrind can run; \
+                 see its message, and try `valgrind --tool=none prog -x`",
+            ),
+            (
+                CaptureError::SlowStart { command: command() },
+                "found the command 'prog -x' not yet running after a minute, need it sooner; \
+                 try `valgrind --tool=none prog -x`",
+            ),
+            (
+                CaptureError::TooManyTasks,
+                "found more than 2048 tasks at once, need no more; trace fewer processes and threads",
+            ),
+            (
+                DecodeError { buffer: 3, word: 17, problem: Problem::Short }.into(),
+                "found a damaged stream of events: buffer 3, word 17: found a record cut short; this is an error of \
+                 switchcost, please report it",
+            ),
+            (CaptureError::NoAsRun, "found the order as-run, need scheduled; as-run is not built yet"),
+            (
+                io::Error::from_raw_os_error(24).into(),
+                "found no way to go on (Too many open files (os error 24)), need working memory files, pipes and \
+                 /proc; look at the limits of this user",
+            ),
+        ];
+        for (error, text) in expected {
+            assert_eq!(error.to_string(), text);
+        }
+    }
+}

@@ -329,3 +329,57 @@ fn an_error_of_the_sink_ends_everything() {
     let failure = run(&forever, options(), &AtomicBool::new(false), |_| Err(Full)).expect_err("the sink fails");
     assert!(matches!(failure, Failure::Sink(Full)), "{failure}");
 }
+
+const VICTIM: &str = "SWITCHCOST_TEST_VICTIM";
+
+/// Not a test by itself: what the next test kills.
+#[test]
+#[ignore = "runs for ever; the test nothing_is_left_after_a_killed_controller runs it"]
+fn victim() {
+    let script = std::env::var(VICTIM).expect("run by the test");
+    capture(&["sh", "-c", &script]);
+}
+
+fn is_alive(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
+}
+
+fn await_that(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what} within a minute");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn nothing_is_left_after_a_killed_controller() {
+    tool();
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pids");
+    let _ = std::fs::remove_file(&file);
+    let name = file.display();
+    // One waits in the background, one loops, one waits for a reader of its pipe.
+    let script = format!(
+        "sleep 1000 & echo $! >>{name}; (while :; do :; done) & echo $! >>{name}; echo $$ >>{name}; sleep 2000 | cat"
+    );
+    let mut victim = std::process::Command::new(std::env::current_exe().expect("this program"))
+        .args(["--ignored", "--exact", "victim"])
+        .env(VICTIM, script)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("the victim starts");
+    let pids = || std::fs::read_to_string(&file).unwrap_or_default();
+    await_that("three processes ran", || pids().lines().count() == 3);
+    assert!(pids().lines().all(is_alive));
+    victim.kill().expect("killed");
+    victim.wait().expect("reaped");
+    await_that("all processes ended", || !pids().lines().any(is_alive));
+}
+
+#[test]
+fn a_program_that_valgrind_refuses_is_an_error_that_names_it() {
+    let failure =
+        run(&[Command::new(["/no/such/program"])], options(), &AtomicBool::new(false), |_| Ok::<(), Infallible>(()))
+            .expect_err("no such program");
+    assert!(failure.to_string().contains("in the command '/no/such/program'"), "{failure}");
+}

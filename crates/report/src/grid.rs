@@ -92,7 +92,8 @@ impl Grid {
 
     fn least_width(&self, columns: &[usize], gap: u16) -> usize {
         let words: usize = columns.iter().map(|column| self.longest_word(*column)).sum();
-        words + usize::from(gap) * columns.len().saturating_sub(1)
+        // The last column has its part of a gap behind it, too.
+        (words + usize::from(gap) * columns.len()).saturating_sub(1)
     }
 
     fn longest_word(&self, column: usize) -> usize {

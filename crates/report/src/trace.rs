@@ -62,8 +62,10 @@ pub fn render_info(summary: &TraceSummary, format: Format, style: Style) -> Stri
 }
 
 fn info(summary: &TraceSummary) -> Info<'_> {
-    let switches = summary.switches.iter().map(|((cause, is_voluntary), &switches)| {
-        SwitchCount { cause: cause_text(*cause), is_voluntary: *is_voluntary, switches }
+    let switches = summary.switches.iter().map(|((cause, is_voluntary), &switches)| SwitchCount {
+        cause: cause_text(*cause),
+        is_voluntary: *is_voluntary,
+        switches,
     });
     let processes = summary.processes.iter().map(|(id, process)| ProcessRow {
         process: id.0,
@@ -306,7 +308,14 @@ mod tests {
         let mut chunk = Chunk::default();
         let name = b"a\x1b[31mb\n".to_vec();
         chunk.mark(Mark::Birth { task: TaskId(1), process: ProcessId(1), parent: TaskId::NONE, name });
-        chunk.blocks.push(Block { address: 0x400, bytes: 4, instructions: 1, first_bytes: 4, references: 1, ..Block::default() });
+        chunk.blocks.push(Block {
+            address: 0x400,
+            bytes: 4,
+            instructions: 1,
+            first_bytes: 4,
+            references: 1,
+            ..Block::default()
+        });
         chunk.references.push(Reference::new(0x10, 7, 3, true));
         chunk.mark(Mark::Exit { task: TaskId(1) });
         let (text, lines) = render_events(&chunk, 10);

@@ -1,8 +1,8 @@
 //! Traces of other tools, read as a stream: any length, a few chunks of memory.
 //!
 //! What comes in: text of Valgrind's lackey or of Dinero, or records of DynamoRIO's drmemtrace. What goes out: chunks.
-//! A format without tasks has one, `imported`, whose birth and the switch to it come first. What these formats say and do
-//! not say is in `docs/formats/importers.md`.
+//! A format without tasks has one, `imported`, whose birth and the switch to it come first. What these formats say and
+//! do not say is in `docs/formats/importers.md`.
 
 mod assembler;
 mod din;
@@ -68,8 +68,8 @@ impl<R: BufRead> Importer<R> {
     /// Reads the next chunk into `chunk`; false, and an empty chunk, where there is none.
     ///
     /// # Errors
-    /// What cannot be understood, a reference before any instruction, a file that cannot be read; once, after the chunks
-    /// of all that stands before it.
+    /// What cannot be understood, a reference before any instruction, a file that cannot be read; once, after the
+    /// chunks of all that stands before it.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ImportError> {
         chunk.clear();
         while !self.is_over && !self.assembler.is_full() {

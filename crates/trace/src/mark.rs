@@ -98,7 +98,7 @@ pub enum Mark {
         /// The task.
         task: TaskId,
     },
-    /// Another task runs from here on.
+    /// Another task runs from here on, or the same one again after a time in which every task slept.
     Switch {
         /// Who ran until here; [`TaskId::NONE`] at the start of a trace.
         from: TaskId,

@@ -1,9 +1,9 @@
-//! Streams made by a rule: several processes that take turns, the same for the same numbers. For benchmarks, for tests with
-//! a known answer, and for asking what a walk of `workload` would do in another cache.
+//! Streams made by a rule: several processes that take turns, the same for the same numbers. For benchmarks, for tests
+//! with a known answer, and for asking what a walk of `workload` would do in another cache.
 //!
-//! What comes in: what each process does ([`PingPong`], [`Mixed`], [`Walks`]). What goes out: [`Chunk`]s of any length, one
-//! at a time. First come the births of all tasks, each in a process of its own, named `synthetic 1`, `synthetic 2` and so
-//! on; each turn begins with a switch. All processes use the same virtual addresses, as copies of a program do.
+//! What comes in: what each process does ([`PingPong`], [`Mixed`], [`Walks`]). What goes out: [`Chunk`]s of any length,
+//! one at a time. First come the births of all tasks, each in a process of its own, named `synthetic 1`, `synthetic 2`
+//! and so on; each turn begins with a switch. All processes use the same virtual addresses, as copies of a program do.
 
 mod mixed;
 mod ping_pong;

@@ -158,9 +158,10 @@ impl ProgramNames {
             names.push(name.to_owned());
             names.len() - 1
         };
-        let programs = head.processes.iter().map(|process| {
-            *numbers.entry(process.name.as_str()).or_insert_with(|| number(&process.name))
-        });
+        let programs = head
+            .processes
+            .iter()
+            .map(|process| *numbers.entry(process.name.as_str()).or_insert_with(|| number(&process.name)));
         let programs = programs.collect();
         ProgramNames { names, programs }
     }
@@ -177,18 +178,22 @@ impl DesignSums {
 
     fn push(&mut self, tuple: &Interval) {
         let slot = self.slot(tuple);
-        match self.open.last_mut() {
-            Some(last) if last.interval >= tuple.interval => self.is_disordered = true,
-            // What lies behind the curve is one, however many intervals were told apart.
-            Some(last) if slot == self.intervals && last.interval as usize >= slot => {
-                last.interval = tuple.interval;
-                last.instructions = last.instructions.saturating_add(tuple.instructions);
-                for view in View::iter() {
-                    let cycles = last.cycles.get_mut(view);
-                    *cycles = cycles.saturating_add(*tuple.cycles.get(view));
-                }
+        let Some(last) = self.open.last_mut() else { return self.open.push(*tuple) };
+        // An exec divides an interval between two processes; it stays one interval of its segment.
+        let is_divided = last.interval == tuple.interval && last.process != tuple.process;
+        // What lies behind the curve is one, however many intervals were told apart.
+        let is_rest = slot == self.intervals && last.interval as usize >= slot && last.interval < tuple.interval;
+        if is_divided || is_rest {
+            last.interval = tuple.interval;
+            last.instructions = last.instructions.saturating_add(tuple.instructions);
+            for view in View::iter() {
+                let cycles = last.cycles.get_mut(view);
+                *cycles = cycles.saturating_add(*tuple.cycles.get(view));
             }
-            _ => self.open.push(*tuple),
+        } else if last.interval >= tuple.interval {
+            self.is_disordered = true;
+        } else {
+            self.open.push(*tuple);
         }
     }
 

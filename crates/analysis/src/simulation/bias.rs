@@ -80,9 +80,8 @@ fn grows(context: &Context<'_>, sums: &DesignSums, last: usize) -> Option<(Strin
     };
     let (at_start, at_end) = (count(0)?, count(last)?);
     let programs = sums.programs.iter().enumerate().filter_map(|(i, program)| Some((i, program.as_ref()?)));
-    let shares = programs.map(|(i, program)| {
-        (i, program[0].segments as f64 / at_start, program[last].segments as f64 / at_end)
-    });
+    let shares =
+        programs.map(|(i, program)| (i, program[0].segments as f64 / at_start, program[last].segments as f64 / at_end));
     let (program, start, end) = shares.max_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))?;
     (end > start).then(|| (context.names.names[program].clone(), start, end))
 }

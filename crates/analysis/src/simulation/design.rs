@@ -1,6 +1,6 @@
 //! Everything about one design.
 
-use record::{DesignResult, Depth, Simulation};
+use record::{Depth, DesignResult, Simulation};
 
 use super::agarwal::agarwal;
 use super::analyser::{DesignSums, Options, ProgramNames};
@@ -68,8 +68,8 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
 }
 
 fn processes(context: &Context<'_>, sums: &DesignSums) -> Vec<ProcessFinding> {
-    let rows = sums.programs.iter().enumerate().filter_map(|(program, sums)| Some((program, sums.as_ref()?)));
-    let finding = |(program, sums): (usize, &Box<[Sum]>)| {
+    let rows = sums.programs.iter().enumerate().filter_map(|(program, sums)| Some((program, sums.as_deref()?)));
+    let finding = |(program, sums): (usize, &[Sum])| {
         let mut all = Sum::default();
         sums.iter().for_each(|sum| all.add(sum));
         let segments = sums[0].segments;
@@ -113,11 +113,15 @@ fn flags(context: &Context<'_>, depth: Depth, sums: &DesignSums, cost: &Cost, is
     if cost.low.is_some() && !cost.is_distinguishable_from_zero() {
         flag("not-distinguishable-from-0", "the interval of the cost covers 0".to_owned());
     }
-    let covered: f64 = sums.cells.iter().flatten().flat_map(|cells| cells.iter()).map(|c| c.sum.instructions as f64).sum();
+    let covered: f64 =
+        sums.cells.iter().flatten().flat_map(|cells| cells.iter()).map(|c| c.sum.instructions as f64).sum();
     let all = context.head.trace.instructions as f64;
     if all > 0.0 && covered < 0.99 * all {
         let outside = (1.0 - covered / all) * 100.0;
-        flag("outside-segments", format!("{outside:.1} % of the instructions belong to no segment: no switch precedes them"));
+        flag(
+            "outside-segments",
+            format!("{outside:.1} % of the instructions belong to no segment: no switch precedes them"),
+        );
     }
     flags
 }

@@ -228,8 +228,7 @@ fn excess_is_shared_out_among_the_parts() {
     hierarchies.shared.levels = vec![counts("L1I", 100), counts("L1D", 300)];
     let parts = run.design().parts;
     let cycles: Vec<(Part, f64)> = parts.iter().map(|part| (part.part, part.cycles)).collect();
-    let expected =
-        [(Part::Instructions, 1500.0), (Part::Data, 4500.0), (Part::Tlb, 0.0), (Part::WriteStalls, 40.0)];
+    let expected = [(Part::Instructions, 1500.0), (Part::Data, 4500.0), (Part::Tlb, 0.0), (Part::WriteStalls, 40.0)];
     assert_eq!(cycles, expected);
     close(parts.iter().filter_map(|part| part.share).sum(), 1.0);
 }

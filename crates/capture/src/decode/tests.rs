@@ -192,22 +192,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-#[ignore]
-fn speed() {
-    let mut decoder = decoder();
-    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(0), &shape(1), &shape(2)].concat();
-    decode(&mut decoder, &start).unwrap();
-    let many: Vec<AtomicU64> = std::iter::repeat_n([block(0), 1, 2], 43000).flatten().map(AtomicU64::new).collect();
-    let spent = || -> f64 {
-        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-        text.split(' ').next().unwrap().parse().unwrap()
-    };
-    let t = spent();
-    for i in 0..2000 {
-        decoder.buffer(i, &many, &mut |_| Ok::<(), Infallible>(())).ok();
-    }
-    let blocks = 43000.0 * 2000.0;
-    println!("{} ns a block", (spent() - t) / blocks);
-}

@@ -149,7 +149,10 @@ impl Walker<'_> {
 mod tests {
     use super::*;
 
-    fn walked(bytes: &[u8]) -> Result<(usize, Vec<(Vec<i16>, i64)>), Fault> {
+    /// An integer, and the fields on the way to it.
+    type Found = (Vec<i16>, i64);
+
+    fn walked(bytes: &[u8]) -> Result<(usize, Vec<Found>), Fault> {
         let mut found = Vec::new();
         let length = walk(bytes, &mut |path, value| found.push((path.to_vec(), value)))?;
         Ok((length, found))

@@ -7,12 +7,16 @@ use super::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 #[derive(Debug, thiserror::Error)]
 pub enum WriteSimulationError {
     /// The file exists.
-    #[error("found a file at {0}, need a name that is free (records are never overwritten); choose another name \
-             with --record or move the file away")]
+    #[error(
+        "found a file at {0}, need a name that is free (records are never overwritten); choose another name \
+             with --record or move the file away"
+    )]
     Exists(PathBuf),
     /// The file cannot be created.
-    #[error("{path} cannot be created ({source}), need a folder that exists and may be written; choose another \
-             place with --record")]
+    #[error(
+        "{path} cannot be created ({source}), need a folder that exists and may be written; choose another \
+             place with --record"
+    )]
     Create {
         /// Where.
         path: PathBuf,
@@ -20,8 +24,10 @@ pub enum WriteSimulationError {
         source: io::Error,
     },
     /// The tuples do not fit; nothing is left behind.
-    #[error("{path} took no more ({source}), need room for all tuples, twice over while it is written; free some \
-             space or choose another place with --record. The record was not kept")]
+    #[error(
+        "{path} took no more ({source}), need room for all tuples, twice over while it is written; free some \
+             space or choose another place with --record. The record was not kept"
+    )]
     Write {
         /// Where.
         path: PathBuf,
@@ -29,8 +35,10 @@ pub enum WriteSimulationError {
         source: io::Error,
     },
     /// A tuple and the head do not fit together; nothing is left behind.
-    #[error("found a tuple of {what} {index}, need one of the {count} in the head; this is a bug of switchcost. \
-             The record was not kept")]
+    #[error(
+        "found a tuple of {what} {index}, need one of the {count} in the head; this is a bug of switchcost. \
+             The record was not kept"
+    )]
     Tuple {
         /// What the index is of.
         what: &'static str,
@@ -40,8 +48,10 @@ pub enum WriteSimulationError {
         count: usize,
     },
     /// The head is larger than a reader would take; nothing is left behind.
-    #[error("found a head of {found_bytes} bytes, need at most {limit_bytes}; ask for fewer designs or fewer places \
-             in the code. The record was not kept")]
+    #[error(
+        "found a head of {found_bytes} bytes, need at most {limit_bytes}; ask for fewer designs or fewer places \
+             in the code. The record was not kept"
+    )]
     Head {
         /// How long.
         found_bytes: usize,
@@ -70,8 +80,10 @@ pub enum ReadSimulationError {
         why: String,
     },
     /// The file is of a version this program does not know.
-    #[error("{path} is of format {found}, need {SIMULATION_SCHEMA}/1 to {SIMULATION_SCHEMA}/{SIMULATION_VERSION}; \
-             read it with the version of switchcost that wrote it or a later one")]
+    #[error(
+        "{path} is of format {found}, need {SIMULATION_SCHEMA}/1 to {SIMULATION_SCHEMA}/{SIMULATION_VERSION}; \
+             read it with the version of switchcost that wrote it or a later one"
+    )]
     Version {
         /// Where.
         path: PathBuf,
@@ -79,8 +91,10 @@ pub enum ReadSimulationError {
         found: String,
     },
     /// The file is not as it was written.
-    #[error("{path} is damaged at {place} ({why}), need the file as switchcost wrote it; take a copy that is whole, \
-             or simulate again from the trace")]
+    #[error(
+        "{path} is damaged at {place} ({why}), need the file as switchcost wrote it; take a copy that is whole, \
+             or simulate again from the trace"
+    )]
     Damaged {
         /// Where.
         path: PathBuf,

@@ -230,7 +230,9 @@ impl Place<'_> {
 
     fn check_version(&self, schema: &str) -> Result<(), ReadSimulationError> {
         let Some(version) = schema.strip_prefix(SIMULATION_SCHEMA).and_then(|rest| rest.strip_prefix('/')) else {
-            return Err(self.no_record(format!("its schema is {}, not {SIMULATION_SCHEMA}", printable(&format!("{schema:?}")))));
+            return Err(
+                self.no_record(format!("its schema is {}, not {SIMULATION_SCHEMA}", printable(&format!("{schema:?}"))))
+            );
         };
         if (1..=SIMULATION_VERSION).any(|known| known.to_string() == version) {
             Ok(())

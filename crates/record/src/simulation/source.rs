@@ -38,7 +38,12 @@ impl Source {
     }
 
     /// Walks the headers of all pages of a row group's columns before they are decoded.
-    pub(super) fn check_pages(&self, metadata: &ParquetMetaData, group: usize, columns: &[usize]) -> Result<(), String> {
+    pub(super) fn check_pages(
+        &self,
+        metadata: &ParquetMetaData,
+        group: usize,
+        columns: &[usize],
+    ) -> Result<(), String> {
         let group = metadata.row_group(group);
         for column in columns {
             let chunk = group.column(*column);
@@ -116,6 +121,10 @@ impl ChunkReader for Source {
         let file = self.at(start, length as u64)?;
         let mut bytes = Vec::with_capacity(length);
         file.take(length as u64).read_to_end(&mut bytes)?;
-        if bytes.len() == length { Ok(bytes.into()) } else { Err(ParquetError::EOF("the file became shorter".to_owned())) }
+        if bytes.len() == length {
+            Ok(bytes.into())
+        } else {
+            Err(ParquetError::EOF("the file became shorter".to_owned()))
+        }
     }
 }

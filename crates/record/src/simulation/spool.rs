@@ -59,8 +59,7 @@ impl SpoolReader {
 fn packed(tuple: &Interval) -> [u8; ROW_BYTES] {
     let mut row = [0; ROW_BYTES];
     row[..2].copy_from_slice(&tuple.design.to_le_bytes());
-    let small =
-        [tuple.segment, tuple.segments, tuple.task, tuple.process, tuple.cause, tuple.end, tuple.interval];
+    let small = [tuple.segment, tuple.segments, tuple.task, tuple.process, tuple.cause, tuple.end, tuple.interval];
     for (bytes, value) in row[2..30].chunks_exact_mut(4).zip(small) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
@@ -72,7 +71,8 @@ fn packed(tuple: &Interval) -> [u8; ROW_BYTES] {
 }
 
 fn unpacked(row: &[u8; ROW_BYTES]) -> Interval {
-    let bytes = |at: usize, count: usize| row[at..at + count].iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    let bytes =
+        |at: usize, count: usize| row[at..at + count].iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
     let small = |i: usize| bytes(2 + 4 * i, 4) as u32;
     let large = |i: usize| bytes(30 + 8 * i, 8);
     Interval {

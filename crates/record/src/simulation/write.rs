@@ -50,7 +50,12 @@ impl SimulationWriter {
         }
         let spool = Spool::create_in(folder_of(path))
             .map_err(|source| WriteSimulationError::Create { path: path.to_owned(), source })?;
-        Ok(SimulationWriter { path: path.to_owned(), spool, largest: Largest::default(), row_group_rows: ROW_GROUP_ROWS })
+        Ok(SimulationWriter {
+            path: path.to_owned(),
+            spool,
+            largest: Largest::default(),
+            row_group_rows: ROW_GROUP_ROWS,
+        })
     }
 
     /// Row groups of so many rows instead of 1,048,576: for tests of files with several.
@@ -196,7 +201,8 @@ impl Texts {
     fn of(head: &Simulation) -> Self {
         let tables = [Table::Designs, Table::ProcessNames, Table::CauseEntries, Table::CauseSyscalls];
         Texts {
-            tables: tables.map(|table| (table, table.texts(head).into_iter().map(|text| text.map(ByteArray::from)).collect())),
+            tables: tables
+                .map(|table| (table, table.texts(head).into_iter().map(|text| text.map(ByteArray::from)).collect())),
         }
     }
 

@@ -27,8 +27,7 @@ fn any_byte_that_is_another_is_found() {
         bytes[at] ^= 1 << (at % 8);
         std::fs::write(folder.file(), &bytes).expect("room");
         let error = read(&folder.file()).map(drop).expect_err("one bit is another");
-        let is_named =
-            matches!(error, ReadSimulationError::Damaged { .. } | ReadSimulationError::NoRecord { .. });
+        let is_named = matches!(error, ReadSimulationError::Damaged { .. } | ReadSimulationError::NoRecord { .. });
         assert!(is_named, "byte {at}: {error}");
     }
 }

@@ -17,7 +17,8 @@ pub(crate) fn design(name: &str) -> Design {
 
 fn result(name: &str) -> DesignResult {
     let level = LevelCounts { name: "L1".into(), instruction_accesses: u64::MAX, fills: 3, ..LevelCounts::default() };
-    let counts = HierarchyCounts { cycles: u64::MAX, write_stall_cycles: 1, levels: vec![level.clone()], tlbs: vec![level] };
+    let counts =
+        HierarchyCounts { cycles: u64::MAX, write_stall_cycles: 1, levels: vec![level.clone()], tlbs: vec![level] };
     DesignResult {
         design: design(name),
         depth: Depth::Full,

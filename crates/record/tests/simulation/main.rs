@@ -3,6 +3,7 @@
 mod damage;
 mod fixture;
 mod hostile;
+mod large;
 mod round_trip;
 mod sample;
 mod write_errors;

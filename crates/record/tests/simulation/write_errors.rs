@@ -61,9 +61,8 @@ fn a_tuple_beyond_the_head_is_refused() {
         (Interval { end: u32::MAX, ..tuple }, "cause 4294967295, need one of the 4"),
     ] {
         let (folder, outcome) = finished(wrong);
-        let expected = format!(
-            "found a tuple of {what} in the head; this is a bug of switchcost. The record was not kept"
-        );
+        let expected =
+            format!("found a tuple of {what} in the head; this is a bug of switchcost. The record was not kept");
         assert_eq!(outcome.expect_err("beyond the head").to_string(), expected);
         assert_eq!(folder.names(), [""; 0]);
     }

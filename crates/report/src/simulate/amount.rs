@@ -96,7 +96,10 @@ mod tests {
         ] {
             assert_eq!(rounded(value), text);
         }
-        assert_eq!((count(0), count(1000), count(u64::MAX)), ("0".into(), "1,000".into(), "18,446,744,073,709,551,615".into()));
+        assert_eq!(
+            (count(0), count(1000), count(u64::MAX)),
+            ("0".into(), "1,000".into(), "18,446,744,073,709,551,615".into())
+        );
     }
 
     #[test]

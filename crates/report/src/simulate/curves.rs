@@ -21,7 +21,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.heading("Excess CPI since the switch", "up to the cut-off, each curve on its own scale");
     let widest = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, line) in lines {
-        page.line(&format!("  {name:<widest$}  {line}"), crate::entry::Tone::Usual);
+        page.item(&format!("{name:<widest$}  {line}"));
     }
 }
 

@@ -17,18 +17,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.heading("Cost of a switch", &format!("excess cycles up to where {cut} % of the segments remain"));
     let mut grid = Grid::new(1);
     grid.column("design", Side::Left);
-    for name in [
-        "cost",
-        "interval",
-        "time",
-        "cycles",
-        "CPI",
-        "overhead",
-        "all excess",
-        "flushed",
-        "reload bound",
-        "Agarwal",
-    ] {
+    for name in
+        ["cost", "interval", "time", "cycles", "CPI", "overhead", "all excess", "flushed", "reload bound", "Agarwal"]
+    {
         grid.column(name, Side::Right);
     }
     findings.designs.iter().for_each(|design| grid.row(row(design)));
@@ -96,9 +87,8 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
 fn level(design: &str, views: [&LevelCounts; 3]) -> Vec<Entry> {
     let mut row: Vec<Entry> = vec![design.into(), views[0].name.as_str().into(), count(views[0].accesses()).into()];
     row.extend(views.iter().map(|counts| Entry::from(count(counts.misses()))));
-    let ratio = |counts: &&LevelCounts| {
-        (counts.accesses() > 0).then(|| counts.misses() as f64 / counts.accesses() as f64)
-    };
+    let ratio =
+        |counts: &&LevelCounts| (counts.accesses() > 0).then(|| counts.misses() as f64 / counts.accesses() as f64);
     row.extend(views.iter().map(|counts| Entry::from(share(ratio(counts)))));
     row
 }

@@ -209,10 +209,7 @@ fn design<'a>(head: &'a Simulation, found: &'a DesignFinding) -> DesignView<'a> 
         cycle_ns: found.cycle_ns,
         instructions: found.instructions,
         data_refs: found.data_refs,
-        switches: Switches {
-            voluntary: head.trace.voluntary_switches,
-            involuntary: head.trace.involuntary_switches,
-        },
+        switches: Switches { voluntary: head.trace.voluntary_switches, involuntary: head.trace.involuntary_switches },
         shared: hierarchy(&found.hierarchies.shared),
         private: hierarchy(&found.hierarchies.private),
         flushed: hierarchy(&found.hierarchies.flushed),

@@ -1,14 +1,14 @@
 use analysis::simulation::{DesignFinding, Findings, Group, SurvivorBias};
+use record::Depth;
 
-use super::amount::{count, rounded, share};
 use super::DETAILED;
+use super::amount::{count, rounded, share};
 use crate::page::Page;
 use crate::quantity::number;
 
 /// What to know about the numbers: flags, what has no interval and why, and where short segments bend a curve.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let mut notes: Vec<String> =
-        findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect();
+    let mut notes: Vec<String> = findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect();
     notes.extend(by_design(findings, flags));
     notes.extend(by_design(findings, without_interval));
     notes.extend(by_design(findings, no_model));
@@ -49,6 +49,10 @@ fn flags(design: &DesignFinding) -> Vec<String> {
 }
 
 fn without_interval(design: &DesignFinding) -> Vec<String> {
+    // Its flag says so already.
+    if design.depth == Depth::Counters {
+        return Vec::new();
+    }
     let why = |group: &analysis::simulation::GroupFinding| {
         let name = match &group.group {
             Group::All => "all switches",
@@ -98,8 +102,8 @@ fn bias(bias: &SurvivorBias) -> Option<String> {
 
 /// How intervals were found.
 fn method(findings: &Findings) -> Option<String> {
-    let costs = findings.designs.iter().map(|design| &design.average_cost_cycles);
-    let cost = costs.filter(|cost| cost.method.is_some()).next()?;
+    let mut costs = findings.designs.iter().map(|design| &design.average_cost_cycles);
+    let cost = costs.find(|cost| cost.method.is_some())?;
     let confidence = cost.confidence.unwrap_or_default() * 100.0;
     Some(format!(
         "intervals: {confidence:.0} % confidence, {} ({} of them). They tell the spread within this trace; another trace \

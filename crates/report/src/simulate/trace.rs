@@ -8,7 +8,8 @@ use crate::page::Page;
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     let trace = &head.trace;
     page.gap();
-    let quantum = trace.quantum_instructions.map(|q| format!(", quantum {} instructions", count(q))).unwrap_or_default();
+    let quantum =
+        trace.quantum_instructions.map(|q| format!(", quantum {} instructions", count(q))).unwrap_or_default();
     page.prose(&format!("trace: {}, order {}{quantum}", trace.source, trace.order));
     let data = trace.loads.saturating_add(trace.stores);
     page.prose(&format!(

@@ -64,7 +64,10 @@ fn sentence(design: &TrialFinding) -> String {
     let interval = if ends(cost).is_empty() { String::new() } else { format!(" ({})", ends(cost)) };
     let (name, trials) = (&design.name, design.costs_cycles.len());
     let overhead = share(design.overhead.estimate);
-    format!("A switch costs {} cycles{interval} on {name} over {trials} trials: {overhead} of all cycles.", centre(cost))
+    format!(
+        "A switch costs {} cycles{interval} on {name} over {trials} trials: {overhead} of all cycles.",
+        centre(cost)
+    )
 }
 
 fn rows<'a>(number: usize, head: &'a Simulation, findings: &'a Findings) -> impl Iterator<Item = Vec<Entry>> + 'a {

@@ -12,9 +12,7 @@ pub(crate) const SEGMENTS: u32 = 200;
 const LENGTH: u64 = 10_000;
 
 fn design(name: &str) -> record::Design {
-    let level = |name: &str, holds: &str| {
-        serde_json::json!({"name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": 15})
-    };
+    let level = |name: &str, holds: &str| serde_json::json!({"name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": 15});
     let cycle_ns = if name == "mogul-1a" { serde_json::json!([40.0, 40.0]) } else { serde_json::json!([2.0, 4.0]) };
     let value = serde_json::json!({
         "schema": "switchcost.design/1", "name": name, "cycle_ns": cycle_ns,
@@ -39,7 +37,11 @@ fn result(name: &str, depth: Depth) -> DesignResult {
     DesignResult {
         design: design(name),
         depth,
-        hierarchies: ByView { shared: hierarchy(0, 40_000), private: hierarchy(0, 10_000), flushed: hierarchy(0, 90_000) },
+        hierarchies: ByView {
+            shared: hierarchy(0, 40_000),
+            private: hierarchy(0, 10_000),
+            flushed: hierarchy(0, 90_000),
+        },
         origins: if is_full { vec![origin()] } else { Vec::new() },
         losses: if is_full { vec![loss()] } else { Vec::new() },
         evictions: if is_full { evictions() } else { Vec::new() },
@@ -120,7 +122,16 @@ pub(crate) fn record() -> (Simulation, Vec<Interval>) {
             let cycles = ByView { shared: private + excess, private, flushed: private + 2 * excess };
             let task = process + 1;
             let tuple = Interval {
-                design: 0, segment, segments: 1, task, process, cause, end: cause, interval, instructions: LENGTH, cycles,
+                design: 0,
+                segment,
+                segments: 1,
+                task,
+                process,
+                cause,
+                end: cause,
+                interval,
+                instructions: LENGTH,
+                cycles,
             };
             head.trace.instructions += LENGTH;
             head.processes[process as usize].instructions += LENGTH;

@@ -48,7 +48,8 @@ fn json_holds_what_was_promised() {
 #[test]
 fn json_holds_every_field_of_its_schema() {
     let report = report();
-    let top = "schema program_version started_at command host trace interval_instructions cut_share lengths designs flags";
+    let top =
+        "schema program_version started_at command host trace interval_instructions cut_share lengths designs flags";
     assert_eq!(keys(&report), words(top));
     let design = "name depth cycle_ns instructions data_refs switches shared private flushed average_cost_cycles \
                   average_cost_ns cut overhead_percent excess_cycles excess_cycles_per_switch excess_percent \
@@ -84,7 +85,10 @@ fn csv_has_a_row_of_totals_and_a_row_for_each_interval() {
     let total = ["row", "design", "kind", "cause", "segments"].map(|name| field(0, name));
     assert_eq!(total, ["total", "mogul-1a", "all", "all", "200"]);
     assert_eq!((field(0, "data_refs"), field(0, "interval")), ("15000000".into(), String::new()));
-    assert_eq!((field(1, "row"), field(1, "interval"), field(1, "survivors")), ("interval".into(), "0".into(), "1".into()));
+    assert_eq!(
+        (field(1, "row"), field(1, "interval"), field(1, "survivors")),
+        ("interval".into(), "0".into(), "1".into())
+    );
     assert_eq!((field(2, "since_switch_instructions"), field(2, "cost_cycles")), ("10000".into(), String::new()));
     insta::assert_snapshot!(names.join("\n"));
 }

@@ -115,11 +115,13 @@ pub(crate) enum ForeignFormat {
     Lackey,
     /// Text of Dinero
     Din,
+    /// Records of DynamoRIO's drmemtrace, also in gzip
+    Drmemtrace,
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ImportArguments {
-    /// The other tool's format: lackey, din
+    /// The other tool's format: lackey, din, drmemtrace
     #[arg(long, value_name = "FORMAT", value_parser = parse_named::<ForeignFormat>)]
     pub(crate) from: ForeignFormat,
 

@@ -1,7 +1,10 @@
-//! `switchcost report`: prints again what `measure` printed, from the record alone.
+//! `switchcost report`: prints again what `measure` or `simulate` printed, from the record alone.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
+use analysis::simulation::{Analyser, Options};
 use analysis::{Findings, Verdict};
 use record::{MeasureRecord, SimulationRecord};
 
@@ -18,7 +21,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
 
 /// Analyses a record and writes its findings: the one way from a record to a reader.
 pub(crate) fn show(path: &Path, form: &Form, output: Output) -> Result<Exit, Failure> {
-    if path.extension().is_some_and(|e| e == "parquet") {
+    if is_parquet(path) {
         return show_simulation(path, form, output);
     }
     let record = MeasureRecord::read(path)?;
@@ -28,10 +31,20 @@ pub(crate) fn show(path: &Path, form: &Form, output: Output) -> Result<Exit, Fai
     Ok(exit(&findings))
 }
 
+/// Whether a file begins as the records of simulations do. What cannot be read is for the reader to say.
+fn is_parquet(path: &Path) -> bool {
+    let mut start = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"PAR1"
+}
+
 fn show_simulation(path: &Path, form: &Form, output: Output) -> Result<Exit, Failure> {
     let record = SimulationRecord::read(path)?;
-    let text = serde_json::to_string_pretty(&record.head).expect("TEMPORARY");
-    let _ = form;
+    let mut analyser = Analyser::new(&record.head, Options::default());
+    for batch in record.tuples()? {
+        analyser.add(&batch?);
+    }
+    let findings = analyser.finish();
+    let text = report::simulate::render(&record.head, &findings, form.format, output.style());
     output.write(&text)?;
     Ok(Exit::Success)
 }

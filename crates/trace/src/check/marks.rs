@@ -50,9 +50,6 @@ impl Checker {
         if from != running {
             return Some(Trouble::From { from, running });
         }
-        if to == from {
-            return Some(Trouble::ToItself(to));
-        }
         if to == TaskId::NONE { None } else { self.alive("a switch to", to) }
     }
 

@@ -90,9 +90,6 @@ pub enum Trouble {
         /// As the marks before say.
         running: TaskId,
     },
-    /// A switch of a task to itself.
-    #[error("found a switch from task {0} to itself, need another task")]
-    ToItself(TaskId),
     /// Something that only the running task can do.
     #[error("found {what} of task {task}, need it of task {running}, which runs")]
     NotRunning {

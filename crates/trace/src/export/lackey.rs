@@ -1,6 +1,7 @@
 //! The text of Valgrind's lackey. A block tells the length of its first instruction and of all together, but not of the
 //! others, so the others share what is left: evenly, but so that an instruction that touches data ends where its
-//! references say. Each reference follows its instruction. Switches are lost, and a read-modify-write is a load and a store.
+//! references say. Each reference follows its instruction. Switches are lost, and a read-modify-write is a load and a
+//! store.
 
 use std::io::{self, Write};
 
@@ -59,8 +60,8 @@ fn write_block(into: &mut impl Write, block: &Block, references: &[Reference], e
     Ok(())
 }
 
-/// Where each instruction of a block ends, as offsets. There are as many as the block says, unless its references do not
-/// leave room for that.
+/// Where each instruction of a block ends, as offsets. There are as many as the block says, unless its references do
+/// not leave room for that.
 fn lay_out(block: &Block, references: &[Reference], ends: &mut Vec<u16>) {
     let first = u16::from(block.first_bytes);
     ends.clear();

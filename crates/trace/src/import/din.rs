@@ -1,6 +1,6 @@
-//! Dinero's `LABEL ADDRESS` in hexadecimal: 0 is a load, 1 a store, 2 an instruction. 3 is an escape that means nothing,
-//! 4 flushes the cache, which no reference of a program does; both are passed over and counted. What follows the address
-//! is a comment.
+//! Dinero's `LABEL ADDRESS` in hexadecimal: 0 is a load, 1 a store, 2 an instruction. 3 is an escape that means
+//! nothing, 4 flushes the cache, which no reference of a program does; both are passed over and counted. What follows
+//! the address is a comment.
 
 use super::lines::Parsed;
 

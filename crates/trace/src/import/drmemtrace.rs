@@ -1,8 +1,8 @@
 //! Records of DynamoRIO's drmemtrace, as its post-processing writes them: 12 bytes each, little-endian: type (16 bits),
-//! size (16 bits), address (64 bits). Read without its code, from the facts of its public documentation ("Trace Format",
-//! "DrCacheSim Offline Trace Debugging") and of the numbering in its public header `trace_entry.h`, versions 1 to 7, which
-//! only ever grew at its end since there are files. The first record of a file, a header of type 25, proves the numbering
-//! up to it: earlier headers, from before there were files, numbered otherwise.
+//! size (16 bits), address (64 bits). Read without its code, from the facts of its public documentation ("Trace
+//! Format", "DrCacheSim Offline Trace Debugging") and of the numbering in its public header `trace_entry.h`, versions 1
+//! to 7, which only ever grew at its end since there are files. The first record of a file, a header of type 25, proves
+//! the numbering up to it: earlier headers, from before there were files, numbered otherwise.
 
 mod threads;
 

@@ -1,7 +1,8 @@
+use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Checker, ChunkPlace, Mark, Reference, TaskId};
+use crate::{Checker, ChunkPlace, Mark, Problem, Reference, TaskId};
 
 const LACKEY: &str = "==7== Lackey\nI  0401ab70,3\nI  0401ab73,5\n S 1fff000758,8\nI  0401b770,1\n M 1fff000750,8\nhello\n L 04222cac,4\n";
 
@@ -123,24 +124,48 @@ fn follows_an_instruction_into_a_block_up_to_the_longest() {
     assert_eq!(blocks.iter().map(|b| (b.bytes, b.instructions)).collect::<Vec<_>>(), [(1024, 256), (176, 44)]);
 }
 
+/// What the chunks break of a stream's rules.
+fn problems(importer: Importer<&[u8]>) -> Vec<Problem> {
+    let mut checker = Checker::default();
+    let mut place = ChunkPlace::default();
+    for chunk in &read(importer).0 {
+        checker.chunk(chunk, place);
+        place.running = TaskId(1);
+    }
+    checker.finish().problems
+}
+
+/// Mostly addresses that a trace can hold.
+fn address() -> impl Strategy<Value = u64> {
+    prop_oneof![9 => 0..1_u64 << 47, 9 => 0..64_u64, 1 => any::<u64>()]
+}
+
 proptest! {
     #[test]
-    fn any_bytes_are_a_sound_trace_or_an_error(lines in proptest::collection::vec(
+    fn any_lackey_text_is_a_sound_trace_or_an_error(lines in vec(
         prop_oneof![
-            (any::<u64>(), 0_u64..2000).prop_map(|(a, s)| format!("I  {a:x},{s}")),
-            (any::<u64>(), 0_u64..5000).prop_map(|(a, s)| format!(" M {a:x},{s}")),
-            "\\PC{0,40}",
-            "[0-5] [0-9a-fx]{0,18}",
+            8 => (address(), 1..16_u64).prop_map(|(a, s)| format!("I  {a:x},{s}")),
+            8 => ("[LSM]", address(), 1..5000_u64).prop_map(|(k, a, s)| format!(" {k} {a:x},{s}")),
+            1 => (address(), 0..300_u64).prop_map(|(a, s)| format!("I  {a:x},{s}")),
+            2 => "\\PC{0,40}",
         ], 0..60)) {
-        let text = lines.join("\n");
-        for importer in [Importer::lackey(text.as_bytes()), Importer::din(text.as_bytes(), 4).expect("a word")] {
-            let mut checker = Checker::default();
-            let mut place = ChunkPlace::default();
-            for chunk in &read(importer).0 {
-                checker.chunk(chunk, place);
-                place.running = TaskId(1);
-            }
-            prop_assert_eq!(checker.finish().problems, []);
-        }
+        prop_assert_eq!(problems(Importer::lackey(lines.join("\n").as_bytes())), []);
+    }
+
+    #[test]
+    fn any_din_text_is_a_sound_trace_or_an_error(
+        lines in vec(prop_oneof![
+            18 => (0..5_u8, address()).prop_map(|(label, a)| format!("{label} {a:x}")),
+            1 => "[0-5] [0-9a-fx]{0,18}",
+        ], 0..60),
+        word in 1..256_u64) {
+        let text = format!("2 0\n{}", lines.join("\n"));
+        prop_assert_eq!(problems(Importer::din(text.as_bytes(), word).expect("a word")), []);
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
+        prop_assert_eq!(problems(Importer::lackey(&bytes)), []);
+        prop_assert_eq!(problems(Importer::din(bytes.as_slice(), 4).expect("a word")), []);
     }
 }

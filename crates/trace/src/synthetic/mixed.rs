@@ -12,12 +12,12 @@ const INSTRUCTION_BYTES: u16 = 4;
 const HEAP_LINES: u64 = 64 << 10;
 const STREAM: u64 = DATA + (1 << 30);
 const STREAM_BYTES: u64 = 1 << 20;
-/// 0.35 references an instruction, as the published mixes of integer programs have about; of 256.
+/// 0.35 references an instruction, of 256.
 const REFERENCE_CHANCE: u8 = 90;
 
 /// Processes whose code and data are used as unevenly as those of real programs: few blocks make most of the execution,
-/// a small stack, a heap with hot and cold lines, and a stream that is read once through. Not a model of any program;
-/// its figures are those of `docs/formats/importers.md`: blocks of 5 instructions and 0.35 references an instruction, on average.
+/// a small stack, a heap with hot and cold lines, and a stream that is walked through. Not a model of any program. On
+/// average a block has 5 instructions, and an instruction 0.35 references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mixed {
     /// How many processes, each with code and dice of its own.
@@ -87,7 +87,8 @@ impl Worker {
     fn go_on(&mut self) {
         let roll = self.dice.next_u64();
         self.done = 0;
-        self.at = if roll % 4 != 0 { (self.at + 1) % PIECES } else { uneven(roll >> 2, PIECES as u64) as usize };
+        let jumps = roll.is_multiple_of(4);
+        self.at = if jumps { uneven(roll >> 2, PIECES as u64) as usize } else { (self.at + 1) % PIECES };
     }
 
     fn address(&mut self, place: Place) -> u64 {
@@ -122,15 +123,15 @@ impl Touched {
             _ => Place::Stream,
         };
         // 4 or 8 bytes; a third stores.
-        Some(Touched { place, is_store: kind % 3 == 0, size_code: if kind & 64 == 0 { 3 } else { 7 } })
+        Some(Touched { place, is_store: kind.is_multiple_of(3), size_code: if kind & 64 == 0 { 3 } else { 7 } })
     }
 }
 
-/// A number below `below`: half of all rolls are in its lowest eighth, and so on in what is left.
+/// A number below `below`, the cube of an even roll: half of all are in the lowest eighth.
 fn uneven(roll: u64, below: u64) -> u64 {
     let unit = (roll >> 32) & 0xffff;
     let cubed = unit * unit * unit;
-    (u128::from(cubed) * u128::from(below) >> 48) as u64
+    ((u128::from(cubed) * u128::from(below)) >> 48) as u64
 }
 
 impl Program for Worker {

@@ -63,7 +63,6 @@ fn each_broken_rule_is_named_with_its_place() {
         (vec![exec(1, 1)], "found address space 1, need 2: address spaces are numbered in order and never reused"),
         (vec![birth(2, 2, 1), exec(2, 3)], "found an exec of task 2, need it of task 1, which runs"),
         (vec![Mark::Exit { task: TaskId(9) }], "found the end of task 9, need one that was born and has not ended"),
-        (vec![switch(1, 1)], "found a switch from task 1 to itself, need another task"),
         (
             vec![range(u64::MAX, 2)],
             "found an unmapping of 2 bytes at 0xffffffffffffffff, need one that is not empty and ends in the address \

@@ -17,6 +17,7 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let mut importer = match arguments.from {
         ForeignFormat::Lackey => Importer::lackey(from),
         ForeignFormat::Din => Importer::din(from, arguments.word.0).map_err(failed)?,
+        ForeignFormat::Drmemtrace => Importer::drmemtrace(from).map_err(failed)?,
     };
     let header = TraceHeader::new(&arguments.from.to_string(), TraceOrder::Imported, std::env::consts::ARCH);
     let mut trace = NewTrace::create(&arguments.output, &header)?;

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use crate::{BlockFlags, Cause, Checker, Chunk, ChunkPlace, ImportError, Importer, Lives, Mark, ProcessId, TaskId};
 
-/// The records that the public page "DrCacheSim Offline Trace Debugging" shows, type, size and address, with what it says
-/// that they are: header, thread, process, time stamp, CPU, an instruction of 3 bytes, a load of 4.
+/// The records that the public page "DrCacheSim Offline Trace Debugging" shows, type, size and address, with what it
+/// says that they are: header, thread, process, time stamp, CPU, an instruction of 3 bytes, a load of 4.
 const PUBLISHED: &[(u16, u16, u64)] = &[
     (0x19, 0, 1),
     (0x16, 4, 0x33bcd),
