@@ -82,14 +82,18 @@ pub(crate) enum Failure {
     Tool(#[from] capture::ToolError),
     #[error("failed to capture: found no command, need one behind --, such as switchcost trace -- ls")]
     NoCommand,
-    #[error("failed to simulate: found no trace, need a file written by switchcost trace, or live and a command behind --")]
+    #[error(
+        "failed to simulate: found no trace, need a file written by switchcost trace, or live and a command behind --"
+    )]
     NoTrace,
     #[error(
         "failed to simulate: found a command or a flag for capturing beside a trace, need one or the other; write \
          live in place of the trace to capture and simulate at once"
     )]
     NotLive,
-    #[error("failed to find the design '{0}': found no shipped one and no file of that name, need one of {1}, host, or a TOML file")]
+    #[error(
+        "failed to find the design '{0}': found no shipped one and no file of that name, need one of {1}, host, or a TOML file"
+    )]
     NoDesign(String, String),
     #[error("failed to read the design: {0}")]
     Design(Box<DesignError>),

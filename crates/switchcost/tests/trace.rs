@@ -1,0 +1,180 @@
+//! Traces as a user makes them: real programs under the capture tool, looked at, cut, converted and simulated.
+//!
+//! They need Valgrind and the built tool (`make tool`), as `make test` provides.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{Place, Ran};
+use serde_json::Value;
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+/// Traces a command into `name`.
+fn trace(place: &Place, name: &str, arguments: &[&str]) -> Ran {
+    let path = place.path(name);
+    let ran = place.run(&[&["trace", "-o", text(&path)], arguments].concat());
+    assert!(path.exists(), "{}", ran.stderr);
+    ran
+}
+
+fn json(place: &Place, arguments: &[&str]) -> Value {
+    let ran = place.run(arguments);
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", ran.stdout, ran.stderr))
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("found {value}, need a count"))
+}
+
+#[test]
+fn the_same_program_gives_the_same_bytes_and_a_sound_trace() {
+    let place = Place::new();
+    for name in ["one.sct", "two.sct"] {
+        assert_eq!(trace(&place, name, &["--", "seq", "100"]).code, 0);
+    }
+    let bytes = |name| fs::read(place.path(name)).expect("a trace");
+    assert!(bytes("one.sct") == bytes("two.sct"), "two traces of one deterministic program differ");
+    let one = place.path("one.sct");
+    assert_eq!(place.run(&["trace", "check", text(&one)]).code, 0);
+    let info = json(&place, &["trace", "info", text(&one), "--format", "json"]);
+    assert!(count(&info["instructions"]) > 10_000, "{info}");
+    let bytes_per_instruction = count(&info["bytes"]) as f64 / count(&info["instructions"]) as f64;
+    assert!(bytes_per_instruction < 1.0, "{bytes_per_instruction}: no column is packed");
+    let head = place.run(&["trace", "head", text(&one), "-n", "3"]);
+    assert_eq!(head.stdout.lines().count(), 3);
+    assert!(head.stdout.contains("birth of task 1"), "{}", head.stdout);
+}
+
+#[test]
+fn programs_that_take_turns_evict_each_other() {
+    let place = Place::new();
+    let ran = trace(&place, "two.sct", &["--quantum", "20000", "--with", "seq 2000", "--", "seq", "2000"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let path = place.path("two.sct");
+    let record = place.path("two.parquet");
+    let arguments = ["simulate", text(&path), "--design", "mogul-1a", "--interval", "1000", "--record", text(&record)];
+    let result = json(&place, &[&arguments[..], &["--format", "json"]].concat());
+    assert_eq!(result["schema"], "switchcost.simulate/1");
+    let design = &result["designs"][0];
+    assert_eq!(design["name"], "mogul-1a");
+    let cycles = |view: &str| count(&design[view]["cycles"]);
+    assert!(count(&design["switches"]["involuntary"]) > 10, "{design}");
+    assert!(cycles("shared") > cycles("private"), "two programs in one direct-mapped cache do not disturb each other");
+    assert!(cycles("flushed") >= cycles("shared"), "a flush costs less than a neighbour");
+    assert_eq!(design["shared"]["levels"][0]["name"], "L1I");
+    assert_eq!(count(&design["shared"]["levels"][0]["accesses"]), count(&design["instructions"]));
+    assert!(count(&design["data_refs"]) > 0);
+    assert!(!design["average_cost_cycles"].is_null() && !design["overhead_percent"].is_null(), "{design}");
+    let again = place.run(&["report", text(&record)]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert!(again.stdout.contains("mogul-1a"), "{}", again.stdout);
+}
+
+#[test]
+fn live_and_by_file_are_the_same() {
+    let place = Place::new();
+    trace(&place, "seq.sct", &["--", "seq", "500"]);
+    let path = place.path("seq.sct");
+    let of = |source: &[&str], name: &str| {
+        let record = place.path(name);
+        let usual = ["--design", "mogul-2a", "--format", "json", "--record", text(&record)];
+        let result = json(&place, &[&["simulate", source[0]], &usual[..], &source[1..]].concat());
+        result["designs"][0]["shared"].clone()
+    };
+    assert_eq!(of(&[text(&path)], "file.parquet"), of(&["live", "--", "seq", "500"], "live.parquet"));
+}
+
+#[test]
+fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
+    let place = Place::new();
+    trace(&place, "whole.sct", &["--", "seq", "200000"]);
+    let bytes = fs::read(place.path("whole.sct")).expect("a trace");
+    let cut = place.path("cut.sct");
+    fs::write(&cut, &bytes[..bytes.len() - 100]).expect("room");
+    let check = place.run(&["trace", "check", text(&cut)]);
+    assert_eq!(check.code, 5, "{}", check.stdout);
+    assert!(check.stdout.contains("not whole: found the end of the file at byte"), "{}", check.stdout);
+    let record = place.path("cut.parquet");
+    let ran = place.run(&["simulate", text(&cut), "--design", "mogul-1a", "--record", text(&record)]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("not all of"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_a_reason() {
+    let place = Place::new();
+    let empty = place.path("empty.sct");
+    fs::write(&empty, b"").expect("room");
+    let design = place.path("bad.toml");
+    let bad = include_str!("../../../designs/mogul-1a.toml").replacen("64KiB", "100B", 1);
+    assert!(bad.contains("100B"), "the design has another size");
+    fs::write(&design, bad).expect("room");
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&["trace", "info", text(&empty)], 5, "found no trace"),
+        (&["trace", "info", "/nonexistent"], 5, "failed to open /nonexistent"),
+        (&["simulate", text(&empty)], 5, "found no trace"),
+        (&["simulate"], 2, ""),
+        (&["simulate", text(&empty), "--design", "nothing"], 5, "found no trace"),
+        (&["simulate", "live", "--design", text(&design), "--", "true"], 2, "size"),
+        (&["trace", "--", "/nonexistent/program"], 2, "/nonexistent/program"),
+        (&["trace", "--with", "'open", "--", "true"], 2, "quotes closed"),
+    ];
+    for (arguments, code, words) in cases {
+        let ran = place.run(arguments);
+        assert_eq!(ran.code, code, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn without_valgrind_the_line_that_installs_it_is_named() {
+    let place = Place::new();
+    let ran = common::ran(place.command(&["trace", "--", "true"]).env("PATH", "").output().expect("starts"));
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("sudo apt-get install valgrind"), "{}", ran.stderr);
+}
+
+#[test]
+fn foreign_traces_come_in_and_go_out() {
+    let place = Place::new();
+    let lackey = place.path("lackey.txt");
+    fs::write(&lackey, "==1== Lackey\nI  00400000,4\n L 1ffe0010,8\nI  00400004,4\n S 1ffe0018,4\n").expect("room");
+    let (trace, din) = (place.path("l.sct"), place.path("l.din"));
+    let import = place.run(&["trace", "import", "--from", "lackey", text(&lackey), "-o", text(&trace)]);
+    assert_eq!(import.code, 0, "{}", import.stderr);
+    let export = place.run(&["trace", "export", "--to", "din", text(&trace), "-o", text(&din)]);
+    assert_eq!(export.code, 0, "{}", export.stderr);
+    let words = fs::read_to_string(&din).expect("din text");
+    assert_eq!(words, "2 400000\n0 1ffe0010\n0 1ffe0014\n2 400004\n1 1ffe0018\n");
+}
+
+#[test]
+fn the_pair_of_the_paper_switches_by_will() {
+    let place = Place::new();
+    let record = place.path("pair.parquet");
+    let result = json(
+        &place,
+        &[
+            "workload",
+            "client-server",
+            "--switches",
+            "300",
+            "--design",
+            "mogul-1a",
+            "--format",
+            "json",
+            "--record",
+            text(&record),
+        ],
+    );
+    let switches = &result["designs"][0]["switches"];
+    let (voluntary, involuntary) = (count(&switches["voluntary"]), count(&switches["involuntary"]));
+    assert!(voluntary > 10 * involuntary.max(1), "{switches}");
+    assert!((290..=310).contains(&(voluntary + involuntary)), "{switches}");
+}
