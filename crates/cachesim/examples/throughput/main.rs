@@ -27,7 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn measure(names: &[&str], chunks: &[Chunk]) -> Result<(), Box<dyn Error>> {
-    let designs: Vec<Design> = names.iter().map(|name| shipped::find(name).ok_or("no such design")).collect::<Result<_, _>>()?;
+    let designs: Vec<Design> =
+        names.iter().map(|name| shipped::find(name).ok_or("no such design")).collect::<Result<_, _>>()?;
     let mut rates = Vec::new();
     for round in 0..7 {
         let start = Instant::now();

@@ -8,7 +8,7 @@ const QUANTUM_INSTRUCTIONS: u64 = 100_000;
 const SIZE_OF_8_BYTES: u8 = 7;
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-pub struct Dice(pub u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     fn next(&mut self) -> u64 {
@@ -39,7 +39,7 @@ struct Program {
 }
 
 /// Chunks of full length.
-pub fn chunks(count: usize, dice: &mut Dice) -> Vec<Chunk> {
+pub(crate) fn chunks(count: usize, dice: &mut Dice) -> Vec<Chunk> {
     let start = |_| Program { function: 0, block: 0, loops: 3, heap: 0, stack: 0 };
     let mut programs: Vec<Program> = (0..PROGRAMS).map(start).collect();
     let mut chunks = Vec::new();
@@ -91,7 +91,7 @@ fn step(chunk: &mut Chunk, number: u32, program: &mut Program, dice: &mut Dice) 
     let address = 0x40_0000 + u64::from(number) * 0x1_1000 + program.function * 0x180 + program.block * 28;
     for slot in 0..references {
         let through = 3 + 4 * (slot * instructions / references);
-        let is_store = (shape + u64::from(slot)) % 3 == 0;
+        let is_store = (shape + u64::from(slot)).is_multiple_of(3);
         let data = data_address(number, program, shape + u64::from(slot), dice);
         chunk.references.push(Reference::new(data, SIZE_OF_8_BYTES, through, is_store));
     }

@@ -212,9 +212,9 @@ impl Privates {
         taken
     }
 
-    pub(super) fn take_all(&mut self) -> Vec<Box<Hierarchy>> {
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Box<Hierarchy>> {
         self.living.clear();
-        self.all.drain(..).flatten().collect()
+        self.all.drain(..).flatten()
     }
 }
 

@@ -126,16 +126,6 @@ impl Lines {
     }
 
     #[inline]
-    pub(super) fn is_settled(&self, set: usize, slot: usize) -> bool {
-        self.order.is_settled(set, slot - set * self.ways)
-    }
-
-    #[inline]
-    pub(super) fn is_modified(&self, slot: usize) -> bool {
-        self.is_modified.get(slot).copied().unwrap_or(false)
-    }
-
-    #[inline]
     pub(super) fn modify(&mut self, slot: usize) {
         if let Some(is_modified) = self.is_modified.get_mut(slot) {
             *is_modified = true;

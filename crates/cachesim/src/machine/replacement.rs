@@ -70,12 +70,6 @@ impl Order {
         }
     }
 
-    /// Whether one more find of the same line would change nothing, now that it was found or has come in last.
-    #[inline]
-    pub(super) fn is_settled(&self, set: usize, way: usize) -> bool {
-        self.policy != Policy::Srrip || self.ranks[set * self.ways + way] == 0
-    }
-
     /// A line came in.
     #[inline]
     pub(super) fn came(&mut self, set: usize, way: usize) {

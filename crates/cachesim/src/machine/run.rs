@@ -51,8 +51,11 @@ impl Machine {
         let kind = if is_store { Kind::Store } else { Kind::Load };
         let last = address.saturating_add(bytes.clamp(1, LONGEST_TOUCH_BYTES) - 1);
         let mut accesses = [0; 2];
+        if bytes == 0 {
+            return accesses;
+        }
         let mut at = address;
-        while bytes > 0 {
+        loop {
             let piece_last = (at | (TOUCH_BYTES - 1)).min(last);
             self.reference(kind, at, piece_last, scene);
             accesses[usize::from(is_store)] += 1;
