@@ -89,7 +89,7 @@ mod tests {
 
     fn path(mappings: &Mappings, address: u64) -> Option<(String, u64)> {
         let (mapping, offset) = mappings.find(address)?;
-        Some((String::from_utf8(mapping.path.clone()).unwrap(), offset))
+        Some((String::from_utf8(mapping.path.clone()).expect("a plain path"), offset))
     }
 
     #[test]

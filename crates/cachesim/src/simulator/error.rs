@@ -63,13 +63,13 @@ mod tests {
         let block = Block { bytes: 4, instructions: 1, first_bytes: 4, references: 2, ..Block::default() };
         let mut chunk = Chunk { blocks: vec![block], ..Chunk::default() };
         assert_eq!(
-            check_chunk(&chunk).unwrap_err().to_string(),
+            check_chunk(&chunk).expect_err("unfit").to_string(),
             "found 0 references in a chunk, need 2, as its blocks claim; the source of the trace is damaged, check it"
         );
         chunk.blocks[0].references = 0;
         chunk.marks.push(Placed { before_block: 2, mark: Mark::Exit { task: TaskId(1) } });
         assert_eq!(
-            check_chunk(&chunk).unwrap_err().to_string(),
+            check_chunk(&chunk).expect_err("unfit").to_string(),
             "found a mark before block 2 in a chunk, need one between 0 and 1; the source of the trace is damaged, \
              check it"
         );
