@@ -57,7 +57,7 @@ test: setup tool ## Check the form, the lints and the arrows, build, and run all
 	@scripts/check-arrows.sh
 	@$(CARGO) build --release --locked --package switchcost
 	@$(CARGO) test --workspace --locked
-	@scripts/fuzz.sh 5
+	@scripts/fuzz.sh 5 lackey din drmemtrace trace_file
 
 bench: setup-bench build ## Run the benchmarks of switchcost itself, beside perf where it is there
 	@$(CARGO) run --release --locked --package switchcost-bench -- $(ARGS)

@@ -23,9 +23,11 @@ export RUSTFLAGS="${RUSTFLAGS:-} --cfg fuzzing -Cpasses=sancov-module -Cllvm-arg
 RUSTFLAGS=$(echo "$RUSTFLAGS" | tr '\n' ' ')
 # With a target named, the flags are not used for build scripts and macros, which have no fuzzer to link to.
 machine=$(rustc -vV | sed -n 's/^host: //p')
-cargo build --manifest-path fuzz/Cargo.toml --locked --release --target "$machine" --target-dir "$target/fuzz"
-
 if [ $# -eq 0 ]; then set -- lackey din drmemtrace design_toml trace_file; fi
+features=()
+case " $* " in *" design_toml "*) features=(--features designs) ;; esac
+cargo build "${features[@]}" --manifest-path fuzz/Cargo.toml --locked --release --target "$machine" --target-dir "$target/fuzz"
+
 mkdir -p fuzz/artifacts
 for name in "$@"; do
     new=$(mktemp -d)
