@@ -15,6 +15,10 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     let mut text = sentences.join(" ");
     if switches == 0 {
         text = "Nothing can be said about switches: the trace holds none.".to_owned();
+    } else if head.processes.iter().filter(|process| process.segments > 0).count() < 2 {
+        text = "One process ran alone: nobody else used its caches, so no switch cost it anything. Trace two or more \
+                together to see what they cost each other."
+            .to_owned();
     } else if findings.designs.len() > 3 {
         text += &format!(" {} more designs: see the table.", count(findings.designs.len() as u64 - 3));
     }
