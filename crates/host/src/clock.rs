@@ -197,8 +197,10 @@ mod tests {
         let slept = clock.read().expect("own clock").saturating_sub(before);
         assert!(slept < Nanos::millis(10), "{slept}");
         let start = Instant::now();
-        while start.elapsed() < Duration::from_millis(20) {}
-        let worked = clock.read().expect("own clock").saturating_sub(before);
+        let worked = || clock.read().expect("own clock").saturating_sub(before);
+        // On a loaded machine 20 ms may hold little time of our own.
+        while worked() <= Nanos::millis(5) && start.elapsed() < Duration::from_secs(10) {}
+        let worked = worked();
         assert!(worked > Nanos::millis(5), "{worked}");
         assert!(CpuClock::of_process(i32::MAX / 16).read().is_err(), "no such process");
     }
