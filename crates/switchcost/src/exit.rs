@@ -115,6 +115,12 @@ pub(crate) enum Failure {
     Folder(io::Error),
     #[error("failed to capture: found '{0}' behind --with, need a command as one would type it, quotes closed")]
     With(String),
+    #[error("failed to export: {0}")]
+    UnfitPiece(#[from] trace::UnfitPiece),
+    #[error(
+        "failed to export: found --pieces beside --to lackey, need it with --to din only: lackey's lines have sizes"
+    )]
+    Pieces,
 }
 
 impl Failure {
@@ -124,6 +130,8 @@ impl Failure {
             | Failure::Selection(_)
             | Failure::NoCommand
             | Failure::With(_)
+            | Failure::UnfitPiece(_)
+            | Failure::Pieces
             | Failure::NoTrace
             | Failure::NotLive
             | Failure::NoDesign(..)

@@ -1,7 +1,7 @@
 //! Where results go: to stdout, or whole into a file.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use report::Style;
@@ -29,10 +29,16 @@ impl Output {
 
     /// Writes the text: all of it, or, into a file, nothing.
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
+        self.write_by(|into| into.write_all(text.as_bytes())).map(|_| ())
+    }
+
+    /// Writes what `write` writes: all of it, or, into a file, nothing. Gives what `write` gives; none where the reader of
+    /// stdout has left.
+    pub(crate) fn write_by<T>(self, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> Result<Option<T>, Failure> {
         match self {
-            Output::Stdout => quiet_about_a_closed_pipe(print(text)).map_err(Failure::Print),
+            Output::Stdout => quiet_about_a_closed_pipe(print(write)).map_err(Failure::Print),
             Output::File { path, draft } => {
-                keep(draft, &path, text).map_err(|source| Failure::Output { path: path.clone(), source })
+                keep(draft, &path, write).map(Some).map_err(|source| Failure::Output { path: path.clone(), source })
             }
         }
     }
@@ -47,25 +53,28 @@ impl Output {
     }
 }
 
-fn print(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    stdout.flush()
+fn print<T>(write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+    let mut stdout = BufWriter::new(io::stdout().lock());
+    let written = write(&mut stdout)?;
+    stdout.flush()?;
+    Ok(written)
 }
 
-fn quiet_about_a_closed_pipe(outcome: io::Result<()>) -> io::Result<()> {
+fn quiet_about_a_closed_pipe<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
     match outcome {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
+        other => other.map(Some),
     }
 }
 
-fn keep(mut draft: NamedTempFile, path: &Path, text: &str) -> io::Result<()> {
-    draft.write_all(text.as_bytes())?;
+fn keep<T>(draft: NamedTempFile, path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+    let mut buffered = BufWriter::new(draft);
+    let written = write(&mut buffered)?;
+    let draft = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
     draft.as_file().sync_all()?;
     allow_reading(draft.as_file())?;
     draft.persist(path)?;
-    Ok(())
+    Ok(written)
 }
 
 /// Temporary files begin unreadable to others; a result is an ordinary file, as the umask would have it.

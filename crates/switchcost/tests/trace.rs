@@ -152,6 +152,14 @@ fn foreign_traces_come_in_and_go_out() {
     assert_eq!(export.code, 0, "{}", export.stderr);
     let words = fs::read_to_string(&din).expect("din text");
     assert_eq!(words, "2 400000\n0 1ffe0010\n0 1ffe0014\n2 400004\n1 1ffe0018\n");
+    let pieces = place.run(&["trace", "export", "--to", "din", "--pieces", "32B", text(&trace)]);
+    assert_eq!(pieces.stdout, "2 400000\n0 1ffe0000\n1 1ffe0000\n");
+    let again = place.run(&["trace", "export", "--to", "lackey", text(&trace)]);
+    assert_eq!(again.stdout, "I  00400000,4\n L 1ffe0010,8\nI  00400004,4\n S 1ffe0018,4\n");
+    let odd = place.run(&["trace", "export", "--to", "din", "--pieces", "24B", text(&trace)]);
+    assert_eq!((odd.code, odd.stderr.contains("need a power of two from 4 to 4096")), (2, true), "{}", odd.stderr);
+    let both = place.run(&["trace", "export", "--to", "lackey", "--pieces", "32B", text(&trace)]);
+    assert_eq!((both.code, both.stderr.contains("with --to din only")), (2, true), "{}", both.stderr);
 }
 
 #[test]

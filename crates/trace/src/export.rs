@@ -4,5 +4,24 @@ mod din;
 mod lackey;
 mod selection;
 
-pub use din::{DinExporter, UnfitPiece};
+use std::io;
+
+use crate::Chunk;
+
+pub use din::{DinExporter, PieceSize, UnfitPiece};
 pub use lackey::LackeyExporter;
+
+/// Writes traces in another tool's form, chunk by chunk.
+pub trait Exporter {
+    /// Writes the next chunk of the trace.
+    ///
+    /// # Errors
+    /// What the writer says.
+    fn chunk(&mut self, chunk: &Chunk) -> io::Result<()>;
+
+    /// Flushes, and says how many lines were written.
+    ///
+    /// # Errors
+    /// What the writer says.
+    fn finish(self) -> io::Result<u64>;
+}

@@ -21,7 +21,7 @@ pub mod testing;
 
 pub use check::{CheckReport, Checker, Problem, Trouble, check};
 pub use chunk::{Block, BlockFlags, Chunk, Placed, UnfitBlock};
-pub use export::{DinExporter, LackeyExporter, UnfitPiece};
+pub use export::{DinExporter, Exporter, LackeyExporter, PieceSize, UnfitPiece};
 pub use file::{
     Before, ChunkEntry, ChunkPlace, Life, ReadAhead, ReadTraceError, Standing, TRACE_SCHEMA, TRACE_VERSION, TraceFile,
     TraceHeader, TraceIndex, TraceOrder, TraceReader, TraceWriter, WriteTraceError, Written, read_ahead,

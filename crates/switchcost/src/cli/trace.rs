@@ -58,7 +58,7 @@ Examples:
   switchcost trace check two.sct                            is it whole and sound?
   switchcost trace head two.sct -n 20                       the first events
   switchcost trace import --from lackey lackey.txt -o l.sct
-  switchcost trace export --to din two.sct > two.din";
+  switchcost trace export --to din --pieces 32B two.sct > two.din";
 
 /// Traces every address that programs touch, with every switch between them marked. Needs valgrind.
 #[derive(Clone, Debug, Args)]
@@ -137,11 +137,20 @@ pub(crate) struct ImportArguments {
     pub(crate) word: Bytes,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum ExportFormat {
+    /// Text of Dinero
+    Din,
+    /// Text as of `valgrind --tool=lackey --trace-mem=yes`
+    Lackey,
+}
+
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// The other tool's format: din
-    #[arg(long, value_name = "FORMAT", value_parser = ["din"])]
-    pub(crate) to: String,
+    /// The other tool's format: din, lackey
+    #[arg(long, value_name = "FORMAT", value_parser = parse_named::<ExportFormat>)]
+    pub(crate) to: ExportFormat,
 
     /// The trace
     pub(crate) file: PathBuf,
@@ -153,4 +162,9 @@ pub(crate) struct ExportArguments {
     /// Only this process of the trace, by its number in `trace info`
     #[arg(long, value_name = "NUMBER")]
     pub(crate) process: Option<u32>,
+
+    /// Size of the pieces of memory that din's lines stand for: with that of a cache's lines, each reference is one line
+    /// [default: 4B]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) pieces: Option<Bytes>,
 }

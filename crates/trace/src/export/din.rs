@@ -10,6 +10,7 @@ use std::io::{self, Write};
 
 use crate::{Block, Chunk, ProcessId, Reference};
 
+use super::Exporter;
 use super::selection::Selection;
 
 /// Din's own word.
@@ -20,6 +21,25 @@ const WORD: u64 = 4;
 #[error("found pieces of {0} bytes, need a power of two from 4 to 4096, such as the cache's line size")]
 pub struct UnfitPiece(pub u64);
 
+/// How much memory a line of `din` text stands for, in bytes: a power of two from 4 to 4096.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PieceSize(u64);
+
+impl Default for PieceSize {
+    fn default() -> Self {
+        PieceSize(WORD)
+    }
+}
+
+impl TryFrom<u64> for PieceSize {
+    type Error = UnfitPiece;
+
+    fn try_from(bytes: u64) -> Result<Self, UnfitPiece> {
+        let is_fit = bytes.is_power_of_two() && (WORD..=4096).contains(&bytes);
+        if is_fit { Ok(PieceSize(bytes)) } else { Err(UnfitPiece(bytes)) }
+    }
+}
+
 /// Writes chunks as `din` text.
 pub struct DinExporter<W> {
     into: W,
@@ -29,34 +49,20 @@ pub struct DinExporter<W> {
 }
 
 impl<W: Write> DinExporter<W> {
-    /// Writes the blocks of one process, or of all of them one after another, in words of 4 bytes.
-    pub fn new(into: W, only: Option<ProcessId>) -> Self {
-        DinExporter { into, selection: Selection::new(only), piece_bytes: WORD, lines: 0 }
+    /// Writes the blocks of one process, or of all of them one after another. With pieces as large as a cache's lines, each
+    /// reference within a line is one line of text.
+    pub fn new(into: W, only: Option<ProcessId>, pieces: PieceSize) -> Self {
+        DinExporter { into, selection: Selection::new(only), piece_bytes: pieces.0, lines: 0 }
     }
+}
 
-    /// Writes pieces of another size. With that of a cache's lines, each reference within a line is one line of text.
-    ///
-    /// # Errors
-    /// Where the size is no power of two from 4 to 4096.
-    pub fn with_pieces(self, piece_bytes: u64) -> Result<Self, UnfitPiece> {
-        let is_fit = piece_bytes.is_power_of_two() && (WORD..=4096).contains(&piece_bytes);
-        if is_fit { Ok(DinExporter { piece_bytes, ..self }) } else { Err(UnfitPiece(piece_bytes)) }
-    }
-
-    /// Writes the next chunk of the trace.
-    ///
-    /// # Errors
-    /// What the writer says.
-    pub fn chunk(&mut self, chunk: &Chunk) -> io::Result<()> {
+impl<W: Write> Exporter for DinExporter<W> {
+    fn chunk(&mut self, chunk: &Chunk) -> io::Result<()> {
         let mut text = Text { into: &mut self.into, piece_bytes: self.piece_bytes, lines: &mut self.lines };
         self.selection.blocks(chunk, |block, references| text.block(block, references))
     }
 
-    /// Flushes, and says how many lines were written.
-    ///
-    /// # Errors
-    /// What the writer says.
-    pub fn finish(mut self) -> io::Result<u64> {
+    fn finish(mut self) -> io::Result<u64> {
         self.into.flush()?;
         Ok(self.lines)
     }
@@ -138,7 +144,7 @@ mod tests {
 
     fn text(only: Option<u32>) -> String {
         let mut text = Vec::new();
-        let mut exporter = DinExporter::new(&mut text, only.map(ProcessId));
+        let mut exporter = DinExporter::new(&mut text, only.map(ProcessId), PieceSize::default());
         exporter.chunk(&chunk()).expect("memory");
         exporter.finish().expect("memory");
         String::from_utf8(text).expect("ASCII")
@@ -157,7 +163,7 @@ mod tests {
         let mut chunk = Chunk::default();
         assert!(importer.next_into(&mut chunk).expect("well-formed"));
         let mut again = Vec::new();
-        let mut exporter = DinExporter::new(&mut again, None);
+        let mut exporter = DinExporter::new(&mut again, None, PieceSize::default());
         exporter.chunk(&chunk).expect("memory");
         exporter.finish().expect("memory");
         assert_eq!(String::from_utf8(again).expect("ASCII"), text);
@@ -166,8 +172,8 @@ mod tests {
     #[test]
     fn writes_a_reference_within_a_line_once() {
         let mut text = Vec::new();
-        let exporter = DinExporter::new(&mut text, Some(ProcessId(1)));
-        let mut exporter = exporter.with_pieces(16).expect("a power of two");
+        let pieces = PieceSize::try_from(16).expect("a power of two");
+        let mut exporter = DinExporter::new(&mut text, Some(ProcessId(1)), pieces);
         exporter.chunk(&chunk()).expect("memory");
         assert_eq!(exporter.finish().expect("memory"), 3);
         assert_eq!(String::from_utf8(text).expect("ASCII"), "2 1000\n0 8000\n1 9000\n");
@@ -176,7 +182,7 @@ mod tests {
     #[test]
     fn refuses_pieces_that_no_line_has() {
         for bytes in [0, 2, 12, 8192] {
-            let Err(error) = DinExporter::new(Vec::new(), None).with_pieces(bytes) else { panic!("{bytes}") };
+            let Err(error) = PieceSize::try_from(bytes) else { panic!("{bytes}") };
             assert_eq!(
                 error.to_string(),
                 format!(
@@ -222,7 +228,8 @@ mod tests {
             let chunks = seeded(seed, 2_000);
             for piece_bytes in [4, 64] {
                 let mut text = Vec::new();
-                let mut exporter = DinExporter::new(&mut text, None).with_pieces(piece_bytes).expect("a size");
+                let pieces = PieceSize::try_from(piece_bytes).expect("a size");
+                let mut exporter = DinExporter::new(&mut text, None, pieces);
                 chunks.iter().for_each(|chunk| exporter.chunk(chunk).expect("memory"));
                 exporter.finish().expect("memory");
                 let text = String::from_utf8(text).expect("ASCII");

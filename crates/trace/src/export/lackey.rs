@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use crate::{Block, Chunk, ProcessId, Reference};
 
+use super::Exporter;
 use super::selection::Selection;
 
 /// Writes chunks as lackey's `--trace-mem=yes` does.
@@ -14,32 +15,29 @@ pub struct LackeyExporter<W> {
     into: W,
     selection: Selection,
     ends: Vec<u16>,
+    lines: u64,
 }
 
 impl<W: Write> LackeyExporter<W> {
     /// Writes the blocks of one process, or of all of them one after another.
     pub fn new(into: W, only: Option<ProcessId>) -> Self {
-        LackeyExporter { into, selection: Selection::new(only), ends: Vec::new() }
+        LackeyExporter { into, selection: Selection::new(only), ends: Vec::new(), lines: 0 }
     }
+}
 
-    /// Writes the next chunk of the trace.
-    ///
-    /// # Errors
-    /// What the writer says.
-    pub fn chunk(&mut self, chunk: &Chunk) -> io::Result<()> {
-        let LackeyExporter { into, selection, ends } = self;
+impl<W: Write> Exporter for LackeyExporter<W> {
+    fn chunk(&mut self, chunk: &Chunk) -> io::Result<()> {
+        let LackeyExporter { into, selection, ends, lines } = self;
         selection.blocks(chunk, |block, references| {
             lay_out(block, references, ends);
+            *lines += (ends.len() + references.len()) as u64;
             write_block(into, block, references, ends)
         })
     }
 
-    /// Flushes.
-    ///
-    /// # Errors
-    /// What the writer says.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.into.flush()
+    fn finish(mut self) -> io::Result<u64> {
+        self.into.flush()?;
+        Ok(self.lines)
     }
 }
 
@@ -140,6 +138,9 @@ mod tests {
                 all.map(|r| (r.address(), r.bytes(), r.is_store())).collect()
             };
             assert_eq!(references(&again), references(&chunks), "seed {seed}");
+            let mut exporter = LackeyExporter::new(Vec::new(), None);
+            chunks.iter().for_each(|chunk| exporter.chunk(chunk).expect("memory"));
+            assert_eq!(exporter.finish().expect("memory"), text(&chunks).lines().count() as u64, "seed {seed}");
             assert_eq!(text(&again).lines().filter(|l| l.starts_with(' ')).count(), references(&chunks).len());
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, Read};
 
-use switchcost_trace::{Chunk, DinExporter, ImportError, Importer, Mark};
+use switchcost_trace::{Chunk, DinExporter, Exporter, ImportError, Importer, Mark, PieceSize};
 
 /// What `valgrind --tool=lackey --trace-mem=yes` of Valgrind 3.19.0 wrote for `tiny.s` beside it.
 const LACKEY: &[u8] = include_bytes!("../samples/tiny.lackey");
@@ -57,7 +57,7 @@ fn reads_the_same_through_any_buffer() {
         assert_eq!(all(Importer::lackey(from)).expect("the same"), whole, "a buffer of {capacity}");
     }
     let mut din = Vec::new();
-    let mut exporter = DinExporter::new(&mut din, None);
+    let mut exporter = DinExporter::new(&mut din, None, PieceSize::default());
     whole.0.iter().for_each(|chunk| exporter.chunk(chunk).expect("memory"));
     exporter.finish().expect("memory");
     let straight = all(Importer::din(din.as_slice(), 4).expect("a word")).expect("din");

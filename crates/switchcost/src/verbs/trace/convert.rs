@@ -1,15 +1,19 @@
 //! Traces from and for other tools.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use trace::{Chunk, DinExporter, Importer, ProcessId, TraceHeader, TraceOrder};
+use trace::{
+    Chunk, DinExporter, Exporter, Importer, LackeyExporter, PieceSize, ProcessId, ReadTraceError, TraceHeader,
+    TraceOrder, TraceReader,
+};
 
 use super::capture::NewTrace;
 use super::look;
-use crate::cli::trace::{ExportArguments, ForeignFormat, ImportArguments};
+use crate::cli::trace::{ExportArguments, ExportFormat, ForeignFormat, ImportArguments};
 use crate::exit::{Exit, Failure};
+use crate::output::Output;
 
 pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let from = input(&arguments.file)?;
@@ -51,29 +55,25 @@ fn input(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
 }
 
 pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
+    let pieces = match (arguments.to, arguments.pieces) {
+        (ExportFormat::Lackey, Some(_)) => return Err(Failure::Pieces),
+        (_, None) => PieceSize::default(),
+        (ExportFormat::Din, Some(size)) => PieceSize::try_from(size.0)?,
+    };
     let mut reader = look::open(&arguments.file)?;
     let only = arguments.process.map(ProcessId);
-    let written = match &arguments.output {
-        None => quiet_about_a_closed_pipe(write_all(&mut reader, BufWriter::new(io::stdout().lock()), only)),
-        Some(path) => {
-            let failed = |source| Failure::Output { path: path.clone(), source };
-            let file = File::create_new(path).map_err(failed)?;
-            write_all(&mut reader, BufWriter::new(file), only).map_err(failed)
-        }
-    }?;
-    if let Some(error) = written {
-        return Err(Failure::ReadTrace { path: arguments.file.clone(), source: error });
+    let loss = Output::claim(arguments.output.as_deref())?.write_by(|into| match arguments.to {
+        ExportFormat::Din => hand_on(&mut reader, DinExporter::new(into, only, pieces)),
+        ExportFormat::Lackey => hand_on(&mut reader, LackeyExporter::new(into, only)),
+    })?;
+    match loss.flatten() {
+        Some(source) => Err(Failure::ReadTrace { path: arguments.file.clone(), source }),
+        None => Ok(Exit::Success),
     }
-    Ok(Exit::Success)
 }
 
 /// Writes every whole chunk; what ended the reading early is handed back.
-fn write_all<R: io::Read>(
-    reader: &mut trace::TraceReader<R>,
-    into: impl Write,
-    only: Option<ProcessId>,
-) -> io::Result<Option<trace::ReadTraceError>> {
-    let mut exporter = DinExporter::new(into, only);
+fn hand_on<R: Read>(reader: &mut TraceReader<R>, mut exporter: impl Exporter) -> io::Result<Option<ReadTraceError>> {
     let mut chunk = Chunk::default();
     let loss = loop {
         match reader.next_into(&mut chunk) {
@@ -84,13 +84,4 @@ fn write_all<R: io::Read>(
     };
     exporter.finish()?;
     Ok(loss)
-}
-
-fn quiet_about_a_closed_pipe(
-    outcome: io::Result<Option<trace::ReadTraceError>>,
-) -> Result<Option<trace::ReadTraceError>, Failure> {
-    match outcome {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
-        other => other.map_err(Failure::Print),
-    }
 }
