@@ -1,8 +1,11 @@
 //! How far a run is, on stderr, where that is a terminal.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use std::fs::File;
+
+use indicatif::{HumanCount, ProgressBar, ProgressBarIter, ProgressStyle};
 use measure::Progress;
 use record::{Case, Plan};
+use trace::{Chunk, Mark};
 
 /// A bar over the run's time. Drawn between repetitions by the calling thread: a thread that ticks would be foreign
 /// time on a small machine.
@@ -33,6 +36,45 @@ impl Bar {
     }
 
     pub(crate) fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A bar over the bytes of a file that is read.
+pub(crate) fn over_file(file: File) -> ProgressBarIter<File> {
+    let bar = ProgressBar::new(file.metadata().map_or(0, |facts| facts.len()));
+    let style = ProgressStyle::with_template("{bar:30} {percent} % of {total_bytes}, {elapsed}, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.wrap_read(file)
+}
+
+/// How much of running programs was captured.
+pub(crate) struct Captured {
+    bar: ProgressBar,
+    instructions: u64,
+    switches: u64,
+    most_switches: Option<u64>,
+}
+
+impl Captured {
+    /// Only where the programs do not print themselves: their lines and a bar would spoil each other.
+    pub(crate) fn new(is_shown: bool, most_switches: Option<u64>) -> Captured {
+        let bar = if is_shown { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        Captured { bar, instructions: 0, switches: 0, most_switches }
+    }
+
+    pub(crate) fn show(&mut self, chunk: &Chunk) {
+        let is_switch = |mark: &Mark| matches!(mark, Mark::Switch { .. });
+        self.instructions += chunk.instructions();
+        self.switches += chunk.marks.iter().filter(|placed| is_switch(&placed.mark)).count() as u64;
+        let of = self.most_switches.map(|most| format!(" of {}", HumanCount(most))).unwrap_or_default();
+        let (switches, instructions) = (HumanCount(self.switches), HumanCount(self.instructions));
+        self.bar.set_message(format!("{switches}{of} switches, {instructions} instructions"));
+    }
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }

@@ -13,6 +13,7 @@ use units::CpuId;
 
 use crate::cli::trace::{CaptureArguments, OrderFlag, TraceArguments};
 use crate::exit::{Exit, Failure};
+use crate::progress::Captured;
 use crate::runs;
 use crate::signals::Interrupt;
 
@@ -127,10 +128,17 @@ impl Session {
     pub(crate) fn run(
         self,
         interrupt: &Interrupt,
-        sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
+        mut sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
     ) -> Result<Summary, Failure> {
+        let is_silent = matches!(self.options.output, capture::Output::Nowhere);
+        let mut captured = Captured::new(is_silent, self.options.stop_after_switches);
+        let sink = |chunk: &mut Chunk| {
+            captured.show(chunk);
+            sink(chunk)
+        };
         let _guard = self.options.cpu.and_then(stay_off);
         let outcome = capture::run(&self.commands, self.options, interrupt.flag(), sink);
+        drop(captured);
         let summary = outcome.map_err(|failure| match failure {
             capture::Failure::Capture(error) => Failure::Capture(error),
             capture::Failure::Sink(failure) => failure,

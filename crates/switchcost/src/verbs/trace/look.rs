@@ -1,7 +1,7 @@
 //! What is in a trace, and is it sound?
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use trace::{Chunk, ReadTraceError, TraceReader};
@@ -9,12 +9,13 @@ use trace::{Chunk, ReadTraceError, TraceReader};
 use crate::cli::trace::{HeadArguments, TraceFile};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::progress::over_file;
 
 /// Opens a trace at its header.
-pub(crate) fn open(path: &Path) -> Result<TraceReader<BufReader<File>>, Failure> {
+pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static>, Failure> {
     let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
     let file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
-    TraceReader::new(BufReader::with_capacity(1 << 20, file)).map_err(failed)
+    TraceReader::new(BufReader::with_capacity(1 << 20, over_file(file))).map_err(failed)
 }
 
 pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
