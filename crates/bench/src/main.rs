@@ -4,10 +4,15 @@
 //! The program under test is the release binary beside this one: build both first, then measure.
 
 mod agreement;
+mod capture;
 mod duration;
+mod input;
 mod known_answers;
+mod live;
 mod program;
 mod row;
+mod run;
+mod simulate;
 mod spread;
 
 use std::process::ExitCode;
@@ -28,6 +33,12 @@ enum Part {
     KnownAnswers,
     /// How long the presets take
     Durations,
+    /// `trace` of gzip beside gzip alone, and beside Valgrind's own tools
+    Capture,
+    /// `simulate` from a file: one design, four, a hundred; beside cachegrind
+    Simulate,
+    /// `workload timesharing` under four designs; memory of many short processes
+    Live,
 }
 
 /// Columns of the table: it is meant to be pasted.
@@ -54,11 +65,14 @@ fn main() -> ExitCode {
     };
     println!("{}\n", program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 4] = [
+    let parts: [(Part, Measure); 7] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),
         (Part::Durations, duration::all),
+        (Part::Capture, capture::all),
+        (Part::Simulate, simulate::all),
+        (Part::Live, live::all),
     ];
     let rows: Vec<Row> =
         parts.into_iter().filter(|(part, _)| wants(*part)).flat_map(|(_, measure)| measure(&program)).collect();

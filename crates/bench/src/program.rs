@@ -29,15 +29,22 @@ impl Program {
         Ok(Program { binary, folder })
     }
 
+    /// A path in a folder that goes when all is done.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The program with these arguments, to be run.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).env("XDG_STATE_HOME", self.folder.path());
+        command
+    }
+
     /// Runs with these arguments, and reads what it prints as JSON.
     pub(crate) fn run(&self, arguments: &[&str]) -> Result<Ran, String> {
         let start = Instant::now();
-        let output = Command::new(&self.binary)
-            .args(arguments)
-            .args(["--format", "json"])
-            .env("XDG_STATE_HOME", self.folder.path())
-            .output()
-            .map_err(|error| error.to_string())?;
+        let output = self.command(arguments).args(["--format", "json"]).output().map_err(|error| error.to_string())?;
         let elapsed = start.elapsed();
         let json = serde_json::from_slice(&output.stdout)
             .map_err(|_| format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)))?;

@@ -1,0 +1,62 @@
+//! Text that is the same on every machine: words of a made-up language, a few of them much more often than the rest.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+const VOCABULARY: u64 = 4_000;
+const WORDS_A_LINE: u64 = 12;
+
+/// Writes at least so many bytes of text, in whole lines.
+pub(crate) fn write_text(path: &Path, bytes: usize) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    let mut dice = Dice(1);
+    let mut written = 0;
+    while written < bytes {
+        let line: Vec<String> = (0..WORDS_A_LINE).map(|_| word(&mut dice)).collect();
+        let line = line.join(" ");
+        writeln!(file, "{line}")?;
+        written += line.len() + 1;
+    }
+    file.flush()
+}
+
+/// The product of two throws favours small numbers.
+fn word(dice: &mut Dice) -> String {
+    let number = dice.below(VOCABULARY) * dice.below(VOCABULARY) / VOCABULARY;
+    let mut letters = Dice(number + 1);
+    let length = 2 + letters.below(8);
+    (0..length).map(|_| char::from(b'a' + letters.below(26) as u8)).collect()
+}
+
+/// A linear congruential generator (Knuth's MMIX): the same bytes for ever, whatever a library changes.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_always_the_same() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("text");
+        write_text(&path, 1_000).expect("room");
+        let text = std::fs::read_to_string(&path).expect("text");
+        assert!((1_000..1_200).contains(&text.len()), "{}", text.len());
+        let again = folder.path().join("again");
+        write_text(&again, 1_000).expect("room");
+        assert_eq!(std::fs::read_to_string(&again).expect("text"), text);
+        let mut words: Vec<&str> = text.split_whitespace().collect();
+        let all = words.len();
+        words.sort_unstable();
+        words.dedup();
+        assert!(words.len() < all, "no word comes twice");
+    }
+}

@@ -1,0 +1,60 @@
+//! The whole pipeline: programs captured on one core, simulated on the other; and how much memory it takes.
+
+use crate::program::{Program, number};
+use crate::row::Row;
+use crate::run::run;
+
+const FOUR: &str = "mogul-1a,mogul-1b,mogul-2a,mogul-2b";
+
+pub(crate) fn all(program: &Program) -> Vec<Row> {
+    vec![timesharing(program), memory(program)]
+}
+
+fn timesharing(program: &Program) -> Row {
+    let (what, must_reach) = ("trial of timesharing, 5000 switches under four designs, as it runs", "<= 180 s");
+    let record = program.path("live.parquet");
+    let arguments = ["workload", "timesharing", "--design", FOUR, "--record", record.to_str().unwrap_or_default()];
+    let command = format!("workload timesharing --design {FOUR}");
+    match program.run(&arguments) {
+        Err(why) => Row::failed(what, must_reach, why, command),
+        Ok(ran) => {
+            let at = |name: &str| number(&ran.json, &format!("designs.0.{name}")).unwrap_or(f64::NAN);
+            let seconds = ran.elapsed.as_secs_f64();
+            let switches = at("switches.voluntary") + at("switches.involuntary");
+            Row {
+                what: what.to_owned(),
+                must_reach: must_reach.to_owned(),
+                measured: format!(
+                    "{seconds:.0} s; {switches} switches, {:.0} M instructions",
+                    at("instructions") / 1e6
+                ),
+                is_met: Some(seconds <= 180.0 && switches >= 4_990.0),
+                command,
+            }
+        }
+    }
+}
+
+/// Peak memory of a short and a long live run of many short processes.
+fn memory(program: &Program) -> Row {
+    let what = "memory of a simulation as programs run, 400 short processes over 50, mogul-1a";
+    let must_reach = "bounded";
+    let command = "simulate live --design mogul-1a -- sh -c 'for i in ...; do true; done'".to_owned();
+    let peak = |processes: u32| -> Result<f64, String> {
+        let record = program.path(&format!("memory-{processes}.parquet"));
+        let script = format!("i=0; while [ $i -lt {processes} ]; do /bin/true; i=$((i+1)); done");
+        let mut live = program.command(&["simulate", "live", "--design", "mogul-1a", "--record"]);
+        live.arg(&record).args(["--", "sh", "-c", &script]);
+        Ok(run(live, None)?.peak_bytes as f64 / (1 << 20) as f64)
+    };
+    match (peak(50), peak(400)) {
+        (Ok(short), Ok(long)) => Row {
+            what: what.to_owned(),
+            must_reach: must_reach.to_owned(),
+            measured: format!("{:.2}; {long:.0} MiB over {short:.0} MiB at the peak", long / short),
+            is_met: Some(long <= 1.25 * short),
+            command,
+        },
+        (Err(why), _) | (_, Err(why)) => Row::failed(what, must_reach, why, command),
+    }
+}

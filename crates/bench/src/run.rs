@@ -1,0 +1,44 @@
+//! One program, run to its end: how long it took, and how much memory it had at most.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use wait4::Wait4;
+
+/// What a run cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    pub(crate) wall: Duration,
+    /// User and system time of the program and its children.
+    pub(crate) cpu: Duration,
+    pub(crate) peak_bytes: u64,
+}
+
+/// Runs a program with its output into a file, or nowhere; an error where it cannot be started or fails.
+pub(crate) fn run(mut command: Command, output: Option<&Path>) -> Result<Cost, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut outcome = || -> io::Result<_> {
+        let into = output.map(File::create).transpose()?.map_or_else(Stdio::null, Stdio::from);
+        let start = Instant::now();
+        let mut child = command.stdin(Stdio::null()).stdout(into).stderr(Stdio::null()).spawn()?;
+        let ended = child.wait4()?;
+        Ok((start.elapsed(), ended))
+    };
+    let (wall, ended) = outcome().map_err(|error| format!("{name}: {error}"))?;
+    if !ended.status.success() {
+        return Err(format!("{name}: {}", ended.status));
+    }
+    let used = ended.rusage;
+    Ok(Cost { wall, cpu: used.utime + used.stime, peak_bytes: used.maxrss })
+}
+
+/// A command line of plain words.
+pub(crate) fn words(line: &[&str]) -> Command {
+    let (program, arguments) = line.split_first().unwrap_or((&"true", &[]));
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command
+}
