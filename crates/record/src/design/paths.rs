@@ -84,6 +84,16 @@ fn check_inclusive(place: &Place, level: &Level, before: &[&Level]) -> Result<()
 
 fn check_exclusive(place: &Place, level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
     check_not_first(place, before, "exclusive")?;
+    if let Some(last) = before.last() {
+        // A stream buffer has no place for the modified state of what it takes out.
+        place.require(
+            last.streams.is_none(),
+            "inclusion",
+            format_args!("exclusive right behind the stream buffers of level {}", quoted(&last.name)),
+            "none there",
+            "leave streams out there, or set inclusion = \"neither\" here",
+        )?;
+    }
     before.iter().try_for_each(|earlier| {
         place.require(
             level.line == earlier.line,

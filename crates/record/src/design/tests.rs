@@ -348,6 +348,19 @@ fn refuses_inclusion_that_cannot_hold() {
         "level \"L2\": line: found 128 B, need the 64 B of level \"L1I\", whose lines an exclusive level takes; use one \
          line size, or set inclusion = \"neither\"",
     );
+    for (position, name) in [(0, "L1I"), (1, "L1D")] {
+        let text = format!(
+            "level \"L2\": inclusion: found exclusive right behind the stream buffers of level \"{name}\", need none there; \
+             leave streams out there, or set inclusion = \"neither\" here"
+        );
+        refused(
+            |d| {
+                d.levels[position].streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1 });
+                d.levels[2].inclusion = Inclusion::Exclusive;
+            },
+            &text,
+        );
+    }
     refused(
         |d| (d.levels[1].write, d.levels[2].inclusion) = (WritePolicy::Through, Inclusion::Exclusive),
         "level \"L2\": inclusion: found exclusive behind the write-through level \"L1D\", need write-back levels before \
