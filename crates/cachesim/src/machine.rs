@@ -6,6 +6,7 @@
 mod address;
 mod aside;
 mod code;
+mod filter;
 mod frames;
 mod hierarchy;
 mod ledger;
@@ -13,7 +14,9 @@ mod lines;
 mod plan;
 mod replacement;
 mod run;
+mod skim;
 mod totals;
+mod views;
 mod watch;
 
 use record::{ByView, Design, Interval};
@@ -27,7 +30,9 @@ use hierarchy::Hierarchy;
 use ledger::{Bookkeeper, Ledger, Privates};
 use lines::Role;
 use plan::Plan;
+use run::Entry;
 use totals::Ended;
+use views::Shortcut;
 use watch::Nobody;
 
 /// One design and everything that it remembers.
@@ -43,6 +48,8 @@ pub(crate) struct Machine {
     ledger: Ledger,
     frames: Option<Frames>,
     bill: Bill,
+    shortcuts: Vec<Shortcut>,
+    entry: Entry,
     /// Cycles of each view at the start of the open tuple, and at the end of its last block.
     opened: Option<[u64; 3]>,
     closed: [u64; 3],
@@ -62,6 +69,7 @@ impl Machine {
     /// The design must have passed its check.
     pub(crate) fn new(design: Design) -> Machine {
         let plan = Plan::new(&design);
+        let shortcuts = Shortcut::all(&plan);
         Machine {
             shared: Hierarchy::new(&plan, Role::Shared),
             flushed: Hierarchy::new(&plan, Role::Flushed),
@@ -70,6 +78,8 @@ impl Machine {
             ledger: Ledger::new(&plan),
             frames: plan.pages.map(Frames::new),
             bill: Bill::new(),
+            entry: Entry::new(&plan, &shortcuts),
+            shortcuts,
             opened: None,
             closed: [0; 3],
             tuples: Vec::new(),
@@ -88,6 +98,12 @@ impl Machine {
         for at in 0..self.plan.levels.len() {
             self.flushed.flush(&self.plan, &mut Nobody, at);
         }
+        self.forget_known();
+    }
+
+    /// Lookups may change something again, whatever was looked up before.
+    fn forget_known(&mut self) {
+        self.shortcuts.iter_mut().for_each(|shortcut| shortcut.filter.forget());
     }
 
     /// Another address space runs from here on.
@@ -95,9 +111,11 @@ impl Machine {
         self.ledger.depart();
         let Machine { plan, ledger, privates, shared, .. } = self;
         for at in (0..plan.levels.len()).filter(|&at| plan.levels[at].is_flushed_on_switch) {
-            shared.flush(plan, &mut Bookkeeper { plan, ledger, privates }, at);
+            let bookkeeper = &mut Bookkeeper { plan, ledger, others: privates, process: to, private: None };
+            shared.flush(plan, bookkeeper, at);
         }
         self.ledger.come(to);
+        self.forget_known();
     }
 
     /// Nobody is left in an address space.
@@ -105,6 +123,7 @@ impl Machine {
         if let Some(hierarchy) = self.privates.take(process) {
             self.ended.add(&hierarchy);
             self.restart_private_clock(process, hierarchy.now);
+            self.forget_known();
         }
         if let Some(frames) = &mut self.frames {
             frames.drop_space(process);
@@ -124,6 +143,7 @@ impl Machine {
     pub(crate) fn fork(&mut self, parent: u32, child: u32) {
         if let Some(frames) = &mut self.frames {
             frames.fork(parent, child);
+            self.forget_known();
         }
     }
 
@@ -131,23 +151,20 @@ impl Machine {
     pub(crate) fn unmap(&mut self, process: u32, start: u64, bytes: u64) {
         if let Some(frames) = &mut self.frames {
             frames.unmap(process, start, bytes);
+            self.forget_known();
         }
     }
 
     pub(crate) fn tell_page(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
         if let Some(frames) = &mut self.frames {
             frames.tell(process, virtual_address, physical, bytes);
+            self.forget_known();
         }
     }
 
     /// Before the context or the mappings change.
     pub(crate) fn settle_code(&mut self, scene: &Scene<'_>) {
         self.bill.settle(scene.context, scene.mappings);
-    }
-
-    fn clocks(&self, process: u32) -> [u64; 3] {
-        let private = self.privates.get(process).map_or(0, |hierarchy| hierarchy.now);
-        [self.shared.now, private, self.flushed.now]
     }
 
     /// The open tuple is over; `interval` says which one it is, without its cycles.
@@ -168,7 +185,11 @@ impl Machine {
 
     fn ensure_private(&mut self, process: u32) {
         if self.privates.get(process).is_none() {
-            self.privates.put(process, Box::new(Hierarchy::new(&self.plan, Role::Private)));
+            self.privates.put(process, self.fresh_private());
         }
+    }
+
+    fn fresh_private(&self) -> Box<Hierarchy> {
+        Box::new(Hierarchy::new(&self.plan, Role::Private))
     }
 }

@@ -91,7 +91,7 @@ fn step(chunk: &mut Chunk, number: u32, program: &mut Program, dice: &mut Dice) 
     let address = 0x40_0000 + u64::from(number) * 0x1_1000 + program.function * 0x180 + program.block * 28;
     for slot in 0..references {
         let through = 3 + 4 * (slot * instructions / references);
-        let is_store = (shape + u64::from(slot)).is_multiple_of(3);
+        let is_store = (shape * 2_654_435_761 + u64::from(slot) * 40_503) >> 7 & 0xff < 85;
         let data = data_address(number, program, shape + u64::from(slot), dice);
         chunk.references.push(Reference::new(data, SIZE_OF_8_BYTES, through, is_store));
     }
@@ -112,8 +112,8 @@ fn advance(program: &mut Program, dice: &mut Dice) {
     }
     program.function = dice.skewed(FUNCTIONS);
     program.loops = dice.skewed(40);
-    program.stack = dice.skewed(20);
-    program.heap = dice.skewed(256) * 512;
+    program.stack = dice.skewed(6);
+    program.heap = dice.skewed(40) * 256;
 }
 
 fn data_address(number: u32, program: &mut Program, choice: u64, dice: &mut Dice) -> u64 {
@@ -121,9 +121,9 @@ fn data_address(number: u32, program: &mut Program, choice: u64, dice: &mut Dice
     match choice % 8 {
         0..=4 => 0x7ffc_0000_0000 + base + program.stack * 96 + choice % 12 * 8,
         5 | 6 => {
-            program.heap = (program.heap + 8) % (256 << 10);
-            0x5555_0000_0000 + base + program.heap
+            program.heap = (program.heap + 8) % (12 << 10);
+            0x5555_0000_6000 + base + program.heap
         }
-        _ => 0x5555_0010_0000 + base + dice.skewed(2500) * 16,
+        _ => 0x5555_0010_a000 + base + dice.skewed(400) * 16,
     }
 }

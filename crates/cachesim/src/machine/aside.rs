@@ -123,6 +123,19 @@ impl WriteQueue {
         self.written.get(self.at).map_or(0, |written| written.saturating_sub(now))
     }
 
+    /// Whether all stores are written at `now`.
+    #[inline]
+    pub(super) fn is_idle(&self, now: u64) -> bool {
+        self.newest <= now
+    }
+
+    /// Takes over what another queue holds, some cycles later (or earlier).
+    pub(super) fn copy_from(&mut self, other: &WriteQueue, later: i64) {
+        let moved = |time: u64| time.saturating_add_signed(later);
+        self.written.iter_mut().zip(&other.written).for_each(|(own, &other)| *own = moved(other));
+        (self.at, self.newest) = (other.at, moved(other.newest));
+    }
+
     /// Takes the buffer that is free at `now`.
     #[inline]
     pub(super) fn put(&mut self, now: u64, next_level_cycles: u64) {

@@ -33,7 +33,7 @@ struct Slot {
 }
 
 /// The excess cycles of one design.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Bill {
     slots: Vec<Slot>,
     used: Vec<u16>,

@@ -51,6 +51,8 @@ pub(super) struct Frames {
     /// Holders of frames that have more than one; a file is one, too.
     holders: HashMap<u32, u32>,
     recent: Vec<Recent>,
+    /// Whether a page has got another frame since somebody asked.
+    has_moved: bool,
 }
 
 impl Frames {
@@ -64,6 +66,7 @@ impl Frames {
             files: HashMap::new(),
             holders: HashMap::new(),
             recent: vec![Recent::default(); RECENT],
+            has_moved: false,
         }
     }
 
@@ -89,6 +92,12 @@ impl Frames {
     #[inline]
     fn is_exact(&self, process: u32) -> bool {
         process < 1 << 26
+    }
+
+    /// Whether a page has got another frame since this was asked last.
+    #[inline]
+    pub(super) fn take_moved(&mut self) -> bool {
+        std::mem::take(&mut self.has_moved)
     }
 
     fn look_up(&mut self, process: u32, address: u64, is_store: bool, mappings: &Mappings) -> u64 {
@@ -143,6 +152,7 @@ impl Frames {
         let own = self.take_next();
         self.set(process, page, own);
         self.forget_recent();
+        self.has_moved = true;
         own
     }
 

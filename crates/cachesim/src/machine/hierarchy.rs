@@ -5,7 +5,7 @@ use record::Inclusion;
 use super::address::Address;
 use super::lines::{Line, Lines, Role};
 use super::plan::{Kind, LevelPlan, Plan, path_of};
-use super::watch::{Departure, Watch};
+use super::watch::{Departure, Nobody, Watch};
 
 /// All levels and TLBs of one view.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Hierarchy {
     /// Cycles so far.
     pub(super) now: u64,
     pub(super) write_stall_cycles: u64,
-    /// Sets of first levels where a line came or left without being asked for, since somebody looked here.
+    /// Sets that somebody else than the caller of a lookup may have changed, by level, until somebody drains the list.
     pub(super) disturbed: Vec<(usize, usize)>,
 }
 
@@ -43,7 +43,7 @@ impl Hierarchy {
         Hierarchy { levels, now: 0, write_stall_cycles: 0, disturbed: Vec::new() }
     }
 
-    /// One lookup at a first level.
+    /// One lookup in a level; counts what happens there and behind it, but not the lookup itself.
     pub(super) fn look_up<W: Watch>(
         &mut self,
         plan: &Plan,
@@ -51,8 +51,38 @@ impl Hierarchy {
         at: usize,
         kind: Kind,
         address: &Address,
+        is_waited: bool,
     ) -> Answer {
-        Walk { plan, watch, hierarchy: self }.look_up(Request { at, kind, address, is_waited: true })
+        Walk { plan, watch, hierarchy: self }.look_up(Request { at, kind, address, is_waited })
+    }
+
+    /// A line of the only way of a set leaves for another one. Only in levels with nothing beside them, and where nobody
+    /// watches.
+    #[inline]
+    pub(super) fn replace(&mut self, plan: &Plan, at: usize, set: usize, key: u64) {
+        let (old, is_modified) = self.levels[at].replace(set, key);
+        if is_modified {
+            self.write_back(plan, at, old);
+        }
+    }
+
+    #[inline(never)]
+    fn write_back(&mut self, plan: &Plan, at: usize, key: u64) {
+        self.levels[at].counts.write_backs += 1;
+        if let Some(next) = plan.levels[at].next_for_lines {
+            let address = plan.levels[at].address_of(key);
+            Walk { plan, watch: &mut Nobody, hierarchy: self }.give(next, &address);
+        }
+    }
+
+    /// Waits until a write buffer of a level is free, `ahead` cycles from the clock; gives the time then.
+    #[inline]
+    pub(super) fn wait_for_buffer(&mut self, at: usize, ahead: u64) -> u64 {
+        let now = self.now + ahead;
+        let wait = self.levels[at].writes.wait(now);
+        self.now += wait;
+        self.write_stall_cycles += wait;
+        now + wait
     }
 
     /// Every line leaves a level, its victim cache and stream buffers.
@@ -118,6 +148,7 @@ impl<'a, W: Watch> Walk<'a, W> {
     fn ask_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
         let Some(next) = self.plan_of(request.at).next[path_of(kind)] else { return Answer::default() };
         let answer = self.look_up(Request { at: next, kind, ..request });
+        self.disturb(next, self.plan_of(next).set(request.address));
         let counts = &mut self.lines(next).counts;
         counts.accesses[kind as usize] += 1;
         counts.misses[kind as usize] += u64::from(answer.is_miss);
@@ -137,11 +168,7 @@ impl<'a, W: Watch> Walk<'a, W> {
             self.ask_next(request, Kind::Store);
             return;
         }
-        let hierarchy = &mut *self.hierarchy;
-        let wait = hierarchy.levels[at].writes.wait(hierarchy.now);
-        hierarchy.now += wait;
-        hierarchy.write_stall_cycles += wait;
-        let now = hierarchy.now;
+        let now = self.hierarchy.wait_for_buffer(at, 0);
         let cycles = self.ask_next(request, Kind::Store).cycles;
         self.lines(at).writes.put(now, cycles);
     }
@@ -268,6 +295,7 @@ impl<'a, W: Watch> Walk<'a, W> {
         let mut line = line;
         line.arrival.turn = turn;
         self.insert(at, set, key, &line);
+        self.disturb(at, set);
     }
 
     /// All levels before an inclusive one lose what lies inside a line of it; gives whether any of that was modified.
@@ -324,9 +352,7 @@ impl<'a, W: Watch> Walk<'a, W> {
     }
 
     fn disturb(&mut self, at: usize, set: usize) {
-        if self.plan_of(at).is_first != [false; 2] {
-            self.hierarchy.disturbed.push((at, set));
-        }
+        self.hierarchy.disturbed.push((at, set));
     }
 
     fn start_stream(&mut self, request: Request<'_>) {

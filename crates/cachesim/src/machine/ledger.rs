@@ -133,6 +133,17 @@ impl Ledger {
         }
     }
 
+    /// Lines that the running process brought in for others of its own, in both the shared and the private view.
+    pub(super) fn count_own_fills(&mut self, level: usize, fills: u64) {
+        if fills == 0 {
+            return;
+        }
+        self.sums[level].origins[0] += fills;
+        if level < self.caches {
+            *self.evictions.entry((level as u32, self.running, self.running)).or_default() += fills;
+        }
+    }
+
     fn count_loss(&mut self, level: usize, arrival: Arrival) {
         if let Some(absence) = &mut self.absences[arrival.owner as usize]
             && !absence.is_over
@@ -212,9 +223,17 @@ impl Privates {
         taken
     }
 
-    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Box<Hierarchy>> {
-        self.living.clear();
-        self.all.drain(..).flatten()
+    /// The hierarchy of a process that lives, until [`Privates::give_back`].
+    pub(super) fn lend(&mut self, process: u32) -> Option<Box<Hierarchy>> {
+        self.all.get_mut(process as usize).and_then(Option::take)
+    }
+
+    pub(super) fn give_back(&mut self, process: u32, hierarchy: Box<Hierarchy>) {
+        self.all[process as usize] = Some(hierarchy);
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Hierarchy> {
+        self.all.iter().filter_map(Option::as_deref)
     }
 }
 
@@ -222,41 +241,49 @@ impl Privates {
 pub(super) struct Bookkeeper<'a> {
     pub(super) plan: &'a Plan,
     pub(super) ledger: &'a mut Ledger,
-    pub(super) privates: &'a mut Privates,
+    pub(super) others: &'a mut Privates,
+    /// The process whose hierarchy is lent, and that hierarchy.
+    pub(super) process: u32,
+    pub(super) private: Option<&'a mut Hierarchy>,
 }
 
 impl Bookkeeper<'_> {
     /// Writes the note of a line on its private copies: of its process, or of all where tags are physical.
     fn note(&mut self, level: usize, set: usize, key: u64, note_for: impl Fn(u32) -> u64) {
         match self.plan.levels[level].process_of(key) {
-            Some(process) => self.privates.note(process, level, set, key, note_for(process)),
+            Some(process) => self.note_one(process, level, set, key, note_for(process)),
             None => {
-                for index in 0..self.privates.living.len() {
-                    let process = self.privates.living[index];
-                    self.privates.note(process, level, set, key, note_for(process));
+                for index in 0..self.others.living.len() {
+                    let process = self.others.living[index];
+                    self.note_one(process, level, set, key, note_for(process));
                 }
             }
         }
     }
-}
 
-impl Privates {
-    fn note(&mut self, process: u32, level: usize, set: usize, key: u64, note: u64) {
-        let Some(hierarchy) = self.get_mut(process) else { return };
+    fn note_one(&mut self, process: u32, level: usize, set: usize, key: u64, note: u64) {
+        let Some(hierarchy) = self.private_of(process) else { return };
         let lines = &mut hierarchy.levels[level];
         if let Some(slot) = lines.find(set, key) {
             lines.set_note(slot, note);
+        }
+    }
+
+    fn private_of(&mut self, process: u32) -> Option<&mut Hierarchy> {
+        match &mut self.private {
+            Some(private) if process == self.process => Some(private),
+            _ => self.others.get_mut(process),
         }
     }
 }
 
 impl Watch for Bookkeeper<'_> {
     fn filled(&mut self, level: usize, set: usize, key: u64) {
-        let ledger = &mut *self.ledger;
-        let copy = self.privates.get(ledger.running).and_then(|hierarchy| {
+        let copy = self.private_of(self.ledger.running).and_then(|hierarchy| {
             let lines = &hierarchy.levels[level];
             lines.find(set, key).map(|slot| lines.note(slot))
         });
+        let ledger = &mut *self.ledger;
         let sums = &mut ledger.sums[level];
         let Some(note) = copy else {
             sums.origins[0] += 1;

@@ -177,6 +177,18 @@ impl Lines {
         }
     }
 
+    /// The keys by slot, and the write buffers.
+    pub(super) fn keys_and_writes(&mut self) -> (&mut [u64], &mut WriteQueue) {
+        (&mut self.keys, &mut self.writes)
+    }
+
+    /// Another line takes the slot of one that is there; gives that one's key, and whether it was modified.
+    #[inline]
+    pub(super) fn replace(&mut self, slot: usize, key: u64) -> (u64, bool) {
+        let old = std::mem::replace(&mut self.keys[slot], key);
+        (old, self.is_modified.get_mut(slot).is_some_and(std::mem::take))
+    }
+
     /// Empties a slot; gives its line and key, where there was one.
     #[inline]
     pub(super) fn take(&mut self, plan: &LevelPlan, slot: usize) -> Option<(u64, Line)> {

@@ -50,6 +50,8 @@ pub(super) struct LevelPlan {
     pub(super) before: Vec<usize>,
     /// Accesses here are instructions or references of the program, on either path.
     pub(super) is_first: [bool; 2],
+    /// Whether fetches, and loads and stores, may come here.
+    pub(super) is_on: [bool; 2],
     set_mask: Option<u64>,
 }
 
@@ -105,6 +107,7 @@ fn chain(levels: &mut [LevelPlan], start: usize, holds: &[Holds]) -> [Option<usi
         level.next_for_lines = if holds[at].data() { next[1] } else { next[0] };
         let is_before = |path: usize, earlier: usize| on_path(path, at) && on_path(path, earlier);
         level.before = (0..at).filter(|&e| is_before(0, e) || is_before(1, e)).map(|e| start + e).collect();
+        level.is_on = [0, 1].map(|path| on_path(path, at));
         level.is_first = [0, 1].map(|path| on_path(path, at) && !(0..at).any(|earlier| on_path(path, earlier)));
     }
     [0, 1].map(|path| (0..holds.len()).find(|&at| on_path(path, at)).map(|at| start + at))
@@ -187,12 +190,20 @@ impl LevelPlan {
             next_for_lines: None,
             before: Vec::new(),
             is_first: [false; 2],
+            is_on: [false; 2],
             set_mask: sets.is_power_of_two().then(|| sets - 1),
         }
     }
 
     pub(super) fn lines(&self) -> usize {
         self.sets * self.ways
+    }
+
+    /// One way, a power of two of sets, virtual, nothing beside it: a set holds the line that was asked for last.
+    pub(super) fn is_plain(&self) -> bool {
+        let is_virtual = !self.has_physical_index && !self.has_physical_tag;
+        let is_alone = self.victim.is_none() && self.streams.is_none() && !self.fetches_next_line;
+        self.ways == 1 && self.set_mask.is_some() && is_virtual && is_alone && self.inclusion == Inclusion::Neither
     }
 
     fn most_processes(&self) -> u64 {
@@ -205,10 +216,14 @@ impl LevelPlan {
         if self.has_physical_tag {
             VALID | address.physical >> self.line_bits
         } else {
-            VALID
-                | u64::from(address.process) << (VIRTUAL_BITS - self.line_bits)
-                | (address.virtual_address & VIRTUAL_MASK) >> self.line_bits
+            self.process_bits(address.process) | (address.virtual_address & VIRTUAL_MASK) >> self.line_bits
         }
+    }
+
+    /// All of a virtual key but the line.
+    #[inline]
+    pub(super) fn process_bits(&self, process: u32) -> u64 {
+        VALID | u64::from(process) << (VIRTUAL_BITS - self.line_bits)
     }
 
     #[inline]

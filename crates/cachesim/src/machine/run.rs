@@ -1,19 +1,62 @@
-//! Blocks and references, cut into single lookups, each made in all three views.
+//! Blocks and references, cut into single lookups.
 
+use record::Inclusion;
 use trace::{Block, Reference};
 
 use super::address::Address;
-use super::ledger::Bookkeeper;
-use super::plan::{Kind, path_of};
-use super::watch::Nobody;
+use super::filter::Known;
+use super::plan::{Kind, Plan};
+use super::skim::Lane;
+use super::views::{Buffers, Misses, Shortcut, Views};
 use super::{Machine, Scene};
 
 /// How much of one touch of the kernel is simulated.
 const LONGEST_TOUCH_BYTES: u64 = 1 << 30;
 const TOUCH_BYTES: u64 = 64;
 
-/// Which views missed.
-type Misses = [bool; 3];
+/// Where lookups begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// Of fetches: the first TLB, and the first cache.
+    fetch_tlb: Option<usize>,
+    pub(super) fetch_cache: usize,
+    data_tlb: Option<usize>,
+    pub(super) data_cache: usize,
+    /// Fetches that are hits can be told from loads and stores of the same block only in their order.
+    is_ordered: bool,
+    /// Loads and stores ask no TLB first, and a line that is found takes no time.
+    is_direct: bool,
+    passes_stores_on: bool,
+    /// Blocks may be taken by [`Views::skim`].
+    can_skim: bool,
+    pub(super) lane: Lane,
+}
+
+impl Entry {
+    pub(super) fn new(plan: &Plan, shortcuts: &[Shortcut]) -> Entry {
+        let [fetch_cache, data_cache] = plan.first_caches.map(Option::unwrap_or_default);
+        let [fetch_tlb, data_tlb] = plan.first_tlbs;
+        let shares_a_level =
+            [Some(fetch_cache), fetch_tlb].into_iter().flatten().any(|level| plan.levels[level].is_on[1]);
+        let is_invaded = plan.levels.iter().any(|level| level.inclusion == Inclusion::Inclusive);
+        let first = [Some(fetch_cache), fetch_tlb].into_iter().flatten();
+        let takes_time = first.into_iter().any(|level| plan.levels[level].hit_cycles != 0);
+        let data = &plan.levels[data_cache];
+        let is_ordered = shares_a_level || is_invaded || takes_time;
+        let is_direct = data_tlb.is_none() && data.hit_cycles == 0 && plan.pages.is_none();
+        Entry {
+            fetch_tlb,
+            fetch_cache,
+            data_tlb,
+            data_cache,
+            is_ordered,
+            is_direct,
+            passes_stores_on: data.is_write_through,
+            can_skim: !is_ordered && is_direct && fetch_tlb.is_none(),
+            lane: Lane::new(plan, data_cache, shortcuts[data_cache].is_plain),
+        }
+    }
+}
 
 /// Lines or pages of a block that are still to be looked up.
 #[derive(Clone, Copy)]
@@ -26,141 +69,234 @@ struct Ahead {
 impl Machine {
     /// Blocks of one process, and their references.
     pub(crate) fn run(&mut self, blocks: &[Block], references: &[Reference], scene: &Scene<'_>) {
-        self.ensure_private(scene.process);
-        let mut clocks = self.clocks(scene.process);
-        self.opened.get_or_insert(clocks);
-        let mut references = references;
-        for block in blocks {
-            let (own, later) = references.split_at(usize::from(block.references).min(references.len()));
-            references = later;
-            self.pass(block, scene);
-            self.block(block, own, scene);
-            let after = self.clocks(scene.process);
-            let excess = (after[0] - clocks[0]) as i64 - (after[1] - clocks[1]) as i64;
-            if excess != 0 {
-                self.bill.add(block.address, excess, scene.context, scene.mappings);
-            }
-            clocks = after;
-        }
-        self.closed = clocks;
+        let bill = &mut std::mem::take(&mut self.bill);
+        let (opened, closed) = self.with_views(scene, |views, entry| {
+            let opened = views.clocks();
+            run_blocks(views, entry, blocks, references, |views, block, excess| {
+                bill.add(block.address, excess, views.scene.context, views.scene.mappings);
+            });
+            (opened, views.clocks())
+        });
+        std::mem::swap(&mut self.bill, bill);
+        self.opened.get_or_insert(opened);
+        self.closed = closed;
     }
 
-    /// The kernel touches memory of the process.
+    /// The kernel touches memory of the process. Gives the loads and the stores.
     pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, scene: &Scene<'_>) -> [u64; 2] {
-        self.ensure_private(scene.process);
-        let kind = if is_store { Kind::Store } else { Kind::Load };
-        let last = address.saturating_add(bytes.clamp(1, LONGEST_TOUCH_BYTES) - 1);
-        let mut accesses = [0; 2];
         if bytes == 0 {
-            return accesses;
+            return [0; 2];
         }
-        let mut at = address;
-        loop {
-            let piece_last = (at | (TOUCH_BYTES - 1)).min(last);
-            self.reference(kind, at, piece_last, scene);
-            accesses[usize::from(is_store)] += 1;
-            if piece_last == last {
-                break;
+        let kind = if is_store { Kind::Store } else { Kind::Load };
+        let last = address.saturating_add(bytes.min(LONGEST_TOUCH_BYTES) - 1);
+        let pieces = self.with_views(scene, |views, entry| {
+            let mut at = address;
+            let mut pieces = 1;
+            while at | (TOUCH_BYTES - 1) < last {
+                let piece_last = at | (TOUCH_BYTES - 1);
+                views.reference(entry, kind, at, piece_last);
+                pieces += 1;
+                at = piece_last + 1;
             }
-            at = piece_last + 1;
-        }
-        accesses
+            views.reference(entry, kind, at, last);
+            pieces
+        });
+        if is_store { [0, pieces] } else { [pieces, 0] }
     }
 
-    /// The cycles of the block's instructions.
-    fn pass(&mut self, block: &Block, scene: &Scene<'_>) {
-        let instructions = u64::from(block.instructions);
-        self.shared.now += instructions;
-        self.flushed.now += instructions;
-        if let Some(private) = self.privates.get_mut(scene.process) {
-            private.now += instructions;
+    fn with_views<T>(&mut self, scene: &Scene<'_>, act: impl FnOnce(&mut Views<'_>, &Entry) -> T) -> T {
+        self.ensure_private(scene.process);
+        let private = self.privates.lend(scene.process);
+        let mut private = private.unwrap_or_else(|| self.fresh_private());
+        let mut views = Views {
+            plan: &self.plan,
+            shared: &mut self.shared,
+            private: &mut private,
+            flushed: &mut self.flushed,
+            ledger: &mut self.ledger,
+            others: &mut self.privates,
+            frames: self.frames.as_mut(),
+            shortcuts: &mut self.shortcuts,
+            scene,
+            ahead: 0,
+            buffers: Buffers::new(self.entry.data_cache),
+        };
+        let result = act(&mut views, &self.entry);
+        views.settle();
+        self.privates.give_back(scene.process, private);
+        result
+    }
+}
+
+fn run_blocks(
+    views: &mut Views<'_>,
+    entry: &Entry,
+    mut blocks: &[Block],
+    mut references: &[Reference],
+    mut pay: impl FnMut(&Views<'_>, &Block, i64),
+) {
+    let mut difference = views.difference();
+    loop {
+        let mut begun = None;
+        if entry.can_skim {
+            let stop = views.skim(entry, blocks, references);
+            (blocks, references, begun) = (&blocks[stop.blocks..], &references[stop.references..], stop.begun);
+        }
+        let Some((block, later)) = blocks.split_first() else { break };
+        blocks = later;
+        let left = usize::from(block.references) - begun.unwrap_or(0);
+        let own = references.split_off(..left.min(references.len())).unwrap_or_default();
+        views.one_block(entry, block, own, begun.is_some());
+        let after = views.difference();
+        if after != difference {
+            pay(views, block, after.wrapping_sub(difference) as i64);
+            difference = after;
+        }
+    }
+}
+
+impl Views<'_> {
+    /// A block, of which the code and perhaps some references are done where it has begun.
+    fn one_block(&mut self, entry: &Entry, block: &Block, references: &[Reference], has_begun: bool) {
+        if !has_begun {
+            self.ahead += u64::from(block.instructions);
+        }
+        if has_begun || (!entry.is_ordered && self.holds_code(entry, block) && self.leaves_code(block, references)) {
+            references.iter().for_each(|&reference| self.data(entry, reference));
+        } else {
+            self.block(entry, block, references);
         }
     }
 
-    fn ahead(&self, level: Option<usize>, address: u64) -> Ahead {
+    /// Whether to fetch the block changes nothing.
+    #[inline]
+    fn holds_code(&self, entry: &Entry, block: &Block) -> bool {
+        let last = block.address.saturating_add(u64::from(block.bytes.max(1)) - 1);
+        let sight = self.shortcuts[entry.fetch_cache].filter.sight();
+        sight.holds_all(block.address, last)
+            && entry.fetch_tlb.is_none_or(|tlb| self.holds_page(tlb, block.address, last))
+    }
+
+    /// Whether no store can give the block's own code another frame, where what comes behind it would be looked up.
+    #[inline]
+    fn leaves_code(&self, block: &Block, references: &[Reference]) -> bool {
+        self.plan.pages.is_none_or(|pages| {
+            let page = |address: u64| address >> pages.size.0.trailing_zeros();
+            let (first, last) = (page(block.address), page(block.address.saturating_add(block.bytes.into())));
+            let is_apart = |reference: &Reference| {
+                let address = reference.address();
+                page(address) > last || page(address.saturating_add(reference.bytes().into())) < first
+            };
+            references.iter().all(|reference| !reference.is_store() || is_apart(reference))
+        })
+    }
+
+    fn holds_page(&self, tlb: usize, first: u64, last: u64) -> bool {
+        let filter = self.shortcuts[tlb].filter.sight();
+        filter.holds(filter.line_of(first)) && filter.holds(filter.line_of(last))
+    }
+
+    /// A load or store.
+    #[inline(always)]
+    fn data(&mut self, entry: &Entry, reference: Reference) {
+        let first = reference.address();
+        let last = first.saturating_add(u64::from(reference.bytes()) - 1);
+        let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
+        let filter = self.shortcuts[entry.data_cache].filter.sight();
+        let line = filter.line_of(first);
+        if entry.is_direct && filter.line_of(last) == line {
+            match reference.is_store() {
+                false if filter.holds(line) => {}
+                true if filter.holds_stored(line) && !entry.passes_stores_on => {}
+                _ => self.one_line(entry.data_cache, kind, first),
+            }
+        } else {
+            self.reference(entry, kind, first, last);
+        }
+    }
+
+    /// A load or store within one line, where no frames and no hit times matter.
+    #[inline]
+    fn one_line(&mut self, at: usize, kind: Kind, address: u64) {
+        let shortcut = &mut self.shortcuts[at];
+        let known = shortcut.filter.known(shortcut.filter.line_of(address), kind == Kind::Store);
+        let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
+        if known == Known::Here && kind == Kind::Store {
+            self.go_on_together(at, &target);
+        } else if known == Known::Other && shortcut.goes_together(known, kind == Kind::Store) {
+            shortcut.count_misses(kind, 1);
+            self.miss_together(at, kind, &target, true);
+        } else {
+            let misses = self.look_up(at, kind, address);
+            self.count_misses(at, kind, misses);
+        }
+    }
+
+    /// A block, every lookup in its order.
+    #[inline(never)]
+    fn block(&mut self, entry: &Entry, block: &Block, references: &[Reference]) {
+        let start = block.address;
+        let mut pages = self.ahead_of(entry.fetch_tlb, start);
+        let mut lines = self.ahead_of(Some(entry.fetch_cache), start);
+        let first_last = start.saturating_add(u64::from(block.first_bytes).saturating_sub(1));
+        self.first_instruction(&mut pages, first_last);
+        self.first_instruction(&mut lines, first_last);
+        for reference in references {
+            let reached = start.saturating_add(u64::from(reference.through()));
+            self.fetch(&mut pages, reached);
+            self.fetch(&mut lines, reached);
+            let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
+            let address = reference.address();
+            self.reference(entry, kind, address, address.saturating_add(u64::from(reference.bytes()) - 1));
+        }
+        let last = start.saturating_add(u64::from(block.bytes).saturating_sub(1));
+        self.fetch(&mut pages, last);
+        self.fetch(&mut lines, last);
+    }
+
+    fn ahead_of(&self, level: Option<usize>, address: u64) -> Ahead {
         let bits = level.map_or(0, |level| self.plan.levels[level].line_bits);
         Ahead { next: address >> bits, bits, level }
     }
 
-    fn block(&mut self, block: &Block, references: &[Reference], scene: &Scene<'_>) {
-        let start = block.address;
-        let mut pages = self.ahead(self.plan.first_tlbs[path_of(Kind::Fetch)], start);
-        let mut lines = self.ahead(self.plan.first_caches[path_of(Kind::Fetch)], start);
-        let first_last = start.saturating_add(u64::from(block.first_bytes).saturating_sub(1));
-        self.first_instruction(&mut pages, first_last, scene);
-        self.first_instruction(&mut lines, first_last, scene);
-        for reference in references {
-            let reached = start.saturating_add(u64::from(reference.through()));
-            self.fetch(&mut pages, reached, scene);
-            self.fetch(&mut lines, reached, scene);
-            let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
-            let address = reference.address();
-            let last = address.saturating_add(u64::from(reference.bytes()) - 1);
-            self.reference(kind, address, last, scene);
-        }
-        let last = start.saturating_add(u64::from(block.bytes).saturating_sub(1));
-        self.fetch(&mut pages, last, scene);
-        self.fetch(&mut lines, last, scene);
-    }
-
     /// All lines of the first instruction: at most one miss.
-    fn first_instruction(&mut self, ahead: &mut Ahead, last: u64, scene: &Scene<'_>) {
+    fn first_instruction(&mut self, ahead: &mut Ahead, last: u64) {
         let Some(level) = ahead.level else { return };
         let mut misses = [false; 3];
         while ahead.next <= last >> ahead.bits {
-            join(&mut misses, self.look_up(level, Kind::Fetch, ahead.next << ahead.bits, scene));
+            join(&mut misses, self.look_up(level, Kind::Fetch, ahead.next << ahead.bits));
             ahead.next += 1;
         }
-        self.count(level, Kind::Fetch, misses, scene);
+        self.count_misses(level, Kind::Fetch, misses);
     }
 
     /// Lines of later instructions up to an address: each one that is not there is a miss.
-    fn fetch(&mut self, ahead: &mut Ahead, reached: u64, scene: &Scene<'_>) {
+    fn fetch(&mut self, ahead: &mut Ahead, reached: u64) {
         let Some(level) = ahead.level else { return };
         while ahead.next <= reached >> ahead.bits {
-            let misses = self.look_up(level, Kind::Fetch, ahead.next << ahead.bits, scene);
-            self.count(level, Kind::Fetch, misses, scene);
+            let misses = self.look_up(level, Kind::Fetch, ahead.next << ahead.bits);
+            self.count_misses(level, Kind::Fetch, misses);
             ahead.next += 1;
         }
     }
 
-    /// A load or store, from its first to its last byte.
-    fn reference(&mut self, kind: Kind, first: u64, last: u64, scene: &Scene<'_>) {
-        let levels = [self.plan.first_tlbs[path_of(kind)], self.plan.first_caches[path_of(kind)]];
-        for level in levels.into_iter().flatten() {
-            let bits = self.plan.levels[level].line_bits;
-            let mut misses = [false; 3];
-            for line in first >> bits..=last >> bits {
-                join(&mut misses, self.look_up(level, kind, line << bits, scene));
-            }
-            self.count(level, kind, misses, scene);
+    /// A load or store, from its first to its last byte: all pages, then all lines.
+    fn reference(&mut self, entry: &Entry, kind: Kind, first: u64, last: u64) {
+        if let Some(tlb) = entry.data_tlb {
+            self.all_lines(tlb, kind, first, last);
         }
+        self.all_lines(entry.data_cache, kind, first, last);
     }
 
-    /// One lookup, in every view.
-    fn look_up(&mut self, level: usize, kind: Kind, address: u64, scene: &Scene<'_>) -> Misses {
-        let process = scene.process;
-        let is_tlb = self.plan.levels[level].is_tlb;
-        let physical = match &mut self.frames {
-            Some(frames) if !is_tlb => frames.translate(process, address, kind == Kind::Store, scene.mappings),
-            _ => 0,
-        };
-        let address = Address { process, virtual_address: address, physical };
-        let Machine { plan, ledger, privates, .. } = self;
-        let mut bookkeeper = Bookkeeper { plan, ledger, privates };
-        let shared = self.shared.look_up(plan, &mut bookkeeper, level, kind, &address);
-        let private = privates.get_mut(process).map(|own| own.look_up(plan, &mut Nobody, level, kind, &address));
-        let flushed = self.flushed.look_up(plan, &mut Nobody, level, kind, &address);
-        [shared.is_miss, private.is_some_and(|answer| answer.is_miss), flushed.is_miss]
-    }
-
-    fn count(&mut self, level: usize, kind: Kind, misses: Misses, scene: &Scene<'_>) {
-        let [shared, private, flushed] = misses.map(u64::from);
-        self.shared.levels[level].counts.misses[kind as usize] += shared;
-        self.flushed.levels[level].counts.misses[kind as usize] += flushed;
-        if let Some(hierarchy) = self.privates.get_mut(scene.process) {
-            hierarchy.levels[level].counts.misses[kind as usize] += private;
+    #[inline]
+    fn all_lines(&mut self, level: usize, kind: Kind, first: u64, last: u64) {
+        let bits = self.plan.levels[level].line_bits;
+        let (line, last_line) = (first >> bits, last >> bits);
+        let mut misses = self.look_up(level, kind, line << bits);
+        for line in line + 1..=last_line {
+            join(&mut misses, self.look_up(level, kind, line << bits));
         }
+        self.count_misses(level, kind, misses);
     }
 }
 

@@ -72,7 +72,7 @@ impl Machine {
             sums.counts(plan, references)
         };
         let (shared, flushed) = (of_one(&self.shared), of_one(&self.flushed));
-        self.privates.take_all().for_each(|hierarchy| self.ended.add(&hierarchy));
+        self.privates.all().for_each(|hierarchy| self.ended.add(hierarchy));
         let private = self.ended.counts(plan, references);
         DesignResult {
             depth: Depth::Full,

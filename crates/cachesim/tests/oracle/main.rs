@@ -3,6 +3,7 @@
 mod agreement;
 mod closed_forms;
 mod findings;
+mod fixed_cases;
 mod planted_faults;
 mod random;
 mod support;

@@ -1,0 +1,165 @@
+//! Lookups that change nothing, told by one comparison.
+//!
+//! For each set, the line that was looked up last since the last switch. While it is the last one, all three views hold
+//! it, and to find it once more changes nothing in any of them.
+
+use super::address::VIRTUAL_MASK;
+use super::plan::LevelPlan;
+
+/// Set where a store was seen: all three views hold the line modified, or pass stores on.
+const STORED: u64 = 1 << 63;
+const EPOCH_BITS: u32 = 15;
+const LINE_BITS: u32 = 48;
+
+/// What is known of a line before it is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// All three views hold it, and a lookup changes nothing.
+    Here,
+    /// All three views hold it, but not all of them modified.
+    HereUnmodified,
+    /// Another line was looked up last in its set.
+    Other,
+    /// Nothing.
+    Nothing,
+}
+
+/// The memory of one level.
+#[derive(Debug)]
+pub(super) struct Filter {
+    /// Line, epoch and [`STORED`].
+    last: Vec<u64>,
+    mask: u64,
+    line_bits: u32,
+    epoch: u64,
+    /// Where stores change nothing of their own: write-through levels and TLBs.
+    is_blind_to_stores: bool,
+}
+
+impl Filter {
+    pub(super) fn new(plan: &LevelPlan, is_blind_to_stores: bool) -> Filter {
+        let bits = if plan.has_physical_index { plan.known_set_bits() } else { plan.sets.trailing_zeros() };
+        Filter {
+            last: vec![0; 1 << bits],
+            mask: (1 << bits) - 1,
+            line_bits: plan.line_bits,
+            epoch: 1 << LINE_BITS,
+            is_blind_to_stores,
+        }
+    }
+
+    /// Nothing is known any more.
+    pub(super) fn forget(&mut self) {
+        self.epoch += 1 << LINE_BITS;
+        if self.epoch >> (LINE_BITS + EPOCH_BITS) != 0 {
+            self.epoch = 1 << LINE_BITS;
+            self.last.fill(0);
+        }
+    }
+
+    /// A set has changed without a lookup.
+    pub(super) fn forget_set(&mut self, set: usize) {
+        let at = set & (self.last.len() - 1);
+        self.last[at] = 0;
+    }
+
+    #[inline(always)]
+    pub(super) fn sight(&self) -> Sight<'_> {
+        Sight { last: &self.last, line_bits: self.line_bits, epoch: self.epoch }
+    }
+
+    #[inline(always)]
+    pub(super) fn line_of(&self, address: u64) -> u64 {
+        (address & VIRTUAL_MASK) >> self.line_bits
+    }
+
+    /// Whether a store to the line changes nothing here.
+    #[inline(always)]
+    pub(super) fn holds_stored(&self, line: u64) -> bool {
+        self.sight().holds_stored(line)
+    }
+
+    #[inline]
+    pub(super) fn known(&self, line: u64, is_store: bool) -> Known {
+        let last = self.last[(line & self.mask) as usize];
+        if last & !STORED == line | self.epoch {
+            if is_store && last & STORED == 0 { Known::HereUnmodified } else { Known::Here }
+        } else if last & !STORED & !((1 << LINE_BITS) - 1) == self.epoch {
+            Known::Other
+        } else {
+            Known::Nothing
+        }
+    }
+
+    /// The line was looked up last, and all three views hold it.
+    #[inline]
+    pub(super) fn keep(&mut self, line: u64, is_stored: bool) {
+        let last = &mut self.last[(line & self.mask) as usize];
+        let same = *last & !STORED == line | self.epoch;
+        let stored = is_stored || self.is_blind_to_stores || (same && *last & STORED != 0);
+        *last = line | self.epoch | if stored { STORED } else { 0 };
+    }
+
+    /// The line was looked up last, and not all views hold it.
+    pub(super) fn forget_line(&mut self, line: u64) {
+        self.last[(line & self.mask) as usize] = 0;
+    }
+}
+
+/// A filter, to look at.
+#[derive(Clone, Copy)]
+pub(super) struct Sight<'a> {
+    last: &'a [u64],
+    line_bits: u32,
+    epoch: u64,
+}
+
+impl Sight<'_> {
+    #[inline(always)]
+    pub(super) fn line_of(&self, address: u64) -> u64 {
+        (address & VIRTUAL_MASK) >> self.line_bits
+    }
+
+    /// Where the line is kept; its set, where the level is plain.
+    #[inline(always)]
+    pub(super) fn slot(&self, line: u64) -> usize {
+        line as usize & (self.last.len() - 1)
+    }
+
+    #[inline(always)]
+    fn last(&self, line: u64) -> u64 {
+        self.last.get(self.slot(line)).copied().unwrap_or(0)
+    }
+
+    /// Whether a fetch or load of the line changes nothing.
+    #[inline(always)]
+    pub(super) fn holds(&self, line: u64) -> bool {
+        self.last(line) & !STORED == line | self.epoch
+    }
+
+    /// Whether a store to the line changes nothing here.
+    #[inline(always)]
+    pub(super) fn holds_stored(&self, line: u64) -> bool {
+        self.last(line) == line | self.epoch | STORED
+    }
+
+    /// Whether it is known which line was looked up last.
+    #[inline(always)]
+    pub(super) fn is_known(&self, line: u64) -> bool {
+        self.last(line) & !STORED & !((1 << LINE_BITS) - 1) == self.epoch
+    }
+
+    /// Whether fetches of all lines from one address to another change nothing.
+    #[inline(always)]
+    pub(super) fn holds_all(&self, first: u64, last: u64) -> bool {
+        let (first, last) = (self.line_of(first), self.line_of(last));
+        let mut line = (first + 1).min(last);
+        // Most blocks have three lines at most: looked at without a branch for each.
+        let mut is_held = (first <= last) & self.holds(first) & self.holds(line) & self.holds(last);
+        while line + 1 < last {
+            line += 1;
+            is_held &= self.holds(line);
+        }
+        is_held
+    }
+}

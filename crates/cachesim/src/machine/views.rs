@@ -1,0 +1,417 @@
+//! The three views of a design, looked up together.
+//!
+//! Where the [`Filter`] knows enough, one step stands for all three; else each view is walked by itself.
+
+use record::{Inclusion, Replacement};
+
+use super::Scene;
+use super::address::Address;
+use super::filter::{Filter, Known};
+use super::frames::Frames;
+use super::hierarchy::Hierarchy;
+use super::ledger::{Bookkeeper, Ledger, Privates};
+use super::plan::{Kind, LevelPlan, Plan, path_of};
+use super::watch::Nobody;
+
+/// Which views missed.
+pub(super) type Misses = [bool; 3];
+
+/// What all three views count alike in one level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Together {
+    accesses: [u64; 3],
+    misses: [u64; 3],
+    fills: u64,
+    cycles: u64,
+}
+
+/// What makes lookups in one level fast.
+#[derive(Debug)]
+pub(super) struct Shortcut {
+    pub(super) filter: Filter,
+    /// One way, virtual, nothing beside it: a line that the filter does not name is in no view.
+    pub(super) is_plain: bool,
+    /// A line that was just brought in is found without any change.
+    settles_at_once: bool,
+    /// A store that misses asks the next level twice: each view must do both before the next view does either, as it
+    /// matters to where the second miss comes from.
+    asks_twice: bool,
+    together: Together,
+}
+
+impl Shortcut {
+    /// Whether one step may stand for a lookup in all views.
+    #[inline]
+    pub(super) fn goes_together(&self, known: Known, is_store: bool) -> bool {
+        match known {
+            Known::Here => true,
+            Known::HereUnmodified => self.is_plain,
+            Known::Other => self.is_plain && !(is_store && self.asks_twice),
+            Known::Nothing => false,
+        }
+    }
+
+    /// All views miss.
+    #[inline]
+    pub(super) fn count_misses(&mut self, kind: Kind, misses: u64) {
+        self.together.misses[kind as usize] += misses;
+    }
+
+    /// All views are asked by the level before.
+    pub(super) fn count_accesses(&mut self, kind: Kind, accesses: u64) {
+        self.together.accesses[kind as usize] += accesses;
+    }
+
+    /// All views bring lines in, and wait.
+    pub(super) fn count_fills(&mut self, fills: u64, cycles: u64) {
+        self.together.fills += fills;
+        self.together.cycles += cycles;
+    }
+
+    /// The shortcuts of all levels.
+    pub(super) fn all(plan: &Plan) -> Vec<Shortcut> {
+        let is_free = plan.levels.iter().all(|level| level.inclusion == Inclusion::Neither) && plan.pages.is_none();
+        let one = |level: &LevelPlan| Shortcut {
+            filter: Filter::new(level, level.is_tlb || (level.is_write_through && plan.pages.is_none())),
+            is_plain: is_free && level.is_plain(),
+            settles_at_once: level.replacement != Replacement::Srrip || level.ways == 1,
+            asks_twice: level.is_write_through && level.allocates,
+            together: Together::default(),
+        };
+        plan.levels.iter().map(one).collect()
+    }
+}
+
+/// The hierarchies of a run of blocks of one process.
+pub(super) struct Views<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) shared: &'a mut Hierarchy,
+    pub(super) private: &'a mut Hierarchy,
+    pub(super) flushed: &'a mut Hierarchy,
+    pub(super) ledger: &'a mut Ledger,
+    /// Private hierarchies of the other processes.
+    pub(super) others: &'a mut Privates,
+    pub(super) frames: Option<&'a mut Frames>,
+    pub(super) shortcuts: &'a mut [Shortcut],
+    pub(super) scene: &'a Scene<'a>,
+    /// Cycles that every view takes and that are not on their clocks yet.
+    pub(super) ahead: u64,
+    pub(super) buffers: Buffers,
+}
+
+/// The write buffers of the first level that data are looked up in.
+///
+/// Seen from each view's own clock they mostly look the same, as all views store at the same time; then those of the
+/// shared view stand for all three.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Buffers {
+    level: usize,
+    pub(super) are_alike: bool,
+    /// Stalls of all views alike.
+    pub(super) stall_cycles: u64,
+}
+
+impl Buffers {
+    pub(super) fn new(level: usize) -> Buffers {
+        Buffers { level, are_alike: false, stall_cycles: 0 }
+    }
+}
+
+impl Views<'_> {
+    /// Shared, private and flushed clock.
+    #[inline]
+    pub(super) fn clocks(&self) -> [u64; 3] {
+        [self.shared.now, self.private.now, self.flushed.now].map(|now| now + self.ahead)
+    }
+
+    /// How much longer the shared view has taken so far, up to a constant.
+    #[inline]
+    pub(super) fn difference(&self) -> u64 {
+        self.shared.now.wrapping_sub(self.private.now)
+    }
+
+    fn settle_clocks(&mut self) {
+        if self.buffers.are_alike {
+            self.tell_buffers_apart();
+        }
+        let ahead = std::mem::take(&mut self.ahead);
+        self.shared.now += ahead;
+        self.private.now += ahead;
+        self.flushed.now += ahead;
+    }
+
+    fn tell_buffers_apart(&mut self) {
+        self.buffers.are_alike = false;
+        let level = self.buffers.level;
+        let stall_cycles = std::mem::take(&mut self.buffers.stall_cycles);
+        self.shared.write_stall_cycles += stall_cycles;
+        for hierarchy in [&mut *self.private, &mut *self.flushed] {
+            hierarchy.write_stall_cycles += stall_cycles;
+            let later = hierarchy.now.wrapping_sub(self.shared.now) as i64;
+            hierarchy.levels[level].writes.copy_from(&self.shared.levels[level].writes, later);
+        }
+    }
+
+    /// At the end of a run: what was counted together goes to each view.
+    pub(super) fn settle(&mut self) {
+        self.settle_clocks();
+        for (at, shortcut) in self.shortcuts.iter_mut().enumerate() {
+            if shortcut.together == Together::default() {
+                continue;
+            }
+            let together = std::mem::take(&mut shortcut.together);
+            for hierarchy in [&mut *self.shared, &mut *self.private, &mut *self.flushed] {
+                let counts = &mut hierarchy.levels[at].counts;
+                counts.accesses.iter_mut().zip(together.accesses).for_each(|(sum, more)| *sum += more);
+                counts.misses.iter_mut().zip(together.misses).for_each(|(sum, more)| *sum += more);
+                counts.fills += together.fills;
+                counts.cycles += together.cycles;
+            }
+            self.ledger.count_own_fills(at, together.fills);
+        }
+    }
+
+    /// One lookup at a first level, in every view.
+    pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64) -> Misses {
+        let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
+        let shortcut = &self.shortcuts[at];
+        let known = shortcut.filter.known(shortcut.filter.line_of(address), is_store);
+        if known == Known::Here && !(is_store && self.plan.levels[at].is_write_through) {
+            self.charge(at, self.plan.levels[at].hit_cycles, true);
+            return [false; 3];
+        }
+        if shortcut.goes_together(known, is_store) {
+            let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
+            // A line that is here needs its physical address only to be passed on.
+            let target = if known == Known::Here { self.translated(target, kind, at) } else { target };
+            return [self.together(at, kind, &target, true, known).1; 3];
+        }
+        let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
+        let target = self.translated(target, kind, at);
+        self.apart(at, kind, &target, true).1
+    }
+
+    #[inline]
+    fn translated(&mut self, address: Address, kind: Kind, at: usize) -> Address {
+        if self.frames.is_none() { address } else { self.translated_by_frames(address, kind, at) }
+    }
+
+    fn translated_by_frames(&mut self, address: Address, kind: Kind, at: usize) -> Address {
+        let Some(frames) = &mut self.frames else { return address };
+        if self.plan.levels[at].is_tlb {
+            return address;
+        }
+        let is_store = kind == Kind::Store;
+        let physical = frames.translate(address.process, address.virtual_address, is_store, self.scene.mappings);
+        if frames.take_moved() {
+            self.shortcuts.iter_mut().for_each(|shortcut| shortcut.filter.forget());
+        }
+        Address { physical, ..address }
+    }
+
+    #[inline]
+    fn charge(&mut self, at: usize, cycles: u64, is_waited: bool) {
+        if is_waited && cycles != 0 {
+            self.ahead += cycles;
+            self.shortcuts[at].together.cycles += cycles;
+        }
+    }
+
+    /// A request of a level that was looked up together, at the next one. Gives the cycles of each view.
+    #[inline]
+    fn ask_next(&mut self, from: usize, kind: Kind, address: &Address, is_waited: bool) -> [u64; 3] {
+        let Some(at) = self.plan.levels[from].next[path_of(kind)] else { return [0; 3] };
+        let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
+        let shortcut = &mut self.shortcuts[at];
+        shortcut.together.accesses[kind as usize] += 1;
+        let known = shortcut.filter.known(shortcut.filter.line_of(address.virtual_address), is_store);
+        if known == Known::Here && !(is_store && self.plan.levels[at].is_write_through) {
+            let cycles = self.plan.levels[at].hit_cycles;
+            self.charge(at, cycles, is_waited);
+            return [cycles; 3];
+        }
+        self.ask_changing(at, kind, address, is_waited, known)
+    }
+
+    /// What [`Views::ask_next`] does where something changes.
+    fn ask_changing(&mut self, at: usize, kind: Kind, address: &Address, is_waited: bool, known: Known) -> [u64; 3] {
+        if self.shortcuts[at].goes_together(known, kind == Kind::Store) {
+            let (cycles, is_miss) = self.together(at, kind, address, is_waited, known);
+            self.shortcuts[at].together.misses[kind as usize] += u64::from(is_miss);
+            return cycles;
+        }
+        let (cycles, misses) = self.apart(at, kind, address, is_waited);
+        self.count_misses(at, kind, misses);
+        cycles
+    }
+
+    /// A lookup that all views answer alike in this level: the filter knows the line, or the level is plain.
+    fn together(
+        &mut self,
+        at: usize,
+        kind: Kind,
+        address: &Address,
+        is_waited: bool,
+        known: Known,
+    ) -> ([u64; 3], bool) {
+        let level = &self.plan.levels[at];
+        let is_store = kind == Kind::Store && !level.is_tlb;
+        if known == Known::Other {
+            return (self.miss_together(at, kind, address, is_waited), true);
+        }
+        self.charge(at, level.hit_cycles, is_waited);
+        if is_store {
+            self.store_together(at, address);
+        }
+        ([level.hit_cycles; 3], false)
+    }
+
+    /// What a store does to a line that all views hold.
+    fn store_together(&mut self, at: usize, address: &Address) {
+        let level = &self.plan.levels[at];
+        if level.is_write_through {
+            self.go_on_together(at, address);
+            return;
+        }
+        let filter = &mut self.shortcuts[at].filter;
+        let line = filter.line_of(address.virtual_address);
+        if filter.holds_stored(line) {
+            return;
+        }
+        filter.keep(line, true);
+        let slot = level.set(address);
+        self.shared.levels[at].modify(slot);
+        self.private.levels[at].modify(slot);
+        self.flushed.levels[at].modify(slot);
+    }
+
+    /// A line that no view holds in a plain level: another one of this process is there.
+    #[inline]
+    pub(super) fn miss_together(&mut self, at: usize, kind: Kind, address: &Address, is_waited: bool) -> [u64; 3] {
+        let level = &self.plan.levels[at];
+        let is_store = kind == Kind::Store && !level.is_tlb;
+        if is_store && !level.allocates {
+            if level.is_write_through {
+                self.go_on_together(at, address);
+                return [0; 3];
+            }
+            return self.ask_next(at, Kind::Store, address, is_waited);
+        }
+        self.charge(at, level.miss_cycles, is_waited);
+        let asked = if is_store { Kind::Load } else { kind };
+        let below = self.ask_next(at, asked, address, is_waited);
+        self.shortcuts[at].together.fills += 1;
+        let (slot, key) = (level.set(address), level.key(address));
+        for hierarchy in [&mut *self.shared, &mut *self.private, &mut *self.flushed] {
+            hierarchy.replace(self.plan, at, slot, key);
+        }
+        let filter = &mut self.shortcuts[at].filter;
+        filter.keep(filter.line_of(address.virtual_address), false);
+        if is_store {
+            self.store_together(at, address);
+        }
+        below.map(|cycles| cycles + level.miss_cycles)
+    }
+
+    /// A store goes on from a write-through level that was looked up together.
+    #[inline]
+    pub(super) fn go_on_together(&mut self, at: usize, address: &Address) {
+        if self.shared.levels[at].writes.is_absent() {
+            self.ask_next(at, Kind::Store, address, false);
+        } else if self.buffers.are_alike && at == self.buffers.level {
+            let writes = &self.shared.levels[at].writes;
+            let wait = writes.wait(self.shared.now + self.ahead);
+            self.ahead += wait;
+            self.buffers.stall_cycles += wait;
+            let now = self.clocks();
+            let cycles = self.ask_next(at, Kind::Store, address, false);
+            if self.buffers.are_alike {
+                self.shared.levels[at].writes.put(now[0], cycles[0]);
+            } else {
+                self.put_apart(at, now, cycles);
+            }
+        } else {
+            self.go_on_apart(at, address);
+        }
+    }
+
+    #[inline(never)]
+    fn go_on_apart(&mut self, at: usize, address: &Address) {
+        if self.buffers.are_alike {
+            self.tell_buffers_apart();
+        }
+        let ahead = self.ahead;
+        let hierarchies = [&mut *self.shared, &mut *self.private, &mut *self.flushed];
+        let now = hierarchies.map(|hierarchy| hierarchy.wait_for_buffer(at, ahead));
+        let cycles = self.ask_next(at, Kind::Store, address, false);
+        let are_idle = self.shared.levels[at].writes.is_idle(now[0])
+            && self.private.levels[at].writes.is_idle(now[1])
+            && self.flushed.levels[at].writes.is_idle(now[2]);
+        self.put_apart(at, now, cycles);
+        // Clocks that have moved apart meanwhile would not tell the same of this store.
+        let clocks = self.clocks();
+        let is_even = |of: [u64; 3]| of[0] == of[1] && of[0] == of[2];
+        let passed = [clocks[0] - now[0], clocks[1] - now[1], clocks[2] - now[2]];
+        self.buffers.are_alike = at == self.buffers.level && are_idle && is_even(passed) && is_even(cycles);
+    }
+
+    fn put_apart(&mut self, at: usize, now: [u64; 3], cycles: [u64; 3]) {
+        self.shared.levels[at].writes.put(now[0], cycles[0]);
+        self.private.levels[at].writes.put(now[1], cycles[1]);
+        self.flushed.levels[at].writes.put(now[2], cycles[2]);
+    }
+
+    /// Each view by itself, from this level on.
+    #[inline(never)]
+    fn apart(&mut self, at: usize, kind: Kind, address: &Address, is_waited: bool) -> ([u64; 3], Misses) {
+        self.settle_clocks();
+        let plan = self.plan;
+        let mut bookkeeper = Bookkeeper {
+            plan,
+            ledger: &mut *self.ledger,
+            others: &mut *self.others,
+            process: self.scene.process,
+            private: Some(&mut *self.private),
+        };
+        let shared = self.shared.look_up(plan, &mut bookkeeper, at, kind, address, is_waited);
+        let private = self.private.look_up(plan, &mut Nobody, at, kind, address, is_waited);
+        let flushed = self.flushed.look_up(plan, &mut Nobody, at, kind, address, is_waited);
+        let answers = [shared, private, flushed];
+        let misses = answers.map(|answer| answer.is_miss);
+        self.remember(at, kind, address, misses);
+        (answers.map(|answer| answer.cycles), misses)
+    }
+
+    /// What the filter knows after a lookup.
+    fn remember(&mut self, at: usize, kind: Kind, address: &Address, misses: Misses) {
+        let level = &self.plan.levels[at];
+        let is_store = kind == Kind::Store && !level.is_tlb;
+        let shortcut = &mut self.shortcuts[at];
+        let line = shortcut.filter.line_of(address.virtual_address);
+        let is_held = misses == [false; 3] || (shortcut.settles_at_once && (!is_store || level.allocates));
+        if is_held {
+            shortcut.filter.keep(line, is_store);
+        } else if !shortcut.is_plain {
+            shortcut.filter.forget_line(line);
+        }
+        for hierarchy in [&mut *self.shared, &mut *self.private, &mut *self.flushed] {
+            for (at, set) in hierarchy.disturbed.drain(..) {
+                self.shortcuts[at].filter.forget_set(set);
+            }
+        }
+    }
+
+    /// Misses at a level, each view's its own.
+    #[inline]
+    pub(super) fn count_misses(&mut self, at: usize, kind: Kind, misses: Misses) {
+        match misses {
+            [false, false, false] => {}
+            [true, true, true] => self.shortcuts[at].together.misses[kind as usize] += 1,
+            [shared, private, flushed] => {
+                self.shared.levels[at].counts.misses[kind as usize] += u64::from(shared);
+                self.private.levels[at].counts.misses[kind as usize] += u64::from(private);
+                self.flushed.levels[at].counts.misses[kind as usize] += u64::from(flushed);
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Streams that random ones hit too seldom.
+
+use record::{AddressKind, Holds, Level, PageAllocation, Ways, WritePolicy};
+use trace::{Block, BlockFlags, Mapping, Mark, Reference};
+use units::Bytes;
+
+use crate::agreement::agree;
+use crate::closed_forms::build::{LINE, Program, behind_free_fetches, data_cache, simulated};
+
+const FILE_PAGE: u64 = 0x40_0000;
+
+fn maps_a_file() -> Program {
+    let mut program = Program::new(2);
+    program.chunk.mark(Mark::Map(Mapping {
+        start: FILE_PAGE,
+        bytes: 4096,
+        offset: 0,
+        path: b"/bin/walk".to_vec(),
+        build_id: Vec::new(),
+        is_executable: true,
+    }));
+    program
+}
+
+/// Two lines of code, and a load or store by the first instruction.
+fn run_two_lines(program: &mut Program, data: u64, is_store: bool) {
+    program.chunk.blocks.push(Block {
+        address: FILE_PAGE,
+        bytes: 2 * LINE as u16,
+        instructions: 8,
+        references: 1,
+        first_bytes: 4,
+        flags: BlockFlags::USER,
+    });
+    program.chunk.references.push(Reference::new(data, 3, 3, is_store));
+}
+
+/// A store that gives the page of the running code another frame: what of the block comes behind it is looked up there.
+#[test]
+fn code_that_is_stored_to_goes_on_in_another_frame() {
+    let physical = |level: Level| Level { index: AddressKind::Physical, tag: AddressKind::Physical, ..level };
+    let mut design = behind_free_fetches(vec![physical(data_cache(16, Ways::Count(2)))]);
+    let code = data_cache(16, Ways::Count(2));
+    design.levels[0] = physical(Level { name: "I".to_owned(), holds: Holds::Instructions, ..code });
+    design.pages = Some(PageAllocation { size: Bytes(4096), seed: 0 });
+    let mut program = maps_a_file();
+    run_two_lines(&mut program, FILE_PAGE + 0x800, false);
+    run_two_lines(&mut program, FILE_PAGE + 0x800, false);
+    run_two_lines(&mut program, FILE_PAGE + 0x800, true);
+    agree(&[design], &switchcost_cachesim::Options::default(), &[program.chunk]).expect("they agree");
+}
+
+/// A store that misses in a write-through level asks the next one twice, for the line and to pass the store on. The shared
+/// view does both before the private one does either: else the private copy that comes in between would be taken for one
+/// that was there.
+#[test]
+fn the_second_request_of_a_store_comes_before_the_other_views() {
+    let through = |level: Level| Level { write: WritePolicy::Through, write_allocate: Some(true), ..level };
+    let two_lines = |line: u64| Level { size: Bytes(2 * line), line: Bytes(line), ..data_cache(2, Ways::Count(1)) };
+    let named = |name: &str, level: Level| Level { name: name.to_owned(), ..level };
+    let last = Level { size: Bytes(2 * LINE), ..two_lines(2 * LINE) };
+    let levels = vec![through(two_lines(LINE)), named("C2", through(two_lines(2 * LINE))), named("C3", last)];
+    let design = behind_free_fetches(levels);
+    // The first level keeps the lines of `asked` and `beside` apart, the second those of `asked` and `between`.
+    let [asked, beside, between] = [0, 5, 2].map(|line| 0x1_0000 + line * LINE);
+    let mut program = Program::new(2);
+    program.load(asked);
+    program.load(beside);
+    program.switch_to(2);
+    program.load(asked);
+    program.switch_to(1);
+    // The shared view asks its second level again, the private one does not.
+    program.load(asked);
+    program.load(between);
+    program.store(asked);
+    let result = simulated(&design, &program);
+    let origins = result.found.origins.iter().find(|origins| origins.level == "C3").expect("the design has it");
+    assert_eq!(origins.aged_by_others, 0);
+}
