@@ -37,7 +37,7 @@ fn timesharing(program: &Program) -> Row {
 
 /// Peak memory of a short and a long live run of many short processes.
 fn memory(program: &Program) -> Row {
-    let what = "memory of a simulation as programs run, 400 short processes over 50, mogul-1a";
+    let what = "memory of a simulation as programs run, 120 short processes over 30, mogul-1a";
     let must_reach = "bounded";
     let command = "simulate live --design mogul-1a -- sh -c 'for i in ...; do true; done'".to_owned();
     let peak = |processes: u32| -> Result<f64, String> {
@@ -47,7 +47,7 @@ fn memory(program: &Program) -> Row {
         live.arg(&record).args(["--", "sh", "-c", &script]);
         Ok(run(live, None)?.peak_bytes as f64 / (1 << 20) as f64)
     };
-    match (peak(50), peak(400)) {
+    match (peak(30), peak(120)) {
         (Ok(short), Ok(long)) => Row {
             what: what.to_owned(),
             must_reach: must_reach.to_owned(),
