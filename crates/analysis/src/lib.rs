@@ -12,6 +12,7 @@ mod bounds;
 mod case;
 mod causes;
 mod cleanliness;
+pub mod compare;
 mod counters;
 mod curves;
 mod estimate;

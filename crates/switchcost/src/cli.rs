@@ -1,5 +1,6 @@
 //! The command line: one definition, from which help, completions and manual page are made.
 
+pub(crate) mod compare;
 pub(crate) mod simulate;
 pub(crate) mod trace;
 
@@ -20,6 +21,7 @@ Exit codes:
   3    done, with reservations: a result could not be measured; for doctor: usable with caveats
   4    doctor: unfit
   5    a record or trace cannot be read, or is not sound
+  6    compare: a cost is shown to have grown by more than --fail-above allows
   130  stopped by Ctrl-C (143: by SIGTERM); what was measured is in the record";
 
 /// What a context switch costs: direct and indirect, with error bars, and why
@@ -36,6 +38,8 @@ pub(crate) enum Verb {
     Measure(Box<MeasureArguments>),
     /// Print again what measure or simulate printed, from its record
     Report(ReportArguments),
+    /// Judge records against each other: faster, slower, or no difference shown
+    Compare(compare::CompareArguments),
     /// Say whether this machine is fit to measure, and how to make it so
     Doctor(DoctorArguments),
     /// Trace every address that programs touch, with every switch between them

@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     Unfit,
     /// 5: a record cannot be read.
     Record,
+    /// 6: `compare`: a cost has grown by more than was allowed.
+    Grown,
     /// 128 + the signal that ended it.
     Signal(u8),
 }
@@ -37,6 +39,7 @@ impl From<Exit> for ExitCode {
             Exit::Reservations => 3,
             Exit::Unfit => 4,
             Exit::Record => 5,
+            Exit::Grown => 6,
             Exit::Signal(number) => 128 + number,
         })
     }
@@ -55,6 +58,8 @@ pub(crate) enum Failure {
     Read(#[from] ReadRecordError),
     #[error("failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file")]
     NoRecord(PathBuf),
+    #[error("failed to find records: found no file in {0} that ends in .jsonl, need one or more records of measure")]
+    NoRecords(PathBuf),
     #[error(
         "failed to write the result to {path}: {source}, need a folder that exists and may be written; choose \
              another place with --out"
@@ -142,6 +147,7 @@ impl Failure {
             Failure::Capture(CaptureError::Unfit { .. } | CaptureError::NoCommand) => Exit::Usage,
             Failure::Read(_)
             | Failure::NoRecord(_)
+            | Failure::NoRecords(_)
             | Failure::Open { .. }
             | Failure::ReadTrace { .. }
             | Failure::Import { .. }

@@ -63,6 +63,7 @@ fn run(cli: Cli) -> Result<exit::Exit, Failure> {
     match cli.verb {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),
         Verb::Report(arguments) => verbs::report::run(&arguments),
+        Verb::Compare(arguments) => verbs::compare::run(&arguments),
         Verb::Doctor(arguments) => verbs::doctor::run(&arguments),
         Verb::Trace(arguments) => verbs::trace::run(&arguments),
         Verb::Simulate(arguments) => verbs::simulate::run(&arguments),

@@ -52,6 +52,11 @@ fn is_record(path: &Path) -> bool {
     [MEASURE, SIMULATION].iter().any(|ending| name.ends_with(&format!("-{ending}")))
 }
 
+/// Whether a file is named as records of measurements are, wherever it lies.
+pub(crate) fn is_jsonl(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
+}
+
 /// The moment as the record's header has it.
 pub(crate) fn stamp(now: OffsetDateTime) -> String {
     now.format(&Rfc3339).unwrap_or_else(|_| now.unix_timestamp().to_string())

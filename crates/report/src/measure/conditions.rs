@@ -80,7 +80,7 @@ pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition
 }
 
 /// A case in a few words, to speak of it outside of its table.
-pub(super) fn label(case: &Case) -> String {
+pub(crate) fn label(case: &Case) -> String {
     let mut words = vec![format!("{} {}", case.mechanism, case.between)];
     if case.tasks != 2 {
         words.push(format!("{} tasks", case.tasks));

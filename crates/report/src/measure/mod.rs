@@ -1,7 +1,7 @@
 //! The report on a measurement: what a switch costs on the machine that the record was taken on.
 
 mod answer;
-mod conditions;
+pub(crate) mod conditions;
 mod counters;
 mod csv;
 mod curves;

@@ -1,0 +1,85 @@
+//! What else is different between two sides: the usual cause of a difference.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+
+use record::{Cache, Fact, Header, HostManifest};
+
+use super::{Analysed, Difference};
+
+/// The facts that differ, in the order of [`facts`]; mitigations by name.
+pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Difference> {
+    let of = |records: &[Analysed<'_>]| records.iter().map(|(record, _)| facts(&record.header)).collect::<Vec<_>>();
+    let (base, new) = (of(base), of(new));
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in base.iter().chain(&new).flatten() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let difference = |name: &String| {
+        let (base, new) = (values(&base, name), values(&new, name));
+        (base != new).then(|| Difference {
+            what: name.clone(),
+            base: base.into_iter().collect(),
+            new: new.into_iter().collect(),
+        })
+    };
+    names.into_iter().filter_map(difference).collect()
+}
+
+type Facts = Vec<(String, String)>;
+
+fn values(records: &[Facts], name: &str) -> BTreeSet<String> {
+    let of = |facts: &Facts| facts.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
+    records.iter().map(|facts| of(facts).unwrap_or_else(|| "not there".to_owned())).collect()
+}
+
+/// What a record says of where and how it was taken. Left out is what never stays the same: memory available, interrupts.
+fn facts(header: &Header) -> Facts {
+    let host = &header.host;
+    let mut facts = vec![
+        ("machine".to_owned(), host.hostname.clone()),
+        ("processor".to_owned(), known(&host.cpu_model)),
+        ("architecture".to_owned(), host.architecture.clone()),
+        ("hypervisor".to_owned(), known(&host.hypervisor)),
+        ("kernel".to_owned(), host.kernel.clone()),
+        ("kernel command line".to_owned(), known(&host.kernel_command_line)),
+        ("distribution".to_owned(), known(&host.distribution)),
+        ("preemption model".to_owned(), known(&host.preemption)),
+        ("timer ticks a second".to_owned(), known(&host.timer_hz)),
+        ("page tables isolated (KPTI)".to_owned(), known(&host.is_kpti_active)),
+        ("address spaces tagged in the TLB (PCID)".to_owned(), known(&host.has_pcid)),
+        ("frequency governor".to_owned(), known(&host.governor)),
+        ("simultaneous multithreading".to_owned(), known(&host.is_smt_active)),
+        ("clock source".to_owned(), known(&host.clock_source)),
+        ("huge pages".to_owned(), known(&host.huge_pages)),
+        ("memory".to_owned(), host.memory_bytes.to_string()),
+        ("caches".to_owned(), list(host.caches.iter().map(cache))),
+        ("CPUs online".to_owned(), list(&host.cpus_online)),
+        ("CPUs allowed".to_owned(), list(&host.cpus_allowed)),
+        ("CPUs isolated".to_owned(), list(&host.cpus_isolated)),
+    ];
+    facts.extend(mitigations(host));
+    facts.push(("switchcost".to_owned(), header.program_version.clone()));
+    facts.push(("length of a batch".to_owned(), format!("{} ns", header.plan.batch_ns.0)));
+    facts
+}
+
+fn mitigations(host: &HostManifest) -> impl Iterator<Item = (String, String)> {
+    let known: &BTreeMap<String, String> = &host.mitigations;
+    known.iter().map(|(vulnerability, state)| (format!("mitigation of {vulnerability}"), state.clone()))
+}
+
+fn known<T: Display>(fact: &Fact<T>) -> String {
+    fact.known().map_or_else(|| "unknown".to_owned(), T::to_string)
+}
+
+fn list(items: impl IntoIterator<Item: Display>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+}
+
+fn cache(cache: &Cache) -> String {
+    format!("L{} {} {}", cache.level, cache.kind, cache.size_bytes)
+}

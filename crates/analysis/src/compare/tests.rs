@@ -1,0 +1,189 @@
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use record::{Between, Fact, Mechanism, Policy, Relation};
+use units::{Bytes, CpuId};
+
+use super::*;
+use crate::analyse;
+use crate::testing::{FakeCase, fake_record_with_seed, normal};
+
+/// Records whose costs differ from run to run by a share, times `factor`.
+fn runs(count: u64, seed: u64, spread: f64, factor: f64, cases: &[FakeCase]) -> Vec<(MeasureRecord, Findings)> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let run = |number| {
+        let cases = cases.iter().cloned().map(|mut case| {
+            case.switch_ns *= factor * (spread * normal(&mut random)).exp();
+            case
+        });
+        let record = fake_record_with_seed(cases.collect(), 8, seed * 1_000 + number);
+        let findings = analyse(&record);
+        (record, findings)
+    };
+    (0..count).map(run).collect()
+}
+
+fn judged(base: &[(MeasureRecord, Findings)], new: &[(MeasureRecord, Findings)], options: Options) -> Comparison {
+    let side = |runs| -> Vec<Analysed<'_>> {
+        let runs: &[(MeasureRecord, Findings)] = runs;
+        runs.iter().map(|(record, findings)| (record, findings)).collect()
+    };
+    compare(&side(base), &side(new), options)
+}
+
+fn verdicts(comparison: &Comparison) -> Vec<Option<Change>> {
+    let verdict = |pair: &Pair| match pair.outcome {
+        Outcome::Compared { verdict, .. } => Some(verdict),
+        Outcome::NotComparable { .. } => None,
+    };
+    comparison.pairs.iter().map(verdict).collect()
+}
+
+fn six_cases() -> Vec<FakeCase> {
+    let tasks = |tasks| FakeCase::pipe().change(|case| case.tasks = tasks);
+    vec![tasks(2), tasks(3), tasks(4), tasks(8), FakeCase::fiber(), FakeCase::pipe().with_set(Bytes::kib(64))]
+}
+
+/// Pairs of sets that are the same in truth, and in how many of them any difference is called.
+fn false_alarms(trials: u64, records: u64, spread: f64) -> usize {
+    let is_alarm = |trial: &u64| {
+        let base = runs(records, 2 * trial + 1, spread, 1.0, &six_cases());
+        let new = runs(records, 2 * trial + 2, spread, 1.0, &six_cases());
+        let comparison = judged(&base, &new, Options::default());
+        assert_eq!(comparison.compared, 6);
+        verdicts(&comparison).iter().any(|verdict| *verdict != Some(Change::NoDifferenceShown))
+    };
+    (0..trials).filter(is_alarm).count()
+}
+
+/// The nominal 10 % of 200 and two standard deviations of chance: 28.
+const TRIALS: u64 = 200;
+const MOST_ALARMS: usize = 28;
+
+#[test]
+fn sets_that_are_the_same_seldom_differ() {
+    for (records, spread) in [(3, 0.01), (5, 0.03)] {
+        let alarms = false_alarms(TRIALS, records, spread);
+        assert!(alarms <= MOST_ALARMS, "{alarms} of {TRIALS} with {records} records a side that spread by {spread}");
+    }
+}
+
+#[test]
+fn single_records_seldom_differ_if_runs_spread_as_assumed() {
+    let alarms = false_alarms(TRIALS, 1, Options::default().run_spread);
+    assert!(alarms <= MOST_ALARMS, "{alarms} of {TRIALS}");
+}
+
+#[test]
+fn a_real_difference_is_found_and_has_its_direction() {
+    for (records, factor, expected) in [(1, 1.2, Change::Slower), (1, 0.8, Change::Faster), (6, 1.05, Change::Slower)] {
+        let base = runs(records, 11, 0.01, 1.0, &[FakeCase::pipe()]);
+        let new = runs(records, 12, 0.01, factor, &[FakeCase::pipe()]);
+        let comparison = judged(&base, &new, Options::default());
+        assert_eq!(verdicts(&comparison), [Some(expected)], "{records} records, {factor}");
+        let Outcome::Compared { ratio, .. } = comparison.pairs[0].outcome else { panic!("not compared") };
+        assert!((ratio.ratio / factor - 1.0).abs() < 0.04, "{ratio:?}");
+        assert!(ratio.low <= ratio.ratio && ratio.ratio <= ratio.high, "{ratio:?}");
+        let other_way = judged(&new, &base, Options::default());
+        let Outcome::Compared { ratio: inverse, .. } = other_way.pairs[0].outcome else { panic!("not compared") };
+        assert!((inverse.ratio * ratio.ratio - 1.0).abs() < 1e-9, "the way round matters");
+    }
+}
+
+#[test]
+fn more_pairs_need_more_evidence() {
+    let (base, new) = (runs(4, 21, 0.01, 1.0, &six_cases()), runs(4, 22, 0.01, 1.0, &six_cases()));
+    let all = judged(&base, &new, Options::default());
+    let (base, new) = (runs(4, 21, 0.01, 1.0, &six_cases()[..1]), runs(4, 22, 0.01, 1.0, &six_cases()[..1]));
+    let one = judged(&base, &new, Options::default());
+    let width = |comparison: &Comparison| match comparison.pairs[0].outcome {
+        Outcome::Compared { ratio, .. } => (ratio.high / ratio.low).ln(),
+        Outcome::NotComparable { .. } => panic!("not compared"),
+    };
+    assert_eq!((all.compared, one.compared), (6, 1));
+    assert!(width(&all) > 1.3 * width(&one), "{} {}", width(&all), width(&one));
+}
+
+/// From scipy 1.17.1: `exp` of `ttest_ind(log([110, 112, 111]), log([100, 101, 99]), equal_var=False)`'s
+/// `confidence_interval(0.9)`: ratio, low, high.
+const WELCH: [f64; 3] = [1.1100069706232616, 1.091712622949777, 1.128607885382042];
+
+#[test]
+fn the_interval_is_that_of_welch() {
+    let estimates = |values: [f64; 3]| {
+        values.map(|estimate| crate::Estimate {
+            estimate,
+            low: estimate,
+            high: estimate,
+            n: 8,
+            confidence: 0.9,
+            method: "made up",
+            t90: None,
+            sd: 0.0,
+        })
+    };
+    let (base, new) = (estimates([100.0, 101.0, 99.0]), estimates([110.0, 112.0, 111.0]));
+    let log = |side: &[crate::Estimate; 3]| {
+        ratio::LogCost::of(&side.iter().collect::<Vec<_>>(), 0.01).expect("costs above 0")
+    };
+    let (found, verdict) = ratio::ratio(&log(&base), &log(&new), 0.9).expect("an interval");
+    assert_eq!(verdict, Change::Slower);
+    assert!((found.ratio - WELCH[0]).abs() < 1e-6, "{found:?}");
+    assert!((found.low - WELCH[1]).abs() < 1e-6 && (found.high - WELCH[2]).abs() < 1e-6, "{found:?}");
+}
+
+#[test]
+fn what_cannot_be_compared_says_why() {
+    let base = runs(1, 1, 0.0, 1.0, &[FakeCase::pipe(), FakeCase::fiber()]);
+    let new = runs(1, 2, 0.0, 1.0, &[FakeCase::pipe(), FakeCase::synthetic()]);
+    let comparison = judged(&base, &new, Options::default());
+    let why = |pair: &Pair| match &pair.outcome {
+        Outcome::NotComparable { why } => Some(why.clone()),
+        Outcome::Compared { .. } => None,
+    };
+    let whys: Vec<String> = comparison.pairs.iter().filter_map(why).collect();
+    assert_eq!(whys, ["the new record has no such case", "the base record has no such case"]);
+    assert_eq!(comparison.compared, 1);
+    let free = runs(1, 3, 0.0, 0.0, &[FakeCase::pipe()]);
+    let none = judged(&base, &free, Options::default());
+    let Outcome::NotComparable { why } = &none.pairs[0].outcome else { panic!("{:?}", none.pairs[0]) };
+    assert!(why.contains("not above 0") || why.starts_with("not measured in the new record: "), "{why}");
+}
+
+#[test]
+fn another_cpu_is_the_same_case_and_another_policy_is_not() {
+    let pipe = |change: fn(&mut Case)| vec![FakeCase::pipe().change(change)];
+    let base = runs(1, 1, 0.0, 1.0, &pipe(|_| ()));
+    let pairs = |change| judged(&base, &runs(1, 2, 0.0, 1.0, &pipe(change)), Options::default()).pairs.len();
+    assert_eq!(pairs(|case| case.placement.cpus = vec![CpuId(7)]), 1);
+    assert_eq!(pairs(|case| case.policy = Policy::Other), 2);
+    assert_eq!(pairs(|case| case.mechanism = Mechanism::Futex), 2);
+    assert_eq!(pairs(|case| case.between = Between::Thread), 2);
+    assert_eq!(pairs(|case| case.placement.relation = Relation::Smt), 2);
+}
+
+#[test]
+fn what_else_differs_is_named() {
+    let (base, mut new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(2, 2, 0.0, 1.0, &[FakeCase::pipe()]));
+    let none = judged(&base, &new, Options::default());
+    assert_eq!(none.environment, []);
+    let host = &mut new[1].0.header.host;
+    host.governor = Fact::Known("powersave".to_owned());
+    host.mitigations.insert("spectre_v2".to_owned(), "Vulnerable".to_owned());
+    host.memory_available_bytes = Bytes(1);
+    let found = judged(&base, &new, Options::default()).environment;
+    let whats: Vec<&str> = found.iter().map(|difference| difference.what.as_str()).collect();
+    assert_eq!(whats, ["frequency governor", "mitigation of spectre_v2"]);
+    assert_eq!(found[0].base, ["unknown"]);
+    assert_eq!(found[0].new, ["powersave", "unknown"], "both values of a side that does not agree");
+}
+
+#[test]
+fn a_limit_counts_only_shown_differences() {
+    let base = runs(1, 1, 0.0, 1.0, &six_cases());
+    let slower = judged(&base, &runs(1, 2, 0.0, 1.3, &six_cases()), Options::default());
+    let over = |share| slower.slower_by_more_than(share).count();
+    assert_eq!(over(0.05), verdicts(&slower).iter().filter(|verdict| **verdict == Some(Change::Slower)).count());
+    assert_eq!(over(0.5), 0);
+    let same = judged(&base, &runs(1, 3, 0.0, 1.0, &six_cases()), Options::default());
+    assert_eq!(same.slower_by_more_than(0.0).count(), 0);
+}

@@ -1,0 +1,81 @@
+use analysis::compare::{Comparison, Cost, Difference, Outcome};
+use record::{Between, Mechanism, Policy, Relation};
+use serde::Serialize;
+use units::{Bytes, CpuId};
+use workload::{Access, Pages, Pattern, Sharing};
+
+use super::{COMPARE_SCHEMA, Request};
+use crate::for_programs::json;
+
+#[derive(Serialize)]
+struct View<'a> {
+    schema: &'static str,
+    base_records: &'a [String],
+    new_records: &'a [String],
+    confidence: f64,
+    compared: usize,
+    assumed_run_spread: Option<f64>,
+    fail_above: Option<f64>,
+    slower_than_allowed: Option<usize>,
+    environment: &'a [Difference],
+    pairs: Vec<PairView<'a>>,
+}
+
+#[derive(Serialize)]
+struct PairView<'a> {
+    mechanism: Mechanism,
+    between: Between,
+    tasks: u32,
+    size_bytes: Bytes,
+    stride_bytes: Bytes,
+    access: Access,
+    pattern: Pattern,
+    sharing: Sharing,
+    pages: Pages,
+    cpus: &'a [CpuId],
+    relation: Relation,
+    policy: Policy,
+    quantity: &'static str,
+    is_suspect: bool,
+    base: Option<Cost>,
+    new: Option<Cost>,
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+}
+
+pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
+    let pairs = comparison.pairs.iter().map(|pair| {
+        let (case, set) = (&pair.case, &pair.case.working_set);
+        PairView {
+            mechanism: case.mechanism,
+            between: case.between,
+            tasks: case.tasks,
+            size_bytes: set.size_bytes,
+            stride_bytes: set.stride_bytes,
+            access: set.access,
+            pattern: set.pattern,
+            sharing: set.sharing,
+            pages: set.pages,
+            cpus: &case.placement.cpus,
+            relation: case.placement.relation,
+            policy: case.policy,
+            quantity: pair.quantity,
+            is_suspect: pair.is_suspect,
+            base: pair.base,
+            new: pair.new,
+            outcome: &pair.outcome,
+        }
+    });
+    json(&View {
+        schema: COMPARE_SCHEMA,
+        base_records: request.base,
+        new_records: request.new,
+        confidence: comparison.confidence,
+        compared: comparison.compared,
+        assumed_run_spread: comparison.assumed_run_spread,
+        fail_above: request.fail_above,
+        slower_than_allowed: request.fail_above.map(|share| comparison.slower_by_more_than(share).count()),
+        environment: &comparison.environment,
+        pairs: pairs.collect(),
+    })
+}

@@ -1,0 +1,87 @@
+use analysis::compare::Ratio;
+use record::{Between, Case, Mechanism, Placement, Policy, Relation};
+use units::CpuId;
+use workload::WorkingSet;
+
+use super::*;
+
+fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
+    let case = Case {
+        mechanism,
+        between: Between::Process,
+        tasks: 2,
+        working_set: WorkingSet::NONE,
+        placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
+        policy: Policy::Fifo,
+        switches: None,
+    };
+    let cost = |ns| Some(Cost { ns, records: 1 });
+    Pair { case, quantity: "direct", base: cost(1_700.0), new: cost(2_040.0), is_suspect: false, outcome }
+}
+
+fn compared(ratio: f64, verdict: Change) -> Outcome {
+    Outcome::Compared { ratio: Ratio { ratio, low: ratio - 0.05, high: ratio + 0.05 }, verdict }
+}
+
+fn comparison() -> Comparison {
+    Comparison {
+        environment: vec![Difference {
+            what: "kernel".to_owned(),
+            base: vec!["Linux 6.1".to_owned()],
+            new: vec!["Linux 6.18\u{1b}[31m".to_owned()],
+        }],
+        pairs: vec![
+            pair(Mechanism::Pipe, compared(1.2, Change::Slower)),
+            pair(Mechanism::Futex, compared(0.99, Change::NoDifferenceShown)),
+            pair(Mechanism::Eventfd, Outcome::NotComparable { why: "the base record has no such case".to_owned() }),
+        ],
+        base_records: 1,
+        new_records: 1,
+        confidence: 0.9,
+        compared: 2,
+        assumed_run_spread: Some(0.01),
+    }
+}
+
+fn rendered(format: Format, fail_above: Option<f64>) -> String {
+    let (base, new) = (["a.jsonl".to_owned()], ["b.jsonl".to_owned()]);
+    let request = Request { base: &base, new: &new, fail_above };
+    render(&comparison(), &request, format, Style::default())
+}
+
+#[test]
+fn the_answer_comes_first_and_the_environment_before_the_costs() {
+    let text = rendered(Format::Table, Some(0.05));
+    assert!(text.starts_with("New is slower in 1 of 2 costs"), "{text}");
+    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("no '{words}' in {text}"));
+    assert!(place("kernel") < place("pipe process"), "{text}");
+    for words in ["1.200", "1.150 to 1.250", "slower", "no difference shown", "not comparable: the base record has no"]
+    {
+        place(words);
+    }
+    place("1.0 % (standard deviation) is assumed");
+    place("Grown by more than 5 %: pipe process (direct).");
+    assert!(!text.contains('\u{1b}'), "a record's text reaches the terminal: {text:?}");
+}
+
+#[test]
+fn json_says_the_same() {
+    let value: serde_json::Value = serde_json::from_str(&rendered(Format::Json, Some(0.3))).expect("JSON");
+    assert_eq!(value["schema"], "switchcost.compare/1");
+    assert_eq!(value["slower_than_allowed"], 0);
+    assert_eq!(value["environment"][0]["what"], "kernel");
+    let pairs = value["pairs"].as_array().expect("a list");
+    assert_eq!((pairs[0]["outcome"].as_str(), pairs[0]["verdict"].as_str()), (Some("compared"), Some("slower")));
+    assert_eq!(pairs[0]["ratio"], 1.2);
+    assert_eq!(pairs[2]["outcome"], "not-comparable");
+    assert!(pairs[2]["ratio"].is_null());
+}
+
+#[test]
+fn csv_has_a_row_for_each_pair() {
+    let text = rendered(Format::Csv, None);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4);
+    assert!(lines[1].starts_with("pipe,process,2,0,") && lines[1].contains(",slower,"), "{}", lines[1]);
+    assert!(lines[3].ends_with(",not comparable,the base record has no such case"), "{}", lines[3]);
+}

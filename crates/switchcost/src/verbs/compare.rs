@@ -1,0 +1,64 @@
+//! `switchcost compare`: records judged against each other.
+
+use std::path::{Path, PathBuf};
+
+use analysis::Findings;
+use analysis::compare::{Analysed, Options, compare};
+use record::MeasureRecord;
+use report::compare::{Request, render};
+
+use crate::cli::compare::CompareArguments;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::runs;
+
+/// Records of one side, with what was found in them.
+struct Loaded {
+    names: Vec<String>,
+    records: Vec<(MeasureRecord, Findings)>,
+}
+
+pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    let (base, new) = (Loaded::read(&arguments.base)?, Loaded::read(&arguments.new)?);
+    let confidence = f64::from(arguments.confidence) / 1000.0;
+    let options = Options { confidence, run_spread: arguments.run_spread };
+    let comparison = compare(&base.analysed(), &new.analysed(), options);
+    let request = Request { base: &base.names, new: &new.names, fail_above: arguments.fail_above };
+    let text = render(&comparison, &request, arguments.form.format, output.style());
+    output.write(&text)?;
+    let has_grown = |share| comparison.slower_by_more_than(share).next().is_some();
+    Ok(match arguments.fail_above {
+        Some(share) if has_grown(share) => Exit::Grown,
+        // What could not be looked at has not passed.
+        _ if comparison.compared < comparison.pairs.len() => Exit::Reservations,
+        _ => Exit::Success,
+    })
+}
+
+impl Loaded {
+    /// One record, or all of a folder in the order of their names.
+    fn read(path: &Path) -> Result<Loaded, Failure> {
+        let paths = if path.is_dir() { records_in(path)? } else { vec![path.to_owned()] };
+        let names = paths.iter().map(|path| path.display().to_string()).collect();
+        let read = |path: &PathBuf| -> Result<_, Failure> {
+            let record = MeasureRecord::read(path)?;
+            let findings = analysis::analyse(&record);
+            Ok((record, findings))
+        };
+        Ok(Loaded { names, records: paths.iter().map(read).collect::<Result<_, _>>()? })
+    }
+
+    fn analysed(&self) -> Vec<Analysed<'_>> {
+        self.records.iter().map(|(record, findings)| (record, findings)).collect()
+    }
+}
+
+fn records_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |source| Failure::Open { path: folder.to_owned(), source };
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    let mut paths: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| runs::is_jsonl(path)).collect();
+    paths.sort_unstable();
+    if paths.is_empty() { Err(Failure::NoRecords(folder.to_owned())) } else { Ok(paths) }
+}

@@ -1,0 +1,67 @@
+//! Records judged against each other, as a user does it.
+
+mod common;
+
+use std::path::Path;
+
+use common::Place;
+use serde_json::Value;
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+/// Measures a made-up switch of known length into `name`.
+fn measured(place: &Place, name: &str, length: &str) {
+    let path = place.path(name);
+    let ran = place.run(&[
+        "measure",
+        "--mechanism",
+        "synthetic",
+        "--no-counters",
+        "--budget",
+        "1s",
+        "--synthetic-switch",
+        length,
+        "--record",
+        text(&path),
+    ]);
+    assert!(path.exists(), "{}", ran.stderr);
+}
+
+#[test]
+fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
+    let place = Place::new();
+    measured(&place, "base.jsonl", "2us");
+    measured(&place, "new.jsonl", "4us");
+    let (base, new) = (place.path("base.jsonl"), place.path("new.jsonl"));
+    let ran = place.run(&["compare", text(&base), text(&new), "--fail-above", "5%", "--format", "json"]);
+    let value: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+    assert_eq!(value["schema"], "switchcost.compare/1");
+    let pair = &value["pairs"][0];
+    if pair["outcome"] != "compared" {
+        // A loud neighbour leaves no number to compare, and then the gate has not passed.
+        assert_eq!(ran.code, 3, "{value}");
+        eprintln!("skipped: {}", pair["why"]);
+        return;
+    }
+    assert_eq!((pair["verdict"].as_str(), ran.code), (Some("slower"), 6), "{value}");
+    let ratio = pair["ratio"].as_f64().expect("a number");
+    assert!((1.8..2.2).contains(&ratio), "{ratio}");
+    let back = place.run(&["compare", text(&new), text(&base), "--fail-above", "5%"]);
+    assert_eq!(back.code, 0, "{}", back.stdout);
+    assert!(back.stdout.starts_with("New is faster in 1 of 1 cost"), "{}", back.stdout);
+}
+
+#[test]
+fn what_is_no_record_is_refused() {
+    let place = Place::new();
+    let empty = place.path("empty");
+    std::fs::create_dir(&empty).expect("room");
+    let none = place.run(&["compare", text(&empty), text(&empty)]);
+    assert_eq!((none.code, none.stderr.contains("found no file in")), (5, true), "{}", none.stderr);
+    let missing = place.run(&["compare", "/nonexistent/a.jsonl", "/nonexistent/b.jsonl"]);
+    assert_eq!((missing.code, missing.stderr.contains("cannot be read")), (5, true), "{}", missing.stderr);
+    let share = place.run(&["compare", "a", "b", "--fail-above", "5"]);
+    assert_eq!((share.code, share.stderr.contains("such as 5%")), (2, true), "{}", share.stderr);
+}
