@@ -6,6 +6,7 @@
 mod agreement;
 mod capture;
 mod duration;
+mod hundred;
 mod input;
 mod known_answers;
 mod live;
