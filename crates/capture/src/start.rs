@@ -25,6 +25,8 @@ pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result
         "--trace-children=yes".to_owned(),
         "--fair-sched=yes".to_owned(),
         "--quiet".to_owned(),
+        // Pipes for a debugger, which a killed program would leave behind.
+        "--vgdb=no".to_owned(),
         format!("--ring={ring}"),
         format!("--pad={}", "x".repeat(RING_TEXT.saturating_sub(ring.len()))),
     ];
@@ -69,7 +71,7 @@ mod tests {
             let program = program(&command, &tool, Path::new(ring)).expect("plain text");
             assert!(program.environment.contains(&c"VALGRIND_LIB=/tool".to_owned()));
             assert!(program.environment.contains(&c"A=b".to_owned()));
-            assert_eq!(program.arguments[7..], [c"prog".to_owned(), c"-x".to_owned()]);
+            assert_eq!(program.arguments[8..], [c"prog".to_owned(), c"-x".to_owned()]);
             program.arguments.iter().map(|text| text.as_bytes().len()).sum()
         };
         assert_eq!(length("/proc/1/fd/3"), length("/proc/4194304/fd/1023"));
