@@ -5,10 +5,12 @@
 
 mod address;
 mod aside;
+mod buffers;
 mod code;
 mod filter;
 mod frames;
 mod hierarchy;
+mod lane;
 mod ledger;
 mod lines;
 mod plan;
@@ -24,6 +26,7 @@ use record::{ByView, Design, Interval};
 pub(crate) use code::Context;
 
 use crate::mappings::Mappings;
+use buffers::Buffers;
 use code::Bill;
 use frames::Frames;
 use hierarchy::Hierarchy;
@@ -50,6 +53,8 @@ pub(crate) struct Machine {
     bill: Bill,
     shortcuts: Vec<Shortcut>,
     entry: Entry,
+    /// Of the running process, and of the two views that all share.
+    buffers: Buffers,
     /// Cycles of each view at the start of the open tuple, and at the end of its last block.
     opened: Option<[u64; 3]>,
     closed: [u64; 3],
@@ -70,6 +75,7 @@ impl Machine {
     pub(crate) fn new(design: Design) -> Machine {
         let plan = Plan::new(&design);
         let shortcuts = Shortcut::all(&plan);
+        let entry = Entry::new(&plan, &shortcuts);
         Machine {
             shared: Hierarchy::new(&plan, Role::Shared),
             flushed: Hierarchy::new(&plan, Role::Flushed),
@@ -78,7 +84,8 @@ impl Machine {
             ledger: Ledger::new(&plan),
             frames: plan.pages.map(Frames::new),
             bill: Bill::new(),
-            entry: Entry::new(&plan, &shortcuts),
+            buffers: Buffers::new(entry.data_cache),
+            entry,
             shortcuts,
             opened: None,
             closed: [0; 3],
@@ -108,6 +115,7 @@ impl Machine {
 
     /// Another address space runs from here on.
     pub(crate) fn change_process(&mut self, to: u32) {
+        self.part_buffers();
         self.ledger.depart();
         let Machine { plan, ledger, privates, shared, .. } = self;
         for at in (0..plan.levels.len()).filter(|&at| plan.levels[at].is_flushed_on_switch) {
@@ -120,6 +128,7 @@ impl Machine {
 
     /// Nobody is left in an address space.
     pub(crate) fn drop_process(&mut self, process: u32) {
+        self.part_buffers();
         if let Some(hierarchy) = self.privates.take(process) {
             self.ended.add(&hierarchy);
             self.restart_private_clock(process, hierarchy.now);
@@ -127,6 +136,14 @@ impl Machine {
         }
         if let Some(frames) = &mut self.frames {
             frames.drop_space(process);
+        }
+    }
+
+    /// Before the running process's hierarchy is put away.
+    fn part_buffers(&mut self) {
+        let Machine { ledger, privates, shared, flushed, buffers, .. } = self;
+        if let Some(private) = privates.get_mut(ledger.running()) {
+            buffers.part(Buffers::distances(shared, private, flushed), shared, private, flushed);
         }
     }
 

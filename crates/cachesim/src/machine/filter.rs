@@ -69,6 +69,12 @@ impl Filter {
     }
 
     #[inline(always)]
+    pub(super) fn pen(&mut self) -> Pen<'_> {
+        let stored = if self.is_blind_to_stores { STORED } else { 0 };
+        Pen { last: &mut self.last, line_bits: self.line_bits, epoch: self.epoch, stored }
+    }
+
+    #[inline(always)]
     pub(super) fn line_of(&self, address: u64) -> u64 {
         (address & VIRTUAL_MASK) >> self.line_bits
     }
@@ -128,7 +134,7 @@ impl Sight<'_> {
 
     #[inline(always)]
     fn last(&self, line: u64) -> u64 {
-        self.last.get(self.slot(line)).copied().unwrap_or(0)
+        self.last[self.slot(line)]
     }
 
     /// Whether a fetch or load of the line changes nothing.
@@ -152,7 +158,11 @@ impl Sight<'_> {
     /// Whether fetches of all lines from one address to another change nothing.
     #[inline(always)]
     pub(super) fn holds_all(&self, first: u64, last: u64) -> bool {
-        let (first, last) = (self.line_of(first), self.line_of(last));
+        self.holds_lines(self.line_of(first), self.line_of(last))
+    }
+
+    #[inline(always)]
+    pub(super) fn holds_lines(&self, first: u64, last: u64) -> bool {
         let mut line = (first + 1).min(last);
         // Most blocks have three lines at most: looked at without a branch for each.
         let mut is_held = (first <= last) & self.holds(first) & self.holds(line) & self.holds(last);
@@ -161,5 +171,31 @@ impl Sight<'_> {
             is_held &= self.holds(line);
         }
         is_held
+    }
+}
+
+/// A filter, to look at and to write lines into that all three views hold.
+pub(super) struct Pen<'a> {
+    last: &'a mut [u64],
+    line_bits: u32,
+    epoch: u64,
+    stored: u64,
+}
+
+impl Pen<'_> {
+    #[inline(always)]
+    pub(super) fn sight(&self) -> Sight<'_> {
+        Sight { last: self.last, line_bits: self.line_bits, epoch: self.epoch }
+    }
+
+    #[inline(always)]
+    pub(super) fn keep(&mut self, line: u64) {
+        let slot = self.sight().slot(line);
+        self.last[slot] = line | self.epoch | self.stored;
+    }
+
+    #[inline(always)]
+    pub(super) fn line_bits(&self) -> u32 {
+        self.line_bits
     }
 }

@@ -66,6 +66,18 @@ impl Hierarchy {
         }
     }
 
+    /// A fetch or load, in a level with one way and nothing beside it; false, with nothing done, where the line is not there.
+    #[inline]
+    pub(super) fn finds_plainly(&mut self, at: usize, set: usize, key: u64, hit_cycles: u64, is_waited: bool) -> bool {
+        let level = &mut self.levels[at];
+        let is_found = level.find(set, key).is_some();
+        if is_found && is_waited {
+            level.counts.cycles += hit_cycles;
+            self.now += hit_cycles;
+        }
+        is_found
+    }
+
     #[inline(never)]
     fn write_back(&mut self, plan: &Plan, at: usize, key: u64) {
         self.levels[at].counts.write_backs += 1;

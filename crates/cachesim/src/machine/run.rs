@@ -3,11 +3,12 @@
 use record::Inclusion;
 use trace::{Block, Reference};
 
-use super::address::Address;
+use super::address::{Address, VIRTUAL_MASK};
 use super::filter::Known;
+use super::lane::Lane;
 use super::plan::{Kind, Plan};
-use super::skim::Lane;
-use super::views::{Buffers, Misses, Shortcut, Views};
+use super::skim::Begun;
+use super::views::{Misses, Shortcut, Views};
 use super::{Machine, Scene};
 
 /// How much of one touch of the kernel is simulated.
@@ -53,7 +54,7 @@ impl Entry {
             is_direct,
             passes_stores_on: data.is_write_through,
             can_skim: !is_ordered && is_direct && fetch_tlb.is_none(),
-            lane: Lane::new(plan, data_cache, shortcuts[data_cache].is_plain),
+            lane: Lane::new(plan, shortcuts, fetch_cache, data_cache),
         }
     }
 }
@@ -119,10 +120,11 @@ impl Machine {
             shortcuts: &mut self.shortcuts,
             scene,
             ahead: 0,
-            buffers: Buffers::new(self.entry.data_cache),
+            buffers: self.buffers,
         };
         let result = act(&mut views, &self.entry);
         views.settle();
+        self.buffers = views.buffers;
         self.privates.give_back(scene.process, private);
         result
     }
@@ -136,17 +138,19 @@ fn run_blocks(
     mut pay: impl FnMut(&Views<'_>, &Block, i64),
 ) {
     let mut difference = views.difference();
+    let mut held = 0;
     loop {
         let mut begun = None;
         if entry.can_skim {
-            let stop = views.skim(entry, blocks, references);
+            let stop = views.skim(entry, blocks, references, &mut held);
             (blocks, references, begun) = (&blocks[stop.blocks..], &references[stop.references..], stop.begun);
         }
         let Some((block, later)) = blocks.split_first() else { break };
+        held = held.saturating_sub(1);
         blocks = later;
-        let left = usize::from(block.references) - begun.unwrap_or(0);
+        let left = usize::from(block.references) - begun.map_or(0, |begun: Begun| begun.references);
         let own = references.split_off(..left.min(references.len())).unwrap_or_default();
-        views.one_block(entry, block, own, begun.is_some());
+        views.one_block(entry, block, own, begun);
         let after = views.difference();
         if after != difference {
             pay(views, block, after.wrapping_sub(difference) as i64);
@@ -156,12 +160,19 @@ fn run_blocks(
 }
 
 impl Views<'_> {
-    /// A block, of which the code and perhaps some references are done where it has begun.
-    fn one_block(&mut self, entry: &Entry, block: &Block, references: &[Reference], has_begun: bool) {
-        if !has_begun {
-            self.ahead += u64::from(block.instructions);
+    /// A block, or the rest of one that has begun.
+    fn one_block(&mut self, entry: &Entry, block: &Block, references: &[Reference], begun: Option<Begun>) {
+        if let Some(begun) = begun {
+            let bits = self.plan.levels[entry.fetch_cache].line_bits;
+            // The filters know lines of 48-bit addresses only.
+            let done = begun.next_line - ((block.address & VIRTUAL_MASK) >> bits);
+            let next = (block.address >> bits) + done;
+            let lines = Ahead { next, bits, level: Some(entry.fetch_cache) };
+            self.rest_of_block(entry, block, references, self.ahead_of(None, 0), lines);
+            return;
         }
-        if has_begun || (!entry.is_ordered && self.holds_code(entry, block) && self.leaves_code(block, references)) {
+        self.ahead += u64::from(block.instructions);
+        if !entry.is_ordered && self.holds_code(entry, block) && self.leaves_code(block, references) {
             references.iter().for_each(|&reference| self.data(entry, reference));
         } else {
             self.block(entry, block, references);
@@ -241,15 +252,25 @@ impl Views<'_> {
         let first_last = start.saturating_add(u64::from(block.first_bytes).saturating_sub(1));
         self.first_instruction(&mut pages, first_last);
         self.first_instruction(&mut lines, first_last);
-        for reference in references {
-            let reached = start.saturating_add(u64::from(reference.through()));
+        self.rest_of_block(entry, block, references, pages, lines);
+    }
+
+    /// All of a block but its first instruction.
+    fn rest_of_block(
+        &mut self,
+        entry: &Entry,
+        block: &Block,
+        references: &[Reference],
+        mut pages: Ahead,
+        mut lines: Ahead,
+    ) {
+        for &reference in references {
+            let reached = block.address.saturating_add(u64::from(reference.through()));
             self.fetch(&mut pages, reached);
             self.fetch(&mut lines, reached);
-            let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
-            let address = reference.address();
-            self.reference(entry, kind, address, address.saturating_add(u64::from(reference.bytes()) - 1));
+            self.data(entry, reference);
         }
-        let last = start.saturating_add(u64::from(block.bytes).saturating_sub(1));
+        let last = block.address.saturating_add(u64::from(block.bytes).saturating_sub(1));
         self.fetch(&mut pages, last);
         self.fetch(&mut lines, last);
     }

@@ -1,49 +1,14 @@
-//! The common case, in one tight loop: blocks that are all there, loads and stores that every view answers alike.
+//! The common case, in one tight loop: fetches, loads and stores that every view answers alike.
 //!
 //! Does what [`super::run`] does by single lookups, as long as the filters know all that is needed, and stops where they
 //! do not. Nothing here changes how much longer the shared view takes than the private one.
 
+mod open;
+
 use trace::{Block, Reference};
 
 use super::aside::WriteQueue;
-use super::filter::{Filter, Sight};
-use super::plan::{Kind, Plan};
-use super::run::Entry;
-use super::views::{Shortcut, Views};
-
-/// What the loop may rely on in a design.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lane {
-    /// Where data that miss are asked for next.
-    next: Option<usize>,
-    /// Loads that miss in the first level change nothing but the line in one slot of it.
-    replaces: bool,
-    /// Stores pass the first level without a trace in it, whether they hit or miss.
-    passes_stores: bool,
-    /// Stores change nothing in the first level once their line was stored to.
-    keeps_stores: bool,
-    has_buffers: bool,
-    miss_cycles: u64,
-    next_hit_cycles: u64,
-}
-
-impl Lane {
-    /// None where blocks are looked up line by line anyway.
-    pub(super) fn new(plan: &Plan, data: usize, is_plain: bool) -> Lane {
-        let level = &plan.levels[data];
-        let next = level.next[1];
-        let absorbs = next.is_none_or(|next| !plan.levels[next].is_write_through);
-        Lane {
-            next,
-            replaces: is_plain && level.is_write_through,
-            passes_stores: level.is_write_through && !(level.allocates && is_plain) && absorbs,
-            keeps_stores: !level.is_write_through,
-            has_buffers: level.write_buffers.is_some(),
-            miss_cycles: level.miss_cycles,
-            next_hit_cycles: next.map_or(0, |next| plan.levels[next].hit_cycles),
-        }
-    }
-}
+use super::lane::{First, Lane, store};
 
 /// How far the loop came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,156 +17,264 @@ pub(super) struct Stop {
     pub(super) blocks: usize,
     /// References that are done, of the block behind them too.
     pub(super) references: usize,
-    /// References that are done of the block behind, where that has begun.
-    pub(super) begun: Option<usize>,
+    pub(super) begun: Option<Begun>,
+}
+
+/// What is done of the block behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Begun {
+    pub(super) references: usize,
+    /// The first line of its code that is not looked up yet.
+    pub(super) next_line: u64,
+}
+
+/// What one step of the loop did.
+struct Passed {
+    blocks: usize,
+    references: usize,
+    /// What comes next has to be looked up by each view.
+    is_stuck: bool,
+    begun: Option<Begun>,
 }
 
 /// What was counted on the way.
 #[derive(Default)]
 struct Sums {
     ahead: u64,
+    stall_cycles: u64,
+    code_misses: u64,
+    code_fills: u64,
     load_misses: u64,
-    store_misses: u64,
+    load_fills: u64,
+    /// By view.
+    store_misses: [u64; 3],
     next_stores: u64,
 }
 
-/// What the next level knows.
-#[derive(Clone, Copy)]
-struct Next<'a> {
-    sight: Option<Sight<'a>>,
+/// Everything that the loop touches.
+struct Loop<'a> {
+    lane: Lane,
+    code: First<'a>,
+    data: First<'a>,
+    /// Of the three views; while they are alike, the first stands for all.
+    writes: [&'a mut WriteQueue; 3],
+    are_alike: bool,
+    /// The views' clocks at the start.
+    starts: [u64; 3],
+    sums: Sums,
 }
 
-impl Next<'_> {
-    #[inline(always)]
-    fn has(&self, address: u64) -> bool {
-        self.sight.is_none_or(|sight| sight.holds(sight.line_of(address)))
+impl Loop<'_> {
+    fn run(&mut self, blocks: &[Block], references: &[Reference], held: &mut usize) -> Stop {
+        let mut at = Stop { blocks: 0, references: 0, begun: None };
+        while at.blocks < blocks.len() {
+            if *held == 0 {
+                *held = self.count_held(&blocks[at.blocks..]);
+            }
+            let passed = if *held == 0 {
+                self.one_with_misses(&blocks[at.blocks], &references[at.references..])
+            } else {
+                let those = &blocks[at.blocks..at.blocks + *held];
+                let passed = self.all_held(those, &references[at.references..]);
+                *held -= passed.blocks;
+                passed
+            };
+            at.blocks += passed.blocks;
+            at.references += passed.references;
+            if passed.is_stuck {
+                return Stop { begun: passed.begun, ..at };
+            }
+        }
+        at
     }
 
-    #[inline(always)]
-    fn has_stored(&self, address: u64) -> bool {
-        self.sight.is_none_or(|sight| sight.holds_stored(sight.line_of(address)))
-    }
-}
-
-impl Views<'_> {
-    /// Runs as many blocks as the filters know all about.
-    pub(super) fn skim(&mut self, entry: &Entry, blocks: &[Block], references: &[Reference]) -> Stop {
-        let mut sums = Sums::default();
-        let stop = self.skim_counting(entry, blocks, references, &mut sums);
-        self.take_sums(entry, &sums);
-        stop
-    }
-
-    #[inline(always)]
-    fn skim_counting(&mut self, entry: &Entry, blocks: &[Block], references: &[Reference], sums: &mut Sums) -> Stop {
-        let lane = entry.lane;
-        let data = entry.data_cache;
-        let start = self.shared.now + self.ahead;
-        let are_alike = self.buffers.are_alike;
-        let Some((fetch_sight, data_filter, next)) = split(self.shortcuts, entry.fetch_cache, data, lane.next) else {
-            return Stop { blocks: 0, references: 0, begun: None };
+    /// How many blocks from the first one on are all there.
+    #[inline(never)]
+    fn count_held(&self, blocks: &[Block]) -> usize {
+        let sight = self.code.pen.sight();
+        let is_held = |block: &Block| {
+            let first = sight.line_of(block.address);
+            let last = sight.line_of(block.address.wrapping_add(u64::from(block.bytes)).wrapping_sub(1));
+            sight.holds_lines(first, last)
         };
-        let (shared_keys, writes) = self.shared.levels[data].keys_and_writes();
-        let (private_keys, _) = self.private.levels[data].keys_and_writes();
-        let (flushed_keys, _) = self.flushed.levels[data].keys_and_writes();
-        let process_bits = self.plan.levels[data].process_bits(self.scene.process);
-        let takes_stores = lane.passes_stores && (are_alike || !lane.has_buffers);
-        let mut done = 0;
-        let mut ahead = 0;
-        let stop = |blocks, references, begun, ahead, sums: &mut Sums| {
-            sums.ahead = ahead;
-            Stop { blocks, references, begun }
-        };
+        blocks.iter().take_while(|block| is_held(block)).count()
+    }
+
+    /// Loads and stores of blocks whose code is all there.
+    #[inline(never)]
+    fn all_held(&mut self, blocks: &[Block], references: &[Reference]) -> Passed {
+        let mut left = references.iter();
         for (index, block) in blocks.iter().enumerate() {
-            let last = block.address.saturating_add(u64::from(block.bytes.max(1)) - 1);
-            if !fetch_sight.holds_all(block.address, last) {
-                return stop(index, done, None, ahead, sums);
-            }
-            ahead += u64::from(block.instructions);
-            let own = &references[done..(done + usize::from(block.references)).min(references.len())];
-            for (number, reference) in own.iter().enumerate() {
-                let address = reference.address();
-                let last = address.wrapping_add(u64::from(reference.bytes()) - 1);
-                let sight = data_filter.sight();
-                let line = sight.line_of(address);
-                if line != sight.line_of(last) || last < address {
-                    return stop(index, done + number, Some(number), ahead, sums);
+            self.sums.ahead += u64::from(block.instructions);
+            for number in 0..usize::from(block.references) {
+                let Some(&reference) = left.as_slice().first() else { break };
+                if !self.refer(reference) {
+                    let last = block.address.wrapping_add(u64::from(block.bytes)).wrapping_sub(1);
+                    let begun = Some(Begun { references: number, next_line: self.code.line_of(last) + 1 });
+                    return Passed { blocks: index, references: references.len() - left.len(), is_stuck: true, begun };
                 }
-                if reference.is_store() {
-                    if lane.keeps_stores && sight.holds_stored(line) {
-                        continue;
-                    }
-                    let is_here = sight.holds(line);
-                    let is_known = is_here || (lane.replaces && sight.is_known(line));
-                    if !takes_stores || !is_known || !next.has_stored(address) {
-                        return stop(index, done + number, Some(number), ahead, sums);
-                    }
-                    sums.store_misses += u64::from(!is_here);
-                    sums.next_stores += 1;
-                    if lane.has_buffers {
-                        ahead += store(writes, start + ahead, lane.next_hit_cycles, &mut self.buffers.stall_cycles);
-                    }
-                } else if !sight.holds(line) {
-                    if !lane.replaces || !sight.is_known(line) || !next.has(address) {
-                        return stop(index, done + number, Some(number), ahead, sums);
-                    }
-                    let slot = sight.slot(line);
-                    let key = process_bits | line;
-                    if let (Some(shared), Some(private), Some(flushed)) =
-                        (shared_keys.get_mut(slot), private_keys.get_mut(slot), flushed_keys.get_mut(slot))
-                    {
-                        (*shared, *private, *flushed) = (key, key, key);
-                    }
-                    data_filter.keep(line, false);
-                    sums.load_misses += 1;
-                    ahead += lane.miss_cycles + lane.next_hit_cycles;
+                left.next();
+            }
+        }
+        Passed { blocks: blocks.len(), references: references.len() - left.len(), is_stuck: false, begun: None }
+    }
+
+    /// A block of which some lines have to be brought in.
+    #[inline(never)]
+    fn one_with_misses(&mut self, block: &Block, references: &[Reference]) -> Passed {
+        let stuck = |references, begun| Passed { blocks: 0, references, is_stuck: true, begun };
+        let first = self.code.line_of(block.address);
+        let last = self.code.line_of(block.address.wrapping_add(u64::from(block.bytes)).wrapping_sub(1));
+        if !self.code.can_bring_all(first, last) {
+            return stuck(0, None);
+        }
+        self.sums.ahead += u64::from(block.instructions);
+        let mut next_line = self.first_instruction(block);
+        let own = &references[..usize::from(block.references).min(references.len())];
+        for (number, &reference) in own.iter().enumerate() {
+            let reached = self.code.line_of(block.address.wrapping_add(reference.through().into()));
+            next_line = self.fetch(next_line, reached.min(last));
+            if !self.refer(reference) {
+                return stuck(number, Some(Begun { references: number, next_line }));
+            }
+        }
+        self.fetch(next_line, last);
+        Passed { blocks: 1, references: own.len(), is_stuck: false, begun: None }
+    }
+
+    /// All lines of the first instruction: at most one miss. Gives the line behind them.
+    #[inline(never)]
+    fn first_instruction(&mut self, block: &Block) -> u64 {
+        let (address, bytes) = (block.address, u64::from(block.first_bytes));
+        let first = self.code.line_of(address);
+        let last = self.code.line_of(address.wrapping_add(bytes.max(1) - 1));
+        let before = self.sums.code_misses;
+        let behind = self.fetch(first, last);
+        self.sums.code_misses = self.sums.code_misses.min(before + 1);
+        behind
+    }
+
+    /// Fetches lines, each of which is a miss where it is not there. Gives the line behind them.
+    fn fetch(&mut self, first: u64, last: u64) -> u64 {
+        for line in first..=last {
+            if self.code.bring(line) {
+                self.sums.code_misses += 1;
+                self.sums.code_fills += 1;
+                self.sums.ahead += self.lane.code_miss_cycles + self.lane.next_hit_cycles;
+            }
+        }
+        first.max(last + 1)
+    }
+
+    /// A load or store; false, with nothing done, where something is not known.
+    #[inline(always)]
+    fn refer(&mut self, reference: Reference) -> bool {
+        let address = reference.address();
+        let first = self.data.line_of(address);
+        let last = self.data.line_of(address.wrapping_add(u64::from(reference.bytes()) - 1));
+        if first != last {
+            return self.refer_to_lines(first, last, reference.is_store());
+        }
+        if reference.is_store() {
+            if self.is_kept(first) {
+                return true;
+            }
+            if !self.lane.passes_stores || !self.data.can_pass(&self.lane, first) || !self.has_room() {
+                return false;
+            }
+            let missed = self.pass(first);
+            self.count_store(missed);
+        } else if !self.data.holds(first) {
+            if !self.data.can_replace(first) {
+                return false;
+            }
+            self.load(first);
+            self.sums.load_misses += 1;
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn refer_to_lines(&mut self, first: u64, last: u64, is_store: bool) -> bool {
+        if is_store {
+            let passes = self.lane.passes_stores && (self.are_alike || !self.lane.has_buffers);
+            let can_pass = |line| self.is_kept(line) || (passes && self.data.can_pass(&self.lane, line));
+            if first > last || !(first..=last).all(can_pass) {
+                return false;
+            }
+            let mut missed = [false; 3];
+            for line in first..=last {
+                if !self.is_kept(line) {
+                    let more = self.pass(line);
+                    missed.iter_mut().zip(more).for_each(|(one, more)| *one |= more);
                 }
             }
-            done += own.len();
+            self.count_store(missed);
+            return true;
         }
-        stop(blocks.len(), done, None, ahead, sums)
+        if !self.data.can_bring_all(first, last) {
+            return false;
+        }
+        let before = self.sums.load_fills;
+        (first..=last).for_each(|line| self.load(line));
+        self.sums.load_misses += u64::from(self.sums.load_fills != before);
+        true
     }
 
-    fn take_sums(&mut self, entry: &Entry, sums: &Sums) {
-        let lane = entry.lane;
-        self.ahead += sums.ahead;
-        let first = &mut self.shortcuts[entry.data_cache];
-        first.count_misses(Kind::Load, sums.load_misses);
-        first.count_misses(Kind::Store, sums.store_misses);
-        first.count_fills(sums.load_misses, sums.load_misses * lane.miss_cycles);
-        if let Some(next) = lane.next {
-            let next = &mut self.shortcuts[next];
-            next.count_accesses(Kind::Load, sums.load_misses);
-            next.count_accesses(Kind::Store, sums.next_stores);
-            next.count_fills(0, sums.load_misses * lane.next_hit_cycles);
+    /// Whether a store to the line changes nothing at all.
+    #[inline(always)]
+    fn is_kept(&self, line: u64) -> bool {
+        self.lane.keeps_stores && self.data.pen.sight().holds_stored(line)
+    }
+
+    #[inline(always)]
+    fn load(&mut self, line: u64) {
+        if self.data.bring(line) {
+            self.sums.load_fills += 1;
+            self.sums.ahead += self.lane.data_miss_cycles + self.lane.next_hit_cycles;
         }
     }
-}
 
-/// The filters of the first level of fetches, of that of data, and of the one behind that.
-fn split(
-    shortcuts: &mut [Shortcut],
-    fetch: usize,
-    data: usize,
-    next: Option<usize>,
-) -> Option<(Sight<'_>, &mut Filter, Next<'_>)> {
-    match next {
-        Some(next) => {
-            let [fetch, data, next] = shortcuts.get_disjoint_mut([fetch, data, next]).ok()?;
-            Some((fetch.filter.sight(), &mut data.filter, Next { sight: Some(next.filter.sight()) }))
+    /// A store to one line goes on; gives the views that it misses in.
+    #[inline(always)]
+    fn pass(&mut self, line: u64) -> [bool; 3] {
+        let missed = self.data.missed_by(line);
+        self.sums.next_stores += 1;
+        if self.lane.has_buffers && self.are_alike {
+            let now = self.starts[0] + self.sums.ahead;
+            self.sums.ahead += store(self.writes[0], now, self.lane.next_hit_cycles, &mut self.sums.stall_cycles);
+        } else if self.lane.has_buffers {
+            self.put_apart();
         }
-        None => {
-            let [fetch, data] = shortcuts.get_disjoint_mut([fetch, data]).ok()?;
-            Some((fetch.filter.sight(), &mut data.filter, Next { sight: None }))
-        }
+        missed
     }
-}
 
-/// One store through the buffers; gives the cycles that it waited.
-#[inline(always)]
-fn store(writes: &mut WriteQueue, now: u64, next_level_cycles: u64, stall_cycles: &mut u64) -> u64 {
-    let wait = writes.wait(now);
-    *stall_cycles += wait;
-    writes.put(now + wait, next_level_cycles);
-    wait
+    /// Whether a store finds a write buffer in every view without waiting for it, or waits in all views alike.
+    #[inline(always)]
+    fn has_room(&self) -> bool {
+        self.are_alike || !self.lane.has_buffers || self.has_room_apart()
+    }
+
+    #[inline(never)]
+    fn has_room_apart(&self) -> bool {
+        let starts = self.starts.map(|start| start + self.sums.ahead);
+        self.writes.iter().zip(starts).all(|(writes, now)| writes.wait(now) == 0)
+    }
+
+    /// A store that no view waits for. Where each has written all that came before, they look alike from here on.
+    #[inline(never)]
+    fn put_apart(&mut self) {
+        let mut are_idle = true;
+        for (writes, start) in self.writes.iter_mut().zip(self.starts) {
+            let now = start + self.sums.ahead;
+            are_idle &= writes.is_idle(now);
+            writes.put(now, self.lane.next_hit_cycles);
+        }
+        self.are_alike = are_idle;
+    }
+
+    #[inline(always)]
+    fn count_store(&mut self, missed: [bool; 3]) {
+        self.sums.store_misses.iter_mut().zip(missed).for_each(|(sum, is_missed)| *sum += u64::from(is_missed));
+    }
 }

@@ -65,6 +65,7 @@ impl Machine {
         code_places: usize,
         programs: impl Fn(u32) -> String,
     ) -> DesignResult {
+        self.part_buffers();
         let plan = &self.plan;
         let of_one = |hierarchy: &Hierarchy| {
             let mut sums = Ended::new(plan);

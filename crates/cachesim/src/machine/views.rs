@@ -6,9 +6,10 @@ use record::{Inclusion, Replacement};
 
 use super::Scene;
 use super::address::Address;
+use super::buffers::Buffers;
 use super::filter::{Filter, Known};
 use super::frames::Frames;
-use super::hierarchy::Hierarchy;
+use super::hierarchy::{Answer, Hierarchy};
 use super::ledger::{Bookkeeper, Ledger, Privates};
 use super::plan::{Kind, LevelPlan, Plan, path_of};
 use super::watch::Nobody;
@@ -33,6 +34,8 @@ pub(super) struct Shortcut {
     pub(super) is_plain: bool,
     /// A line that was just brought in is found without any change.
     settles_at_once: bool,
+    /// A store leaves no trace in the level and takes no time there, whether the line is there or not.
+    pub(super) passes_stores: bool,
     /// A store that misses asks the next level twice: each view must do both before the next view does either, as it
     /// matters to where the second miss comes from.
     asks_twice: bool,
@@ -75,6 +78,11 @@ impl Shortcut {
             filter: Filter::new(level, level.is_tlb || (level.is_write_through && plan.pages.is_none())),
             is_plain: is_free && level.is_plain(),
             settles_at_once: level.replacement != Replacement::Srrip || level.ways == 1,
+            passes_stores: is_free
+                && level.is_plain()
+                && level.is_write_through
+                && !level.allocates
+                && level.hit_cycles == 0,
             asks_twice: level.is_write_through && level.allocates,
             together: Together::default(),
         };
@@ -99,24 +107,6 @@ pub(super) struct Views<'a> {
     pub(super) buffers: Buffers,
 }
 
-/// The write buffers of the first level that data are looked up in.
-///
-/// Seen from each view's own clock they mostly look the same, as all views store at the same time; then those of the
-/// shared view stand for all three.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Buffers {
-    level: usize,
-    pub(super) are_alike: bool,
-    /// Stalls of all views alike.
-    pub(super) stall_cycles: u64,
-}
-
-impl Buffers {
-    pub(super) fn new(level: usize) -> Buffers {
-        Buffers { level, are_alike: false, stall_cycles: 0 }
-    }
-}
-
 impl Views<'_> {
     /// Shared, private and flushed clock.
     #[inline]
@@ -131,9 +121,6 @@ impl Views<'_> {
     }
 
     fn settle_clocks(&mut self) {
-        if self.buffers.are_alike {
-            self.tell_buffers_apart();
-        }
         let ahead = std::mem::take(&mut self.ahead);
         self.shared.now += ahead;
         self.private.now += ahead;
@@ -141,15 +128,8 @@ impl Views<'_> {
     }
 
     fn tell_buffers_apart(&mut self) {
-        self.buffers.are_alike = false;
-        let level = self.buffers.level;
-        let stall_cycles = std::mem::take(&mut self.buffers.stall_cycles);
-        self.shared.write_stall_cycles += stall_cycles;
-        for hierarchy in [&mut *self.private, &mut *self.flushed] {
-            hierarchy.write_stall_cycles += stall_cycles;
-            let later = hierarchy.now.wrapping_sub(self.shared.now) as i64;
-            hierarchy.levels[level].writes.copy_from(&self.shared.levels[level].writes, later);
-        }
+        let later = Buffers::distances(self.shared, self.private, self.flushed);
+        self.buffers.part(later, self.shared, self.private, self.flushed);
     }
 
     /// At the end of a run: what was counted together goes to each view.
@@ -187,8 +167,25 @@ impl Views<'_> {
             return [self.together(at, kind, &target, true, known).1; 3];
         }
         let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
+        if is_store && self.shortcuts[at].passes_stores {
+            return self.pass_store(at, &target);
+        }
         let target = self.translated(target, kind, at);
         self.apart(at, kind, &target, true).1
+    }
+
+    /// A store that changes nothing in this level, whatever line each view holds; it goes on from all alike.
+    fn pass_store(&mut self, at: usize, address: &Address) -> Misses {
+        let level = &self.plan.levels[at];
+        let (set, key) = (level.set(address), level.key(address));
+        let misses = [&*self.shared, &*self.private, &*self.flushed]
+            .map(|hierarchy| hierarchy.levels[at].find(set, key).is_none());
+        if misses == [false; 3] {
+            let filter = &mut self.shortcuts[at].filter;
+            filter.keep(filter.line_of(address.virtual_address), true);
+        }
+        self.go_on_together(at, address);
+        misses
     }
 
     #[inline]
@@ -337,9 +334,7 @@ impl Views<'_> {
 
     #[inline(never)]
     fn go_on_apart(&mut self, at: usize, address: &Address) {
-        if self.buffers.are_alike {
-            self.tell_buffers_apart();
-        }
+        self.tell_buffers_apart();
         let ahead = self.ahead;
         let hierarchies = [&mut *self.shared, &mut *self.private, &mut *self.flushed];
         let now = hierarchies.map(|hierarchy| hierarchy.wait_for_buffer(at, ahead));
@@ -364,7 +359,12 @@ impl Views<'_> {
     /// Each view by itself, from this level on.
     #[inline(never)]
     fn apart(&mut self, at: usize, kind: Kind, address: &Address, is_waited: bool) -> ([u64; 3], Misses) {
+        if kind == Kind::Store && !self.plan.levels[at].is_tlb {
+            self.tell_buffers_apart();
+        }
         self.settle_clocks();
+        let distances = Buffers::distances(self.shared, self.private, self.flushed);
+        let are_idle = self.shared.levels[self.buffers.level].writes.is_idle(self.shared.now);
         let plan = self.plan;
         let mut bookkeeper = Bookkeeper {
             plan,
@@ -373,10 +373,30 @@ impl Views<'_> {
             process: self.scene.process,
             private: Some(&mut *self.private),
         };
-        let shared = self.shared.look_up(plan, &mut bookkeeper, at, kind, address, is_waited);
-        let private = self.private.look_up(plan, &mut Nobody, at, kind, address, is_waited);
-        let flushed = self.flushed.look_up(plan, &mut Nobody, at, kind, address, is_waited);
+        let level = &plan.levels[at];
+        // To find a line in a plain level changes nothing.
+        let may_pass = self.shortcuts[at].is_plain && (kind != Kind::Store || level.is_tlb);
+        let (set, key) = (level.set(address), level.key(address));
+        let finds =
+            |hierarchy: &mut Hierarchy| may_pass && hierarchy.finds_plainly(at, set, key, level.hit_cycles, is_waited);
+        let hit = Answer { cycles: level.hit_cycles, ..Answer::default() };
+        let shared = match finds(self.shared) {
+            true => hit,
+            false => self.shared.look_up(plan, &mut bookkeeper, at, kind, address, is_waited),
+        };
+        let private = match finds(self.private) {
+            true => hit,
+            false => self.private.look_up(plan, &mut Nobody, at, kind, address, is_waited),
+        };
+        let flushed = match finds(self.flushed) {
+            true => hit,
+            false => self.flushed.look_up(plan, &mut Nobody, at, kind, address, is_waited),
+        };
         let answers = [shared, private, flushed];
+        // Stores that are all written look the same however long ago that was.
+        if !are_idle && Buffers::distances(self.shared, self.private, self.flushed) != distances {
+            self.buffers.part(distances, self.shared, self.private, self.flushed);
+        }
         let misses = answers.map(|answer| answer.is_miss);
         self.remember(at, kind, address, misses);
         (answers.map(|answer| answer.cycles), misses)

@@ -8,7 +8,7 @@ use switchcost_cachesim::Options;
 use trace::Chunk;
 
 use crate::findings::{compare, of_oracle, run_engine, run_oracle};
-use crate::random::designs::{design, family, plain_design};
+use crate::random::designs::{design, family, plain_design, split_design};
 use crate::random::streams::{cut, stream};
 
 pub(crate) fn options() -> impl Strategy<Value = Options> {
@@ -62,6 +62,11 @@ proptest! {
     fn plain_designs_on_any_stream(design in plain_design(), options in options(), stream in stream(300)) {
         agree(&[design], &options, &[stream]).map_err(TestCaseError::fail)?;
     }
+
+    #[test]
+    fn split_designs_on_any_stream(design in split_design(), options in options(), stream in stream(300)) {
+        agree(&[design], &options, &[stream]).map_err(TestCaseError::fail)?;
+    }
 }
 
 proptest! {
@@ -69,6 +74,11 @@ proptest! {
 
     #[test]
     fn long_streams(design in design(), options in options(), stream in stream(2000)) {
+        agree(&[design], &options, &[stream]).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn long_streams_of_split_designs(design in split_design(), options in options(), stream in stream(4000)) {
         agree(&[design], &options, &[stream]).map_err(TestCaseError::fail)?;
     }
 

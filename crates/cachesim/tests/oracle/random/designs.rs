@@ -141,6 +141,45 @@ pub(crate) fn plain_design() -> impl Strategy<Value = Design> {
     )
 }
 
+/// Split first levels with one way and nothing beside them, mostly written through, as Mogul and Borg had: what the
+/// engine has its shortest way for.
+pub(crate) fn split_design() -> impl Strategy<Value = Design> {
+    let shape = (3..6_u32, 0..3_u32, prop::option::weighted(0.6, (0..6_u32, 0..2_u32)));
+    let write = (prop::bool::weighted(0.8), prop::bool::weighted(0.2));
+    let sets = (0..6_u32, 0..6_u32);
+    (prop::collection::vec(raw_level(), 3), shape, write, sets).prop_map(
+        |(mut raw, (bits, longer, next), (is_through, allocates), (code_sets, data_sets))| {
+            raw[1].write.0 = is_through;
+            raw[1].write.1 = Some(allocates);
+            let first = |place: usize, holds: Holds, sets: u32| {
+                let mut level = plain_level(format!("C{place}"), holds, &raw[place], 1 << bits);
+                strip(&mut level);
+                resize(&mut level, 1 << sets, 1);
+                (level.hit_cycles, level.replacement) = (0, Replacement::Lru);
+                level
+            };
+            let mut levels = vec![first(0, Instructions, code_sets), first(1, Data, data_sets)];
+            if let Some((sets, ways)) = next {
+                let mut level = plain_level("C2".to_owned(), Both, &raw[2], 1 << (bits + longer));
+                strip(&mut level);
+                level.replacement = Replacement::Lru;
+                resize(&mut level, 1 << sets, 1 << ways);
+                levels.push(level);
+            }
+            checked(Design {
+                schema: DESIGN_SCHEMA.to_owned(),
+                name: "random".to_owned(),
+                title: String::new(),
+                source: String::new(),
+                cycle_ns: None,
+                levels,
+                tlbs: Vec::new(),
+                pages: None,
+            })
+        },
+    )
+}
+
 /// One plain design in several sizes and associativities.
 pub(crate) fn family() -> impl Strategy<Value = Vec<Design>> {
     let sizes = prop::collection::vec(prop::collection::vec((0..6_u32, 0..4_u32), 4), 2..10);
