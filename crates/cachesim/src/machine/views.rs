@@ -73,8 +73,8 @@ impl Shortcut {
         let is_free = plan.levels.iter().all(|level| level.inclusion == Inclusion::Neither) && plan.pages.is_none();
         let one = |level: &LevelPlan| Shortcut {
             filter: Filter::new(level, level.is_tlb || (level.is_write_through && plan.pages.is_none())),
-            is_plain: is_free && level.is_plain(),
-            settles_at_once: level.replacement != Replacement::Srrip || level.ways == 1,
+            is_plain: is_free && level.is_plain() && !level.is_swept,
+            settles_at_once: !level.is_swept && (level.replacement != Replacement::Srrip || level.ways == 1),
             asks_twice: level.is_write_through && level.allocates,
             together: Together::default(),
         };
