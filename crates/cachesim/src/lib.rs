@@ -11,6 +11,7 @@ mod machine;
 mod mappings;
 pub mod shipped;
 mod simulator;
+mod sweep;
 mod vary;
 mod world;
 

@@ -23,7 +23,11 @@ mod watch;
 
 use record::{ByView, Design, Interval};
 
+pub(crate) use address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 pub(crate) use code::Context;
+pub(crate) use hierarchy::Sent;
+pub(crate) use plan::Kind;
+pub(crate) use run::pieces;
 
 use crate::mappings::Mappings;
 use buffers::Buffers;
@@ -74,6 +78,17 @@ impl Machine {
     /// The design must have passed its check.
     pub(crate) fn new(design: Design) -> Machine {
         let plan = Plan::new(&design);
+        Machine::planned(design, plan)
+    }
+
+    /// Some levels do not answer: what they are asked is written down for [`Machine::take_sent`].
+    pub(crate) fn sweeping(design: Design, levels: &[usize]) -> Machine {
+        let mut plan = Plan::new(&design);
+        levels.iter().for_each(|&level| plan.levels[level].is_swept = true);
+        Machine::planned(design, plan)
+    }
+
+    fn planned(design: Design, plan: Plan) -> Machine {
         let shortcuts = Shortcut::all(&plan);
         let entry = Entry::new(&plan, &shortcuts);
         Machine {
@@ -184,15 +199,28 @@ impl Machine {
         self.bill.settle(scene.context, scene.mappings);
     }
 
-    /// The open tuple is over; `interval` says which one it is, without its cycles.
-    pub(crate) fn close_tuple(&mut self, interval: Interval) {
-        let Some([shared, private, flushed]) = self.opened.take() else { return };
+    /// The open tuple is over; `interval` says which one it is, without its cycles. Gives these.
+    pub(crate) fn close_tuple(&mut self, interval: Interval) -> Option<ByView<u64>> {
+        let [shared, private, flushed] = self.opened.take()?;
         let cycles = ByView {
             shared: self.closed[0] - shared,
             private: self.closed[1].wrapping_sub(private),
             flushed: self.closed[2] - flushed,
         };
         self.tuples.push(Interval { cycles, ..interval });
+        Some(cycles)
+    }
+
+    /// What swept levels of each view were asked for since the last time; of private views, that of one process.
+    pub(crate) fn take_sent(&mut self, process: u32, mut act: impl FnMut(usize, &[Sent])) {
+        let Machine { shared, flushed, privates, .. } = self;
+        let hierarchies = [Some(&mut *shared), privates.get_mut(process), Some(&mut *flushed)];
+        for (view, hierarchy) in hierarchies.into_iter().enumerate() {
+            if let Some(hierarchy) = hierarchy {
+                act(view, &hierarchy.sent);
+                hierarchy.sent.clear();
+            }
+        }
     }
 
     /// The segment is over: its tuples are given out.

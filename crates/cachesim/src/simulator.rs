@@ -1,6 +1,7 @@
 //! Every design at once, fed with one event stream.
 
 mod error;
+mod runner;
 
 use record::{ByView, Design, DesignResult, Interval, ProcessFacts, SwitchCause};
 use trace::{Block, Chunk, Mark, Reference};
@@ -10,10 +11,13 @@ use crate::machine::{Context, Machine, Scene};
 use crate::world::{Change, World};
 
 pub use error::SimulationError;
+use runner::{Runner, runners};
 
 /// Blocks that one design takes before the next one does: they stay in the nearest caches of the machine.
 const SLICE_BLOCKS: usize = 2048;
 const MOST_DESIGNS: usize = 1 << 16;
+/// Below that a family is as fast design by design.
+const FEWEST_SWEPT: usize = 6;
 
 /// What is simulated beside the designs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,12 +30,21 @@ pub struct Options {
     pub kernel_touches: bool,
     /// How many places in the code are listed for each design.
     pub code_places: usize,
+    /// So many designs are all simulated in full. Of more, those that differ in the size, ways and cycles of their last
+    /// levels only are simulated in one pass: the first of them in full, of the others counters and sums of tuples.
+    pub most_in_full: usize,
 }
 
 impl Default for Options {
-    /// 1,000 instructions, 100 intervals, no kernel touches, 100 places.
+    /// 1,000 instructions, 100 intervals, no kernel touches, 100 places, 16 designs in full.
     fn default() -> Self {
-        Options { interval_instructions: 1000, intervals: 100, kernel_touches: false, code_places: 100 }
+        Options {
+            interval_instructions: 1000,
+            intervals: 100,
+            kernel_touches: false,
+            code_places: 100,
+            most_in_full: 16,
+        }
     }
 }
 
@@ -60,7 +73,7 @@ pub struct Outcome {
 #[derive(Debug)]
 pub struct Simulator {
     options: Options,
-    machines: Vec<Machine>,
+    runners: Vec<Runner>,
     world: World,
     /// Whether the machines know who runs.
     has_begun: bool,
@@ -87,11 +100,12 @@ impl Simulator {
         if designs.len() > MOST_DESIGNS {
             return Err(SimulationError::TooManyDesigns(designs.len()));
         }
-        let machines: Vec<Machine> = designs.into_iter().map(Machine::new).collect();
-        let most_processes = machines.iter().map(Machine::most_processes).min().unwrap_or(u64::MAX);
+        let fewest_swept = if designs.len() > options.most_in_full { FEWEST_SWEPT } else { usize::MAX };
+        let runners = runners(designs, fewest_swept);
+        let most_processes = runners.iter().map(Runner::most_processes).min().unwrap_or(u64::MAX);
         Ok(Simulator {
             options,
-            machines,
+            runners,
             world: World::default(),
             has_begun: false,
             open: None,
@@ -181,7 +195,7 @@ impl Simulator {
         if let Some(open) = &mut self.open {
             open.instructions += instructions;
         }
-        self.each(|machine, scene| machine.run(blocks, references, scene));
+        self.each(|runner, scene| runner.run(blocks, references, scene));
     }
 
     /// Before the first switch nobody was switched to: process 0 runs.
@@ -194,31 +208,33 @@ impl Simulator {
     fn change_process(&mut self) {
         self.has_begun = true;
         let to = self.world.running();
-        self.machines.iter_mut().for_each(|machine| machine.change_process(to));
+        self.runners.iter_mut().for_each(|runner| runner.change_process(to));
     }
 
-    /// Lets every machine do something where the trace stands.
-    fn each(&mut self, mut act: impl FnMut(&mut Machine, &Scene<'_>)) {
+    /// Lets every runner do something where the trace stands.
+    fn each(&mut self, mut act: impl FnMut(&mut Runner, &Scene<'_>)) {
         let process = self.world.running();
         let context = Context { program: self.world.program(process), cause: self.world.cause() };
         let scene = Scene { process, context, mappings: self.world.mappings(process) };
-        self.machines.iter_mut().for_each(|machine| act(machine, &scene));
+        self.runners.iter_mut().for_each(|runner| act(runner, &scene));
+    }
+
+    fn each_machine(&mut self, mut act: impl FnMut(&mut Machine)) {
+        self.runners.iter_mut().for_each(|runner| runner.each_machine(&mut act));
     }
 
     fn close_tuple(&mut self) {
         let Some(open) = self.open.take() else { return };
-        for (number, machine) in self.machines.iter_mut().enumerate() {
-            machine.close_tuple(Interval { design: number as u16, ..open });
-        }
+        self.runners.iter_mut().for_each(|runner| runner.close_tuple(open));
     }
 
     fn end_segment(&mut self, end: u32, tuples: &mut Vec<Interval>) {
-        self.machines.iter_mut().for_each(|machine| machine.end_segment(end, tuples));
+        self.runners.iter_mut().for_each(|runner| runner.end_segment(end, tuples));
     }
 
     fn settle_code(&mut self) {
         if self.world.has_begun() {
-            self.each(|machine, scene| machine.settle_code(scene));
+            self.each(|runner, scene| runner.each_machine(|machine| machine.settle_code(scene)));
         }
     }
 
@@ -249,7 +265,7 @@ impl Simulator {
                 self.close_tuple();
                 let (end, is_other) = self.world.switch(*to, *is_voluntary, *cause);
                 self.end_segment(end, tuples);
-                self.machines.iter_mut().for_each(Machine::empty_flushed_view);
+                self.runners.iter_mut().for_each(Runner::empty_flushed_view);
                 self.change(Change { is_other, ..Change::default() });
             }
             Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. } => {}
@@ -265,25 +281,25 @@ impl Simulator {
         match mark {
             &Mark::KernelTouch { address, bytes, is_store } if self.options.kernel_touches => {
                 let mut touches = [0; 2];
-                self.each(|machine, scene| touches = machine.touch(address, bytes, is_store, scene));
+                self.each(|runner, scene| touches = runner.touch(address, bytes, is_store, scene));
                 self.kernel_touches.iter_mut().zip(touches).for_each(|(sum, more)| *sum += more);
             }
             Mark::Map(mapping) => {
                 self.settle_code();
                 self.world.mappings_mut(process).map(mapping);
                 let (start, bytes) = (mapping.start, mapping.bytes);
-                self.machines.iter_mut().for_each(|machine| machine.unmap(process, start, bytes));
+                self.each_machine(|machine| machine.unmap(process, start, bytes));
             }
             &Mark::Unmap { start, bytes } => {
                 self.settle_code();
                 self.world.mappings_mut(process).unmap(start, bytes);
-                self.machines.iter_mut().for_each(|machine| machine.unmap(process, start, bytes));
+                self.each_machine(|machine| machine.unmap(process, start, bytes));
             }
             &Mark::Page { virtual_address, physical_address, bytes } => {
                 let tell = |machine: &mut Machine| {
                     machine.tell_page(process, virtual_address, physical_address, bytes);
                 };
-                self.machines.iter_mut().for_each(tell);
+                self.each_machine(tell);
             }
             _ => {}
         }
@@ -291,14 +307,14 @@ impl Simulator {
 
     fn change(&mut self, change: Change) {
         if let Some((parent, child)) = change.fork {
-            self.machines.iter_mut().for_each(|machine| machine.fork(parent, child));
+            self.each_machine(|machine| machine.fork(parent, child));
         }
         if change.is_other {
             self.close_tuple();
             self.change_process();
         }
         if let Some(process) = change.ended {
-            self.machines.iter_mut().for_each(|machine| machine.drop_process(process));
+            self.runners.iter_mut().for_each(|runner| runner.drop_process(process));
         }
     }
 
@@ -308,12 +324,14 @@ impl Simulator {
         self.close_tuple();
         let end = self.world.causes.number(Why::EndOfTrace);
         self.end_segment(end, tuples);
+        self.runners.iter_mut().for_each(|runner| runner.give_sums(tuples));
         let [instructions, loads, stores] = self.references;
         let seen = [instructions, loads + self.kernel_touches[0], stores + self.kernel_touches[1]];
         let (world, places) = (self.world, self.options.code_places);
-        let result =
-            |machine: Machine| machine.into_result(seen, places, |program| world.program_name(program).to_owned());
-        let designs = self.machines.into_iter().map(result).collect();
+        let results =
+            |runner: Runner| runner.into_results(seen, places, |program| world.program_name(program).to_owned());
+        let mut designs: Vec<(u16, DesignResult)> = self.runners.into_iter().flat_map(results).collect();
+        designs.sort_unstable_by_key(|(number, _)| *number);
         let (processes, causes) = world.into_facts();
         Outcome {
             instructions,
@@ -323,7 +341,7 @@ impl Simulator {
             involuntary_switches: self.involuntary_switches,
             processes,
             causes,
-            designs,
+            designs: designs.into_iter().map(|(_, result)| result).collect(),
         }
     }
 }

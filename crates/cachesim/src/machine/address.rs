@@ -1,15 +1,15 @@
 //! Where something is, as every level may want it.
 
 /// Bits of a virtual address that count.
-pub(super) const VIRTUAL_BITS: u32 = 48;
-pub(super) const VIRTUAL_MASK: u64 = (1 << VIRTUAL_BITS) - 1;
+pub(crate) const VIRTUAL_BITS: u32 = 48;
+pub(crate) const VIRTUAL_MASK: u64 = (1 << VIRTUAL_BITS) - 1;
 /// The address that the low 48 bits stand for.
 pub(super) const fn sign_extended(address: u64) -> u64 {
     (((address << (64 - VIRTUAL_BITS)) as i64) >> (64 - VIRTUAL_BITS)) as u64
 }
 
 /// Set in every key, so that 0 means an empty way and fresh memory is an empty cache.
-pub(super) const VALID: u64 = 1 << 63;
+pub(crate) const VALID: u64 = 1 << 63;
 
 /// A virtual address of one process, and the physical one, where any level wants it (else 0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

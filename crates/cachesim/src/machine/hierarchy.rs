@@ -16,6 +16,18 @@ pub(super) struct Hierarchy {
     pub(super) write_stall_cycles: u64,
     /// Sets that somebody else than the caller of a lookup may have changed, by level, until somebody drains the list.
     pub(super) disturbed: Vec<(usize, usize)>,
+    /// What swept levels were asked for, until somebody takes it.
+    pub(super) sent: Vec<Sent>,
+}
+
+/// A request to a swept level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sent {
+    pub(crate) level: usize,
+    pub(crate) key: u64,
+    /// None where a modified line is given to the level.
+    pub(crate) kind: Option<Kind>,
+    pub(crate) is_waited: bool,
 }
 
 /// What a lookup comes back with.
@@ -40,7 +52,7 @@ struct Request<'a> {
 impl Hierarchy {
     pub(super) fn new(plan: &Plan, role: Role) -> Hierarchy {
         let levels = plan.levels.iter().map(|level| Lines::new(level, role)).collect();
-        Hierarchy { levels, now: 0, write_stall_cycles: 0, disturbed: Vec::new() }
+        Hierarchy { levels, now: 0, write_stall_cycles: 0, disturbed: Vec::new(), sent: Vec::new() }
     }
 
     /// One lookup in a level; counts what happens there and behind it, but not the lookup itself.
@@ -133,6 +145,10 @@ impl<'a, W: Watch> Walk<'a, W> {
         let Request { at, kind, address, is_waited } = request;
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
+        if level.is_swept {
+            self.hierarchy.sent.push(Sent { level: at, key, kind: Some(kind), is_waited });
+            return Answer { is_miss: true, ..Answer::default() };
+        }
         let is_store = kind == Kind::Store && !level.is_tlb;
         if let Some(slot) = self.lines(at).find(set, key) {
             self.charge(at, level.hit_cycles, is_waited);
@@ -285,6 +301,10 @@ impl<'a, W: Watch> Walk<'a, W> {
     fn modify_where_held(&mut self, at: usize, address: &Address) -> bool {
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
+        if level.is_swept {
+            self.hierarchy.sent.push(Sent { level: at, key, kind: None, is_waited: false });
+            return true;
+        }
         let lines = self.lines(at);
         if let Some(slot) = lines.find(set, key) {
             lines.modify(slot);

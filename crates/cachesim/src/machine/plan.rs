@@ -12,7 +12,7 @@ pub(super) const SMALLEST_PAGE_BITS: u32 = 12;
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Fetch,
     Load,
     Store,
@@ -52,6 +52,8 @@ pub(super) struct LevelPlan {
     pub(super) is_first: [bool; 2],
     /// Whether fetches, and loads and stores, may come here.
     pub(super) is_on: [bool; 2],
+    /// Requests are written down and not answered: one stands for levels of many sizes.
+    pub(super) is_swept: bool,
     set_mask: Option<u64>,
 }
 
@@ -191,6 +193,7 @@ impl LevelPlan {
             before: Vec::new(),
             is_first: [false; 2],
             is_on: [false; 2],
+            is_swept: false,
             set_mask: sets.is_power_of_two().then(|| sets - 1),
         }
     }

@@ -89,18 +89,9 @@ impl Machine {
             return [0; 2];
         }
         let kind = if is_store { Kind::Store } else { Kind::Load };
-        let last = address.saturating_add(bytes.min(LONGEST_TOUCH_BYTES) - 1);
         let pieces = self.with_views(scene, |views, entry| {
-            let mut at = address;
-            let mut pieces = 1;
-            while at | (TOUCH_BYTES - 1) < last {
-                let piece_last = at | (TOUCH_BYTES - 1);
-                views.reference(entry, kind, at, piece_last);
-                pieces += 1;
-                at = piece_last + 1;
-            }
-            views.reference(entry, kind, at, last);
-            pieces
+            let look_up = |(first, last)| views.reference(entry, kind, first, last);
+            pieces(address, bytes).map(look_up).count() as u64
         });
         if is_store { [0, pieces] } else { [pieces, 0] }
     }
@@ -128,6 +119,18 @@ impl Machine {
         self.privates.give_back(scene.process, private);
         result
     }
+}
+
+/// First and last bytes of what the kernel's touch is cut into.
+pub(crate) fn pieces(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
+    let last = address.saturating_add(bytes.min(LONGEST_TOUCH_BYTES).saturating_sub(1));
+    let mut next = (bytes > 0).then_some(address);
+    std::iter::from_fn(move || {
+        let first = next?;
+        let piece_last = (first | (TOUCH_BYTES - 1)).min(last);
+        next = (piece_last < last).then(|| piece_last + 1);
+        Some((first, piece_last))
+    })
 }
 
 fn run_blocks(

@@ -74,15 +74,12 @@ impl Shortcut {
     /// The shortcuts of all levels.
     pub(super) fn all(plan: &Plan) -> Vec<Shortcut> {
         let is_free = plan.levels.iter().all(|level| level.inclusion == Inclusion::Neither) && plan.pages.is_none();
+        let is_plain = |level: &LevelPlan| is_free && level.is_plain() && !level.is_swept;
         let one = |level: &LevelPlan| Shortcut {
             filter: Filter::new(level, level.is_tlb || (level.is_write_through && plan.pages.is_none())),
-            is_plain: is_free && level.is_plain(),
-            settles_at_once: level.replacement != Replacement::Srrip || level.ways == 1,
-            passes_stores: is_free
-                && level.is_plain()
-                && level.is_write_through
-                && !level.allocates
-                && level.hit_cycles == 0,
+is_plain: is_plain(level),
+            settles_at_once: !level.is_swept && (level.replacement != Replacement::Srrip || level.ways == 1),
+            passes_stores: is_plain(level) && level.is_write_through && !level.allocates && level.hit_cycles == 0,
             asks_twice: level.is_write_through && level.allocates,
             together: Together::default(),
         };

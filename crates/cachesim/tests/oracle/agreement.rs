@@ -18,6 +18,7 @@ pub(crate) fn options() -> impl Strategy<Value = Options> {
             intervals,
             kernel_touches,
             code_places,
+            ..Options::default()
         },
     )
 }
@@ -30,7 +31,7 @@ pub(crate) fn agree(designs: &[Design], options: &Options, chunks: &[Chunk]) -> 
     compare(&engine, &of_oracle(&oracle, &deep, options.code_places))
 }
 
-fn cases(cases: u32) -> ProptestConfig {
+pub(crate) fn cases(cases: u32) -> ProptestConfig {
     let times = std::env::var("AGREEMENT_TIMES").map_or(1, |times| times.parse().expect("a number of times"));
     ProptestConfig {
         cases: cases * times,

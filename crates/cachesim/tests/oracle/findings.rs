@@ -153,10 +153,25 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, code_places: usize) -> FullF
     }
 }
 
-/// Tuples of the same process, cause, end and interval, added.
+impl Findings {
+    /// As a single pass for many designs tells it of those designs that are not `deep`.
+    pub(crate) fn without_depth(mut self, deep: &[bool]) -> Findings {
+        for (design, _) in self.designs.iter_mut().zip(deep).filter(|(_, is_deep)| !**is_deep) {
+            design.tuples = added_up(&design.tuples);
+            design.tuples.sort();
+            design.full = None;
+        }
+        self
+    }
+}
+
+/// Tuples of the same process, cause, end and interval, added. What an exec divides is one segment.
 fn added_up(tuples: &[Tuple]) -> Vec<Tuple> {
     let mut sums: Vec<Tuple> = Vec::new();
-    for tuple in tuples {
+    for (place, tuple) in tuples.iter().enumerate() {
+        let is_rest = |other: &Tuple| (other.segment, other.interval) == (tuple.segment, tuple.interval);
+        let tuple = Tuple { segments: u32::from(!tuples[..place].iter().any(is_rest)), ..tuple.clone() };
+        let tuple = &tuple;
         let is_same = |sum: &&mut Tuple| {
             (sum.process, &sum.cause, &sum.end, sum.interval)
                 == (tuple.process, &tuple.cause, &tuple.end, tuple.interval)
@@ -165,7 +180,7 @@ fn added_up(tuples: &[Tuple]) -> Vec<Tuple> {
             sums.push(tuple.clone());
             continue;
         };
-        sum.segments += 1;
+        sum.segments += tuple.segments;
         sum.instructions += tuple.instructions;
         sum.cycles.iter_mut().zip(tuple.cycles).for_each(|(sum, more)| *sum += more);
     }

@@ -7,3 +7,4 @@ mod fixed_cases;
 mod planted_faults;
 mod random;
 mod support;
+mod sweeps;

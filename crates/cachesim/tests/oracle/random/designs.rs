@@ -195,6 +195,52 @@ pub(crate) fn family() -> impl Strategy<Value = Vec<Design>> {
     })
 }
 
+/// What differs between the members of [`swept_family`] in one level: sets, ways, hit and miss cycles.
+type Member = Vec<(u32, u32, u32, u32)>;
+
+/// Any design, with last levels that can be swept, and those in several sizes.
+pub(crate) fn swept_family() -> impl Strategy<Value = Vec<Design>> {
+    let size = (0..6_u32, 1..=9_u32, 0..3_u32, 0..20_u32);
+    let members = prop::collection::vec(prop::collection::vec(size, 4), 6..14);
+    // A last level that fetches ask first, but loads and stores ask second, is not swept.
+    let bases = design().prop_filter("a last level is first too", |design| {
+        design.levels[0].holds != Data || design.levels[1].holds != Both
+    });
+    (bases, members, any::<bool>()).prop_map(|(mut base, members, is_physical)| {
+        let is_behind = |level: &Level, other: &Level| meets(level.holds, other.holds);
+        for at in 0..base.levels.len() {
+            let (before, rest) = base.levels.split_at_mut(at);
+            let Some((level, later)) = rest.split_first_mut() else { continue };
+            level.write_buffers = None;
+            if later.iter().any(|other| is_behind(level, other)) {
+                continue;
+            }
+            (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
+            (level.inclusion, level.replacement) = (Inclusion::Neither, Replacement::Lru);
+            level.write_allocate = level.holds.data().then_some(true);
+            let is_physical = before.iter().any(|other| is_behind(level, other))
+                && (is_physical || before.iter().any(|other| other.tag == AddressKind::Physical));
+            let kind = if is_physical { AddressKind::Physical } else { AddressKind::Virtual };
+            (level.index, level.tag) = (kind, kind);
+        }
+        members.iter().map(|sizes| resized(&base, sizes)).collect()
+    })
+}
+
+/// A member: other sizes of the last levels.
+fn resized(base: &Design, sizes: &Member) -> Design {
+    let mut member = base.clone();
+    for (at, &(sets, ways, hit_cycles, miss_cycles)) in sizes.iter().enumerate().take(base.levels.len()) {
+        let is_last = base.levels[at + 1..].iter().all(|other| !meets(base.levels[at].holds, other.holds));
+        if is_last {
+            let level = &mut member.levels[at];
+            resize(level, 1 << sets, ways);
+            (level.hit_cycles, level.miss_cycles) = (hit_cycles, miss_cycles);
+        }
+    }
+    checked(member)
+}
+
 fn strip(level: &mut Level) {
     (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
     (level.inclusion, level.on_switch) = (Inclusion::Neither, OnSwitch::Keep);

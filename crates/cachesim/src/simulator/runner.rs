@@ -1,0 +1,120 @@
+//! One design by itself, or many in one pass: the same to whoever feeds them.
+
+use record::{Design, DesignResult, Interval};
+use trace::{Block, Reference};
+
+use crate::machine::{Machine, Scene};
+use crate::sweep::{Family, groups};
+
+#[derive(Debug)]
+pub(super) enum Runner {
+    /// A design, with its number.
+    One(u16, Box<Machine>),
+    Many(Box<Family>),
+}
+
+/// All designs; families of so many or more are swept.
+pub(super) fn runners(designs: Vec<Design>, fewest_swept: usize) -> Vec<Runner> {
+    let groups = groups(&designs, fewest_swept.max(2));
+    let mut designs: Vec<Option<Design>> = designs.into_iter().map(Some).collect();
+    let mut runners = Vec::new();
+    for group in groups {
+        let take = |&place: &usize| designs[place].take().map(|design| (place as u16, design));
+        let members = group.members.iter().filter_map(take).collect();
+        runners.push(Runner::Many(Box::new(Family::new(group, members))));
+    }
+    let left = designs.into_iter().enumerate();
+    let one = |(number, design): (usize, Option<Design>)| {
+        design.map(|design| Runner::One(number as u16, Box::new(Machine::new(design))))
+    };
+    runners.extend(left.filter_map(one));
+    runners
+}
+
+impl Runner {
+    /// All machines in it.
+    pub(super) fn each_machine(&mut self, mut act: impl FnMut(&mut Machine)) {
+        match self {
+            Runner::One(_, machine) => act(machine),
+            Runner::Many(family) => family.machines().for_each(act),
+        }
+    }
+
+    pub(super) fn most_processes(&self) -> u64 {
+        match self {
+            Runner::One(_, machine) => machine.most_processes(),
+            Runner::Many(family) => family.most_processes(),
+        }
+    }
+
+    pub(super) fn run(&mut self, blocks: &[Block], references: &[Reference], scene: &Scene<'_>) {
+        match self {
+            Runner::One(_, machine) => machine.run(blocks, references, scene),
+            Runner::Many(family) => family.run(blocks, references, scene),
+        }
+    }
+
+    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, scene: &Scene<'_>) -> [u64; 2] {
+        match self {
+            Runner::One(_, machine) => machine.touch(address, bytes, is_store, scene),
+            Runner::Many(family) => family.touch(address, bytes, is_store, scene),
+        }
+    }
+
+    pub(super) fn empty_flushed_view(&mut self) {
+        match self {
+            Runner::One(_, machine) => machine.empty_flushed_view(),
+            Runner::Many(family) => family.empty_flushed_view(),
+        }
+    }
+
+    pub(super) fn change_process(&mut self, to: u32) {
+        match self {
+            Runner::One(_, machine) => machine.change_process(to),
+            Runner::Many(family) => family.change_process(to),
+        }
+    }
+
+    pub(super) fn drop_process(&mut self, process: u32) {
+        match self {
+            Runner::One(_, machine) => machine.drop_process(process),
+            Runner::Many(family) => family.drop_process(process),
+        }
+    }
+
+    pub(super) fn close_tuple(&mut self, interval: Interval) {
+        match self {
+            Runner::One(number, machine) => {
+                machine.close_tuple(Interval { design: *number, ..interval });
+            }
+            Runner::Many(family) => family.close_tuple(interval),
+        }
+    }
+
+    pub(super) fn end_segment(&mut self, end: u32, tuples: &mut Vec<Interval>) {
+        match self {
+            Runner::One(_, machine) => machine.end_segment(end, tuples),
+            Runner::Many(family) => family.end_segment(end, tuples),
+        }
+    }
+
+    /// At the end of the trace: tuples that were kept back.
+    pub(super) fn give_sums(&mut self, tuples: &mut Vec<Interval>) {
+        if let Runner::Many(family) = self {
+            family.give_sums(tuples);
+        }
+    }
+
+    /// Results with the numbers of their designs.
+    pub(super) fn into_results(
+        self,
+        references: [u64; 3],
+        code_places: usize,
+        programs: impl Fn(u32) -> String,
+    ) -> Vec<(u16, DesignResult)> {
+        match self {
+            Runner::One(number, machine) => vec![(number, machine.into_result(references, code_places, programs))],
+            Runner::Many(family) => family.into_results(references, code_places, programs),
+        }
+    }
+}

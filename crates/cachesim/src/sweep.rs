@@ -1,0 +1,25 @@
+//! Many designs that differ in the size and ways of some levels, in one pass.
+//!
+//! What comes in: designs, and the same runs of blocks and marks that a machine takes. What goes out: for one of them
+//! what its machine says, for all others the same counters and sums of tuples, to the last digit. The method is in
+//! `docs/method/sweep.md`. It does not know tasks or the order of the trace.
+
+mod behind;
+mod depths;
+mod direct;
+mod family;
+mod grid;
+mod groups;
+mod recent;
+mod shape;
+mod stacks;
+mod tuples;
+
+pub(crate) use family::Family;
+pub(crate) use groups::groups;
+
+/// The views, in the order of all arrays here.
+const VIEWS: usize = 3;
+const SHARED: usize = 0;
+const PRIVATE: usize = 1;
+const FLUSHED: usize = 2;

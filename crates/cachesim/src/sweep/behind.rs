@@ -1,0 +1,128 @@
+//! Levels that other levels ask: those are simulated once, by a machine that writes down what it asks.
+
+use record::Design;
+use trace::{Block, Reference};
+
+use crate::machine::{Kind, Machine, Scene, Sent};
+
+use super::VIEWS;
+use super::depths::Depths;
+use super::grid::Grid;
+use super::shape::Shape;
+
+/// Last levels, behind first ones that are the same in all members.
+#[derive(Debug)]
+pub(super) struct Behind {
+    /// Everything but the swept levels.
+    front: Box<Machine>,
+    levels: Vec<BehindLevel>,
+    running: u32,
+}
+
+#[derive(Debug)]
+struct BehindLevel {
+    shape: Shape,
+    grids: Vec<Grid>,
+    /// Lookups that somebody waited for.
+    lookups: [u64; VIEWS],
+}
+
+impl Behind {
+    /// `design` is any of the members.
+    pub(super) fn new(design: Design, shapes: &[Shape]) -> Behind {
+        let swept: Vec<usize> = shapes.iter().map(|shape| shape.level).collect();
+        let level = |shape: &Shape| BehindLevel {
+            grids: shape.grids.iter().map(Grid::new).collect(),
+            shape: shape.clone(),
+            lookups: [0; VIEWS],
+        };
+        let front = Box::new(Machine::sweeping(design, &swept));
+        Behind { front, levels: shapes.iter().map(level).collect(), running: 0 }
+    }
+
+    /// The machine of the first levels, for what concerns it alone.
+    pub(super) fn front_mut(&mut self) -> &mut Machine {
+        &mut self.front
+    }
+
+    pub(super) fn run(&mut self, blocks: &[Block], references: &[Reference], scene: &Scene<'_>) {
+        self.front.run(blocks, references, scene);
+        self.take();
+    }
+
+    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, scene: &Scene<'_>) {
+        self.front.touch(address, bytes, is_store, scene);
+        self.take();
+    }
+
+    pub(super) fn empty_flushed_view(&mut self) {
+        self.front.empty_flushed_view();
+        self.take();
+        self.grids().for_each(Grid::clear_flushed);
+    }
+
+    pub(super) fn change_process(&mut self, to: u32) {
+        self.front.change_process(to);
+        self.take();
+        self.running = to;
+        for level in &mut self.levels {
+            for grid in &mut level.grids {
+                grid.change_process(to);
+                if level.shape.is_flushed_on_switch {
+                    grid.clear_shared();
+                }
+            }
+        }
+    }
+
+    pub(super) fn drop_process(&mut self, process: u32) {
+        self.front.drop_process(process);
+        self.grids().for_each(|grid| grid.drop_process(process));
+    }
+
+    /// Lookups that somebody waited for, by view.
+    pub(super) fn lookups(&self, level: usize) -> [u64; VIEWS] {
+        self.levels[level].lookups
+    }
+
+    pub(super) fn depths(&self, level: usize, grid: usize) -> &Depths {
+        &self.levels[level].grids[grid].depths
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.grids().for_each(Grid::finish);
+    }
+
+    fn grids(&mut self) -> impl Iterator<Item = &mut Grid> {
+        self.levels.iter_mut().flat_map(|level| &mut level.grids)
+    }
+
+    /// Answers what the first levels have asked. No level's answer changes what they ask.
+    fn take(&mut self) {
+        let levels = &mut self.levels;
+        self.front.take_sent(self.running, |view, sent| {
+            for request in sent {
+                if let Some(level) = levels.iter_mut().find(|level| level.shape.level == request.level) {
+                    level.answer(view, request);
+                }
+            }
+        });
+    }
+}
+
+impl BehindLevel {
+    #[inline]
+    fn answer(&mut self, view: usize, request: &Sent) {
+        let Some(kind) = request.kind else {
+            self.grids.iter_mut().for_each(|grid| grid.give(view, request.key));
+            return;
+        };
+        self.lookups[view] += u64::from(request.is_waited);
+        let is_store = kind == Kind::Store && self.shape.is_write_back;
+        for grid in &mut self.grids {
+            if grid.look_up(view, request.key, kind, is_store, request.is_waited) {
+                break;
+            }
+        }
+    }
+}

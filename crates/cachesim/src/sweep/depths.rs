@@ -1,0 +1,131 @@
+//! How deep in the stacks lines were found, for one number of sets.
+
+use crate::machine::Kind;
+
+use super::VIEWS;
+
+/// All three views at once.
+const ALIKE: usize = VIEWS;
+const KINDS: usize = 3;
+
+/// Counts by depth. A line at depth `d` is found by levels of more than `d` ways; depth 0 is not counted, and all
+/// depths from `ways` on are one.
+#[derive(Debug)]
+pub(super) struct Depths {
+    ways: usize,
+    /// References, by view (and all alike), kind, and the greatest depth of their lines.
+    references: Vec<u64>,
+    /// Lookups that somebody waits for, by view (and all alike), and depth.
+    waited: Vec<u64>,
+    /// Lines looked up that are not the deepest ones of their reference.
+    others: Vec<u64>,
+    /// Stores to lines that were modified only beyond so many ways.
+    modified: Vec<i64>,
+    /// Lines that end modified, by the fewest ways where that is so.
+    kept: Vec<u64>,
+}
+
+impl Depths {
+    pub(super) fn new(ways: usize) -> Depths {
+        let depths = ways + 1;
+        Depths {
+            ways,
+            references: vec![0; (VIEWS + 1) * KINDS * depths],
+            waited: vec![0; (VIEWS + 1) * depths],
+            others: vec![0; (VIEWS + 1) * depths],
+            modified: vec![0; VIEWS * depths],
+            kept: vec![0; VIEWS * depths],
+        }
+    }
+
+    #[inline]
+    fn reference_at(&self, view: usize, kind: Kind, depth: usize) -> usize {
+        (view * KINDS + kind as usize) * (self.ways + 1) + depth
+    }
+
+    #[inline]
+    fn at(&self, view: usize, depth: usize) -> usize {
+        view * (self.ways + 1) + depth
+    }
+
+    /// A reference to one line, the same in all views.
+    #[inline]
+    pub(super) fn count_alike(&mut self, kind: Kind, depth: usize) {
+        self.count(ALIKE, kind, depth, true);
+    }
+
+    /// A reference to one line, in one view.
+    #[inline]
+    pub(super) fn count(&mut self, view: usize, kind: Kind, depth: usize, is_waited: bool) {
+        let at = self.reference_at(view, kind, depth);
+        self.references[at] += 1;
+        let at = self.at(view, depth);
+        self.waited[at] += u64::from(is_waited);
+    }
+
+    /// One line of a reference of which another line is as deep or deeper.
+    pub(super) fn count_other(&mut self, view: usize, depth: usize) {
+        let at = self.at(view, depth);
+        self.others[at] += 1;
+        self.waited[at] += 1;
+    }
+
+    /// A store to a line that was modified only beyond so many ways.
+    #[inline]
+    pub(super) fn count_modified(&mut self, view: usize, beyond: u8) {
+        let at = self.at(view, beyond.into());
+        self.modified[at] += 1;
+    }
+
+    /// A line becomes modified in levels of more than `from` ways, up to `to`.
+    pub(super) fn count_modified_between(&mut self, view: usize, from: u8, to: u8) {
+        let (from, to) = (self.at(view, from.into()), self.at(view, to.into()));
+        self.modified[to] += 1;
+        self.modified[from] -= 1;
+    }
+
+    /// Where to count lines that are given up or left over while they are modified.
+    pub(super) fn kept_mut(&mut self, view: usize) -> &mut [u64] {
+        let depths = self.ways + 1;
+        &mut self.kept[view * depths..][..depths]
+    }
+
+    /// Lookups that somebody waited for, by view, that are misses with `ways[i]` ways: one row of `into` each. The ways
+    /// descend.
+    pub(super) fn waited_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
+        let mut sums = [0; VIEWS];
+        let mut depth = self.ways + 1;
+        for (row, &ways) in into.iter_mut().zip(ways) {
+            while depth > ways {
+                depth -= 1;
+                let alike = self.waited[self.at(ALIKE, depth)];
+                for (view, sum) in sums.iter_mut().enumerate() {
+                    *sum += self.waited[self.at(view, depth)] + alike;
+                }
+            }
+            *row = sums;
+        }
+    }
+
+    /// References of a kind that miss in a view with so many ways.
+    pub(super) fn misses(&self, view: usize, kind: Kind, ways: usize) -> u64 {
+        let of = |view| {
+            self.references[self.reference_at(view, kind, ways)..].iter().take(self.ways + 1 - ways).sum::<u64>()
+        };
+        of(view) + of(ALIKE)
+    }
+
+    /// Lines brought into a view with so many ways.
+    pub(super) fn fills(&self, view: usize, ways: usize) -> u64 {
+        let of = |view| self.others[self.at(view, ways)..].iter().take(self.ways + 1 - ways).sum::<u64>();
+        let kinds = [Kind::Fetch, Kind::Load, Kind::Store];
+        kinds.map(|kind| self.misses(view, kind, ways)).iter().sum::<u64>() + of(view) + of(ALIKE)
+    }
+
+    /// Modified lines that left a view with so many ways.
+    pub(super) fn write_backs(&self, view: usize, ways: usize) -> u64 {
+        let modified: i64 = self.modified[self.at(view, ways)..].iter().take(self.ways + 1 - ways).sum();
+        let kept: u64 = self.kept[self.at(view, 0)..].iter().take(ways + 1).sum();
+        modified.unsigned_abs() - kept
+    }
+}

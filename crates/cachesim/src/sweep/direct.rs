@@ -1,0 +1,375 @@
+//! Levels that the processor asks itself: blocks and references, cut into lookups.
+
+use trace::{Block, Reference};
+
+use crate::machine::{Kind, VALID, VIRTUAL_BITS, VIRTUAL_MASK, pieces};
+
+use super::depths::Depths;
+use super::grid::Grid;
+use super::recent::Recent;
+use super::shape::Shape;
+use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
+
+/// A line, and whether it was stored to, as the filter keeps it.
+const NO_LINE: u64 = u64::MAX;
+
+/// First levels, with nothing behind them.
+#[derive(Debug)]
+pub(super) struct Direct {
+    levels: Vec<DirectLevel>,
+    /// Where fetches go, and where loads and stores go.
+    fetch: usize,
+    data: usize,
+    running: u32,
+}
+
+#[derive(Debug)]
+struct DirectLevel {
+    shape: Shape,
+    process_bits: u64,
+    /// By set of the fewest sets: the line that was looked up last since the last switch.
+    filter: Vec<u64>,
+    grids: Vec<DirectGrid>,
+    lookups: u64,
+    /// While a reference of several lines is looked up, by grid: the greatest depth so far.
+    deepest: Vec<[usize; VIEWS]>,
+}
+
+#[derive(Debug)]
+struct DirectGrid {
+    /// What is not in `recent`.
+    rest: Grid,
+    recent: Recent,
+}
+
+/// What a lookup found.
+enum Found {
+    /// The line used last, here and with more sets; nothing changes.
+    Unchanged,
+    /// At this depth in all views.
+    Alike(usize),
+    Apart([usize; VIEWS]),
+}
+
+/// What is still to be fetched of a block.
+struct Ahead {
+    next: u64,
+    bits: u32,
+}
+
+impl Direct {
+    pub(super) fn new(shapes: &[Shape]) -> Direct {
+        let levels = shapes.iter().map(DirectLevel::new).collect();
+        let place = |is_it: fn(&Shape) -> bool| shapes.iter().position(is_it).unwrap_or_default();
+        let fetch = place(|shape| shape.holds.instructions());
+        let data = place(|shape| shape.holds.data());
+        let mut direct = Direct { levels, fetch, data, running: 0 };
+        direct.change_process(0);
+        direct
+    }
+
+    pub(super) fn run(&mut self, blocks: &[Block], mut references: &[Reference]) {
+        for block in blocks {
+            let own;
+            (own, references) = references.split_at(usize::from(block.references).min(references.len()));
+            if self.fetch == self.data {
+                self.block_in_order(block, own);
+            } else {
+                self.levels[self.fetch].code(block);
+                let data = &mut self.levels[self.data];
+                own.iter().for_each(|reference| data.reference(reference));
+            }
+        }
+    }
+
+    /// Fetches, loads and stores of one level, in their order.
+    fn block_in_order(&mut self, block: &Block, references: &[Reference]) {
+        let level = &mut self.levels[self.fetch];
+        let mut ahead = level.first_instruction(block);
+        for reference in references {
+            level.fetch(&mut ahead, block.address.saturating_add(reference.through().into()));
+            level.reference(reference);
+        }
+        level.fetch(&mut ahead, last_of(block));
+    }
+
+    /// The kernel touches memory of the process.
+    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool) {
+        let kind = if is_store { Kind::Store } else { Kind::Load };
+        let data = &mut self.levels[self.data];
+        pieces(address, bytes).for_each(|(first, last)| data.data(kind, first, last));
+    }
+
+    pub(super) fn empty_flushed_view(&mut self) {
+        self.each(|level| {
+            level.settle(true);
+            level.grids.iter_mut().for_each(|grid| grid.rest.clear_flushed());
+        });
+    }
+
+    pub(super) fn change_process(&mut self, to: u32) {
+        self.running = to;
+        self.each(|level| level.change_process(to));
+    }
+
+    pub(super) fn drop_process(&mut self, process: u32) {
+        self.each(|level| {
+            level.settle(false);
+            level.grids.iter_mut().for_each(|grid| grid.rest.drop_process(process));
+        });
+    }
+
+    fn each(&mut self, act: impl FnMut(&mut DirectLevel)) {
+        self.levels.iter_mut().for_each(act);
+    }
+
+    /// Lookups that somebody waited for, by level and view.
+    pub(super) fn lookups(&self, level: usize) -> [u64; VIEWS] {
+        [self.levels[level].lookups; VIEWS]
+    }
+
+    pub(super) fn depths(&self, level: usize, grid: usize) -> &Depths {
+        &self.levels[level].grids[grid].rest.depths
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.each(|level| {
+            level.settle(false);
+            level.grids.iter_mut().for_each(|grid| grid.rest.finish());
+        });
+    }
+}
+
+fn last_of(block: &Block) -> u64 {
+    block.address.saturating_add(u64::from(block.bytes).saturating_sub(1))
+}
+
+impl DirectLevel {
+    fn new(shape: &Shape) -> DirectLevel {
+        let grid = |shape| {
+            let rest = Grid::new(shape);
+            DirectGrid { recent: Recent::new(rest.sets, rest.ways), rest }
+        };
+        let fewest = shape.grids.first().map_or(1, |grid| grid.sets);
+        DirectLevel {
+            process_bits: VALID,
+            filter: vec![NO_LINE; fewest],
+            grids: shape.grids.iter().map(grid).collect(),
+            lookups: 0,
+            deepest: vec![[0; VIEWS]; shape.grids.len()],
+            shape: shape.clone(),
+        }
+    }
+
+    fn change_process(&mut self, to: u32) {
+        self.settle(false);
+        self.process_bits = VALID | u64::from(to) << (VIRTUAL_BITS - self.shape.line_bits);
+        for grid in &mut self.grids {
+            grid.rest.change_process(to);
+            if self.shape.is_flushed_on_switch {
+                grid.rest.clear_shared();
+            }
+        }
+    }
+
+    /// Recent lines become lines as any others.
+    fn settle(&mut self, loses_flushed: bool) {
+        if let Some(fewest) = self.grids.first() {
+            fewest.recent.used().iter().for_each(|&set| self.filter[set as usize] = NO_LINE);
+        }
+        self.grids.iter_mut().for_each(|grid| grid.settle(loses_flushed));
+    }
+
+    /// All of a block's code.
+    #[inline]
+    fn code(&mut self, block: &Block) {
+        let bits = self.shape.line_bits;
+        let (first, last) = (block.address >> bits, last_of(block) >> bits);
+        if (first..=last).all(|line| self.holds(self.masked(line), false)) {
+            self.lookups += last - first + 1;
+            return;
+        }
+        let mut ahead = self.first_instruction(block);
+        self.fetch(&mut ahead, last_of(block));
+    }
+
+    fn first_instruction(&mut self, block: &Block) -> Ahead {
+        let bits = self.shape.line_bits;
+        let first_last = block.address.saturating_add(u64::from(block.first_bytes).saturating_sub(1));
+        let (first, last) = (block.address >> bits, first_last >> bits);
+        self.lines(Kind::Fetch, first, last);
+        Ahead { next: last + 1, bits }
+    }
+
+    fn fetch(&mut self, ahead: &mut Ahead, reached: u64) {
+        while ahead.next <= reached >> ahead.bits {
+            self.lines(Kind::Fetch, ahead.next, ahead.next);
+            ahead.next += 1;
+        }
+    }
+
+    #[inline]
+    fn reference(&mut self, reference: &Reference) {
+        let first = reference.address();
+        let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
+        self.data(kind, first, first.saturating_add(u64::from(reference.bytes()) - 1));
+    }
+
+    #[inline]
+    fn data(&mut self, kind: Kind, first: u64, last: u64) {
+        let bits = self.shape.line_bits;
+        self.lines(kind, first >> bits, last >> bits);
+    }
+
+    /// One reference, to all lines from one to another.
+    #[inline]
+    fn lines(&mut self, kind: Kind, first: u64, last: u64) {
+        self.lookups += last - first + 1;
+        if first != last {
+            self.several_lines(kind, first, last);
+        } else {
+            let line = self.masked(first);
+            if !self.holds(line, kind == Kind::Store) {
+                self.one_line(kind, line);
+            }
+        }
+    }
+
+    #[inline]
+    fn masked(&self, line: u64) -> u64 {
+        line & (VIRTUAL_MASK >> self.shape.line_bits)
+    }
+
+    /// Whether a lookup changes nothing, and finds the line with any number of sets and ways.
+    #[inline]
+    fn holds(&self, line: u64, is_store: bool) -> bool {
+        let last = self.filter[line as usize & (self.filter.len() - 1)];
+        last == line << 1 | 1 || (!is_store && last == line << 1)
+    }
+
+    /// What the filter knows after a lookup.
+    fn remember(&mut self, line: u64, is_store: bool) {
+        let slot = line as usize & (self.filter.len() - 1);
+        let was_stored = self.filter[slot] == line << 1 | 1;
+        self.filter[slot] = line << 1 | u64::from(is_store || was_stored || !self.shape.is_write_back);
+    }
+
+    #[inline(never)]
+    fn one_line(&mut self, kind: Kind, line: u64) {
+        let (key, is_store) = (self.process_bits | line, kind == Kind::Store && self.shape.is_write_back);
+        for grid in &mut self.grids {
+            match grid.look_up(key, is_store) {
+                Found::Unchanged => break,
+                Found::Alike(0) => {}
+                Found::Alike(depth) => grid.rest.depths.count_alike(kind, depth),
+                Found::Apart(depths) => {
+                    for (view, depth) in depths.into_iter().enumerate() {
+                        grid.rest.depths.count(view, kind, depth, true);
+                    }
+                }
+            }
+        }
+        self.remember(line, is_store);
+    }
+
+    /// One reference to several lines: it misses where its deepest line does.
+    #[inline(never)]
+    fn several_lines(&mut self, kind: Kind, first: u64, last: u64) {
+        let is_store = kind == Kind::Store && self.shape.is_write_back;
+        self.deepest.fill([0; VIEWS]);
+        for line in first..=last {
+            let line = self.masked(line);
+            for (grid, deepest) in self.grids.iter_mut().zip(&mut self.deepest) {
+                let depths = match grid.look_up(self.process_bits | line, is_store) {
+                    Found::Unchanged => break,
+                    Found::Alike(depth) => [depth; VIEWS],
+                    Found::Apart(depths) => depths,
+                };
+                for (view, depth) in depths.into_iter().enumerate() {
+                    grid.rest.depths.count_other(view, depth.min(deepest[view]));
+                    deepest[view] = deepest[view].max(depth);
+                }
+            }
+            self.remember(line, is_store);
+        }
+        for (grid, deepest) in self.grids.iter_mut().zip(&self.deepest) {
+            for (view, &depth) in deepest.iter().enumerate() {
+                grid.rest.depths.count(view, kind, depth, true);
+            }
+        }
+    }
+}
+
+impl DirectGrid {
+    #[inline]
+    fn look_up(&mut self, key: u64, is_store: bool) -> Found {
+        let set = self.rest.set_of(key);
+        if self.recent.is_first(set, key) {
+            return self.first_again(set, is_store);
+        }
+        match self.recent.find(set, key) {
+            Some(depth) => {
+                self.recent.raise(set, depth);
+                let modified = self.recent.first_mut(set);
+                modified.iter_mut().for_each(|beyond| *beyond = (*beyond).max(depth as u8));
+                if is_store {
+                    self.store(set);
+                }
+                Found::Alike(depth)
+            }
+            None => self.first_use(set, key, is_store),
+        }
+    }
+
+    #[inline]
+    fn first_again(&mut self, set: usize, is_store: bool) -> Found {
+        if !is_store || *self.recent.first_mut(set) == [0; VIEWS] {
+            return Found::Unchanged;
+        }
+        self.store(set);
+        Found::Alike(0)
+    }
+
+    /// A line that the process did not use since the last switch.
+    fn first_use(&mut self, set: usize, key: u64, is_store: bool) -> Found {
+        let ways = self.rest.ways;
+        let recent = self.recent.length(set);
+        let mut depths = [ways; VIEWS];
+        let mut modified = [ways as u8; VIEWS];
+        for view in [SHARED, PRIVATE, FLUSHED] {
+            let stacks = &mut self.rest.stacks[view];
+            if stacks.are_empty() {
+                continue;
+            }
+            if let Some((depth, beyond)) = stacks.find(set, key, ways - recent) {
+                stacks.remove(set, depth);
+                depths[view] = recent + depth;
+                modified[view] = beyond.max((recent + depth) as u8);
+            }
+        }
+        self.recent.put(set, key, modified);
+        if is_store {
+            self.store(set);
+        }
+        Found::Apart(depths)
+    }
+
+    /// The first line of a set is stored to.
+    fn store(&mut self, set: usize) {
+        let modified = std::mem::take(self.recent.first_mut(set));
+        for (view, beyond) in modified.into_iter().enumerate() {
+            self.rest.depths.count_modified(view, beyond);
+        }
+    }
+
+    fn settle(&mut self, loses_flushed: bool) {
+        for &set in self.recent.used() {
+            let set = set as usize;
+            let views: &[usize] = if loses_flushed { &[SHARED, PRIVATE] } else { &[SHARED, PRIVATE, FLUSHED] };
+            for &view in views {
+                self.rest.stacks[view].put_first(set, self.recent.lines(set, view));
+            }
+        }
+        self.recent.clear();
+    }
+}

@@ -1,0 +1,96 @@
+//! What the members of a family have in common in one level, and where they differ.
+
+use std::collections::BTreeMap;
+
+use record::{Design, Holds, OnSwitch, WritePolicy};
+
+/// One level of all members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Its place in the design.
+    pub(super) level: usize,
+    pub(super) holds: Holds,
+    pub(super) line_bits: u32,
+    /// Whether lines are modified here, to be written back later.
+    pub(super) is_write_back: bool,
+    pub(super) is_flushed_on_switch: bool,
+    /// By number of sets, ascending.
+    pub(super) grids: Vec<GridShape>,
+}
+
+/// All members of one number of sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct GridShape {
+    pub(super) sets: usize,
+    /// The ways that occur, descending.
+    pub(super) ways: Vec<usize>,
+    /// The first of its columns: one for each of the ways.
+    pub(super) first_column: usize,
+}
+
+/// One member, in one level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) grid: usize,
+    pub(super) ways: usize,
+    pub(super) column: usize,
+    pub(super) hit_cycles: u64,
+    pub(super) miss_cycles: u64,
+}
+
+fn sets_and_ways(design: &Design, level: usize) -> (usize, usize) {
+    let level = &design.levels[level];
+    let lines = level.lines();
+    let ways = level.ways.of(lines);
+    ((lines / ways) as usize, ways as usize)
+}
+
+impl Shape {
+    /// Columns are numbered from `first_column` on.
+    pub(super) fn new(members: &[Design], level: usize, first_column: usize) -> Shape {
+        let mut by_sets: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for member in members {
+            let (sets, ways) = sets_and_ways(member, level);
+            by_sets.entry(sets).or_default().push(ways);
+        }
+        let mut next = first_column;
+        let grid = |(sets, mut ways): (usize, Vec<usize>)| {
+            ways.sort_unstable_by(|a, b| b.cmp(a));
+            ways.dedup();
+            let first_column = next;
+            next += ways.len();
+            GridShape { sets, ways, first_column }
+        };
+        let grids = by_sets.into_iter().map(grid).collect();
+        let of_all = &members[0].levels[level];
+        Shape {
+            level,
+            holds: of_all.holds,
+            line_bits: of_all.line.0.trailing_zeros(),
+            is_write_back: of_all.write == WritePolicy::Back,
+            is_flushed_on_switch: of_all.on_switch == OnSwitch::Flush,
+            grids,
+        }
+    }
+
+    pub(super) fn columns(&self) -> usize {
+        self.grids.iter().map(|grid| grid.ways.len()).sum()
+    }
+
+    /// Where a member stands; it must have been among those of [`Shape::new`].
+    pub(super) fn place(&self, member: &Design) -> Option<Place> {
+        let (sets, ways) = sets_and_ways(member, self.level);
+        let grid = self.grids.iter().position(|grid| grid.sets == sets)?;
+        let shape = &self.grids[grid];
+        let column = shape.first_column + shape.ways.iter().position(|&other| other == ways)?;
+        let level = &member.levels[self.level];
+        let (hit_cycles, miss_cycles) = (level.hit_cycles.into(), level.miss_cycles.into());
+        Some(Place { grid, ways, column, hit_cycles, miss_cycles })
+    }
+}
+
+impl GridShape {
+    pub(super) fn most_ways(&self) -> usize {
+        self.ways.first().copied().unwrap_or(1)
+    }
+}

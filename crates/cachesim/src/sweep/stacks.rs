@@ -1,0 +1,182 @@
+//! The lines of every set of one view, in the order of their last use, for one number of sets.
+
+/// How many ways a level of a family may have.
+pub(super) const MOST_WAYS: usize = 128;
+
+const LENGTH_BITS: u32 = 8;
+const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
+
+/// One stack a set. A level of so many sets and `w` ways holds the first `w` lines of each.
+///
+/// Beside each line stands the number `m`: it is modified in the levels of more than `m` ways, and in no other.
+#[derive(Debug)]
+pub(super) struct Stacks {
+    ways: usize,
+    keys: Vec<u64>,
+    modified_beyond: Vec<u8>,
+    /// Turn and length of each stack: those of earlier turns are empty.
+    lengths: Vec<u32>,
+    turn: u32,
+    /// Whether anything came in since the last time that all was lost.
+    is_used: bool,
+}
+
+impl Stacks {
+    pub(super) fn new(sets: usize, ways: usize) -> Stacks {
+        Stacks {
+            ways,
+            keys: vec![0; sets * ways],
+            modified_beyond: vec![0; sets * ways],
+            lengths: vec![0; sets],
+            turn: 0,
+            is_used: false,
+        }
+    }
+
+    #[inline]
+    fn length(&self, set: usize) -> usize {
+        let length = self.lengths[set];
+        if length >> LENGTH_BITS == self.turn { (length & LENGTH_MASK) as usize } else { 0 }
+    }
+
+    #[inline]
+    fn set_length(&mut self, set: usize, length: usize) {
+        self.lengths[set] = self.turn << LENGTH_BITS | length as u32;
+    }
+
+    /// Where a line is among the first `most` of its set, and its `m`.
+    #[inline]
+    pub(super) fn find(&self, set: usize, key: u64, most: usize) -> Option<(usize, u8)> {
+        let start = set * self.ways;
+        let length = self.length(set).min(most);
+        let depth = self.keys[start..start + length].iter().position(|&held| held == key)?;
+        Some((depth, self.modified_beyond[start + depth]))
+    }
+
+    #[inline]
+    pub(super) fn set_modified_beyond(&mut self, set: usize, depth: usize, ways: u8) {
+        self.modified_beyond[set * self.ways + depth] = ways;
+    }
+
+    /// A line becomes the first; it was at `depth`, or nowhere.
+    #[inline]
+    pub(super) fn raise(&mut self, set: usize, depth: Option<usize>, key: u64, modified_beyond: u8) {
+        let start = set * self.ways;
+        let passed = match depth {
+            Some(depth) => depth,
+            None => {
+                let length = self.length(set);
+                self.set_length(set, (length + 1).min(self.ways));
+                self.is_used = true;
+                length.min(self.ways - 1)
+            }
+        };
+        self.keys.copy_within(start..start + passed, start + 1);
+        self.modified_beyond.copy_within(start..start + passed, start + 1);
+        self.keys[start] = key;
+        self.modified_beyond[start] = modified_beyond;
+    }
+
+    /// Takes a line out.
+    #[inline]
+    pub(super) fn remove(&mut self, set: usize, depth: usize) {
+        let (start, length) = (set * self.ways, self.length(set));
+        self.keys.copy_within(start + depth + 1..start + length, start + depth);
+        self.modified_beyond.copy_within(start + depth + 1..start + length, start + depth);
+        self.set_length(set, length - 1);
+    }
+
+    /// Lines that are not there become the first ones, in this order.
+    #[inline]
+    pub(super) fn put_first(&mut self, set: usize, lines: impl ExactSizeIterator<Item = (u64, u8)>) {
+        let (start, added) = (set * self.ways, lines.len());
+        let kept = self.length(set).min(self.ways - added);
+        self.keys.copy_within(start..start + kept, start + added);
+        self.modified_beyond.copy_within(start..start + kept, start + added);
+        for (at, (key, modified_beyond)) in lines.enumerate() {
+            self.keys[start + at] = key;
+            self.modified_beyond[start + at] = modified_beyond;
+        }
+        self.set_length(set, kept + added);
+        self.is_used = true;
+    }
+
+    /// Whether no stack holds anything.
+    #[inline]
+    pub(super) fn are_empty(&self) -> bool {
+        !self.is_used
+    }
+
+    /// All lines are lost.
+    pub(super) fn clear(&mut self) {
+        if !self.is_used {
+            return;
+        }
+        self.is_used = false;
+        self.turn += 1;
+        if self.turn >> (u32::BITS - LENGTH_BITS) != 0 {
+            self.turn = 0;
+            self.lengths.fill(0);
+        }
+    }
+
+    /// Adds up lines that are still modified: place `w` of `sums` counts those of which levels of `w` ways or more hold
+    /// a modified copy, but levels of fewer do not.
+    pub(super) fn count_modified(&self, sums: &mut [u64]) {
+        for set in 0..self.lengths.len() {
+            let start = set * self.ways;
+            for depth in 0..self.length(set) {
+                let fewest = depth.max(self.modified_beyond[start + depth].into()) + 1;
+                if let Some(sum) = sums.get_mut(fewest) {
+                    *sum += 1;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(stacks: &Stacks, set: usize) -> Vec<u64> {
+        stacks.keys[set * stacks.ways..][..stacks.length(set)].to_vec()
+    }
+
+    #[test]
+    fn the_line_used_last_is_the_first() {
+        let mut stacks = Stacks::new(2, 3);
+        for key in 1..=4 {
+            stacks.raise(1, None, key, 3);
+        }
+        assert_eq!(keys(&stacks, 1), [4, 3, 2], "three ways");
+        assert_eq!(stacks.find(1, 2, 3), Some((2, 3)));
+        assert_eq!(stacks.find(1, 2, 2), None, "beyond two");
+        stacks.raise(1, Some(2), 2, 1);
+        assert_eq!(keys(&stacks, 1), [2, 4, 3]);
+        stacks.remove(1, 1);
+        stacks.put_first(1, [(8, 0), (9, 0)].into_iter());
+        assert_eq!(keys(&stacks, 1), [8, 9, 2]);
+        assert!(keys(&stacks, 0).is_empty());
+    }
+
+    #[test]
+    fn what_is_lost_is_not_found_again() {
+        let mut stacks = Stacks::new(1, 2);
+        stacks.raise(0, None, 7, 0);
+        stacks.clear();
+        assert!(stacks.are_empty() && stacks.find(0, 7, 2).is_none());
+    }
+
+    #[test]
+    fn modified_lines_count_from_where_they_are_held() {
+        let mut stacks = Stacks::new(1, 4);
+        stacks.raise(0, None, 1, 0);
+        stacks.raise(0, None, 2, 4);
+        stacks.raise(0, None, 3, 2);
+        let mut sums = [0; 5];
+        stacks.count_modified(&mut sums);
+        // 3 is first and modified beyond 2 ways; 2 is not modified; 1 is third.
+        assert_eq!(sums, [0, 0, 0, 2, 0]);
+    }
+}
