@@ -77,7 +77,7 @@ impl Shortcut {
         let is_plain = |level: &LevelPlan| is_free && level.is_plain() && !level.is_swept;
         let one = |level: &LevelPlan| Shortcut {
             filter: Filter::new(level, level.is_tlb || (level.is_write_through && plan.pages.is_none())),
-is_plain: is_plain(level),
+            is_plain: is_plain(level),
             settles_at_once: !level.is_swept && (level.replacement != Replacement::Srrip || level.ways == 1),
             passes_stores: is_plain(level) && level.is_write_through && !level.allocates && level.hit_cycles == 0,
             asks_twice: level.is_write_through && level.allocates,
