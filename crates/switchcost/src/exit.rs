@@ -60,6 +60,16 @@ pub(crate) enum Failure {
              another place with --out"
     )]
     Output { path: PathBuf, source: io::Error },
+    #[error(
+        "failed to write the result to {0}: found one of the records under that name, need another, since a record is \
+             never overwritten; choose another with -o"
+    )]
+    OverRecord(PathBuf),
+    #[error(
+        "failed to print the result: found {0} records, need one for --format json or csv; name one, or leave the format \
+             away"
+    )]
+    OneRecord(usize),
     #[error("failed to print the result: {0}")]
     Print(io::Error),
     #[error("failed to find a place for the record: {0}; choose one with --record")]
@@ -123,6 +133,8 @@ impl Failure {
             Failure::Plan(_)
             | Failure::Selection(_)
             | Failure::NoCommand
+            | Failure::OverRecord(_)
+            | Failure::OneRecord(_)
             | Failure::With(_)
             | Failure::NoTrace
             | Failure::NotLive
