@@ -19,7 +19,7 @@ fn axis(title: &str) -> Axis {
 
 /// Time in seconds on a logarithmic scale; the ticks are in ns, us or ms.
 pub(crate) fn time_axis(title: &str) -> Axis {
-    axis(title).type_(AxisType::Log).tick_format("~s").tick_suffix("s").n_ticks(8)
+    axis(title).type_(AxisType::Log).exponent_format(ExponentFormat::SI).tick_suffix("s")
 }
 
 /// Sizes of arrays in bytes on a logarithmic scale, with names at those that occur.

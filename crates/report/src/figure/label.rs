@@ -1,7 +1,7 @@
 use crate::plain::plain;
 
 /// Longer texts are cut in a figure; the table has all of them.
-const LONGEST: usize = 60;
+const LONGEST: usize = 40;
 
 /// Text of unknown origin for a figure. plotly.js takes some markup in labels for its own (`<b>`, `<a href>`, `&lt;`): here
 /// markup stays text.
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn a_long_name_is_cut() {
-        assert_eq!(label(&"x".repeat(60)).chars().count(), 60);
-        assert_eq!(label(&"<".repeat(1000)), format!("{}…", "&lt;".repeat(60)));
+        assert_eq!(label(&"x".repeat(40)).chars().count(), 40);
+        assert_eq!(label(&"<".repeat(1000)), format!("{}…", "&lt;".repeat(40)));
     }
 }
