@@ -19,6 +19,9 @@ pub(crate) use section::slug;
 
 const STYLE: &str = include_str!("html/style.css");
 
+/// Not part of a page that anybody reads.
+const PICTURES: &str = include_str!("html/pictures.js");
+
 /// Nothing may be fetched. Scripts and styles are those in the page; the script makes code for its larger figures
 /// (`unsafe-eval`), and pictures of figures (`blob:`, `data:`).
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; \
@@ -58,6 +61,19 @@ pub struct Html {
     pub figures: Vec<String>,
     /// The tables as CSV, by name.
     pub tables: Vec<(String, String)>,
+}
+
+impl Html {
+    /// The same page with its figures as data URLs of SVG and PNG in place of everything else, once a browser has run it:
+    /// each the text of a `pre` whose `id` is that of the figure, a dot, and `svg` or `png`.
+    pub fn to_be_pictured(&self) -> String {
+        let script = format!("<script>{PICTURES}</script></body>");
+        // The last one: plotly.js may speak of bodies, too.
+        match self.page.rsplit_once("</body>") {
+            Some((before, after)) => [before, &script, after].concat(),
+            None => self.page.clone(),
+        }
+    }
 }
 
 /// One page about some records.

@@ -70,6 +70,15 @@ pub(crate) enum Failure {
              away"
     )]
     OneRecord(usize),
+    #[error(
+        "failed to draw the figures: found no Chromium in PATH ({names}), need one to make PNG and SVG; install it (sudo \
+             apt-get install chromium). The tables are in {folder}"
+    )]
+    NoBrowser { names: String, folder: PathBuf },
+    #[error(
+        "failed to draw the figures: found {found}, need {needed}; try it again, or open the page of -o in a browser"
+    )]
+    Pictures { found: String, needed: String },
     #[error("failed to print the result: {0}")]
     Print(io::Error),
     #[error("failed to find a place for the record: {0}; choose one with --record")]
@@ -154,6 +163,8 @@ impl Failure {
             Failure::Write(_)
             | Failure::Output { .. }
             | Failure::Print(_)
+            | Failure::NoBrowser { .. }
+            | Failure::Pictures { .. }
             | Failure::NoPlace(_)
             | Failure::Signals(_)
             | Failure::WriteTrace { .. }

@@ -29,10 +29,15 @@ impl Output {
 
     /// Writes the text: all of it, or, into a file, nothing.
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
+        self.write_bytes(text.as_bytes())
+    }
+
+    /// The same of what is no text.
+    pub(crate) fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
-            Output::Stdout => quiet_about_a_closed_pipe(print(text)).map_err(Failure::Print),
+            Output::Stdout => quiet_about_a_closed_pipe(print(bytes)).map_err(Failure::Print),
             Output::File { path, draft } => {
-                keep(draft, &path, text).map_err(|source| Failure::Output { path: path.clone(), source })
+                keep(draft, &path, bytes).map_err(|source| Failure::Output { path: path.clone(), source })
             }
         }
     }
@@ -47,9 +52,9 @@ impl Output {
     }
 }
 
-fn print(text: &str) -> io::Result<()> {
+fn print(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(bytes)?;
     stdout.flush()
 }
 
@@ -60,8 +65,8 @@ fn quiet_about_a_closed_pipe(outcome: io::Result<()>) -> io::Result<()> {
     }
 }
 
-fn keep(mut draft: NamedTempFile, path: &Path, text: &str) -> io::Result<()> {
-    draft.write_all(text.as_bytes())?;
+fn keep(mut draft: NamedTempFile, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    draft.write_all(bytes)?;
     draft.as_file().sync_all()?;
     allow_reading(draft.as_file())?;
     draft.persist(path)?;

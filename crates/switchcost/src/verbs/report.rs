@@ -1,6 +1,7 @@
 //! `switchcost report`: prints again what `measure` or `simulate` printed, from the record alone, or makes a page of it.
 
 mod loaded;
+mod pictures;
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +15,20 @@ use loaded::Loaded;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let paths = if arguments.record.is_empty() { vec![runs::newest_record()?] } else { arguments.record.clone() };
-    match &arguments.output {
-        Some(page) => write_page(&paths, page),
-        None => print(&paths, &arguments.form),
+    if arguments.output.is_none() && arguments.figures.is_none() {
+        return print(&paths, &arguments.form);
     }
+    let output = arguments.output.as_deref().map(|page| claim_page(&paths, page)).transpose()?;
+    let loaded: Vec<Loaded> = paths.iter().map(|path| Loaded::read(path)).collect::<Result<_, _>>()?;
+    let parts: Vec<html::Part<'_>> = loaded.iter().map(Loaded::part).collect();
+    let html = html::render(&parts);
+    if let Some(output) = output {
+        output.write(&html.page)?;
+    }
+    if let Some(folder) = &arguments.figures {
+        pictures::write(&html, folder)?;
+    }
+    Ok(loaded.iter().map(Loaded::exit).fold(Exit::Success, worse))
 }
 
 /// Analyses a record and writes its findings: the one way from a record to a reader.
@@ -56,18 +67,12 @@ fn worse(a: Exit, b: Exit) -> Exit {
     if a == Exit::Success { b } else { a }
 }
 
-fn write_page(paths: &[PathBuf], page: &Path) -> Result<Exit, Failure> {
-    refuse_records(paths, page)?;
-    let output = Output::claim(Some(page))?;
-    let loaded: Vec<Loaded> = paths.iter().map(|path| Loaded::read(path)).collect::<Result<_, _>>()?;
-    let parts: Vec<html::Part<'_>> = loaded.iter().map(Loaded::part).collect();
-    output.write(&html::render(&parts).page)?;
-    Ok(loaded.iter().map(Loaded::exit).fold(Exit::Success, worse))
-}
-
 /// A slip of the finger must not cost a record.
-fn refuse_records(paths: &[PathBuf], page: &Path) -> Result<(), Failure> {
-    let Ok(place) = page.canonicalize() else { return Ok(()) };
-    let is_record = paths.iter().any(|path| path.canonicalize().is_ok_and(|record| record == place));
-    if is_record { Err(Failure::OverRecord(page.to_owned())) } else { Ok(()) }
+fn claim_page(paths: &[PathBuf], page: &Path) -> Result<Output, Failure> {
+    let place = page.canonicalize();
+    let is_record = |path: &PathBuf| path.canonicalize().is_ok_and(|record| place.as_ref().is_ok_and(|p| *p == record));
+    if paths.iter().any(is_record) {
+        return Err(Failure::OverRecord(page.to_owned()));
+    }
+    Output::claim(Some(page))
 }

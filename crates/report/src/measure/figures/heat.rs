@@ -13,12 +13,15 @@ use crate::measure::row::{has_numbers, tone};
 use crate::page::Page;
 use crate::quantity::{is_cost, with_interval};
 
+/// A plan of more sizes and strides is no grid.
+const MOST_CELLS: usize = 10_000;
+
 /// The total cost by size and stride, wherever there are at least two of each.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     if !page.has_figures() {
         return;
     }
-    let maps = maps(findings).into_iter().filter(|map| map.strides.len() > 1 && map.sizes.len() > 1);
+    let maps = maps(findings).into_iter().filter(Map::is_worth_drawing);
     for (number, map) in maps.enumerate() {
         page.heading("Size and stride", &label(&map.like));
         page.figure(|| Some(map.draw(number)));
@@ -58,6 +61,11 @@ fn maps(findings: &Findings) -> Vec<Map<'_>> {
 }
 
 impl Map<'_> {
+    fn is_worth_drawing(&self) -> bool {
+        let (sizes, strides) = (self.sizes.len(), self.strides.len());
+        sizes > 1 && strides > 1 && sizes.saturating_mul(strides) <= MOST_CELLS
+    }
+
     fn at(&self, size: Bytes, stride: Bytes) -> Option<&CaseFinding> {
         let set =
             |f: &&&CaseFinding| (f.case.working_set.size_bytes, f.case.working_set.stride_bytes) == (size, stride);

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 
 use crate::entry::Side;
@@ -25,26 +27,26 @@ fn causes(design: &DesignFinding) -> impl Iterator<Item = (&str, &GroupFinding)>
 
 /// `voluntary syscall read` lies in `voluntary syscall`, and that in `voluntary`.
 fn tiles(design: &DesignFinding) -> Vec<Tile> {
-    let mut tiles: Vec<(String, Tile)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut tiles: Vec<Tile> = Vec::new();
     for (cause, group) in causes(design) {
         let mut within = None;
         let mut path = String::new();
         let words: Vec<&str> = cause.splitn(3, ' ').collect();
         for word in &words {
             path = format!("{path} {word}");
-            let place = tiles.iter().position(|(known, _)| *known == path).unwrap_or_else(|| {
-                let tile = Tile { within, name: (*word).to_owned(), value: 0.0, hover: String::new() };
-                tiles.push((path.clone(), tile));
+            let place = *places.entry(path.clone()).or_insert_with(|| {
+                tiles.push(Tile { within, name: (*word).to_owned(), value: 0.0, hover: String::new() });
                 tiles.len() - 1
             });
-            tiles[place].1.value += group.segments as f64;
+            tiles[place].value += group.segments as f64;
             within = Some(place);
         }
     }
-    for (_, tile) in &mut tiles {
+    for tile in &mut tiles {
         tile.hover = format!("{} segments", count(tile.value as u64));
     }
-    tiles.into_iter().map(|(_, tile)| tile).collect()
+    tiles
 }
 
 fn draw(design: &DesignFinding) -> Figure {

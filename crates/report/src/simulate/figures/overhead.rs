@@ -16,6 +16,9 @@ use crate::simulate::amount::{centre, ends, share};
 /// one technology differ in size alone.
 type Technology = (u32, Option<[u64; 2]>);
 
+/// Of more designs a figure shows nothing any more.
+const MOST_DESIGNS: usize = 1000;
+
 /// One design under one workload.
 struct Design<'a> {
     workload: &'a str,
@@ -63,7 +66,7 @@ fn designs<'a>(workload: &'a str, head: &'a Simulation, findings: &'a Findings) 
 }
 
 fn add_designs(page: &mut Page, designs: &[Design<'_>]) {
-    if designs.len() < 2 {
+    if !(2..=MOST_DESIGNS).contains(&designs.len()) {
         return;
     }
     page.heading("Overhead by design", "average cost times switches over all simulated cycles");
