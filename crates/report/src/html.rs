@@ -127,7 +127,12 @@ fn navigation(contents: &[Content]) -> Markup {
         nav aria-label="Contents" {
             @for content in contents {
                 @if contents.len() > 1 { p { a href={ "#" (content.id) } { (content.title) } } }
-                ul { @for section in &content.sections { li { a href={ "#" (section.id) } { (section.title) } } } }
+                // Sections of one name that follow each other are reached by the first.
+                ul {
+                    @for run in content.sections.chunk_by(|a, b| a.title == b.title) {
+                        li { a href={ "#" (run[0].id) } { (run[0].title) } @if run.len() > 1 { " (" (run.len()) ")" } }
+                    }
+                }
             }
         }
     }

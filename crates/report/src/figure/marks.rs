@@ -50,8 +50,24 @@ pub(crate) fn region(from: f64, to: f64, colour: &'static str, opacity: f64) -> 
         .line(ShapeLine::new().width(0.0))
 }
 
+/// Where words stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// Upright, to the left of the place.
+    Left,
+    /// Upright, to its right.
+    Right,
+    /// Level, in its middle.
+    Middle,
+}
+
 /// Words beside a mark; `x` in the units of the axis (its logarithm on a logarithmic one), `y` from 0 (bottom) to 1.
-pub(crate) fn note(text: &str, x: f64, y: f64, is_upright: bool) -> Annotation {
+pub(crate) fn note(text: &str, x: f64, y: f64, beside: Beside) -> Annotation {
+    let anchor = match beside {
+        Beside::Left => Anchor::Right,
+        Beside::Right => Anchor::Left,
+        Beside::Middle => Anchor::Center,
+    };
     Annotation::new()
         .text(label(text))
         .x_ref("x")
@@ -59,8 +75,8 @@ pub(crate) fn note(text: &str, x: f64, y: f64, is_upright: bool) -> Annotation {
         .x(x)
         .y(y)
         .show_arrow(false)
-        .x_anchor(if is_upright { Anchor::Right } else { Anchor::Center })
+        .x_anchor(anchor)
         .y_anchor(Anchor::Top)
-        .text_angle(if is_upright { -90.0 } else { 0.0 })
+        .text_angle(if beside == Beside::Middle { 0.0 } else { -90.0 })
         .font(Font::new().size(11).color(GREY))
 }

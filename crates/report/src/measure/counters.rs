@@ -15,6 +15,9 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     let grid = grid(&findings.results);
     let reasons = reasons(&record.self_tests);
     if grid.is_empty() {
+        if page.has_figures() {
+            page.heading("Counters", "");
+        }
         page.gap();
         page.prose(&format!("counters: {}", absence(record, &reasons)));
         return;

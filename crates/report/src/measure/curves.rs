@@ -24,13 +24,17 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     if !points.is_empty() {
         page.heading("Load latency by size", "a pointer chase, timed in this run");
         page.figure(|| figures::latency::draw(&record.header.host, &points));
-        page.item(&plot(&points));
+        if !page.has_figures() {
+            page.item(&plot(&points));
+        }
     }
 }
 
 fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
     let points: Vec<_> = curve.points.iter().map(|point| (point.size_bytes, point.total_ns)).collect();
-    page.item(&plot(&points));
+    if !page.has_figures() {
+        page.item(&plot(&points));
+    }
     for region in &curve.regions {
         page.item(&in_words(region));
     }

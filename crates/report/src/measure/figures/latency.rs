@@ -5,7 +5,7 @@ use units::Bytes;
 
 use super::NANOS;
 use crate::entry::Side;
-use crate::figure::{Drawing, Figure, colour, layout, note, size_axis, time_axis, upright};
+use crate::figure::{Beside, Drawing, Figure, colour, layout, note, size_axis, time_axis, upright};
 use crate::grid::Grid;
 use crate::quantity::time;
 
@@ -29,7 +29,7 @@ pub(in crate::measure) fn draw(host: &HostManifest, points: &[(u64, f64)]) -> Op
     let caches: Vec<&record::Cache> = host.caches.iter().filter(data).collect();
     let shapes = caches.iter().map(|cache| upright(cache.size_bytes.0 as f64)).collect();
     let notes = caches.iter().map(|cache| {
-        note(&format!("L{} {}", cache.level, cache.size_bytes), (cache.size_bytes.0 as f64).log10(), 0.98, true)
+        note(&format!("L{} {}", cache.level, cache.size_bytes), (cache.size_bytes.0 as f64).log10(), 0.98, Beside::Left)
     });
     let layout = layout()
         .x_axis(size_axis("size of the memory walked over", &sizes))

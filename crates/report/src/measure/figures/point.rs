@@ -29,11 +29,11 @@ impl Point {
     }
 }
 
-/// A point at its place, with the ends of its interval.
+/// A point at its place, with the ends of its interval. Without a height it is a gap in the line.
 #[derive(Clone)]
 struct Drawn {
     x: f64,
-    y: f64,
+    y: Option<f64>,
     ends: (f64, f64),
     hover: String,
 }
@@ -54,6 +54,7 @@ impl Series {
         let estimate = estimate.filter(|_| has_numbers(finding));
         let Some((estimate, point)) = estimate.and_then(|e| Some((e, Point::of(e)?))) else {
             self.missing += 1;
+            self.costs.push(Drawn::gap(x));
             return;
         };
         let suspect = finding.verdict == Verdict::Suspect;
@@ -61,16 +62,19 @@ impl Series {
             format!("{}<br>{}{}", label(about), with_interval(estimate), if suspect { ", suspect" } else { "" });
         match point {
             Point::Cost { value, low, high } => {
-                let drawn = Drawn { x, y: value, ends: (low, high), hover };
+                let drawn = Drawn { x, y: Some(value), ends: (low, high), hover };
                 self.suspect.extend(suspect.then(|| drawn.clone()));
                 self.costs.push(drawn);
             }
-            Point::AtMost(limit) => self.limits.push(Drawn { x, y: limit, ends: (limit, limit), hover }),
+            Point::AtMost(limit) => {
+                self.costs.push(Drawn::gap(x));
+                self.limits.push(Drawn { x, y: Some(limit), ends: (limit, limit), hover });
+            }
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.costs.is_empty() && self.limits.is_empty()
+        self.costs.iter().all(|drawn| drawn.y.is_none()) && self.limits.is_empty()
     }
 
     /// The traces of the series: costs with their intervals, joined by a line if `is_joined`; rings around what is
@@ -79,7 +83,7 @@ impl Series {
         let mode = if is_joined { Mode::LinesMarkers } else { Mode::Markers };
         let mut traces: Vec<Box<dyn Trace>> = Vec::new();
         if let Some(trace) = trace(&self.costs, name) {
-            let y: Vec<f64> = self.costs.iter().map(|drawn| drawn.y).collect();
+            let y: Vec<f64> = self.costs.iter().map(|drawn| drawn.y.unwrap_or_default()).collect();
             let ends: Vec<(f64, f64)> = self.costs.iter().map(|drawn| drawn.ends).collect();
             let line = Line::new().color(colour).width(1.5);
             let marker = Marker::new().color(colour).size(7);
@@ -114,9 +118,15 @@ impl Series {
     }
 }
 
-fn trace(points: &[Drawn], name: &str) -> Option<Box<Scatter<f64, f64>>> {
-    let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|drawn| (drawn.x, drawn.y)).unzip();
-    (!x.is_empty()).then(|| {
+impl Drawn {
+    fn gap(x: f64) -> Self {
+        Drawn { x, y: None, ends: (0.0, 0.0), hover: String::new() }
+    }
+}
+
+fn trace(points: &[Drawn], name: &str) -> Option<Box<Scatter<f64, Option<f64>>>> {
+    let (x, y): (Vec<f64>, Vec<Option<f64>>) = points.iter().map(|drawn| (drawn.x, drawn.y)).unzip();
+    y.iter().any(Option::is_some).then(|| {
         Scatter::new(x, y)
             .name(label(name))
             .hover_text_array(points.iter().map(|drawn| drawn.hover.clone()).collect())
@@ -127,6 +137,36 @@ fn trace(points: &[Drawn], name: &str) -> Option<Box<Scatter<f64, f64>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn bare() -> CaseFinding {
+        let case = record::Case {
+            mechanism: record::Mechanism::Pipe,
+            between: record::Between::Process,
+            tasks: 2,
+            working_set: workload::WorkingSet::NONE,
+            placement: record::Placement { cpus: Vec::new(), relation: record::Relation::Unpinned },
+            policy: record::Policy::Other,
+            switches: None,
+        };
+        CaseFinding {
+            case,
+            verdict: Verdict::Measured,
+            direct_ns: None,
+            total_ns: None,
+            indirect_ns: None,
+            handoff_ns: None,
+            round_trip_ns: None,
+            baseline_ns: None,
+            switches_per_handoff: None,
+            involuntary_share: None,
+            tail: None,
+            counters: Vec::new(),
+            reload_bound_ns: None,
+            sanity_band_ns: None,
+            excluded: analysis::Excluded::default(),
+            flags: Vec::new(),
+        }
+    }
 
     fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
         Estimate { estimate, low, high, n: 9, confidence: 0.9, method: "median", t90: None, sd: 1.0 }
@@ -139,5 +179,21 @@ mod tests {
         assert_eq!(Point::of(&estimate(-1.0, 2.0, 4.0)), Some(Point::AtMost(4e-9)), "an upper limit");
         assert_eq!(Point::of(&estimate(-4.0, -2.0, -1.0)), None, "no cost lies below 0");
         assert_eq!(Point::of(&estimate(f64::NAN, f64::NAN, f64::NAN)), None);
+    }
+
+    #[test]
+    fn no_line_leads_over_a_point_that_is_no_cost() {
+        let finding = |e: Estimate| CaseFinding { total_ns: Some(e), ..bare() };
+        let mut series = Series::default();
+        for (x, e) in [(1.0, estimate(1.0, 2.0, 3.0)), (2.0, estimate(-1.0, 2.0, 3.0)), (3.0, estimate(1.0, 2.0, 3.0))]
+        {
+            let finding = finding(e);
+            series.push(x, &finding, finding.total_ns.as_ref(), "x");
+        }
+        let traces = series.traces("x", "#000000", true);
+        let line: serde_json::Value = serde_json::from_str(&traces[0].to_json()).expect("JSON");
+        assert_eq!(line["y"], serde_json::json!([2e-9, null, 2e-9]));
+        let limits: serde_json::Value = serde_json::from_str(&traces[1].to_json()).expect("JSON");
+        assert_eq!((&limits["x"], &limits["y"]), (&serde_json::json!([2.0]), &serde_json::json!([3e-9])));
     }
 }

@@ -7,7 +7,7 @@ use units::Bytes;
 use super::NANOS;
 use super::point::Series;
 use crate::entry::{Entry, Side};
-use crate::figure::{Drawing, Figure, colour, layout, note, region, size_axis, time_axis, upright};
+use crate::figure::{Beside, Drawing, Figure, colour, layout, note, region, size_axis, time_axis, upright};
 use crate::grid::Grid;
 use crate::measure::row::{starred, tone};
 use crate::quantity::{percent, time, with_interval};
@@ -71,15 +71,20 @@ fn marked(base: Layout, host: &HostManifest, like: &CaseFinding, curve: &Curve, 
     for (i, stretch) in curve.regions.iter().enumerate() {
         let (from, to) = (stretch.from_bytes as f64, stretch.to_bytes as f64);
         shapes.push(region(from, to, colour(0), if i % 2 == 0 { 0.05 } else { 0.12 }));
-        notes.push(note(&stretch.name, (from * to).sqrt().log10(), 0.06, false));
+        notes.push(note(&stretch.name, (from * to).sqrt().log10(), 0.06, Beside::Middle));
     }
     for knee in &curve.knees {
         shapes.push(region(knee.after_bytes as f64, knee.before_bytes as f64, colour(4), 0.3));
     }
+    let mut marked: Vec<f64> = Vec::new();
     for capacity in analysis::capacities(host, &like.case) {
-        if (first..=last).contains(&capacity.size_bytes) {
-            shapes.push(upright(capacity.size_bytes));
-            notes.push(note(&capacity.cause, capacity.size_bytes.log10(), 0.98, true));
+        let size = capacity.size_bytes;
+        if (first..=last).contains(&size) {
+            // Two may end at one size: one is named at the left of the line, the other at its right.
+            let beside = if marked.contains(&size) { Beside::Right } else { Beside::Left };
+            marked.push(size);
+            shapes.push(upright(size));
+            notes.push(note(&capacity.cause, size.log10(), 0.98, beside));
         }
     }
     base.shapes(shapes).annotations(notes)

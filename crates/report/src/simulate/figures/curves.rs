@@ -4,7 +4,7 @@ use plotly::Layout;
 use super::name;
 use super::series::line;
 use crate::entry::{Entry, Side};
-use crate::figure::{Drawing, Figure, layout, linear_axis, note, upright};
+use crate::figure::{Beside, Drawing, Figure, layout, linear_axis, note, upright};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
@@ -124,7 +124,7 @@ fn draw_cumulative(design: &DesignFinding, groups: &[&GroupFinding], length: u64
 
 fn with_cut(base: Layout, design: &DesignFinding) -> Layout {
     let cut = design.cut.instructions as f64;
-    base.shapes(vec![upright(cut)]).annotations(vec![note("cut-off", cut, 0.98, true)])
+    base.shapes(vec![upright(cut)]).annotations(vec![note("cut-off", cut, 0.98, Beside::Left)])
 }
 
 fn table(groups: &[&GroupFinding], names: &[&str], values: impl Fn(&Point) -> Vec<String>) -> Grid {
