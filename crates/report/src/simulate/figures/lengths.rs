@@ -1,5 +1,7 @@
 use analysis::simulation::{Findings, Group, LengthDistribution};
 
+use plotly::layout::AxisType;
+
 use super::name;
 use super::series::line;
 use crate::entry::{Entry, Side};
@@ -7,6 +9,9 @@ use crate::figure::{Drawing, Figure, layout, linear_axis, share_axis};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::simulate::amount::{count, rounded, share};
+
+/// Where the longest segment is so many times the median, a linear scale shows nothing but the longest.
+const STRETCHED: u64 = 5;
 
 /// Figure 1 of the paper: how long segments run, by cause.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
@@ -29,7 +34,9 @@ fn draw(lengths: &[&LengthDistribution]) -> Figure {
         });
         line(number, &name, points)
     });
+    let is_stretched = |l: &&LengthDistribution| l.max_instructions / STRETCHED > l.median_instructions;
     let x_axis = linear_axis("instructions in the segment");
+    let x_axis = if lengths.iter().any(is_stretched) { x_axis.type_(AxisType::Log) } else { x_axis };
     Figure {
         name: "lengths".to_owned(),
         title: "Distribution of segment lengths (figure 1 of Mogul and Borg 1990)".to_owned(),
