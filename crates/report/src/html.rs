@@ -104,9 +104,10 @@ fn page(contents: &[Content]) -> Markup {
                 a class="skip" href="#content" { "Skip to the answer" }
                 header {
                     h1 { "What a context switch costs" }
+                    (answers(contents))
                     (navigation(contents))
                 }
-                main id="content" {
+                main {
                     noscript {
                         p class="note" {
                             "Scripts are off: figures are not drawn. The tables beside them hold the same numbers."
@@ -117,6 +118,22 @@ fn page(contents: &[Content]) -> Markup {
                 }
                 footer { p { "Written by switchcost report " (env!("CARGO_PKG_VERSION")) ". Figures are drawn by plotly.js (MIT licence)." } }
                 @if has_figures { (script::markup(contents.iter().flat_map(Content::figures))) }
+            }
+        }
+    }
+}
+
+/// First of all, what the reader wants to know: of each record, with its name where there are several.
+fn answers(contents: &[Content]) -> Markup {
+    html! {
+        div id="content" {
+            @for content in contents {
+                @if let Some(answer) = &content.answer {
+                    p class="answer" {
+                        @if contents.len() > 1 { strong { (content.title) ": " } }
+                        (answer)
+                    }
+                }
             }
         }
     }

@@ -13,6 +13,8 @@ pub(super) struct Content {
     pub(super) id: String,
     pub(super) title: String,
     kind: &'static str,
+    /// What the reader wants to know, in one paragraph.
+    pub(super) answer: Option<String>,
     intro: Vec<Block>,
     pub(super) sections: Vec<Section>,
 }
@@ -46,13 +48,22 @@ impl Content {
     }
 
     fn new(id: String, title: &str, kind: &'static str, blocks: Vec<Block>) -> Self {
-        let mut content =
-            Content { id, title: plain(title).into_owned(), kind, intro: Vec::new(), sections: Vec::new() };
+        let mut content = Content {
+            id,
+            title: plain(title).into_owned(),
+            kind,
+            answer: None,
+            intro: Vec::new(),
+            sections: Vec::new(),
+        };
         for block in blocks {
             match block {
                 Block::Heading { title, rest } => {
                     let section = Section::new(&content.id, content.sections.len() + 1, &title, &rest);
                     content.sections.push(section);
+                }
+                Block::Paragraph(text) if content.answer.is_none() && content.sections.is_empty() => {
+                    content.answer = Some(plain(&text).into_owned());
                 }
                 other => match content.sections.last_mut() {
                     Some(section) => section.blocks.push(other),

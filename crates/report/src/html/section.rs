@@ -65,7 +65,7 @@ pub(super) fn blocks(blocks: &[Block], prefix: &str, about: &str) -> Markup {
 fn block(block: &Block, prefix: &str, about: &str) -> Markup {
     match block {
         Block::Gap | Block::Heading { .. } | Block::Item(_) => html! {},
-        Block::Paragraph(text) => html! { p class="answer" { (plain(text)) } },
+        Block::Paragraph(text) => html! { p { (plain(text)) } },
         Block::Prose(text) => html! { p { (plain(text)) } },
         Block::Line(text, tone) => html! { p class=[(*tone == Tone::Suspect).then_some("suspect")] { (plain(text)) } },
         Block::Grid(grid) if grid.is_empty() => html! {},

@@ -38,7 +38,8 @@ fn place(page: &str, text: &str) -> usize {
 fn the_answer_comes_first_and_the_script_last() {
     let html = page(&record(), &whole(), &[]);
     let answer = place(&html.page, "A switch between processes over a pipe costs");
-    assert!(answer < place(&html.page, "<table"), "before any table");
+    assert!(answer < place(&html.page, "<nav") && answer < place(&html.page, "<table"), "before any table");
+    assert_eq!(html.page.matches("A switch between processes over a pipe costs").count(), 1);
     assert!(place(&html.page, "<table") < place(&html.page, "plotly.js v"), "a reader need not wait for the script");
 }
 

@@ -10,12 +10,18 @@ use crate::figure::{Drawing, Figure, layout, list_axis};
 use crate::measure::row::has_numbers;
 use crate::quantity::{is_cost, with_interval};
 
+/// Cells of more could not be told apart.
+const MOST_CPUS: usize = 256;
+
 /// What a hand-off from one CPU to another costs. `title` tells matrices of one record apart.
 pub(in crate::measure) fn draw(
     title: &str,
     cells: &BTreeMap<(CpuId, CpuId), &CaseFinding>,
     cpus: &[CpuId],
 ) -> Option<Figure> {
+    if cpus.len() > MOST_CPUS {
+        return None;
+    }
     let at = |row: &CpuId, column: &CpuId| cells.get(&(*row, *column)).copied();
     let cost = |finding: &CaseFinding| {
         finding.handoff_ns.as_ref().filter(|e| has_numbers(finding) && is_cost(e)).map(|e| e.estimate / NANOS)
