@@ -34,8 +34,13 @@ impl Drawing {
 
     /// As JSON that may stand in a script element: no `<` is left in it, so nothing in it ends the element.
     pub(crate) fn to_script(&self) -> String {
-        let json = serde_json::to_string(self).expect("every key of every map is text");
-        json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+        let mut json = serde_json::to_string(self).expect("every key of every map is text");
+        for (found, escaped) in [('<', "\\u003c"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")] {
+            if json.contains(found) {
+                json = json.replace(found, escaped);
+            }
+        }
+        json
     }
 }
 
