@@ -3,7 +3,7 @@
 #
 # Usage: scripts/setup.sh [build|test|bench]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
-#   test   the same with clippy and rustfmt (the default)
+#   test   the same with clippy and rustfmt, and Chromium to open pages in (the default)
 #   bench  the same as build, with perf to compare against; without it the comparison is skipped
 #
 # Valgrind, with its headers, is needed to build the capture tool of `switchcost trace`. Tests need it; a build goes on
@@ -215,6 +215,19 @@ need_valgrind() {
     fi
 }
 
+# --- Chromium, for the tests of pages -------------------------------------------------------------------------------
+
+has_browser() { has chromium || has chromium-browser || has google-chrome; }
+
+need_browser() {
+    local package=chromium
+    has_browser && return 0
+    # Ubuntu has it under another name.
+    if grep -qs '^ID=ubuntu' /etc/os-release; then package=chromium-browser; fi
+    install "$package" && has_browser && return 0
+    missing+=("chromium, in which pages are tested: $(install_line "$package")")
+}
+
 # --- perf, which nothing depends on ---------------------------------------------------------------------------------
 
 want_perf() {
@@ -234,6 +247,7 @@ need_valgrind
 need_rust
 if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
 if [ "$purpose" = test ] && [ ${#missing[@]} -eq 0 ]; then need_rust_tools; fi
+if [ "$purpose" = test ]; then need_browser; fi
 if [ "$purpose" = bench ]; then want_perf; fi
 
 if [ ${#missing[@]} -gt 0 ]; then

@@ -11,14 +11,16 @@ const FARTHEST: f64 = 0.75;
 
 /// A size at which something stops fitting.
 #[derive(Clone, Debug, PartialEq)]
-struct Candidate {
-    size: f64,
-    cause: String,
+pub struct Capacity {
+    /// Size of one task's array in bytes.
+    pub size_bytes: f64,
+    /// What stops fitting there: `L2: one array fits, two do not`.
+    pub cause: String,
 }
 
 /// What stops fitting between two neighbouring sizes of one task's array, or nearest to them.
 pub(crate) fn cause(host: &HostManifest, case: &Case, after_bytes: u64, before_bytes: u64) -> Option<String> {
-    let by_distance = candidates(host, case)
+    let by_distance = capacities(host, case)
         .into_iter()
         .map(|candidate| (distance(&candidate, after_bytes, before_bytes), candidate));
     let nearest = by_distance.min_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -26,9 +28,9 @@ pub(crate) fn cause(host: &HostManifest, case: &Case, after_bytes: u64, before_b
 }
 
 /// In powers of two; 0 where the size is among those that fit at `after` and no longer at `before`.
-fn distance(candidate: &Candidate, after_bytes: u64, before_bytes: u64) -> f64 {
+fn distance(candidate: &Capacity, after_bytes: u64, before_bytes: u64) -> f64 {
     let (after, before) = (after_bytes as f64, before_bytes as f64);
-    match candidate.size {
+    match candidate.size_bytes {
         size if size < after => (after / size).log2(),
         size if size < before => 0.0,
         // What fits exactly fits badly, so that the knee may come one step early: next best to 0.
@@ -36,21 +38,22 @@ fn distance(candidate: &Candidate, after_bytes: u64, before_bytes: u64) -> f64 {
     }
 }
 
+/// The sizes of one task's array at which the caches and TLBs of a machine stop holding what the tasks of a case touch.
 /// Caches before TLBs, nearest first, so that the first of equals is the likeliest.
-fn candidates(host: &HostManifest, case: &Case) -> Vec<Candidate> {
+pub fn capacities(host: &HostManifest, case: &Case) -> Vec<Capacity> {
     let caches = data_caches(host).into_iter().map(|cache| (cache_name(cache.level, cache.kind), cache.size_bytes));
     let holders = caches.chain(tlbs(host, case.working_set.pages));
     holders.flat_map(|(name, capacity)| stops_fitting(&name, capacity, case)).collect()
 }
 
-fn stops_fitting(name: &str, capacity: Bytes, case: &Case) -> Vec<Candidate> {
-    let one = Candidate { size: capacity.0 as f64, cause: format!("{name}: one array no longer fits") };
+fn stops_fitting(name: &str, capacity: Bytes, case: &Case) -> Vec<Capacity> {
+    let one = Capacity { size_bytes: capacity.0 as f64, cause: format!("{name}: one array no longer fits") };
     if case.working_set.sharing == Sharing::Shared || case.tasks < 2 {
         return vec![one];
     }
     let tasks = if case.tasks == 2 { "two".to_owned() } else { case.tasks.to_string() };
-    let all = Candidate {
-        size: capacity.0 as f64 / f64::from(case.tasks),
+    let all = Capacity {
+        size_bytes: capacity.0 as f64 / f64::from(case.tasks),
         cause: format!("{name}: one array fits, {tasks} do not"),
     };
     vec![all, one]

@@ -21,6 +21,7 @@ mod flags;
 mod judged;
 mod knees;
 mod latency;
+mod left_out;
 mod order_statistics;
 mod repetition;
 mod run;
@@ -33,8 +34,10 @@ mod tail;
 mod testing;
 mod verdict;
 
+pub use causes::{Capacity, capacities};
 pub use findings::{
     CaseFinding, CounterFinding, Curve, CurvePoint, Estimate, Excluded, Findings, Flag, Knee, Region, Tail, Verdict,
 };
+pub use left_out::left_out;
 pub use run::analyse;
 pub use stop::{MIN_REPETITIONS, is_case_done};

@@ -37,7 +37,7 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
 }
 
 /// One list for each case of the plan; what belongs to no case is left out.
-fn by_case<'a, T>(record: &MeasureRecord, items: &'a [T], case: impl Fn(&T) -> u32) -> Vec<Vec<&'a T>> {
+pub(crate) fn by_case<'a, T>(record: &MeasureRecord, items: &'a [T], case: impl Fn(&T) -> u32) -> Vec<Vec<&'a T>> {
     let mut lists = vec![Vec::new(); record.header.plan.cases.len()];
     for item in items {
         if let Some(list) = lists.get_mut(case(item) as usize) {
@@ -48,7 +48,7 @@ fn by_case<'a, T>(record: &MeasureRecord, items: &'a [T], case: impl Fn(&T) -> u
 }
 
 /// The median probe of each CPU that a case begins on: cores of one machine need not be alike.
-fn usual_probes(record: &MeasureRecord) -> BTreeMap<Option<CpuId>, f64> {
+pub(crate) fn usual_probes(record: &MeasureRecord) -> BTreeMap<Option<CpuId>, f64> {
     let cases = &record.header.plan.cases;
     let home = |sample: &Sample| cases.get(sample.case as usize).map(|case| case.placement.cpus.first().copied());
     let mut samples: BTreeMap<Option<CpuId>, Vec<&Sample>> = BTreeMap::new();

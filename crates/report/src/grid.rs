@@ -51,6 +51,22 @@ impl Grid {
         self.rows.is_empty()
     }
 
+    /// Names and sides of the columns that hold something, with their numbers.
+    pub(crate) fn shown_columns(&self) -> Vec<(usize, &str, Side)> {
+        let columns = self.columns.iter().enumerate().filter(|(number, _)| self.has_content(*number));
+        columns.map(|(number, (name, side))| (number, name.as_str(), *side)).collect()
+    }
+
+    /// All rows, each with a cell for every column.
+    pub(crate) fn rows(&self) -> &[Vec<Entry>] {
+        &self.rows
+    }
+
+    /// How many columns at the left say what a row is about.
+    pub(crate) fn keys(&self) -> usize {
+        self.keys
+    }
+
     /// The table without the columns that hold nothing.
     pub(crate) fn render(&self, style: Style) -> String {
         let shown: Vec<usize> = (0..self.columns.len()).filter(|c| self.has_content(*c)).collect();

@@ -1,4 +1,4 @@
-//! Findings to text: tables for people, JSON and CSV for programs.
+//! Findings to text: tables for people, JSON and CSV for programs, and a page of HTML with figures.
 //!
 //! What comes in: a record, the findings drawn from it, a [`Format`] and a [`Style`]. What goes out: a `String` that
 //! ends in a newline. No files, no machine, no statistics: a number that is not in the findings is not in the report,
@@ -8,9 +8,11 @@
 pub mod compare;
 pub mod doctor;
 mod entry;
+mod figure;
 mod for_programs;
 mod format;
 mod grid;
+pub mod html;
 pub mod measure;
 mod page;
 mod plain;
@@ -19,3 +21,4 @@ pub mod simulate;
 pub mod trace;
 
 pub use format::{Format, Style};
+pub use plain::plain;

@@ -2,26 +2,139 @@ use anstyle::{AnsiColor, Color};
 
 use crate::Style;
 use crate::entry::Tone;
+use crate::figure::Figure;
 use crate::grid::Grid;
 use crate::plain::plain;
 
-/// A report under construction. Whatever is added is made safe to print here.
+/// A piece of a report.
+#[derive(Clone, Debug)]
+pub(crate) enum Block {
+    /// An empty line.
+    Gap,
+    /// A title, and what stands behind it: a new part of the report begins.
+    Heading { title: String, rest: String },
+    /// Sentences.
+    Paragraph(String),
+    /// Sentences whose beginning stands out.
+    Prose(String),
+    /// An entry of a list.
+    Item(String),
+    /// A line that is never wrapped, so that a command in it can be copied.
+    Line(String, Tone),
+    /// A table.
+    Grid(Grid),
+    /// A figure; for readers that can show one.
+    Figure(Box<Figure>),
+    /// Pages of `docs/method`, by name; for readers that can follow a link.
+    Method(Vec<&'static str>),
+}
+
+/// A report under construction, to be rendered as text by [`Page::finish`] or as HTML by `html`.
 pub(crate) struct Page {
     style: Style,
-    text: String,
+    has_figures: bool,
+    blocks: Vec<Block>,
 }
 
 impl Page {
+    /// A report for the terminal.
     pub(crate) fn new(style: Style) -> Self {
-        Page { style, text: String::new() }
+        Page { style, has_figures: false, blocks: Vec::new() }
     }
 
+    /// A report for a reader of figures.
+    pub(crate) fn with_figures() -> Self {
+        Page { style: Style::default(), has_figures: true, blocks: Vec::new() }
+    }
+
+    /// Whether figures are shown, and with them what would be too long for a terminal.
+    pub(crate) fn has_figures(&self) -> bool {
+        self.has_figures
+    }
+
+    /// The report as text that is safe to print.
     pub(crate) fn finish(self) -> String {
-        self.text
+        let mut text = Text { style: self.style, text: String::new() };
+        self.blocks.iter().for_each(|block| text.block(block));
+        text.text
+    }
+
+    /// What was added, in its order.
+    pub(crate) fn into_blocks(self) -> Vec<Block> {
+        self.blocks
     }
 
     /// An empty line, a title in bold, and what stands behind it, wrapped.
     pub(crate) fn heading(&mut self, title: &str, rest: &str) {
+        self.blocks.push(Block::Heading { title: title.to_owned(), rest: rest.to_owned() });
+    }
+
+    /// An empty line, except at the top.
+    pub(crate) fn gap(&mut self) {
+        self.blocks.push(Block::Gap);
+    }
+
+    /// A paragraph, wrapped.
+    pub(crate) fn paragraph(&mut self, text: &str) {
+        self.blocks.push(Block::Paragraph(text.to_owned()));
+    }
+
+    /// A line, wrapped so that its beginning still stands out.
+    pub(crate) fn prose(&mut self, text: &str) {
+        self.blocks.push(Block::Prose(text.to_owned()));
+    }
+
+    /// An entry of a list, wrapped.
+    pub(crate) fn item(&mut self, text: &str) {
+        self.blocks.push(Block::Item(text.to_owned()));
+    }
+
+    /// A line that is never wrapped, so that a command in it can be copied.
+    pub(crate) fn line(&mut self, text: &str, tone: Tone) {
+        self.blocks.push(Block::Line(text.to_owned(), tone));
+    }
+
+    pub(crate) fn grid(&mut self, grid: &Grid) {
+        self.blocks.push(Block::Grid(grid.clone()));
+    }
+
+    /// Where the method behind what was just shown is described: pages of `docs/method`.
+    pub(crate) fn method(&mut self, pages: &[&'static str]) {
+        self.blocks.push(Block::Method(pages.to_vec()));
+    }
+
+    /// A figure, drawn only for a reader that can show it.
+    pub(crate) fn figure(&mut self, draw: impl FnOnce() -> Option<Figure>) {
+        if self.has_figures {
+            self.blocks.extend(draw().map(|figure| Block::Figure(Box::new(figure))));
+        }
+    }
+}
+
+/// Text under construction. Whatever is added is made safe to print here.
+struct Text {
+    style: Style,
+    text: String,
+}
+
+impl Text {
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Gap => self.gap(),
+            Block::Heading { title, rest } => self.heading(title, rest),
+            Block::Paragraph(text) => self.wrap(text, "", ""),
+            Block::Prose(text) => self.wrap(text, "", "  "),
+            Block::Item(text) => self.wrap(text, "  ", "    "),
+            Block::Line(text, tone) => {
+                let line = self.painted(&plain(text), *tone);
+                self.push(&line);
+            }
+            Block::Grid(grid) => self.text.push_str(&grid.render(self.style)),
+            Block::Figure(_) | Block::Method(_) => (),
+        }
+    }
+
+    fn heading(&mut self, title: &str, rest: &str) {
         self.gap();
         let space = if rest.is_empty() { "" } else { ": " };
         let start = self.text.len();
@@ -32,36 +145,10 @@ impl Page {
         }
     }
 
-    /// An empty line, except at the top.
-    pub(crate) fn gap(&mut self) {
+    fn gap(&mut self) {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
-    }
-
-    /// A paragraph, wrapped.
-    pub(crate) fn paragraph(&mut self, text: &str) {
-        self.wrap(text, "", "");
-    }
-
-    /// A line, wrapped so that its beginning still stands out.
-    pub(crate) fn prose(&mut self, text: &str) {
-        self.wrap(text, "", "  ");
-    }
-
-    /// An entry of a list, wrapped.
-    pub(crate) fn item(&mut self, text: &str) {
-        self.wrap(text, "  ", "    ");
-    }
-
-    /// A line that is never wrapped, so that a command in it can be copied.
-    pub(crate) fn line(&mut self, text: &str, tone: Tone) {
-        let line = self.painted(&plain(text), tone);
-        self.push(&line);
-    }
-
-    pub(crate) fn grid(&mut self, grid: &Grid) {
-        self.text.push_str(&grid.render(self.style));
     }
 
     fn wrap(&mut self, text: &str, first: &str, rest: &str) {

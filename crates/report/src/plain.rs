@@ -3,7 +3,7 @@ use std::borrow::Cow;
 /// Text of unknown origin as one line that is safe to print: line breaks and tabs become spaces; every other control
 /// character (terminal escapes begin with one, of C0 or C1) and every mark that reverses the order of text on a
 /// screen is left out.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }

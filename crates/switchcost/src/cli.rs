@@ -225,15 +225,28 @@ pub(crate) struct MeasureArguments {
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
-  switchcost report                          the newest record
-  switchcost report run.jsonl --format csv   another form of an older one";
+  switchcost report                                   the newest record
+  switchcost report run.jsonl --format csv            another form of an older one
+  switchcost report run.jsonl -o report.html          one page with figures, for any browser, without a network
+  switchcost report a.parquet b.parquet -o both.html  several records on one page
+  switchcost report run.jsonl --figures figures       each figure as PNG and SVG, each table as CSV";
 
-/// Prints again what measure printed, from the record alone, on this machine or another.
+/// Prints again what measure or simulate printed, from the record alone, on this machine or another; or writes it as one
+/// page of HTML with figures, and a table beside each.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArguments {
-    /// The record [default: the newest in ~/.local/state/switchcost/runs]
-    pub(crate) record: Option<PathBuf>,
+    /// The records, of measurements or simulations [default: the newest in ~/.local/state/switchcost/runs]
+    pub(crate) record: Vec<PathBuf>,
+
+    /// Write one page of HTML with figures to FILE: all of it, or nothing
+    #[arg(short, long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["out", "format"])]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write each table of the page as CSV, and each figure as PNG and SVG, into the folder DIR; pictures are drawn by
+    /// Chromium, which must be installed
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) figures: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) form: Form,

@@ -65,6 +65,25 @@ pub(crate) enum Failure {
              another place with --out"
     )]
     Output { path: PathBuf, source: io::Error },
+    #[error(
+        "failed to write the result to {0}: found one of the records under that name, need another, since a record is \
+             never overwritten; choose another with -o"
+    )]
+    OverRecord(PathBuf),
+    #[error(
+        "failed to print the result: found {0} records, need one for --format json or csv; name one, or leave the format \
+             away"
+    )]
+    OneRecord(usize),
+    #[error(
+        "failed to draw the figures: found no Chromium in PATH ({names}), need one to make PNG and SVG; install it (sudo \
+             apt-get install chromium). The tables are in {folder}"
+    )]
+    NoBrowser { names: String, folder: PathBuf },
+    #[error(
+        "failed to draw the figures: found {found}, need {needed}; try it again, or open the page of -o in a browser"
+    )]
+    Pictures { found: String, needed: String },
     #[error("failed to print the result: {0}")]
     Print(io::Error),
     #[error("failed to find a place for the record: {0}; choose one with --record")]
@@ -134,6 +153,8 @@ impl Failure {
             Failure::Plan(_)
             | Failure::Selection(_)
             | Failure::NoCommand
+            | Failure::OverRecord(_)
+            | Failure::OneRecord(_)
             | Failure::With(_)
             | Failure::UnfitPiece(_)
             | Failure::Pieces
@@ -156,6 +177,8 @@ impl Failure {
             Failure::Write(_)
             | Failure::Output { .. }
             | Failure::Print(_)
+            | Failure::NoBrowser { .. }
+            | Failure::Pictures { .. }
             | Failure::NoPlace(_)
             | Failure::Signals(_)
             | Failure::WriteTrace { .. }

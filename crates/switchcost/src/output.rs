@@ -29,7 +29,12 @@ impl Output {
 
     /// Writes the text: all of it, or, into a file, nothing.
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
-        self.write_by(|into| into.write_all(text.as_bytes())).map(|_| ())
+        self.write_bytes(text.as_bytes())
+    }
+
+    /// The same of what is no text.
+    pub(crate) fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
+        self.write_by(|into| into.write_all(bytes)).map(|_| ())
     }
 
     /// Writes what `write` writes: all of it, or, into a file, nothing. Gives what `write` gives; none where the reader of

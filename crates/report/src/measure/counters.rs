@@ -4,6 +4,7 @@ use analysis::{CaseFinding, CounterFinding, Findings};
 use record::{MeasureRecord, SelfTest, SelfTestOutcome};
 
 use super::conditions::label;
+use super::figures;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -14,15 +15,20 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     let grid = grid(&findings.results);
     let reasons = reasons(&record.self_tests);
     if grid.is_empty() {
+        if page.has_figures() {
+            page.heading("Counters", "");
+        }
         page.gap();
         page.prose(&format!("counters: {}", absence(record, &reasons)));
         return;
     }
     page.heading("Counters", "events a hand-off");
+    page.figure(|| figures::counters::draw(&findings.results));
     page.grid(&grid);
     if !reasons.is_empty() {
         page.prose(&format!("other instruments: {}", reasons.join("; ")));
     }
+    page.method(&["counters", "known-answers"]);
 }
 
 fn absence(record: &MeasureRecord, reasons: &[String]) -> String {

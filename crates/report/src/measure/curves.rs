@@ -1,5 +1,8 @@
 use analysis::{Curve, Findings, Knee, Region, Verdict};
+use record::MeasureRecord;
 use units::Bytes;
+
+use super::figures;
 
 use crate::page::Page;
 use crate::quantity::{cost, percent, time};
@@ -10,21 +13,28 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 const NO_POINT: char = '·';
 
 /// Each curve as a line of blocks, with its regions and knees in words; then the machine's load latencies.
-pub(super) fn add(page: &mut Page, findings: &Findings) {
-    for curve in &findings.curves {
+pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
+    for (number, curve) in findings.curves.iter().enumerate() {
         page.heading("Total cost by size", &curve.title);
+        page.figure(|| figures::sizes::draw(&record.header.host, findings, curve, number));
         add_curve(page, findings, curve);
+        page.method(&["total-and-indirect-cost", "knees-and-bounds"]);
     }
     let points: Vec<_> = findings.latencies_ns.clone();
     if !points.is_empty() {
         page.heading("Load latency by size", "a pointer chase, timed in this run");
-        page.item(&plot(&points));
+        page.figure(|| figures::latency::draw(&record.header.host, &points));
+        if !page.has_figures() {
+            page.item(&plot(&points));
+        }
     }
 }
 
 fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
     let points: Vec<_> = curve.points.iter().map(|point| (point.size_bytes, point.total_ns)).collect();
-    page.item(&plot(&points));
+    if !page.has_figures() {
+        page.item(&plot(&points));
+    }
     for region in &curve.regions {
         page.item(&in_words(region));
     }

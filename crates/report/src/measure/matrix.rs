@@ -4,6 +4,7 @@ use analysis::{CaseFinding, Findings, Verdict};
 use record::Case;
 use units::CpuId;
 
+use super::figures;
 use super::row::{add_star_legend, starred, tone};
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
@@ -26,7 +27,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         page.heading("Cost of a hand-off by CPUs", &matrix.title);
         let cpus: Vec<CpuId> =
             matrix.cells.keys().flat_map(|(a, b)| [*a, *b]).collect::<BTreeSet<_>>().into_iter().collect();
+        page.figure(|| figures::pairs::draw(&matrix.title, &matrix.cells, &cpus));
         page.grid(&matrix.grid(&cpus));
+        page.method(&["hand-off"]);
         add_star_legend(page, matrix.cells.values().copied());
     }
 }

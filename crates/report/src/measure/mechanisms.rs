@@ -3,6 +3,7 @@ use record::{Between, Mechanism};
 use strum::{Display, EnumIter, IntoEnumIterator};
 
 use super::conditions::{Condition, RUN, split};
+use super::figures;
 use super::matrix;
 use super::notes::Numbering;
 use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone};
@@ -44,6 +45,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
     let (varying, common) = split(&RUN, &cases);
     page.heading("Switches by mechanism", &common.join(", "));
+    page.figure(|| figures::mechanisms::draw(&rows));
+    page.method(&["direct-cost", "hand-off", "baselines", "statistics"]);
     page.grid(&grid(&rows, &varying, &Numbering::of(&findings.results)));
     add_star_legend(page, rows.into_iter());
 }

@@ -5,6 +5,8 @@ pub(crate) mod conditions;
 mod counters;
 mod csv;
 mod curves;
+mod details;
+mod figures;
 mod json;
 mod lmbench;
 mod machine;
@@ -17,7 +19,7 @@ mod working_sets;
 use analysis::Findings;
 use record::MeasureRecord;
 
-use crate::page::Page;
+use crate::page::{Block, Page};
 use crate::{Format, Style};
 
 /// Name and version of the JSON form.
@@ -34,17 +36,32 @@ pub fn render(record: &MeasureRecord, findings: &Findings, format: Format, style
     }
 }
 
-/// First the answer, then on which machine, then the numbers, then what to know about them.
 fn table(record: &MeasureRecord, findings: &Findings, style: Style) -> String {
     let mut page = Page::new(style);
-    answer::add(&mut page, findings);
-    machine::add(&mut page, &record.header);
-    mechanisms::add(&mut page, findings);
-    working_sets::add(&mut page, findings);
-    curves::add(&mut page, findings);
-    lmbench::add(&mut page, findings);
-    matrix::add(&mut page, findings);
-    counters::add(&mut page, record, findings);
-    notes::add(&mut page, findings);
+    add(&mut page, record, findings, &[]);
     page.finish()
+}
+
+/// The findings for a reader of figures. `left_out` has for each sample why it was left out.
+pub(crate) fn blocks(record: &MeasureRecord, findings: &Findings, left_out: &[Vec<&'static str>]) -> Vec<Block> {
+    let mut page = Page::with_figures();
+    add(&mut page, record, findings, left_out);
+    page.into_blocks()
+}
+
+/// First the answer, then on which machine, then the numbers, then what to know about them.
+fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, left_out: &[Vec<&'static str>]) {
+    answer::add(page, findings);
+    machine::add(page, &record.header);
+    details::add_environment(page, record, findings);
+    mechanisms::add(page, findings);
+    working_sets::add(page, findings);
+    curves::add(page, record, findings);
+    figures::add_comparisons(page, findings);
+    lmbench::add(page, findings);
+    matrix::add(page, findings);
+    counters::add(page, record, findings);
+    figures::samples::add(page, record, left_out);
+    notes::add(page, findings);
+    details::add(page, record, findings);
 }

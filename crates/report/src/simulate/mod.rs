@@ -6,6 +6,8 @@ mod causes;
 mod csv;
 mod curves;
 mod designs;
+mod details;
+mod figures;
 mod json;
 mod notes;
 mod origins;
@@ -16,7 +18,7 @@ mod trials;
 use analysis::simulation::{DesignFinding, Findings};
 use record::Simulation;
 
-use crate::page::Page;
+use crate::page::{Block, Page};
 use crate::{Format, Style};
 
 pub use trials::{SIMULATE_TRIALS_SCHEMA, render_trials};
@@ -38,19 +40,41 @@ pub fn render(head: &Simulation, findings: &Findings, format: Format, style: Sty
     }
 }
 
-/// First the answer, then the trace, then the numbers, then what to know about them.
 fn table(head: &Simulation, findings: &Findings, style: Style) -> String {
     let mut page = Page::new(style);
-    answer::add(&mut page, head, findings);
-    trace::add(&mut page, head, findings);
-    designs::add(&mut page, findings);
-    designs::add_levels(&mut page, findings);
-    causes::add(&mut page, findings);
-    curves::add(&mut page, findings);
-    origins::add(&mut page, findings);
-    programs::add(&mut page, findings);
-    notes::add(&mut page, findings);
+    add(&mut page, head, findings);
     page.finish()
+}
+
+/// The findings for a reader of figures.
+pub(crate) fn blocks(head: &Simulation, findings: &Findings) -> Vec<Block> {
+    let mut page = Page::with_figures();
+    add(&mut page, head, findings);
+    page.into_blocks()
+}
+
+/// What only several records together say: their name, head and findings.
+pub(crate) fn blocks_of_all(records: &[(&str, &Simulation, &Findings)]) -> Vec<Block> {
+    let mut page = Page::with_figures();
+    if records.len() > 1 {
+        figures::add_of_all(&mut page, records);
+    }
+    page.into_blocks()
+}
+
+/// First the answer, then the trace, then the numbers, then what to know about them.
+fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
+    answer::add(page, head, findings);
+    trace::add(page, head, findings);
+    designs::add(page, findings);
+    designs::add_levels(page, findings);
+    figures::add(page, head, findings);
+    causes::add(page, findings);
+    curves::add(page, findings);
+    origins::add(page, findings);
+    programs::add(page, findings);
+    notes::add(page, findings);
+    details::add(page, head);
 }
 
 /// The designs that are shown in detail.

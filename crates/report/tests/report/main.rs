@@ -3,5 +3,6 @@
 mod doctor;
 mod fixture;
 mod for_programs;
+mod html;
 mod recorded;
 mod table;

@@ -2,4 +2,5 @@
 
 mod fixture;
 mod for_programs;
+mod html;
 mod table;

@@ -1,55 +1,78 @@
-//! `switchcost report`: prints again what `measure` or `simulate` printed, from the record alone.
+//! `switchcost report`: prints again what `measure` or `simulate` printed, from the record alone, or makes a page of it.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+mod loaded;
+mod pictures;
 
-use analysis::simulation::{Analyser, Options};
-use analysis::{Findings, Verdict};
-use record::{MeasureRecord, SimulationRecord};
+use std::path::{Path, PathBuf};
+
+use ::report::{Format, Style, html};
 
 use crate::cli::{Form, ReportArguments};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::runs;
+use loaded::Loaded;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
-    let path = arguments.record.clone().map_or_else(runs::newest_record, Ok)?;
-    let output = Output::claim(arguments.form.out.as_deref())?;
-    show(&path, &arguments.form, output)
+    let paths = if arguments.record.is_empty() { vec![runs::newest_record()?] } else { arguments.record.clone() };
+    if arguments.output.is_none() && arguments.figures.is_none() {
+        return print(&paths, &arguments.form);
+    }
+    let output = arguments.output.as_deref().map(|page| claim_page(&paths, page)).transpose()?;
+    let loaded: Vec<Loaded> = paths.iter().map(|path| Loaded::read(path)).collect::<Result<_, _>>()?;
+    let parts: Vec<html::Part<'_>> = loaded.iter().map(Loaded::part).collect();
+    let html = html::render(&parts);
+    if let Some(output) = output {
+        output.write(&html.page)?;
+    }
+    if let Some(folder) = &arguments.figures {
+        pictures::write(&html, folder)?;
+    }
+    Ok(loaded.iter().map(Loaded::exit).fold(Exit::Success, worse))
 }
 
 /// Analyses a record and writes its findings: the one way from a record to a reader.
 pub(crate) fn show(path: &Path, form: &Form, output: Output) -> Result<Exit, Failure> {
-    if is_parquet(path) {
-        return show_simulation(path, form, output);
-    }
-    let record = MeasureRecord::read(path)?;
-    let findings = analysis::analyse(&record);
-    let text = report::measure::render(&record, &findings, form.format, output.style());
+    let loaded = Loaded::read(path)?;
+    let text = loaded.text(form.format, output.style());
     output.write(&text)?;
-    Ok(exit(&findings))
+    Ok(loaded.exit())
 }
 
-/// Whether a file begins as the records of simulations do. What cannot be read is for the reader to say.
-fn is_parquet(path: &Path) -> bool {
-    let mut start = [0; 4];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"PAR1"
-}
-
-fn show_simulation(path: &Path, form: &Form, output: Output) -> Result<Exit, Failure> {
-    let record = SimulationRecord::read(path)?;
-    let mut analyser = Analyser::new(&record.head, Options::default());
-    for batch in record.tuples()? {
-        analyser.add(&batch?);
+fn print(paths: &[PathBuf], form: &Form) -> Result<Exit, Failure> {
+    if form.format != Format::Table && paths.len() > 1 {
+        return Err(Failure::OneRecord(paths.len()));
     }
-    let findings = analyser.finish();
-    let text = report::simulate::render(&record.head, &findings, form.format, output.style());
+    let output = Output::claim(form.out.as_deref())?;
+    if let [path] = paths {
+        return show(path, form, output);
+    }
+    let style = output.style();
+    let mut text = String::new();
+    let mut exit = Exit::Success;
+    for path in paths {
+        let loaded = Loaded::read(path)?;
+        text += &headed(&loaded, style);
+        exit = worse(exit, loaded.exit());
+    }
     output.write(&text)?;
-    Ok(Exit::Success)
+    Ok(exit)
 }
 
-fn exit(findings: &Findings) -> Exit {
-    let is_missing = |verdict: &Verdict| matches!(verdict, Verdict::NotMeasured { .. });
-    if findings.results.iter().any(|result| is_missing(&result.verdict)) { Exit::Reservations } else { Exit::Success }
+fn headed(loaded: &Loaded, style: Style) -> String {
+    format!("== {}\n\n{}\n", ::report::plain(loaded.name()), loaded.text(Format::Table, style))
+}
+
+fn worse(a: Exit, b: Exit) -> Exit {
+    if a == Exit::Success { b } else { a }
+}
+
+/// A slip of the finger must not cost a record.
+fn claim_page(paths: &[PathBuf], page: &Path) -> Result<Output, Failure> {
+    let place = page.canonicalize();
+    let is_record = |path: &PathBuf| path.canonicalize().is_ok_and(|record| place.as_ref().is_ok_and(|p| *p == record));
+    if paths.iter().any(is_record) {
+        return Err(Failure::OverRecord(page.to_owned()));
+    }
+    Output::claim(Some(page))
 }

@@ -1,0 +1,82 @@
+use plotly::common::DashType;
+use plotly::common::{Anchor, ErrorData, ErrorType, Font};
+use plotly::layout::{Annotation, Shape, ShapeLayer, ShapeLine, ShapeType};
+
+use super::drawing::GREY;
+use super::label::label;
+
+/// Colours that colour-blind readers tell apart (Okabe and Ito 2008), without their yellow and black.
+const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1"];
+
+/// The colour of the series with this number.
+pub(crate) fn colour(number: usize) -> &'static str {
+    COLOURS[number % COLOURS.len()]
+}
+
+/// The intervals of values, as bars that begin at the values.
+pub(crate) fn interval_bars(values: &[f64], ends: &[(f64, f64)], colour: &'static str) -> ErrorData {
+    let above = values.iter().zip(ends).map(|(value, (_, high))| (high - value).max(0.0)).collect();
+    let below = values.iter().zip(ends).map(|(value, (low, _))| (value - low).max(0.0)).collect();
+    ErrorData::new(ErrorType::Data).symmetric(false).array(above).array_minus(below).color(colour).thickness(1.5)
+}
+
+/// A marked line from the bottom to the top of a figure.
+pub(crate) fn upright(x: f64) -> Shape {
+    Shape::new()
+        .shape_type(ShapeType::Line)
+        .x_ref("x")
+        .y_ref("paper")
+        .x0(x)
+        .x1(x)
+        .y0(0.0)
+        .y1(1.0)
+        .layer(ShapeLayer::Below)
+        .line(ShapeLine::new().color(GREY).width(1.0).dash(DashType::Dot))
+}
+
+/// A stretch of a figure's width, shaded.
+pub(crate) fn region(from: f64, to: f64, colour: &'static str, opacity: f64) -> Shape {
+    Shape::new()
+        .shape_type(ShapeType::Rect)
+        .x_ref("x")
+        .y_ref("paper")
+        .x0(from)
+        .x1(to)
+        .y0(0.0)
+        .y1(1.0)
+        .layer(ShapeLayer::Below)
+        .fill_color(colour)
+        .opacity(opacity)
+        .line(ShapeLine::new().width(0.0))
+}
+
+/// Where words stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// Upright, to the left of the place.
+    Left,
+    /// Upright, to its right.
+    Right,
+    /// Level, in its middle.
+    Middle,
+}
+
+/// Words beside a mark; `x` in the units of the axis (its logarithm on a logarithmic one), `y` from 0 (bottom) to 1.
+pub(crate) fn note(text: &str, x: f64, y: f64, beside: Beside) -> Annotation {
+    let anchor = match beside {
+        Beside::Left => Anchor::Right,
+        Beside::Right => Anchor::Left,
+        Beside::Middle => Anchor::Center,
+    };
+    Annotation::new()
+        .text(label(text))
+        .x_ref("x")
+        .y_ref("paper")
+        .x(x)
+        .y(y)
+        .show_arrow(false)
+        .x_anchor(anchor)
+        .y_anchor(Anchor::Top)
+        .text_angle(if beside == Beside::Middle { 0.0 } else { -90.0 })
+        .font(Font::new().size(11).color(GREY))
+}

@@ -1,0 +1,156 @@
+//! One page of HTML that holds everything: the answer, figures, a table beside each, and how it was measured.
+//!
+//! What comes in: records with their findings. What goes out: the page as text, the names of its figures, and its tables
+//! as CSV. The page asks for nothing from outside, is readable without scripts, and is the same for the same records.
+//! All text from a record is hostile: maud escapes it in the page, `figure` in the figures.
+
+mod method;
+mod part;
+mod script;
+mod section;
+mod table;
+
+use analysis::{Findings, simulation};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use record::{MeasureRecord, Simulation};
+
+use part::Content;
+pub(crate) use section::slug;
+
+const STYLE: &str = include_str!("html/style.css");
+
+/// Not part of a page that anybody reads.
+const PICTURES: &str = include_str!("html/pictures.js");
+
+/// Nothing may be fetched. Scripts and styles are those in the page; the script makes code for its larger figures
+/// (`unsafe-eval`), and pictures of figures (`blob:`, `data:`).
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; \
+                      img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'";
+
+/// A record with its findings.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// Of a measurement.
+    Measured {
+        /// What to call it: the name of its file.
+        name: &'a str,
+        /// The record.
+        record: &'a MeasureRecord,
+        /// What was found in it.
+        findings: &'a Findings,
+        /// For each of its samples why it was left out, as [`analysis::left_out`] says.
+        left_out: &'a [Vec<&'static str>],
+    },
+    /// Of a simulation.
+    Simulated {
+        /// What to call it: the name of its file.
+        name: &'a str,
+        /// The record without its tuples.
+        head: &'a Simulation,
+        /// What was found in it.
+        findings: &'a simulation::Findings,
+    },
+}
+
+/// A page, and what is in it.
+#[derive(Clone, Debug)]
+pub struct Html {
+    /// The page.
+    pub page: String,
+    /// The figures: the `id` of the element that each is drawn in, in the order of the page.
+    pub figures: Vec<String>,
+    /// The tables as CSV, by name.
+    pub tables: Vec<(String, String)>,
+}
+
+impl Html {
+    /// The same page with its figures as data URLs of SVG and PNG in place of everything else, once a browser has run it:
+    /// each the text of a `pre` whose `id` is that of the figure, a dot, and `svg` or `png`.
+    pub fn to_be_pictured(&self) -> String {
+        let script = format!("<script>{PICTURES}</script></body>");
+        // The last one: plotly.js may speak of bodies, too.
+        match self.page.rsplit_once("</body>") {
+            Some((before, after)) => [before, &script, after].concat(),
+            None => self.page.clone(),
+        }
+    }
+}
+
+/// One page about some records.
+pub fn render(parts: &[Part<'_>]) -> Html {
+    let mut contents: Vec<Content> =
+        parts.iter().enumerate().map(|(place, part)| Content::of(place + 1, part)).collect();
+    contents.extend(Content::of_all(parts));
+    let page = page(&contents).into_string();
+    let figures = contents.iter().flat_map(Content::figures).map(|(id, _)| id).collect();
+    let tables = contents.iter().flat_map(Content::tables).collect();
+    Html { page, figures, tables }
+}
+
+fn page(contents: &[Content]) -> Markup {
+    let has_figures = contents.iter().any(|content| content.figures().next().is_some());
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "What a context switch costs" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a class="skip" href="#content" { "Skip to the answer" }
+                header {
+                    h1 { "What a context switch costs" }
+                    (answers(contents))
+                    (navigation(contents))
+                }
+                main {
+                    noscript {
+                        p class="note" {
+                            "Scripts are off: figures are not drawn. The tables beside them hold the same numbers."
+                        }
+                    }
+                    @for content in contents { (content.markup()) }
+                    (method::markup())
+                }
+                footer { p { "Written by switchcost report " (env!("CARGO_PKG_VERSION")) ". Figures are drawn by plotly.js (MIT licence)." } }
+                @if has_figures { (script::markup(contents.iter().flat_map(Content::figures))) }
+            }
+        }
+    }
+}
+
+/// First of all, what the reader wants to know: of each record, with its name where there are several.
+fn answers(contents: &[Content]) -> Markup {
+    html! {
+        div id="content" {
+            @for content in contents {
+                @if let Some(answer) = &content.answer {
+                    p class="answer" {
+                        @if contents.len() > 1 { strong { (content.title) ": " } }
+                        (answer)
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn navigation(contents: &[Content]) -> Markup {
+    html! {
+        nav aria-label="Contents" {
+            @for content in contents {
+                @if contents.len() > 1 { p { a href={ "#" (content.id) } { (content.title) } } }
+                // Sections of one name that follow each other are reached by the first.
+                ul {
+                    @for run in content.sections.chunk_by(|a, b| a.title == b.title) {
+                        li { a href={ "#" (run[0].id) } { (run[0].title) } @if run.len() > 1 { " (" (run.len()) ")" } }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+use maud::{Markup, html};
+
+macro_rules! pages {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../docs/method/", $name, ".md")))),*]
+    };
+}
+
+/// The pages of `docs/method`, by name: a report is read where there is no source, and years later.
+const PAGES: &[(&str, &str)] = pages![
+    "direct-cost",
+    "total-and-indirect-cost",
+    "hand-off",
+    "baselines",
+    "preemption",
+    "user-level",
+    "counting-switches",
+    "contamination",
+    "statistics",
+    "clock",
+    "counters",
+    "knees-and-bounds",
+    "known-answers",
+    "simulation",
+    "simulated-cost",
+];
+
+/// All pages, folded. A link to one opens it.
+pub(super) fn markup() -> Markup {
+    html! {
+        section id="method" aria-labelledby="method-title" {
+            h2 id="method-title" { "How it is measured and computed" }
+            p { "The pages of docs/method, as of the version that wrote this report." }
+            @for (name, text) in PAGES {
+                details { summary { "docs/method/" (name) ".md" } pre id={ "method-" (name) } { (text) } }
+            }
+        }
+    }
+}
+
+/// A line of links to some pages.
+pub(super) fn links(pages: &[&'static str]) -> Markup {
+    html! {
+        p class="method" {
+            "Method: "
+            @for (i, page) in pages.iter().enumerate() {
+                @if i > 0 { ", " }
+                a href={ "#method-" (page) } { (page) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_is_there() {
+        assert!(PAGES.iter().all(|(name, text)| text.starts_with("# ") && !name.is_empty()));
+    }
+}

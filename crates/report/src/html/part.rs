@@ -1,0 +1,120 @@
+use maud::{Markup, html};
+
+use super::section::{Section, blocks, figure_id, slug};
+use super::{Part, table};
+use crate::figure::Figure;
+use crate::page::Block;
+use crate::plain::plain;
+use crate::{measure, simulate};
+
+/// What a page says about one record, or about several together.
+pub(super) struct Content {
+    /// The element's name, and the beginning of all names in it.
+    pub(super) id: String,
+    pub(super) title: String,
+    kind: &'static str,
+    /// What the reader wants to know, in one paragraph.
+    pub(super) answer: Option<String>,
+    intro: Vec<Block>,
+    pub(super) sections: Vec<Section>,
+}
+
+impl Content {
+    /// About the record at this place, counted from 1.
+    pub(super) fn of(place: usize, part: &Part<'_>) -> Self {
+        let id = format!("r{place}");
+        match part {
+            Part::Measured { name, record, findings, left_out } => {
+                let blocks = measure::blocks(record, findings, left_out);
+                Content::new(id, name, "measured", blocks)
+            }
+            Part::Simulated { name, head, findings } => {
+                Content::new(id, name, "simulated", simulate::blocks(head, findings))
+            }
+        }
+    }
+
+    /// What only several simulations together say; nothing where there are none.
+    pub(super) fn of_all(parts: &[Part<'_>]) -> Option<Self> {
+        let simulations: Vec<_> = parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Simulated { name, head, findings } => Some((*name, *head, *findings)),
+                Part::Measured { .. } => None,
+            })
+            .collect();
+        let blocks = simulate::blocks_of_all(&simulations);
+        (!blocks.is_empty()).then(|| Content::new("all".to_owned(), "All simulations", "simulated", blocks))
+    }
+
+    fn new(id: String, title: &str, kind: &'static str, blocks: Vec<Block>) -> Self {
+        let mut content = Content {
+            id,
+            title: plain(title).into_owned(),
+            kind,
+            answer: None,
+            intro: Vec::new(),
+            sections: Vec::new(),
+        };
+        for block in blocks {
+            match block {
+                Block::Heading { title, rest } => {
+                    let section = Section::new(&content.id, content.sections.len() + 1, &title, &rest);
+                    content.sections.push(section);
+                }
+                Block::Paragraph(text) if content.answer.is_none() && content.sections.is_empty() => {
+                    content.answer = Some(plain(&text).into_owned());
+                }
+                other => match content.sections.last_mut() {
+                    Some(section) => section.blocks.push(other),
+                    None => content.intro.push(other),
+                },
+            }
+        }
+        content
+    }
+
+    pub(super) fn markup(&self) -> Markup {
+        html! {
+            article id=(self.id) aria-labelledby={ (self.id) "-title" } {
+                h2 id={ (self.id) "-title" } { (self.title) " " span class="kind" { (self.kind) } }
+                (blocks(&self.intro, &self.id, &self.title))
+                @for section in &self.sections { (section.markup(&self.id)) }
+            }
+        }
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.intro.iter().chain(self.sections.iter().flat_map(|section| &section.blocks))
+    }
+
+    /// Figures with the names of their elements.
+    pub(super) fn figures(&self) -> impl Iterator<Item = (String, &Figure)> {
+        self.blocks().filter_map(|block| match block {
+            Block::Figure(figure) => Some((figure_id(&self.id, figure), figure.as_ref())),
+            _ => None,
+        })
+    }
+
+    /// Tables as CSV with names for their files.
+    pub(super) fn tables(&self) -> Vec<(String, String)> {
+        let mut tables = Vec::new();
+        for section in &self.sections {
+            let mut number = 0;
+            for block in &section.blocks {
+                match block {
+                    Block::Grid(grid) if !grid.is_empty() => {
+                        number += 1;
+                        tables.push((format!("{}-{}", section.id, number), table::as_csv(grid)));
+                    }
+                    Block::Figure(figure) => {
+                        let name = format!("figure-{}-{}", self.id, slug(&figure.name));
+                        tables.extend(figure.table.as_ref().map(|grid| (name, table::as_csv(grid))));
+                    }
+                    _ => (),
+                }
+            }
+        }
+        tables
+    }
+}

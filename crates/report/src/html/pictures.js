@@ -1,0 +1,12 @@
+(async () => {
+  const pictures = [];
+  for (const figure of document.querySelectorAll(".drawing")) {
+    for (const format of ["svg", "png"]) {
+      const picture = document.createElement("pre");
+      picture.id = figure.id + "." + format;
+      picture.textContent = await Plotly.toImage(figure, { format, width: 1100, height: 560, scale: format === "png" ? 2 : 1 });
+      pictures.push(picture);
+    }
+  }
+  document.body.replaceChildren(...pictures);
+})();

@@ -1,0 +1,99 @@
+use maud::{Markup, html};
+
+use super::{method, table};
+use crate::entry::Tone;
+use crate::figure::Figure;
+use crate::page::Block;
+use crate::plain::plain;
+
+/// A part of a page under one heading.
+pub(super) struct Section {
+    pub(super) id: String,
+    pub(super) title: String,
+    rest: String,
+    pub(super) blocks: Vec<Block>,
+}
+
+impl Section {
+    /// A section without blocks, named after its place.
+    pub(super) fn new(prefix: &str, place: usize, title: &str, rest: &str) -> Self {
+        let (title, rest) = (plain(title).into_owned(), plain(rest).into_owned());
+        Section { id: format!("{prefix}-{place}-{}", slug(&title)), title, rest, blocks: Vec::new() }
+    }
+
+    pub(super) fn markup(&self, prefix: &str) -> Markup {
+        html! {
+            section id=(self.id) aria-labelledby={ (self.id) "-title" } {
+                h3 id={ (self.id) "-title" } { (self.title) }
+                @if !self.rest.is_empty() { p class="conditions" { (self.rest) } }
+                (blocks(&self.blocks, prefix, &self.title))
+            }
+        }
+    }
+}
+
+/// A name for an element or a file: letters, digits and dashes of the title.
+pub(crate) fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    for c in title.chars().take(60) {
+        match c.to_ascii_lowercase() {
+            c if c.is_ascii_alphanumeric() => slug.push(c),
+            _ if !slug.ends_with('-') => slug.push('-'),
+            _ => (),
+        }
+    }
+    slug.trim_matches('-').to_owned()
+}
+
+/// The element that a figure is drawn in.
+pub(super) fn figure_id(prefix: &str, figure: &Figure) -> String {
+    format!("figure-{prefix}-{}", figure.name)
+}
+
+/// Blocks in their order; entries that follow each other become one list.
+pub(super) fn blocks(blocks: &[Block], prefix: &str, about: &str) -> Markup {
+    let runs = blocks.chunk_by(|a, b| matches!((a, b), (Block::Item(_), Block::Item(_))));
+    html! {
+        @for run in runs {
+            @if let Block::Item(_) = run[0] {
+                ul { @for item in run { @if let Block::Item(text) = item { li { (plain(text)) } } } }
+            } @else { @for one in run { (block(one, prefix, about)) } }
+        }
+    }
+}
+
+fn block(block: &Block, prefix: &str, about: &str) -> Markup {
+    match block {
+        Block::Gap | Block::Heading { .. } | Block::Item(_) => html! {},
+        Block::Paragraph(text) => html! { p { (plain(text)) } },
+        Block::Prose(text) => html! { p { (plain(text)) } },
+        Block::Line(text, tone) => html! { p class=[(*tone == Tone::Suspect).then_some("suspect")] { (plain(text)) } },
+        Block::Grid(grid) if grid.is_empty() => html! {},
+        Block::Grid(grid) => table::markup(grid, about),
+        Block::Figure(figure) => self::figure(figure, prefix),
+        Block::Method(pages) => method::links(pages),
+    }
+}
+
+fn figure(figure: &Figure, prefix: &str) -> Markup {
+    html! {
+        figure {
+            div id=(figure_id(prefix, figure)) class="drawing" {}
+            figcaption { strong { (plain(&figure.title)) "." } " " (plain(&figure.caption)) }
+            @if let Some(grid) = figure.table.as_ref().filter(|grid| !grid.is_empty()) {
+                details { summary { "The numbers of this figure" } (table::markup(grid, &figure.title)) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_safe_whatever_the_title() {
+        assert_eq!(slug("Cost of a hand-off: <b>x</b>, \"CPUs\""), "cost-of-a-hand-off-b-x-b-cpus");
+        assert_eq!(slug("工"), "");
+    }
+}

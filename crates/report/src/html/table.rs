@@ -1,0 +1,81 @@
+use maud::{Markup, html};
+
+use crate::entry::{Entry, Side, Tone};
+use crate::for_programs::csv;
+use crate::grid::Grid;
+use crate::plain::plain;
+
+/// A table with the columns that hold something. It scrolls by itself where it is too wide, with the keyboard too.
+pub(super) fn markup(grid: &Grid, about: &str) -> Markup {
+    let columns = grid.shown_columns();
+    html! {
+        div class="table" tabindex="0" role="region" aria-label=(about) {
+            table {
+                thead { tr { @for (_, name, side) in &columns { th scope="col" class=[class(*side)] { (plain(name)) } } } }
+                tbody {
+                    @for row in grid.rows() {
+                        tr {
+                            @for (number, _, side) in &columns { (cell(&row[*number], *side, *number < grid.keys())) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn class(side: Side) -> Option<&'static str> {
+    (side == Side::Right).then_some("number")
+}
+
+fn cell(entry: &Entry, side: Side, is_key: bool) -> Markup {
+    let tone = match entry.tone {
+        Tone::Usual => "",
+        Tone::Strong => "strong",
+        Tone::Good => "good",
+        Tone::Suspect => "suspect",
+        Tone::Bad => "bad",
+    };
+    let classes = [class(side).unwrap_or_default(), tone].join(" ");
+    let classes = Some(classes.trim()).filter(|classes| !classes.is_empty());
+    let lines: Vec<&str> = entry.text.split('\n').map(str::trim).collect();
+    let text = html! { @for (i, line) in lines.iter().enumerate() { @if i > 0 { br; } (line) } };
+    html! {
+        @if is_key { th scope="row" class=[classes] { (text) } } @else { td class=[classes] { (text) } }
+    }
+}
+
+/// The same table for spreadsheets: all columns, a line of names first.
+pub(super) fn as_csv(grid: &Grid) -> String {
+    let columns = grid.shown_columns();
+    let names = columns.iter().map(|(_, name, _)| (*name).to_owned()).collect();
+    let row = |row: &Vec<Entry>| columns.iter().map(|(number, ..)| row[*number].text.replace('\n', " ")).collect();
+    csv(std::iter::once(names).chain(grid.rows().iter().map(row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        let mut grid = Grid::new(1);
+        grid.column("<i>name</i>", Side::Left);
+        grid.column("cost", Side::Right);
+        grid.row(vec!["<script>alert(1)</script>".into(), Entry::stacked("1", "us", Tone::Suspect)]);
+        grid
+    }
+
+    #[test]
+    fn markup_in_a_cell_stays_text() {
+        let page = markup(&grid(), "\"quoted\"").into_string();
+        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{page}");
+        assert!(page.contains("&lt;i&gt;name") && !page.contains("<i>") && !page.contains("<script"), "{page}");
+        assert!(page.contains("aria-label=\"&quot;quoted&quot;\""), "{page}");
+        assert!(page.contains("<td class=\"number suspect\">1<br>us</td>"), "{page}");
+    }
+
+    #[test]
+    fn a_spreadsheet_gets_one_line_a_row() {
+        assert_eq!(as_csv(&grid()), "<i>name</i>,cost\n<script>alert(1)</script>,1 us\n");
+    }
+}

@@ -1,0 +1,225 @@
+//! What a page has room for and a terminal has not: the verdict on the environment, all controls, the machine, the plan.
+
+use analysis::{Findings, Verdict};
+use record::{Control, ControlOutcome, EndReason, Fact, HostManifest, MeasureRecord, SelfTestOutcome};
+use units::format_cpu_list;
+
+use super::conditions::label;
+use crate::entry::{Entry, Side, Tone};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::time;
+
+/// The environment in one sentence: controls, disturbed samples, results that stand.
+pub(super) fn add_environment(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
+    if !page.has_figures() {
+        return;
+    }
+    let controls = &record.header.controls;
+    let applied = controls.iter().filter(|control| control.outcome == ControlOutcome::Applied).count();
+    let total: usize = findings.results.iter().map(|finding| finding.excluded.total).sum();
+    let of: usize = findings.results.iter().map(|finding| finding.excluded.of).sum();
+    let count = |is: fn(&Verdict) -> bool| findings.results.iter().filter(|finding| is(&finding.verdict)).count();
+    let suspect = count(|verdict| *verdict == Verdict::Suspect);
+    let missing = count(|verdict| matches!(verdict, Verdict::NotMeasured { .. }));
+    let verdict =
+        if suspect + missing == 0 && applied == controls.len() { "quiet and controlled" } else { "with reservations" };
+    page.prose(&format!(
+        "environment: {verdict}: {applied} of {} controls in force, {total} of {of} samples left out, {suspect} of {} \
+         results suspect, {missing} not measured",
+        controls.len(),
+        findings.results.len()
+    ));
+}
+
+/// Controls, machine, plan, order and known answers.
+pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
+    if !page.has_figures() {
+        return;
+    }
+    add_excluded(page, findings);
+    add_controls(page, &record.header.controls);
+    add_machine(page, &record.header.host);
+    add_plan(page, record);
+    add_self_tests(page, record);
+}
+
+fn add_excluded(page: &mut Page, findings: &Findings) {
+    let mut grid = Grid::new(1);
+    grid.column("result", Side::Left);
+    grid.column("left out", Side::Right);
+    grid.column("of", Side::Right);
+    grid.column("by reason", Side::Left);
+    grid.column("repetitions", Side::Right);
+    grid.column("interval by", Side::Left);
+    for finding in &findings.results {
+        let excluded = &finding.excluded;
+        let reasons: Vec<String> = excluded.by_reason.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+        let estimate = finding.total_ns.as_ref().or(finding.direct_ns.as_ref()).or(finding.handoff_ns.as_ref());
+        grid.row(vec![
+            label(&finding.case).into(),
+            excluded.total.to_string().into(),
+            excluded.of.to_string().into(),
+            reasons.join(", ").into(),
+            estimate.map(|estimate| estimate.n.to_string()).unwrap_or_default().into(),
+            estimate.map(|estimate| estimate.method).unwrap_or_default().into(),
+        ]);
+    }
+    page.heading("Samples left out, and how intervals were found", "");
+    page.grid(&grid);
+    page.method(&["contamination", "statistics"]);
+}
+
+fn add_controls(page: &mut Page, controls: &[Control]) {
+    let mut grid = Grid::new(1);
+    for name in ["control", "wanted", "outcome", "found", "needed", "what helps now", "what helps for good"] {
+        grid.column(name, Side::Left);
+    }
+    for control in controls {
+        let mut row: Vec<Entry> = vec![control.name.as_str().into(), control.wanted.as_str().into()];
+        match &control.outcome {
+            ControlOutcome::Applied => row.push(Entry::new("in force", Tone::Good)),
+            ControlOutcome::TurnedOff => row.push("turned off".into()),
+            ControlOutcome::Refused { found, needed, fix, lasting_fix } => {
+                row.push(Entry::new("refused", Tone::Suspect));
+                row.extend([found, needed, fix, lasting_fix].map(Entry::from));
+            }
+        }
+        grid.row(row);
+    }
+    if !grid.is_empty() {
+        page.heading("Controls of the environment", "");
+        page.grid(&grid);
+    }
+}
+
+fn add_machine(page: &mut Page, host: &HostManifest) {
+    let mut grid = Grid::new(1);
+    grid.column("fact", Side::Left);
+    grid.column("", Side::Left);
+    for (name, value) in facts(host) {
+        grid.row(vec![name.into(), value.into()]);
+    }
+    page.heading("The machine", "as the run found it");
+    page.grid(&grid);
+}
+
+fn said<T>(fact: &Fact<T>, text: impl Fn(&T) -> String) -> String {
+    match fact {
+        Fact::Known(value) => text(value),
+        Fact::Unknown { unknown } => format!("not known: {unknown}"),
+    }
+}
+
+fn yes(value: &bool) -> String {
+    if *value { "yes".to_owned() } else { "no".to_owned() }
+}
+
+fn facts(host: &HostManifest) -> Vec<(String, String)> {
+    let mut facts: Vec<(String, String)> = [
+        ("host name", host.hostname.clone()),
+        ("CPU", said(&host.cpu_model, String::clone)),
+        ("architecture", host.architecture.clone()),
+        ("kernel", host.kernel.clone()),
+        ("distribution", said(&host.distribution, String::clone)),
+        ("hypervisor", said(&host.hypervisor, String::clone)),
+        ("CPUs online", format_cpu_list(&host.cpus_online)),
+        ("CPUs allowed", format_cpu_list(&host.cpus_allowed)),
+        ("CPUs isolated", format_cpu_list(&host.cpus_isolated)),
+        ("hardware threads share cores", said(&host.is_smt_active, yes)),
+        ("memory", host.memory_bytes.to_string()),
+        ("memory available", host.memory_available_bytes.to_string()),
+        ("page", host.page_bytes.to_string()),
+        ("huge pages", said(&host.huge_pages, String::clone)),
+        ("governor", said(&host.governor, String::clone)),
+        ("kernel's clock source", said(&host.clock_source, String::clone)),
+        ("time stamp counter at a constant rate", yes(&host.is_tsc_invariant)),
+        ("kernel page tables isolated", said(&host.is_kpti_active, yes)),
+        ("address spaces tagged in the TLB", said(&host.has_pcid, yes)),
+        ("timer ticks a second", said(&host.timer_hz, u32::to_string)),
+        ("preemption of the kernel", said(&host.preemption, String::clone)),
+        ("kernel command line", said(&host.kernel_command_line, String::clone)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec();
+    for cache in &host.caches {
+        let ways = cache.ways.map(|ways| format!(", {ways} ways")).unwrap_or_default();
+        let sharers = format_cpu_list(&cache.shared_by);
+        let value = format!("{}, lines of {}{ways}, shared by CPUs {sharers}", cache.size_bytes, cache.line_bytes);
+        facts.push((format!("L{} cache ({})", cache.level, cache.kind), value));
+    }
+    facts.extend(tlbs(host));
+    facts.extend(host.mitigations.iter().map(|(name, state)| (format!("mitigation: {name}"), state.clone())));
+    facts
+}
+
+fn tlbs(host: &HostManifest) -> Vec<(String, String)> {
+    match &host.tlbs {
+        Fact::Unknown { unknown } => vec![("TLBs".to_owned(), format!("not known: {unknown}"))],
+        Fact::Known(tlbs) => {
+            let name = |tlb: &record::Tlb| format!("L{} TLB ({}, pages of {})", tlb.level, tlb.kind, tlb.page_bytes);
+            tlbs.iter().map(|tlb| (name(tlb), format!("{} entries, reach {}", tlb.entries, tlb.reach()))).collect()
+        }
+    }
+}
+
+fn add_plan(page: &mut Page, record: &MeasureRecord) {
+    let header = &record.header;
+    let plan = &header.plan;
+    let percent = |per_mille: u32| format!("{} %", f64::from(per_mille) / 10.0);
+    let end = match record.end {
+        None => "cut off".to_owned(),
+        Some(end) => {
+            let how = if end.reason == EndReason::Complete { "complete" } else { "interrupted" };
+            format!("{how} after {}", time(end.elapsed_ns.0 as f64))
+        }
+    };
+    let rows = [
+        ("command", header.command.join(" ")),
+        ("started", header.started_at.clone()),
+        ("end", end),
+        ("program", format!("switchcost {}", header.program_version)),
+        ("record", header.schema.clone()),
+        ("preset", plan.preset.clone()),
+        ("cases", plan.cases.len().to_string()),
+        ("seed", header.seed.to_string()),
+        ("order", "cases in random order, the four arms of a repetition shuffled, both drawn from the seed".to_owned()),
+        ("wanted precision", percent(plan.precision_per_mille)),
+        ("confidence", percent(plan.confidence_per_mille)),
+        ("budget", time(plan.budget_ns.0 as f64)),
+        ("repetitions at most", plan.max_repetitions.to_string()),
+        ("length of a batch", time(plan.batch_ns.0 as f64)),
+        ("clock", format!("{} ({})", header.clock.source, header.clock.reason)),
+        ("samples", record.samples.len().to_string()),
+        ("refused repetitions", record.refusals.len().to_string()),
+    ];
+    let mut grid = Grid::new(1);
+    grid.column("plan", Side::Left);
+    grid.column("", Side::Left);
+    rows.into_iter().for_each(|(name, value)| grid.row(vec![name.into(), value.into()]));
+    page.heading("The plan, its seed and order", "");
+    page.grid(&grid);
+    page.method(&["statistics", "clock"]);
+}
+
+fn add_self_tests(page: &mut Page, record: &MeasureRecord) {
+    let mut grid = Grid::new(1);
+    for name in ["instrument", "known answer", "outcome"] {
+        grid.column(name, Side::Left);
+    }
+    for test in &record.self_tests {
+        let outcome = match &test.outcome {
+            SelfTestOutcome::Admitted => Entry::new("passed", Tone::Good),
+            SelfTestOutcome::Unavailable { why } => Entry::new(format!("not available: {why}"), Tone::Usual),
+            SelfTestOutcome::Wrong { expected_low, expected_high, found } => {
+                Entry::new(format!("refused: found {found}, need {expected_low} to {expected_high}"), Tone::Bad)
+            }
+        };
+        grid.row(vec![test.instrument.as_str().into(), test.known_answer.as_str().into(), outcome]);
+    }
+    if !grid.is_empty() {
+        page.heading("Known answers", "each instrument before it was used");
+        page.grid(&grid);
+        page.method(&["known-answers"]);
+    }
+}

@@ -1,0 +1,54 @@
+use plotly::Scatter;
+use plotly::common::{Line, Marker, Mode};
+use record::{CacheKind, HostManifest};
+use units::Bytes;
+
+use super::NANOS;
+use crate::entry::Side;
+use crate::figure::{Beside, Drawing, Figure, colour, layout, note, size_axis, time_axis, upright};
+use crate::grid::Grid;
+use crate::quantity::time;
+
+/// Load latency by size, with the caches of the machine.
+pub(in crate::measure) fn draw(host: &HostManifest, points: &[(u64, f64)]) -> Option<Figure> {
+    let points: Vec<(u64, f64)> = points.iter().copied().filter(|(_, ns)| *ns > 0.0).collect();
+    let sizes: Vec<u64> = points.iter().map(|(size, _)| *size).collect();
+    let (first, last) = (*sizes.first()?, *sizes.last()?);
+    let trace = Scatter::new(
+        sizes.iter().map(|size| *size as f64).collect(),
+        points.iter().map(|(_, ns)| ns / NANOS).collect(),
+    )
+    .name("load latency")
+    .mode(Mode::LinesMarkers)
+    .line(Line::new().color(colour(0)))
+    .marker(Marker::new().color(colour(0)).size(6))
+    .hover_text_array(points.iter().map(|(size, ns)| format!("{}: {}", Bytes(*size), time(*ns))).collect())
+    .hover_template("%{hovertext}<extra></extra>");
+    let data =
+        |cache: &&record::Cache| cache.kind != CacheKind::Instruction && (first..=last).contains(&cache.size_bytes.0);
+    let caches: Vec<&record::Cache> = host.caches.iter().filter(data).collect();
+    let shapes = caches.iter().map(|cache| upright(cache.size_bytes.0 as f64)).collect();
+    let notes = caches.iter().map(|cache| {
+        note(&format!("L{} {}", cache.level, cache.size_bytes), (cache.size_bytes.0 as f64).log10(), 0.98, Beside::Left)
+    });
+    let layout = layout()
+        .x_axis(size_axis("size of the memory walked over", &sizes))
+        .y_axis(time_axis("one load"))
+        .shapes(shapes)
+        .annotations(notes.collect());
+    Some(Figure {
+        name: "latency".to_owned(),
+        title: "Load latency by size".to_owned(),
+        caption: "A pointer chase, timed in this run. Dotted lines: data caches of this machine.".to_owned(),
+        drawing: Drawing::new(vec![trace], layout),
+        table: Some(table(&points)),
+    })
+}
+
+fn table(points: &[(u64, f64)]) -> Grid {
+    let mut grid = Grid::new(1);
+    grid.column("size", Side::Right);
+    grid.column("load latency", Side::Right);
+    points.iter().for_each(|(size, ns)| grid.row(vec![Bytes(*size).to_string().into(), time(*ns).into()]));
+    grid
+}

@@ -1,0 +1,65 @@
+use analysis::CaseFinding;
+use plotly::common::{Line, Mode};
+use plotly::{Scatter, Trace};
+
+use super::NANOS;
+use super::point::Series;
+use crate::figure::{Drawing, Figure, colour, label, layout, list_axis, time_axis};
+use crate::measure::conditions;
+use crate::quantity::time;
+
+/// Where a name alone would stand for two results, all that tells them apart is named.
+fn name(finding: &CaseFinding) -> String {
+    let case = &finding.case;
+    let place = if case.placement.is_one_cpu() { String::new() } else { format!(", {}", conditions::placement(case)) };
+    let tasks = if case.tasks == 2 { String::new() } else { format!(", {} tasks", case.tasks) };
+    format!("{} {}{tasks}{place}", case.mechanism, case.between)
+}
+
+/// What a switch costs by each mechanism, or a hand-off where no switch can be priced, over the published ranges.
+pub(in crate::measure) fn draw(findings: &[&CaseFinding]) -> Option<Figure> {
+    let names: Vec<String> = findings.iter().map(|finding| name(finding)).collect();
+    let (mut switches, mut handoffs) = (Series::default(), Series::default());
+    for (place, (finding, name)) in findings.iter().zip(&names).enumerate() {
+        if finding.direct_ns.is_some() {
+            switches.push(place as f64, finding, finding.direct_ns.as_ref(), name);
+        } else {
+            handoffs.push(place as f64, finding, finding.handoff_ns.as_ref(), &format!("{name} (hand-off)"));
+        }
+    }
+    if switches.is_empty() && handoffs.is_empty() {
+        return None;
+    }
+    let mut traces = bands(findings);
+    traces.extend(switches.traces("switch", colour(0), false));
+    traces.extend(handoffs.traces("hand-off", colour(1), false));
+    let layout = layout().x_axis(list_axis("", &names).tick_angle(-40.0)).y_axis(time_axis("cost"));
+    Some(Figure {
+        name: "mechanisms".to_owned(),
+        title: "Mechanisms side by side".to_owned(),
+        caption: format!(
+            "Direct cost with its interval. Grey: the range in which such numbers were published; a number outside needs \
+             a reason, a number inside proves nothing.{}",
+            Series::remark(&[switches, handoffs])
+        ),
+        drawing: Drawing::new(traces, layout),
+        table: None,
+    })
+}
+
+/// The published ranges, as thick bars behind the points.
+fn bands(findings: &[&CaseFinding]) -> Vec<Box<dyn Trace>> {
+    let bands = findings.iter().enumerate().filter_map(|(place, finding)| Some((place, finding.sanity_band_ns?)));
+    let bar = |(number, (place, (low, high, source))): (usize, (usize, (f64, f64, &str)))| -> Box<dyn Trace> {
+        let text = format!("published: {} to {}<br>{}", time(low), time(high), label(source));
+        Scatter::new(vec![place as f64; 2], vec![low / NANOS, high / NANOS])
+            .name("published range")
+            .legend_group("published")
+            .show_legend(number == 0)
+            .mode(Mode::Lines)
+            .line(Line::new().color("rgba(128,128,128,0.3)").width(14.0))
+            .hover_text_array(vec![text.clone(), text])
+            .hover_template("%{hovertext}<extra></extra>")
+    };
+    bands.enumerate().map(bar).collect()
+}

@@ -1,0 +1,75 @@
+//! What a page has room for and a terminal has not: what was traced, and how it was simulated.
+
+use record::Simulation;
+use units::format_cpu_list;
+
+use super::amount::count;
+use crate::entry::Side;
+use crate::grid::Grid;
+use crate::page::Page;
+
+/// The trace, the run of the simulator, and the designs as they were simulated.
+pub(super) fn add(page: &mut Page, head: &Simulation) {
+    if !page.has_figures() {
+        return;
+    }
+    page.heading("The trace and the simulation", "");
+    page.grid(&facts(head));
+    page.method(&["simulation"]);
+    page.heading("The designs as simulated", "");
+    page.grid(&designs(head));
+}
+
+fn facts(head: &Simulation) -> Grid {
+    let trace = &head.trace;
+    let mut grid = Grid::new(1);
+    grid.column("fact", Side::Left);
+    grid.column("", Side::Left);
+    let mut rows = vec![
+        ("source", trace.source.clone()),
+        ("order of tasks", trace.order.clone()),
+        ("quantum (instructions)", trace.quantum_instructions.map(count).unwrap_or_default()),
+        ("instructions", count(trace.instructions)),
+        ("loads", count(trace.loads)),
+        ("stores", count(trace.stores)),
+        ("voluntary switches", count(trace.voluntary_switches)),
+        ("involuntary switches", count(trace.involuntary_switches)),
+        ("processes", count(head.processes.len() as u64)),
+        ("interval (instructions)", count(head.interval_instructions)),
+        ("intervals told apart", head.intervals.to_string()),
+        ("whole", trace.incomplete.clone().map_or("yes".to_owned(), |why| format!("no: {why}"))),
+        ("command", head.command.join(" ")),
+        ("started", head.started_at.clone()),
+        ("program", format!("switchcost {}", head.program_version)),
+        ("record", head.schema.clone()),
+    ];
+    rows.extend(trace.commands.iter().map(|command| ("traced command", command.join(" "))));
+    if let Some(host) = &head.host {
+        rows.push(("simulated on", format!("{}, kernel {}", host.hostname, host.kernel)));
+        rows.push(("its CPUs", format_cpu_list(&host.cpus_online)));
+    }
+    rows.into_iter().for_each(|(name, value)| grid.row(vec![name.into(), value.into()]));
+    grid
+}
+
+fn designs(head: &Simulation) -> Grid {
+    let mut grid = Grid::new(2);
+    grid.column("design", Side::Left);
+    grid.column("level", Side::Left);
+    for name in ["size", "line", "hit cycles", "miss cycles"] {
+        grid.column(name, Side::Right);
+    }
+    for result in &head.designs {
+        for level in &result.design.levels {
+            grid.row(vec![
+                result.design.name.as_str().into(),
+                level.name.as_str().into(),
+                level.size.to_string().into(),
+                level.line.to_string().into(),
+                level.hit_cycles.to_string().into(),
+                level.miss_cycles.to_string().into(),
+            ]);
+        }
+    }
+    grid
+}

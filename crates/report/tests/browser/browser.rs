@@ -1,0 +1,103 @@
+//! A headless Chromium: what it makes of a page, within a bound of time.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+const PROBE: &str = include_str!("probe.js");
+
+/// Set up before anything else on the page.
+const LISTEN: &str = "<script>window.probeErrors = [];\
+    addEventListener('error', (e) => probeErrors.push('error: ' + e.message));\
+    addEventListener('securitypolicyviolation', (e) => probeErrors.push('policy: ' + e.violatedDirective + ' ' + e.blockedURI));\
+    addEventListener('unhandledrejection', (e) => probeErrors.push('rejection: ' + e.reason));\
+    for (const kind of ['error', 'warn']) { const old = console[kind];\
+    console[kind] = (...words) => { probeErrors.push(kind + ': ' + words.join(' ')); old(...words); }; }</script>";
+
+const LONGEST: Duration = Duration::from_secs(240);
+
+/// What a browser can be started by.
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// A browser, or nothing where there is none; then it says so.
+pub(crate) fn find() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places = NAMES.iter().flat_map(|name| std::env::split_paths(&path).map(move |folder| folder.join(name)));
+    let found = places.into_iter().find(|place| place.is_file());
+    if found.is_none() {
+        eprintln!("skipped: no Chromium is installed; scripts/setup.sh test installs it");
+    }
+    found
+}
+
+/// Where a test leaves what it made, to be looked at.
+pub(crate) fn artefacts(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages").join(name);
+    fs::create_dir_all(&folder).expect("a folder in the target folder");
+    folder
+}
+
+/// The elements of a page as they are when its scripts have run, and what the browser said.
+pub(crate) fn open(browser: &Path, page: &str, name: &str, flags: &[&str]) -> (String, String) {
+    let folder = artefacts(name);
+    let (html, dom, log, profile) =
+        (folder.join("page.html"), folder.join("dom.html"), folder.join("log.txt"), folder.join("profile"));
+    fs::write(&html, page).expect("written");
+    let mut child = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run"])
+        .args(["--disable-extensions", "--disable-background-networking", "--enable-logging=stderr"])
+        .args(["--window-size=1200,900", "--virtual-time-budget=120000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .args(flags)
+        .arg(format!("file://{}", html.display()))
+        .stdin(Stdio::null())
+        .stdout(File::create(&dom).expect("a file"))
+        .stderr(File::create(&log).expect("a file"))
+        .spawn()
+        .expect("the browser starts");
+    let start = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if start.elapsed() > LONGEST {
+            child.kill().expect("ours to end");
+            let log = fs::read_to_string(&log).unwrap_or_default();
+            panic!("the browser was not done with {} after {LONGEST:?}: {log}", html.display());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let _ = fs::remove_dir_all(profile);
+    let read = |path| String::from_utf8_lossy(&fs::read(path).expect("written by the browser")).into_owned();
+    (read(dom), read(log))
+}
+
+/// Opens a page, reads it as a reader with a mouse does, keeps a picture of each figure, and says what came of it.
+pub(crate) fn probe(browser: &Path, page: &str, name: &str, flags: &[&str]) -> Value {
+    assert!(page.contains("<head>") && page.contains("</body>"), "a page with a head and a body");
+    let page = page.replacen("<head>", &format!("<head>{LISTEN}"), 1);
+    let page = page.replacen("</body>", &format!("<script>{PROBE}</script></body>"), 1);
+    let (dom, log) = open(browser, &page, name, flags);
+    let outcome = outcome(&dom, &log);
+    keep_pictures(&outcome, name);
+    outcome
+}
+
+/// What a script of ours wrote down on a page.
+pub(crate) fn outcome(dom: &str, log: &str) -> Value {
+    let Some((_, rest)) = dom.split_once("<pre id=\"outcome\">") else {
+        panic!("the probe did not come to its end; the browser said: {log}")
+    };
+    let text = rest.split("</pre>").next().unwrap_or_default();
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\u{a0}").replace("&amp;", "&");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn keep_pictures(outcome: &Value, name: &str) {
+    for (figure, of) in outcome["figures"].as_object().into_iter().flatten() {
+        let picture = of["png"].as_str().and_then(|url| url.strip_prefix("data:image/png;base64,")).unwrap_or_default();
+        let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, picture).expect("base64");
+        assert!(bytes.starts_with(b"\x89PNG"), "{figure} has no picture");
+        fs::write(artefacts(name).join(format!("{figure}.png")), bytes).expect("written");
+    }
+}

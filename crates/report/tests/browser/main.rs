@@ -1,0 +1,177 @@
+//! What a browser makes of a page: a real one, without a screen. Pictures of all figures are kept in the target folder,
+//! below `tmp/pages`.
+
+mod browser;
+#[allow(dead_code, reason = "the tests of text use the rest")]
+#[path = "../report/fixture.rs"]
+mod fixture;
+#[allow(dead_code, reason = "the tests of text use the rest")]
+#[path = "../report/recorded.rs"]
+mod recorded;
+#[allow(dead_code, reason = "the tests of text use the rest")]
+#[path = "../simulate/fixture.rs"]
+mod simulated;
+
+use analysis::Findings;
+use record::{Arm, Evidence, KernelSwitches, MeasureRecord, Sample};
+use serde_json::Value;
+use switchcost_report::html::{Html, Part, render};
+use units::{Nanos, Ticks};
+use workload::Access;
+
+use fixture::{about, counters, measured, pairs, sized, suspect, walked, whole};
+
+const HARM: &str = "</script><script>window.harmed=1</script><img src=x onerror=\"window.harmed=2\"><b>bold</b>\
+                    <a href=\"javascript:window.harmed=3\">link</a>&lt;i&gt;$x^2$";
+
+/// What plotly.js takes for markup in a label.
+const MARKUP: &str = "<b>bold</b><a href=\"//x\">link</a>&lt;";
+
+/// All figures of a measurement: a grid of sizes, strides and accesses, rings, pairs, counters, samples.
+fn measurement(samples: usize) -> (MeasureRecord, Findings, Vec<Vec<&'static str>>) {
+    let mut findings = whole();
+    findings.results[0].counters = counters();
+    for stride in [64, 512] {
+        for access in [Access::Read, Access::Write] {
+            for kib in [16, 64, 256] {
+                let mut case = sized(2, kib);
+                case.working_set.stride_bytes = units::Bytes(stride);
+                case.working_set.access = access;
+                findings.results.push(walked(case, 1_740.0, about(kib as f64 * stride as f64)));
+            }
+        }
+    }
+    findings.results.extend([4, 8, 16].map(|tasks| measured(sized(tasks, 0), 1_740.0 + f64::from(tasks) * 20.0)));
+    findings.results.extend(pairs());
+    findings.results.push(suspect(measured(sized(32, 0), 2_000.0), "disturbed", "40 of 220 samples"));
+    let mut record = recorded::record();
+    record.header.plan.cases = findings.results.iter().map(|finding| finding.case.clone()).collect();
+    let cases = record.header.plan.cases.len();
+    record.samples = (0..samples).map(|i| sample(i, cases)).collect();
+    let left_out = (0..samples).map(|i| if i % 97 == 5 { vec!["steal", "frequency"] } else { Vec::new() }).collect();
+    (record, findings, left_out)
+}
+
+fn sample(i: usize, cases: usize) -> Sample {
+    Sample {
+        case: (i % cases) as u32,
+        repetition: 0,
+        position: 0,
+        arm: if i.is_multiple_of(2) { Arm::SwitchDirect } else { Arm::BaselineDirect },
+        at_ns: Nanos(i as u64 * 3_000_000),
+        handoffs: 1000,
+        ticks: Ticks(2_000_000 + (i as u64 * 7919) % 3_000_000),
+        kernel_switches: KernelSwitches::default(),
+        user_switches: 0,
+        evidence: Evidence::default(),
+        counters: None,
+        handoff_ticks: Vec::new(),
+    }
+}
+
+fn measured_page(samples: usize, name: &str) -> Html {
+    let (record, findings, left_out) = measurement(samples);
+    render(&[Part::Measured { name, record: &record, findings: &findings, left_out: &left_out }])
+}
+
+fn simulated_page() -> Html {
+    let (mut head, mut findings) = simulated::whole();
+    head.trace.source = HARM.to_owned();
+    for design in &mut findings.designs {
+        design.code.iter_mut().for_each(|code| code.program = HARM.to_owned());
+        design.evictions.iter_mut().for_each(|table| table.programs = vec![HARM.to_owned(), MARKUP.to_owned()]);
+    }
+    render(&[Part::Simulated { name: HARM, head: &head, findings: &findings }])
+}
+
+/// Drawn, with a tooltip that says something, and with a zoom that does something where there are axes.
+fn assert_works(outcome: &Value, html: &Html) {
+    assert_eq!(outcome["errors"], serde_json::json!([]), "the console is silent");
+    assert_eq!(outcome["foreign"], 0, "nothing is fetched");
+    for id in &html.figures {
+        let figure = &outcome["figures"][id];
+        let marks = figure["marks"].as_u64().unwrap_or(0) + figure["canvases"].as_u64().unwrap_or(0);
+        assert!(marks > 0, "{id} is not drawn: {figure}");
+        let tooltip = figure["tooltip"].as_str().unwrap_or_default();
+        assert!(tooltip.len() > 5, "{id} has no tooltip: {tooltip:?}");
+        assert_ne!(figure["zoomed"], false, "{id} does not zoom");
+    }
+}
+
+#[test]
+fn all_figures_of_a_measurement_are_drawn_answer_the_mouse_and_zoom() {
+    let Some(browser) = browser::find() else { return };
+    let html = measured_page(2_000, "run.jsonl");
+    let kinds =
+        ["mechanisms", "sizes-1", "latency", "accesses-1", "strides-1", "rings", "pairs-", "counters", "samples"];
+    for kind in kinds {
+        assert!(html.figures.iter().any(|id| id.contains(kind)), "{kind} is not among {:?}", html.figures);
+    }
+    let outcome = browser::probe(&browser, &html.page, "measured", &[]);
+    assert_works(&outcome, &html);
+    let tooltip = outcome["figures"]["figure-r1-latency"]["tooltip"].as_str().unwrap_or_default();
+    assert_eq!(tooltip, "1 MiB: 22.0 ns", "the tooltip says what the table says");
+}
+
+#[test]
+fn all_figures_of_a_simulation_are_drawn_and_hostile_names_stay_text() {
+    let Some(browser) = browser::find() else { return };
+    let html = simulated_page();
+    let outcome = browser::probe(&browser, &html.page, "simulated", &[]);
+    assert_works(&outcome, &html);
+    assert_eq!(outcome["harmed"], Value::Null, "no name ran as a script");
+    let texts = outcome["figures"]["figure-r1-evictions-1"]["text"].as_array().expect("texts");
+    let is_shown = |name: &str| texts.iter().filter_map(Value::as_str).any(|text| text == name);
+    assert!(is_shown(MARKUP), "the name is shown as it is: {texts:?}");
+    assert!(is_shown("</script><script>window.harmed=1</script…"), "cut, and as it is: {texts:?}");
+}
+
+#[test]
+fn a_hundred_thousand_samples_are_drawn() {
+    let Some(browser) = browser::find() else { return };
+    let html = measured_page(100_000, HARM);
+    let outcome = browser::probe(&browser, &html.page, "many-samples", &[]);
+    assert_works(&outcome, &html);
+    assert!(outcome["figures"]["figure-r1-samples"]["canvases"].as_u64().unwrap_or(0) > 0, "by the graphics processor");
+    assert_eq!(outcome["harmed"], Value::Null);
+    eprintln!("opened and drawn after {} ms of the page's own clock", outcome["openedMs"]);
+}
+
+#[test]
+fn a_page_follows_the_readers_wish_for_dark_or_light() {
+    let Some(browser) = browser::find() else { return };
+    let html = measured_page(10, "run.jsonl");
+    let look = |name, flag: &str| {
+        let outcome = browser::probe(&browser, &html.page, name, &[flag]);
+        (outcome["background"].clone(), outcome["ink"].clone())
+    };
+    // The names of Blink: 0 is dark, 1 is light.
+    let dark = look("dark", "--blink-settings=preferredColorScheme=0");
+    let light = look("light", "--blink-settings=preferredColorScheme=1");
+    assert_eq!(dark, ("rgb(18, 18, 18)".into(), "rgb(230, 230, 230)".into()));
+    assert_eq!(light, ("rgb(255, 255, 255)".into(), "rgb(27, 27, 27)".into()));
+}
+
+/// In a frame that runs no scripts, looked at from outside.
+#[test]
+fn a_page_is_read_without_scripts() {
+    let Some(browser) = browser::find() else { return };
+    let html = measured_page(10, "run.jsonl");
+    let inner = html.page.replace('&', "&amp;").replace('"', "&quot;");
+    let outer = format!(
+        "<!DOCTYPE html><iframe sandbox=\"allow-same-origin\" width=1000 height=800 srcdoc=\"{inner}\"></iframe><script>\
+         addEventListener('load', () => {{ const inside = document.querySelector('iframe').contentDocument;\
+         const text = inside.body.innerText; const drawn = inside.querySelectorAll('.main-svg').length;\
+         const details = inside.querySelector('details'); details.open = true;\
+         const tables = [...inside.querySelectorAll('table')].filter((table) => table.innerText.length > 20).length;\
+         const pre = document.createElement('pre'); pre.id = 'outcome';\
+         pre.textContent = JSON.stringify({{ text, drawn, tables }}); document.body.replaceChildren(pre); }});</script>"
+    );
+    let (dom, log) = browser::open(&browser, &outer, "no-scripts", &[]);
+    let outcome = browser::outcome(&dom, &log);
+    let text = outcome["text"].as_str().expect("text");
+    assert_eq!(outcome["drawn"], 0, "no script ran");
+    assert!(text.contains("Scripts are off"), "and the reader is told: {text}");
+    assert!(text.contains("A switch between processes over a pipe costs"), "{text}");
+    assert!(outcome["tables"].as_u64().unwrap_or(0) > 5, "{}", outcome["tables"]);
+}

@@ -1,0 +1,127 @@
+//! The page of a measurement: its structure. What a browser makes of it is tested in `tests/browser`.
+
+use analysis::Findings;
+use record::{Arm, Evidence, KernelSwitches, MeasureRecord, Sample};
+use switchcost_report::html::{Html, Part, render};
+use units::{Nanos, Ticks};
+
+use crate::fixture::{findings, mechanisms, pairs, whole};
+use crate::recorded::record;
+
+fn page(record: &MeasureRecord, findings: &Findings, left_out: &[Vec<&'static str>]) -> Html {
+    render(&[Part::Measured { name: "run.jsonl", record, findings, left_out }])
+}
+
+fn sample(case: u32, at_ms: u64) -> Sample {
+    Sample {
+        case,
+        repetition: 0,
+        position: 0,
+        arm: Arm::SwitchDirect,
+        at_ns: Nanos::millis(at_ms),
+        handoffs: 1000,
+        ticks: Ticks(4_000_000),
+        kernel_switches: KernelSwitches::default(),
+        user_switches: 0,
+        evidence: Evidence::default(),
+        counters: None,
+        handoff_ticks: Vec::new(),
+    }
+}
+
+/// The position of a text that must be there.
+fn place(page: &str, text: &str) -> usize {
+    page.find(text).unwrap_or_else(|| panic!("found no {text:?} in the page"))
+}
+
+#[test]
+fn the_answer_comes_first_and_the_script_last() {
+    let html = page(&record(), &whole(), &[]);
+    let answer = place(&html.page, "A switch between processes over a pipe costs");
+    assert!(answer < place(&html.page, "<nav") && answer < place(&html.page, "<table"), "before any table");
+    assert_eq!(html.page.matches("A switch between processes over a pipe costs").count(), 1);
+    assert!(place(&html.page, "<table") < place(&html.page, "plotly.js v"), "a reader need not wait for the script");
+}
+
+#[test]
+fn every_figure_has_its_place_its_call_and_its_numbers() {
+    let html = page(&record(), &whole(), &[]);
+    assert_eq!(html.figures, ["figure-r1-mechanisms", "figure-r1-sizes-1", "figure-r1-latency"]);
+    for figure in &html.figures {
+        assert_eq!(html.page.matches(&format!("<div id=\"{figure}\"")).count(), 1, "{figure}");
+        assert_eq!(html.page.matches(&format!("Plotly.newPlot(\"{figure}\"")).count(), 1, "{figure}");
+    }
+    let names: Vec<&str> = html.tables.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(names.contains(&"figure-r1-sizes-1") && names.contains(&"figure-r1-latency"), "{names:?}");
+    assert!(names.contains(&"r1-1-switches-by-mechanism-1"), "{names:?}");
+}
+
+#[test]
+fn only_figures_are_shown_that_the_record_has_data_for() {
+    let mut record = record();
+    let html = page(&record, &findings(pairs()), &[]);
+    assert!(html.figures.iter().any(|figure| figure.starts_with("figure-r1-pairs-")), "{:?}", html.figures);
+    assert!(!html.figures.iter().any(|figure| figure.contains("samples")), "{:?}", html.figures);
+    record.samples = vec![sample(0, 1), sample(0, 2)];
+    let html = page(&record, &findings(mechanisms()), &[vec![], vec!["steal"]]);
+    assert!(html.figures.iter().any(|figure| figure == "figure-r1-samples"), "{:?}", html.figures);
+    assert!(html.page.contains("left out: steal"));
+    let nothing = page(&MeasureRecord { samples: Vec::new(), ..record }, &findings(Vec::new()), &[]);
+    assert!(nothing.figures.is_empty() && !nothing.page.contains("plotly.js v"), "no script where nothing is drawn");
+}
+
+#[test]
+fn the_same_record_gives_the_same_page() {
+    let once = page(&record(), &whole(), &[]);
+    let again = page(&record(), &whole(), &[]);
+    assert_eq!(once.page, again.page);
+    assert_eq!(once.tables, again.tables);
+}
+
+#[test]
+fn nothing_is_fetched() {
+    let html = page(&record(), &whole(), &[]);
+    let end = place(&html.page, "plotly.js v");
+    for outside in ["src=\"", "<link", "@import", "url("] {
+        assert!(!html.page[..end].contains(outside), "{outside}");
+    }
+    assert!(html.page.contains("default-src &#39;none&#39;") || html.page.contains("default-src 'none'"));
+}
+
+#[test]
+fn markup_in_names_stays_text() {
+    let hostile = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{202e}";
+    let mut record = record();
+    record.header.host.hostname = hostile.to_owned();
+    record.header.host.kernel = hostile.to_owned();
+    record.header.plan.preset = hostile.to_owned();
+    record.header.command = vec![hostile.to_owned()];
+    let findings = whole();
+    let html = render(&[Part::Measured { name: hostile, record: &record, findings: &findings, left_out: &[] }]);
+    assert!(!html.page.contains("<img") && !html.page.contains('\u{1b}') && !html.page.contains('\u{202e}'));
+    assert!(html.page.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;[2J"), "shown as it is");
+    let scripts = html.page.matches("<script>").count();
+    assert_eq!(scripts, html.page.matches("</script>").count());
+    assert_eq!(scripts, html.figures.len() + 1, "the library and a call for each figure");
+}
+
+#[test]
+fn several_records_stand_on_one_page() {
+    let (record, findings) = (record(), whole());
+    let part = |name| Part::Measured { name, record: &record, findings: &findings, left_out: &[] };
+    let html = render(&[part("first.jsonl"), part("second.jsonl")]);
+    assert_eq!(html.figures.len(), 6);
+    let mut ids = html.figures.clone();
+    ids.dedup();
+    assert_eq!(ids, html.figures, "no name twice");
+    assert!(place(&html.page, "id=\"r1\"") < place(&html.page, "id=\"r2\""));
+}
+
+#[test]
+fn the_method_is_on_the_page() {
+    let html = page(&record(), &whole(), &[]);
+    for (at, _) in html.page.match_indices("href=\"#method-") {
+        let name = html.page[at + 7..].split('"').next().unwrap_or_default();
+        assert!(html.page.contains(&format!("id=\"{name}\"")), "{name} leads nowhere");
+    }
+}

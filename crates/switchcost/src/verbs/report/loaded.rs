@@ -1,0 +1,81 @@
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use ::report::{Format, Style, html, measure, simulate};
+use analysis::simulation::{Analyser, Options};
+use analysis::{Findings, Verdict, simulation};
+use record::{MeasureRecord, Simulation, SimulationRecord};
+
+use crate::exit::{Exit, Failure};
+
+/// A record with its findings.
+pub(super) struct Loaded {
+    name: String,
+    content: Content,
+}
+
+enum Content {
+    Measured { record: Box<MeasureRecord>, findings: Findings, left_out: Vec<Vec<&'static str>> },
+    Simulated { head: Box<Simulation>, findings: simulation::Findings },
+}
+
+impl Loaded {
+    /// Reads a record of either kind and analyses it.
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let content = if is_parquet(path) { simulated(path)? } else { measured(path)? };
+        Ok(Loaded { name, content })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn text(&self, format: Format, style: Style) -> String {
+        match &self.content {
+            Content::Measured { record, findings, .. } => measure::render(record, findings, format, style),
+            Content::Simulated { head, findings } => simulate::render(head, findings, format, style),
+        }
+    }
+
+    pub(super) fn part(&self) -> html::Part<'_> {
+        let name = &self.name;
+        match &self.content {
+            Content::Measured { record, findings, left_out } => {
+                html::Part::Measured { name, record, findings, left_out }
+            }
+            Content::Simulated { head, findings } => html::Part::Simulated { name, head, findings },
+        }
+    }
+
+    /// How a program that shows this ends.
+    pub(super) fn exit(&self) -> Exit {
+        let Content::Measured { findings, .. } = &self.content else { return Exit::Success };
+        let is_missing = |verdict: &Verdict| matches!(verdict, Verdict::NotMeasured { .. });
+        let is_any_missing = findings.results.iter().any(|result| is_missing(&result.verdict));
+        if is_any_missing { Exit::Reservations } else { Exit::Success }
+    }
+}
+
+/// Whether a file begins as the records of simulations do. What cannot be read is for the reader to say.
+fn is_parquet(path: &Path) -> bool {
+    let mut start = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"PAR1"
+}
+
+fn measured(path: &Path) -> Result<Content, Failure> {
+    let record = Box::new(MeasureRecord::read(path)?);
+    let (findings, left_out) = (analysis::analyse(&record), analysis::left_out(&record));
+    Ok(Content::Measured { record, findings, left_out })
+}
+
+fn simulated(path: &Path) -> Result<Content, Failure> {
+    let record = SimulationRecord::read(path)?;
+    let mut analyser = Analyser::new(&record.head, Options::default());
+    for batch in record.tuples()? {
+        analyser.add(&batch?);
+    }
+    let findings = analyser.finish();
+    Ok(Content::Simulated { head: Box::new(record.head), findings })
+}
