@@ -315,7 +315,7 @@ pub struct Interval {
     /// Number of the segment, from 0; of the first one where several are added up.
     pub segment: u32,
     /// How many segments are added up in this tuple: 1, but for designs of [`Depth::Counters`], whose tuples are sums
-    /// over all segments of the same process, cause and end.
+    /// over segments of the same process, cause and end; there, what follows an exec in the same interval adds none.
     pub segments: u32,
     /// The task that runs.
     pub task: u32,

@@ -75,6 +75,66 @@ fn programs_that_take_turns_evict_each_other() {
     assert!(again.stdout.contains("mogul-1a"), "{}", again.stdout);
 }
 
+/// Two first levels that can be swept, as a design file says them.
+const PLAIN: &str = r#"
+schema = "switchcost.design/1"
+name = "plain"
+
+[[level]]
+name = "L1I"
+holds = "instructions"
+size = "8KiB"
+line = "32B"
+ways = 2
+miss_cycles = 20
+
+[[level]]
+name = "L1D"
+holds = "data"
+size = "8KiB"
+line = "32B"
+ways = 2
+miss_cycles = 20
+
+[[tlb]]
+name = "DTLB"
+holds = "data"
+entries = 16
+ways = "full"
+page = "4KiB"
+walk_cycles = 30
+"#;
+
+#[test]
+fn designs_in_one_pass_cost_what_each_alone_costs() {
+    let place = Place::new();
+    let ran = trace(&place, "two.sct", &["--quantum", "20000", "--with", "seq 2000", "--", "sh", "-c", "seq 2000"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let path = place.path("two.sct");
+    let design = place.path("plain.toml");
+    fs::write(&design, PLAIN).expect("room");
+    let designs = |in_full: &str| {
+        let record = place.path(&format!("{in_full}.parquet"));
+        let vary = ["--vary", "L1I+L1D.size=2KiB,4KiB,8KiB,16KiB,32KiB", "--vary", "L1I+L1D.ways=1,2,4,8"];
+        let usual = ["simulate", text(&path), "--design", text(&design), "--interval", "1000", "--in-full", in_full];
+        let output = ["--record", text(&record), "--format", "json"];
+        json(&place, &[&usual[..], &vary, &output].concat())["designs"].as_array().expect("a list").clone()
+    };
+    let (swept, full) = (designs("16"), designs("20"));
+    assert_eq!((swept.len(), full.len()), (20, 20));
+    for (number, (swept, full)) in swept.iter().zip(&full).enumerate() {
+        assert_eq!(swept["depth"], if number == 0 { "full" } else { "counters" });
+        assert_eq!(full["depth"], "full");
+        assert!(full["average_cost_cycles"]["estimate"].is_number(), "{full}");
+        let same = ["name", "shared", "private", "flushed", "overhead_percent", "excess_cycles", "cut"];
+        for field in same {
+            assert_eq!(swept[field], full[field], "{field} of {}", full["name"]);
+        }
+        assert_eq!(swept["average_cost_cycles"]["estimate"], full["average_cost_cycles"]["estimate"]);
+        assert_eq!(swept["average_cost_cycles"]["low"].is_null(), number > 0, "sums have no interval");
+    }
+}
+
 #[test]
 fn live_and_by_file_are_the_same() {
     let place = Place::new();

@@ -34,7 +34,10 @@ pub(crate) fn cost(sums: &[Sum], batches: &[Vec<Sum>], length: u64, cut: Cut, co
     let cost = Cost { estimate: Some(estimate), ..Cost::default() };
     let why = |why: String| Cost { why: Some(why), ..cost.clone() };
     if batches.is_empty() {
-        return why("no interval: the record holds sums over segments; simulate fewer designs at once".to_owned());
+        return why(
+            "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full"
+                .to_owned(),
+        );
     }
     let used: Vec<&Vec<Sum>> = batches.iter().filter(|batch| batch.iter().any(|sum| sum.segments > 0)).collect();
     if segments < 2 * MIN_BATCHES as u64 || used.len() < MIN_BATCHES {

@@ -34,14 +34,13 @@ fn finding(context: &Context<'_>, depth: Depth, sums: &DesignSums, group: Group,
     let by_interval: Vec<Sum> = cells.iter().map(|cell| cell.sum).collect();
     let window = cells.len().saturating_sub(1);
     let is_mixed = depth == Depth::Counters || cells.iter().any(|cell| cell.is_mixed);
-    let lengths = if is_mixed {
+    if is_mixed {
         batches.clear();
-        Vec::new()
-    } else {
-        context.lengths.select(|segment| causes.contains(&(segment.cause as usize)))
-    };
+    }
+    // How long segments are does not depend on the design: any one that tells them apart says it for all.
+    let lengths = context.lengths.select(|segment| causes.contains(&(segment.cause as usize)));
     let share = context.options.cut_share;
-    let cut = if is_mixed {
+    let cut = if is_mixed && context.lengths.are_unknown() {
         cut_of_sums(&cells, share, length)
     } else {
         cut_of_lengths(&lengths, share, length.saturating_mul(window as u64))

@@ -30,6 +30,11 @@ impl Lengths {
         Lengths { segments }
     }
 
+    /// Whether no design tells segments apart.
+    pub(crate) fn are_unknown(&self) -> bool {
+        self.segments.is_empty()
+    }
+
     /// Lengths of those segments that `is_member` takes, in ascending order.
     pub(crate) fn select(&self, is_member: impl Fn(&Segment) -> bool) -> Vec<u64> {
         self.segments.iter().filter(|segment| is_member(segment)).map(|segment| segment.instructions).collect()

@@ -199,7 +199,7 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
     assert_eq!(found.average_cost_cycles.estimate, expected.average_cost_cycles.estimate);
     assert_eq!(found.overhead, expected.overhead);
     assert_eq!((found.cut.instructions, found.cut.is_rounded), (400_000, true));
-    let why = "no interval: the record holds sums over segments; simulate fewer designs at once";
+    let why = "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full";
     assert_eq!((found.average_cost_cycles.low, found.average_cost_cycles.why.as_deref()), (None, Some(why)));
     let point = &found.groups[0].curve[0];
     assert_eq!((point.segments, point.shared_cpi.sd, point.shared_cpi.max), (100, None, None));

@@ -90,3 +90,6 @@ fn is_sweepable(level: &Level) -> bool {
         && ways <= MOST_WAYS as u64
         && (lines / ways).is_power_of_two()
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,11 @@ pub(crate) struct DesignArguments {
     #[arg(long, value_name = "LEVEL.FIELD=LIST", help_heading = "What to simulate")]
     pub(crate) vary: Vec<String>,
 
+    /// Simulate so many designs each by itself; of more, those that differ in the size, ways and cycles of their last levels
+    /// go through in one pass, and all but the first of them have counters and costs only
+    #[arg(long, value_name = "NUMBER", default_value_t = 16, help_heading = "What to simulate")]
+    pub(crate) in_full: usize,
+
     /// Instructions in an interval after a switch [default: 10000; 1000 for client-server]
     #[arg(long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What to simulate")]
     pub(crate) interval: Option<u64>,

@@ -37,7 +37,7 @@ impl Run {
             intervals: arguments.intervals,
             kernel_touches: arguments.kernel_touches,
             code_places: arguments.places,
-            ..Options::default()
+            most_in_full: arguments.in_full,
         };
         let simulator = Simulator::new(designs::selected(arguments)?, options.clone())?;
         let path = arguments.record.clone().map_or_else(|| runs::new_file(runs::SIMULATION), Ok)?;

@@ -1,0 +1,115 @@
+use record::{AddressKind, OnSwitch, VictimCache, WriteBuffers, WritePolicy};
+
+use super::*;
+use crate::{read_design, vary};
+
+const FIRST: &str = r#"
+schema = "switchcost.design/1"
+name = "first"
+pages = { size = "4KiB" }
+
+[[level]]
+name = "L1I"
+holds = "instructions"
+size = "8KiB"
+line = "32B"
+ways = 2
+miss_cycles = 20
+
+[[level]]
+name = "L1D"
+holds = "data"
+size = "8KiB"
+line = "32B"
+ways = 2
+miss_cycles = 20
+"#;
+
+const SECOND: &str = r#"
+[[level]]
+name = "L2"
+holds = "both"
+size = "64KiB"
+line = "32B"
+ways = 4
+miss_cycles = 100
+"#;
+
+fn first() -> Design {
+    read_design(FIRST, "first").expect("a design")
+}
+
+fn both() -> Design {
+    read_design(&format!("{FIRST}{SECOND}"), "both").expect("a design")
+}
+
+fn varied(base: &Design, axis: &str) -> Vec<Design> {
+    vary(base, &[axis]).expect("they can be built")
+}
+
+/// The levels in which these designs are swept together, if they are.
+fn swept(designs: &[Design]) -> Option<(Vec<usize>, bool)> {
+    let groups = groups(designs, designs.len());
+    groups.first().map(|group| (group.levels.clone(), group.is_behind))
+}
+
+#[test]
+fn sizes_and_ways_of_first_levels_go_together() {
+    assert_eq!(swept(&varied(&first(), "L1D.size=4KiB,8KiB")), Some((vec![0, 1], false)));
+    assert_eq!(swept(&varied(&first(), "L1I+L1D.ways=1,2,4")), Some((vec![0, 1], false)));
+    assert_eq!(swept(&varied(&first(), "L1D.miss_cycles=10,30")), Some((vec![0, 1], false)));
+}
+
+#[test]
+fn last_levels_go_together_behind_the_same_first_ones() {
+    assert_eq!(swept(&varied(&both(), "L2.size=64KiB,128KiB")), Some((vec![2], true)));
+    assert_eq!(swept(&varied(&both(), "L1D.size=4KiB,8KiB")), None, "other requests to the L2");
+}
+
+#[test]
+fn what_differs_in_more_does_not_go_together() {
+    assert_eq!(swept(&varied(&first(), "L1D.line=32B,64B")), None);
+    assert_eq!(swept(&varied(&first(), "L1D.replacement=lru,fifo")), None);
+    let designs = [varied(&both(), "L2.size=64KiB,128KiB"), varied(&first(), "L1D.size=4KiB,8KiB")].concat();
+    assert_eq!(groups(&designs, 2).len(), 2);
+    assert_eq!(groups(&designs, 3).len(), 0);
+}
+
+/// Changes the last level of a design, and tells whether its sizes still go together.
+fn is_swept_with(base: Design, change: impl Fn(&mut Level)) -> bool {
+    let mut base = base;
+    let last = base.levels.len() - 1;
+    change(&mut base.levels[last]);
+    let name = base.levels[last].name.clone();
+    swept(&varied(&base, &format!("{name}.size=64KiB,128KiB"))).is_some()
+}
+
+#[test]
+fn only_levels_with_one_order_for_all_sizes_are_swept() {
+    assert!(is_swept_with(both(), |_| {}));
+    assert!(is_swept_with(both(), |level| level.on_switch = OnSwitch::Flush));
+    assert!(is_swept_with(both(), |level| (level.index, level.tag) = (AddressKind::Physical, AddressKind::Physical)));
+    assert!(is_swept_with(both(), |level| (level.write, level.write_allocate) = (WritePolicy::Through, Some(true))));
+    assert!(!is_swept_with(both(), |level| level.write_allocate = Some(false)), "stores that do not allocate");
+    assert!(!is_swept_with(both(), |level| level.write = WritePolicy::Through), "they do not allocate either");
+    assert!(!is_swept_with(both(), |level| level.tag = AddressKind::Physical), "one line in several sets");
+    assert!(!is_swept_with(both(), |level| level.replacement = Replacement::Fifo));
+    assert!(!is_swept_with(both(), |level| level.inclusion = Inclusion::Inclusive));
+    assert!(!is_swept_with(both(), |level| level.prefetch = Prefetch::NextLine));
+    assert!(!is_swept_with(both(), |level| level.victim = Some(VictimCache { lines: 4, hit_cycles: 1 })));
+    assert!(!is_swept_with(both(), |level| level.ways = Ways::Full), "2048 ways");
+    let mut sets = both();
+    sets.levels[2].ways = Ways::Count(3);
+    assert_eq!(swept(&varied(&sets, "L2.size=48KiB,60KiB")), None, "512 and 640 sets");
+    assert!(!is_swept_with(first(), |level| (level.index, level.tag) = (AddressKind::Physical, AddressKind::Physical)));
+}
+
+#[test]
+fn write_buffers_anywhere_are_simulated_one_by_one() {
+    let mut design = both();
+    let first = &mut design.levels[1];
+    first.write = WritePolicy::Through;
+    assert!(swept(&varied(&design, "L2.size=64KiB,128KiB")).is_some());
+    design.levels[1].write_buffers = Some(WriteBuffers { count: 2, drain_cycles: 5 });
+    assert!(swept(&varied(&design, "L2.size=64KiB,128KiB")).is_none());
+}
