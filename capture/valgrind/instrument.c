@@ -9,6 +9,7 @@
 #include "libvex_guest_amd64.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_machine.h"
+#include "pub_tool_mallocfree.h"
 #include "pub_tool_tooliface.h"
 
 /* Where struct live lies in the guest state: the first shadow area, right behind the guest's registers. */
@@ -20,6 +21,22 @@
 /* A reference of a larger piece of memory is written as several. */
 #define LARGEST_PIECE 1024
 
+/* A temporary is always so far behind another; a constant has no other. */
+struct origin {
+    IRTemp base;
+    ULong offset;
+};
+
+/* Origins of the temporaries of the superblock, as far as they are known yet. */
+static struct origin *origins;
+static UInt origins_size;
+
+/* A reference whose address is written: where it comes from. */
+struct told {
+    struct origin origin;
+    UInt reference;
+};
+
 struct builder {
     IRSB *out;
     IRTemp cursor;
@@ -30,6 +47,8 @@ struct builder {
     Bool is_written;    /* the block stands in the buffer as it is now */
     Bool is_committed;  /* and the cursor is behind it */
     struct shape shape;
+    UInt told_count;
+    struct told told[MOST_REFERENCES];
     IRExpr *last_load;  /* address of the load just before, if a store may belong to it */
     UInt last_load_bytes;
 };
@@ -65,7 +84,9 @@ static void write_block(struct builder *builder)
     if (builder->is_written || builder->shape.instructions == 0)
         return;
     stream_need(builder->words, builder->instructions);
-    write_word(builder, builder->block_word, constant(SC_BLOCK << 56 | shapes_define(&builder->shape)));
+    write_word(builder, builder->block_word,
+               constant(SC_BLOCK << 56 | (ULong)(builder->shape.references - builder->shape.untold) << 32
+                        | shapes_define(&builder->shape)));
     builder->is_written = True;
 }
 
@@ -95,12 +116,14 @@ static void begin_block(struct builder *builder, Addr address)
     builder->shape.instructions = 0;
     builder->shape.first_bytes = 0;
     builder->shape.references = 0;
+    builder->shape.untold = 0;
+    builder->told_count = 0;
 }
 
 static Bool continues_block(const struct shape *shape, Addr address, UInt bytes)
 {
     return shape->instructions > 0 && shape->address + shape->bytes == address
-        && shape->bytes + bytes <= LONGEST_BLOCK && shape->references <= MOST_REFERENCES / 2;
+        && shape->bytes + bytes <= LONGEST_BLOCK && shape->references + shape->untold <= MOST_REFERENCES / 2;
 }
 
 static void add_instruction(struct builder *builder, Addr address, UInt bytes)
@@ -126,17 +149,74 @@ static Bool is_update(const struct builder *builder, IRExpr *address, UInt bytes
         && eqIRAtom(builder->last_load, address);
 }
 
-static void add_piece(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store, Bool is_updated)
+static void note_piece(struct builder *builder, UInt bytes, Bool is_store, Bool is_updated, ULong how)
 {
     struct shape *shape = &builder->shape;
 
     tl_assert(shape->instructions > 0 && shape->references < MOST_REFERENCES);
     shape->reference[shape->references++] = (shape->bytes - 1) | (ULong)bytes << 16 | (ULong)is_store << 32
-                                          | (ULong)is_updated << 33;
-    write_word(builder, builder->words, address);
-    builder->words += 1;
+                                          | (ULong)is_updated << 33 | how;
     builder->is_written = False;
     builder->is_committed = False;
+}
+
+static void tell_piece(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store, Bool is_updated, ULong how)
+{
+    note_piece(builder, bytes, is_store, is_updated, how << 34);
+    write_word(builder, builder->words, address);
+    builder->words += 1;
+}
+
+static struct origin origin_of(const IRExpr *atom)
+{
+    struct origin origin = { IRTemp_INVALID, 0 };
+
+    if (atom->tag == Iex_Const)
+        origin.offset = atom->Iex.Const.con->Ico.U64;
+    else if (atom->Iex.RdTmp.tmp < origins_size)
+        origin = origins[atom->Iex.RdTmp.tmp];
+    else
+        origin.base = atom->Iex.RdTmp.tmp;
+    return origin;
+}
+
+/* The address need not be written where it is always the same, or always as far from one that is written. */
+static Bool is_untold(struct builder *builder, struct origin origin, UInt bytes, Bool is_store, Bool is_updated)
+{
+    struct shape *shape = &builder->shape;
+    ULong how = SC_FIXED << 34;
+    ULong address = origin.offset;
+
+    if (shape->references + shape->untold + 2 > MOST_REFERENCES)
+        return False;
+    if (origin.base != IRTemp_INVALID) {
+        Int index = builder->told_count - 1;
+        while (index >= 0 && builder->told[index].origin.base != origin.base)
+            index--;
+        if (index < 0)
+            return False;
+        how = SC_RELATIVE << 34 | (ULong)builder->told[index].reference << 40;
+        address -= builder->told[index].origin.offset;
+    }
+    note_piece(builder, bytes, is_store, is_updated, how);
+    shape->untold_address[shape->untold++] = address;
+    return True;
+}
+
+static void add_piece(struct builder *builder, IRExpr *address, UInt done, UInt bytes, Bool is_store, Bool is_updated)
+{
+    struct origin origin = origin_of(address);
+    struct told *told = &builder->told[builder->told_count];
+
+    origin.offset += done;
+    if (is_untold(builder, origin, bytes, is_store, is_updated))
+        return;
+    told->origin = origin;
+    told->reference = builder->shape.references;
+    builder->told_count += 1;
+    if (done != 0)
+        address = assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, address, constant(done)));
+    tell_piece(builder, address, bytes, is_store, is_updated, SC_TOLD);
 }
 
 static void add_reference(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store)
@@ -147,9 +227,7 @@ static void add_reference(struct builder *builder, IRExpr *address, UInt bytes, 
     tl_assert(isIRAtom(address));
     for (done = 0; done < bytes; done += LARGEST_PIECE) {
         UInt piece = bytes - done < LARGEST_PIECE ? bytes - done : LARGEST_PIECE;
-        IRExpr *start = done == 0 ? address
-                      : assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, address, constant(done)));
-        add_piece(builder, start, piece, is_store, is_updated);
+        add_piece(builder, address, done, piece, is_store, is_updated);
     }
     builder->last_load = is_store ? NULL : address;
     builder->last_load_bytes = bytes;
@@ -165,7 +243,7 @@ static void add_guarded(struct builder *builder, IRExpr *guard, IRExpr *address,
         IRExpr *start = done == 0 ? address
                       : assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, address, constant(done)));
         IRExpr *word = assign(builder, Ity_I64, IRExpr_ITE(guard, start, constant(SC_NOT_DONE)));
-        add_piece(builder, word, piece, is_store, False);
+        tell_piece(builder, word, piece, is_store, False, SC_GUARDED);
     }
     builder->last_load = NULL;
 }
@@ -224,6 +302,42 @@ static void add_linked(struct builder *builder, const IRStmt *statement)
 }
 
 /* What the statement does, for the stream: written before the statement itself. */
+/* Where a sum with a constant, a copy or a constant comes from; anything else is an origin of its own. */
+static struct origin origin_of_value(IRTemp temp, const IRExpr *value)
+{
+    struct origin own = { temp, 0 };
+    struct origin left, right;
+    Bool is_sum = value->tag == Iex_Binop && value->Iex.Binop.op == Iop_Add64;
+
+    if (value->tag == Iex_RdTmp || (value->tag == Iex_Const && value->Iex.Const.con->tag == Ico_U64))
+        return origin_of(value);
+    if (!is_sum && !(value->tag == Iex_Binop && value->Iex.Binop.op == Iop_Sub64))
+        return own;
+    left = origin_of(value->Iex.Binop.arg1);
+    right = origin_of(value->Iex.Binop.arg2);
+    if (right.base == IRTemp_INVALID) {
+        left.offset += is_sum ? right.offset : -right.offset;
+        return left;
+    }
+    if (is_sum && left.base == IRTemp_INVALID) {
+        right.offset += left.offset;
+        return right;
+    }
+    return own;
+}
+
+static void forget_origins(UInt temps)
+{
+    UInt temp;
+
+    if (temps > origins_size) {
+        origins = VG_(realloc)("switchcost.origins", origins, temps * sizeof *origins);
+        origins_size = temps;
+    }
+    for (temp = 0; temp < temps; temp++)
+        origins[temp] = (struct origin){ temp, 0 };
+}
+
 static void observe(struct builder *builder, const IRStmt *statement)
 {
     switch (statement->tag) {
@@ -232,6 +346,7 @@ static void observe(struct builder *builder, const IRStmt *statement)
         add_instruction(builder, statement->Ist.IMark.addr, statement->Ist.IMark.len ? statement->Ist.IMark.len : 1);
         break;
     case Ist_WrTmp:
+        origins[statement->Ist.WrTmp.tmp] = origin_of_value(statement->Ist.WrTmp.tmp, statement->Ist.WrTmp.data);
         if (statement->Ist.WrTmp.data->tag == Iex_Load)
             add_reference(builder, statement->Ist.WrTmp.data->Iex.Load.addr,
                           sizeofIRType(statement->Ist.WrTmp.data->Iex.Load.ty), False);
@@ -275,7 +390,7 @@ static void at_period_end(VexGuestAMD64State *guest)
     live = *state;
     stream_refresh();
     *state = live;
-    if (stream_budget() <= (Long)longest) {
+    if (stream_budget() <= (Long)longest || __atomic_load_n(&ring->is_stopping, __ATOMIC_SEQ_CST)) {
         tasks[VG_(get_running_tid)()].is_turn_over = True;
         guest->host_EvC_COUNTER = 0;
     }
@@ -352,6 +467,7 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
 
     (void)closure, (void)extents, (void)host, (void)word, (void)host_word;
     tl_assert(layout->total_sizeB == LIVE_OFFSET);
+    forget_origins(in->tyenv->types_used);
     if (instructions > longest)
         longest = instructions;
     while (index < in->stmts_used && (!in->stmts[index] || in->stmts[index]->tag != Ist_IMark))

@@ -18,6 +18,9 @@ static inline Long kernel_call(ULong number, ULong a, ULong b, ULong c, ULong d)
     return result;
 }
 
+#define KERNEL_READ 0
+#define KERNEL_OPEN 2
+#define KERNEL_CLOSE 3
 #define KERNEL_KILL 62
 #define KERNEL_GETRUSAGE 98
 #define KERNEL_GETTID 186

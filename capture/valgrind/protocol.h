@@ -36,7 +36,10 @@ struct sc_header { /* at offset 0 */
     ULong current_buffer;    /* scheduled: the buffer that the running task writes, (ULong)-1 for none */
     ULong current_words;     /* scheduled: words in it so far; kept here while nobody runs, and for the controller */
     ULong fault_detail;
-    ULong reserved[16];
+    ULong quantum;           /* scheduled: instructions of a turn */
+    UInt is_alone;           /* scheduled: nonzero while there is one task: it renews its turns by itself */
+    UInt is_stopping;        /* nonzero: who runs gives the CPU up at the end of its period, whatever its budget */
+    ULong reserved[14];
 };
 
 #define SC_FAULT_SLOTS 1 /* no free task slot */
@@ -87,8 +90,8 @@ struct sc_info { /* 32 bytes */
 /* Words of a buffer. The top byte is the tag; no record crosses the end of a buffer.
 
    SC_BLOCK: bits 31..0 are the id of a shape defined before by the same process (a forked child has its parent's shapes
-   of the moment of the fork; an exec starts anew). As many address words follow as the shape has references; the address
-   of a guarded reference that did not happen is SC_NOT_DONE.
+   of the moment of the fork; an exec starts anew), bits 39..32 the number of address words that follow: one for each
+   reference of the shape that is told; the address of a guarded reference that did not happen is SC_NOT_DONE.
 
    Every other tag: bits 55..48 are the number of words that follow, bits 47..0 an immediate value. */
 #define SC_TAG(word) ((word) >> 56)
@@ -97,8 +100,13 @@ struct sc_info { /* 32 bytes */
 
 /* imm: id. words: address; bytes | instructions << 16 | first_bytes << 32 | references << 48;
    then a word a reference: offset of its instruction's last byte | size << 16 | is_store << 32 | is_update << 33 (a store by
-   the same instruction to where it has just loaded from: Cachegrind counts the two as one load).
-   Those of long shapes: several SC_DEFINE of the same id in a row, each repeating the two first words, are appended. */
+   the same instruction to where it has just loaded from: Cachegrind counts the two as one load) | how << 34 | base << 40;
+   then a word for each reference whose address is not told: the address itself (SC_FIXED), or how far it always lies
+   behind that of reference number `base` of the shape, a told one before it (SC_RELATIVE). */
+#define SC_TOLD 0ULL
+#define SC_FIXED 1ULL
+#define SC_RELATIVE 2ULL
+#define SC_GUARDED 3ULL /* told, and perhaps SC_NOT_DONE */
 #define SC_DEFINE 0x02ULL
 /* imm: number */
 #define SC_SYSCALL_ENTER 0x03ULL

@@ -96,10 +96,30 @@ void ring_doorbell(void)
         kernel_call(KERNEL_FUTEX, (Addr)&ring->doorbell, KERNEL_FUTEX_WAKE, ALL_SLEEPERS, 0);
 }
 
+/* A process that has ended, and that its parent has not asked for, still has its number. */
+static Bool is_zombie(UInt pid)
+{
+    HChar text[512];
+    Long fd, bytes;
+
+    VG_(sprintf)(text, "/proc/%u/stat", pid);
+    fd = kernel_call(KERNEL_OPEN, (Addr)text, VKI_O_RDONLY, 0, 0);
+    if (fd < 0)
+        return False;
+    bytes = kernel_call(KERNEL_READ, fd, (Addr)text, sizeof text, 0);
+    kernel_call(KERNEL_CLOSE, fd, 0, 0, 0);
+    /* "PID (NAME) STATE ...": a name may hold anything. */
+    for (bytes -= 3; bytes >= 0; bytes--)
+        if (text[bytes] == ')')
+            return text[bytes + 2] == 'Z' || text[bytes + 2] == 'X';
+    return False;
+}
+
 /* Nobody would ever grant this process anything: it ends here, without a word to its own handlers. */
 void ring_check_alive(void)
 {
-    Bool is_orphan = kernel_call(KERNEL_KILL, ring->controller_pid, 0, 0, 0) == -KERNEL_ESRCH;
+    UInt controller = ring->controller_pid;
+    Bool is_orphan = kernel_call(KERNEL_KILL, controller, 0, 0, 0) == -KERNEL_ESRCH || is_zombie(controller);
 
     if (is_orphan || __atomic_load_n(&ring->is_closing, __ATOMIC_SEQ_CST))
         kernel_call(KERNEL_EXIT_GROUP, 1, 0, 0, 0);

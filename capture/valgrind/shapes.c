@@ -34,7 +34,9 @@ static void write_definition(UInt id, const struct shape *shape)
              | (ULong)shape->references << 48;
     for (reference = 0; reference < shape->references; reference++)
         words[2 + reference] = shape->reference[reference];
-    stream_record(SC_DEFINE, id, words, 2 + shape->references);
+    for (reference = 0; reference < shape->untold; reference++)
+        words[2 + shape->references + reference] = shape->untold_address[reference];
+    stream_record(SC_DEFINE, id, words, 2 + shape->references + shape->untold);
 }
 
 static void wait_for_cpu(UInt id, const struct shape *shape)

@@ -102,6 +102,14 @@ void stream_refresh(void)
     reserve = budget - live.period;
 }
 
+/* A task that is alone begins another turn. */
+void stream_renew(void)
+{
+    live.period = 0;
+    reserve = ring->quantum;
+    stream_refresh();
+}
+
 /* A superblock may write so many words after so many instructions. */
 void stream_need(ULong words, ULong instructions)
 {

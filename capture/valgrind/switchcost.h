@@ -82,20 +82,23 @@ void stream_open(UInt slot, ULong stamp);
 void stream_close(void);
 Long stream_budget(void);
 void stream_refresh(void);
+void stream_renew(void);
 void stream_need(ULong words, ULong instructions);
 void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count);
 UInt stream_pack(ULong *words, const HChar *bytes, UInt length);
 
 /* shapes.c */
 #define LONGEST_BLOCK 1024
-#define MOST_REFERENCES 250 /* of a shape, so that its definition is one record */
+#define MOST_REFERENCES 250 /* of a shape, and addresses that are not told: its definition is one record */
 struct shape {
     Addr address;
     UInt bytes;
     UInt instructions;
     UInt first_bytes;
     UInt references;
+    UInt untold;
     ULong reference[MOST_REFERENCES];
+    ULong untold_address[MOST_REFERENCES];
 };
 UInt shapes_define(const struct shape *shape);
 void shapes_publish(void);

@@ -211,6 +211,19 @@ static void start_client_code(ThreadId tid, ULong blocks)
     VG_(set_shadow_regs_area)(tid, LIVE_AREA, 0, sizeof live, (const UChar *)&live);
 }
 
+/* Nobody else could be given the CPU where the task is alone: there is no need to ask. */
+static void end_turn(ThreadId tid)
+{
+    Bool is_stopping = __atomic_load_n(&ring->is_stopping, __ATOMIC_SEQ_CST);
+
+    if (stream_budget() > 0 && !is_stopping)
+        return;
+    if (__atomic_load_n(&ring->is_alone, __ATOMIC_SEQ_CST) && !is_stopping)
+        stream_renew();
+    else
+        turns_pass(tid, SC_WHY_QUANTUM);
+}
+
 /* Only where an event check has failed may the task wait: on the other ways out of generated code Valgrind may hold the
    address of a translation that it is about to link. */
 static void stop_client_code(ThreadId tid, ULong blocks)
@@ -222,8 +235,10 @@ static void stop_client_code(ThreadId tid, ULong blocks)
         VG_(get_shadow_regs_area)(tid, (UChar *)&live, LIVE_AREA, 0, sizeof live);
     if (event_counter(tid) >= 0 || tasks_is_ending(tid))
         return;
-    if (!task->has_cpu || (task->is_turn_over && stream_budget() <= 0))
+    if (!task->has_cpu)
         turns_pass(tid, SC_WHY_QUANTUM);
+    else if (task->is_turn_over)
+        end_turn(tid);
     task->is_turn_over = False;
 }
 

@@ -9,7 +9,7 @@ use trace::Cause;
 
 use crate::bell::Bell;
 use crate::error::CaptureError;
-use crate::protocol::{NO_SLOT, head, header, tag};
+use crate::protocol::{NO_SLOT, head, header, state, tag};
 use crate::ring::Ring;
 use crate::scheduler::{Decision, Scheduler, Seen, Switch};
 use crate::tasks::{News, Tasks};
@@ -41,6 +41,8 @@ const SHORT_PAUSE: Duration = Duration::from_micros(30);
 const LONG_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_START: Duration = Duration::from_secs(60);
 const LONGEST_END: Duration = Duration::from_secs(20);
+/// A period fills a part of a buffer at most.
+const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
 pub(crate) struct Control<'a> {
     pub(crate) ring: &'a Ring,
@@ -92,6 +94,9 @@ impl<'a> Control<'a> {
     pub(crate) fn run(mut self) -> Result<Outcome, CaptureError> {
         self.statuses = vec![None; self.commands.len()];
         let halt = self.drive();
+        if matches!(halt, Err(Halt::Ending(Ending::Interrupted))) && !self.bell.is_aborted() {
+            self.await_end_of_period();
+        }
         let is_running = self.is_granted();
         self.ring.close();
         self.keeper.dismiss();
@@ -103,6 +108,18 @@ impl<'a> Control<'a> {
             Ok(()) => Ok(self.outcome(Ending::Finished)),
             Err(Halt::Ending(ending)) => Ok(self.outcome(ending)),
             Err(Halt::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Has whoever runs give the CPU up, so that what it has written is not lost.
+    fn await_end_of_period(&mut self) {
+        let Some(slot) = self.scheduler.running() else { return };
+        self.ring.half(header::IS_STOPPING).store(1, SeqCst);
+        let deadline = Instant::now() + LONGEST_PERIOD;
+        while self.ring.slot(slot).state() == state::GRANTED && Instant::now() < deadline {
+            let rings = self.ring.rings();
+            self.bell.tell_submitted(self.ring.word(header::NEXT_ORDER).load(SeqCst));
+            let _ = self.ring.await_ring(rings, LONG_PAUSE);
         }
     }
 
@@ -188,7 +205,7 @@ impl<'a> Control<'a> {
 
     fn decide(&mut self) -> Result<Decision, Halt> {
         let running = self.scheduler.running();
-        if running.is_some_and(|slot| self.ring.slot(slot).state() == crate::protocol::state::GRANTED) {
+        if running.is_some_and(|slot| self.ring.slot(slot).state() == state::GRANTED) {
             return Ok(Decision::Wait { is_idle: true });
         }
         // The expectation first: whoever is born claims its slot before it lowers it.
@@ -249,6 +266,13 @@ impl<'a> Control<'a> {
 
     fn grant(&mut self, slot: u32, budget: Option<u64>) -> Result<(), Halt> {
         self.announce()?;
+        self.give_turn(slot, budget)
+    }
+
+    /// A task that is alone need not ask for another turn when one ends.
+    fn give_turn(&mut self, slot: u32, budget: Option<u64>) -> Result<(), Halt> {
+        self.ring.half(header::IS_ALONE).store(self.tasks.is_one_alone().into(), SeqCst);
+        self.ring.word(header::QUANTUM).store(self.quantum_instructions, SeqCst);
         Ok(self.ring.slot(slot).grant(budget)?)
     }
 
@@ -260,7 +284,7 @@ impl<'a> Control<'a> {
         self.announce()?;
         let slots = u64::from(switch.from.unwrap_or(NO_SLOT)) << 32 | u64::from(switch.to);
         self.append(&[head(tag::SWITCH, 2, 0), slots, reason(switch.is_voluntary, switch.cause)])?;
-        Ok(self.ring.slot(switch.to).grant(Some(self.quantum_instructions))?)
+        self.give_turn(switch.to, Some(self.quantum_instructions))
     }
 
     /// Births and ends go into the stream before anybody runs on.

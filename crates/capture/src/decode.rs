@@ -5,16 +5,19 @@
 mod marks;
 mod shapes;
 mod spaces;
+mod take;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use trace::{Block, Chunk, Reference};
+use trace::{BlockSource, Mark};
 
 use crate::protocol::{NOT_DONE, tag};
-use shapes::{Shapes, Template};
+use shapes::Entry;
 use spaces::Spaces;
+pub(crate) use take::{Chunks, Take};
 
 /// What is wrong with a stream. Reads well behind "buffer 3, word 17: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,9 +57,6 @@ pub enum Problem {
     Cause(u64),
 }
 
-/// Receives whole chunks; what it leaves in one is thrown away.
-pub(crate) type Emit<'a, E> = &'a mut dyn FnMut(&mut Chunk) -> Result<(), E>;
-
 /// Why decoding stopped.
 #[derive(Debug)]
 pub(crate) enum Stopped<E> {
@@ -66,60 +66,85 @@ pub(crate) enum Stopped<E> {
     Refused(E),
 }
 
-/// What has been decoded so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) switches: u64,
-    pub(crate) instructions: u64,
-}
-
-/// The decoder's memory between buffers.
-#[derive(Debug)]
-pub(crate) struct Decoder {
-    chunk: Chunk,
+/// Turns words into blocks and marks, and gives them to who takes them.
+pub(crate) struct Decoder<'a, T> {
+    take: &'a mut T,
     spaces: Spaces,
-    counts: Counts,
+    switches: u64,
 }
 
-impl Decoder {
+impl<'a, T: Take> Decoder<'a, T> {
     /// `names` are those of the commands, in the order of their start.
-    pub(crate) fn new(names: Vec<Vec<u8>>) -> Decoder {
-        Decoder { chunk: Chunk::default(), spaces: Spaces::new(names), counts: Counts::default() }
+    pub(crate) fn new(names: Vec<Vec<u8>>, take: &'a mut T) -> Self {
+        Decoder { take, spaces: Spaces::new(names), switches: 0 }
     }
 
-    pub(crate) fn counts(&self) -> Counts {
-        self.counts
+    /// Switches so far.
+    pub(crate) fn switches(&self) -> u64 {
+        self.switches
     }
 
-    /// Decodes one buffer, handing on each chunk that is full.
-    pub(crate) fn buffer<E>(&mut self, order: u64, words: &[AtomicU64], emit: Emit<'_, E>) -> Result<(), Stopped<E>> {
+    /// Instructions that were handed on so far.
+    pub(crate) fn instructions(&self) -> u64 {
+        self.take.instructions()
+    }
+
+    /// Decodes one buffer, handing on what is full.
+    pub(crate) fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Stopped<T::Error>> {
         let mut at = 0;
         let damaged = |word, problem| Stopped::Damaged(DecodeError { buffer: order, word, problem });
         while at < words.len() {
-            let (end, instructions) = blocks(self.spaces.running(), words, at, &mut self.chunk)
-                .map_err(|(word, problem)| damaged(word, problem))?;
-            self.counts.instructions += instructions;
-            at = end;
-            if is_full(&self.chunk) {
-                self.flush(emit).map_err(Stopped::Refused)?;
-            } else if at < words.len() {
-                at += self.record(&words[at..]).map_err(|problem| damaged(at, problem))?;
+            let mut source = Words { entries: self.spaces.running().entries(), words, at };
+            self.take.blocks(&mut source).map_err(Stopped::Refused)?;
+            let end = source.at;
+            if end == at {
+                let Some(word) = words.get(at) else { break };
+                at += if word.load(Relaxed) >> 56 == tag::BLOCK {
+                    self.guarded(&words[at..], |problem| damaged(at, problem))?
+                } else {
+                    let (mark, length) = self.record(&words[at..]).map_err(|problem| damaged(at, problem))?;
+                    if let Some(mark) = mark {
+                        self.take.mark(mark).map_err(Stopped::Refused)?;
+                    }
+                    length
+                };
+            } else {
+                at = end;
             }
         }
         Ok(())
     }
 
     /// Hands on what has not been handed on yet.
-    pub(crate) fn flush<E>(&mut self, emit: Emit<'_, E>) -> Result<(), E> {
-        if !self.chunk.is_empty() {
-            emit(&mut self.chunk)?;
-            self.chunk.clear();
-        }
-        Ok(())
+    pub(crate) fn flush(&mut self) -> Result<(), T::Error> {
+        self.take.flush()
     }
 
-    /// Decodes a record other than a block; returns its length.
-    fn record(&mut self, words: &[AtomicU64]) -> Result<usize, Problem> {
+    /// Decodes a block that is not as simple as most; returns its length.
+    #[cold]
+    fn guarded(
+        &mut self,
+        words: &[AtomicU64],
+        damaged: impl Fn(Problem) -> Stopped<T::Error>,
+    ) -> Result<usize, Stopped<T::Error>> {
+        let (id, told) = block_head(words[0].load(Relaxed));
+        let addresses = words.get(1..=told).ok_or_else(|| damaged(Problem::Short))?;
+        let shapes = self.spaces.running();
+        let is_plain = shapes.entries().get(id as usize).is_some_and(|entry| entry.plain().is_some());
+        let problem = || if is_plain { Problem::Short } else { Problem::Shape(id.into()) };
+        let guarded = shapes.guarded(id).map(Arc::clone).ok_or_else(|| damaged(problem()))?;
+        let addresses: Vec<u64> = addresses.iter().map(|address| address.load(Relaxed)).collect();
+        let is_done = |number: usize| addresses.get(number).is_some_and(|&address| address != NOT_DONE);
+        let done = guarded.without_undone(is_done).map_err(&damaged)?;
+        let shape = self.take.define(&done.block, &done.forms).map_err(&damaged)?;
+        let happened: Vec<u64> = addresses.into_iter().filter(|&address| address != NOT_DONE).collect();
+        let mut source = Happened { shape, addresses: &happened, is_taken: false };
+        self.take.blocks(&mut source).map_err(Stopped::Refused)?;
+        if source.is_taken { Ok(told + 1) } else { Err(damaged(Problem::Short)) }
+    }
+
+    /// Decodes a record other than a block; returns the mark that it is, if it is one, and its length.
+    fn record(&mut self, words: &[AtomicU64]) -> Result<(Option<Mark>, usize), Problem> {
         let head = words[0].load(Relaxed);
         let (tag, count, immediate) = (head >> 56, (head >> 48 & 0xff) as usize, head & 0xffff_ffff_ffff);
         let mut operands = [0; 255];
@@ -127,95 +152,67 @@ impl Decoder {
         for (operand, word) in operands.iter_mut().zip(body) {
             *operand = word.load(Relaxed);
         }
-        self.apply(tag, immediate, &operands[..count])?;
-        Ok(count + 1)
+        let mark = self.apply(tag, immediate, &operands[..count])?;
+        Ok((mark, count + 1))
     }
 }
 
-/// References in a chunk before it is cut: some more than its blocks have in any usual program.
-const MOST_REFERENCES: usize = 8 * Chunk::BLOCKS;
-const MOST_MARKS: usize = Chunk::BLOCKS / 4;
-
-fn is_full(chunk: &Chunk) -> bool {
-    chunk.blocks.len() >= Chunk::BLOCKS || chunk.references.len() >= MOST_REFERENCES || chunk.marks.len() >= MOST_MARKS
-}
-
-/// Decodes blocks until another record, the end of the words or of the chunk; returns where, and how many instructions
-/// the blocks have.
-fn blocks(
-    shapes: &Shapes,
-    words: &[AtomicU64],
-    start: usize,
-    chunk: &mut Chunk,
-) -> Result<(usize, u64), (usize, Problem)> {
-    let mut batch =
-        Batch { blocks: [Block::default(); BATCH], references: [Reference(0); BATCH_REFERENCES], instructions: 0 };
-    let mut at = start;
-    while !is_full(chunk) {
-        let end = batch.fill(shapes, words, at, chunk)?;
-        if end == at {
-            break;
-        }
-        at = end;
-    }
-    Ok((at, batch.instructions))
-}
-
-const BATCH: usize = 64;
-const BATCH_REFERENCES: usize = 512;
-
-/// Blocks on their way to the chunk: the hot loop keeps its counts in registers, as no vector grows in it.
-struct Batch {
-    blocks: [Block; BATCH],
-    references: [Reference; BATCH_REFERENCES],
-    instructions: u64,
-}
-
-impl Batch {
-    /// Decodes some blocks and appends them to the chunk; returns where it stopped.
-    fn fill(
-        &mut self,
-        shapes: &Shapes,
-        words: &[AtomicU64],
-        start: usize,
-        chunk: &mut Chunk,
-    ) -> Result<usize, (usize, Problem)> {
-        let room = BATCH.min(Chunk::BLOCKS - chunk.blocks.len());
-        let (mut at, mut count, mut used) = (start, 0, 0);
-        for place in &mut self.blocks[..room] {
-            let Some(word) = words.get(at) else { break };
-            let head = word.load(Relaxed);
-            if head >> 56 != tag::BLOCK {
-                break;
-            }
-            let shape = shapes.get(head as u32).ok_or((at, Problem::Shape(head & 0xffff_ffff)))?;
-            let templates = shapes.templates(shape);
-            let addresses = words.get(at + 1..at + 1 + templates.len()).ok_or((at, Problem::Short))?;
-            let Some(places) = self.references.get_mut(used..used + templates.len()) else { break };
-            *place = shape.block;
-            let is_any_undone = fill_in(templates, addresses, places);
-            if is_any_undone {
-                place.references = shapes::leave_undone_out(places, addresses);
-            }
-            used += usize::from(place.references);
-            self.instructions += u64::from(place.instructions);
-            at += 1 + templates.len();
-            count += 1;
-        }
-        chunk.blocks.extend_from_slice(&self.blocks[..count]);
-        chunk.references.extend_from_slice(&self.references[..used]);
-        Ok(at)
-    }
-}
-
-/// The references of a block. Returns whether any did not happen.
+/// The number of a block's shape, and how many addresses are told.
 #[inline(always)]
-fn fill_in(templates: &[Template], addresses: &[AtomicU64], places: &mut [Reference]) -> bool {
-    let mut is_any_undone = false;
-    for ((place, address), template) in places.iter_mut().zip(addresses).zip(templates) {
-        let address = address.load(Relaxed);
-        is_any_undone |= address == NOT_DONE;
-        *place = template.at(address);
+fn block_head(head: u64) -> (u32, usize) {
+    (head as u32, (head >> 32 & 0xff) as usize)
+}
+
+/// Blocks as they stand in a buffer, up to another record or one that is not simple.
+struct Words<'a> {
+    entries: &'a [Entry],
+    words: &'a [AtomicU64],
+    at: usize,
+}
+
+impl BlockSource for Words<'_> {
+    type Address = AtomicU64;
+
+    #[inline(always)]
+    fn next(&self) -> Option<(u32, &[AtomicU64])> {
+        let (head, rest) = self.words.get(self.at..)?.split_first()?;
+        let head = head.load(Relaxed);
+        let (id, told) = block_head(head);
+        let addresses = rest.get(..told)?;
+        let shape = self.entries.get(id as usize)?.plain()?;
+        (head >> 40 == tag::BLOCK << 16).then_some((shape, addresses))
     }
-    is_any_undone
+
+    #[inline(always)]
+    fn value(address: &AtomicU64) -> u64 {
+        address.load(Relaxed)
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, told: usize) {
+        self.at += 1 + told;
+    }
+}
+
+/// One block whose addresses were picked out.
+struct Happened<'a> {
+    shape: u32,
+    addresses: &'a [u64],
+    is_taken: bool,
+}
+
+impl BlockSource for Happened<'_> {
+    type Address = u64;
+
+    fn next(&self) -> Option<(u32, &[u64])> {
+        (!self.is_taken).then_some((self.shape, self.addresses))
+    }
+
+    fn value(address: &u64) -> u64 {
+        *address
+    }
+
+    fn pass(&mut self, _told: usize) {
+        self.is_taken = true;
+    }
 }

@@ -1,4 +1,5 @@
-//! Runs programs under a capture frontend on one virtual CPU, and turns what they did into [`trace::Chunk`]s.
+//! Runs programs under a capture frontend on one virtual CPU, and turns what they did into [`trace::Chunk`]s or a
+//! trace.
 //!
 //! What comes in: commands, and how they take turns. What goes out: chunks, handed to the caller as they fill, and a
 //! summary. The frontend is a Valgrind tool (`capture/valgrind`) that talks to this crate through shared memory alone.
@@ -26,5 +27,5 @@ pub use command::Command;
 pub use control::Ending;
 pub use decode::{DecodeError, Problem};
 pub use error::CaptureError;
-pub use run::{Failure, Options, Order, Output, Summary, run};
+pub use run::{Failure, Options, Order, Output, Summary, record, run};
 pub use tool::{Tool, ToolError};

@@ -32,6 +32,9 @@ pub(crate) mod header {
     pub(crate) const NEXT_ORDER: usize = 88;
     pub(crate) const CURRENT_BUFFER: usize = 96;
     pub(crate) const CURRENT_WORDS: usize = 104;
+    pub(crate) const QUANTUM: usize = 120;
+    pub(crate) const IS_ALONE: usize = 128;
+    pub(crate) const IS_STOPPING: usize = 132;
     pub(crate) const BYTES: usize = 248;
 }
 
@@ -87,6 +90,15 @@ pub(crate) mod tag {
     pub(crate) const UNMAP: u64 = 0x0b;
     pub(crate) const STAMP: u64 = 0x0c;
     pub(crate) const BORN: u64 = 0x0d;
+}
+
+/// How the address of a reference is known.
+pub(crate) mod how {
+    #[cfg(test)]
+    pub(crate) const TOLD: u64 = 0;
+    pub(crate) const FIXED: u64 = 1;
+    pub(crate) const RELATIVE: u64 = 2;
+    pub(crate) const GUARDED: u64 = 3;
 }
 
 /// The address of a guarded reference that did not happen.

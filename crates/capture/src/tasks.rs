@@ -109,6 +109,11 @@ impl Tasks {
         }
     }
 
+    /// Whether only one task lives.
+    pub(crate) fn is_one_alone(&self) -> bool {
+        self.tasks.iter().filter(|task| !task.is_buried).count() == 1
+    }
+
     /// Whether any slot is claimed by a task that has not said who it is.
     pub(crate) fn is_any_claiming(&self, ring: &Ring) -> bool {
         let limit = self.tasks.iter().map(|task| task.slot + 1).max().unwrap_or(0) + 1;

@@ -372,8 +372,35 @@ fn nothing_is_left_after_a_killed_controller() {
     await_that("three processes ran", || pids().lines().count() == 3);
     assert!(pids().lines().all(is_alive));
     victim.kill().expect("killed");
-    victim.wait().expect("reaped");
+    // Not reaped yet: a controller that is a zombie grants nothing either.
     await_that("all processes ended", || !pids().lines().any(is_alive));
+    victim.wait().expect("reaped");
+}
+
+const CREAT: u16 = 85;
+
+#[test]
+fn an_interrupt_keeps_what_the_running_task_has_written() {
+    // Alone and in a loop it would never give the CPU up, and its first buffer holds all that it did until then.
+    let source = "#include <fcntl.h>\nint main(int n, char **words) { creat(words[1], 0600); for (;;) { } }";
+    let program = compiled("loop", source);
+    let file = program.with_extension("begun");
+    let _ = std::fs::remove_file(&file);
+    let stop = AtomicBool::new(false);
+    let mut has_created = false;
+    let summary = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            await_that("the loop began", || file.exists());
+            stop.store(true, SeqCst);
+        });
+        run(&[Command::new([&program, &file])], options(), &stop, |chunk| {
+            has_created |= chunk.marks.iter().any(|placed| placed.mark == Mark::SyscallEnter { number: CREAT });
+            Ok::<(), Infallible>(())
+        })
+    })
+    .expect("a capture");
+    assert_eq!(summary.ending, Ending::Interrupted);
+    assert!(has_created, "{summary:?}");
 }
 
 #[test]

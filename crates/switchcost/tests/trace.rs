@@ -6,8 +6,12 @@ mod common;
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use common::{Place, Ran};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 fn text(path: &Path) -> &str {
@@ -245,4 +249,43 @@ fn the_pair_of_the_paper_switches_by_will() {
     let (voluntary, involuntary) = (count(&switches["voluntary"]), count(&switches["involuntary"]));
     assert!(voluntary > 10 * involuntary.max(1), "{switches}");
     assert!((290..=310).contains(&(voluntary + involuntary)), "{switches}");
+}
+
+fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Whether any process has this text among its arguments.
+fn is_running(argument: &str) -> bool {
+    let entries = fs::read_dir("/proc").expect("a list of processes").flatten();
+    let mut lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| line.split(|&byte| byte == 0).any(|word| word == argument.as_bytes()))
+}
+
+#[test]
+fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let place = Place::new();
+        let (path, begun) = (place.path("cut.sct"), place.path("begun"));
+        let script = "echo begun >\"$0\"; while :; do :; done";
+        let child = place
+            .command(&["trace", "-o", text(&path), "--", "sh", "-c", script, text(&begun)])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        await_that("the loop began", || begun.exists());
+        kill(Pid::from_raw(child.id() as i32), signal).expect("our own child");
+        let ran = common::ran(child.wait_with_output().expect("it ends"));
+        assert_eq!(ran.code, code, "{}", ran.stderr);
+        assert!(ran.stderr.contains("interrupted; what was captured until then is kept"), "{}", ran.stderr);
+        assert!(!is_running(text(&begun)), "the loop goes on");
+        let checked = place.run(&["trace", "check", text(&path)]);
+        assert_eq!(checked.code, 0, "{} {}", checked.stdout, checked.stderr);
+        let info = json(&place, &["trace", "info", text(&path), "--format", "json"]);
+        assert!(count(&info["instructions"]) > 10_000, "{info}");
+    }
 }

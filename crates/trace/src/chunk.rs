@@ -69,6 +69,11 @@ impl Block {
 
     /// Checks the block against its references.
     pub fn check(&self, references: &[Reference]) -> Result<(), UnfitBlock> {
+        self.check_ends(references.iter().map(|reference| reference.through()))
+    }
+
+    /// The same, by the last bytes of the references' instructions.
+    pub(crate) fn check_ends(&self, throughs: impl Iterator<Item = u16>) -> Result<(), UnfitBlock> {
         let shape = (1..=Self::LONGEST).contains(&self.bytes)
             && self.instructions >= 1
             && self.instructions <= self.bytes
@@ -80,8 +85,8 @@ impl Block {
             return Err(UnfitBlock::Shape { instructions, bytes, first_bytes });
         }
         let mut least = u16::from(self.first_bytes) - 1;
-        for reference in references {
-            let (found, most) = (reference.through(), self.bytes - 1);
+        for found in throughs {
+            let most = self.bytes - 1;
             if !(least..=most).contains(&found) {
                 return Err(UnfitBlock::Reference { found, least, most });
             }

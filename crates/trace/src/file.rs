@@ -10,6 +10,7 @@ mod header;
 mod index;
 mod reader;
 mod record;
+mod recorder;
 mod seekable;
 mod writer;
 
@@ -19,5 +20,6 @@ pub use header::{TRACE_SCHEMA, TRACE_VERSION, TraceHeader, TraceOrder};
 pub use index::{ChunkEntry, Life, TraceIndex};
 pub(crate) use index::{changes_lives, is_life};
 pub use reader::{ChunkPlace, TraceReader};
+pub use recorder::{Recorder, ShapeId};
 pub use seekable::{Standing, TraceFile};
 pub use writer::{TraceWriter, Written};

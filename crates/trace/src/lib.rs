@@ -14,6 +14,7 @@ mod import;
 mod lives;
 mod mark;
 mod reference;
+mod shape;
 mod summary;
 pub mod synthetic;
 #[cfg(feature = "testing")]
@@ -21,13 +22,16 @@ pub mod testing;
 
 pub use check::{CheckReport, Checker, Problem, Trouble, check};
 pub use chunk::{Block, BlockFlags, Chunk, Placed, UnfitBlock};
+pub use codec::BlockSource;
 pub use export::{DinExporter, Exporter, LackeyExporter, PieceSize, UnfitPiece};
 pub use file::{
-    Before, ChunkEntry, ChunkPlace, Life, ReadAhead, ReadTraceError, Standing, TRACE_SCHEMA, TRACE_VERSION, TraceFile,
-    TraceHeader, TraceIndex, TraceOrder, TraceReader, TraceWriter, WriteTraceError, Written, read_ahead,
+    Before, ChunkEntry, ChunkPlace, Life, ReadAhead, ReadTraceError, Recorder, ShapeId, Standing, TRACE_SCHEMA,
+    TRACE_VERSION, TraceFile, TraceHeader, TraceIndex, TraceOrder, TraceReader, TraceWriter, WriteTraceError, Written,
+    read_ahead,
 };
 pub use import::{ImportError, Importer, Place as ImportPlace};
 pub use lives::{Lives, Task};
 pub use mark::{Cause, Mapping, Mark, ProcessId, TaskId};
 pub use reference::{Reference, SIZES};
+pub use shape::{Form, Place, UnfitShape, Unfold, check_shape, unfold};
 pub use summary::{ProcessSummary, TraceSummary, summarize};

@@ -2,17 +2,20 @@
 
 use trace::{Cause, Mapping, Mark};
 
-use super::{Decoder, Problem};
+use super::{Decoder, Problem, Take};
 use crate::build_id;
 use crate::protocol::tag;
 
 const LOW: u64 = 0xffff_ffff;
 
-impl Decoder {
-    /// Applies one record.
-    pub(super) fn apply(&mut self, tag: u64, immediate: u64, words: &[u64]) -> Result<(), Problem> {
+impl<T: Take> Decoder<'_, T> {
+    /// Applies one record; returns the mark that it is, if it is one.
+    pub(super) fn apply(&mut self, tag: u64, immediate: u64, words: &[u64]) -> Result<Option<Mark>, Problem> {
         let mark = match (tag, words) {
-            (tag::DEFINE, _) => return self.spaces.running_mut().define(immediate, words),
+            (tag::DEFINE, _) => {
+                self.spaces.running_mut().define(immediate, words, self.take)?;
+                return Ok(None);
+            }
             (tag::SYSCALL_ENTER, []) => Mark::SyscallEnter { number: immediate as u16 },
             (tag::SYSCALL_EXIT, []) => Mark::SyscallExit { number: immediate as u16 },
             (tag::KERNEL_TOUCH, &[address, form]) => {
@@ -23,12 +26,12 @@ impl Decoder {
             (tag::EXEC, words) => self.exec(immediate, words)?,
             (tag::EXIT, []) => match self.spaces.exit(immediate)? {
                 Some(task) => Mark::Exit { task },
-                None => return Ok(()),
+                None => return Ok(None),
             },
             (tag::MAP, words) => Mark::Map(mapping(words)?),
             (tag::UNMAP, &[start, bytes]) => Mark::Unmap { start, bytes },
             // Told at the moment of the fork by the controller (BORN); no use for time stamps where it grants turns.
-            (tag::BIRTH | tag::STAMP, _) => return Ok(()),
+            (tag::BIRTH | tag::STAMP, _) => return Ok(None),
             (
                 tag::SYSCALL_ENTER
                 | tag::SYSCALL_EXIT
@@ -41,14 +44,13 @@ impl Decoder {
             ) => return Err(Problem::Short),
             _ => return Err(Problem::Tag(tag as u8)),
         };
-        self.chunk.mark(mark);
-        Ok(())
+        Ok(Some(mark))
     }
 
     fn switch(&mut self, from: u64, to: u64, reason: u64) -> Result<Mark, Problem> {
         let from = self.spaces.id(from)?;
         let to = self.spaces.run(to)?;
-        self.counts.switches += 1;
+        self.switches += 1;
         Ok(Mark::Switch { from, to, is_voluntary: reason & 1 != 0, cause: cause(reason)? })
     }
 

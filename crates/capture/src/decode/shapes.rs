@@ -1,81 +1,135 @@
 //! What blocks look like: defined once, named by a number from then on.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use trace::{Block, BlockFlags, Reference};
+use trace::{Block, BlockFlags, Form, Place, Reference};
 
-use super::Problem;
-use crate::protocol::NOT_DONE;
+use super::{Problem, Take};
+use crate::protocol::how;
 
 /// More translations than any program has; the bound of memory for one address space.
 const MOST_SHAPES: usize = 4 << 20;
-const MOST_TEMPLATES: usize = 64 << 20;
 
-const ADDRESS_MASK: u64 = (1 << 48) - 1;
+/// What the number of a block stands for: nothing, or a shape of [`Take`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Entry(u32);
 
-/// A reference without its address.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Template(u64);
+/// Set where some of its references may not happen.
+const GUARDED: u32 = 1 << 31;
 
-impl Template {
-    pub(super) fn at(self, address: u64) -> Reference {
-        Reference(self.0 | address & ADDRESS_MASK)
+impl Entry {
+    /// The shape, where it is defined and the same each time.
+    #[inline(always)]
+    pub(super) fn plain(self) -> Option<u32> {
+        (self.0 != 0 && self.0 < GUARDED).then_some(self.0)
     }
 }
 
-/// A block without the addresses of its references. A shape of 0 instructions is not defined.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shape {
+/// A shape with references that may not happen.
+#[derive(Clone, Debug)]
+pub(super) struct Guarded {
     pub(super) block: Block,
-    first: u32,
+    pub(super) forms: Vec<Form>,
 }
 
 /// All shapes of an address space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
-    shapes: Vec<Shape>,
-    templates: Vec<Template>,
+    entries: Vec<Entry>,
+    guarded: HashMap<u32, Arc<Guarded>>,
 }
 
 impl Shapes {
-    #[inline]
-    pub(super) fn get(&self, id: u32) -> Option<&Shape> {
-        self.shapes.get(id as usize).filter(|shape| shape.block.instructions > 0)
+    #[inline(always)]
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 
-    #[inline]
-    pub(super) fn templates(&self, shape: &Shape) -> &[Template] {
-        let first = shape.first as usize;
-        &self.templates[first..first + usize::from(shape.block.references)]
+    pub(super) fn guarded(&self, id: u32) -> Option<&Arc<Guarded>> {
+        self.guarded.get(&id)
     }
 
     /// Defines a shape, in place of any of the same number.
-    pub(super) fn define(&mut self, id: u64, words: &[u64]) -> Result<(), Problem> {
-        let [address, form, references @ ..] = words else { return Err(Problem::Short) };
-        let block = Block {
-            address: *address,
-            bytes: *form as u16,
-            instructions: (form >> 16) as u16,
-            first_bytes: u8::try_from(form >> 32 & 0xffff).map_err(|_| unfit("a first instruction too long"))?,
-            references: (form >> 48) as u16,
-            flags: BlockFlags::USER,
-        };
-        if usize::from(block.references) != references.len() {
-            return Err(Problem::Unfit(format!("{} references told, {} there", block.references, references.len())));
-        }
-        let whole = references.iter().map(|&word| reference(word)).collect::<Result<Vec<_>, _>>()?;
-        block.check(&whole).map_err(|error| Problem::Unfit(error.to_string()))?;
+    pub(super) fn define<T: Take>(&mut self, id: u64, words: &[u64], take: &mut T) -> Result<(), Problem> {
         let id = usize::try_from(id).ok().filter(|&id| id < MOST_SHAPES).ok_or(Problem::TooManyShapes)?;
-        if self.templates.len() + whole.len() > MOST_TEMPLATES {
-            return Err(Problem::TooManyShapes);
+        let (block, forms, is_guarded) = shape(words)?;
+        let shape = take.define(&block, &forms)?;
+        if self.entries.len() <= id {
+            self.entries.resize(id + 1, Entry::default());
         }
-        if self.shapes.len() <= id {
-            self.shapes.resize(id + 1, Shape::default());
+        self.guarded.remove(&(id as u32));
+        if is_guarded {
+            self.guarded.insert(id as u32, Arc::new(Guarded { block, forms }));
         }
-        self.shapes[id] = Shape { block, first: self.templates.len() as u32 };
-        self.templates.extend(whole.into_iter().map(|reference| Template(reference.0)));
+        self.entries[id] = Entry(shape | if is_guarded { GUARDED } else { 0 });
         Ok(())
     }
+}
+
+impl Guarded {
+    /// The shape without the told references that did not happen. `is_done` is asked for each told one in order.
+    pub(super) fn without_undone(&self, is_done: impl Fn(usize) -> bool) -> Result<Guarded, Problem> {
+        let mut forms = Vec::with_capacity(self.forms.len());
+        let mut kept_as = Vec::with_capacity(self.forms.len());
+        let mut told = 0;
+        for &form in &self.forms {
+            let mut form = form;
+            let mut is_kept = true;
+            match &mut form.place {
+                Place::Told => {
+                    is_kept = is_done(told);
+                    told += 1;
+                }
+                Place::Fixed(_) => {}
+                Place::Relative { base, .. } => {
+                    *base = kept_as
+                        .get(usize::from(*base))
+                        .copied()
+                        .flatten()
+                        .ok_or_else(|| unfit("a reference relative to one that did not happen"))?;
+                }
+            }
+            kept_as.push(is_kept.then_some(forms.len() as u16));
+            if is_kept {
+                forms.push(form);
+            }
+        }
+        Ok(Guarded { block: Block { references: forms.len() as u16, ..self.block }, forms })
+    }
+}
+
+fn shape(words: &[u64]) -> Result<(Block, Vec<Form>, bool), Problem> {
+    let [address, form, rest @ ..] = words else { return Err(Problem::Short) };
+    let block = Block {
+        address: *address,
+        bytes: *form as u16,
+        instructions: (form >> 16) as u16,
+        first_bytes: u8::try_from(form >> 32 & 0xffff).map_err(|_| unfit("a first instruction too long"))?,
+        references: (form >> 48) as u16,
+        flags: BlockFlags::USER,
+    };
+    let there = || Problem::Unfit(format!("{} references told, {} words there", block.references, rest.len()));
+    let (references, untold) = rest.split_at_checked(block.references.into()).ok_or_else(there)?;
+    let mut untold = untold.iter().copied();
+    let mut is_guarded = false;
+    let mut forms = Vec::with_capacity(references.len());
+    for &word in references {
+        let mut address = || untold.next().ok_or_else(there);
+        let place = match word >> 34 & 3 {
+            how::FIXED => Place::Fixed(address()?),
+            how::RELATIVE => Place::Relative { base: (word >> 40) as u8 as u16, offset: address()? },
+            how => {
+                is_guarded |= how == how::GUARDED;
+                Place::Told
+            }
+        };
+        forms.push(Form { reference: reference(word)?, place });
+    }
+    if untold.next().is_some() {
+        return Err(there());
+    }
+    Ok((block, forms, is_guarded))
 }
 
 fn unfit(what: &str) -> Problem {
@@ -90,17 +144,4 @@ fn reference(word: u64) -> Result<Reference, Problem> {
         return Err(unfit("a reference beyond the longest block"));
     }
     Ok(Reference::new(0, code, through, is_store))
-}
-
-/// Moves those guarded references of a block that did happen to the front; returns how many there are.
-#[cold]
-pub(super) fn leave_undone_out(references: &mut [Reference], addresses: &[AtomicU64]) -> u16 {
-    let mut kept = 0;
-    for (index, address) in addresses.iter().enumerate() {
-        if address.load(Relaxed) != NOT_DONE {
-            references[kept] = references[index];
-            kept += 1;
-        }
-    }
-    kept as u16
 }

@@ -2,27 +2,55 @@ use std::convert::Infallible;
 use std::sync::atomic::AtomicU64;
 
 use proptest::prelude::*;
-use trace::{Block, BlockFlags, Cause, Mark, ProcessId, Reference, TaskId};
+use trace::{
+    Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Recorder, Reference, TaskId, TraceHeader, TraceOrder, TraceReader,
+};
 
 use super::*;
-use crate::protocol::{NO_SLOT, head};
+use crate::protocol::{NO_SLOT, head, how};
 
-fn decode(decoder: &mut Decoder, words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
-    let words: Vec<AtomicU64> = words.iter().map(|&word| AtomicU64::new(word)).collect();
+fn decode_all(buffers: &[&[u64]]) -> Result<(Vec<Chunk>, u64, u64), DecodeError> {
     let mut chunks = Vec::new();
-    let mut emit = |chunk: &mut Chunk| {
+    let mut take = Chunks::new(|chunk: &mut Chunk| {
         chunks.push(std::mem::take(chunk));
         Ok::<(), Infallible>(())
-    };
-    match decoder.buffer(7, &words, &mut emit).and_then(|()| decoder.flush(&mut emit).map_err(Stopped::Refused)) {
-        Ok(()) => Ok(chunks),
-        Err(Stopped::Damaged(error)) => Err(error),
-        Err(Stopped::Refused(never)) => match never {},
+    });
+    let mut decoder = Decoder::new(vec![b"first".to_vec(), b"second".to_vec()], &mut take);
+    for words in buffers {
+        let words: Vec<AtomicU64> = words.iter().map(|&word| AtomicU64::new(word)).collect();
+        match decoder.buffer(7, &words) {
+            Ok(()) => {}
+            Err(Stopped::Damaged(error)) => return Err(error),
+            Err(Stopped::Refused(never)) => match never {},
+        }
     }
+    let Ok(()) = decoder.flush();
+    let (switches, instructions) = (decoder.switches(), decoder.instructions());
+    Ok((chunks, switches, instructions))
 }
 
-fn decoder() -> Decoder {
-    Decoder::new(vec![b"first".to_vec(), b"second".to_vec()])
+fn decode(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
+    decode_all(&[words]).map(|(chunks, _, _)| chunks)
+}
+
+/// The same words, straight into a trace and read back.
+fn recorded(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
+    let header = TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64");
+    let mut recorder = Recorder::create(Vec::new(), &header).expect("memory takes it");
+    let words: Vec<AtomicU64> = words.iter().map(|&word| AtomicU64::new(word)).collect();
+    let mut decoder = Decoder::new(vec![b"first".to_vec(), b"second".to_vec()], &mut recorder);
+    match decoder.buffer(7, &words) {
+        Ok(()) => {}
+        Err(Stopped::Damaged(error)) => return Err(error),
+        Err(Stopped::Refused(error)) => panic!("memory takes it: {error}"),
+    }
+    let (file, _) = recorder.finish().expect("memory takes it");
+    let mut reader = TraceReader::new(&file[..]).expect("a trace");
+    let (mut chunks, mut chunk) = (Vec::new(), Chunk::default());
+    while reader.next_into(&mut chunk).expect("a whole trace") {
+        chunks.push(chunk.clone());
+    }
+    Ok(chunks)
 }
 
 fn born(slot: u64, parent: u32, process_slot: u64) -> [u64; 3] {
@@ -34,20 +62,25 @@ fn switch(from: u32, to: u64, reason: u64) -> [u64; 3] {
 }
 
 /// A shape at 0x1000 of two instructions of 3 and 4 bytes: a load of 8 bytes by the first, a store of 4 by the second.
-fn shape(id: u64) -> [u64; 5] {
+fn shape_with(id: u64, how: u64) -> [u64; 5] {
     let form = 7 | 2 << 16 | 3 << 32 | 2 << 48;
-    [head(tag::DEFINE, 4, id), 0x1000, form, 2 | 8 << 16, 6 | 4 << 16 | 1 << 32]
+    [head(tag::DEFINE, 4, id), 0x1000, form, 2 | 8 << 16 | how << 34, 6 | 4 << 16 | 1 << 32 | how << 34]
+}
+
+fn shape(id: u64) -> [u64; 5] {
+    shape_with(id, how::TOLD)
 }
 
 fn block(id: u64) -> u64 {
-    tag::BLOCK << 56 | id
+    tag::BLOCK << 56 | 2 << 32 | id
 }
 
 #[test]
 fn blocks_carry_their_references_and_leave_out_what_did_not_happen() {
-    let mut words = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(5)].concat();
+    let guarded = shape_with(5, how::GUARDED);
+    let mut words = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &guarded].concat();
     words.extend([block(5), 0x7fff_0000, 0x8000, block(5), NOT_DONE, 0x9000]);
-    let chunks = decode(&mut decoder(), &words).expect("a good stream");
+    let chunks = decode(&words).expect("a good stream");
     let [chunk] = &chunks[..] else { panic!("one chunk") };
     let whole =
         Block { address: 0x1000, bytes: 7, instructions: 2, references: 2, first_bytes: 3, flags: BlockFlags::USER };
@@ -55,6 +88,39 @@ fn blocks_carry_their_references_and_leave_out_what_did_not_happen() {
     let load = Reference::new(0x7fff_0000, Reference::size_code(8).expect("a size"), 2, false);
     let store = |address| Reference::new(address, Reference::size_code(4).expect("a size"), 6, true);
     assert_eq!(chunk.references, [load, store(0x8000), store(0x9000)]);
+    assert_eq!(recorded(&words).expect("a good stream"), chunks);
+}
+
+#[test]
+fn addresses_that_are_not_told_are_worked_out() {
+    // A load that is told, a store 16 behind it, and one that is always at 0x4000.
+    let form = 7 | 2 << 16 | 3 << 32 | 3 << 48;
+    let store = 6 | 4 << 16 | 1 << 32;
+    let define = [
+        head(tag::DEFINE, 7, 5),
+        0x1000,
+        form,
+        2 | 8 << 16,
+        store | how::RELATIVE << 34,
+        store | how::FIXED << 34,
+        16_u64.wrapping_neg(),
+        0x4000,
+    ];
+    let once = tag::BLOCK << 56 | 1 << 32 | 5;
+    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8)].concat();
+    let words = [&start[..], &define, &[once, 0x7000, once, 0x10]].concat();
+    let chunks = decode(&words).expect("a good stream");
+    let addresses: Vec<u64> = chunks[0].references.iter().map(|reference| reference.address()).collect();
+    assert_eq!(addresses, [0x7000, 0x6ff0, 0x4000, 0x10, 0, 0x4000]);
+    assert_eq!(recorded(&words).expect("a good stream"), chunks);
+    let mut backwards = define;
+    (backwards[3], backwards[4]) = (2 | 8 << 16 | how::RELATIVE << 34, store);
+    let error = decode(&[&start[..], &backwards].concat()).expect_err("nothing told before it");
+    assert_eq!(
+        error.to_string(),
+        "buffer 7, word 6: found an impossible shape: found reference 0 relative to reference 0, need an earlier one \
+         that is told"
+    );
 }
 
 #[test]
@@ -64,7 +130,7 @@ fn a_child_has_the_shapes_of_the_fork_and_an_exec_has_none() {
     let exec = [head(tag::EXEC, 2, 0), 2, u64::from(u16::from_le_bytes(*b"ls"))];
     let child_runs = [block(5), 1, 2];
     let words = [&start[..], &born(1, 0, 1), &exec, &switch(0, 1, 61 << 16 | 1), &child_runs].concat();
-    let chunks = decode(&mut decoder(), &words).expect("the child has its parent's shapes");
+    let chunks = decode(&words).expect("the child has its parent's shapes");
     let marks: Vec<_> = chunks[0].marks.iter().map(|placed| placed.mark.clone()).collect();
     let birth = |task, process, parent, name: &[u8]| Mark::Birth {
         task: TaskId(task),
@@ -81,7 +147,7 @@ fn a_child_has_the_shapes_of_the_fork_and_an_exec_has_none() {
     ];
     assert_eq!(marks, expected);
     let words = [&start[..], &exec, &child_runs].concat();
-    let error = decode(&mut decoder(), &words).expect_err("no shape after an exec");
+    let error = decode(&words).expect_err("no shape after an exec");
     assert_eq!(error.to_string(), "buffer 7, word 14: found a block of the undefined shape 5");
 }
 
@@ -98,7 +164,7 @@ fn threads_share_shapes_and_ends_are_told_once() {
         &[block(9), 1, 2],
     ]
     .concat();
-    let chunks = decode(&mut decoder(), &words).expect("the first thread knows the shape of the second");
+    let chunks = decode(&words).expect("the first thread knows the shape of the second");
     let exits = chunks[0].marks.iter().filter(|placed| placed.mark == Mark::Exit { task: TaskId(2) });
     assert_eq!(exits.count(), 1);
     let is_birth = |mark: &Mark| matches!(mark, Mark::Birth { task: TaskId(2), process: ProcessId(1), .. });
@@ -107,18 +173,21 @@ fn threads_share_shapes_and_ends_are_told_once() {
 
 #[test]
 fn chunks_are_cut_at_their_number_of_blocks() {
-    let mut decoder = decoder();
     let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(0)].concat();
     let many: Vec<u64> = std::iter::repeat_n([block(0), 1, 2], Chunk::BLOCKS + 10).flatten().collect();
-    let chunks = decode(&mut decoder, &[start, many].concat()).expect("a good stream");
+    let words = [start, many].concat();
+    let (chunks, switches, instructions) = decode_all(&[&words]).expect("a good stream");
     let lengths: Vec<_> = chunks.iter().map(|chunk| (chunk.blocks.len(), chunk.references.len())).collect();
     assert_eq!(lengths, [(Chunk::BLOCKS, 2 * Chunk::BLOCKS), (10, 20)]);
-    assert_eq!(decoder.counts(), Counts { switches: 1, instructions: 2 * (Chunk::BLOCKS as u64 + 10) });
+    assert_eq!((switches, instructions), (1, 2 * (Chunk::BLOCKS as u64 + 10)));
+    assert!(recorded(&words).expect("a good stream") == chunks, "both ways give the same chunks");
 }
 
 #[test]
 fn damage_is_named_with_its_place() {
-    let message = |words: &[u64]| decode(&mut decoder(), words).expect_err("damage").to_string();
+    let message = |words: &[u64]| decode(words).expect_err("damage").to_string();
+    let wrong = [&born(0, NO_SLOT, 0)[..], &shape(0), &[tag::BLOCK << 56, 0]].concat();
+    assert_eq!(message(&wrong), "buffer 7, word 8: found a record cut short");
     assert_eq!(message(&[0]), "buffer 7, word 0: found the unknown tag 0x0");
     assert_eq!(message(&[head(tag::MAP, 9, 0)]), "buffer 7, word 0: found a record cut short");
     assert_eq!(message(&[head(tag::EXIT, 0, 3)]), "buffer 7, word 0: found slot 3, which has no task");
@@ -153,7 +222,7 @@ fn record() -> impl Strategy<Value = Vec<u64>> {
         (0_u64..4, prop_oneof![Just(NO_SLOT), 0_u32..4], 0_u64..4).prop_map(|(a, b, c)| born(a, b, c).to_vec()),
         (0_u32..4, 0_u64..4, any::<u64>())
             .prop_map(|(from, to, reason)| switch(from, to, reason & 0xffff_07ff).to_vec()),
-        (0_u64..4).prop_map(|id| shape(id).to_vec()),
+        (0_u64..4, 0_u64..4).prop_map(|(id, how)| shape_with(id, how).to_vec()),
         (0_u64..4, any::<u64>(), any::<u64>()).prop_map(|(id, a, b)| vec![block(id), a, b]),
         (0_u64..4).prop_map(|slot| vec![head(tag::EXIT, 0, slot)]),
         (0_u64..4).prop_map(|slot| vec![head(tag::EXEC, 1, slot), 0]),
@@ -176,19 +245,19 @@ fn check_chunks(chunks: &[Chunk]) {
 proptest! {
     #[test]
     fn any_words_give_sound_chunks_or_an_error(words in proptest::collection::vec(word(), 0..200)) {
-        if let Ok(chunks) = decode(&mut decoder(), &words) {
+        if let Ok(chunks) = decode(&words) {
             check_chunks(&chunks);
+            prop_assert!(recorded(&words).expect("as good as chunks") == chunks);
         }
     }
 
     #[test]
     fn any_records_give_sound_chunks_or_an_error(records in proptest::collection::vec(record(), 0..60)) {
-        let mut decoder = decoder();
-        let _ = decode(&mut decoder, &[born(0, NO_SLOT, 0), switch(NO_SLOT, 0, 1)].concat());
-        for words in records {
-            if let Ok(chunks) = decode(&mut decoder, &words) {
-                check_chunks(&chunks);
-            }
+        let start = [born(0, NO_SLOT, 0), switch(NO_SLOT, 0, 1)].concat();
+        let words = [&[start], &records[..]].concat().concat();
+        if let Ok(chunks) = decode(&words) {
+            check_chunks(&chunks);
+            prop_assert!(recorded(&words).expect("as good as chunks") == chunks);
         }
     }
 }

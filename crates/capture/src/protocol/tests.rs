@@ -79,6 +79,9 @@ fn header_fields_are_where_the_tool_has_them() {
             ("next_order", NEXT_ORDER),
             ("current_buffer", CURRENT_BUFFER),
             ("current_words", CURRENT_WORDS),
+            ("quantum", QUANTUM),
+            ("is_alone", IS_ALONE),
+            ("is_stopping", IS_STOPPING),
         ],
     );
 }
@@ -135,6 +138,10 @@ fn numbers_are_those_of_the_tool() {
         ("SC_STAMP", tag::STAMP),
         ("SC_BORN", tag::BORN),
         ("SC_NOT_DONE", NOT_DONE),
+        ("SC_TOLD", how::TOLD),
+        ("SC_FIXED", how::FIXED),
+        ("SC_RELATIVE", how::RELATIVE),
+        ("SC_GUARDED", how::GUARDED),
     ];
     for (name, value) in expected {
         assert_eq!(defined(name), value, "{name}");

@@ -3,7 +3,7 @@
 use zstd::bulk::{Compressor, Decompressor};
 
 use super::limits;
-use crate::UnfitBlock;
+use crate::UnfitShape;
 
 /// Why the body of a chunk is none, although its checksum may fit. Reads well behind "the chunk cannot be decoded: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,13 +23,13 @@ pub(crate) enum BadBody {
     #[error("found column {found} where column {need} belongs")]
     Order { found: u8, need: u8 },
     #[error("shape {shape}: {why}")]
-    Unfit { shape: usize, why: UnfitBlock },
+    Unfit { shape: usize, why: UnfitShape },
     #[error("found shape {found} of {shapes} in the sequence")]
     Shape { found: u64, shapes: usize },
+    #[error("found an exception at block {found}, need one before block {need}")]
+    Exception { found: u64, need: u64 },
     #[error("found {found} {what}, need {need}")]
     Count { what: &'static str, found: u64, need: u64 },
-    #[error("found class {0:#04x} of an address")]
-    Class(u8),
     #[error("mark {0} is none that is known")]
     Mark(usize),
     #[error("mark {mark} stands before block {found}, need one up to {most}")]
@@ -42,31 +42,19 @@ pub(super) enum Column {
     ShapeAddresses,
     Shapes,
     ShapeReferences,
-    Runs,
-    Choices,
-    Classes,
-    /// Those of one byte; those of 2 to 6 bytes stand in the columns behind it.
-    Residuals1,
-    Marks = 12,
+    /// A bit a block: the second of the two shapes that were expected.
+    Turns,
+    Exceptions,
+    /// Two bits a told reference.
+    Widths,
+    Residuals,
+    Marks,
 }
 
-pub(super) const NAMES: [&str; COLUMNS] = [
-    "shape addresses",
-    "shapes",
-    "shape references",
-    "runs",
-    "choices",
-    "classes",
-    "residuals of 1 byte",
-    "residuals of 2 bytes",
-    "residuals of 3 bytes",
-    "residuals of 4 bytes",
-    "residuals of 5 bytes",
-    "residuals of 6 bytes",
-    "marks",
-];
+pub(super) const NAMES: [&str; COLUMNS] =
+    ["shape addresses", "shapes", "shape references", "turns", "exceptions", "widths", "residuals", "marks"];
 
-pub(super) const COLUMNS: usize = 13;
+pub(super) const COLUMNS: usize = 8;
 
 /// Column number, packing, two bytes of 0, unpacked length, packed length.
 const ENTRY_BYTES: usize = 12;
@@ -78,39 +66,44 @@ const ZSTD: u8 = 1;
 /// eighth slower.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Columns on their way into a chunk.
+/// Packs columns into a body, using its memory again.
 pub(super) struct Packer {
-    pub(super) columns: [Vec<u8>; COLUMNS],
     compressor: Compressor<'static>,
     packed: Vec<u8>,
+    directory: usize,
+    number: usize,
 }
 
 impl Packer {
     pub(super) fn new() -> std::io::Result<Self> {
-        Ok(Packer { columns: Default::default(), compressor: Compressor::new(ZSTD_LEVEL)?, packed: Vec::new() })
+        Ok(Packer { compressor: Compressor::new(ZSTD_LEVEL)?, packed: Vec::new(), directory: 0, number: 0 })
     }
 
-    pub(super) fn clear(&mut self) {
-        self.columns.iter_mut().for_each(Vec::clear);
+    /// Leaves room for the directory.
+    pub(super) fn begin(&mut self, body: &mut Vec<u8>) {
+        (self.directory, self.number) = (body.len(), 0);
+        body.resize(body.len() + COLUMNS * ENTRY_BYTES, 0);
     }
 
-    /// Appends directory and columns to a body.
-    pub(super) fn pack(&mut self, body: &mut Vec<u8>) -> std::io::Result<()> {
-        let directory = body.len();
-        body.resize(directory + COLUMNS * ENTRY_BYTES, 0);
-        for (number, column) in self.columns.iter().enumerate() {
+    /// Appends the next column, as it is unless it is to be packed and that makes it shorter.
+    pub(super) fn put(&mut self, body: &mut Vec<u8>, column: &[u8], is_packed: bool) -> std::io::Result<()> {
+        let mut entry = (PLAIN, column);
+        if is_packed {
             self.packed.clear();
             self.packed.reserve(zstd::zstd_safe::compress_bound(column.len()));
             self.compressor.compress_to_buffer(column, &mut self.packed)?;
-            let (packing, bytes) =
-                if self.packed.len() < column.len() { (ZSTD, &self.packed) } else { (PLAIN, column) };
-            body.extend_from_slice(bytes);
-            let entry = &mut body[directory + number * ENTRY_BYTES..][..ENTRY_BYTES];
-            entry[0] = number as u8;
-            entry[1] = packing;
-            entry[4..8].copy_from_slice(&(column.len() as u32).to_le_bytes());
-            entry[8..12].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+            if self.packed.len() < column.len() {
+                entry = (ZSTD, &self.packed);
+            }
         }
+        let (packing, bytes) = entry;
+        body.extend_from_slice(bytes);
+        let entry = &mut body[self.directory + self.number * ENTRY_BYTES..][..ENTRY_BYTES];
+        entry[0] = self.number as u8;
+        entry[1] = packing;
+        entry[4..8].copy_from_slice(&(column.len() as u32).to_le_bytes());
+        entry[8..12].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        self.number += 1;
         Ok(())
     }
 }

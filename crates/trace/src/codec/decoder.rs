@@ -1,11 +1,12 @@
 use std::io;
 
-use super::addresses::{ADDRESS_MASK, PICKED, Slot, WIDTH_MASKS, is_class};
+use super::addresses::{FAR, FAR_BYTES, Slot, bytes_of};
 use super::columns::{BadBody, Column, Directory, NAMES, Unpacker};
-use super::sequence::{SequenceReader, Unrolled};
+use super::sequence::{SequenceReader, Start, Unrolled};
 use super::shapes::{Shape, ShapeReader};
 use super::varint::Numbers;
 use super::{limits, marks};
+use crate::shape::{Form, Unfold, unfold};
 use crate::{Block, Chunk, Placed, Reference, TaskId};
 
 /// What stands at the front of a chunk's body.
@@ -23,9 +24,10 @@ pub(crate) struct ChunkHead {
 }
 
 const HEAD_BYTES: usize = 48;
-const WIDTHS: usize = 6;
-/// Residuals are read eight bytes at once.
-const PADDING: usize = 8;
+/// Residuals are read eight bytes at once, those that are far in eleven.
+const PADDING: usize = 16;
+/// References are put together so many at once.
+const STEP: usize = 4;
 
 impl ChunkHead {
     pub(super) fn put(&self, body: &mut Vec<u8>) {
@@ -76,17 +78,20 @@ impl ChunkHead {
     fn check_lengths(&self, directory: &Directory<'_>) -> Result<(), BadBody> {
         let (blocks, references) = (self.blocks as usize, self.references as usize);
         let (shapes, slots) = (self.shapes as usize, self.slots as usize);
-        let most = [10 * shapes, 13 * shapes, 3 * slots, 4 * blocks, 4 * blocks, references];
-        let residuals = (1..=WIDTHS).map(|width| width * references);
-        for (column, most) in most.into_iter().chain(residuals).chain([limits::MARK_BYTES]).enumerate() {
+        let most = [
+            10 * shapes,
+            13 * shapes,
+            12 * slots,
+            blocks.div_ceil(8),
+            6 * blocks,
+            references.div_ceil(4),
+            FAR_BYTES * references,
+            limits::MARK_BYTES,
+        ];
+        for (column, most) in most.into_iter().enumerate() {
             if directory.length(column) > most {
                 return Err(BadBody::Long { column: NAMES[column], bytes: directory.length(column) - most });
             }
-        }
-        let residuals = (1..=WIDTHS).map(|width| directory.length(column_of(width)) / width).sum::<usize>();
-        if residuals > references {
-            let (found, most) = (residuals as u64, references as u64);
-            return Err(BadBody::Large { what: "residuals", found, most });
         }
         Ok(())
     }
@@ -96,11 +101,13 @@ impl ChunkHead {
 pub(crate) struct ChunkDecoder {
     unpacker: Unpacker,
     columns: [Vec<u8>; 3],
-    classes: Vec<u8>,
-    residuals: Vec<u8>,
     shapes: Vec<Shape>,
+    forms: Vec<Form>,
+    unfolds: Vec<Unfold>,
     slots: Vec<Slot>,
-    slot_of_reference: Vec<u32>,
+    starts: Vec<Start>,
+    slot_of_told: Vec<u32>,
+    told: Vec<u64>,
 }
 
 impl ChunkDecoder {
@@ -108,11 +115,13 @@ impl ChunkDecoder {
         Ok(ChunkDecoder {
             unpacker: Unpacker::new()?,
             columns: Default::default(),
-            classes: Vec::new(),
-            residuals: Vec::new(),
             shapes: Vec::new(),
+            forms: Vec::new(),
+            unfolds: Vec::new(),
             slots: Vec::new(),
-            slot_of_reference: Vec::new(),
+            starts: Vec::new(),
+            slot_of_told: Vec::new(),
+            told: Vec::new(),
         })
     }
 
@@ -141,8 +150,9 @@ impl ChunkDecoder {
         let directory = Directory::read(rest)?;
         head.check_lengths(&directory)?;
         self.table(&head, &directory)?;
-        self.sequence(&head, &directory, &mut chunk.blocks)?;
-        self.addresses(&head, &directory, &mut chunk.references)?;
+        let told = self.sequence(&head, &directory, &mut chunk.blocks)?;
+        self.addresses(told, &directory)?;
+        self.references(head.references as usize, &chunk.blocks, &mut chunk.references);
         self.marks(&head, &directory, &mut chunk.marks)?;
         Ok(head)
     }
@@ -152,23 +162,35 @@ impl ChunkDecoder {
         self.unpacker.column(directory, Column::ShapeAddresses, addresses)?;
         self.unpacker.column(directory, Column::Shapes, shapes)?;
         self.unpacker.column(directory, Column::ShapeReferences, references)?;
-        let (count, slots) = (head.shapes as usize, head.slots as usize);
-        ShapeReader::new(addresses, shapes, references).read(count, slots, &mut self.shapes, &mut self.slots)
+        let (count, form_count) = (head.shapes as usize, head.slots as usize);
+        let reader = ShapeReader::new(addresses, shapes, references);
+        let slots = reader.read(count, form_count, &mut self.shapes, &mut self.forms)?;
+        self.slots.clear();
+        self.slots.resize(slots, Slot::default());
+        self.unfolds.clear();
+        for shape in &self.shapes {
+            let own = &self.forms[shape.first_form as usize..][..usize::from(shape.block.references)];
+            self.unfolds.extend(unfold(own));
+        }
+        self.unfolds.resize(form_count + STEP, Unfold::default());
+        Ok(())
     }
 
+    /// Returns how many references are told.
     fn sequence(
         &mut self,
         head: &ChunkHead,
         directory: &Directory<'_>,
         blocks: &mut Vec<Block>,
-    ) -> Result<(), BadBody> {
-        let [runs, choices, _] = &mut self.columns;
-        self.unpacker.column(directory, Column::Runs, runs)?;
-        self.unpacker.column(directory, Column::Choices, choices)?;
-        let reader = SequenceReader { runs: Numbers::new("runs", runs), choices: Numbers::new("choices", choices) };
-        self.shapes.push(Shape::default());
+    ) -> Result<usize, BadBody> {
+        let [turns, exceptions, _] = &mut self.columns;
+        self.unpacker.column(directory, Column::Turns, turns)?;
+        self.unpacker.column(directory, Column::Exceptions, exceptions)?;
+        let reader = SequenceReader { turns, exceptions: Numbers::new("exceptions", exceptions) };
+        self.shapes.push(Shape { choices: [super::shapes::NO_SHAPE; 2], ..Shape::default() });
         blocks.resize(head.blocks as usize, Block::default());
-        let unrolled = Unrolled { blocks, slots: &mut self.slot_of_reference };
+        self.starts.resize(head.blocks as usize, Start::default());
+        let unrolled = Unrolled { blocks, starts: &mut self.starts, slots: &mut self.slot_of_told };
         let sums = reader.read(&mut self.shapes, head.references as usize, unrolled)?;
         for (what, found, need) in [
             ("references", sums.references as u64, head.references.into()),
@@ -178,83 +200,66 @@ impl ChunkDecoder {
                 return Err(BadBody::Count { what, found, need });
             }
         }
-        Ok(())
+        Ok(sums.told)
     }
 
-    fn addresses(
-        &mut self,
-        head: &ChunkHead,
-        directory: &Directory<'_>,
-        references: &mut Vec<Reference>,
-    ) -> Result<(), BadBody> {
-        self.unpacker.column(directory, Column::Classes, &mut self.classes)?;
-        let count = head.references as usize;
-        if self.classes.len() != count {
-            let (found, need) = (self.classes.len() as u64, count as u64);
-            return Err(BadBody::Count { what: "classes of addresses", found, need });
+    /// The addresses that are told, in the order of the blocks.
+    fn addresses(&mut self, told: usize, directory: &Directory<'_>) -> Result<(), BadBody> {
+        let [widths, residuals, _] = &mut self.columns;
+        self.unpacker.column(directory, Column::Widths, widths)?;
+        self.unpacker.column(directory, Column::Residuals, residuals)?;
+        let length = residuals.len();
+        residuals.resize(length + PADDING, 0);
+        if widths.len() != told.div_ceil(4) {
+            let (found, need) = (widths.len() as u64, told.div_ceil(4) as u64);
+            return Err(BadBody::Count { what: "bytes of widths", found, need });
         }
-        if !self.classes.iter().fold(true, |all, &class| all & is_class(class)) {
-            let class = self.classes.iter().copied().find(|&class| !is_class(class));
-            return Err(BadBody::Class(class.unwrap_or_default()));
-        }
-        let mut places = self.residuals(directory)?;
-        let starts = places;
-        references.resize(count, Reference(0));
-        self.unroll(references, &mut places)?;
-        for (width, (start, place)) in starts.into_iter().zip(places).enumerate().skip(1).take(WIDTHS) {
-            let (number, used) = (column_of(width), place - start);
-            let (column, length) = (NAMES[number], directory.length(number));
-            if used > length {
-                return Err(BadBody::Short { column });
-            }
-            if used < length {
-                return Err(BadBody::Long { column, bytes: length - used });
-            }
-        }
-        Ok(())
-    }
-
-    /// Unpacks the columns of residuals behind one another; says where each begins, by width.
-    fn residuals(&mut self, directory: &Directory<'_>) -> Result<[usize; 8], BadBody> {
-        let mut places = [0; 8];
-        let mut end = 0;
-        for (width, place) in places.iter_mut().enumerate().skip(1).take(WIDTHS) {
-            *place = end;
-            end += directory.length(column_of(width));
-        }
-        self.residuals.clear();
-        self.residuals.resize(end + PADDING, 0);
-        for (width, &place) in places.iter().enumerate().skip(1).take(WIDTHS) {
-            let column = column_of(width);
-            let into = &mut self.residuals[place..][..directory.length(column)];
-            self.unpacker.slice(directory, column, into)?;
-        }
-        Ok(places)
-    }
-
-    /// The innermost loop. Most references are as predicted: those that are not take the longer way.
-    fn unroll(&mut self, references: &mut [Reference], places: &mut [usize; 8]) -> Result<(), BadBody> {
-        let mut previous = 0;
-        let (slots, residuals) = (&mut self.slots[..], &self.residuals[..]);
-        let of_reference = references.iter_mut().zip(&self.slot_of_reference).zip(&self.classes);
-        for ((reference, &slot), &class) in of_reference {
-            let Some(slot) = slots.get_mut(slot as usize) else {
-                return Err(BadBody::Short { column: "shape references" });
+        self.told.resize(told + STEP, 0);
+        let slots = &mut self.slots[..];
+        let mut place = 0;
+        let of_told = self.told[..told].iter_mut().zip(&self.slot_of_told).enumerate();
+        for (number, (address, &slot)) in of_told {
+            let code = widths[number / 4] >> (2 * (number % 4)) & 3;
+            let (Some(slot), Some(bytes)) =
+                (slots.get_mut(slot as usize), residuals.get(place..).and_then(|rest| rest.first_chunk::<8>()))
+            else {
+                return Err(BadBody::Short { column: "residuals" });
             };
-            *reference = if class == PICKED {
-                slot.decode_predicted(previous)
-            } else {
-                let width = usize::from(class & 7);
-                let place = places[width];
-                let Some(bytes) = residuals.get(place..).and_then(|rest| rest.first_chunk::<8>()) else {
-                    return Err(BadBody::Short { column: "residuals" });
-                };
-                places[width] = place + width;
-                slot.decode(previous, class, u64::from_le_bytes(*bytes) & WIDTH_MASKS[width])
-            };
-            previous = reference.0 & ADDRESS_MASK;
+            let bytes_of_residual = bytes_of(code.into());
+            let mut residual = u64::from_le_bytes(*bytes) & ((1 << (8 * bytes_of_residual)) - 1);
+            place += bytes_of_residual;
+            if residual == FAR {
+                residual = far(residuals, place)?;
+                place += FAR_BYTES - bytes_of_residual;
+            }
+            *address = slot.decode(residual);
+        }
+        if place > length {
+            return Err(BadBody::Short { column: "residuals" });
+        }
+        if place < length {
+            return Err(BadBody::Long { column: "residuals", bytes: length - place });
         }
         Ok(())
+    }
+
+    /// Puts all references together, from what is told of each block and what is known.
+    fn references(&mut self, count: usize, blocks: &[Block], references: &mut Vec<Reference>) {
+        references.resize(count + usize::from(u16::MAX) + STEP, Reference(0));
+        let mut at = 0;
+        for (block, start) in blocks.iter().zip(&self.starts) {
+            let wanted = usize::from(block.references);
+            let unfolds = &self.unfolds[start.form as usize..];
+            let addresses = &self.told[start.told as usize..];
+            let groups = references[at..].chunks_exact_mut(STEP).zip(unfolds.chunks_exact(STEP));
+            for (into, unfolds) in groups.take(wanted.div_ceil(STEP)) {
+                for (reference, unfold) in into.iter_mut().zip(unfolds) {
+                    *reference = unfold.at(addresses.get(unfold.source()).copied().unwrap_or(0));
+                }
+            }
+            at += wanted;
+        }
+        references.truncate(count);
     }
 
     fn marks(&mut self, head: &ChunkHead, directory: &Directory<'_>, marks: &mut Vec<Placed>) -> Result<(), BadBody> {
@@ -264,7 +269,9 @@ impl ChunkDecoder {
     }
 }
 
-/// The column of residuals of a width.
-fn column_of(width: usize) -> usize {
-    Column::Residuals1 as usize + width - 1
+/// A residual that did not fit five bytes.
+#[cold]
+fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
+    let bytes = residuals.get(place..place + 6).ok_or(BadBody::Short { column: "residuals" })?;
+    Ok(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }

@@ -1,12 +1,12 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::addresses::{ADDRESS_MASK, Slot};
-use super::columns::{Column, Packer};
+use super::addresses::Slot;
+use super::columns::Packer;
 use super::decoder::ChunkHead;
 use super::marks;
-use super::shapes::{Shape, ShapeColumns, end_of};
-use super::varint::put;
+use super::open::{self, BlockSource, Cold, Hot, Known, Open};
+use crate::shape::{self, Form, Place, UnfitShape};
 use crate::{Block, Placed, Reference, TaskId, UnfitBlock};
 
 /// A part of a chunk that goes into one record.
@@ -42,166 +42,217 @@ impl From<io::Error> for EncodeError {
     }
 }
 
-/// Turns chunks into bodies of records, using its memory again.
+/// Turns chunks, or one block after the other, into bodies of records, using its memory again.
 pub(crate) struct ChunkEncoder {
     packer: Packer,
-    shapes: Vec<Shape>,
-    slots: Vec<Slot>,
+    known: Known,
+    open: Open,
     /// Shapes by the hash of block and references. Those of equal hashes are linked.
     by_hash: HashMap<u64, u32>,
     same_hash: Vec<u32>,
+    /// The shapes of a piece.
+    ids: Vec<u32>,
+    forms: Vec<Form>,
+    /// Turns and widths of a chunk that ends.
+    columns: [Vec<u8>; 2],
 }
 
-const NO_SHAPE: u32 = u32::MAX;
+const NO_ID: u32 = 0;
+
+/// The blocks of a piece, with the numbers of their shapes.
+struct PieceSource<'a> {
+    ids: &'a [u32],
+    blocks: &'a [Block],
+    references: &'a [Reference],
+}
+
+impl BlockSource for PieceSource<'_> {
+    type Address = Reference;
+
+    fn next(&self) -> Option<(u32, &[Reference])> {
+        let told = usize::from(self.blocks.first()?.references);
+        Some((*self.ids.first()?, self.references.get(..told)?))
+    }
+
+    fn value(address: &Reference) -> u64 {
+        address.0
+    }
+
+    fn pass(&mut self, told: usize) {
+        (self.ids, self.blocks, self.references) = (&self.ids[1..], &self.blocks[1..], &self.references[told..]);
+    }
+}
 
 impl ChunkEncoder {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(ChunkEncoder {
             packer: Packer::new()?,
-            shapes: Vec::new(),
-            slots: Vec::new(),
+            known: Known::default(),
+            open: Open::new(),
             by_hash: HashMap::new(),
             same_hash: Vec::new(),
+            ids: Vec::new(),
+            forms: Vec::new(),
+            columns: Default::default(),
         })
     }
 
-    /// Puts a piece into `body`. Its blocks claim together as many references as it has.
+    /// Puts a piece into `body`. Its blocks claim together as many references as it has. Forgets all shapes before.
     pub(crate) fn encode(
         &mut self,
         piece: Piece<'_>,
         at: Position,
         body: &mut Vec<u8>,
     ) -> Result<ChunkHead, EncodeError> {
-        self.clear();
-        let instructions = self.blocks(&piece)?;
-        marks::encode(&mut self.packer.columns[Column::Marks as usize], piece.marks, piece.first_block)?;
-        let head = ChunkHead {
-            blocks: piece.blocks.len() as u32,
-            references: piece.references.len() as u32,
-            marks: piece.marks.len() as u32,
-            shapes: self.shapes.len() as u32,
-            slots: self.slots.len() as u32,
-            running: at.running,
-            instructions,
-            first_instruction: at.instruction,
-            first_block: at.block,
-        };
-        body.clear();
-        head.put(body);
-        self.packer.pack(body)?;
-        Ok(head)
-    }
-
-    fn clear(&mut self) {
-        self.packer.clear();
-        self.shapes.clear();
-        self.slots.clear();
+        self.known.clear();
         self.by_hash.clear();
         self.same_hash.clear();
+        self.open.begin(&mut self.known);
+        self.learn(&piece)?;
+        let mut source = PieceSource { ids: &self.ids, blocks: piece.blocks, references: piece.references };
+        // A piece is divided already: what is full for a chunk that grows is not for one of known size.
+        while open::take(&mut self.known, &mut self.open, &mut source) {
+            self.open.counts.make_room();
+        }
+        Ok(self.close(piece.marks, piece.first_block, at, body)?)
     }
 
-    fn blocks(&mut self, piece: &Piece<'_>) -> Result<u64, EncodeError> {
-        let (mut run, mut predicted, mut instructions) = (0_u64, 0, 0);
-        let mut current: Option<usize> = None;
-        let mut previous = 0;
+    /// Finds the shape of each block.
+    fn learn(&mut self, piece: &Piece<'_>) -> Result<(), EncodeError> {
+        self.ids.clear();
         let mut rest = piece.references;
         for (place, block) in piece.blocks.iter().enumerate() {
             let (references, later) = rest.split_at(usize::from(block.references));
             rest = later;
-            let seen = self.shapes.len();
-            let shape = if self.is_shape(predicted, block, references) {
-                predicted
-            } else {
-                self.find_or_add(block, references).map_err(|why| EncodeError::Unfit { block: place, why })?
-            };
-            if shape == predicted {
-                run += 1;
-            } else {
-                self.choose(run, shape, seen);
-                run = 0;
-                if let Some(current) = current {
-                    self.shapes[current].next = shape as u32;
-                }
-            }
-            previous = self.addresses(shape, references, previous);
-            instructions += u64::from(block.instructions);
-            predicted = self.shapes[shape].next as usize;
-            current = Some(shape);
+            let mut forms = std::mem::take(&mut self.forms);
+            forms.clear();
+            forms.extend(references.iter().map(|reference| Form {
+                reference: Reference(reference.0 & !super::addresses::ADDRESS_MASK),
+                place: Place::Told,
+            }));
+            let id = self.define(block, &forms).map_err(|why| unfit(place, block, references, why));
+            self.forms = forms;
+            self.ids.push(id?);
         }
-        if run > 0 {
-            put(self.column(Column::Runs), run);
-        }
-        Ok(instructions)
+        Ok(())
     }
 
-    fn column(&mut self, column: Column) -> &mut Vec<u8> {
-        &mut self.packer.columns[column as usize]
-    }
-
-    fn choose(&mut self, run: u64, shape: usize, seen: usize) {
-        put(self.column(Column::Runs), run);
-        let choice = if shape == seen { 0 } else { shape as u64 + 1 };
-        put(self.column(Column::Choices), choice);
-    }
-
-    #[inline]
-    fn is_shape(&self, number: usize, block: &Block, references: &[Reference]) -> bool {
-        self.shapes.get(number).is_some_and(|shape| {
-            shape.block == *block && {
-                let slots = &self.slots[shape.first_slot as usize..][..references.len()];
-                slots.iter().zip(references).all(|(slot, &reference)| slot.is_alike(reference))
+    /// The id of a shape, whether or not it is known. It holds until [`Self::encode`] is called.
+    pub(crate) fn define(&mut self, block: &Block, forms: &[Form]) -> Result<u32, UnfitShape> {
+        let hash = hash_of(block, forms);
+        let first = self.by_hash.get(&hash).copied().unwrap_or(NO_ID);
+        let mut id = first;
+        while id != NO_ID {
+            if self.known.cold[id as usize].block == *block && self.known.forms_of(id as usize) == forms {
+                return Ok(id);
             }
-        })
-    }
-
-    fn find_or_add(&mut self, block: &Block, references: &[Reference]) -> Result<usize, UnfitBlock> {
-        let hash = hash_of(block, references);
-        let first = self.by_hash.get(&hash).copied().unwrap_or(NO_SHAPE);
-        let mut number = first;
-        while number != NO_SHAPE {
-            if self.is_shape(number as usize, block, references) {
-                return Ok(number as usize);
-            }
-            number = self.same_hash[number as usize];
+            id = self.same_hash[id as usize];
         }
-        block.check(references)?;
-        let added = self.shapes.len();
-        self.by_hash.insert(hash, added as u32);
+        shape::check_shape(block, forms)?;
+        if self.known.hot.is_empty() {
+            self.begin();
+        }
+        let id = self.known.hot.len() as u32;
+        self.by_hash.insert(hash, id);
+        self.same_hash.resize(id as usize, NO_ID);
         self.same_hash.push(first);
-        self.add(added, block, references);
-        Ok(added)
+        let told = shape::told(forms);
+        self.known.hot.push(Hot::new(self.known.slots.len(), told, block));
+        self.known.cold.push(Cold { block: *block, first_form: self.known.forms.len() as u32 });
+        self.known.slots.resize(self.known.slots.len() + told, Slot::default());
+        self.known.forms.extend_from_slice(forms);
+        self.known.most_references = self.known.most_references.max(forms.len());
+        Ok(id)
     }
 
-    fn add(&mut self, number: usize, block: &Block, references: &[Reference]) {
-        let [addresses, shapes, of_shapes, ..] = &mut self.packer.columns;
-        let expected = self.shapes.last().map_or(0, |shape| end_of(&shape.block));
-        ShapeColumns { addresses, shapes, references: of_shapes }.put(expected, block, references);
-        self.shapes.push(Shape::new(number, *block, self.slots.len()));
-        self.slots.extend(references.iter().map(|reference| Slot::new(*reference)));
+    /// Shapes that are kept.
+    pub(crate) fn shapes(&self) -> usize {
+        self.known.hot.len()
     }
 
+    /// References of the shapes that are kept.
+    pub(crate) fn forms(&self) -> usize {
+        self.known.forms.len()
+    }
+
+    /// Begins a chunk that is given block by block.
+    pub(crate) fn begin(&mut self) {
+        self.open.begin(&mut self.known);
+    }
+
+    /// Takes blocks until the source has none, or has one that does not fit its shape. Returns whether the chunk is
+    /// full instead.
     #[inline]
-    fn addresses(&mut self, shape: usize, references: &[Reference], mut previous: u64) -> u64 {
-        let slots = &mut self.slots[self.shapes[shape].first_slot as usize..];
-        let columns = &mut self.packer.columns;
-        for (slot, reference) in slots.iter_mut().zip(references) {
-            let address = reference.0 & ADDRESS_MASK;
-            let (class, residual) = slot.encode(previous, address);
-            columns[Column::Classes as usize].push(class);
-            let width = usize::from(class & 7);
-            if width > 0 {
-                // Eight bytes at once and back again: quicker than a copy whose length varies.
-                let column = &mut columns[Column::Residuals1 as usize + width - 1];
-                column.extend_from_slice(&residual.to_le_bytes());
-                column.truncate(column.len() - 8 + width);
-            }
-            previous = address;
+    pub(crate) fn take<S: BlockSource>(&mut self, source: &mut S) -> bool {
+        open::take(&mut self.known, &mut self.open, source)
+    }
+
+    /// Blocks in the open chunk.
+    pub(crate) fn blocks(&self) -> usize {
+        self.open.counts.blocks
+    }
+
+    /// Ends the open chunk.
+    pub(crate) fn close(
+        &mut self,
+        marks: &[Placed],
+        first_block: usize,
+        at: Position,
+        body: &mut Vec<u8>,
+    ) -> io::Result<ChunkHead> {
+        let Open { counts, table, .. } = &self.open;
+        let sums = table.sums(&self.known.hot);
+        let head = ChunkHead {
+            blocks: counts.blocks as u32,
+            references: sums.references as u32,
+            marks: marks.len() as u32,
+            shapes: table.count,
+            slots: table.forms,
+            running: at.running,
+            instructions: sums.instructions,
+            first_instruction: at.instruction,
+            first_block: at.block,
+        };
+        let [turns, widths] = &mut self.columns;
+        turns.clear();
+        widths.clear();
+        self.open.put_turns(turns);
+        self.open.put_widths(widths);
+        let residuals = self.open.residuals();
+        let plain_bytes = (turns.len() + widths.len() + residuals.len()) as u64;
+        let is_packed = plain_bytes * 1_000 > sums.instructions * PLAIN_BYTES_PER_1000_INSTRUCTIONS;
+        let mut encoded = Vec::new();
+        marks::encode(&mut encoded, marks, first_block)?;
+        body.clear();
+        head.put(body);
+        self.packer.begin(body);
+        for (column, is_packed) in [
+            (&table.addresses[..], true),
+            (&table.shapes, true),
+            (&table.references, true),
+            (&*turns, is_packed),
+            (&table.exceptions, true),
+            (&*widths, is_packed),
+            (residuals, is_packed),
+            (&encoded, true),
+        ] {
+            self.packer.put(body, column, is_packed)?;
         }
-        previous
+        Ok(head)
     }
 }
 
-fn hash_of(block: &Block, references: &[Reference]) -> u64 {
+/// Where prediction has left no more than this, packing the rest would cost more time than it is worth in space.
+const PLAIN_BYTES_PER_1000_INSTRUCTIONS: u64 = 235;
+
+fn unfit(place: usize, block: &Block, references: &[Reference], why: UnfitShape) -> EncodeError {
+    match (why, block.check(references)) {
+        (UnfitShape::Block(why), _) | (_, Err(why)) => EncodeError::Unfit { block: place, why },
+        (why, Ok(())) => EncodeError::Packing(io::Error::other(why)),
+    }
+}
+
+fn hash_of(block: &Block, forms: &[Form]) -> u64 {
     /// 2 to the 64 over the golden ratio, odd: Knuth's multiplicative hash.
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(FACTOR).rotate_left(29);
@@ -211,5 +262,12 @@ fn hash_of(block: &Block, references: &[Reference]) -> u64 {
         | u64::from(count) << 32
         | u64::from(first_bytes) << 48
         | u64::from(flags.0) << 56;
-    references.iter().fold(mix(mix(0, address), rest), |hash, reference| mix(hash, reference.0 >> 48))
+    forms.iter().fold(mix(mix(0, address), rest), |hash, form| {
+        let place = match form.place {
+            Place::Told => 0,
+            Place::Fixed(address) => address << 2 | 1,
+            Place::Relative { base, offset } => offset << 18 | u64::from(base) << 2 | 2,
+        };
+        mix(hash, form.reference.0 >> 48 | place << 16)
+    })
 }

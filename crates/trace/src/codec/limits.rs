@@ -12,14 +12,17 @@ pub(crate) const MARKS: usize = 512 << 10;
 /// Bytes of all marks of a chunk, encoded.
 pub(crate) const MARK_BYTES: usize = 32 << 20;
 
-/// Bytes of one column, unpacked. The largest that a chunk can need is the addresses: 6 bytes a reference.
-pub(crate) const COLUMN_BYTES: usize = 6 * REFERENCES;
+/// Bytes of one column, unpacked. The largest that a chunk can need is what is left to say of addresses: 11 bytes each.
+pub(crate) const COLUMN_BYTES: usize = 11 * REFERENCES;
 
 /// Bytes of a chunk's record, packed.
 pub(crate) const BODY_BYTES: usize = 128 << 20;
 
 /// A writer begins a new chunk where the references of the open one would be more than this.
 pub(crate) const CUT_REFERENCES: usize = 4 << 20;
+
+/// A writer that is given one block after the other begins a new chunk behind so many bytes of residuals.
+pub(crate) const CUT_RESIDUAL_BYTES: usize = 4 << 20;
 
 /// A writer begins a new chunk behind so many marks.
 pub(crate) const CUT_MARKS: usize = 64 << 10;

@@ -1,26 +1,17 @@
-//! The table of distinct blocks of a chunk, in order of first occurrence.
+//! The table of shapes of a chunk, in order of first occurrence.
 
 use super::BadBody;
-use super::addresses::Slot;
+use super::addresses::ADDRESS_MASK;
 use super::varint::{Numbers, put, unzigzag, zigzag};
+use crate::shape::{self, Form, Place};
 use crate::{Block, BlockFlags, Reference};
 
-/// One distinct block and what follows from the ones that ran before.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shape {
-    pub(super) block: Block,
-    /// Place of its first reference among the slots.
-    pub(super) first_slot: u32,
-    /// The shape that ran behind this one last time.
-    pub(super) next: u32,
-}
+/// No shape: what nothing has run behind yet.
+pub(super) const NO_SHAPE: u32 = u32::MAX;
 
-impl Shape {
-    /// A shape that has not been seen: the one behind it in the table is the best guess of what follows.
-    pub(super) fn new(number: usize, block: Block, first_slot: usize) -> Self {
-        Shape { block, first_slot: first_slot as u32, next: number as u32 + 1 }
-    }
-}
+const STORE: u64 = 32;
+const FIXED: u64 = 64;
+const RELATIVE: u64 = 128;
 
 /// The columns of the table.
 pub(super) struct ShapeColumns<'a> {
@@ -31,24 +22,55 @@ pub(super) struct ShapeColumns<'a> {
 
 impl ShapeColumns<'_> {
     /// Appends a shape; `expected` is the end of the shape before.
-    pub(super) fn put(&mut self, expected: u64, block: &Block, references: &[Reference]) {
+    pub(super) fn put(&mut self, expected: u64, block: &Block, forms: &[Form]) {
         put(self.addresses, zigzag(block.address.wrapping_sub(expected) as i64));
         let Block { bytes, instructions, references: count, first_bytes, flags, .. } = *block;
         for number in [bytes, instructions, count, first_bytes.into(), flags.0.into()] {
             put(self.shapes, number.into());
         }
         let mut before = 0;
-        for reference in references {
+        for (number, form) in forms.iter().enumerate() {
+            let reference = form.reference;
             put(self.references, (reference.through() - before).into());
-            put(self.references, u64::from(reference.code()) | u64::from(reference.is_store()) << 5);
+            let kind = u64::from(reference.code()) | if reference.is_store() { STORE } else { 0 };
+            match form.place {
+                Place::Told => put(self.references, kind),
+                Place::Fixed(address) => {
+                    put(self.references, kind | FIXED);
+                    put(self.references, signed(address.wrapping_sub(block.address)));
+                }
+                Place::Relative { base, offset } => {
+                    put(self.references, kind | RELATIVE);
+                    put(self.references, number as u64 - u64::from(base));
+                    put(self.references, signed(offset));
+                }
+            }
             before = reference.through();
         }
     }
 }
 
+/// A difference of addresses, of 48 bits.
+fn signed(difference: u64) -> u64 {
+    zigzag((difference << 16) as i64 >> 16)
+}
+
 /// Where the address of the next shape is expected: where this one ends.
 pub(super) fn end_of(block: &Block) -> u64 {
     block.address.wrapping_add(block.bytes.into())
+}
+
+/// A shape and what follows from the ones that ran before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shape {
+    pub(super) block: Block,
+    /// Place of its first reference among the forms.
+    pub(super) first_form: u32,
+    /// Place of its first told reference among the slots.
+    pub(super) first_slot: u32,
+    pub(super) told: u32,
+    /// The two shapes that may run behind it, as long as nothing else is said.
+    pub(super) choices: [u32; 2],
 }
 
 /// Reads the table.
@@ -57,7 +79,6 @@ pub(super) struct ShapeReader<'a> {
     shapes: Numbers<'a>,
     references: Numbers<'a>,
     expected: u64,
-    of_block: Vec<Reference>,
 }
 
 impl<'a> ShapeReader<'a> {
@@ -67,39 +88,48 @@ impl<'a> ShapeReader<'a> {
             shapes: Numbers::new("shapes", shapes),
             references: Numbers::new("shape references", references),
             expected: 0,
-            of_block: Vec::new(),
         }
     }
 
-    /// Reads a whole table of known size; every shape in it is a block that can be.
+    /// Reads a whole table of known size; every shape in it is one that can be. Returns how many references are told.
     pub(super) fn read(
         mut self,
         count: usize,
-        slot_count: usize,
+        form_count: usize,
         shapes: &mut Vec<Shape>,
-        slots: &mut Vec<Slot>,
-    ) -> Result<(), BadBody> {
+        forms: &mut Vec<Form>,
+    ) -> Result<usize, BadBody> {
         shapes.clear();
-        slots.clear();
+        forms.clear();
+        let mut slots = 0;
         for number in 0..count {
             let block = self.block()?;
-            if slots.len() + usize::from(block.references) > slot_count {
-                let found = slots.len() as u64 + u64::from(block.references);
-                return Err(BadBody::Count { what: "references of shapes", found, need: slot_count as u64 });
+            let first_form = forms.len();
+            if first_form + usize::from(block.references) > form_count {
+                let found = first_form as u64 + u64::from(block.references);
+                return Err(BadBody::Count { what: "references of shapes", found, need: form_count as u64 });
             }
-            shapes.push(Shape::new(number, block, slots.len()));
-            self.references(&block)?;
-            block.check(&self.of_block).map_err(|why| BadBody::Unfit { shape: number, why })?;
-            slots.extend(self.of_block.iter().map(|reference| Slot::new(*reference)));
+            self.references(&block, forms)?;
+            let own = &forms[first_form..];
+            shape::check_shape(&block, own).map_err(|why| BadBody::Unfit { shape: number, why })?;
+            let told = shape::told(own);
+            shapes.push(Shape {
+                block,
+                first_form: first_form as u32,
+                first_slot: slots as u32,
+                told: told as u32,
+                choices: [NO_SHAPE; 2],
+            });
+            slots += told;
         }
         self.addresses.end()?;
         self.shapes.end()?;
         self.references.end()?;
-        if slots.len() != slot_count {
-            let (found, need) = (slots.len() as u64, slot_count as u64);
+        if forms.len() != form_count {
+            let (found, need) = (forms.len() as u64, form_count as u64);
             return Err(BadBody::Count { what: "references of shapes", found, need });
         }
-        Ok(())
+        Ok(slots)
     }
 
     fn block(&mut self) -> Result<Block, BadBody> {
@@ -116,14 +146,25 @@ impl<'a> ShapeReader<'a> {
         Ok(block)
     }
 
-    fn references(&mut self, block: &Block) -> Result<(), BadBody> {
-        self.of_block.clear();
+    fn references(&mut self, block: &Block, forms: &mut Vec<Form>) -> Result<(), BadBody> {
         let mut through = 0;
-        for _ in 0..block.references {
+        for number in 0..u64::from(block.references) {
             through += self.references.at_most(u64::from(Reference::LAST_OFFSET - through))? as u16;
-            let kind = self.references.at_most(63)?;
-            self.of_block.push(Reference::new(0, kind as u8 & 31, through, kind & 32 != 0));
+            let kind = self.references.at_most(RELATIVE | 63)?;
+            let place = if kind < FIXED {
+                Place::Told
+            } else if kind < RELATIVE {
+                Place::Fixed(block.address.wrapping_add_signed(self.difference()?) & ADDRESS_MASK)
+            } else {
+                let back = self.references.at_most(number)?;
+                Place::Relative { base: (number - back) as u16, offset: self.difference()? as u64 & ADDRESS_MASK }
+            };
+            forms.push(Form { reference: Reference::new(0, kind as u8 & 31, through, kind & STORE != 0), place });
         }
         Ok(())
+    }
+
+    fn difference(&mut self) -> Result<i64, BadBody> {
+        Ok(unzigzag(self.references.at_most(ADDRESS_MASK)?))
     }
 }

@@ -4,7 +4,7 @@ use super::error::WriteTraceError;
 use super::header::TraceHeader;
 use super::index::{ChunkEntry, Life, TraceIndex, changes_lives, is_life};
 use super::record::{Head, MAGIC, kind};
-use crate::codec::{self, ChunkEncoder, EncodeError, Piece, Position, limits};
+use crate::codec::{self, ChunkEncoder, ChunkHead, EncodeError, Piece, Position, limits};
 use crate::{Chunk, Mark, Placed, TaskId};
 
 /// The longest header in bytes.
@@ -13,7 +13,7 @@ pub(super) const HEADER_BYTES: usize = 1 << 20;
 /// Appends chunks to a trace. Each one is handed over as a whole record, so that a crash keeps those before it.
 pub struct TraceWriter<W> {
     into: W,
-    encoder: ChunkEncoder,
+    pub(super) encoder: ChunkEncoder,
     body: Vec<u8>,
     index: TraceIndex,
     running: TaskId,
@@ -99,9 +99,26 @@ impl<W: Write> TraceWriter<W> {
             }
             EncodeError::Packing(source) => self.failed(source),
         })?;
+        self.append(&head, piece.marks, piece.first_block, at)
+    }
+
+    /// Ends the chunk that the encoder has open.
+    pub(super) fn close(&mut self, marks: &[Placed]) -> Result<(), WriteTraceError> {
+        let at = Position { instruction: self.index.instructions, block: self.index.blocks, running: self.running };
+        let head = self.encoder.close(marks, 0, at, &mut self.body).map_err(|source| self.failed(source))?;
+        self.append(&head, marks, 0, at)
+    }
+
+    fn append(
+        &mut self,
+        head: &ChunkHead,
+        marks: &[Placed],
+        first_block: usize,
+        at: Position,
+    ) -> Result<(), WriteTraceError> {
         let offset = self.bytes;
         self.record(kind::CHUNK)?;
-        self.enter(&piece, at, offset);
+        self.enter(marks, first_block, at, offset);
         self.index.instructions += head.instructions;
         self.index.blocks += u64::from(head.blocks);
         self.index.references += u64::from(head.references);
@@ -109,7 +126,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    fn enter(&mut self, piece: &Piece<'_>, at: Position, offset: u64) {
+    fn enter(&mut self, marks: &[Placed], first_block: usize, at: Position, offset: u64) {
         let chunk = self.index.chunks.len() as u64;
         let mut entry = ChunkEntry {
             offset,
@@ -118,13 +135,13 @@ impl<W: Write> TraceWriter<W> {
             running: at.running,
             changes_lives: false,
         };
-        for placed in piece.marks {
+        for placed in marks {
             entry.changes_lives |= changes_lives(&placed.mark);
             if let Mark::Switch { to, .. } = placed.mark {
                 self.running = to;
             }
             if is_life(&placed.mark) {
-                let before_block = at.block + u64::from(placed.before_block) - piece.first_block as u64;
+                let before_block = at.block + u64::from(placed.before_block) - first_block as u64;
                 self.index.lives.push(Life { chunk, before_block, mark: placed.mark.clone() });
             }
         }

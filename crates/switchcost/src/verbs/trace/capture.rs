@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use capture::{Command, Ending, Options, Order, Summary, Tool};
 use host::control::{PinGuard, pin};
 use host::facts::Root;
-use trace::{Chunk, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
+use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
 use units::CpuId;
 
 use crate::cli::trace::{CaptureArguments, OrderFlag, TraceArguments};
@@ -25,8 +25,7 @@ pub(crate) struct NewTrace {
 
 impl NewTrace {
     pub(crate) fn create(path: &Path, header: &TraceHeader) -> Result<NewTrace, Failure> {
-        let file = File::create_new(path).map_err(|source| Failure::Output { path: path.to_owned(), source })?;
-        let writer = TraceWriter::create(BufWriter::with_capacity(1 << 20, file), header);
+        let writer = TraceWriter::create(new_file(path)?, header);
         Ok(NewTrace { path: path.to_owned(), writer: writer.map_err(|source| failed(path, source))? })
     }
 
@@ -40,6 +39,11 @@ impl NewTrace {
     }
 }
 
+fn new_file(path: &Path) -> Result<BufWriter<File>, Failure> {
+    let file = File::create_new(path).map_err(|source| Failure::Output { path: path.to_owned(), source })?;
+    Ok(BufWriter::with_capacity(1 << 20, file))
+}
+
 fn failed(path: &Path, source: WriteTraceError) -> Failure {
     Failure::WriteTrace { path: path.to_owned(), source }
 }
@@ -48,12 +52,13 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let session = Session::prepare(&arguments.capture)?;
     let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
     let interrupt = Interrupt::watch()?;
-    let mut trace = NewTrace::create(&path, &session.header())?;
-    let outcome = session.run(&interrupt, |chunk| trace.write(chunk));
+    let recorder = Recorder::create(new_file(&path)?, &session.header());
+    let mut recorder = recorder.map_err(|source| failed(&path, source))?;
+    let outcome = session.record(&interrupt, &path, &mut recorder);
     // Whatever ended it, what was captured is whole and stays.
-    let written = trace.finish();
+    let finished = recorder.finish().map_err(|source| failed(&path, source));
     let summary = outcome?;
-    let written = written?;
+    let (_, written) = finished?;
     eprintln!(
         "switchcost: {} instructions, {} references and {} switches in {} ({:.3} B an instruction)",
         written.instructions,
@@ -123,8 +128,7 @@ impl Session {
         }
     }
 
-    /// Runs until all has ended, and hands on each chunk. This thread and those of the capture stay off the traced CPU
-    /// where there is another.
+    /// Runs until all has ended, and hands on each chunk.
     pub(crate) fn run(
         self,
         interrupt: &Interrupt,
@@ -136,13 +140,34 @@ impl Session {
             captured.show(chunk);
             sink(chunk)
         };
+        self.watch(|commands, options| {
+            capture::run(commands, options, interrupt.flag(), sink).map_err(|failure| match failure {
+                capture::Failure::Capture(error) => Failure::Capture(error),
+                capture::Failure::Sink(failure) => failure,
+            })
+        })
+    }
+
+    /// The same, straight into a trace.
+    fn record(
+        self,
+        interrupt: &Interrupt,
+        path: &Path,
+        recorder: &mut Recorder<BufWriter<File>>,
+    ) -> Result<Summary, Failure> {
+        self.watch(|commands, options| {
+            capture::record(commands, options, interrupt.flag(), recorder).map_err(|failure| match failure {
+                capture::Failure::Capture(error) => Failure::Capture(error),
+                capture::Failure::Sink(source) => failed(path, source),
+            })
+        })
+    }
+
+    /// Captures, and says what came of it. This thread and those of the capture stay off the traced CPU where there is
+    /// another.
+    fn watch(self, capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>) -> Result<Summary, Failure> {
         let _guard = self.options.cpu.and_then(stay_off);
-        let outcome = capture::run(&self.commands, self.options, interrupt.flag(), sink);
-        drop(captured);
-        let summary = outcome.map_err(|failure| match failure {
-            capture::Failure::Capture(error) => Failure::Capture(error),
-            capture::Failure::Sink(failure) => failure,
-        })?;
+        let summary = capture(&self.commands, self.options)?;
         for warning in &summary.warnings {
             eprintln!("switchcost: {warning}");
         }

@@ -1,0 +1,165 @@
+//! Where blocks and marks go: into chunks that are handed on, or straight into a trace.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use trace::{Block, BlockSource, Chunk, Form, Mark, Recorder, ShapeId, UnfitShape, Unfold, WriteTraceError};
+
+use super::Problem;
+
+/// Takes what was decoded.
+pub(crate) trait Take {
+    /// Why it takes no more.
+    type Error;
+
+    /// The number of a shape, never 0, the same for the same one.
+    fn define(&mut self, block: &Block, forms: &[Form]) -> Result<u32, Problem>;
+
+    /// Takes blocks until the source has none, or has one that does not fit its shape.
+    fn blocks<S: BlockSource>(&mut self, source: &mut S) -> Result<(), Self::Error>;
+
+    /// Takes a mark behind all blocks so far.
+    fn mark(&mut self, mark: Mark) -> Result<(), Self::Error>;
+
+    /// Hands on what is there.
+    fn flush(&mut self) -> Result<(), Self::Error>;
+
+    /// Instructions of all blocks that were handed on.
+    fn instructions(&self) -> u64;
+}
+
+/// More than all programs of a workload have.
+const MOST_SHAPES: usize = 8 << 20;
+const MOST_FORMS: usize = 64 << 20;
+
+fn problem(error: &UnfitShape) -> Problem {
+    Problem::Unfit(error.to_string())
+}
+
+impl<W: Write> Take for Recorder<W> {
+    type Error = WriteTraceError;
+
+    fn define(&mut self, block: &Block, forms: &[Form]) -> Result<u32, Problem> {
+        let (shapes, kept_forms) = self.kept();
+        if shapes >= MOST_SHAPES || kept_forms >= MOST_FORMS {
+            return Err(Problem::TooManyShapes);
+        }
+        Recorder::define(self, block, forms).map(ShapeId::number).map_err(|error| problem(&error))
+    }
+
+    fn blocks<S: BlockSource>(&mut self, source: &mut S) -> Result<(), WriteTraceError> {
+        self.take(source)
+    }
+
+    fn mark(&mut self, mark: Mark) -> Result<(), WriteTraceError> {
+        Recorder::mark(self, mark)
+    }
+
+    fn flush(&mut self) -> Result<(), WriteTraceError> {
+        self.cut()
+    }
+
+    fn instructions(&self) -> u64 {
+        self.written().instructions
+    }
+}
+
+/// A shape in the table of [`Chunks`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Shape {
+    block: Block,
+    first: u32,
+    told: u16,
+}
+
+/// Puts chunks together and hands each that is full to a sink, which may take its memory.
+pub(crate) struct Chunks<S> {
+    sink: S,
+    chunk: Chunk,
+    shapes: Vec<Shape>,
+    unfolds: Vec<Unfold>,
+    numbers: HashMap<(Block, Vec<Form>), u32>,
+    instructions: u64,
+}
+
+/// References in a chunk before it is cut: some more than its blocks have in any usual program.
+const MOST_REFERENCES: usize = 8 * Chunk::BLOCKS;
+const MOST_MARKS: usize = Chunk::BLOCKS / 4;
+
+impl<S> Chunks<S> {
+    pub(crate) fn new(sink: S) -> Chunks<S> {
+        Chunks {
+            sink,
+            chunk: Chunk::default(),
+            shapes: vec![Shape::default()],
+            unfolds: Vec::new(),
+            numbers: HashMap::new(),
+            instructions: 0,
+        }
+    }
+}
+
+impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
+    type Error = E;
+
+    fn define(&mut self, block: &Block, forms: &[Form]) -> Result<u32, Problem> {
+        let key = (*block, forms.to_vec());
+        if let Some(&number) = self.numbers.get(&key) {
+            return Ok(number);
+        }
+        if self.shapes.len() >= MOST_SHAPES || self.unfolds.len() >= MOST_FORMS {
+            return Err(Problem::TooManyShapes);
+        }
+        trace::check_shape(block, forms).map_err(|error| problem(&error))?;
+        let number = self.shapes.len() as u32;
+        let told = forms.iter().filter(|form| form.place == trace::Place::Told).count();
+        self.shapes.push(Shape { block: *block, first: self.unfolds.len() as u32, told: told as u16 });
+        self.unfolds.extend(trace::unfold(forms));
+        self.numbers.insert(key, number);
+        Ok(number)
+    }
+
+    fn blocks<B: BlockSource>(&mut self, source: &mut B) -> Result<(), E> {
+        while let Some((number, addresses)) = source.next() {
+            let Some(&Shape { block, first, told }) = self.shapes.get(number as usize) else { break };
+            if usize::from(told) != addresses.len() {
+                break;
+            }
+            if is_full(&self.chunk) {
+                self.flush()?;
+            }
+            let unfolds = &self.unfolds[first as usize..][..usize::from(block.references)];
+            self.chunk.blocks.push(block);
+            // A fixed one needs no address, and there may be none.
+            let address = |number| addresses.get(number).map_or(0, B::value);
+            self.chunk.references.extend(unfolds.iter().map(|unfold| unfold.at(address(unfold.source()))));
+            self.instructions += u64::from(block.instructions);
+            source.pass(told.into());
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, mark: Mark) -> Result<(), E> {
+        if self.chunk.marks.len() >= MOST_MARKS {
+            self.flush()?;
+        }
+        self.chunk.mark(mark);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), E> {
+        if !self.chunk.is_empty() {
+            (self.sink)(&mut self.chunk)?;
+            self.chunk.clear();
+        }
+        Ok(())
+    }
+
+    fn instructions(&self) -> u64 {
+        self.instructions
+    }
+}
+
+fn is_full(chunk: &Chunk) -> bool {
+    chunk.blocks.len() >= Chunk::BLOCKS || chunk.references.len() >= MOST_REFERENCES
+}

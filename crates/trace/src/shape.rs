@@ -1,0 +1,124 @@
+//! What is the same each time that a piece of code runs: the shape of a block.
+
+use crate::{Block, Reference, UnfitBlock};
+
+/// How the address of a reference is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// It is told each time.
+    Told,
+    /// It is always this one.
+    Fixed(u64),
+    /// It is always so far behind the address of an earlier reference of the block, which is told.
+    Relative {
+        /// That reference, counted from 0 in the block.
+        base: u16,
+        /// How far, modulo 2^48.
+        offset: u64,
+    },
+}
+
+/// A reference of a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Form {
+    /// The reference, its address left 0.
+    pub reference: Reference,
+    /// Where its address comes from.
+    pub place: Place,
+}
+
+/// Why a shape is none. Reads well behind "an impossible shape: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitShape {
+    /// The block does not fit its references.
+    #[error(transparent)]
+    Block(#[from] UnfitBlock),
+    /// A reference relative to none that is told.
+    #[error("found reference {reference} relative to reference {base}, need an earlier one that is told")]
+    Base {
+        /// The relative one.
+        reference: usize,
+        /// What it is relative to.
+        base: u16,
+    },
+    /// The block claims another number of references.
+    #[error("found {found} references, need the {need} that the block claims")]
+    Count {
+        /// References there.
+        found: usize,
+        /// References claimed.
+        need: u16,
+    },
+}
+
+/// Checks a block against its references, and how their addresses are known.
+pub fn check_shape(block: &Block, forms: &[Form]) -> Result<(), UnfitShape> {
+    if forms.len() != usize::from(block.references) {
+        return Err(UnfitShape::Count { found: forms.len(), need: block.references });
+    }
+    block.check_ends(forms.iter().map(|form| form.reference.through()))?;
+    for (reference, form) in forms.iter().enumerate() {
+        if let Place::Relative { base, .. } = form.place {
+            let is_told = forms[..reference].get(usize::from(base)).is_some_and(|base| base.place == Place::Told);
+            if !is_told {
+                return Err(UnfitShape::Base { reference, base });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How many of the references are told.
+pub(crate) fn told(forms: &[Form]) -> usize {
+    forms.iter().filter(|form| form.place == Place::Told).count()
+}
+
+/// A reference of a shape, made ready to be given its address.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unfold {
+    /// The reference without its address.
+    fixed: u64,
+    /// Added to the address that was told.
+    add: u64,
+    /// 0 where no told address matters.
+    mask: u64,
+    source: u32,
+}
+
+const ADDRESS_MASK: u64 = (1 << 48) - 1;
+
+impl Unfold {
+    /// Which of the addresses that were told of the block it needs.
+    #[inline(always)]
+    pub fn source(&self) -> usize {
+        self.source as usize
+    }
+
+    /// The reference, from the told address that it needs.
+    #[inline(always)]
+    pub fn at(&self, told: u64) -> Reference {
+        Reference(self.fixed | (told & self.mask).wrapping_add(self.add) & ADDRESS_MASK)
+    }
+}
+
+/// Makes the references of a shape ready.
+pub fn unfold(forms: &[Form]) -> impl Iterator<Item = Unfold> + '_ {
+    let mut next_told = 0;
+    let mut source_of = vec![0; forms.len()];
+    forms.iter().enumerate().map(move |(number, form)| {
+        let fixed = form.reference.0 & !ADDRESS_MASK;
+        match form.place {
+            Place::Told => {
+                let source = next_told;
+                source_of[number] = source;
+                next_told += 1;
+                Unfold { fixed, add: 0, mask: ADDRESS_MASK, source }
+            }
+            Place::Fixed(address) => Unfold { fixed, add: address & ADDRESS_MASK, mask: 0, source: 0 },
+            Place::Relative { base, offset } => {
+                let source = source_of.get(usize::from(base)).copied().unwrap_or(0);
+                Unfold { fixed, add: offset & ADDRESS_MASK, mask: ADDRESS_MASK, source }
+            }
+        }
+    })
+}
