@@ -319,9 +319,10 @@ impl Views<'_> {
             self.buffers.stall_cycles += wait;
             let now = self.clocks();
             let cycles = self.ask_next(at, Kind::Store, address, false);
-            if self.buffers.are_alike {
+            if self.buffers.are_alike && cycles == [cycles[0]; 3] {
                 self.shared.levels[at].writes.put(now[0], cycles[0]);
             } else {
+                self.tell_buffers_apart();
                 self.put_apart(at, now, cycles);
             }
         } else {

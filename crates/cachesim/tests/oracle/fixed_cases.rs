@@ -1,6 +1,6 @@
 //! Streams that random ones hit too seldom.
 
-use record::{AddressKind, Holds, Level, PageAllocation, Ways, WritePolicy};
+use record::{AddressKind, Holds, Level, PageAllocation, Ways, WriteBuffers, WritePolicy};
 use trace::{Block, BlockFlags, Mapping, Mark, Reference};
 use units::Bytes;
 
@@ -76,4 +76,32 @@ fn the_second_request_of_a_store_comes_before_the_other_views() {
     let result = simulated(&design, &program);
     let origins = result.found.origins.iter().find(|origins| origins.level == "C3").expect("the design has it");
     assert_eq!(origins.aged_by_others, 0);
+}
+
+/// Write buffers that look the same in all views no longer do where a store takes longer in one of them, further back,
+/// though nobody waits for it.
+#[test]
+fn a_store_that_takes_longer_in_one_view_parts_the_write_buffers() {
+    let first = Level {
+        write: WritePolicy::Through,
+        write_allocate: Some(false),
+        write_buffers: Some(WriteBuffers { count: 1, drain_cycles: 5 }),
+        ..data_cache(2, Ways::Count(1))
+    };
+    let named = |name: &str, level: Level| Level { name: name.to_owned(), ..level };
+    let second = named("C2", data_cache(1, Ways::Count(1)));
+    let design = behind_free_fetches(vec![first, second, named("C3", data_cache(8, Ways::Count(1)))]);
+    let [far, near] = [0x1_0000, 0x1_0000 + LINE];
+    let mut program = Program::new(2);
+    program.load(far);
+    program.switch_to(2);
+    program.load(near);
+    program.switch_to(1);
+    program.load(near);
+    (0..3).for_each(|_| program.store(near));
+    (0..40).for_each(|_| program.load(near));
+    // Only the flushed view has to ask memory.
+    program.store(far);
+    program.store(far);
+    simulated(&design, &program);
 }
