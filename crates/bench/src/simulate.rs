@@ -10,7 +10,7 @@ use crate::row::Row;
 use crate::run::{run, words};
 use crate::spread::Spread;
 
-const TEXT_BYTES: usize = 4_000_000;
+const TEXT_BYTES: usize = 1_500_000;
 const ROUNDS: usize = 5;
 
 const ONE: &str = "mogul-1a";

@@ -117,6 +117,13 @@ impl Simulator {
         })
     }
 
+    /// How many designs are simulated one by one, though there are more than are wanted in full: they cannot be swept.
+    pub fn designs_that_cannot_be_swept(&self) -> usize {
+        let is_alone = |runner: &&Runner| matches!(runner, Runner::One(..));
+        let alone = self.runners.iter().filter(is_alone).count();
+        if alone > self.options.most_in_full { alone } else { 0 }
+    }
+
     /// Simulates the next chunk of the trace. Tuples of segments that end in it are appended, in ascending order for
     /// each design.
     ///

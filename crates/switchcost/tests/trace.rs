@@ -205,6 +205,23 @@ fn without_valgrind_the_line_that_installs_it_is_named() {
 }
 
 #[test]
+fn designs_that_cannot_go_in_one_pass_are_said_to_take_longer() {
+    let place = Place::new();
+    assert_eq!(trace(&place, "one.sct", &["--", "true"]).code, 0);
+    let path = place.path("one.sct");
+    let words = |design: &str, vary: &str| {
+        let ran = place.run(&["simulate", text(&path), "--design", design, "--vary", vary, "--in-full", "2"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stderr
+    };
+    let sizes = "size=64KiB,128KiB,256KiB,512KiB,1MiB,2MiB";
+    let slow = words("mogul-1a", &format!("L1D.{sizes}"));
+    assert!(slow.contains("6 designs are simulated one by one"), "{slow}");
+    let fast = words("plain-lru", &format!("L2.{sizes}"));
+    assert!(!fast.contains("one by one"), "{fast}");
+}
+
+#[test]
 fn foreign_traces_come_in_and_go_out() {
     let place = Place::new();
     let lackey = place.path("lackey.txt");

@@ -31,7 +31,7 @@ fn each_file_of_the_folder_is_shipped() {
 
 #[test]
 fn each_has_the_lines_and_entries_of_its_source() {
-    let known: [(&str, &[u64], &[u32]); 9] = [
+    let known: [(&str, &[u64], &[u32]); 10] = [
         ("mogul-1a", &[4096, 4096], &[]),
         ("mogul-1b", &[16384, 16384], &[]),
         ("mogul-2a", &[128, 128, 4096], &[]),
@@ -41,6 +41,7 @@ fn each_has_the_lines_and_entries_of_its_source() {
         ("blog-i7-9850h", &[512, 512, 4096, 196_608], &[128, 64, 1536]),
         ("zen4-epyc-9004", &[512, 512, 16384, 524_288], &[64, 72, 512, 3072]),
         ("xeon-sapphire-rapids", &[512, 768, 32768, 1_720_320], &[256, 96, 2048]),
+        ("plain-lru", &[512, 512, 16384], &[]),
     ];
     for ((name, lines, entries), listed) in known.into_iter().zip(names()) {
         assert_eq!(name, listed);

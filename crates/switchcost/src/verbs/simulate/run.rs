@@ -40,6 +40,13 @@ impl Run {
             most_in_full: arguments.in_full,
         };
         let simulator = Simulator::new(designs::selected(arguments)?, options.clone())?;
+        let alone = simulator.designs_that_cannot_be_swept();
+        if alone > 0 {
+            eprintln!(
+                "switchcost: {alone} designs are simulated one by one, which takes as much longer: only plain LRU levels go \
+                 in one pass, such as the L2 of plain-lru"
+            );
+        }
         let path = arguments.record.clone().map_or_else(|| runs::new_file(runs::SIMULATION), Ok)?;
         Ok(Run {
             simulator,
