@@ -6,7 +6,7 @@ mod common;
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Place, Ran};
@@ -305,4 +305,32 @@ fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
         let info = json(&place, &["trace", "info", text(&path), "--format", "json"]);
         assert!(count(&info["instructions"]) > 10_000, "{info}");
     }
+}
+
+#[test]
+fn a_full_disk_ends_a_trace_and_costs_no_whole_chunk() {
+    if !common::is_root() {
+        eprintln!("skipped: no right to mount a small disk");
+        return;
+    }
+    let place = Place::new();
+    let (disk, copy) = (place.path("disk"), place.path("copy.sct"));
+    fs::create_dir(&disk).expect("a folder");
+    let script = format!(
+        "mount -t tmpfs -o size=256k none '{disk}' && {{ '{program}' trace -o '{disk}/full.sct' -- \
+         sh -c 'while :; do :; done' '{disk}'; code=$?; cp '{disk}/full.sct' '{copy}'; exit $code; }}",
+        disk = text(&disk),
+        copy = text(&copy),
+        program = env!("CARGO_BIN_EXE_switchcost"),
+    );
+    // The mount is visible in this one shell's namespace, and gone with it.
+    let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).output().expect("unshare runs");
+    let ran = common::ran(output);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("No space left on device"), "{}", ran.stderr);
+    assert!(!is_running(text(&disk)), "the loop goes on");
+    assert_eq!(place.run(&["trace", "info", text(&copy)]).code, 3);
+    let info = json(&place, &["trace", "info", text(&copy), "--format", "json"]);
+    let kept = format!("chunks of {} instructions", count(&info["instructions"]));
+    assert!(ran.stderr.contains(&kept), "found {}, need {kept}", ran.stderr);
 }

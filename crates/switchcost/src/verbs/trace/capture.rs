@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use capture::{Command, Ending, Options, Order, Summary, Tool};
@@ -20,7 +19,7 @@ use crate::signals::Interrupt;
 /// A trace that is being written: under its own name from the start, so that a crash keeps its whole chunks.
 pub(crate) struct NewTrace {
     path: PathBuf,
-    writer: TraceWriter<BufWriter<File>>,
+    writer: TraceWriter<File>,
 }
 
 impl NewTrace {
@@ -39,9 +38,9 @@ impl NewTrace {
     }
 }
 
-fn new_file(path: &Path) -> Result<BufWriter<File>, Failure> {
-    let file = File::create_new(path).map_err(|source| Failure::Output { path: path.to_owned(), source })?;
-    Ok(BufWriter::with_capacity(1 << 20, file))
+/// Without a buffer: records are long, and what the writer says was written is then with the kernel.
+fn new_file(path: &Path) -> Result<File, Failure> {
+    File::create_new(path).map_err(|source| Failure::Output { path: path.to_owned(), source })
 }
 
 fn failed(path: &Path, source: WriteTraceError) -> Failure {
@@ -149,12 +148,7 @@ impl Session {
     }
 
     /// The same, straight into a trace.
-    fn record(
-        self,
-        interrupt: &Interrupt,
-        path: &Path,
-        recorder: &mut Recorder<BufWriter<File>>,
-    ) -> Result<Summary, Failure> {
+    fn record(self, interrupt: &Interrupt, path: &Path, recorder: &mut Recorder<File>) -> Result<Summary, Failure> {
         self.watch(|commands, options| {
             capture::record(commands, options, interrupt.flag(), recorder).map_err(|failure| match failure {
                 capture::Failure::Capture(error) => Failure::Capture(error),
