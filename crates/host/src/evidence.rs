@@ -38,6 +38,8 @@ pub struct Witness {
 struct Moment {
     wall: Nanos,
     task_cpu: Nanos,
+    user: Nanos,
+    system: Nanos,
     run_delay: Option<Nanos>,
     switches: KernelSwitches,
     minor_faults: u64,
@@ -107,6 +109,8 @@ impl Witness {
             moment.run_delay = moment.run_delay.zip(counts.run_delay).map(|(sum, more)| sum + more);
             moment.switches.voluntary += counts.switches.voluntary;
             moment.switches.involuntary += counts.switches.involuntary;
+            moment.user = moment.user + counts.user_and_system.0;
+            moment.system = moment.system + counts.user_and_system.1;
             moment.minor_faults += counts.minor_faults;
             moment.major_faults += counts.major_faults;
         }
@@ -165,6 +169,8 @@ fn difference(before: &Moment, after: &Moment) -> (Evidence, KernelSwitches) {
     let evidence = Evidence {
         wall_ns: after.wall.saturating_sub(before.wall),
         task_cpu_ns: after.task_cpu.saturating_sub(before.task_cpu),
+        task_user_ns: Some(after.user.saturating_sub(before.user)),
+        task_system_ns: Some(after.system.saturating_sub(before.system)),
         run_delay_ns: since(after.run_delay.map(|n| n.0), before.run_delay.map(|n| n.0)).map(Nanos),
         steal_ns: since(after.steal.map(|n| n.0), before.steal.map(|n| n.0)).map(Nanos),
         interrupts: since(after.interrupts, before.interrupts),

@@ -13,6 +13,7 @@ pub mod facts;
 pub mod ipc;
 pub mod keeper;
 pub mod memory;
+pub mod noise;
 pub mod perf;
 pub mod shared_file;
 pub mod task;

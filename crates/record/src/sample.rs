@@ -55,6 +55,12 @@ pub struct Evidence {
     pub wall_ns: Nanos,
     /// CPU time that all tasks of the experiment consumed in it.
     pub task_cpu_ns: Nanos,
+    /// Of it, time in user mode, as the kernel's ticks saw it (granularity: 10 ms; only sums over many batches tell).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_user_ns: Option<Nanos>,
+    /// Of it, time in the kernel, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_system_ns: Option<Nanos>,
     /// Time that all tasks together were ready to run and waited for a CPU. On one CPU that is how a ring works; across
     /// CPUs somebody else had the task's CPU.
     #[serde(default)]

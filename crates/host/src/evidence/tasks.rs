@@ -49,6 +49,8 @@ pub struct TaskCounts {
     pub minor_faults: u64,
     /// Page faults with I/O.
     pub major_faults: u64,
+    /// Time in user mode and in the kernel, in the kernel's own ticks of 10 ms.
+    pub user_and_system: (Nanos, Nanos),
 }
 
 /// The open files of one task in /proc, and its CPU clock.
@@ -86,8 +88,9 @@ impl TaskWitness {
         let switches = parse_switches(status).ok_or_else(unreadable)?;
         let stat = read_text(Some(&self.stat), buffer).ok_or_else(unreadable)?;
         let (minor_faults, major_faults) = parse_faults(stat).ok_or_else(unreadable)?;
+        let user_and_system = parse_times(stat).ok_or_else(unreadable)?;
         let run_delay = read_text(self.schedstat.as_ref(), buffer).and_then(parse_run_delay);
-        Ok(TaskCounts { switches, run_delay, minor_faults, major_faults })
+        Ok(TaskCounts { switches, run_delay, minor_faults, major_faults, user_and_system })
     }
 }
 
@@ -107,13 +110,23 @@ fn parse_switches(status: &str) -> Option<KernelSwitches> {
     })
 }
 
-/// Fields 10 and 12 of /proc/PID/stat, counted behind the name, which may hold anything (proc(5)).
-fn parse_faults(stat: &str) -> Option<(u64, u64)> {
+/// What one tick of /proc/PID/stat is on every Linux machine (USER_HZ is 100).
+const TICK: Nanos = Nanos::millis(10);
+
+/// Two fields of /proc/PID/stat by their numbers in proc(5), counted behind the name, which may hold anything.
+fn parse_fields(stat: &str, numbers: [usize; 2]) -> Option<(u64, u64)> {
     let (_, behind_name) = stat.rsplit_once(')')?;
-    let mut fields = behind_name.split_whitespace().skip(7);
-    let minor = fields.next()?.parse().ok()?;
-    let major = fields.nth(1)?.parse().ok()?;
-    Some((minor, major))
+    let field = |number: usize| behind_name.split_whitespace().nth(number - 3)?.parse().ok();
+    Some((field(numbers[0])?, field(numbers[1])?))
+}
+
+fn parse_faults(stat: &str) -> Option<(u64, u64)> {
+    parse_fields(stat, [10, 12])
+}
+
+fn parse_times(stat: &str) -> Option<(Nanos, Nanos)> {
+    let nanos = |ticks: u64| Nanos(ticks.saturating_mul(TICK.0));
+    parse_fields(stat, [14, 15]).map(|(user, system)| (nanos(user), nanos(system)))
 }
 
 #[cfg(test)]
@@ -125,6 +138,11 @@ mod tests {
         let stat = "42 (a) b 9 9 9) S 1 2 3 4 5 6 77 8 99 10 11";
         assert_eq!(parse_faults(stat), Some((77, 99)));
         assert_eq!(parse_faults("42 (x"), None);
+        assert_eq!(
+            parse_times("42 (a) b 9 9 9) S 1 2 3 4 5 6 77 8 99 10 11 12"),
+            Some((Nanos(110_000_000), Nanos(120_000_000)))
+        );
+        assert_eq!(parse_times(stat), None);
     }
 
     #[test]

@@ -274,6 +274,8 @@ fn evidence() -> impl Strategy<Value = Evidence> {
             Evidence {
                 wall_ns,
                 task_cpu_ns,
+                task_user_ns: run_delay_ns,
+                task_system_ns: steal_ns,
                 run_delay_ns,
                 steal_ns,
                 interrupts,

@@ -1,0 +1,137 @@
+//! Network traffic made on purpose, to see what it does to a measurement.
+
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use units::CpuId;
+
+use crate::control::pin;
+
+/// Messages there and back in a burst: some ten milliseconds of work for a CPU.
+const BURST: usize = 500;
+const MESSAGE_BYTES: usize = 1024;
+/// The longest pause between two bursts, as Li, Ding and Shen 2007 had between the pings of their section 3.3.
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+/// So soon the threads see that they are to end.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Bursts of messages over the loopback device with random pauses, all of it on one CPU: system calls, soft interrupts,
+/// timers, and two threads that want the CPU. Ends when dropped, and with this process.
+#[derive(Debug)]
+pub struct NetworkNoise {
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl NetworkNoise {
+    /// Begins on `cpu`; pauses are drawn from `seed`.
+    ///
+    /// # Errors
+    /// Where there is no loopback device, or the CPU may not be used.
+    pub fn start(cpu: CpuId, seed: u64) -> io::Result<NetworkNoise> {
+        let (near, far) = (socket()?, socket()?);
+        near.connect(far.local_addr()?)?;
+        far.connect(near.local_addr()?)?;
+        // Tried here, so that a CPU that is not to be had is an error and not a thread without noise.
+        drop(pin(&[cpu])?);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let mut noise = NetworkNoise { is_over: Arc::clone(&is_over), threads: Vec::new() };
+        let (over, dice) = (Arc::clone(&is_over), SmallRng::seed_from_u64(seed));
+        noise.spawn("noise", move || shout(&near, &over, cpu, dice))?;
+        noise.spawn("echo", move || answer(&far, &is_over, cpu))?;
+        Ok(noise)
+    }
+
+    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        self.threads.push(std::thread::Builder::new().name(name.to_owned()).spawn(work)?);
+        Ok(())
+    }
+}
+
+impl Drop for NetworkNoise {
+    fn drop(&mut self) {
+        self.is_over.store(true, SeqCst);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn socket() -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    Ok(socket)
+}
+
+fn shout(socket: &UdpSocket, is_over: &AtomicBool, cpu: CpuId, mut dice: SmallRng) {
+    let _pin = pin(&[cpu]);
+    let mut message = [0; MESSAGE_BYTES];
+    while !is_over.load(SeqCst) {
+        for _ in 0..BURST {
+            // A message that is lost makes one pause more: no matter.
+            let is_sent = socket.send(&message).is_ok();
+            if is_over.load(SeqCst) || !(is_sent && socket.recv(&mut message).is_ok()) {
+                break;
+            }
+        }
+        std::thread::sleep(LONGEST_PAUSE.mul_f64(dice.random()));
+    }
+}
+
+fn answer(socket: &UdpSocket, is_over: &AtomicBool, cpu: CpuId) {
+    let _pin = pin(&[cpu]);
+    let mut message = [0; MESSAGE_BYTES];
+    while !is_over.load(SeqCst) {
+        if let Ok(bytes) = socket.recv(&mut message) {
+            let _ = socket.send(&message[..bytes]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::current_cpu;
+
+    #[test]
+    fn messages_go_to_and_fro_and_end_with_it() {
+        let cpu = current_cpu().expect("a CPU");
+        let before = threads();
+        let noise = NetworkNoise::start(cpu, 1).expect("a loopback device");
+        // A thread names itself once it runs.
+        while threads() < before + 2 {
+            std::thread::yield_now();
+        }
+        let received = || std::fs::read_to_string("/proc/self/net/snmp").expect("the kernel's counters");
+        let start = udp_received(&received());
+        while udp_received(&received()) < start + 2 * BURST as u64 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(noise);
+        assert_eq!(threads(), before);
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_an_error() {
+        assert!(NetworkNoise::start(CpuId(1023), 1).is_err());
+    }
+
+    /// Threads of this process named as those above: other tests run beside this one.
+    fn threads() -> usize {
+        let tasks = std::fs::read_dir("/proc/self/task").expect("own threads");
+        let names = tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+        names.filter(|name| ["noise", "echo"].contains(&name.trim())).count()
+    }
+
+    /// InDatagrams: the first number behind the second line's `Udp:`.
+    fn udp_received(snmp: &str) -> u64 {
+        let line = snmp.lines().filter(|line| line.starts_with("Udp:")).nth(1).expect("UDP is counted");
+        line.split_whitespace().nth(1).expect("a first counter").parse().expect("a number")
+    }
+}
