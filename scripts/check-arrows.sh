@@ -23,8 +23,9 @@ allowed() {
         capture) echo "units host trace" ;;
         programs) echo "" ;;
         symbols) echo "" ;;
-        report) echo "units workload record trace analysis" ;;
-        switchcost) echo "units workload record host measure trace cachesim capture programs symbols analysis report" ;;
+        reproduce) echo "units workload record analysis" ;;
+        report) echo "units workload record trace analysis reproduce" ;;
+        switchcost) echo "units workload record host measure trace cachesim capture programs symbols analysis reproduce report" ;;
         # Runs the program from outside, as a user would, and may read what it wrote.
         bench) echo "units record trace cachesim" ;;
         *) return 1 ;;

@@ -4,6 +4,7 @@
 //! as CSV. The page asks for nothing from outside, is readable without scripts, and is the same for the same records.
 //! All text from a record is hostile: maud escapes it in the page, `figure` in the figures.
 
+mod index;
 mod method;
 mod part;
 mod script;
@@ -14,6 +15,7 @@ use analysis::{Findings, simulation};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{MeasureRecord, Simulation};
 
+use crate::reproduce::Reproduction;
 use part::Content;
 pub(crate) use section::slug;
 
@@ -50,6 +52,13 @@ pub enum Part<'a> {
         /// What was found in it.
         findings: &'a simulation::Findings,
     },
+    /// A paper, redone.
+    Reproduced {
+        /// What to call it.
+        name: &'a str,
+        /// What was found.
+        reproduction: Reproduction<'a>,
+    },
 }
 
 /// A page, and what is in it.
@@ -85,6 +94,11 @@ pub fn render(parts: &[Part<'_>]) -> Html {
     let figures = contents.iter().flat_map(Content::figures).map(|(id, _)| id).collect();
     let tables = contents.iter().flat_map(Content::tables).collect();
     Html { page, figures, tables }
+}
+
+/// The page that leads to the pages of papers that were redone, each named after its paper.
+pub fn index(reproductions: &[Reproduction<'_>]) -> String {
+    index::page(reproductions, STYLE, POLICY).into_string()
 }
 
 fn page(contents: &[Content]) -> Markup {

@@ -17,6 +17,7 @@ pub mod measure;
 mod page;
 mod plain;
 mod quantity;
+pub mod reproduce;
 pub mod simulate;
 pub mod trace;
 

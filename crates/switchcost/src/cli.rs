@@ -1,6 +1,7 @@
 //! The command line: one definition, from which help, completions and manual page are made.
 
 pub(crate) mod compare;
+pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod trace;
 
@@ -10,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use record::{Between, Mechanism, Policy};
 use report::Format;
 use strum::IntoEnumIterator;
-use units::{Bytes, Nanos};
+use units::{Bytes, CpuId, Nanos};
 use workload::{Access, Pages, Pattern, Sharing};
 
 const EXIT_CODES: &str = "\
@@ -48,6 +49,8 @@ pub(crate) enum Verb {
     Simulate(Box<simulate::SimulateArguments>),
     /// Trace and simulate the programs of Mogul and Borg 1990
     Workload(Box<simulate::WorkloadArguments>),
+    /// Redo the papers' figures and tables here, beside the published values
+    Reproduce(reproduce::ReproduceArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
     /// Print the manual page
@@ -184,6 +187,11 @@ pub(crate) struct MeasureArguments {
     /// Run no extra batches with hardware and software counters
     #[arg(long, help_heading = "Control of the environment")]
     pub(crate) no_counters: bool,
+
+    /// Make network noise on this CPU while measuring: bursts of messages over the loopback device with random pauses, as in
+    /// Li, Ding and Shen 2007, section 3.3. To see what a disturbance does, not to measure well
+    #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
+    pub(crate) noise: Option<CpuId>,
 
     /// A case is done when its interval is within so much of the estimate, such as 1% [default: 1%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_precision, help_heading = "Precision and time")]

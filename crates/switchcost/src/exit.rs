@@ -84,6 +84,8 @@ pub(crate) enum Failure {
         "failed to draw the figures: found {found}, need {needed}; try it again, or open the page of -o in a browser"
     )]
     Pictures { found: String, needed: String },
+    #[error("failed to make the site in {path}: {source}, need a folder that may be written; choose another with -o")]
+    Site { path: PathBuf, source: io::Error },
     #[error("failed to print the result: {0}")]
     Print(io::Error),
     #[error("failed to find a place for the record: {0}; choose one with --record")]
@@ -96,6 +98,8 @@ pub(crate) enum Failure {
     ReadTrace { path: PathBuf, source: trace::ReadTraceError },
     #[error("failed to write the trace {path}: {source}")]
     WriteTrace { path: PathBuf, source: trace::WriteTraceError },
+    #[error("failed to make a trace of walks: {0}")]
+    Walks(#[from] workload::UnfitWorkingSet),
     #[error("failed to import {path}: {source}")]
     Import { path: PathBuf, source: trace::ImportError },
     #[error("failed to use {0}: found no instruction in it, need at least one; is it the right file?")]
@@ -152,6 +156,7 @@ impl Failure {
         match self {
             Failure::Plan(_)
             | Failure::Selection(_)
+            | Failure::Walks(_)
             | Failure::NoCommand
             | Failure::OverRecord(_)
             | Failure::OneRecord(_)
@@ -176,6 +181,7 @@ impl Failure {
             | Failure::Empty(_) => Exit::Record,
             Failure::Write(_)
             | Failure::Output { .. }
+            | Failure::Site { .. }
             | Failure::Print(_)
             | Failure::NoBrowser { .. }
             | Failure::Pictures { .. }

@@ -68,6 +68,7 @@ fn run(cli: Cli) -> Result<exit::Exit, Failure> {
         Verb::Trace(arguments) => verbs::trace::run(&arguments),
         Verb::Simulate(arguments) => verbs::simulate::run(&arguments),
         Verb::Workload(arguments) => verbs::workload::run(&arguments),
+        Verb::Reproduce(arguments) => verbs::reproduce::run(&arguments),
         Verb::Completions(arguments) => verbs::completions::run(&arguments),
         Verb::Man(arguments) => verbs::man::run(&arguments),
     }

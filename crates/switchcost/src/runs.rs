@@ -20,6 +20,11 @@ pub(crate) fn folder() -> Result<PathBuf, Failure> {
     Ok(state.join("switchcost/runs"))
 }
 
+/// `$XDG_STATE_HOME/switchcost/reproduce`: where the papers are redone unless a place is named.
+pub(crate) fn reproduce_folder() -> Result<PathBuf, Failure> {
+    Ok(folder()?.with_file_name("reproduce"))
+}
+
 /// A new name for a record of a measurement in the usual folder, which is made if need be.
 pub(crate) fn new_record(now: OffsetDateTime) -> Result<PathBuf, Failure> {
     new_name(now, MEASURE)

@@ -6,6 +6,7 @@ pub(crate) mod doctor;
 pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod report;
+pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod trace;
 pub(crate) mod workload;

@@ -208,3 +208,13 @@ fn doctor_says_found_wanted_and_fix_and_its_verdict_is_the_exit_code() {
         }
     }
 }
+
+#[test]
+fn noise_is_made_on_request_and_stands_in_the_record() {
+    let place = Place::new();
+    let found = place.measure_json(&["--mechanism", "pipe", "--noise", "0"]);
+    assert!(found.to_string().contains("network-noise"), "{found}");
+    let ran = place.measure(&["--mechanism", "pipe", "--noise", "1000"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("found no way to make noise on CPU 1000"), "{}", ran.stderr);
+}

@@ -335,3 +335,30 @@ fn a_full_disk_ends_a_trace_and_costs_no_whole_chunk() {
     let kept = format!("chunks of {} instructions", count(&info["instructions"]));
     assert!(ran.stderr.contains(&kept), "found {}, need {kept}", ran.stderr);
 }
+
+#[test]
+fn walks_are_traced_without_a_program_and_lose_to_each_other() {
+    let place = Place::new();
+    let path = place.path("walks.sct");
+    let walks = ["trace", "walks", "--size", "64KiB", "--access", "read", "--turns", "10", "-o", text(&path)];
+    assert_eq!(place.run(&walks).code, 0);
+    assert_eq!(place.run(&["trace", "check", text(&path)]).code, 0);
+    let info = json(&place, &["trace", "info", text(&path), "--format", "json"]);
+    // 20 turns of 8192 elements, each loaded, with an instruction that jumps.
+    assert_eq!((count(&info["loads"]), count(&info["instructions"])), (20 * 8192, 20 * 8192 * 2));
+    let found = json(&place, &["simulate", text(&path), "--design", "mogul-1a", "--format", "json"]);
+    let of = |view: &str| count(&found["designs"][0][view]["cycles"]);
+    // Two arrays of 64 KiB lie on the same 64 KiB of a direct-mapped cache: each turn loses all 4096 lines to the other,
+    // and the one line of code; but for the first turn of each, in which a cache of its own misses as well.
+    assert_eq!(of("shared") - of("private"), 18 * (4096 + 1) * 15);
+}
+
+#[test]
+fn walks_that_cannot_be_are_refused() {
+    let place = Place::new();
+    let path = place.path("walks.sct");
+    let ran = place.run(&["trace", "walks", "--size", "4KiB", "--stride", "12B", "-o", text(&path)]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("failed to make a trace of walks: found a stride of 12 B"), "{}", ran.stderr);
+    assert!(!path.exists());
+}

@@ -10,7 +10,7 @@ const SIZES_NAMED: usize = 16;
 
 fn axis(title: &str) -> Axis {
     Axis::new()
-        .title(Title::with_text(title))
+        .title(Title::with_text(label(title)))
         .color(GREY)
         .grid_color("rgba(128,128,128,0.25)")
         .zero_line(false)

@@ -5,7 +5,7 @@ use super::{Part, table};
 use crate::figure::Figure;
 use crate::page::Block;
 use crate::plain::plain;
-use crate::{measure, simulate};
+use crate::{measure, reproduce, simulate};
 
 /// What a page says about one record, or about several together.
 pub(super) struct Content {
@@ -31,6 +31,9 @@ impl Content {
             Part::Simulated { name, head, findings } => {
                 Content::new(id, name, "simulated", simulate::blocks(head, findings))
             }
+            Part::Reproduced { name, reproduction } => {
+                Content::new(id, name, "reproduced", reproduce::blocks(reproduction))
+            }
         }
     }
 
@@ -40,7 +43,7 @@ impl Content {
             .iter()
             .filter_map(|part| match part {
                 Part::Simulated { name, head, findings } => Some((*name, *head, *findings)),
-                Part::Measured { .. } => None,
+                Part::Measured { .. } | Part::Reproduced { .. } => None,
             })
             .collect();
         let blocks = simulate::blocks_of_all(&simulations);

@@ -14,8 +14,10 @@ mod simulated;
 
 use analysis::Findings;
 use record::{Arm, Evidence, KernelSwitches, MeasureRecord, Sample};
+use reproduce::{Axis, Cell, Chart, Claim, Exhibit, Paper, Series, Shape, Style, Table};
 use serde_json::Value;
 use switchcost_report::html::{Html, Part, render};
+use switchcost_report::reproduce::{Command, Reproduction};
 use units::{Nanos, Ticks};
 use workload::Access;
 
@@ -174,4 +176,58 @@ fn a_page_is_read_without_scripts() {
     assert!(text.contains("Scripts are off"), "and the reader is told: {text}");
     assert!(text.contains("A switch between processes over a pipe costs"), "{text}");
     assert!(outcome["tables"].as_u64().unwrap_or(0) > 5, "{}", outcome["tables"]);
+}
+
+/// One figure with axes of each kind, whose words are hostile.
+fn reproduced_page() -> Html {
+    let series = |name: &str, style, y: [f64; 3]| Series {
+        name: name.to_owned(),
+        style,
+        x: vec![1024.0, 2048.0, 65536.0],
+        y: y.to_vec(),
+        intervals: if style == Style::Found { y.iter().map(|y| (y * 0.9, y * 1.1)).collect() } else { Vec::new() },
+    };
+    let chart = |x_axis, y_axis| Chart {
+        x_title: MARKUP.to_owned(),
+        x_axis,
+        x_names: Vec::new(),
+        y_title: HARM.to_owned(),
+        y_axis,
+        series: vec![
+            series(HARM, Style::Found, [0.1, 0.2, 0.4]),
+            series("published", Style::Published, [0.2, 0.3, 0.5]),
+        ],
+        marks: vec![(2048.0, MARKUP.to_owned())],
+    };
+    let exhibit = |name: &str, x_axis, y_axis| Exhibit {
+        name: name.to_owned(),
+        title: HARM.to_owned(),
+        claims: vec![Claim {
+            statement: HARM.to_owned(),
+            found: MARKUP.to_owned(),
+            shape: Shape::Differs(HARM.to_owned()),
+        }],
+        table: Table { columns: vec![HARM.to_owned()], rows: vec![vec![Cell::Text(HARM.to_owned())]] },
+        chart: Some(chart(x_axis, y_axis)),
+        notes: vec![HARM.to_owned()],
+        steps: Vec::new(),
+    };
+    let exhibits = [
+        exhibit("Figure 1", Axis::Size, Axis::Time),
+        exhibit("Figure 2", Axis::Linear, Axis::Share),
+        exhibit("Figure 3", Axis::Size, Axis::Linear),
+    ];
+    let commands = [Command { step: "a".to_owned(), line: HARM.to_owned(), missing: Some(HARM.to_owned()) }];
+    let reproduction = Reproduction { paper: Paper::Li2007, exhibits: &exhibits, commands: &commands, machine: HARM };
+    render(&[Part::Reproduced { name: HARM, reproduction }])
+}
+
+#[test]
+fn all_figures_of_a_paper_are_drawn_and_hostile_words_stay_text() {
+    let Some(browser) = browser::find() else { return };
+    let html = reproduced_page();
+    assert_eq!(html.figures.len(), 3);
+    let outcome = browser::probe(&browser, &html.page, "reproduced", &[]);
+    assert_works(&outcome, &html);
+    assert_eq!(outcome["harmed"], Value::Null, "no word of a record was run");
 }

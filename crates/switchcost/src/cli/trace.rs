@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use strum::{Display, EnumIter, EnumString};
 use units::{Bytes, CpuId};
+use workload::{Access, Pattern};
 
 use super::{Form, parse_named};
 
@@ -57,6 +58,7 @@ Examples:
   switchcost trace info two.sct                             what is in a trace
   switchcost trace check two.sct                            is it whole and sound?
   switchcost trace head two.sct -n 20                       the first events
+  switchcost trace walks --size 384KiB -o walks.sct         what the tasks of measure touch
   switchcost trace import --from lackey lackey.txt -o l.sct
   switchcost trace export --to din --pieces 32B two.sct > two.din";
 
@@ -83,6 +85,8 @@ pub(crate) enum TraceAction {
     Check(TraceFile),
     /// Print the first events of a trace
     Head(HeadArguments),
+    /// Make a trace of the very walks that measure runs, without a program
+    Walks(WalksArguments),
     /// Make a trace from another tool's
     Import(ImportArguments),
     /// Write a trace in another tool's form
@@ -106,6 +110,49 @@ pub(crate) struct HeadArguments {
     /// How many events
     #[arg(short, long, value_name = "NUMBER", default_value_t = 40)]
     pub(crate) number: u64,
+}
+
+const WALKS_EXAMPLES: &str = "\
+Examples:
+  switchcost trace walks --size 384KiB --access rmw -o walks.sct    two processes in turn
+  switchcost simulate walks.sct --design li2007-xeon                what that costs on another machine";
+
+/// Makes a trace of processes that take turns, each walking an array of its own once a turn, as the tasks of measure do:
+/// the same addresses in the same order, without the kernel's.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = WALKS_EXAMPLES)]
+pub(crate) struct WalksArguments {
+    /// Size of each process's array
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Bytes,
+
+    /// Stride of the walk; every element is touched once at any stride
+    #[arg(long, value_name = "SIZE", default_value = "8B")]
+    pub(crate) stride: Bytes,
+
+    /// What the walk does with each element: read, write, rmw
+    #[arg(long, value_name = "ACCESS", default_value_t = Access::Rmw, value_parser = parse_named::<Access>)]
+    pub(crate) access: Access,
+
+    /// Order of the walk: strided, or a pointer chase
+    #[arg(long, value_name = "PATTERN", default_value_t = Pattern::Strided, value_parser = parse_named::<Pattern>)]
+    pub(crate) pattern: Pattern,
+
+    /// Processes that take turns
+    #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) tasks: u32,
+
+    /// Turns of each process
+    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) turns: u64,
+
+    /// Seed of the chase's cycle
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Write the trace to FILE, which must not exist
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]

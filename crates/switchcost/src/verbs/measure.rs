@@ -4,9 +4,11 @@ mod record_run;
 mod selection;
 
 use host::facts::{Root, manifest, relation};
+use host::noise::NetworkNoise;
 use measure::wanted_controls;
 use record::{Control, ControlOutcome, Policy};
 use time::OffsetDateTime;
+use units::CpuId;
 
 use super::report::show;
 use crate::cli::MeasureArguments;
@@ -21,14 +23,18 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     let root = Root::system();
     let host = manifest(&root);
     let placement = selection::placement(arguments, &host)?;
-    let controls = wanted_controls(&selection::wishes(arguments, &placement));
+    let seed = arguments.seed.unwrap_or_else(seed_of_now);
+    let mut controls = wanted_controls(&selection::wishes(arguments, &placement));
     let selection = selection::selection(arguments, placement, granted_policy(arguments, &controls));
     let plan = measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
     let now = OffsetDateTime::now_utc();
     let path = arguments.record.clone().map_or_else(|| runs::new_record(now), Ok)?;
     let interrupt = Interrupt::watch()?;
-    let run = RunToRecord { host, controls, plan, seed: arguments.seed.unwrap_or_else(seed_of_now), now };
+    let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;
+    controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
+    let run = RunToRecord { host, controls, plan, seed, now };
     run.measure(&path, &interrupt)?;
+    drop(noise);
     eprintln!("record: {}", path.display());
     let exit = show(&path, &arguments.form, output)?;
     Ok(interrupt.exit().unwrap_or(exit))
@@ -40,6 +46,15 @@ fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy 
         .iter()
         .any(|control| control.name == "real-time-priority" && control.outcome == ControlOutcome::Applied);
     if is_applied { arguments.policy } else { Policy::Other }
+}
+
+/// The noise asked for, and what the record says of it.
+fn make_noise(cpu: CpuId, seed: u64) -> Result<(NetworkNoise, Control), Failure> {
+    let noise = NetworkNoise::start(cpu, seed).map_err(|error| {
+        Failure::Selection(format!("found no way to make noise on CPU {cpu} ({error}), need a CPU that may be used"))
+    })?;
+    let wanted = format!("bursts of messages over loopback on CPU {cpu}, pauses up to 200 ms");
+    Ok((noise, Control { name: "network-noise".to_owned(), wanted, outcome: ControlOutcome::Applied }))
 }
 
 /// A seed that differs from run to run; it is kept in the record, so that the run can be ordered the same way again.

@@ -3,6 +3,7 @@
 pub(crate) mod capture;
 mod convert;
 pub(crate) mod look;
+mod walks;
 
 use crate::cli::trace::{TraceAction, TraceArguments};
 use crate::exit::{Exit, Failure};
@@ -13,6 +14,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
         Some(TraceAction::Info(file)) => look::info(file),
         Some(TraceAction::Check(file)) => look::check(file),
         Some(TraceAction::Head(head)) => look::head(head),
+        Some(TraceAction::Walks(arguments)) => walks::run(arguments),
         Some(TraceAction::Import(import)) => convert::import(import),
         Some(TraceAction::Export(export)) => convert::export(export),
     }

@@ -1,0 +1,48 @@
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::plain::plain;
+use crate::reproduce::{Reproduction, tally};
+
+pub(super) fn page(reproductions: &[Reproduction<'_>], style: &str, policy: &str) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "The papers, redone" }
+                style { (PreEscaped(style)) }
+            }
+            body {
+                header {
+                    h1 { "The papers, redone" }
+                    p class="answer" {
+                        "Each published figure and table beside what is found here, and for each thing that a paper shows \
+                         whether it shows here, too."
+                    }
+                    @if let Some(first) = reproductions.first() { p { "Here: " (plain(first.machine)) "." } }
+                }
+                main {
+                    @for reproduction in reproductions { (entry(reproduction)) }
+                }
+                footer { p { "Written by switchcost reproduce " (env!("CARGO_PKG_VERSION")) "." } }
+            }
+        }
+    }
+}
+
+fn entry(reproduction: &Reproduction<'_>) -> Markup {
+    let [hold, differ, open] = tally(reproduction.exhibits);
+    let name = reproduction.paper.to_string();
+    html! {
+        section {
+            h2 { a href={ (name) ".html" } { (reproduction.paper.title()) } }
+            p { (reproduction.paper.citation()) "." }
+            p { (hold) " of its claims hold here, " (differ) " differ, " (open) " could not be told." }
+            p { @for exhibit in reproduction.exhibits { (exhibit.name) ": " (exhibit.title) ". " } }
+            p { a href={ (name) ".json" } { "The same for programs (JSON)" } }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+use ::reproduce::{Cell, Claim, Exhibit, Paper, Shape, Table};
+
+use super::{Command, Reproduction, render, tally};
+use crate::{Format, Style};
+
+fn exhibits() -> Vec<Exhibit> {
+    let claim = |shape| Claim { statement: "it rises".to_owned(), found: "1.00 us".to_owned(), shape };
+    vec![Exhibit {
+        name: "Figure 1".to_owned(),
+        title: "Cost by size".to_owned(),
+        claims: vec![
+            claim(Shape::Holds),
+            claim(Shape::Differs("the wind".to_owned())),
+            Claim { found: String::new(), ..claim(Shape::NotShown("no record".to_owned())) },
+        ],
+        table: Table {
+            columns: vec!["size".to_owned(), "us".to_owned()],
+            rows: vec![
+                vec![Cell::Text("1 KiB\u{1b}[2J".to_owned()), Cell::Number { value: 1.234, decimals: 1 }],
+                vec![Cell::Text("2 KiB".to_owned()), Cell::Missing { why: "a reason that is too long".to_owned() }],
+            ],
+        },
+        chart: None,
+        notes: vec!["A note.".to_owned()],
+        steps: Vec::new(),
+    }]
+}
+
+fn rendered(format: Format) -> String {
+    let exhibits = exhibits();
+    let commands = [Command { step: "a".to_owned(), line: "switchcost measure".to_owned(), missing: None }];
+    let reproduction =
+        Reproduction { paper: Paper::Li2007, exhibits: &exhibits, commands: &commands, machine: "a machine" };
+    render(&reproduction, format, Style::default())
+}
+
+#[test]
+fn each_verdict_is_said_with_its_reason() {
+    let text = rendered(Format::Table).replace("\n  ", " ").replace('\n', " ");
+    assert_eq!(tally(&exhibits()), [1, 1, 1]);
+    for part in [
+        "of 3 things that the paper shows, 1 show here too, 1 do not, and 1",
+        "it rises (holds). Found: 1.00 us.",
+        "it rises (differs). Found: 1.00 us. A possible reason: the wind.",
+        "it rises (not told). Missing: no record.",
+        "A note.",
+        "switchcost measure",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+}
+
+#[test]
+fn json_keeps_numbers_and_reasons() {
+    let value: serde_json::Value = serde_json::from_str(&rendered(Format::Json)).expect("JSON");
+    assert_eq!(value["schema"], "switchcost.reproduce/1");
+    assert_eq!(value["verdicts"], serde_json::json!({"holds": 1, "differs": 1, "not_shown": 1}));
+    let rows = &value["exhibits"][0]["table"]["rows"];
+    assert_eq!((&rows[0][1]["value"], &rows[1][1]["why"]), (&1.234.into(), &"a reason that is too long".into()));
+    assert_eq!(value["exhibits"][0]["claims"][1]["verdict"], "differs");
+    assert_eq!(value["exhibits"][0]["claims"][1]["why"], "the wind");
+}

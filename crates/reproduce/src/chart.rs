@@ -1,0 +1,75 @@
+use serde::Serialize;
+
+/// How an axis is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Axis {
+    /// Nanoseconds on a logarithmic scale.
+    Time,
+    /// Bytes on a logarithmic scale.
+    Size,
+    /// Plain numbers from 0 on.
+    Linear,
+    /// Shares from 0 to 1.
+    Share,
+    /// Names, at 0, 1, 2 and so on.
+    Names,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// Points joined by lines: found here.
+    Found,
+    /// Points alone, or dashed: published.
+    Published,
+}
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// Published or found.
+    pub style: Style,
+    /// Places.
+    pub x: Vec<f64>,
+    /// Values.
+    pub y: Vec<f64>,
+    /// Ends of the values' intervals; empty where they have none.
+    pub intervals: Vec<(f64, f64)>,
+}
+
+impl Series {
+    pub(crate) fn new(name: impl Into<String>, style: Style, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+        let (x, y) = points.into_iter().filter(|(x, y)| x.is_finite() && y.is_finite()).unzip();
+        Series { name: name.into(), style, x, y, intervals: Vec::new() }
+    }
+}
+
+/// A figure as data.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Chart {
+    /// What the x axis shows.
+    pub x_title: String,
+    /// How it is divided.
+    pub x_axis: Axis,
+    /// Names along it, for [`Axis::Names`].
+    pub x_names: Vec<String>,
+    /// What the y axis shows.
+    pub y_title: String,
+    /// How it is divided.
+    pub y_axis: Axis,
+    /// The curves.
+    pub series: Vec<Series>,
+    /// Marked places along the x axis, with words.
+    pub marks: Vec<(f64, String)>,
+}
+
+impl Chart {
+    pub(crate) fn new(x_title: &str, x_axis: Axis, y_title: &str, y_axis: Axis, series: Vec<Series>) -> Chart {
+        let (x_title, y_title) = (x_title.to_owned(), y_title.to_owned());
+        Chart { x_title, x_axis, x_names: Vec::new(), y_title, y_axis, series, marks: Vec::new() }
+    }
+}

@@ -1,0 +1,20 @@
+//! Li, Ding and Shen 2007: the direct cost, Figures 1 and 2, Tables 1 and 2; and the same walks in the caches of their machine.
+
+mod in_silico;
+mod interference;
+mod measured;
+mod steps;
+
+use crate::{Exhibit, Records};
+
+pub(crate) use steps::steps;
+
+/// The paper's second level, in bytes.
+const L2_BYTES: u64 = 512 << 10;
+
+pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
+    let mut exhibits = vec![measured::direct(records), measured::figure_1(records), measured::figure_2(records)];
+    exhibits.push(interference::tables(records));
+    exhibits.extend(in_silico::exhibits(records));
+    exhibits
+}

@@ -1,0 +1,28 @@
+//! What was published, redone: which commands to run, and their records laid beside the papers' figures and tables.
+//!
+//! What comes in: what the machine has ([`Site`]), and the records that the [`Step`]s left ([`Records`]). What goes out:
+//! [`Exhibit`]s, one for each published figure or table: the published values, those found here, and for each thing that
+//! the paper shows whether it shows here, too ([`Claim`]). Pure: no files, no machine, no printing; estimates come from
+//! `analysis`, and what is added here is comparison.
+//!
+//! A claim is about a *shape* (an order, a knee, a ratio), which any machine can show, and not about nanoseconds, which
+//! only the paper's machine can.
+
+mod blog;
+mod chart;
+mod exhibit;
+mod li2007;
+mod lmbench;
+mod michigan;
+mod mogul1990;
+mod paper;
+mod published;
+mod records;
+mod step;
+mod text;
+
+pub use chart::{Axis, Chart, Series, Style};
+pub use exhibit::{Cell, Claim, Exhibit, Shape, Table};
+pub use paper::Paper;
+pub use records::Records;
+pub use step::{Effort, Site, Step};

@@ -1,0 +1,62 @@
+//! lmbench's matrix of context switches: seven columns of processes and sizes.
+
+use analysis::CaseFinding;
+use units::Bytes;
+
+use crate::exhibit::Cell;
+use crate::text::microseconds;
+use crate::{Claim, Exhibit, Records, Shape, Site, Step, Table};
+
+const STEP: &str = "lmbench-matrix";
+
+/// Processes, and KiB of each.
+const COLUMNS: [(u32, u64); 7] = [(2, 0), (2, 16), (2, 64), (8, 16), (8, 64), (16, 16), (16, 64)];
+
+pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
+    vec![Step::new(STEP, &format!("measure --lmbench --no-counters --cpu {}", site.quiet_cpu))]
+}
+
+/// Nanoseconds a switch, the reload of the data included, as lmbench counts.
+fn cost(records: &Records, (tasks, kib): (u32, u64)) -> Result<analysis::Estimate, String> {
+    let (_, findings) = records.measured(STEP)?;
+    let is_wanted =
+        |finding: &&CaseFinding| finding.case.tasks == tasks && finding.case.working_set.size_bytes == Bytes::kib(kib);
+    let finding = findings.results.iter().find(is_wanted).ok_or("the record lacks the column")?;
+    let estimate = if kib == 0 { &finding.direct_ns } else { &finding.total_ns };
+    estimate.clone().ok_or_else(|| "it could not be measured: see the record".to_owned())
+}
+
+pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
+    let mut exhibit = Exhibit::new("Context switching", "lmbench's matrix, microseconds, smaller is better");
+    exhibit.steps.push(STEP.to_owned());
+    let names: Vec<String> = COLUMNS.iter().map(|(tasks, kib)| format!("{tasks}p/{kib}K")).collect();
+    let mut table = Table::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let row = |get: fn(&analysis::Estimate) -> f64| -> Vec<Cell> {
+        let cell = |column: &(u32, u64)| {
+            let cost = cost(records, *column);
+            Cell::or_missing(cost.as_ref().ok().map(|e| get(e) / 1e3), 3, &cost.clone().err().unwrap_or_default())
+        };
+        COLUMNS.iter().map(cell).collect()
+    };
+    table.row(row(|estimate| estimate.estimate));
+    exhibit.table = table;
+    exhibit.claims = vec![
+        grows(records, (2, 0), (16, 64), "Sixteen processes of 64 KB switch more slowly than two without data"),
+        grows(records, (8, 16), (8, 64), "Eight processes: more data, dearer switches"),
+        grows(records, (2, 64), (16, 64), "64 KB each: more processes, dearer switches"),
+    ];
+    exhibit.notes.push(
+        "lmbench prints this matrix for every machine; there is no published row to lay beside it. L. McVoy, C. Staelin: \
+         lmbench: Portable Tools for Performance Analysis, USENIX 1996, section 6.6, says what must grow."
+            .into(),
+    );
+    vec![exhibit]
+}
+
+fn grows(records: &Records, small: (u32, u64), large: (u32, u64), statement: &str) -> Claim {
+    let outcome = cost(records, small).and_then(|a| Ok((a, cost(records, large)?))).map(|(a, b)| {
+        let found = format!("{} and {}", microseconds(a.estimate), microseconds(b.estimate));
+        (found, Shape::of(b.estimate > a.estimate, "all of it fits the caches of this machine"))
+    });
+    Claim::decided(statement, outcome)
+}

@@ -1,0 +1,125 @@
+//! Mogul and Borg 1990: Tables 1 to 4 and Figures 1 to 9.
+
+mod curves;
+mod designs;
+mod overhead;
+mod programs;
+mod table_4;
+
+use analysis::simulation::{DesignFinding, Findings};
+use record::Simulation;
+
+use crate::{Effort, Exhibit, Records, Site, Step};
+
+/// A benchmark set of Table 2: the paper's name, ours, and the letter of its trials with the designs 1a, 2a, 1b, 2b.
+struct Set {
+    published: &'static str,
+    name: &'static str,
+    trials: [&'static str; 4],
+}
+
+const SETS: [Set; 3] = [
+    Set { published: "Timesharing", name: "timesharing", trials: ["A", "D", "G", "J"] },
+    Set { published: "Compute-bound", name: "compute-bound", trials: ["B", "E", "H", "K"] },
+    Set { published: "Client-Server", name: "client-server", trials: ["C", "F", "I", "L"] },
+];
+
+/// The designs in the order of the table's trials.
+const DESIGNS: [&str; 4] = ["1a", "2a", "1b", "2b"];
+
+/// The paper has two trials of each combination, of one three.
+const TRIALS: u64 = 2;
+/// Switches of a trial (section 4.1).
+const SWITCHES: u64 = 5000;
+const QUICK_SWITCHES: u64 = 300;
+
+fn step_name(set: &Set, trial: u64) -> String {
+    format!("mogul1990-{}-{trial}", set.name)
+}
+
+/// One step a set and trial: all four designs go over the same references.
+pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
+    let (trials, switches) = match site.effort {
+        Effort::Usual => (TRIALS, SWITCHES),
+        Effort::Quick => (1, QUICK_SWITCHES),
+    };
+    let one = |set: &Set, trial: u64| {
+        let line = format!("workload {} --seed {trial} --switches {switches}", set.name);
+        Step::new(step_name(set, trial), &line)
+    };
+    SETS.iter().flat_map(|set| (1..=trials).map(move |trial| one(set, trial))).collect()
+}
+
+/// One trial of one set.
+struct Trial<'a> {
+    step: String,
+    number: u64,
+    head: &'a Simulation,
+    findings: &'a Findings,
+}
+
+impl<'a> Trial<'a> {
+    fn design(&self, name: &str) -> Option<&'a DesignFinding> {
+        let full = format!("mogul-{name}");
+        self.findings.designs.iter().find(|design| design.name == full)
+    }
+
+    fn switches(&self) -> u64 {
+        self.head.trace.voluntary_switches + self.head.trace.involuntary_switches
+    }
+}
+
+/// The trials of a set that are there; why not, where none is.
+fn trials<'a>(records: &'a Records, set: &Set) -> Result<Vec<Trial<'a>>, String> {
+    let one = |number: u64| {
+        let step = step_name(set, number);
+        let (head, findings) = records.simulated(&step)?;
+        Ok(Trial { step, number, head, findings })
+    };
+    let (there, missing): (Vec<_>, Vec<_>) = (1..=TRIALS).map(one).partition(Result::is_ok);
+    let why = missing.into_iter().find_map(Result::err).unwrap_or_default();
+    if there.is_empty() { Err(why) } else { Ok(there.into_iter().flatten().collect()) }
+}
+
+/// A design of the first trial of a set.
+fn first<'a>(records: &'a Records, set: usize, design: &str) -> Result<(Trial<'a>, &'a DesignFinding), String> {
+    let trial = trials(records, &SETS[set])?.into_iter().next().ok_or("no trial")?;
+    let found = trial.design(design).ok_or(format!("the record has no design mogul-{design}"))?;
+    Ok((trial, found))
+}
+
+/// A design in each trial of a set.
+fn each<'a>(records: &'a Records, set: usize, design: &str) -> Result<Vec<&'a DesignFinding>, String> {
+    let found: Vec<_> = trials(records, &SETS[set])?.iter().filter_map(|trial| trial.design(design)).collect();
+    if found.is_empty() { Err(format!("the records have no design mogul-{design}")) } else { Ok(found) }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The mean cost of a switch over the trials of a set, in cycles.
+fn cost(records: &Records, set: usize, design: &str) -> Result<f64, String> {
+    let found = each(records, set, design)?;
+    let why = || found.iter().find_map(|d| d.average_cost_cycles.why.clone()).unwrap_or_default();
+    mean(found.iter().filter_map(|design| design.average_cost_cycles.estimate)).ok_or_else(why)
+}
+
+/// The mean overhead ratio over the trials of a set.
+fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> {
+    let found = each(records, set, design)?;
+    mean(found.iter().filter_map(|design| design.overhead)).ok_or_else(|| "no overhead could be had".to_owned())
+}
+
+pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
+    let mut exhibits = programs::exhibits(records);
+    exhibits.push(designs::table_3(records));
+    exhibits.push(table_4::exhibit(records));
+    exhibits.extend(curves::exhibits(records));
+    exhibits.extend(overhead::exhibits(records));
+    exhibits
+}
+
+#[cfg(test)]
+mod tests;

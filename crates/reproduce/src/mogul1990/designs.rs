@@ -1,0 +1,82 @@
+//! Table 3: the memory systems.
+
+use record::{Design, Level, WritePolicy};
+
+use super::{SETS, trials};
+use crate::exhibit::Cell;
+use crate::{Claim, Exhibit, Records, Shape, Table};
+
+/// A level of Table 3: name, line in bytes, lines, cycles of a miss, write buffers (0: write-back).
+type Published = (&'static str, u64, u64, u32, u32);
+
+/// Table 3, direct-mapped throughout. The first levels come in pairs, one for instructions and one for data.
+const TABLE: [(&str, &[Published]); 4] = [
+    ("1a", &[("L1", 16, 4096, 15, 6)]),
+    ("1b", &[("L1", 16, 16384, 15, 6)]),
+    ("2a", &[("L1", 16, 128, 13, 4), ("L2", 128, 4096, 200, 0)]),
+    ("2b", &[("L1", 16, 512, 13, 4), ("L2", 128, 16384, 200, 0)]),
+];
+
+pub(super) fn table_3(records: &Records) -> Exhibit {
+    let mut exhibit = Exhibit::new("Table 3", "The memory systems");
+    let columns = ["design", "level", "line B", "lines", "KB", "miss cycles", "write buffers", "simulated the same"];
+    let mut table = Table::new(&columns);
+    let head = SETS.iter().find_map(|set| trials(records, set).ok()?.into_iter().next()).map(|trial| trial.head);
+    let mut different = Vec::new();
+    for (name, levels) in TABLE {
+        let full = format!("mogul-{name}");
+        let design = head.and_then(|head| head.designs.iter().find(|one| one.design.name == full));
+        for published in levels {
+            let (level, line, lines, miss, buffers) = *published;
+            let is_same = design.map(|found| agrees(&found.design, published));
+            if is_same == Some(false) {
+                different.push(format!("{name} {level}"));
+            }
+            table.row(vec![
+                name.into(),
+                level.into(),
+                Cell::number(line as f64, 0),
+                Cell::number(lines as f64, 0),
+                Cell::number((line * lines / 1024) as f64, 0),
+                Cell::number(f64::from(miss), 0),
+                Cell::number(f64::from(buffers), 0),
+                is_same.map_or("not simulated", |is| if is { "yes" } else { "no" }).into(),
+            ]);
+        }
+    }
+    exhibit.table = table;
+    let outcome = match head {
+        None => Err("no simulation is there".to_owned()),
+        Some(_) => Ok((
+            if different.is_empty() { "all levels agree".to_owned() } else { different.join(", ") },
+            Shape::of(different.is_empty(), "the simulated designs are not those of the paper"),
+        )),
+    };
+    exhibit.claims = vec![Claim::decided("The simulated memory systems are those of the paper", outcome)];
+    exhibit
+        .notes
+        .push("How long a write buffer takes is not in the table; the design files say what is assumed.".into());
+    exhibit
+}
+
+fn agrees(design: &Design, published: &Published) -> bool {
+    let (name, ..) = *published;
+    let levels: Vec<&Level> = design.levels.iter().filter(|level| level.name.starts_with(name)).collect();
+    let wanted = if name == "L1" { 2 } else { 1 };
+    levels.len() == wanted && levels.iter().all(|level| is_level(level, published))
+}
+
+fn is_level(level: &Level, published: &Published) -> bool {
+    let (_, line, lines, miss, buffers) = *published;
+    let holds_data = level.name != "L1I";
+    let writes = match (level.write, buffers) {
+        _ if !holds_data => true,
+        (WritePolicy::Back, buffers) => buffers == 0,
+        (WritePolicy::Through, buffers) => level.write_buffers.map(|found| found.count) == Some(buffers),
+    };
+    level.line.0 == line
+        && level.size.0 == line * lines
+        && level.ways == record::Ways::Count(1)
+        && level.miss_cycles == miss
+        && writes
+}

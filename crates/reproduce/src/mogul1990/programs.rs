@@ -1,0 +1,109 @@
+//! Tables 1 and 2: the programs and the sets that they make.
+
+use super::{SETS, Set, trials};
+use crate::exhibit::Cell;
+use crate::{Claim, Exhibit, Records, Shape, Table};
+
+/// Table 1: the program, what it does, its memory in megabytes where the paper says it, and what stands for it here.
+const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
+    ("Magic", "edits a VLSI layout", Some(10.0), "magic, the same program of today, in batch on a made-up layout"),
+    ("Tree", "compiled Scheme: searches a tree", Some(12.0), "scm, a tree of 2^17 leaves, about 12 MB"),
+    ("BigTree", "the same on a large tree", Some(65.0), "scm, a tree of 2^20 leaves, about 65 MB"),
+    ("TV", "verifies the timing of a VLSI layout", Some(3.4), "OpenSTA (sta), on a made-up circuit of 3000 gates"),
+    ("make #1", "compiles C", None, "make and gcc, twelve made-up sources"),
+    ("make #2", "links and loads", None, "make, ar and ld, the same sources"),
+    ("interactive", "a shell loop: cp, cat, ex, rm, ps, ls", None, "the same loop"),
+    ("pingpong", "a client and a server, as of a file system", Some(0.6), "a pair of our own over a socket, 0.6 MB"),
+];
+
+/// Table 2: members and megabytes.
+const MEMBERS: [(&str, f64); 3] =
+    [("Magic, Tree, make #1, make #2, interactive", 75.0), ("BigTree, TV", 69.0), ("pingpong", 0.6)];
+
+pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
+    vec![table_1(), table_2(records)]
+}
+
+fn table_1() -> Exhibit {
+    let mut exhibit = Exhibit::new("Table 1", "The programs");
+    let mut table = Table::new(&["program", "does", "published MB", "here"]);
+    for (program, does, megabytes, here) in PROGRAMS {
+        let size = Cell::or_missing(megabytes, 1, "not published");
+        table.row(vec![program.into(), does.into(), size, here.into()]);
+    }
+    exhibit.table = table;
+    exhibit
+}
+
+fn table_2(records: &Records) -> Exhibit {
+    let mut exhibit = Exhibit::new("Table 2", "The benchmark sets, and how their processes come and go");
+    let mut table = Table::new(&[
+        "set",
+        "members",
+        "published MB",
+        "trial",
+        "processes",
+        "M instructions",
+        "switches",
+        "involuntary %",
+        "programs with most instructions",
+    ]);
+    for (set, (members, megabytes)) in SETS.iter().zip(MEMBERS) {
+        match trials(records, set) {
+            Ok(trials) => {
+                for trial in &trials {
+                    let facts = &trial.head.trace;
+                    let share = facts.involuntary_switches as f64 / trial.switches().max(1) as f64 * 100.0;
+                    table.row(vec![
+                        set.published.into(),
+                        members.into(),
+                        Cell::number(megabytes, 1),
+                        Cell::number(trial.number as f64, 0),
+                        Cell::number(trial.head.processes.len() as f64, 0),
+                        Cell::number(facts.instructions as f64 / 1e6, 0),
+                        Cell::number(trial.switches() as f64, 0),
+                        Cell::number(share, 1),
+                        most_active(trial.head).into(),
+                    ]);
+                    exhibit.steps.push(trial.step.clone());
+                }
+            }
+            Err(why) => {
+                let missing = || Cell::Missing { why: why.clone() };
+                let mut row: Vec<Cell> = vec![set.published.into(), members.into(), Cell::number(megabytes, 1)];
+                row.extend((0..6).map(|_| missing()));
+                table.row(row);
+            }
+        }
+    }
+    exhibit.table = table;
+    exhibit.claims = vec![
+        mostly("Timesharing: most switches are involuntary", records, &SETS[0], |share| share > 0.5),
+        mostly("Compute-bound: fewer than 1 % of the switches are voluntary", records, &SETS[1], |share| share > 0.99),
+        mostly("Client-Server: fewer than 0.1 % of the switches are involuntary", records, &SETS[2], |s| s < 0.001),
+    ];
+    exhibit
+}
+
+fn mostly(statement: &str, records: &Records, set: &Set, holds: impl Fn(f64) -> bool) -> Claim {
+    let outcome = trials(records, set).map(|trials| {
+        let involuntary: u64 = trials.iter().map(|trial| trial.head.trace.involuntary_switches).sum();
+        let all: u64 = trials.iter().map(super::Trial::switches).sum();
+        let share = involuntary as f64 / all.max(1) as f64;
+        let found = format!("{involuntary} of {all} switches are involuntary");
+        let why = "today's programs wait for each other and for their children more or less often than those of 1990";
+        (found, Shape::of(holds(share), why))
+    });
+    Claim::decided(statement, outcome)
+}
+
+/// The three programs with the most instructions, by name.
+fn most_active(head: &record::Simulation) -> String {
+    let mut by_name: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
+    for process in &head.processes {
+        *by_name.entry(&process.name).or_default() += process.instructions;
+    }
+    let mut names: Vec<(&str, u64)> = by_name.into_iter().collect();
+    names.sort_by_key(|(_, instructions)| std::cmp::Reverse(*instructions));
+    names.iter().take(3).map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,79 @@
+use strum::{Display, EnumIter, EnumString};
+
+use crate::{Exhibit, Records, Site, Step, blog, li2007, lmbench, michigan, mogul1990};
+
+/// What was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, EnumIter)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Paper {
+    /// Li, Ding and Shen 2007.
+    Li2007,
+    /// The poster of Chen, Wu, Jiang and Hu.
+    Michigan,
+    /// The blog post on threads, a mutex and a condition variable.
+    Blog,
+    /// Mogul and Borg 1990.
+    Mogul1990,
+    /// lmbench's matrix.
+    Lmbench,
+}
+
+impl Paper {
+    /// Authors, title, where and when.
+    pub fn citation(self) -> &'static str {
+        match self {
+            Paper::Li2007 => {
+                "C. Li, C. Ding, K. Shen: Quantifying the Cost of Context Switch. Workshop on Experimental Computer \
+                 Science (ExpCS), San Diego, June 2007"
+            }
+            Paper::Michigan => {
+                "S. Chen, Y. Wu, X. Jiang, W. Hu: Deep Dive into the Cost of Context Switch. Poster, University of Michigan"
+            }
+            Paper::Blog => {
+                "A blog post that measures switches between two threads with a mutex, a condition variable, getrusage and \
+                 perf stat (Core i7-9850H, Linux 5.10)"
+            }
+            Paper::Lmbench => {
+                "L. McVoy, C. Staelin: lmbench: Portable Tools for Performance Analysis. USENIX Annual Technical \
+                 Conference, January 1996"
+            }
+            Paper::Mogul1990 => {
+                "J. C. Mogul, A. Borg: The Effect of Context Switches on Cache Performance. WRL Technical Note TN-16, \
+                 Digital Western Research Laboratory, December 1990"
+            }
+        }
+    }
+
+    /// What it is about, for a heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Paper::Li2007 => "Li, Ding and Shen 2007: direct and indirect cost by size, stride and access",
+            Paper::Michigan => "The Michigan poster: kernel and user level, and who misses what",
+            Paper::Blog => "The blog post: two threads, a mutex and a condition variable",
+            Paper::Lmbench => "lmbench: the matrix of context switches",
+            Paper::Mogul1990 => "Mogul and Borg 1990: what switches do to caches",
+        }
+    }
+
+    /// What is to be run, in this order.
+    pub fn steps(self, site: &Site<'_>) -> Vec<Step> {
+        match self {
+            Paper::Li2007 => li2007::steps(site),
+            Paper::Michigan => michigan::steps(site),
+            Paper::Blog => blog::steps(site),
+            Paper::Lmbench => lmbench::steps(site),
+            Paper::Mogul1990 => mogul1990::steps(site),
+        }
+    }
+
+    /// Its figures and tables beside what the records say.
+    pub fn exhibits(self, records: &Records) -> Vec<Exhibit> {
+        match self {
+            Paper::Li2007 => li2007::exhibits(records),
+            Paper::Michigan => michigan::exhibits(records),
+            Paper::Blog => blog::exhibits(records),
+            Paper::Lmbench => lmbench::exhibits(records),
+            Paper::Mogul1990 => mogul1990::exhibits(records),
+        }
+    }
+}

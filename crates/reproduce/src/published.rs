@@ -1,0 +1,62 @@
+//! Tables as printed, from the files in `published/`.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// A row of Table 4 of Mogul and Borg 1990.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Trial {
+    pub(crate) trial: String,
+    /// `1a`, `1b`, `2a`, `2b`.
+    pub(crate) design: String,
+    /// `Timesharing`, `Compute-bound`, `Client-Server`.
+    pub(crate) benchmark_set: String,
+    pub(crate) instructions_millions: f64,
+    pub(crate) data_refs_millions: f64,
+    pub(crate) average_cost_cycles: f64,
+    pub(crate) total_cycles_millions: f64,
+    pub(crate) overhead_percent: f64,
+}
+
+/// A row of Tables 1 and 2 of Li, Ding and Shen 2007.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct LiRow {
+    /// `quiet` or `network interference`.
+    pub(crate) environment: String,
+    pub(crate) array_kb: u64,
+    /// `dual-processor` or `single-processor`.
+    pub(crate) setting: String,
+    /// Ends of the 90 % interval of the mean, in microseconds.
+    pub(crate) ci90_low: f64,
+    pub(crate) ci90_high: f64,
+}
+
+pub(crate) fn li_tables() -> Vec<LiRow> {
+    read(include_str!("../../../published/li2007-tables-1-2.csv"))
+}
+
+pub(crate) fn mogul_table_4() -> Vec<Trial> {
+    read(include_str!("../../../published/mogul1990-table-4.csv"))
+}
+
+/// The files are part of the program: a test reads them all.
+fn read<T: DeserializeOwned>(text: &str) -> Vec<T> {
+    let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
+    rows.map(|row| row.expect("a row of a file that the tests have read")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_whole() {
+        let trials = mogul_table_4();
+        assert_eq!((trials.len(), li_tables().len()), (25, 12));
+        // The overhead ratio is the average cost of 5000 switches over all cycles: so the rows agree with themselves.
+        for row in &trials {
+            let overhead = row.average_cost_cycles * 5000.0 / (row.total_cycles_millions * 1e6) * 100.0;
+            assert!((overhead - row.overhead_percent).abs() < 0.12, "{row:?}: {overhead}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+use std::collections::BTreeMap;
+
+use analysis::{Findings, simulation};
+use record::{MeasureRecord, Simulation};
+
+/// The records that the steps left, by the steps' names.
+#[derive(Debug, Default)]
+pub struct Records {
+    measured: BTreeMap<String, (MeasureRecord, Findings)>,
+    simulated: BTreeMap<String, (Simulation, simulation::Findings)>,
+    texts: BTreeMap<String, String>,
+    missing: BTreeMap<String, String>,
+}
+
+impl Records {
+    /// Adds what a step of `measure` left.
+    pub fn add_measured(&mut self, step: &str, record: MeasureRecord, findings: Findings) {
+        self.measured.insert(step.to_owned(), (record, findings));
+    }
+
+    /// Adds what a step of `simulate` or `workload` left, without its tuples.
+    pub fn add_simulated(&mut self, step: &str, head: Simulation, findings: simulation::Findings) {
+        self.simulated.insert(step.to_owned(), (head, findings));
+    }
+
+    /// Adds what another program printed.
+    pub fn add_text(&mut self, step: &str, text: String) {
+        self.texts.insert(step.to_owned(), text);
+    }
+
+    /// Says why a step left nothing.
+    pub fn add_missing(&mut self, step: &str, why: String) {
+        self.missing.insert(step.to_owned(), why);
+    }
+
+    pub(crate) fn measured(&self, step: &str) -> Result<(&MeasureRecord, &Findings), String> {
+        self.measured.get(step).map(|(record, findings)| (record, findings)).ok_or_else(|| self.why(step))
+    }
+
+    pub(crate) fn simulated(&self, step: &str) -> Result<(&Simulation, &simulation::Findings), String> {
+        self.simulated.get(step).map(|(head, findings)| (head, findings)).ok_or_else(|| self.why(step))
+    }
+
+    pub(crate) fn text(&self, step: &str) -> Result<&str, String> {
+        self.texts.get(step).map(String::as_str).ok_or_else(|| self.why(step))
+    }
+
+    fn why(&self, step: &str) -> String {
+        self.missing.get(step).cloned().unwrap_or_else(|| format!("the step {step} was not run"))
+    }
+}

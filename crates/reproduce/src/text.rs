@@ -1,0 +1,42 @@
+//! Numbers in sentences.
+
+/// Three significant digits.
+pub(crate) fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    let decimals = match rounded.abs() {
+        size if size >= 100.0 || size == 0.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{rounded:.decimals$}")
+}
+
+/// A share in percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", number(share * 100.0))
+}
+
+/// Nanoseconds in microseconds.
+pub(crate) fn microseconds(ns: f64) -> String {
+    format!("{} us", number(ns / 1e3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        for (value, text) in
+            [(0.0, "0"), (0.0123, "0.012"), (1.0, "1.00"), (12.34, "12.3"), (999.6, "1000"), (123_456.0, "123000")]
+        {
+            assert_eq!(number(value), text, "{value}");
+        }
+        assert_eq!(percent(0.071), "7.10 %");
+        assert_eq!(microseconds(1740.0), "1.74 us");
+    }
+}

@@ -1,0 +1,69 @@
+//! `reproduce`: which papers, where the site goes, how much time it may take.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use report::Format;
+use strum::{Display, EnumIter, EnumString};
+use units::CpuId;
+
+use super::parse_named;
+
+/// A paper, or all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum What {
+    /// Li, Ding and Shen 2007.
+    Li2007,
+    /// The poster of Michigan.
+    Michigan,
+    /// The blog post.
+    Blog,
+    /// lmbench's matrix.
+    Lmbench,
+    /// Mogul and Borg 1990.
+    Mogul1990,
+    /// All of them.
+    All,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, two trials of everything
+  switchcost reproduce all -o report/          everything, as a site: report/index.html
+  switchcost reproduce all --quick             to see it work
+  switchcost reproduce mogul1990 --dry-run     only the commands that would be run
+
+What a step leaves is kept in records/ in the folder. A record that is there already is used as it is: a run that was
+stopped goes on where it was, and pages are made anew from old records.";
+
+/// Redoes the figures and tables of the papers that this program comes from, and lays them beside the published values:
+/// what the paper shows, whether it shows here, and why not.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct ReproduceArguments {
+    /// The papers: li2007, michigan, blog, lmbench, mogul1990, all
+    #[arg(required = true, value_parser = parse_named::<What>)]
+    pub(crate) papers: Vec<What>,
+
+    /// Make the site in the folder DIR [default: ~/.local/state/switchcost/reproduce]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// How to print what was found
+    #[arg(long, value_name = "FORMAT", default_value_t = Format::Table, value_parser = parse_named::<Format>,
+          help_heading = "Output")]
+    pub(crate) format: Format,
+
+    /// Fewer sizes, shorter runs, one trial: to see it work, not to judge
+    #[arg(long, help_heading = "Precision and time")]
+    pub(crate) quick: bool,
+
+    /// Print the commands, and run nothing
+    #[arg(long, help_heading = "Output")]
+    pub(crate) dry_run: bool,
+
+    /// CPU to measure on [default: the one with the fewest interrupts]
+    #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
+    pub(crate) cpu: Option<CpuId>,
+}

@@ -1,0 +1,94 @@
+//! `switchcost reproduce`: runs the commands of each paper, and writes what came of them as a site.
+
+mod folder;
+mod run;
+mod site;
+
+use ::report::reproduce::{Command, Reproduction, render};
+use ::reproduce::{Effort, Paper, Records, Site};
+use host::facts::{Root, manifest, quietest_cpu};
+use record::HostManifest;
+use strum::IntoEnumIterator;
+
+use crate::cli::reproduce::{ReproduceArguments, What};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::signals::Interrupt;
+use folder::Folder;
+use run::Runner;
+
+/// What became of one paper.
+struct Done {
+    paper: Paper,
+    records: Records,
+    commands: Vec<Command>,
+}
+
+pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
+    let host = manifest(&Root::system());
+    let site = site(arguments, &host)?;
+    let papers: Vec<Paper> = Paper::iter().filter(|paper| is_wanted(&arguments.papers, *paper)).collect();
+    if arguments.dry_run {
+        return dry_run(&papers, &site);
+    }
+    let folder = Folder::open(arguments.output.as_deref())?;
+    let interrupt = Interrupt::watch()?;
+    let runner = Runner::new(&folder, &interrupt)?;
+    let mut done = Vec::new();
+    for paper in papers {
+        let (records, commands) = runner.all(&paper.steps(&site))?;
+        done.push(Done { paper, records, commands });
+        if interrupt.is_raised() {
+            break;
+        }
+    }
+    let machine = machine(&host);
+    let exit = write(&done, &folder, &machine, arguments)?;
+    Ok(interrupt.exit().unwrap_or(exit))
+}
+
+fn is_wanted(papers: &[What], paper: Paper) -> bool {
+    papers.iter().any(|what| *what == What::All || what.to_string() == paper.to_string())
+}
+
+fn site<'a>(arguments: &ReproduceArguments, host: &'a HostManifest) -> Result<Site<'a>, Failure> {
+    let none = || Failure::Selection("found no CPU allowed to this process, need one".to_owned());
+    let quiet_cpu = arguments.cpu.or_else(|| quietest_cpu(host)).ok_or_else(none)?;
+    if !host.cpus_allowed.contains(&quiet_cpu) {
+        return Err(Failure::Selection(format!(
+            "found --cpu {quiet_cpu}, need one of the CPUs allowed to this process"
+        )));
+    }
+    let noisy_cpu = host.cpus_allowed.iter().copied().find(|cpu| *cpu != quiet_cpu);
+    let effort = if arguments.quick { Effort::Quick } else { Effort::Usual };
+    Ok(Site { host, quiet_cpu, noisy_cpu, effort })
+}
+
+fn dry_run(papers: &[Paper], site: &Site<'_>) -> Result<Exit, Failure> {
+    let lines: String = papers.iter().flat_map(|paper| paper.steps(site)).map(|step| run::line(&step) + "\n").collect();
+    Output::Stdout.write(&lines)?;
+    Ok(Exit::Success)
+}
+
+/// The machine in one line.
+fn machine(host: &HostManifest) -> String {
+    let model = host.cpu_model.known().map_or("CPU not known", String::as_str);
+    format!("{model}, {} CPUs, {}", host.cpus_allowed.len(), host.kernel)
+}
+
+fn write(done: &[Done], folder: &Folder, machine: &str, arguments: &ReproduceArguments) -> Result<Exit, Failure> {
+    let exhibits: Vec<_> = done.iter().map(|done| done.paper.exhibits(&done.records)).collect();
+    let reproductions: Vec<Reproduction<'_>> = done
+        .iter()
+        .zip(&exhibits)
+        .map(|(done, exhibits)| Reproduction { paper: done.paper, exhibits, commands: &done.commands, machine })
+        .collect();
+    site::write(&reproductions, folder)?;
+    let output = Output::claim(None)?;
+    let style = output.style();
+    let texts: Vec<String> = reproductions.iter().map(|one| render(one, arguments.format, style)).collect();
+    output.write(&texts.join("\n"))?;
+    eprintln!("site: {}", folder.index().display());
+    let is_missing = done.iter().any(|done| done.commands.iter().any(|command| command.missing.is_some()));
+    Ok(if is_missing { Exit::Reservations } else { Exit::Success })
+}

@@ -1,0 +1,54 @@
+use std::path::{Path, PathBuf};
+
+use ::reproduce::Step;
+
+use crate::exit::Failure;
+use crate::runs;
+
+/// The folder of a site: pages, and the records behind them.
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes it where it is not there yet.
+    pub(super) fn open(path: Option<&Path>) -> Result<Folder, Failure> {
+        let path = path.map_or_else(runs::reproduce_folder, |path| Ok(path.to_owned()))?;
+        let folder = Folder { path };
+        std::fs::create_dir_all(folder.records())
+            .map_err(|source| Failure::Site { path: folder.path.clone(), source })?;
+        Ok(folder)
+    }
+
+    fn records(&self) -> PathBuf {
+        self.path.join("records")
+    }
+
+    pub(super) fn index(&self) -> PathBuf {
+        self.path.join("index.html")
+    }
+
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Where a step's record is, once it is whole.
+    pub(super) fn record(&self, step: &Step) -> PathBuf {
+        self.records().join(format!("{}.{}", step.name, step.ending()))
+    }
+
+    /// Where it is until then.
+    pub(super) fn draft(&self, step: &Step) -> PathBuf {
+        self.records().join(format!("{}.part.{}", step.name, step.ending()))
+    }
+
+    /// What the program said that watched it.
+    pub(super) fn words(&self, step: &Step) -> PathBuf {
+        self.records().join(format!("{}.watched.txt", step.name))
+    }
+
+    /// What the step's command printed.
+    pub(super) fn printed(&self, step: &Step) -> PathBuf {
+        self.records().join(format!("{}.out", step.name))
+    }
+}

@@ -1,0 +1,143 @@
+//! Runs a step as a process of its own: the very command that its line says.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{self, ExitStatus, Stdio};
+
+use ::report::reproduce::Command;
+use ::reproduce::{Records, Step};
+use analysis::simulation::{Analyser, Options};
+use record::{MeasureRecord, SimulationRecord};
+
+use super::folder::Folder;
+use crate::exit::Failure;
+use crate::signals::Interrupt;
+
+/// The command line of a step, as one would type it.
+pub(super) fn line(step: &Step) -> String {
+    let own = std::iter::once("switchcost".to_owned()).chain(step.arguments.iter().map(|word| match word.as_str() {
+        TRACE => trace_name(step),
+        word => word.to_owned(),
+    }));
+    let watcher = step.watched_by.iter().map(|word| match word.as_str() {
+        WORDS => format!("records/{}.watched.txt", step.name),
+        word => word.to_owned(),
+    });
+    let words: Vec<String> = watcher.chain(own).collect();
+    words.join(" ")
+}
+
+/// Stands for the trace of another step.
+const TRACE: &str = "TRACE";
+/// Stands for the file that a watching program writes to.
+const WORDS: &str = "WORDS";
+
+fn trace_name(step: &Step) -> String {
+    step.trace_of.as_ref().map_or_else(|| TRACE.to_owned(), |name| format!("records/{name}.sct"))
+}
+
+pub(super) struct Runner<'a> {
+    program: PathBuf,
+    folder: &'a Folder,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> Runner<'a> {
+    pub(super) fn new(folder: &'a Folder, interrupt: &'a Interrupt) -> Result<Self, Failure> {
+        let program = std::env::current_exe().map_err(Failure::Folder)?;
+        Ok(Runner { program, folder, interrupt })
+    }
+
+    /// Runs all steps of which no record is there yet, and reads what they left.
+    pub(super) fn all(&self, steps: &[Step]) -> Result<(Records, Vec<Command>), Failure> {
+        let mut records = Records::default();
+        let mut commands = Vec::new();
+        for (number, step) in steps.iter().enumerate() {
+            let outcome = self.one(step, number + 1, steps.len()).and_then(|path| load(&mut records, step, &path));
+            self.hear(&mut records, step);
+            if let Err(why) = &outcome {
+                records.add_missing(&step.name, why.clone());
+            }
+            commands.push(Command { step: step.name.clone(), line: line(step), missing: outcome.err() });
+        }
+        Ok((records, commands))
+    }
+
+    /// The record of a step, made if need be.
+    fn one(&self, step: &Step, number: usize, of: usize) -> Result<PathBuf, String> {
+        let path = self.folder.record(step);
+        if path.exists() {
+            eprintln!("switchcost: step {number} of {of}: {} is there", path.display());
+            return Ok(path);
+        }
+        if self.interrupt.is_raised() {
+            return Err("stopped before it was run".to_owned());
+        }
+        eprintln!("switchcost: step {number} of {of}: {}", line(step));
+        let draft = self.folder.draft(step);
+        let _ = std::fs::remove_file(&draft);
+        let status = self.status(step, &draft).map_err(|error| format!("found no way to run it ({error})"))?;
+        // 3 is done, with reservations: what could not be measured is said in the record.
+        if !(status.success() || status.code() == Some(3)) {
+            return Err(format!("ended with {status}; its words are in {}", self.folder.printed(step).display()));
+        }
+        std::fs::rename(&draft, &path).map_err(|error| format!("left no record ({error})"))?;
+        Ok(path)
+    }
+
+    fn status(&self, step: &Step, draft: &Path) -> io::Result<ExitStatus> {
+        let printed = File::create(self.folder.printed(step))?;
+        let mut words: Vec<String> = step.watched_by.iter().map(|word| self.placed(step, word)).collect();
+        words.push(self.program.to_string_lossy().into_owned());
+        words.extend(step.arguments.iter().map(|word| self.placed(step, word)));
+        let mut command = process::Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::null());
+        command.arg(if step.ending() == "sct" { "-o" } else { "--record" }).arg(draft).stdout(printed);
+        command.status()
+    }
+
+    fn placed(&self, step: &Step, word: &str) -> String {
+        match (&step.trace_of, word) {
+            (Some(name), TRACE) => {
+                let trace = Step { name: name.clone(), arguments: vec!["trace".to_owned()], ..step.clone() };
+                self.folder.record(&trace).to_string_lossy().into_owned()
+            }
+            (_, WORDS) => self.folder.words(step).to_string_lossy().into_owned(),
+            _ => word.to_owned(),
+        }
+    }
+
+    /// What the program said that watched a step.
+    fn hear(&self, records: &mut Records, step: &Step) {
+        if !step.watched_by.is_empty() {
+            let path = self.folder.words(step);
+            match std::fs::read_to_string(&path) {
+                Ok(words) => records.add_text(&step.name, words),
+                Err(error) => records.add_missing(&step.name, format!("{} said nothing ({error})", step.watched_by[0])),
+            }
+        }
+    }
+}
+
+fn load(records: &mut Records, step: &Step, path: &Path) -> Result<(), String> {
+    match step.ending() {
+        "jsonl" => {
+            let record = MeasureRecord::read(path).map_err(|error| error.to_string())?;
+            let findings = analysis::analyse(&record);
+            records.add_measured(&step.name, record, findings);
+        }
+        "parquet" => {
+            let record = SimulationRecord::read(path).map_err(|error| error.to_string())?;
+            let mut analyser = Analyser::new(&record.head, Options::default());
+            for batch in record.tuples().map_err(|error| error.to_string())? {
+                analyser.add(&batch.map_err(|error| error.to_string())?);
+            }
+            let findings = analyser.finish();
+            records.add_simulated(&step.name, record.head, findings);
+        }
+        // A trace is for other steps to read.
+        _ => (),
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! The papers, redone as a user would; what needs Valgrind or minutes is left to `make bench`.
+
+mod common;
+
+use std::fs;
+
+use common::Place;
+use serde_json::Value;
+
+fn words(place: &Place, arguments: &[&str]) -> (i32, String, String) {
+    let ran = place.run(arguments);
+    (ran.code, ran.stdout, ran.stderr)
+}
+
+#[test]
+fn every_step_is_a_command_that_the_program_takes() {
+    let place = Place::new();
+    let (code, lines, _) = words(&place, &["reproduce", "all", "--dry-run"]);
+    assert_eq!(code, 0);
+    let verbs = ["measure", "trace", "simulate", "workload"];
+    for line in lines.lines() {
+        let (_, own) = line.split_once("switchcost ").expect("our own program");
+        let mut arguments: Vec<&str> = own.split(' ').collect();
+        assert!(verbs.contains(&arguments[0]), "{line}");
+        // Help is given only where all that stands before it is understood.
+        arguments.push("--help");
+        let (code, _, why) = words(&place, &arguments);
+        assert_eq!(code, 0, "{line}: {why}");
+    }
+    assert!(lines.lines().count() > 100, "{lines}");
+    assert!(!place.path("switchcost/reproduce").exists(), "nothing is run, nothing is made");
+}
+
+#[test]
+fn a_site_is_made_and_made_again_from_its_records() {
+    let place = Place::new();
+    let site = place.path("site");
+    let site = site.to_str().expect("a plain path");
+    let arguments = ["reproduce", "michigan", "--quick", "-o", site];
+    let (code, printed, why) = words(&place, &arguments);
+    assert_eq!(code, 0, "{why}");
+    assert!(printed.starts_with("The Michigan poster"), "{printed}");
+    let json = |name: &str| -> Value {
+        serde_json::from_slice(&fs::read(place.path("site").join(name)).expect("a file")).expect("JSON")
+    };
+    let found = json("michigan.json");
+    assert_eq!(found["schema"], "switchcost.reproduce/1");
+    let told = found["verdicts"]["holds"].as_u64().zip(found["verdicts"]["differs"].as_u64());
+    assert!(told.is_some_and(|(holds, differs)| holds + differs >= 4), "{}", found["verdicts"]);
+    // 32 KiB is among the quick sizes: two arrays lose each other's lines, one alone keeps its own.
+    let rows = found["exhibits"][1]["table"]["rows"].as_array().expect("rows");
+    assert!(rows.len() >= 3, "{rows:?}");
+    let index = fs::read_to_string(place.path("site/index.html")).expect("a page");
+    assert!(index.contains("href=\"michigan.html\""));
+    let page = fs::read(place.path("site/michigan.html")).expect("a page");
+    let (code, again, why) = words(&place, &arguments);
+    assert_eq!((code, again), (0, printed), "{why}");
+    assert!(why.contains("is there"), "{why}");
+    assert!(page == fs::read(place.path("site/michigan.html")).expect("a page"), "same records, other bytes");
+}
+
+#[test]
+fn a_step_that_fails_is_missing_and_the_rest_is_told() {
+    let place = Place::new();
+    let site = place.path("site");
+    let records = site.join("records");
+    fs::create_dir_all(&records).expect("a folder");
+    // All but one are there and damaged: nothing is run again, and each says what is wrong with it.
+    let (_, lines, _) = words(&place, &["reproduce", "lmbench", "--dry-run"]);
+    assert_eq!(lines.lines().count(), 1);
+    fs::write(records.join("lmbench-matrix.jsonl"), "no record").expect("written");
+    let (code, printed, _) = words(&place, &["reproduce", "lmbench", "-o", site.to_str().expect("a plain path")]);
+    assert_eq!(code, 3);
+    assert!(printed.contains("0 do not, and 3") && printed.contains("left nothing: "), "{printed}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_named() {
+    let place = Place::new();
+    let file = place.path("file");
+    fs::write(&file, "").expect("written");
+    let (code, _, why) = words(&place, &["reproduce", "lmbench", "-o", file.to_str().expect("a plain path")]);
+    assert_eq!(code, 1);
+    assert!(why.contains("failed to make the site in") && why.contains("choose another with -o"), "{why}");
+    let (code, _, why) = words(&place, &["reproduce", "knuth1968"]);
+    assert_eq!(code, 2);
+    assert!(why.contains("need one of li2007, michigan, blog, lmbench, mogul1990, all"), "{why}");
+}
