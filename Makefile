@@ -7,7 +7,7 @@ ARGS ?=
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BINARY := $(TARGET)/release/switchcost
-VERBS := measure report compare doctor trace simulate workload completions man
+VERBS := measure report compare doctor trace simulate workload reproduce completions man
 # Where the capture tool is built; `switchcost trace` looks beside its own program.
 TOOL := $(TARGET)/valgrind
 

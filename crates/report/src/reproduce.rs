@@ -93,6 +93,7 @@ fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
     for exhibit in reproduction.exhibits {
         add_exhibit(page, reproduction.paper, exhibit);
     }
+    page.method(&["reproduction"]);
     add_commands(page, reproduction.commands);
 }
 

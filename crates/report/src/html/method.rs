@@ -21,6 +21,7 @@ const PAGES: &[(&str, &str)] = pages![
     "counters",
     "knees-and-bounds",
     "known-answers",
+    "reproduction",
     "simulation",
     "simulated-cost",
 ];

@@ -32,6 +32,8 @@ Examples:
   switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, two trials of everything
   switchcost reproduce all -o report/          everything, as a site: report/index.html
   switchcost reproduce all --quick             to see it work
+  switchcost reproduce li2007 --figures -o report/
+                                               pictures, too
   switchcost reproduce mogul1990 --dry-run     only the commands that would be run
 
 What a step leaves is kept in records/ in the folder. A record that is there already is used as it is: a run that was
@@ -58,6 +60,11 @@ pub(crate) struct ReproduceArguments {
     /// Fewer sizes, shorter runs, one trial: to see it work, not to judge
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) quick: bool,
+
+    /// Also write each figure as PNG and SVG, and each table as CSV, into figures/ in the folder; pictures are drawn by
+    /// Chromium, which must be installed
+    #[arg(long, help_heading = "Output")]
+    pub(crate) figures: bool,
 
     /// Print the commands, and run nothing
     #[arg(long, help_heading = "Output")]

@@ -1,7 +1,7 @@
 //! `switchcost report`: prints again what `measure` or `simulate` printed, from the record alone, or makes a page of it.
 
 mod loaded;
-mod pictures;
+pub(crate) mod pictures;
 
 use std::path::{Path, PathBuf};
 

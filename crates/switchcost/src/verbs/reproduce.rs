@@ -83,7 +83,7 @@ fn write(done: &[Done], folder: &Folder, machine: &str, arguments: &ReproduceArg
         .zip(&exhibits)
         .map(|(done, exhibits)| Reproduction { paper: done.paper, exhibits, commands: &done.commands, machine })
         .collect();
-    site::write(&reproductions, folder)?;
+    site::write(&reproductions, folder, arguments.figures)?;
     let output = Output::claim(None)?;
     let style = output.style();
     let texts: Vec<String> = reproductions.iter().map(|one| render(one, arguments.format, style)).collect();

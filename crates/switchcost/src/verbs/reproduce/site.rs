@@ -6,12 +6,17 @@ use ::report::{Format, Style, html};
 use super::folder::Folder;
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::verbs::report::pictures;
 
-pub(super) fn write(reproductions: &[Reproduction<'_>], folder: &Folder) -> Result<(), Failure> {
+pub(super) fn write(reproductions: &[Reproduction<'_>], folder: &Folder, wants_figures: bool) -> Result<(), Failure> {
     for reproduction in reproductions {
         let name = reproduction.paper.to_string();
         let part = html::Part::Reproduced { name: &name, reproduction: *reproduction };
-        Output::claim(Some(&folder.file(&format!("{name}.html"))))?.write(&html::render(&[part]).page)?;
+        let html = html::render(&[part]);
+        Output::claim(Some(&folder.file(&format!("{name}.html"))))?.write(&html.page)?;
+        if wants_figures {
+            pictures::write(&html, &folder.file("figures").join(&name))?;
+        }
         let json = render(reproduction, Format::Json, Style::default());
         Output::claim(Some(&folder.file(&format!("{name}.json"))))?.write(&json)?;
     }
