@@ -11,6 +11,7 @@ mod input;
 mod known_answers;
 mod live;
 mod program;
+mod report;
 mod row;
 mod run;
 mod simulate;
@@ -40,6 +41,8 @@ enum Part {
     Simulate,
     /// `workload timesharing` under four designs; memory of many short processes
     Live,
+    /// Pages of large records, and a comparison; makes a --full record first
+    Report,
 }
 
 /// Columns of the table: it is meant to be pasted.
@@ -66,7 +69,7 @@ fn main() -> ExitCode {
     };
     println!("{}\n", program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 7] = [
+    let parts: [(Part, Measure); 8] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         (Part::Capture, capture::all),
         (Part::Simulate, simulate::all),
         (Part::Live, live::all),
+        (Part::Report, report::all),
     ];
     let rows: Vec<Row> =
         parts.into_iter().filter(|(part, _)| wants(*part)).flat_map(|(_, measure)| measure(&program)).collect();
