@@ -73,7 +73,7 @@ fn memory_by_length(program: &Program) -> Row {
         simulate.arg(&record).arg(&trace);
         Ok(run(simulate, None)?.peak_bytes as f64 / (1 << 20) as f64)
     };
-    match (peak("500"), peak("8000")) {
+    match (peak("100"), peak("1600")) {
         (Ok(short), Ok(long)) => Row {
             what: what.to_owned(),
             must_reach: must_reach.to_owned(),

@@ -47,13 +47,11 @@ fn program(design: &str, process: &ProcessFinding) -> Vec<Entry> {
 
 fn add_code(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2);
-    for name in ["design", "program", "place", "line", "after"] {
-        grid.column(name, Side::Left);
-    }
-    grid.column("excess cycles", Side::Right);
-    grid.column("share", Side::Right);
+    grid.column("design", Side::Left);
+    place_columns(&mut grid);
     for design in detailed(findings) {
-        design.code.iter().take(SHOWN).for_each(|code| grid.row(place(&design.name, code)));
+        let row = |code| [vec![design.name.as_str().into()], place(code)].concat();
+        design.code.iter().take(SHOWN).for_each(|code| grid.row(row(code)));
     }
     if !grid.is_empty() {
         page.heading("The code that pays", "places with the most excess cycles");
@@ -61,9 +59,18 @@ fn add_code(page: &mut Page, findings: &Findings) {
     }
 }
 
-fn place(design: &str, code: &CodeFinding) -> Vec<Entry> {
+/// The columns of a table of places in the code.
+pub(super) fn place_columns(grid: &mut Grid) {
+    for name in ["program", "place", "line", "after"] {
+        grid.column(name, Side::Left);
+    }
+    grid.column("excess cycles", Side::Right);
+    grid.column("share", Side::Right);
+}
+
+/// The row of one place.
+pub(super) fn place(code: &CodeFinding) -> Vec<Entry> {
     vec![
-        design.into(),
         code.program.as_str().into(),
         code.place.as_str().into(),
         code.line.as_deref().unwrap_or_default().into(),

@@ -2,12 +2,12 @@ use analysis::simulation::{CodeFinding, DesignFinding, Findings};
 use plotly::Bar;
 use plotly::common::{Marker, Orientation};
 
-use crate::entry::Side;
 use crate::figure::{Drawing, Figure, colour, label, layout, linear_axis, list_axis};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::simulate::amount::{rounded, share};
 use crate::simulate::detailed;
+use crate::simulate::programs::{place, place_columns};
 
 /// Places that are drawn; the table has all.
 const DRAWN: usize = 15;
@@ -62,20 +62,7 @@ fn draw(design: &DesignFinding, number: usize) -> Figure {
 
 fn table(design: &DesignFinding) -> Grid {
     let mut grid = Grid::new(2);
-    for name in ["program", "place", "line", "after"] {
-        grid.column(name, Side::Left);
-    }
-    grid.column("excess cycles", Side::Right);
-    grid.column("share", Side::Right);
-    for code in &design.code {
-        grid.row(vec![
-            code.program.as_str().into(),
-            code.place.as_str().into(),
-            code.line.as_deref().unwrap_or_default().into(),
-            code.cause.as_str().into(),
-            rounded(code.excess_cycles as f64).into(),
-            share(code.share).into(),
-        ]);
-    }
+    place_columns(&mut grid);
+    design.code.iter().for_each(|code| grid.row(place(code)));
     grid
 }
