@@ -98,7 +98,7 @@ pub fn render(parts: &[Part<'_>]) -> Html {
 
 /// The page that leads to the pages of papers that were redone, each named after its paper.
 pub fn index(reproductions: &[Reproduction<'_>]) -> String {
-    index::page(reproductions, STYLE, POLICY).into_string()
+    index::page(reproductions).into_string()
 }
 
 fn page(contents: &[Content]) -> Markup {
@@ -106,14 +106,7 @@ fn page(contents: &[Content]) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "What a context switch costs" }
-                style { (PreEscaped(STYLE)) }
-            }
+            (head("What a context switch costs"))
             body {
                 a class="skip" href="#content" { "Skip to the answer" }
                 header {
@@ -133,6 +126,19 @@ fn page(contents: &[Content]) -> Markup {
                 footer { p { "Written by switchcost report " (env!("CARGO_PKG_VERSION")) ". Figures are drawn by plotly.js (MIT licence)." } }
                 @if has_figures { (script::markup(contents.iter().flat_map(Content::figures))) }
             }
+        }
+    }
+}
+
+fn head(title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (title) }
+            style { (PreEscaped(STYLE)) }
         }
     }
 }

@@ -18,3 +18,6 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     exhibits.extend(in_silico::exhibits(records));
     exhibits
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,8 @@ mod paper;
 mod published;
 mod records;
 mod step;
+#[cfg(test)]
+mod testing;
 mod text;
 
 pub use chart::{Axis, Chart, Series, Style};

@@ -1,20 +1,14 @@
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 
+use super::head;
 use crate::plain::plain;
 use crate::reproduce::{Reproduction, tally};
 
-pub(super) fn page(reproductions: &[Reproduction<'_>], style: &str, policy: &str) -> Markup {
+pub(super) fn page(reproductions: &[Reproduction<'_>]) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "The papers, redone" }
-                style { (PreEscaped(style)) }
-            }
+            (head("The papers, redone"))
             body {
                 header {
                     h1 { "The papers, redone" }

@@ -1,27 +1,13 @@
-use std::path::Path;
-
-use analysis::simulation::{Analyser, Findings, Options};
-use record::{Simulation, SimulationRecord};
 use strum::IntoEnumIterator;
 
 use super::{SETS, step_name};
+use crate::testing::simulated;
 use crate::{Cell, Claim, Exhibit, Paper, Records, Shape};
-
-fn sample() -> (Simulation, Findings) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/samples/simulation-1.parquet");
-    let record = SimulationRecord::read(&path).expect("a committed record");
-    let mut analyser = Analyser::new(&record.head, Options::default());
-    for batch in record.tuples().expect("its tuples") {
-        analyser.add(&batch.expect("a batch"));
-    }
-    let findings = analyser.finish();
-    (record.head, findings)
-}
 
 /// The sample as the record of every trial, with four designs of its one, whose costs and overheads are as given: by
 /// set, then in the order 1a, 2a, 1b, 2b.
 fn records(costs: [[f64; 4]; 3], overheads: [[f64; 4]; 3]) -> Records {
-    let (head, findings) = sample();
+    let (head, findings) = simulated();
     let mut records = Records::default();
     for (place, set) in SETS.iter().enumerate() {
         for trial in 1..=2 {

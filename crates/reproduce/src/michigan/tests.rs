@@ -1,0 +1,70 @@
+use record::{LevelCounts, Mechanism};
+use workload::Access;
+
+use super::{KERNEL, SIMULATED_KIB, USER, simulated_step};
+use crate::testing::{case, measured, simulated};
+use crate::{Paper, Records, Shape};
+
+fn verdicts(records: &Records, number: usize) -> Vec<bool> {
+    let exhibit = Paper::Michigan.exhibits(records).swap_remove(number);
+    exhibit.claims.iter().map(|claim| claim.shape == Shape::Holds).collect()
+}
+
+/// Misses of both hierarchies by KiB: L1D alone and of two, then of the DTLB, then of the L1I.
+fn in_silico(misses: impl Fn(u64) -> [[u64; 2]; 3]) -> Records {
+    let (head, findings) = simulated();
+    let mut records = Records::default();
+    for kib in SIMULATED_KIB {
+        let (mut head, mut findings) = (head.clone(), findings.clone());
+        (head.trace.voluntary_switches, head.trace.involuntary_switches) = (0, 10);
+        findings.designs.truncate(1);
+        let [l1d, dtlb, l1i] = misses(kib);
+        let level = |name: &str, misses: u64| LevelCounts {
+            name: name.to_owned(),
+            load_misses: misses * 10,
+            ..LevelCounts::default()
+        };
+        let hierarchies = &mut findings.designs[0].hierarchies;
+        for (counts, place) in [(&mut hierarchies.private, 0), (&mut hierarchies.shared, 1)] {
+            counts.levels = vec![level("L1I", l1i[place]), level("L1D", l1d[place])];
+            counts.tlbs = vec![level("DTLB", dtlb[place])];
+        }
+        records.add_simulated(&simulated_step(kib), head, findings);
+    }
+    records
+}
+
+#[test]
+fn misses_are_judged_by_what_two_miss_more_than_one() {
+    let as_published = |kib: u64| {
+        let l1d = if kib <= 32 { [1, 1 + kib * 16] } else { [kib * 16, kib * 16] };
+        [l1d, [1, 1 + kib / 4], [0, kib / 8]]
+    };
+    assert_eq!(verdicts(&in_silico(as_published), 1), [true; 4]);
+    assert_eq!(verdicts(&in_silico(|_| [[5, 5]; 3]), 1), [false; 4]);
+}
+
+/// Costs in ns by KiB, in the kernel and at user level.
+fn costs(kernel: &[(u64, f64)], user: &[(u64, f64)]) -> Records {
+    let mut records = Records::default();
+    for (step, mechanism, costs) in [(KERNEL, Mechanism::Pipe, kernel), (USER, Mechanism::Ucontext, user)] {
+        let (record, mut findings) = measured();
+        findings.results.extend(costs.iter().map(|(kib, ns)| case(mechanism, kib * 1024, Access::Rmw, *ns)));
+        records.add_measured(step, record, findings);
+    }
+    records
+}
+
+#[test]
+fn a_maximum_has_to_stand_clear_of_its_neighbours() {
+    let first = measured().0.header.host.caches.iter().map(|cache| cache.size_bytes.0 >> 10).min().expect("caches");
+    let rising = [(0, 1300.0), (first, 1400.0), (4 * first, 1450.0)];
+    let peaked = [(0, 620.0), (first, 900.0), (4 * first, 700.0)];
+    assert!(verdicts(&costs(&peaked, &rising), 0)[0]);
+    // Within the intervals of 1 %: chance.
+    let blurred = [(0, 620.0), (first, 625.0), (4 * first, 620.0)];
+    assert!(!verdicts(&costs(&blurred, &rising), 0)[0]);
+    assert!(verdicts(&costs(&peaked, &rising), 0)[2], "the poster's library was slower");
+    assert!(!verdicts(&costs(&rising, &peaked), 0)[2]);
+    assert!(verdicts(&costs(&rising, &peaked), 0)[1], "2 % of less is less");
+}

@@ -1,0 +1,57 @@
+//! Records whose answers are known, made of the committed samples.
+
+use std::path::{Path, PathBuf};
+
+use analysis::simulation::{Analyser, Options};
+use analysis::{CaseFinding, Estimate, Findings, simulation};
+use record::{Between, MeasureRecord, Mechanism, Simulation, SimulationRecord};
+use units::Bytes;
+use workload::Access;
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/samples").join(name)
+}
+
+pub(crate) fn simulated() -> (Simulation, simulation::Findings) {
+    let record = SimulationRecord::read(&sample("simulation-1.parquet")).expect("a committed record");
+    let mut analyser = Analyser::new(&record.head, Options::default());
+    for batch in record.tuples().expect("its tuples") {
+        analyser.add(&batch.expect("a batch"));
+    }
+    let findings = analyser.finish();
+    (record.head, findings)
+}
+
+/// A record without results; push what was found.
+pub(crate) fn measured() -> (MeasureRecord, Findings) {
+    let record = MeasureRecord::read(&sample("measure-1.jsonl")).expect("a committed record");
+    let mut findings = analysis::analyse(&record);
+    findings.results.clear();
+    (record, findings)
+}
+
+pub(crate) fn estimate(ns: f64) -> Estimate {
+    Estimate {
+        estimate: ns,
+        low: ns * 0.99,
+        high: ns * 1.01,
+        n: 9,
+        confidence: 0.9,
+        method: "made up",
+        t90: None,
+        sd: ns * 0.02,
+    }
+}
+
+/// A case in which two tasks walk arrays of this size in strides of 8 B (not at all for 0), at this cost in nanoseconds.
+pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f64) -> CaseFinding {
+    let record = MeasureRecord::read(&sample("measure-1.jsonl")).expect("a committed record");
+    let mut finding = analysis::analyse(&record).results.remove(0);
+    let case = &mut finding.case;
+    (case.mechanism, case.between, case.tasks) = (mechanism, Between::Process, 2);
+    (case.working_set.size_bytes, case.working_set.stride_bytes, case.working_set.access) =
+        (Bytes(size_bytes), Bytes(8), access);
+    let cost = Some(estimate(ns));
+    (finding.direct_ns, finding.total_ns) = if size_bytes == 0 { (cost, None) } else { (None, cost) };
+    finding
+}
