@@ -5,10 +5,11 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::panic::AssertUnwindSafe;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid};
 use units::Nanos;
@@ -72,6 +73,33 @@ pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
             // SAFETY: ends the child without running the parent's exit handlers a second time.
             unsafe { libc::_exit(code) }
         }
+    }
+}
+
+/// So soon a program is told to stop.
+const STOP_WITHIN: Duration = Duration::from_millis(50);
+
+/// Runs a program to its end, in a process group of its own that a signal from the terminal does not reach. When
+/// `should_stop` says so, the group is interrupted (SIGINT) once, and waited for. The program is killed when the calling
+/// thread ends.
+pub fn run_tied(command: &mut Command, should_stop: &dyn Fn() -> bool) -> io::Result<ExitStatus> {
+    let parent = nix::unistd::getpid();
+    command.process_group(0);
+    // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
+    unsafe { command.pre_exec(move || die_with(parent)) };
+    let mut child = command.spawn()?;
+    let group = Pid::from_raw(child.id() as i32);
+    let mut is_told = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if !is_told && should_stop() {
+            // It has not been waited for: the number is still its own.
+            let _ = killpg(group, Signal::SIGINT);
+            is_told = true;
+        }
+        std::thread::sleep(STOP_WITHIN);
     }
 }
 
@@ -141,6 +169,18 @@ impl Drop for Servant {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_waited_for_and_interrupted_once_it_shall_stop() {
+        let status = run_tied(Command::new("sh").args(["-c", "exit 7"]), &|| false).expect("a shell");
+        assert_eq!(status.code(), Some(7));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let ready = folder.path().join("ready");
+        let script = format!("trap 'exit 9' INT; : > {}; while :; do sleep 0.01; done", ready.display());
+        let status = run_tied(Command::new("sh").args(["-c", &script]), &|| ready.exists()).expect("a shell");
+        assert_eq!(status.code(), Some(9));
+        assert!(run_tied(&mut Command::new("/nonexistent"), &|| false).is_err());
+    }
 
     #[test]
     fn a_process_of_several_threads_is_not_forked() {

@@ -3,8 +3,12 @@
 mod common;
 
 use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
 
 use common::Place;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 fn words(place: &Place, arguments: &[&str]) -> (i32, String, String) {
@@ -85,4 +89,24 @@ fn a_folder_that_cannot_be_is_named() {
     let (code, _, why) = words(&place, &["reproduce", "knuth1968"]);
     assert_eq!(code, 2);
     assert!(why.contains("need one of li2007, michigan, blog, lmbench, mogul1990, all"), "{why}");
+}
+
+#[test]
+fn a_stopped_run_keeps_what_it_has_and_goes_on_later() {
+    let place = Place::new();
+    let site = place.path("site");
+    let arguments = ["reproduce", "lmbench", "-o", site.to_str().expect("a plain path")];
+    let mut child = place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let record = site.join("records/lmbench-matrix.part.jsonl");
+    let has_samples = || fs::read_to_string(&record).is_ok_and(|text| text.lines().count() > 20);
+    while !has_samples() {
+        assert!(child.try_wait().expect("ours").is_none(), "ended before it measured");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // As a service manager would: to the program alone, which tells its step.
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).expect("it is ours");
+    assert_eq!(child.wait().expect("it ends").code(), Some(143));
+    let kept = fs::read_to_string(&record).expect("the samples are there");
+    assert!(kept.lines().last().is_some_and(|line| line.contains("interrupted")), "the record is ended, not torn");
+    assert!(!site.join("records/lmbench-matrix.jsonl").exists(), "and not taken for whole");
 }

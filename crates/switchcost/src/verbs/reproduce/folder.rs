@@ -47,6 +47,11 @@ impl Folder {
         self.records().join(format!("{}.watched.txt", step.name))
     }
 
+    /// Where what a stopped run left is put aside.
+    pub(super) fn stopped(&self, step: &Step) -> PathBuf {
+        self.records().join(format!("{}.stopped.{}", step.name, step.ending()))
+    }
+
     /// What the step's command printed.
     pub(super) fn printed(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.out", step.name))

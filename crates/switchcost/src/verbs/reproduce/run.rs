@@ -8,6 +8,7 @@ use std::process::{self, ExitStatus, Stdio};
 use ::report::reproduce::Command;
 use ::reproduce::{Records, Step};
 use analysis::simulation::{Analyser, Options};
+use host::task::run_tied;
 use record::{MeasureRecord, SimulationRecord};
 
 use super::folder::Folder;
@@ -76,7 +77,10 @@ impl<'a> Runner<'a> {
         }
         eprintln!("switchcost: step {number} of {of}: {}", line(step));
         let draft = self.folder.draft(step);
-        let _ = std::fs::remove_file(&draft);
+        if draft.exists() {
+            // Of a run that was stopped: what it measured is not lost, and not taken for whole.
+            std::fs::rename(&draft, self.folder.stopped(step)).map_err(|error| error.to_string())?;
+        }
         let status = self.status(step, &draft).map_err(|error| format!("found no way to run it ({error})"))?;
         // 3 is done, with reservations: what could not be measured is said in the record.
         if !(status.success() || status.code() == Some(3)) {
@@ -94,7 +98,7 @@ impl<'a> Runner<'a> {
         let mut command = process::Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::null());
         command.arg(if step.ending() == "sct" { "-o" } else { "--record" }).arg(draft).stdout(printed);
-        command.status()
+        run_tied(&mut command, &|| self.interrupt.is_raised())
     }
 
     fn placed(&self, step: &Step, word: &str) -> String {
