@@ -1,24 +1,10 @@
 use analysis::compare::{Comparison, Outcome, Pair};
-use units::format_cpu_list;
 
 use super::words;
-use crate::for_programs::csv;
+use crate::case::CASE_COLUMNS;
+use crate::for_programs::{Column, csv};
 
-/// A name, and the field below it.
-type Column = (&'static str, fn(&Pair) -> String);
-
-const COLUMNS: [Column; 20] = [
-    ("mechanism", |p| p.case.mechanism.to_string()),
-    ("between", |p| p.case.between.to_string()),
-    ("tasks", |p| p.case.tasks.to_string()),
-    ("size_bytes", |p| p.case.working_set.size_bytes.0.to_string()),
-    ("stride_bytes", |p| p.case.working_set.stride_bytes.0.to_string()),
-    ("access", |p| p.case.working_set.access.to_string()),
-    ("pattern", |p| p.case.working_set.pattern.to_string()),
-    ("sharing", |p| p.case.working_set.sharing.to_string()),
-    ("pages", |p| p.case.working_set.pages.to_string()),
-    ("cpus", |p| format_cpu_list(&p.case.placement.cpus)),
-    ("policy", |p| p.case.policy.to_string()),
+const COLUMNS: [Column<Pair>; 9] = [
     ("quantity", |p| p.quantity.to_owned()),
     ("is_suspect", |p| p.is_suspect.to_string()),
     ("base_ns", |p| p.base.map(|cost| cost.ns.to_string()).unwrap_or_default()),
@@ -31,8 +17,12 @@ const COLUMNS: [Column; 20] = [
 ];
 
 pub(super) fn render(comparison: &Comparison) -> String {
-    let names = COLUMNS.map(|(name, _)| name.to_owned()).to_vec();
-    let row = |pair: &Pair| COLUMNS.map(|(_, field)| field(pair)).to_vec();
+    let case_names = CASE_COLUMNS.iter().map(|(name, _)| (*name).to_owned());
+    let names = case_names.chain(COLUMNS.iter().map(|(name, _)| (*name).to_owned())).collect();
+    let row = |pair: &Pair| {
+        let case = CASE_COLUMNS.iter().map(|(_, field)| field(&pair.case));
+        case.chain(COLUMNS.iter().map(|(_, field)| field(pair))).collect()
+    };
     csv(std::iter::once(names).chain(comparison.pairs.iter().map(row)))
 }
 

@@ -1,10 +1,8 @@
 use analysis::compare::{Comparison, Cost, Difference, Outcome};
-use record::{Between, Mechanism, Policy, Relation};
 use serde::Serialize;
-use units::{Bytes, CpuId};
-use workload::{Access, Pages, Pattern, Sharing};
 
 use super::{COMPARE_SCHEMA, Request};
+use crate::case::CaseView;
 use crate::for_programs::json;
 
 #[derive(Serialize)]
@@ -23,18 +21,8 @@ struct View<'a> {
 
 #[derive(Serialize)]
 struct PairView<'a> {
-    mechanism: Mechanism,
-    between: Between,
-    tasks: u32,
-    size_bytes: Bytes,
-    stride_bytes: Bytes,
-    access: Access,
-    pattern: Pattern,
-    sharing: Sharing,
-    pages: Pages,
-    cpus: &'a [CpuId],
-    relation: Relation,
-    policy: Policy,
+    #[serde(flatten)]
+    case: CaseView<'a>,
     quantity: &'static str,
     is_suspect: bool,
     base: Option<Cost>,
@@ -44,27 +32,13 @@ struct PairView<'a> {
 }
 
 pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
-    let pairs = comparison.pairs.iter().map(|pair| {
-        let (case, set) = (&pair.case, &pair.case.working_set);
-        PairView {
-            mechanism: case.mechanism,
-            between: case.between,
-            tasks: case.tasks,
-            size_bytes: set.size_bytes,
-            stride_bytes: set.stride_bytes,
-            access: set.access,
-            pattern: set.pattern,
-            sharing: set.sharing,
-            pages: set.pages,
-            cpus: &case.placement.cpus,
-            relation: case.placement.relation,
-            policy: case.policy,
-            quantity: pair.quantity,
-            is_suspect: pair.is_suspect,
-            base: pair.base,
-            new: pair.new,
-            outcome: &pair.outcome,
-        }
+    let pairs = comparison.pairs.iter().map(|pair| PairView {
+        case: CaseView::from(&pair.case),
+        quantity: pair.quantity,
+        is_suspect: pair.is_suspect,
+        base: pair.base,
+        new: pair.new,
+        outcome: &pair.outcome,
     });
     json(&View {
         schema: COMPARE_SCHEMA,
