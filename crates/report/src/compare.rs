@@ -168,9 +168,9 @@ fn add_method(page: &mut Page, comparison: &Comparison) {
     ));
     if let Some(spread) = comparison.assumed_run_spread {
         page.prose(&format!(
-            "A side with one record cannot show how much runs differ: {:.1} % (standard deviation) is assumed. Give several \
+            "A side with one record cannot show how much runs differ: {} (standard deviation) is assumed. Give several \
              records of each side to measure it.",
-            spread * 100.0
+            in_percent(spread)
         ));
     }
 }
@@ -180,12 +180,18 @@ fn limit(comparison: &Comparison, share: f64) -> String {
         .slower_by_more_than(share)
         .map(|pair| format!("{} ({})", label(&pair.case), pair.quantity))
         .collect();
-    let percent = share * 100.0;
+    let percent = in_percent(share);
     if over.is_empty() {
-        format!("No cost is shown to have grown and by more than {percent} %.")
+        format!("No cost is shown to have grown and by more than {percent}.")
     } else {
-        format!("Grown by more than {percent} %: {}.", over.join("; "))
+        format!("Grown by more than {percent}: {}.", over.join("; "))
     }
+}
+
+/// A share that the user has given, as it was given: without the dust of binary fractions.
+fn in_percent(share: f64) -> String {
+    const DUST: f64 = 1e9;
+    format!("{} %", (share * 100.0 * DUST).round() / DUST)
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
     {
         place(words);
     }
-    place("1.0 % (standard deviation) is assumed");
+    place("1 % (standard deviation) is assumed");
     place("Grown by more than 5 %: pipe process (direct).");
     assert!(!text.contains('\u{1b}'), "a record's text reaches the terminal: {text:?}");
 }
@@ -85,4 +85,11 @@ fn csv_has_a_row_for_each_pair() {
     assert!(lines[0].starts_with("mechanism,between,tasks,") && lines[0].contains(",cpus,relation,policy,quantity,"));
     assert!(lines[1].starts_with("pipe,process,2,0,") && lines[1].contains(",slower,"), "{}", lines[1]);
     assert!(lines[3].ends_with(",not comparable,the base record has no such case"), "{}", lines[3]);
+}
+
+#[test]
+fn a_share_is_said_as_it_was_given() {
+    for (share, text) in [(0.07, "7 %"), (0.0004, "0.04 %"), (1.5, "150 %"), (0.0, "0 %")] {
+        assert_eq!(in_percent(share), text);
+    }
 }

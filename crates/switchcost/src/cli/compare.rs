@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Form, parse_confidence, per_mille};
+use super::{Form, parse_confidence};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -40,8 +40,25 @@ pub(crate) struct CompareArguments {
 
 /// A share: 0.05 for 5 %.
 fn parse_share(text: &str) -> Result<f64, String> {
-    let per_mille = if text.trim() == "0%" { Some(0) } else { per_mille(text) };
-    per_mille
-        .map(|share| f64::from(share) / 1000.0)
-        .ok_or_else(|| "need a percentage from 0% to 99.9%, such as 5%".to_owned())
+    let percent = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    percent
+        .filter(|percent| percent.is_finite() && *percent >= 0.0)
+        .map(|percent| percent.abs() / 100.0)
+        .ok_or_else(|| "need a percentage of 0% or more, such as 5%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_taken_as_it_is_said() {
+        let shares = [("5%", 0.05), ("0.04%", 0.0004), ("0%", 0.0), ("-0%", 0.0), ("150 %", 1.5)];
+        for (text, share) in shares {
+            assert_eq!(parse_share(text), Ok(share), "{text}");
+        }
+        for text in ["5", "-1%", "nan%", "inf%", "1e999%", "%", ""] {
+            assert_eq!(parse_share(text), Err("need a percentage of 0% or more, such as 5%".to_owned()), "{text}");
+        }
+    }
 }
