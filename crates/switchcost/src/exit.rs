@@ -61,6 +61,11 @@ pub(crate) enum Failure {
     #[error("failed to find records: found no file in {0} that ends in .jsonl, need one or more records of measure")]
     NoRecords(PathBuf),
     #[error(
+        "failed to compare: found the same run {place}, as {first} and {second}, need runs of their own, since a copy shows \
+             neither a difference nor the spread between runs; leave one of them out"
+    )]
+    SameRun { place: String, first: String, second: String },
+    #[error(
         "failed to write the result to {path}: {source}, need a folder that exists and may be written; choose \
              another place with --out"
     )]
@@ -155,6 +160,7 @@ impl Failure {
             | Failure::NoCommand
             | Failure::OverRecord(_)
             | Failure::OneRecord(_)
+            | Failure::SameRun { .. }
             | Failure::With(_)
             | Failure::UnfitPiece(_)
             | Failure::Pieces

@@ -65,3 +65,26 @@ fn what_is_no_record_is_refused() {
     let share = place.run(&["compare", "a", "b", "--fail-above", "5"]);
     assert_eq!((share.code, share.stderr.contains("such as 5%")), (2, true), "{}", share.stderr);
 }
+
+#[test]
+fn a_copy_of_a_run_is_no_second_run() {
+    let place = Place::new();
+    let folder = place.path("base");
+    std::fs::create_dir(&folder).expect("room");
+    measured(&place, "base/a.jsonl", "2us");
+    measured(&place, "new.jsonl", "2us");
+    let (once, copy, new) = (place.path("base/a.jsonl"), place.path("base/b.jsonl"), place.path("new.jsonl"));
+    std::fs::copy(&once, &copy).expect("room");
+    let error = |place: &str, first: &Path, second: &Path| {
+        format!(
+            "switchcost: failed to compare: found the same run {place}, as {} and {}, need runs of their own, since a copy \
+             shows neither a difference nor the spread between runs; leave one of them out\n",
+            first.display(),
+            second.display()
+        )
+    };
+    let twice = place.run(&["compare", text(&folder), text(&new)]);
+    assert_eq!((twice.code, twice.stderr), (2, error("twice in the base records", &once, &copy)));
+    let both = place.run(&["compare", text(&once), text(&copy)]);
+    assert_eq!((both.code, both.stderr), (2, error("on both sides", &once, &copy)));
+}

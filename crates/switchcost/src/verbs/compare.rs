@@ -1,5 +1,6 @@
 //! `switchcost compare`: records judged against each other.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use analysis::Findings;
@@ -21,6 +22,7 @@ struct Loaded {
 pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let (base, new) = (Loaded::read(&arguments.base)?, Loaded::read(&arguments.new)?);
+    refuse_copies(&base, &new)?;
     let confidence = f64::from(arguments.confidence) / 1000.0;
     let options = Options { confidence, run_spread: arguments.run_spread };
     let comparison = compare(&base.analysed(), &new.analysed(), options);
@@ -52,6 +54,21 @@ impl Loaded {
     fn analysed(&self) -> Vec<Analysed<'_>> {
         self.records.iter().map(|(record, findings)| (record, findings)).collect()
     }
+}
+
+/// A copy of a run would count as another run that came out exactly alike: a spread of 0, and a verdict from nothing.
+fn refuse_copies(base: &Loaded, new: &Loaded) -> Result<(), Failure> {
+    let mut known: HashMap<(&str, u64), (&str, &String)> = HashMap::new();
+    for (side, loaded) in [("base", base), ("new", new)] {
+        for (name, (record, _)) in loaded.names.iter().zip(&loaded.records) {
+            let run = (record.header.started_at.as_str(), record.header.seed);
+            let Some((first_side, first)) = known.insert(run, (side, name)) else { continue };
+            let place =
+                if first_side == side { format!("twice in the {side} records") } else { "on both sides".to_owned() };
+            return Err(Failure::SameRun { place, first: first.clone(), second: name.clone() });
+        }
+    }
+    Ok(())
 }
 
 fn records_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
