@@ -4,6 +4,7 @@
 //! Verdicts are made so that all of them together are wrong in no more than the share that was allowed: with *m* pairs
 //! compared, each interval has the confidence 1 - (1 - C) / m (Bonferroni). An interval that leaves out 1 is a difference.
 
+mod candidate;
 mod environment;
 mod pairs;
 mod ratio;
@@ -46,12 +47,37 @@ pub struct Difference {
 }
 
 /// One side of a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Nanoseconds; of several records their geometric mean.
-    pub ns: f64,
+    /// In the unit of the quantity; of several records their geometric mean.
+    pub value: f64,
+    /// Its own interval, of the confidence that all verdicts have together: for the eye. The verdict is the ratio's.
+    pub interval: Option<(f64, f64)>,
     /// Records with a number for it.
     pub records: usize,
+}
+
+/// What is compared of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Of a case without a working set.
+    Direct,
+    /// Of a case with one.
+    Total,
+    /// Of a case across CPUs.
+    HandOff,
+}
+
+impl Quantity {
+    /// Its name in every format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantity::Direct => "direct",
+            Quantity::Total => "total",
+            Quantity::HandOff => "hand-off",
+        }
+    }
 }
 
 /// New over base.
@@ -97,12 +123,12 @@ pub enum Outcome {
 }
 
 /// The same case on both sides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
     /// The conditions, as the first record with this case has them.
     pub case: Case,
-    /// Which cost: `direct`, `total` (with a working set) or `hand-off` (across CPUs).
-    pub quantity: &'static str,
+    /// Which cost.
+    pub quantity: Quantity,
     /// The base, where it has a number.
     pub base: Option<Cost>,
     /// The new one, where it has a number.
@@ -114,7 +140,7 @@ pub struct Pair {
 }
 
 /// Everything that two sides show beside each other.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// What else is different: the usual cause.
     pub environment: Vec<Difference>,
@@ -144,10 +170,9 @@ impl Comparison {
 /// Compares the new records with the base.
 pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], options: Options) -> Comparison {
     let sides = pairs::matched(base, new);
-    let compared = sides.iter().filter(|pair| pair.is_comparable()).count();
-    let confidence = 1.0 - (1.0 - options.confidence) / compared.max(1) as f64;
     let has_single = sides.iter().any(pairs::Matched::has_single_record);
-    let pairs = sides.into_iter().map(|pair| pair.judge(confidence, options.run_spread)).collect();
+    let candidates = sides.into_iter().map(|pair| pair.candidate(options)).collect();
+    let (pairs, compared) = candidate::judge(candidates, options.confidence);
     Comparison {
         environment: environment::differences(base, new),
         pairs,

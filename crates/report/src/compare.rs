@@ -1,6 +1,7 @@
 //! Two sides beside each other: the environment first, then each cost with its ratio and verdict.
 
 mod csv;
+mod figures;
 mod json;
 
 use analysis::compare::{Change, Comparison, Cost, Difference, Outcome, Pair};
@@ -8,7 +9,7 @@ use analysis::compare::{Change, Comparison, Cost, Difference, Outcome, Pair};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
 use crate::measure::conditions::label;
-use crate::page::Page;
+use crate::page::{Block, Page};
 use crate::quantity::{NO_NUMBER, time};
 use crate::{Format, Style};
 
@@ -37,8 +38,20 @@ pub fn render(comparison: &Comparison, request: &Request<'_>, format: Format, st
 
 fn table(comparison: &Comparison, request: &Request<'_>, style: Style) -> String {
     let mut page = Page::new(style);
+    add(&mut page, comparison, request);
+    page.finish()
+}
+
+/// A comparison for a reader of figures.
+pub(crate) fn blocks(comparison: &Comparison, request: &Request<'_>) -> Vec<Block> {
+    let mut page = Page::with_figures();
+    add(&mut page, comparison, request);
+    page.into_blocks()
+}
+
+fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
     page.paragraph(&answer(comparison));
-    add_environment(&mut page, &comparison.environment);
+    add_environment(page, &comparison.environment);
     if !comparison.pairs.is_empty() {
         page.heading("Costs", &format!("base is {}, new is {}", names(request.base), names(request.new)));
         page.grid(&grid(&comparison.pairs));
@@ -46,12 +59,12 @@ fn table(comparison: &Comparison, request: &Request<'_>, style: Style) -> String
             page.prose("* suspect in one of the records: see its own report");
         }
     }
-    add_method(&mut page, comparison);
+    add_method(page, comparison);
     if let Some(share) = request.fail_above {
         page.gap();
         page.prose(&limit(comparison, share));
     }
-    page.finish()
+    figures::add(page, comparison);
 }
 
 fn names(records: &[String]) -> String {
@@ -119,10 +132,10 @@ fn grid(pairs: &[Pair]) -> Grid {
 
 fn row(pair: &Pair) -> Vec<Entry> {
     let star = if pair.is_suspect { " *" } else { "" };
-    let cost = |cost: &Option<Cost>| Entry::from(cost.map_or(NO_NUMBER.to_owned(), |cost| time(cost.ns)));
+    let cost = |cost: &Option<Cost>| Entry::from(cost.map_or(NO_NUMBER.to_owned(), |cost| time(cost.value)));
     let mut row = vec![
         Entry::from(format!("{}{star}", label(&pair.case))),
-        Entry::from(pair.quantity),
+        Entry::from(pair.quantity.name()),
         cost(&pair.base),
         cost(&pair.new),
     ];
@@ -157,6 +170,7 @@ fn tone(change: Change) -> Tone {
 }
 
 fn add_method(page: &mut Page, comparison: &Comparison) {
+    page.method(&["comparison"]);
     if comparison.compared == 0 {
         return;
     }
@@ -178,7 +192,7 @@ fn add_method(page: &mut Page, comparison: &Comparison) {
 fn limit(comparison: &Comparison, share: f64) -> String {
     let over: Vec<String> = comparison
         .slower_by_more_than(share)
-        .map(|pair| format!("{} ({})", label(&pair.case), pair.quantity))
+        .map(|pair| format!("{} ({})", label(&pair.case), pair.quantity.name()))
         .collect();
     let percent = in_percent(share);
     if over.is_empty() {

@@ -1,6 +1,6 @@
 //! One page of HTML that holds everything: the answer, figures, a table beside each, and how it was measured.
 //!
-//! What comes in: records with their findings. What goes out: the page as text, the names of its figures, and its tables
+//! What comes in: records with their findings, or a comparison of them. What goes out: the page as text, the names of its figures, and its tables
 //! as CSV. The page asks for nothing from outside, is readable without scripts, and is the same for the same records.
 //! All text from a record is hostile: maud escapes it in the page, `figure` in the figures.
 
@@ -10,10 +10,12 @@ mod script;
 mod section;
 mod table;
 
+use analysis::compare::Comparison;
 use analysis::{Findings, simulation};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{MeasureRecord, Simulation};
 
+use crate::compare::Request;
 use part::Content;
 pub(crate) use section::slug;
 
@@ -52,6 +54,15 @@ pub enum Part<'a> {
     },
 }
 
+/// What a page is called, and which verb writes it.
+struct Frame {
+    title: &'static str,
+    verb: &'static str,
+}
+
+const REPORT: Frame = Frame { title: "What a context switch costs", verb: "report" };
+const COMPARISON: Frame = Frame { title: "What a context switch costs, compared", verb: "compare" };
+
 /// A page, and what is in it.
 #[derive(Clone, Debug)]
 pub struct Html {
@@ -81,13 +92,22 @@ pub fn render(parts: &[Part<'_>]) -> Html {
     let mut contents: Vec<Content> =
         parts.iter().enumerate().map(|(place, part)| Content::of(place + 1, part)).collect();
     contents.extend(Content::of_all(parts));
-    let page = page(&contents).into_string();
+    framed(&contents, &REPORT)
+}
+
+/// One page about a comparison.
+pub fn render_comparison(comparison: &Comparison, request: &Request<'_>) -> Html {
+    framed(&[Content::of_comparison(comparison, request)], &COMPARISON)
+}
+
+fn framed(contents: &[Content], frame: &Frame) -> Html {
+    let page = page(contents, frame).into_string();
     let figures = contents.iter().flat_map(Content::figures).map(|(id, _)| id).collect();
     let tables = contents.iter().flat_map(Content::tables).collect();
     Html { page, figures, tables }
 }
 
-fn page(contents: &[Content]) -> Markup {
+fn page(contents: &[Content], frame: &Frame) -> Markup {
     let has_figures = contents.iter().any(|content| content.figures().next().is_some());
     html! {
         (DOCTYPE)
@@ -97,13 +117,13 @@ fn page(contents: &[Content]) -> Markup {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { "What a context switch costs" }
+                title { (frame.title) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 a class="skip" href="#content" { "Skip to the answer" }
                 header {
-                    h1 { "What a context switch costs" }
+                    h1 { (frame.title) }
                     (answers(contents))
                     (navigation(contents))
                 }
@@ -116,7 +136,7 @@ fn page(contents: &[Content]) -> Markup {
                     @for content in contents { (content.markup()) }
                     (method::markup())
                 }
-                footer { p { "Written by switchcost report " (env!("CARGO_PKG_VERSION")) ". Figures are drawn by plotly.js (MIT licence)." } }
+                footer { p { "Written by switchcost " (frame.verb) " " (env!("CARGO_PKG_VERSION")) ". Figures are drawn by plotly.js (MIT licence)." } }
                 @if has_figures { (script::markup(contents.iter().flat_map(Content::figures))) }
             }
         }

@@ -2,8 +2,9 @@
 
 use record::Case;
 
-use super::ratio::{LogCost, ratio};
-use super::{Analysed, Outcome, Pair};
+use super::candidate::Candidate;
+use super::ratio::{LogCost, LogRatio};
+use super::{Analysed, Options, Outcome, Pair, Quantity};
 use crate::findings::{CaseFinding, Estimate, Verdict};
 use crate::judged::prices_switches;
 
@@ -61,7 +62,7 @@ fn is_same(a: &Case, b: &Case) -> bool {
 
 impl Matched<'_> {
     /// Whether both sides have a cost above 0.
-    pub(super) fn is_comparable(&self) -> bool {
+    fn is_comparable(&self) -> bool {
         let has = |side: &[&CaseFinding]| {
             let estimates = self.estimates(side);
             !estimates.is_empty() && estimates.iter().all(|estimate| estimate.estimate > 0.0)
@@ -75,30 +76,27 @@ impl Matched<'_> {
         self.is_comparable() && (is_single(&self.base) || is_single(&self.new))
     }
 
-    pub(super) fn judge(self, confidence: f64, run_spread: f64) -> Pair {
-        let cost = |side: &[&CaseFinding]| LogCost::of(&self.estimates(side), run_spread);
+    pub(super) fn candidate(self, options: Options) -> Candidate {
+        let cost = |side: &[&CaseFinding]| LogCost::of(&self.estimates(side), options.run_spread);
         let (base, new) = (cost(&self.base), cost(&self.new));
-        let judged = base.as_ref().zip(new.as_ref()).and_then(|(base, new)| ratio(base, new, confidence));
-        let outcome = match judged {
-            Some((ratio, verdict)) => Outcome::Compared { ratio, verdict },
-            None => Outcome::NotComparable { why: self.why_not() },
-        };
-        Pair {
+        let shown = |side: &Option<LogCost>| side.as_ref().map(|cost| cost.cost(options.confidence));
+        let pair = Pair {
             case: self.case.clone(),
             quantity: quantity(self.case),
-            base: base.as_ref().map(LogCost::cost),
-            new: new.as_ref().map(LogCost::cost),
+            base: shown(&base),
+            new: shown(&new),
             is_suspect: self.base.iter().chain(&self.new).any(|finding| finding.verdict == Verdict::Suspect),
-            outcome,
-        }
+            outcome: Outcome::NotComparable { why: self.why_not() },
+        };
+        Candidate { pair, ratio: base.zip(new).map(|(base, new)| LogRatio::between(&base, &new)) }
     }
 
     /// The numbers of the records that have one.
     fn estimates<'a>(&self, side: &[&'a CaseFinding]) -> Vec<&'a Estimate> {
         let number = |finding: &&'a CaseFinding| match quantity(self.case) {
-            "total" => finding.total_ns.as_ref(),
-            "direct" => finding.direct_ns.as_ref(),
-            _ => finding.handoff_ns.as_ref(),
+            Quantity::Total => finding.total_ns.as_ref(),
+            Quantity::Direct => finding.direct_ns.as_ref(),
+            Quantity::HandOff => finding.handoff_ns.as_ref(),
         };
         side.iter().filter_map(number).collect()
     }
@@ -130,10 +128,10 @@ fn reason(side: &[&CaseFinding]) -> String {
 }
 
 /// The cost that a case is about.
-fn quantity(case: &Case) -> &'static str {
+fn quantity(case: &Case) -> Quantity {
     match (case.working_set.is_empty(), prices_switches(case)) {
-        (false, _) => "total",
-        (true, true) => "direct",
-        (true, false) => "hand-off",
+        (false, _) => Quantity::Total,
+        (true, true) => Quantity::Direct,
+        (true, false) => Quantity::HandOff,
     }
 }

@@ -57,26 +57,45 @@ impl LogCost {
         LogCost { mean, parts: vec![Part { variance: sd * sd / runs, freedom: runs - 1.0 }], records: logs.len() }
     }
 
-    pub(super) fn cost(&self) -> Cost {
-        Cost { ns: self.mean.exp(), records: self.records }
+    pub(super) fn cost(&self, confidence: f64) -> Cost {
+        let half = half_width(&self.parts, confidence);
+        let interval = half.map(|half| ((self.mean - half).exp(), (self.mean + half).exp()));
+        Cost { value: self.mean.exp(), interval, records: self.records }
     }
 }
 
-/// New over base, and whether that is a difference.
-pub(super) fn ratio(base: &LogCost, new: &LogCost, confidence: f64) -> Option<(Ratio, Change)> {
-    let parts = || base.parts.iter().chain(&new.parts);
-    let variance: f64 = parts().map(|part| part.variance).sum();
-    let squares: f64 = parts().map(|part| part.variance.powi(2) / part.freedom).sum();
+/// The logarithm of new over base.
+#[derive(Clone, Debug)]
+pub(super) struct LogRatio {
+    mean: f64,
+    parts: Vec<Part>,
+}
+
+impl LogRatio {
+    /// Of two costs that know nothing of each other.
+    pub(super) fn between(base: &LogCost, new: &LogCost) -> LogRatio {
+        LogRatio { mean: new.mean - base.mean, parts: [&base.parts[..], &new.parts].concat() }
+    }
+
+    /// The ratio with its interval, and whether that is a difference.
+    pub(super) fn judge(&self, confidence: f64) -> Option<(Ratio, Change)> {
+        let half = half_width(&self.parts, confidence)?;
+        let (low, high) = ((self.mean - half).exp(), (self.mean + half).exp());
+        let verdict = match (low > 1.0, high < 1.0) {
+            (true, _) => Change::Slower,
+            (_, true) => Change::Faster,
+            _ => Change::NoDifferenceShown,
+        };
+        Some((Ratio { ratio: self.mean.exp(), low, high }, verdict))
+    }
+}
+
+/// Half the interval of a sum whose variance has these parts.
+fn half_width(parts: &[Part], confidence: f64) -> Option<f64> {
+    let variance: f64 = parts.iter().map(|part| part.variance).sum();
+    let squares: f64 = parts.iter().map(|part| part.variance.powi(2) / part.freedom).sum();
     let freedom = if squares > 0.0 { (variance.powi(2) / squares).min(MANY) } else { MANY };
-    let half = student(freedom, confidence)? * variance.sqrt();
-    let centre = new.mean - base.mean;
-    let ratio = Ratio { ratio: centre.exp(), low: (centre - half).exp(), high: (centre + half).exp() };
-    let verdict = match (ratio.low > 1.0, ratio.high < 1.0) {
-        (true, _) => Change::Slower,
-        (_, true) => Change::Faster,
-        _ => Change::NoDifferenceShown,
-    };
-    Some((ratio, verdict))
+    Some(student(freedom, confidence)? * variance.sqrt())
 }
 
 /// The two-sided quantile.

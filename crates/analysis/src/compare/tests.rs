@@ -125,7 +125,7 @@ fn the_interval_is_that_of_welch() {
     let log = |side: &[crate::Estimate; 3]| {
         ratio::LogCost::of(&side.iter().collect::<Vec<_>>(), 0.01).expect("costs above 0")
     };
-    let (found, verdict) = ratio::ratio(&log(&base), &log(&new), 0.9).expect("an interval");
+    let (found, verdict) = ratio::LogRatio::between(&log(&base), &log(&new)).judge(0.9).expect("an interval");
     assert_eq!(verdict, Change::Slower);
     assert!((found.ratio - WELCH[0]).abs() < 1e-6, "{found:?}");
     assert!((found.low - WELCH[1]).abs() < 1e-6 && (found.high - WELCH[2]).abs() < 1e-6, "{found:?}");

@@ -1,4 +1,4 @@
-use analysis::compare::{Comparison, Cost, Difference, Outcome};
+use analysis::compare::{Comparison, Cost, Difference, Outcome, Quantity};
 use serde::Serialize;
 
 use super::{COMPARE_SCHEMA, Request};
@@ -23,12 +23,27 @@ struct View<'a> {
 struct PairView<'a> {
     #[serde(flatten)]
     case: CaseView<'a>,
-    quantity: &'static str,
+    quantity: Quantity,
     is_suspect: bool,
-    base: Option<Cost>,
-    new: Option<Cost>,
+    base: Option<CostView>,
+    new: Option<CostView>,
     #[serde(flatten)]
     outcome: &'a Outcome,
+}
+
+#[derive(Serialize)]
+struct CostView {
+    ns: f64,
+    low_ns: Option<f64>,
+    high_ns: Option<f64>,
+    records: usize,
+}
+
+impl From<Cost> for CostView {
+    fn from(cost: Cost) -> Self {
+        let (low_ns, high_ns) = cost.interval.unzip();
+        CostView { ns: cost.value, low_ns, high_ns, records: cost.records }
+    }
 }
 
 pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
@@ -36,8 +51,8 @@ pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
         case: CaseView::from(&pair.case),
         quantity: pair.quantity,
         is_suspect: pair.is_suspect,
-        base: pair.base,
-        new: pair.new,
+        base: pair.base.map(CostView::from),
+        new: pair.new.map(CostView::from),
         outcome: &pair.outcome,
     });
     json(&View {

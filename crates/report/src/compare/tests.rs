@@ -1,4 +1,4 @@
-use analysis::compare::Ratio;
+use analysis::compare::{Quantity, Ratio};
 use record::{Between, Case, Mechanism, Placement, Policy, Relation};
 use units::CpuId;
 use workload::WorkingSet;
@@ -15,8 +15,8 @@ fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
         policy: Policy::Fifo,
         switches: None,
     };
-    let cost = |ns| Some(Cost { ns, records: 1 });
-    Pair { case, quantity: "direct", base: cost(1_700.0), new: cost(2_040.0), is_suspect: false, outcome }
+    let cost = |ns: f64| Some(Cost { value: ns, interval: Some((ns * 0.98, ns * 1.02)), records: 1 });
+    Pair { case, quantity: Quantity::Direct, base: cost(1_700.0), new: cost(2_040.0), is_suspect: false, outcome }
 }
 
 fn compared(ratio: f64, verdict: Change) -> Outcome {
@@ -73,6 +73,7 @@ fn json_says_the_same() {
     let pairs = value["pairs"].as_array().expect("a list");
     assert_eq!((pairs[0]["outcome"].as_str(), pairs[0]["verdict"].as_str()), (Some("compared"), Some("slower")));
     assert_eq!(pairs[0]["ratio"], 1.2);
+    assert_eq!((&pairs[0]["quantity"], &pairs[0]["base"]["low_ns"]), (&"direct".into(), &1_666.0.into()));
     assert_eq!(pairs[2]["outcome"], "not-comparable");
     assert!(pairs[2]["ratio"].is_null());
 }

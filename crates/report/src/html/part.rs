@@ -1,11 +1,13 @@
+use analysis::compare::Comparison;
 use maud::{Markup, html};
 
 use super::section::{Section, blocks, figure_id, slug};
 use super::{Part, table};
+use crate::compare::Request;
 use crate::figure::Figure;
 use crate::page::Block;
 use crate::plain::plain;
-use crate::{measure, simulate};
+use crate::{compare, measure, simulate};
 
 /// What a page says about one record, or about several together.
 pub(super) struct Content {
@@ -32,6 +34,11 @@ impl Content {
                 Content::new(id, name, "simulated", simulate::blocks(head, findings))
             }
         }
+    }
+
+    /// About two sides.
+    pub(super) fn of_comparison(comparison: &Comparison, request: &Request<'_>) -> Self {
+        Content::new("c1".to_owned(), "Base and new", "compared", compare::blocks(comparison, request))
     }
 
     /// What only several simulations together say; nothing where there are none.

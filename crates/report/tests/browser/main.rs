@@ -2,6 +2,8 @@
 //! below `tmp/pages`.
 
 mod browser;
+#[path = "../report/compared.rs"]
+mod compared;
 #[allow(dead_code, reason = "the tests of text use the rest")]
 #[path = "../report/fixture.rs"]
 mod fixture;
@@ -15,7 +17,8 @@ mod simulated;
 use analysis::Findings;
 use record::{Arm, Evidence, KernelSwitches, MeasureRecord, Sample};
 use serde_json::Value;
-use switchcost_report::html::{Html, Part, render};
+use switchcost_report::compare::Request;
+use switchcost_report::html::{Html, Part, render, render_comparison};
 use units::{Nanos, Ticks};
 use workload::Access;
 
@@ -124,6 +127,19 @@ fn all_figures_of_a_simulation_are_drawn_and_hostile_names_stay_text() {
     let is_shown = |name: &str| texts.iter().filter_map(Value::as_str).any(|text| text == name);
     assert!(is_shown(MARKUP), "the name is shown as it is: {texts:?}");
     assert!(is_shown("</script><script>window.harmed=1</script…"), "cut, and as it is: {texts:?}");
+}
+
+#[test]
+fn both_sides_of_a_comparison_are_drawn_and_hostile_names_stay_text() {
+    let Some(browser) = browser::find() else { return };
+    let names = [[HARM.to_owned()], ["new.jsonl".to_owned()]];
+    let request = Request { base: &names[0], new: &names[1], fail_above: None };
+    let html = render_comparison(&compared::comparison(HARM, MARKUP), &request);
+    let outcome = browser::probe(&browser, &html.page, "compared", &[]);
+    assert_works(&outcome, &html);
+    assert_eq!(outcome["harmed"], Value::Null, "no name ran as a script");
+    let tooltip = outcome["figures"]["figure-c1-sizes-1"]["tooltip"].as_str().unwrap_or_default();
+    assert!(tooltip.contains("64 KiB") && tooltip.contains("4.56 us (4.42 to 4.74)"), "{tooltip}");
 }
 
 #[test]

@@ -10,7 +10,8 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   switchcost compare before.jsonl after.jsonl                  two records of measure
   switchcost compare before/ after/                            two folders of repeated records: better
-  switchcost compare before/ after/ --fail-above 5%            for CI: exit code 6 where a cost grew by more";
+  switchcost compare before/ after/ --fail-above 5%            for CI: exit code 6 where a cost grew by more
+  switchcost compare before/ after/ -o compare.html            one page with both curves, for any browser";
 
 /// Judges records of measure against each other: each cost with its ratio, interval and verdict.
 #[derive(Clone, Debug, Args)]
@@ -33,6 +34,15 @@ pub(crate) struct CompareArguments {
     /// How much runs differ by nature (standard deviation), where a side has one record and cannot show it
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = parse_share)]
     pub(crate) run_spread: f64,
+
+    /// Write one page of HTML with figures to FILE: all of it, or nothing
+    #[arg(short, long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["out", "format"])]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write each table of the page as CSV, and each figure as PNG and SVG, into the folder DIR; pictures are drawn by
+    /// Chromium, which must be installed
+    #[arg(long, value_name = "DIR", help_heading = "Output", conflicts_with_all = ["out", "format"])]
+    pub(crate) figures: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) form: Form,

@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use analysis::Findings;
-use analysis::compare::{Analysed, Options, compare};
+use analysis::compare::{Analysed, Comparison, Options, compare};
 use record::MeasureRecord;
 use report::compare::{Request, render};
+use report::html::render_comparison;
 
 use crate::cli::compare::CompareArguments;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::runs;
+use crate::verbs::report::{claim_page, pictures};
 
 /// Records of one side, with what was found in them.
 struct Loaded {
@@ -20,15 +22,15 @@ struct Loaded {
 }
 
 pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.form.out.as_deref())?;
-    let (base, new) = (Loaded::read(&arguments.base)?, Loaded::read(&arguments.new)?);
+    let (base, new) = (records_at(&arguments.base)?, records_at(&arguments.new)?);
+    let output = claim(arguments, &[&base[..], &new].concat())?;
+    let (base, new) = (Loaded::read(base)?, Loaded::read(new)?);
     refuse_copies(&base, &new)?;
     let confidence = f64::from(arguments.confidence) / 1000.0;
     let options = Options { confidence, run_spread: arguments.run_spread };
     let comparison = compare(&base.analysed(), &new.analysed(), options);
     let request = Request { base: &base.names, new: &new.names, fail_above: arguments.fail_above };
-    let text = render(&comparison, &request, arguments.form.format, output.style());
-    output.write(&text)?;
+    write(&comparison, &request, arguments, output)?;
     let has_grown = |share| comparison.slower_by_more_than(share).next().is_some();
     Ok(match arguments.fail_above {
         Some(share) if has_grown(share) => Exit::Grown,
@@ -38,10 +40,36 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     })
 }
 
+/// A place for the page, or for text; none where figures alone are wanted.
+fn claim(arguments: &CompareArguments, records: &[PathBuf]) -> Result<Option<Output>, Failure> {
+    match (&arguments.output, &arguments.figures) {
+        (Some(page), _) => claim_page(records, page).map(Some),
+        (None, Some(_)) => Ok(None),
+        (None, None) => Output::claim(arguments.form.out.as_deref()).map(Some),
+    }
+}
+
+fn write(
+    comparison: &Comparison,
+    request: &Request<'_>,
+    arguments: &CompareArguments,
+    output: Option<Output>,
+) -> Result<(), Failure> {
+    if arguments.output.is_none() && arguments.figures.is_none() {
+        return output.map_or(Ok(()), |output| {
+            let text = render(comparison, request, arguments.form.format, output.style());
+            output.write(&text)
+        });
+    }
+    let html = render_comparison(comparison, request);
+    if let Some(output) = output {
+        output.write(&html.page)?;
+    }
+    arguments.figures.as_deref().map_or(Ok(()), |folder| pictures::write(&html, folder))
+}
+
 impl Loaded {
-    /// One record, or all of a folder in the order of their names.
-    fn read(path: &Path) -> Result<Loaded, Failure> {
-        let paths = if path.is_dir() { records_in(path)? } else { vec![path.to_owned()] };
+    fn read(paths: Vec<PathBuf>) -> Result<Loaded, Failure> {
         let names = paths.iter().map(|path| path.display().to_string()).collect();
         let read = |path: &PathBuf| -> Result<_, Failure> {
             let record = MeasureRecord::read(path)?;
@@ -69,6 +97,11 @@ fn refuse_copies(base: &Loaded, new: &Loaded) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// One record, or all of a folder in the order of their names.
+fn records_at(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if path.is_dir() { records_in(path) } else { Ok(vec![path.to_owned()]) }
 }
 
 fn records_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
