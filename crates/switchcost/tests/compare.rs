@@ -98,3 +98,49 @@ fn a_copy_of_a_run_is_no_second_run() {
     let both = place.run(&["compare", text(&once), text(&copy)]);
     assert_eq!((both.code, both.stderr), (2, error("on both sides", &once, &copy)));
 }
+
+fn sample(path: &str) -> String {
+    format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
+    let place = Place::new();
+    let trace = sample("trace/tests/samples/trace-1.sctrace");
+    let simulate = |design: &str, name: &str| {
+        let record = place.path(name);
+        let ran = place.run(&["simulate", &trace, "--design", design, "--record", text(&record)]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        record
+    };
+    let (one, two) = (simulate("mogul-1a", "one.parquet"), simulate("mogul-2a", "two.parquet"));
+    let ran = place.run(&["compare", text(&one), text(&two), "--format", "json"]);
+    let value: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+    // The sample is so short that no cost has an interval.
+    assert_eq!((&value["basis"], ran.code), (&"same-trace".into(), 3), "{value}");
+    let (base, new) = (serde_json::json!(["mogul-1a"]), serde_json::json!(["mogul-2a"]));
+    let first = &value["environment"][0];
+    assert_eq!((&first["what"], &first["base"], &first["new"]), (&"design".into(), &base, &new));
+    assert_eq!(value["pairs"][0]["outcome"], "not-comparable", "{}", value["pairs"][0]);
+    let table = place.run(&["compare", text(&one), text(&two)]).stdout;
+    let at = |words: &str| table.find(words).unwrap_or_else(|| panic!("no '{words}' in {table}"));
+    assert!(at("Environment") < at("Simulated costs") && at("mogul-1a to mogul-2a") > 0);
+    let page = place.path("page.html");
+    place.run(&["compare", text(&one), text(&two), "-o", text(&page)]);
+    assert!(std::fs::read_to_string(page).expect("a page").contains("Both sides by design"));
+    let again = place.run(&["compare", text(&one), text(&one)]);
+    assert_eq!((again.code, again.stderr.contains("found the same run on both sides")), (2, true), "{}", again.stderr);
+}
+
+#[test]
+fn records_of_two_kinds_are_refused() {
+    let place = Place::new();
+    let (measured, simulated) =
+        (sample("record/tests/samples/measure-1.jsonl"), sample("record/tests/samples/simulation-1.parquet"));
+    let ran = place.run(&["compare", &measured, &simulated]);
+    let error = format!(
+        "switchcost: failed to compare: found {measured} of a measurement and {simulated} of a simulation, need records of \
+         one kind; name those\n"
+    );
+    assert_eq!((ran.code, ran.stderr), (2, error));
+}

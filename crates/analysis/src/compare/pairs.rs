@@ -4,7 +4,7 @@ use record::Case;
 
 use super::candidate::Candidate;
 use super::ratio::{LogCost, LogRatio};
-use super::{Analysed, Options, Outcome, Pair, Quantity};
+use super::{Analysed, Options, Outcome, Pair, Quantity, Subject};
 use crate::findings::{CaseFinding, Estimate, Verdict};
 use crate::judged::prices_switches;
 
@@ -81,7 +81,7 @@ impl Matched<'_> {
         let (base, new) = (cost(&self.base), cost(&self.new));
         let shown = |side: &Option<LogCost>| side.as_ref().map(|cost| cost.cost(options.confidence));
         let pair = Pair {
-            case: self.case.clone(),
+            subject: Subject::Case(self.case.clone()),
             quantity: quantity(self.case),
             base: shown(&base),
             new: shown(&new),
@@ -96,7 +96,7 @@ impl Matched<'_> {
         let number = |finding: &&'a CaseFinding| match quantity(self.case) {
             Quantity::Total => finding.total_ns.as_ref(),
             Quantity::Direct => finding.direct_ns.as_ref(),
-            Quantity::HandOff => finding.handoff_ns.as_ref(),
+            _ => finding.handoff_ns.as_ref(),
         };
         side.iter().filter_map(number).collect()
     }

@@ -49,12 +49,22 @@ impl LogCost {
         Some(LogCost { mean: estimate.estimate.ln(), parts: vec![within, between], records: 1 })
     }
 
-    /// Runs are the independent units: their spread holds everything.
     fn of_several(estimates: &[&Estimate]) -> LogCost {
-        let logs: Vec<f64> = estimates.iter().map(|estimate| estimate.estimate.ln()).collect();
+        LogCost::of_values(&estimates.iter().map(|estimate| estimate.estimate).collect::<Vec<f64>>())
+    }
+
+    /// Of several values above 0. Runs are the independent units: their spread holds everything.
+    pub(super) fn of_values(values: &[f64]) -> LogCost {
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let (mean, sd) = mean_and_sd(&logs);
         let runs = logs.len() as f64;
         LogCost { mean, parts: vec![Part { variance: sd * sd / runs, freedom: runs - 1.0 }], records: logs.len() }
+    }
+
+    /// Of one value above 0 with the values that it has without one batch each.
+    pub(super) fn of_batches(value: f64, without_one: &[f64]) -> Option<LogCost> {
+        let logs = logarithms(without_one)?;
+        Some(LogCost { mean: value.ln(), parts: vec![jackknife(&logs)], records: 1 })
     }
 
     pub(super) fn cost(&self, confidence: f64) -> Cost {
@@ -77,6 +87,24 @@ impl LogRatio {
         LogRatio { mean: new.mean - base.mean, parts: [&base.parts[..], &new.parts].concat() }
     }
 
+    /// Of pairs of values above 0 that belong together, two pairs or more.
+    pub(super) fn paired(pairs: &[(f64, f64)]) -> LogRatio {
+        let logs: Vec<f64> = pairs.iter().map(|(base, new)| new.ln() - base.ln()).collect();
+        let (mean, sd) = mean_and_sd(&logs);
+        let count = logs.len() as f64;
+        LogRatio { mean, parts: vec![Part { variance: sd * sd / count, freedom: count - 1.0 }] }
+    }
+
+    /// Of one pair of values above 0, with the values that both have without one batch each.
+    pub(super) fn of_batches(base: (f64, &[f64]), new: (f64, &[f64])) -> Option<LogRatio> {
+        if base.1.len() != new.1.len() {
+            return None;
+        }
+        let (of_base, of_new) = (logarithms(base.1)?, logarithms(new.1)?);
+        let logs: Vec<f64> = of_base.iter().zip(&of_new).map(|(base, new)| new - base).collect();
+        Some(LogRatio { mean: new.0.ln() - base.0.ln(), parts: vec![jackknife(&logs)] })
+    }
+
     /// The ratio with its interval, and whether that is a difference.
     pub(super) fn judge(&self, confidence: f64) -> Option<(Ratio, Change)> {
         let half = half_width(&self.parts, confidence)?;
@@ -88,6 +116,19 @@ impl LogRatio {
         };
         Some((Ratio { ratio: self.mean.exp(), low, high }, verdict))
     }
+}
+
+/// None of none, and none where a value is not above 0.
+fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
+    let are_positive = values.len() > 1 && values.iter().all(|value| *value > 0.0);
+    are_positive.then(|| values.iter().map(|value| value.ln()).collect())
+}
+
+/// The variance of a statistic from its values without one batch each (Miller 1974, "The jackknife: a review").
+fn jackknife(without_one: &[f64]) -> Part {
+    let (_, sd) = mean_and_sd(without_one);
+    let count = without_one.len() as f64;
+    Part { variance: sd * sd * (count - 1.0).powi(2) / count, freedom: count - 1.0 }
 }
 
 /// Half the interval of a sum whose variance has these parts.

@@ -1,33 +1,37 @@
 //! Both sides drawn beside each other. Times are drawn in seconds, so that the axes name them in ns, us and ms.
 
+mod curves;
+mod designs;
 mod mechanisms;
 mod series;
 mod sizes;
 
 use analysis::compare::{Comparison, Cost, Outcome, Pair};
 
-use super::{tone, words};
+use super::words::{tone, verdict, with_interval};
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::{NO_NUMBER, Scale};
+use crate::quantity::NO_NUMBER;
 
-/// Nanoseconds in a second.
-const NANOS: f64 = 1e9;
-
-/// Costs over size where several sizes were measured, and all others side by side.
+/// What was measured by mechanism and over size; what was simulated by design and over the instructions since a switch.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
-    let (curves, others) = sizes::curves(&comparison.pairs);
+    if !page.has_figures() {
+        return;
+    }
     let confidence = comparison.confidence;
-    if !others.is_empty() && page.has_figures() {
+    let (curves, others) = sizes::curves(&comparison.pairs);
+    if !others.is_empty() {
         page.heading("Both sides by mechanism", "");
         page.figure(|| mechanisms::draw(&others, confidence));
     }
     for (number, curve) in curves.iter().enumerate() {
-        if page.has_figures() {
-            page.heading("Both sides by size", &curve.name);
-            page.figure(|| sizes::draw(curve, number, confidence));
-        }
+        page.heading("Both sides by size", &curve.name);
+        page.figure(|| sizes::draw(curve, number, confidence));
+    }
+    designs::add(page, comparison);
+    for (number, curve) in comparison.curves.iter().enumerate() {
+        curves::add(page, curve, number);
     }
 }
 
@@ -48,24 +52,18 @@ fn table<'a>(key: &str, rows: impl Iterator<Item = (String, &'a Pair)>) -> Grid 
     }
     grid.column("verdict", Side::Left);
     for (name, pair) in rows {
-        let (ratio, verdict) = match &pair.outcome {
-            Outcome::Compared { ratio, verdict } => (
+        let (ratio, outcome) = match &pair.outcome {
+            Outcome::Compared { ratio, verdict: change } => (
                 format!("{:.3} ({:.3} to {:.3})", ratio.ratio, ratio.low, ratio.high),
-                Entry::new(words(*verdict), tone(*verdict)),
+                Entry::new(verdict(*change, pair.quantity), tone(*change)),
             ),
             Outcome::NotComparable { why } => (NO_NUMBER.to_owned(), Entry::from(format!("not comparable: {why}"))),
         };
-        let cost = |cost: &Option<Cost>| Entry::from(cost.as_ref().map_or(NO_NUMBER.to_owned(), with_interval));
-        grid.row(vec![Entry::from(name), cost(&pair.base), cost(&pair.new), Entry::from(ratio), verdict]);
+        let unit = pair.quantity.unit();
+        let cost = |cost: &Option<Cost>| {
+            Entry::from(cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| with_interval(cost, unit)))
+        };
+        grid.row(vec![Entry::from(name), cost(&pair.base), cost(&pair.new), Entry::from(ratio), outcome]);
     }
     grid
-}
-
-fn with_interval(cost: &Cost) -> String {
-    let scale = Scale::of(cost.value);
-    let centre = format!("{} {}", scale.number(cost.value), scale.unit);
-    match cost.interval {
-        Some((low, high)) => format!("{centre} ({} to {})", scale.number(low), scale.number(high)),
-        None => centre,
-    }
 }

@@ -1,4 +1,4 @@
-use analysis::compare::{Comparison, Cost, Difference, Outcome, Quantity};
+use analysis::compare::{Basis, Comparison, Cost, Difference, Outcome, Pair, Part, Quantity, Subject, Unit};
 use serde::Serialize;
 
 use super::{COMPARE_SCHEMA, Request};
@@ -8,6 +8,7 @@ use crate::for_programs::json;
 #[derive(Serialize)]
 struct View<'a> {
     schema: &'static str,
+    basis: Basis,
     base_records: &'a [String],
     new_records: &'a [String],
     confidence: f64,
@@ -22,8 +23,9 @@ struct View<'a> {
 #[derive(Serialize)]
 struct PairView<'a> {
     #[serde(flatten)]
-    case: CaseView<'a>,
+    subject: SubjectView<'a>,
     quantity: Quantity,
+    unit: Unit,
     is_suspect: bool,
     base: Option<CostView>,
     new: Option<CostView>,
@@ -32,31 +34,65 @@ struct PairView<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(untagged)]
+enum SubjectView<'a> {
+    Case(CaseView<'a>),
+    Simulated { base_design: Option<&'a str>, new_design: Option<&'a str>, kind: &'static str, name: Option<&'a str> },
+}
+
+#[derive(Serialize)]
 struct CostView {
-    ns: f64,
-    low_ns: Option<f64>,
-    high_ns: Option<f64>,
+    value: f64,
+    low: Option<f64>,
+    high: Option<f64>,
     records: usize,
 }
 
 impl From<Cost> for CostView {
     fn from(cost: Cost) -> Self {
-        let (low_ns, high_ns) = cost.interval.unzip();
-        CostView { ns: cost.value, low_ns, high_ns, records: cost.records }
+        let (low, high) = cost.interval.unzip();
+        CostView { value: cost.value, low, high, records: cost.records }
     }
 }
 
-pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
-    let pairs = comparison.pairs.iter().map(|pair| PairView {
-        case: CaseView::from(&pair.case),
+fn pair(pair: &Pair) -> PairView<'_> {
+    PairView {
+        subject: subject(&pair.subject),
         quantity: pair.quantity,
+        unit: pair.quantity.unit(),
         is_suspect: pair.is_suspect,
         base: pair.base.map(CostView::from),
         new: pair.new.map(CostView::from),
         outcome: &pair.outcome,
-    });
+    }
+}
+
+fn subject(subject: &Subject) -> SubjectView<'_> {
+    match subject {
+        Subject::Case(case) => SubjectView::Case(CaseView::from(case)),
+        Subject::Simulated(place) => {
+            let (kind, name) = kind_and_name(&place.part);
+            let (base_design, new_design) = (place.base_design.as_deref(), place.new_design.as_deref());
+            SubjectView::Simulated { base_design, new_design, kind, name }
+        }
+    }
+}
+
+/// What a part is, in every format for programs.
+pub(super) fn kind_and_name(part: &Part) -> (&'static str, Option<&str>) {
+    match part {
+        Part::All => ("all", None),
+        Part::Class(name) => ("class", Some(name)),
+        Part::Cause(name) => ("cause", Some(name)),
+        Part::Program(name) => ("program", Some(name)),
+        Part::Level(name) => ("level", Some(name)),
+    }
+}
+
+pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
     json(&View {
         schema: COMPARE_SCHEMA,
+        basis: comparison.basis,
         base_records: request.base,
         new_records: request.new,
         confidence: comparison.confidence,
@@ -65,6 +101,6 @@ pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
         fail_above: request.fail_above,
         slower_than_allowed: request.fail_above.map(|share| comparison.slower_by_more_than(share).count()),
         environment: &comparison.environment,
-        pairs: pairs.collect(),
+        pairs: comparison.pairs.iter().map(pair).collect(),
     })
 }

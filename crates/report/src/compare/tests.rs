@@ -1,4 +1,4 @@
-use analysis::compare::{Quantity, Ratio};
+use analysis::compare::{Change, Cost, Outcome, Pair, Quantity, Ratio, Subject};
 use record::{Between, Case, Mechanism, Placement, Policy, Relation};
 use units::CpuId;
 use workload::WorkingSet;
@@ -16,7 +16,14 @@ fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
         switches: None,
     };
     let cost = |ns: f64| Some(Cost { value: ns, interval: Some((ns * 0.98, ns * 1.02)), records: 1 });
-    Pair { case, quantity: Quantity::Direct, base: cost(1_700.0), new: cost(2_040.0), is_suspect: false, outcome }
+    Pair {
+        subject: Subject::Case(case),
+        quantity: Quantity::Direct,
+        base: cost(1_700.0),
+        new: cost(2_040.0),
+        is_suspect: false,
+        outcome,
+    }
 }
 
 fn compared(ratio: f64, verdict: Change) -> Outcome {
@@ -39,7 +46,9 @@ fn comparison() -> Comparison {
         new_records: 1,
         confidence: 0.9,
         compared: 2,
+        basis: Basis::Runs,
         assumed_run_spread: Some(0.01),
+        curves: Vec::new(),
     }
 }
 
@@ -73,7 +82,7 @@ fn json_says_the_same() {
     let pairs = value["pairs"].as_array().expect("a list");
     assert_eq!((pairs[0]["outcome"].as_str(), pairs[0]["verdict"].as_str()), (Some("compared"), Some("slower")));
     assert_eq!(pairs[0]["ratio"], 1.2);
-    assert_eq!((&pairs[0]["quantity"], &pairs[0]["base"]["low_ns"]), (&"direct".into(), &1_666.0.into()));
+    assert_eq!((&pairs[0]["quantity"], &pairs[0]["base"]["low"]), (&"direct".into(), &1_666.0.into()));
     assert_eq!(pairs[2]["outcome"], "not-comparable");
     assert!(pairs[2]["ratio"].is_null());
 }
@@ -91,6 +100,6 @@ fn csv_has_a_row_for_each_pair() {
 #[test]
 fn a_share_is_said_as_it_was_given() {
     for (share, text) in [(0.07, "7 %"), (0.0004, "0.04 %"), (1.5, "150 %"), (0.0, "0 %")] {
-        assert_eq!(in_percent(share), text);
+        assert_eq!(words::in_percent(share), text);
     }
 }

@@ -15,6 +15,7 @@ mod recorded;
 mod simulated;
 
 use analysis::Findings;
+use analysis::compare::{Options, compare_simulations};
 use record::{Arm, Evidence, KernelSwitches, MeasureRecord, Sample};
 use serde_json::Value;
 use switchcost_report::compare::Request;
@@ -140,6 +141,20 @@ fn both_sides_of_a_comparison_are_drawn_and_hostile_names_stay_text() {
     assert_eq!(outcome["harmed"], Value::Null, "no name ran as a script");
     let tooltip = outcome["figures"]["figure-c1-sizes-1"]["tooltip"].as_str().unwrap_or_default();
     assert!(tooltip.contains("64 KiB") && tooltip.contains("4.56 us (4.42 to 4.74)"), "{tooltip}");
+}
+
+#[test]
+fn both_sides_of_simulations_are_drawn() {
+    let Some(browser) = browser::find() else { return };
+    let (head, findings) = simulated::whole();
+    let mut other = head.clone();
+    other.trace.instructions += 1;
+    let comparison = compare_simulations(&[(&head, &findings)], &[(&other, &findings)], Options::default());
+    let names = [["a.parquet".to_owned()], ["b.parquet".to_owned()]];
+    let html = render_comparison(&comparison, &Request { base: &names[0], new: &names[1], fail_above: None });
+    assert!(html.figures.len() >= 3, "{:?}", html.figures);
+    let outcome = browser::probe(&browser, &html.page, "compared-simulations", &[]);
+    assert_works(&outcome, &html);
 }
 
 #[test]

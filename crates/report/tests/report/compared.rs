@@ -1,6 +1,6 @@
 //! A comparison made by hand: mechanisms, a curve over sizes, a pair without a verdict.
 
-use analysis::compare::{Change, Comparison, Cost, Difference, Outcome, Pair, Quantity, Ratio};
+use analysis::compare::{Basis, Change, Comparison, Cost, Difference, Outcome, Pair, Quantity, Ratio, Subject};
 use record::{Between, Case, Mechanism};
 
 use crate::fixture::{case, sized};
@@ -16,7 +16,14 @@ fn pair(case: Case, quantity: Quantity, base_ns: f64, ratio: f64) -> Pair {
         _ => Change::NoDifferenceShown,
     };
     let outcome = Outcome::Compared { ratio: Ratio { ratio, low: ratio - 0.05, high: ratio + 0.05 }, verdict };
-    Pair { case, quantity, base: cost(base_ns), new: cost(base_ns * ratio), is_suspect: false, outcome }
+    Pair {
+        subject: Subject::Case(case),
+        quantity,
+        base: cost(base_ns),
+        new: cost(base_ns * ratio),
+        is_suspect: false,
+        outcome,
+    }
 }
 
 /// The environment differs in one fact, whose values are given.
@@ -42,6 +49,8 @@ pub(crate) fn comparison(base: &str, new: &str) -> Comparison {
         new_records: 3,
         confidence: 0.9,
         compared: 6,
+        basis: Basis::Runs,
         assumed_run_spread: None,
+        curves: Vec::new(),
     }
 }

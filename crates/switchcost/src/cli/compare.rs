@@ -11,9 +11,10 @@ Examples:
   switchcost compare before.jsonl after.jsonl                  two records of measure
   switchcost compare before/ after/                            two folders of repeated records: better
   switchcost compare before/ after/ --fail-above 5%            for CI: exit code 6 where a cost grew by more
+  switchcost compare small.parquet large.parquet               two designs on one trace, simulated
   switchcost compare before/ after/ -o compare.html            one page with both curves, for any browser";
 
-/// Judges records of measure against each other: each cost with its ratio, interval and verdict.
+/// Judges records of measure, or of simulate, against each other: each cost with its ratio, interval and verdict.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArguments {

@@ -1,13 +1,17 @@
-use analysis::compare::Cost;
+use analysis::compare::{Cost, Unit};
 use plotly::common::{Line, Marker, MarkerSymbol, Mode};
 use plotly::{Scatter, Trace};
 
-use super::{NANOS, with_interval};
+use super::with_interval;
 use crate::figure::{colour, interval_bars, label};
+
+/// Nanoseconds in a second.
+const NANOS: f64 = 1e9;
 
 /// The points of one side.
 pub(super) struct Series {
     name: &'static str,
+    unit: Unit,
     number: usize,
     x: Vec<f64>,
     y: Vec<Option<f64>>,
@@ -17,21 +21,22 @@ pub(super) struct Series {
 
 impl Series {
     /// Both sides, in the order of the legend.
-    pub(super) fn both() -> [Series; 2] {
+    pub(super) fn both(unit: Unit) -> [Series; 2] {
         ["base", "new"].map(|name| {
             let number = usize::from(name == "new");
-            Series { name, number, x: Vec::new(), y: Vec::new(), ends: Vec::new(), hovers: Vec::new() }
+            Series { name, unit, number, x: Vec::new(), y: Vec::new(), ends: Vec::new(), hovers: Vec::new() }
         })
     }
 
     /// Adds a side of a pair at its place; a gap where it has no number. `about` is hostile text.
     pub(super) fn push(&mut self, x: f64, cost: Option<&Cost>, about: &str) {
-        let seconds = cost.map(|cost| cost.value / NANOS).filter(|seconds| *seconds > 0.0);
+        let drawn = if self.unit == Unit::Ns { 1.0 / NANOS } else { 1.0 };
+        let height = cost.map(|cost| cost.value * drawn).filter(|height| *height > 0.0);
         let (low, high) = cost.and_then(|cost| cost.interval).unwrap_or_default();
         self.x.push(x);
-        self.y.push(seconds);
-        self.ends.push((low / NANOS, high / NANOS));
-        let text = cost.map(with_interval).unwrap_or_default();
+        self.y.push(height);
+        self.ends.push((low * drawn, high * drawn));
+        let text = cost.map(|cost| with_interval(cost, self.unit)).unwrap_or_default();
         self.hovers.push(format!("{}<br>{}: {text}", label(about), self.name));
     }
 

@@ -1,4 +1,4 @@
-use analysis::compare::Pair;
+use analysis::compare::{Pair, Unit};
 use record::Case;
 use units::Bytes;
 
@@ -10,24 +10,27 @@ use crate::measure::conditions::{placement, walk};
 /// Pairs that differ in the size of the working set alone.
 pub(super) struct Curve<'a> {
     pub(super) name: String,
-    pairs: Vec<&'a Pair>,
+    like: &'a Case,
+    pairs: Vec<(u64, &'a Pair)>,
 }
 
-/// The curves, each in ascending order of size, and the pairs that belong to none.
+/// The curves of measured pairs, each in ascending order of size, and the measured pairs that belong to none.
 pub(super) fn curves(pairs: &[Pair]) -> (Vec<Curve<'_>>, Vec<&Pair>) {
-    let (with_set, mut others): (Vec<&Pair>, Vec<&Pair>) =
-        pairs.iter().partition(|pair| !pair.case.working_set.is_empty());
+    let measured: Vec<(&Case, &Pair)> = pairs.iter().filter_map(|pair| Some((pair.case()?, pair))).collect();
+    let (with_set, others): (Vec<_>, Vec<_>) = measured.into_iter().partition(|(case, _)| !case.working_set.is_empty());
+    let mut others: Vec<&Pair> = others.into_iter().map(|(_, pair)| pair).collect();
     let mut curves: Vec<Curve<'_>> = Vec::new();
-    for pair in with_set {
-        match curves.iter_mut().find(|curve| is_alike(&curve.pairs[0].case, &pair.case)) {
-            Some(curve) => curve.pairs.push(pair),
-            None => curves.push(Curve { name: name(&pair.case), pairs: vec![pair] }),
+    for (case, pair) in with_set {
+        let point = (case.working_set.size_bytes.0, pair);
+        match curves.iter_mut().find(|curve| is_alike(curve.like, case)) {
+            Some(curve) => curve.pairs.push(point),
+            None => curves.push(Curve { name: name(case), like: case, pairs: vec![point] }),
         }
     }
     let (mut curves, single): (Vec<_>, Vec<_>) = curves.into_iter().partition(|curve| curve.pairs.len() > 1);
-    others.extend(single.into_iter().flat_map(|curve| curve.pairs));
+    others.extend(single.into_iter().flat_map(|curve| curve.pairs).map(|(_, pair)| pair));
     for curve in &mut curves {
-        curve.pairs.sort_by_key(|pair| pair.case.working_set.size_bytes);
+        curve.pairs.sort_by_key(|(size, _)| *size);
     }
     (curves, others)
 }
@@ -47,11 +50,10 @@ fn name(case: &Case) -> String {
 
 /// Cost over size on both sides.
 pub(super) fn draw(curve: &Curve<'_>, number: usize, confidence: f64) -> Option<Figure> {
-    let size = |pair: &Pair| pair.case.working_set.size_bytes;
-    let sizes: Vec<u64> = curve.pairs.iter().map(|pair| size(pair).0).collect();
-    let [mut base, mut new] = Series::both();
-    for pair in &curve.pairs {
-        let (x, about) = (size(pair).0 as f64, size(pair).to_string());
+    let sizes: Vec<u64> = curve.pairs.iter().map(|(size, _)| *size).collect();
+    let [mut base, mut new] = Series::both(Unit::Ns);
+    for (size, pair) in &curve.pairs {
+        let (x, about) = (*size as f64, Bytes(*size).to_string());
         base.push(x, pair.base.as_ref(), &about);
         new.push(x, pair.new.as_ref(), &about);
     }
@@ -60,7 +62,7 @@ pub(super) fn draw(curve: &Curve<'_>, number: usize, confidence: f64) -> Option<
         return None;
     }
     let layout = layout().x_axis(size_axis("size of each task's array", &sizes)).y_axis(time_axis("cost of a switch"));
-    let rows = curve.pairs.iter().map(|pair| (Bytes(size(pair).0).to_string(), *pair));
+    let rows = curve.pairs.iter().map(|(size, pair)| (Bytes(*size).to_string(), *pair));
     Some(Figure {
         name: format!("sizes-{}", number + 1),
         title: format!("Total cost by size: {}", curve.name),
