@@ -5,6 +5,7 @@
 
 mod agreement;
 mod capture;
+mod compare;
 mod duration;
 mod hundred;
 mod input;
@@ -38,6 +39,8 @@ enum Part {
     Capture,
     /// `simulate` from a file: one design, four, a hundred; beside cachegrind
     Simulate,
+    /// The same machine compared with itself: how often a difference is called (3 minutes)
+    Compare,
     /// `workload timesharing` under four designs; memory of many short processes
     Live,
 }
@@ -66,13 +69,14 @@ fn main() -> ExitCode {
     };
     println!("{}\n", program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 7] = [
+    let parts: [(Part, Measure); 8] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),
         (Part::Durations, duration::all),
         (Part::Capture, capture::all),
         (Part::Simulate, simulate::all),
+        (Part::Compare, compare::against_itself),
         (Part::Live, live::all),
     ];
     let rows: Vec<Row> =
