@@ -61,6 +61,12 @@ fn is_same(a: &Case, b: &Case) -> bool {
 }
 
 impl Matched<'_> {
+    /// Whether one record of several has a number. Their spread was to be seen, and is not: where the others failed, the
+    /// usual spread is no good guess.
+    fn is_alone(&self, side: &[&CaseFinding]) -> bool {
+        side.len() > 1 && self.estimates(side).len() == 1
+    }
+
     /// Whether both sides have a cost above 0.
     fn is_comparable(&self) -> bool {
         let has = |side: &[&CaseFinding]| {
@@ -72,14 +78,16 @@ impl Matched<'_> {
 
     /// Whether a side that is compared has but one number.
     pub(super) fn has_single_record(&self) -> bool {
-        let is_single = |side: &[&CaseFinding]| self.estimates(side).len() == 1;
-        self.is_comparable() && (is_single(&self.base) || is_single(&self.new))
+        let is_single = |side: &[&CaseFinding]| side.len() == 1;
+        let is_alone = self.is_alone(&self.base) || self.is_alone(&self.new);
+        self.is_comparable() && !is_alone && (is_single(&self.base) || is_single(&self.new))
     }
 
     pub(super) fn candidate(self, options: Options) -> Candidate {
         let cost = |side: &[&CaseFinding]| LogCost::of(&self.estimates(side), options.run_spread);
         let (base, new) = (cost(&self.base), cost(&self.new));
         let shown = |side: &Option<LogCost>| side.as_ref().map(|cost| cost.cost(options.confidence));
+        let is_known = !self.is_alone(&self.base) && !self.is_alone(&self.new);
         let pair = Pair {
             subject: Subject::Case(self.case.clone()),
             quantity: quantity(self.case),
@@ -88,7 +96,8 @@ impl Matched<'_> {
             is_suspect: self.base.iter().chain(&self.new).any(|finding| finding.verdict == Verdict::Suspect),
             outcome: Outcome::NotComparable { why: self.why_not() },
         };
-        Candidate { pair, ratio: base.zip(new).map(|(base, new)| LogRatio::between(&base, &new)) }
+        let ratio = base.zip(new).filter(|_| is_known).map(|(base, new)| LogRatio::between(&base, &new));
+        Candidate { pair, ratio }
     }
 
     /// The numbers of the records that have one.
@@ -109,6 +118,8 @@ impl Matched<'_> {
                 Some(format!("the {name} record has no such case"))
             } else if estimates.is_empty() {
                 Some(format!("not measured in the {name} record{}", reason(side)))
+            } else if self.is_alone(side) {
+                Some(only_one_of(side.len(), name))
             } else if estimates.iter().any(|estimate| estimate.estimate <= 0.0) {
                 Some(format!("the {name} cost is not above 0, so that a ratio means nothing"))
             } else {
@@ -117,6 +128,11 @@ impl Matched<'_> {
         });
         reasons.collect::<Vec<_>>().join("; ")
     }
+}
+
+/// Why one number of several records is not enough.
+pub(super) fn only_one_of(records: usize, name: &str) -> String {
+    format!("only 1 of {records} {name} records has a number, need 2 to see how much they differ")
 }
 
 fn reason(side: &[&CaseFinding]) -> String {

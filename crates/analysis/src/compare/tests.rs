@@ -150,6 +150,19 @@ fn what_cannot_be_compared_says_why() {
 }
 
 #[test]
+fn one_number_of_several_records_is_not_enough() {
+    let (base, mut new) = (runs(3, 1, 0.01, 1.0, &[FakeCase::pipe()]), runs(3, 2, 0.01, 1.0, &[FakeCase::pipe()]));
+    for (_, findings) in &mut new[1..] {
+        findings.results[0].direct_ns = None;
+    }
+    let comparison = judged(&base, &new, Options::default());
+    let Outcome::NotComparable { why } = &comparison.pairs[0].outcome else { panic!("{:?}", comparison.pairs[0]) };
+    assert_eq!(why, "only 1 of 3 new records has a number, need 2 to see how much they differ");
+    assert_eq!((comparison.compared, comparison.assumed_run_spread), (0, None));
+    assert!(comparison.pairs[0].new.is_some(), "it is shown all the same");
+}
+
+#[test]
 fn another_cpu_is_the_same_case_and_another_policy_is_not() {
     let pipe = |change: fn(&mut Case)| vec![FakeCase::pipe().change(change)];
     let base = runs(1, 1, 0.0, 1.0, &pipe(|_| ()));

@@ -4,6 +4,7 @@ use super::designs::{Matched, Record};
 use super::traces::Relation;
 use super::without_verdict;
 use crate::compare::candidate::Candidate;
+use crate::compare::pairs::only_one_of;
 use crate::compare::ratio::{LogCost, LogRatio};
 use crate::compare::{Cost, Options, Part, Quantity};
 use crate::simulation::{self, Group};
@@ -135,6 +136,7 @@ fn of_pairs<'a>(base: &Numbers<'a>, new: &Numbers<'a>, partners: &[usize]) -> Re
     let both: Vec<_> = base.iter().zip(partners).filter_map(partner).collect();
     match &both[..] {
         [] => Err("no trace has it on both sides".to_owned()),
+        [_] if partners.len() > 1 => Err(format!("only 1 of {} traces has it on both sides, need 2", partners.len())),
         [((base, _), (new, _))] => {
             let (base, new) = (batches(base, "base")?, batches(new, "new")?);
             LogRatio::of_batches(base, new).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
@@ -150,6 +152,7 @@ fn of_side(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
     let known: Vec<&simulation::Cost> =
         numbers.iter().flatten().copied().filter(|cost| cost.estimate.is_some()).collect();
     match known[..] {
+        [_] if numbers.len() > 1 => Err(only_one_of(numbers.len(), name)),
         [one] => {
             let (value, left) = batches(one, name)?;
             LogCost::of_batches(value, left).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())

@@ -189,6 +189,14 @@ fn what_cannot_be_compared_says_why() {
     assert!(why(main(&judged(from_ref(&base), &[(run.head, blank)]))).starts_with("not to be had in the new record"));
     let free = judged(from_ref(&base), &[simulated(3, 0.0)]);
     assert_eq!(why(main(&free)), "the new number is not above 0, so that a ratio means nothing");
+    let mut lacking = several(4..7, 1.0);
+    for (_, findings) in &mut lacking[1..] {
+        findings.designs[0].average_cost_cycles.estimate = None;
+    }
+    let alone = "only 1 of 3 new records has a number, need 2 to see how much they differ";
+    assert_eq!(why(main(&judged(&several(1..4, 1.0), &lacking))), alone);
+    let paired = why(main(&judged(&several(4..7, 2.0), &lacking))).to_owned();
+    assert_eq!(paired, "only 1 of 3 traces has it on both sides, need 2");
     let overlapping = judged(&several(1..4, 1.0), &several(3..6, 1.0));
     assert!(why(main(&overlapping)).starts_with("some traces are on both sides"), "{overlapping:?}");
     let (mut two, mut other) = (base.clone(), simulated(2, 1.0));
