@@ -1,17 +1,22 @@
 //! Two records, or two sets of repeated ones, judged against each other: what became faster or slower, and what else is
-//! different.
+//! different. Records of measurements, or of simulations.
 //!
 //! Verdicts are made so that all of them together are wrong in no more than the share that was allowed: with *m* pairs
 //! compared, each interval has the confidence 1 - (1 - C) / m (Bonferroni). An interval that leaves out 1 is a difference.
 
+mod candidate;
 mod environment;
 mod pairs;
 mod ratio;
+mod simulated;
 
 use record::{Case, MeasureRecord};
 use serde::Serialize;
+use strum::Display;
 
 use crate::findings::Findings;
+
+pub use simulated::{Copied, Curve, Simulated, compare_simulations, copied};
 
 /// A record with what was found in it.
 pub type Analysed<'a> = (&'a MeasureRecord, &'a Findings);
@@ -46,12 +51,74 @@ pub struct Difference {
 }
 
 /// One side of a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Nanoseconds; of several records their geometric mean.
-    pub ns: f64,
+    /// In the unit of the quantity; of several records their geometric mean.
+    pub value: f64,
+    /// Its own interval, of the confidence that all verdicts have together: for the eye. The verdict is the ratio's.
+    pub interval: Option<(f64, f64)>,
     /// Records with a number for it.
     pub records: usize,
+}
+
+/// What is compared of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Of a case without a working set.
+    Direct,
+    /// Of a case with one.
+    Total,
+    /// Of a case across CPUs.
+    HandOff,
+    /// Excess cycles of a simulated switch up to the cut-off.
+    AverageCost,
+    /// Average cost times switches over all cycles.
+    Overhead,
+    /// Excess cycles of a simulated switch of one program, to the end of each segment.
+    ExcessPerSwitch,
+    /// Of one level of the simulated caches.
+    MissesPerInstruction,
+}
+
+/// What the numbers of a quantity are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Simulated cycles.
+    Cycles,
+    /// A share of all cycles.
+    Share,
+    /// Misses an instruction.
+    PerInstruction,
+}
+
+impl Quantity {
+    /// Its name in every format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantity::Direct => "direct",
+            Quantity::Total => "total",
+            Quantity::HandOff => "hand-off",
+            Quantity::AverageCost => "average-cost",
+            Quantity::Overhead => "overhead",
+            Quantity::ExcessPerSwitch => "excess-per-switch",
+            Quantity::MissesPerInstruction => "misses-per-instruction",
+        }
+    }
+
+    /// The unit of its numbers.
+    pub fn unit(self) -> Unit {
+        match self {
+            Quantity::Direct | Quantity::Total | Quantity::HandOff => Unit::Ns,
+            Quantity::AverageCost | Quantity::ExcessPerSwitch => Unit::Cycles,
+            Quantity::Overhead => Unit::Share,
+            Quantity::MissesPerInstruction => Unit::PerInstruction,
+        }
+    }
 }
 
 /// New over base.
@@ -96,13 +163,49 @@ pub enum Outcome {
     },
 }
 
-/// The same case on both sides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Whose number is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subject {
+    /// A case of a measurement: the conditions, as the first record with this case has them.
+    Case(Case),
+    /// A part of a simulated machine.
+    Simulated(Place),
+}
+
+/// A part of what was simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// The base's design, where it has one.
+    pub base_design: Option<String>,
+    /// The new side's design, where it has one.
+    pub new_design: Option<String>,
+    /// The part.
+    pub part: Part,
+}
+
+/// Which switches, or which level.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "name")]
+pub enum Part {
+    /// All switches.
+    All,
+    /// Those of one class of Mogul and Borg.
+    Class(String),
+    /// Those of one cause.
+    Cause(String),
+    /// Those of processes of one name; hostile data.
+    Program(String),
+    /// All references to one level of the caches or TLBs.
+    Level(String),
+}
+
+/// The same subject on both sides.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// The conditions, as the first record with this case has them.
-    pub case: Case,
-    /// Which cost: `direct`, `total` (with a working set) or `hand-off` (across CPUs).
-    pub quantity: &'static str,
+    /// Whose number it is.
+    pub subject: Subject,
+    /// Which cost.
+    pub quantity: Quantity,
     /// The base, where it has a number.
     pub base: Option<Cost>,
     /// The new one, where it has a number.
@@ -113,12 +216,47 @@ pub struct Pair {
     pub outcome: Outcome,
 }
 
+impl Pair {
+    /// The case, where it was measured.
+    pub fn case(&self) -> Option<&Case> {
+        match &self.subject {
+            Subject::Case(case) => Some(case),
+            Subject::Simulated(_) => None,
+        }
+    }
+
+    /// Whether it is one of the numbers that the comparison is made for, and not one of its parts: of a simulation, average
+    /// cost and overhead of a design.
+    pub fn is_main(&self) -> bool {
+        match &self.subject {
+            Subject::Case(_) => true,
+            Subject::Simulated(place) => place.part == Part::All,
+        }
+    }
+}
+
+/// What the intervals of a comparison stand on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Runs of a measurement.
+    Runs,
+    /// One trace, simulated on both sides: batches of its switches, paired.
+    SameTrace,
+    /// Several traces, each simulated on both sides: the traces, paired.
+    SameTraces,
+    /// Several traces a side, not the same ones.
+    OtherTraces,
+    /// A side has but one trace, and the other has others: batches of its switches.
+    SingleTrace,
+}
+
 /// Everything that two sides show beside each other.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// What else is different: the usual cause.
     pub environment: Vec<Difference>,
-    /// One for each case of either side, in the order of the base and then of the new.
+    /// One for each case or part of either side, in the order of the base and then of the new.
     pub pairs: Vec<Pair>,
     /// Records of the base.
     pub base_records: usize,
@@ -128,8 +266,12 @@ pub struct Comparison {
     pub confidence: f64,
     /// Pairs with a verdict, for which each interval was widened.
     pub compared: usize,
+    /// What the intervals stand on.
+    pub basis: Basis,
     /// The spread between runs that was assumed, relative to the cost, where a side of any pair has one record.
     pub assumed_run_spread: Option<f64>,
+    /// Excess cycles since the switch, of each pair of simulated designs.
+    pub curves: Vec<Curve>,
 }
 
 impl Comparison {
@@ -141,13 +283,12 @@ impl Comparison {
     }
 }
 
-/// Compares the new records with the base.
+/// Compares the new records of a measurement with those of the base.
 pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], options: Options) -> Comparison {
     let sides = pairs::matched(base, new);
-    let compared = sides.iter().filter(|pair| pair.is_comparable()).count();
-    let confidence = 1.0 - (1.0 - options.confidence) / compared.max(1) as f64;
     let has_single = sides.iter().any(pairs::Matched::has_single_record);
-    let pairs = sides.into_iter().map(|pair| pair.judge(confidence, options.run_spread)).collect();
+    let candidates = sides.into_iter().map(|pair| pair.candidate(options)).collect();
+    let (pairs, compared) = candidate::judge(candidates, options.confidence);
     Comparison {
         environment: environment::differences(base, new),
         pairs,
@@ -155,6 +296,8 @@ pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], options: Options) ->
         new_records: new.len(),
         confidence: options.confidence,
         compared,
+        basis: Basis::Runs,
+        curves: Vec::new(),
         assumed_run_spread: has_single.then_some(options.run_spread),
     }
 }

@@ -15,11 +15,13 @@ mod findings;
 mod group;
 mod interval;
 mod lengths;
+mod overhead;
+mod programs;
 mod shares;
 mod sums;
 mod tables;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod trials;

@@ -5,6 +5,7 @@
 
 mod agreement;
 mod capture;
+mod compare;
 mod duration;
 mod hundred;
 mod input;
@@ -39,6 +40,8 @@ enum Part {
     Capture,
     /// `simulate` from a file: one design, four, a hundred; beside cachegrind
     Simulate,
+    /// The same machine compared with itself: how often a difference is called (3 minutes)
+    Compare,
     /// `workload timesharing` under four designs; memory of many short processes
     Live,
     /// Pages of large records, and a comparison; makes a --full record first
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         (Part::Durations, duration::all),
         (Part::Capture, capture::all),
         (Part::Simulate, simulate::all),
+        (Part::Compare, compare::against_itself),
         (Part::Live, live::all),
         (Part::Report, report::all),
     ];

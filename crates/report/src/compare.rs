@@ -1,15 +1,17 @@
 //! Two sides beside each other: the environment first, then each cost with its ratio and verdict.
 
+mod answer;
 mod csv;
+mod figures;
 mod json;
+mod table;
+mod words;
 
-use analysis::compare::{Change, Comparison, Cost, Difference, Outcome, Pair};
+use analysis::compare::{Basis, Comparison, Difference};
 
-use crate::entry::{Entry, Side, Tone};
+use crate::entry::{Entry, Side};
 use crate::grid::Grid;
-use crate::measure::conditions::label;
-use crate::page::Page;
-use crate::quantity::{NO_NUMBER, time};
+use crate::page::{Block, Page};
 use crate::{Format, Style};
 
 /// The name of the JSON's form, with its version.
@@ -29,60 +31,45 @@ pub struct Request<'a> {
 /// Writes a comparison.
 pub fn render(comparison: &Comparison, request: &Request<'_>, format: Format, style: Style) -> String {
     match format {
-        Format::Table => table(comparison, request, style),
+        Format::Table => text(comparison, request, style),
         Format::Json => json::render(comparison, request),
         Format::Csv => csv::render(comparison),
     }
 }
 
-fn table(comparison: &Comparison, request: &Request<'_>, style: Style) -> String {
+fn text(comparison: &Comparison, request: &Request<'_>, style: Style) -> String {
     let mut page = Page::new(style);
-    page.paragraph(&answer(comparison));
-    add_environment(&mut page, &comparison.environment);
+    add(&mut page, comparison, request);
+    page.finish()
+}
+
+/// A comparison for a reader of figures.
+pub(crate) fn blocks(comparison: &Comparison, request: &Request<'_>) -> Vec<Block> {
+    let mut page = Page::with_figures();
+    add(&mut page, comparison, request);
+    page.into_blocks()
+}
+
+fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
+    page.paragraph(&answer::answer(comparison));
+    add_environment(page, &comparison.environment);
     if !comparison.pairs.is_empty() {
-        page.heading("Costs", &format!("base is {}, new is {}", names(request.base), names(request.new)));
-        page.grid(&grid(&comparison.pairs));
-        if comparison.pairs.iter().any(|pair| pair.is_suspect) {
-            page.prose("* suspect in one of the records: see its own report");
-        }
+        let title = if comparison.basis == Basis::Runs { "Costs" } else { "Simulated costs" };
+        page.heading(title, &format!("base is {}, new is {}", names(request.base), names(request.new)));
+        table::add(page, comparison);
     }
-    add_method(&mut page, comparison);
+    add_method(page, comparison);
     if let Some(share) = request.fail_above {
         page.gap();
-        page.prose(&limit(comparison, share));
+        page.prose(&answer::limit(comparison, share));
     }
-    page.finish()
+    figures::add(page, comparison);
 }
 
 fn names(records: &[String]) -> String {
     match records {
         [one] => one.clone(),
         several => format!("{} records", several.len()),
-    }
-}
-
-fn count(comparison: &Comparison, change: Change) -> usize {
-    let is = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict == change);
-    comparison.pairs.iter().filter(is).count()
-}
-
-/// The answer in a sentence or two.
-fn answer(comparison: &Comparison) -> String {
-    let (slower, faster) = (count(comparison, Change::Slower), count(comparison, Change::Faster));
-    let costs = |number: usize| if number == 1 { "1 cost".to_owned() } else { format!("{number} costs") };
-    let of = costs(comparison.compared);
-    let shown = match (slower, faster) {
-        _ if comparison.compared == 0 => "Nothing could be compared; the table says why.".to_owned(),
-        (0, 0) => format!("No difference was shown in {of}: that is not to say that there is none, see the intervals."),
-        (slower, 0) => format!("New is slower in {slower} of {of}; no difference was shown in the others."),
-        (0, faster) => format!("New is faster in {faster} of {of}; no difference was shown in the others."),
-        (slower, faster) => format!("New is slower in {slower} and faster in {faster} of {of}."),
-    };
-    let facts = comparison.environment.len();
-    match facts {
-        0 => shown,
-        1 => format!("{shown} One fact of the environment differs, too: it may be the cause."),
-        _ => format!("{shown} {facts} facts of the environment differ, too: they may be the cause."),
     }
 }
 
@@ -103,60 +90,8 @@ fn add_environment(page: &mut Page, differences: &[Difference]) {
     page.grid(&grid);
 }
 
-fn grid(pairs: &[Pair]) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("case", Side::Left);
-    grid.column("cost", Side::Left);
-    for name in ["base", "new", "new/base", "interval"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column("verdict", Side::Left);
-    for pair in pairs {
-        grid.row(row(pair));
-    }
-    grid
-}
-
-fn row(pair: &Pair) -> Vec<Entry> {
-    let star = if pair.is_suspect { " *" } else { "" };
-    let cost = |cost: &Option<Cost>| Entry::from(cost.map_or(NO_NUMBER.to_owned(), |cost| time(cost.ns)));
-    let mut row = vec![
-        Entry::from(format!("{}{star}", label(&pair.case))),
-        Entry::from(pair.quantity),
-        cost(&pair.base),
-        cost(&pair.new),
-    ];
-    match &pair.outcome {
-        Outcome::Compared { ratio, verdict } => {
-            row.push(Entry::from(format!("{:.3}", ratio.ratio)));
-            row.push(Entry::from(format!("{:.3} to {:.3}", ratio.low, ratio.high)));
-            row.push(Entry::new(words(*verdict), tone(*verdict)));
-        }
-        Outcome::NotComparable { why } => {
-            row.extend([Entry::from(NO_NUMBER), Entry::from(NO_NUMBER)]);
-            row.push(Entry::new(format!("not comparable: {why}"), Tone::Suspect));
-        }
-    }
-    row
-}
-
-fn words(change: Change) -> &'static str {
-    match change {
-        Change::Faster => "faster",
-        Change::Slower => "slower",
-        Change::NoDifferenceShown => "no difference shown",
-    }
-}
-
-fn tone(change: Change) -> Tone {
-    match change {
-        Change::Faster => Tone::Good,
-        Change::Slower => Tone::Bad,
-        Change::NoDifferenceShown => Tone::Usual,
-    }
-}
-
 fn add_method(page: &mut Page, comparison: &Comparison) {
+    page.method(&["comparison"]);
     if comparison.compared == 0 {
         return;
     }
@@ -166,25 +101,8 @@ fn add_method(page: &mut Page, comparison: &Comparison) {
         "All {} intervals together hold with {percent:.0} % confidence: each is as much wider as that takes.",
         comparison.compared
     ));
-    if let Some(spread) = comparison.assumed_run_spread {
-        page.prose(&format!(
-            "A side with one record cannot show how much runs differ: {:.1} % (standard deviation) is assumed. Give several \
-             records of each side to measure it.",
-            spread * 100.0
-        ));
-    }
-}
-
-fn limit(comparison: &Comparison, share: f64) -> String {
-    let over: Vec<String> = comparison
-        .slower_by_more_than(share)
-        .map(|pair| format!("{} ({})", label(&pair.case), pair.quantity))
-        .collect();
-    let percent = share * 100.0;
-    if over.is_empty() {
-        format!("No cost is shown to have grown and by more than {percent} %.")
-    } else {
-        format!("Grown by more than {percent} %: {}.", over.join("; "))
+    if let Some(basis) = answer::basis(comparison) {
+        page.prose(&basis);
     }
 }
 

@@ -4,6 +4,9 @@ use serde::Serialize;
 
 use crate::plain::{plain, plain_json};
 
+/// A column of a table for programs: its name, and what stands in it.
+pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
+
 /// A value as indented JSON that is safe to print, and a newline. Numbers that are not finite become `null`, which is
 /// what serde_json makes of them.
 pub(crate) fn json(value: &impl Serialize) -> String {

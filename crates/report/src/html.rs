@@ -1,6 +1,6 @@
 //! One page of HTML that holds everything: the answer, figures, a table beside each, and how it was measured.
 //!
-//! What comes in: records with their findings. What goes out: the page as text, the names of its figures, and its tables
+//! What comes in: records with their findings, or a comparison of them. What goes out: the page as text, the names of its figures, and its tables
 //! as CSV. The page asks for nothing from outside, is readable without scripts, and is the same for the same records.
 //! All text from a record is hostile: maud escapes it in the page, `figure` in the figures.
 
@@ -11,10 +11,12 @@ mod script;
 mod section;
 mod table;
 
+use analysis::compare::Comparison;
 use analysis::{Findings, simulation};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{MeasureRecord, Simulation};
 
+use crate::compare::Request;
 use crate::reproduce::Reproduction;
 use part::Content;
 pub(crate) use section::slug;
@@ -52,14 +54,18 @@ pub enum Part<'a> {
         /// What was found in it.
         findings: &'a simulation::Findings,
     },
-    /// A paper, redone.
-    Reproduced {
-        /// What to call it.
-        name: &'a str,
-        /// What was found.
-        reproduction: Reproduction<'a>,
-    },
 }
+
+/// What a page is called, and which verb writes it.
+struct Frame {
+    title: &'static str,
+    verb: &'static str,
+}
+
+const REPORT: Frame = Frame { title: "What a context switch costs", verb: "report" };
+const COMPARISON: Frame = Frame { title: "What a context switch costs, compared", verb: "compare" };
+
+const REPRODUCTION: Frame = Frame { title: "A paper, redone", verb: "reproduce" };
 
 /// A page, and what is in it.
 #[derive(Clone, Debug)]
@@ -90,7 +96,21 @@ pub fn render(parts: &[Part<'_>]) -> Html {
     let mut contents: Vec<Content> =
         parts.iter().enumerate().map(|(place, part)| Content::of(place + 1, part)).collect();
     contents.extend(Content::of_all(parts));
-    let page = page(&contents).into_string();
+    framed(&contents, &REPORT)
+}
+
+/// One page about a comparison.
+pub fn render_comparison(comparison: &Comparison, request: &Request<'_>) -> Html {
+    framed(&[Content::of_comparison(comparison, request)], &COMPARISON)
+}
+
+/// One page about a paper that was redone.
+pub fn render_reproduction(reproduction: &Reproduction<'_>) -> Html {
+    framed(&[Content::of_reproduction(reproduction)], &REPRODUCTION)
+}
+
+fn framed(contents: &[Content], frame: &Frame) -> Html {
+    let page = page(contents, frame).into_string();
     let figures = contents.iter().flat_map(Content::figures).map(|(id, _)| id).collect();
     let tables = contents.iter().flat_map(Content::tables).collect();
     Html { page, figures, tables }
@@ -101,16 +121,16 @@ pub fn index(reproductions: &[Reproduction<'_>]) -> String {
     index::page(reproductions).into_string()
 }
 
-fn page(contents: &[Content]) -> Markup {
+fn page(contents: &[Content], frame: &Frame) -> Markup {
     let has_figures = contents.iter().any(|content| content.figures().next().is_some());
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head("What a context switch costs"))
+            (head(frame.title))
             body {
                 a class="skip" href="#content" { "Skip to the answer" }
                 header {
-                    h1 { "What a context switch costs" }
+                    h1 { (frame.title) }
                     (answers(contents))
                     (navigation(contents))
                 }
@@ -123,7 +143,7 @@ fn page(contents: &[Content]) -> Markup {
                     @for content in contents { (content.markup()) }
                     (method::markup())
                 }
-                footer { p { "Written by switchcost report " (env!("CARGO_PKG_VERSION")) ". Figures are drawn by plotly.js (MIT licence)." } }
+                footer { p { "Written by switchcost " (frame.verb) " " (env!("CARGO_PKG_VERSION")) ". Figures are drawn by plotly.js (MIT licence)." } }
                 @if has_figures { (script::markup(contents.iter().flat_map(Content::figures))) }
             }
         }

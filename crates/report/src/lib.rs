@@ -5,6 +5,7 @@
 //! and what could not be measured is said in words. Names and reasons from a record are hostile text: no control
 //! character of theirs reaches a terminal.
 
+mod case;
 pub mod compare;
 pub mod doctor;
 mod entry;

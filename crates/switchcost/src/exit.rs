@@ -58,8 +58,21 @@ pub(crate) enum Failure {
     Read(#[from] ReadRecordError),
     #[error("failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file")]
     NoRecord(PathBuf),
-    #[error("failed to find records: found no file in {0} that ends in .jsonl, need one or more records of measure")]
+    #[error(
+        "failed to find records: found no file in {0} that ends in .jsonl or .parquet, need one or more records of measure or of \
+             simulate"
+    )]
     NoRecords(PathBuf),
+    #[error(
+        "failed to compare: found the same run {place}, as {first} and {second}, need runs of their own, since a copy shows \
+             neither a difference nor the spread between runs; leave one of them out"
+    )]
+    SameRun { place: String, first: PathBuf, second: PathBuf },
+    #[error(
+        "failed to compare: found {measured} of a measurement and {simulated} of a simulation, need records of one kind; \
+             name those"
+    )]
+    MixedKinds { measured: PathBuf, simulated: PathBuf },
     #[error(
         "failed to write the result to {path}: {source}, need a folder that exists and may be written; choose \
              another place with --out"
@@ -160,6 +173,8 @@ impl Failure {
             | Failure::NoCommand
             | Failure::OverRecord(_)
             | Failure::OneRecord(_)
+            | Failure::SameRun { .. }
+            | Failure::MixedKinds { .. }
             | Failure::With(_)
             | Failure::UnfitPiece(_)
             | Failure::Pieces

@@ -4,6 +4,7 @@ mod cli;
 mod exit;
 mod output;
 mod progress;
+mod records;
 mod runs;
 mod signals;
 mod verbs;

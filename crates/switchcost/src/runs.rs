@@ -57,9 +57,9 @@ fn is_record(path: &Path) -> bool {
     [MEASURE, SIMULATION].iter().any(|ending| name.ends_with(&format!("-{ending}")))
 }
 
-/// Whether a file is named as records of measurements are, wherever it lies.
-pub(crate) fn is_jsonl(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "jsonl")
+/// Whether a file is named as records are, of measurements or of simulations, wherever it lies.
+pub(crate) fn is_named_as_record(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl" || extension == "parquet")
 }
 
 /// The moment as the record's header has it.

@@ -10,15 +10,19 @@ use super::{Analysed, Difference};
 /// The facts that differ, in the order of [`facts`]; mitigations by name.
 pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Difference> {
     let of = |records: &[Analysed<'_>]| records.iter().map(|(record, _)| facts(&record.header)).collect::<Vec<_>>();
-    let (base, new) = (of(base), of(new));
+    different(&of(base), &of(new))
+}
+
+/// What the records of the two sides do not say alike, in the order of its first occurrence.
+pub(super) fn different(base: &[Facts], new: &[Facts]) -> Vec<Difference> {
     let mut names: Vec<&String> = Vec::new();
-    for (name, _) in base.iter().chain(&new).flatten() {
+    for (name, _) in base.iter().chain(new).flatten() {
         if !names.contains(&name) {
             names.push(name);
         }
     }
     let difference = |name: &String| {
-        let (base, new) = (values(&base, name), values(&new, name));
+        let (base, new) = (values(base, name), values(new, name));
         (base != new).then(|| Difference {
             what: name.clone(),
             base: base.into_iter().collect(),
@@ -28,7 +32,8 @@ pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Di
     names.into_iter().filter_map(difference).collect()
 }
 
-type Facts = Vec<(String, String)>;
+/// Names and values of one record.
+pub(super) type Facts = Vec<(String, String)>;
 
 fn values(records: &[Facts], name: &str) -> BTreeSet<String> {
     let of = |facts: &Facts| facts.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());

@@ -2,8 +2,9 @@
 
 use record::Case;
 
-use super::ratio::{LogCost, ratio};
-use super::{Analysed, Outcome, Pair};
+use super::candidate::Candidate;
+use super::ratio::{LogCost, LogRatio};
+use super::{Analysed, Options, Outcome, Pair, Quantity, Subject};
 use crate::findings::{CaseFinding, Estimate, Verdict};
 use crate::judged::prices_switches;
 
@@ -60,8 +61,14 @@ fn is_same(a: &Case, b: &Case) -> bool {
 }
 
 impl Matched<'_> {
+    /// Whether one record of several has a number. Their spread was to be seen, and is not: where the others failed, the
+    /// usual spread is no good guess.
+    fn is_alone(&self, side: &[&CaseFinding]) -> bool {
+        side.len() > 1 && self.estimates(side).len() == 1
+    }
+
     /// Whether both sides have a cost above 0.
-    pub(super) fn is_comparable(&self) -> bool {
+    fn is_comparable(&self) -> bool {
         let has = |side: &[&CaseFinding]| {
             let estimates = self.estimates(side);
             !estimates.is_empty() && estimates.iter().all(|estimate| estimate.estimate > 0.0)
@@ -71,33 +78,33 @@ impl Matched<'_> {
 
     /// Whether a side that is compared has but one number.
     pub(super) fn has_single_record(&self) -> bool {
-        let is_single = |side: &[&CaseFinding]| self.estimates(side).len() == 1;
-        self.is_comparable() && (is_single(&self.base) || is_single(&self.new))
+        let is_single = |side: &[&CaseFinding]| side.len() == 1;
+        let is_alone = self.is_alone(&self.base) || self.is_alone(&self.new);
+        self.is_comparable() && !is_alone && (is_single(&self.base) || is_single(&self.new))
     }
 
-    pub(super) fn judge(self, confidence: f64, run_spread: f64) -> Pair {
-        let cost = |side: &[&CaseFinding]| LogCost::of(&self.estimates(side), run_spread);
+    pub(super) fn candidate(self, options: Options) -> Candidate {
+        let cost = |side: &[&CaseFinding]| LogCost::of(&self.estimates(side), options.run_spread);
         let (base, new) = (cost(&self.base), cost(&self.new));
-        let judged = base.as_ref().zip(new.as_ref()).and_then(|(base, new)| ratio(base, new, confidence));
-        let outcome = match judged {
-            Some((ratio, verdict)) => Outcome::Compared { ratio, verdict },
-            None => Outcome::NotComparable { why: self.why_not() },
-        };
-        Pair {
-            case: self.case.clone(),
+        let shown = |side: &Option<LogCost>| side.as_ref().map(|cost| cost.cost(options.confidence));
+        let is_known = !self.is_alone(&self.base) && !self.is_alone(&self.new);
+        let pair = Pair {
+            subject: Subject::Case(self.case.clone()),
             quantity: quantity(self.case),
-            base: base.as_ref().map(LogCost::cost),
-            new: new.as_ref().map(LogCost::cost),
+            base: shown(&base),
+            new: shown(&new),
             is_suspect: self.base.iter().chain(&self.new).any(|finding| finding.verdict == Verdict::Suspect),
-            outcome,
-        }
+            outcome: Outcome::NotComparable { why: self.why_not() },
+        };
+        let ratio = base.zip(new).filter(|_| is_known).map(|(base, new)| LogRatio::between(&base, &new));
+        Candidate { pair, ratio }
     }
 
     /// The numbers of the records that have one.
     fn estimates<'a>(&self, side: &[&'a CaseFinding]) -> Vec<&'a Estimate> {
         let number = |finding: &&'a CaseFinding| match quantity(self.case) {
-            "total" => finding.total_ns.as_ref(),
-            "direct" => finding.direct_ns.as_ref(),
+            Quantity::Total => finding.total_ns.as_ref(),
+            Quantity::Direct => finding.direct_ns.as_ref(),
             _ => finding.handoff_ns.as_ref(),
         };
         side.iter().filter_map(number).collect()
@@ -111,6 +118,8 @@ impl Matched<'_> {
                 Some(format!("the {name} record has no such case"))
             } else if estimates.is_empty() {
                 Some(format!("not measured in the {name} record{}", reason(side)))
+            } else if self.is_alone(side) {
+                Some(only_one_of(side.len(), name))
             } else if estimates.iter().any(|estimate| estimate.estimate <= 0.0) {
                 Some(format!("the {name} cost is not above 0, so that a ratio means nothing"))
             } else {
@@ -119,6 +128,11 @@ impl Matched<'_> {
         });
         reasons.collect::<Vec<_>>().join("; ")
     }
+}
+
+/// Why one number of several records is not enough.
+pub(super) fn only_one_of(records: usize, name: &str) -> String {
+    format!("only 1 of {records} {name} records has a number, need 2 to see how much they differ")
 }
 
 fn reason(side: &[&CaseFinding]) -> String {
@@ -130,10 +144,10 @@ fn reason(side: &[&CaseFinding]) -> String {
 }
 
 /// The cost that a case is about.
-fn quantity(case: &Case) -> &'static str {
+fn quantity(case: &Case) -> Quantity {
     match (case.working_set.is_empty(), prices_switches(case)) {
-        (false, _) => "total",
-        (true, true) => "direct",
-        (true, false) => "hand-off",
+        (false, _) => Quantity::Total,
+        (true, true) => Quantity::Direct,
+        (true, false) => Quantity::HandOff,
     }
 }

@@ -49,34 +49,94 @@ impl LogCost {
         Some(LogCost { mean: estimate.estimate.ln(), parts: vec![within, between], records: 1 })
     }
 
-    /// Runs are the independent units: their spread holds everything.
     fn of_several(estimates: &[&Estimate]) -> LogCost {
-        let logs: Vec<f64> = estimates.iter().map(|estimate| estimate.estimate.ln()).collect();
+        LogCost::of_values(&estimates.iter().map(|estimate| estimate.estimate).collect::<Vec<f64>>())
+    }
+
+    /// Of several values above 0. Runs are the independent units: their spread holds everything.
+    pub(super) fn of_values(values: &[f64]) -> LogCost {
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let (mean, sd) = mean_and_sd(&logs);
         let runs = logs.len() as f64;
         LogCost { mean, parts: vec![Part { variance: sd * sd / runs, freedom: runs - 1.0 }], records: logs.len() }
     }
 
-    pub(super) fn cost(&self) -> Cost {
-        Cost { ns: self.mean.exp(), records: self.records }
+    /// Of one value above 0 with the values that it has without one batch each.
+    pub(super) fn of_batches(value: f64, without_one: &[f64]) -> Option<LogCost> {
+        let logs = logarithms(without_one)?;
+        Some(LogCost { mean: value.ln(), parts: vec![jackknife(&logs)], records: 1 })
+    }
+
+    pub(super) fn cost(&self, confidence: f64) -> Cost {
+        let half = half_width(&self.parts, confidence);
+        let interval = half.map(|half| ((self.mean - half).exp(), (self.mean + half).exp()));
+        Cost { value: self.mean.exp(), interval, records: self.records }
     }
 }
 
-/// New over base, and whether that is a difference.
-pub(super) fn ratio(base: &LogCost, new: &LogCost, confidence: f64) -> Option<(Ratio, Change)> {
-    let parts = || base.parts.iter().chain(&new.parts);
-    let variance: f64 = parts().map(|part| part.variance).sum();
-    let squares: f64 = parts().map(|part| part.variance.powi(2) / part.freedom).sum();
+/// The logarithm of new over base.
+#[derive(Clone, Debug)]
+pub(super) struct LogRatio {
+    mean: f64,
+    parts: Vec<Part>,
+}
+
+impl LogRatio {
+    /// Of two costs that know nothing of each other.
+    pub(super) fn between(base: &LogCost, new: &LogCost) -> LogRatio {
+        LogRatio { mean: new.mean - base.mean, parts: [&base.parts[..], &new.parts].concat() }
+    }
+
+    /// Of pairs of values above 0 that belong together, two pairs or more.
+    pub(super) fn paired(pairs: &[(f64, f64)]) -> LogRatio {
+        let logs: Vec<f64> = pairs.iter().map(|(base, new)| new.ln() - base.ln()).collect();
+        let (mean, sd) = mean_and_sd(&logs);
+        let count = logs.len() as f64;
+        LogRatio { mean, parts: vec![Part { variance: sd * sd / count, freedom: count - 1.0 }] }
+    }
+
+    /// Of one pair of values above 0, with the values that both have without one batch each.
+    pub(super) fn of_batches(base: (f64, &[f64]), new: (f64, &[f64])) -> Option<LogRatio> {
+        if base.1.len() != new.1.len() {
+            return None;
+        }
+        let (of_base, of_new) = (logarithms(base.1)?, logarithms(new.1)?);
+        let logs: Vec<f64> = of_base.iter().zip(&of_new).map(|(base, new)| new - base).collect();
+        Some(LogRatio { mean: new.0.ln() - base.0.ln(), parts: vec![jackknife(&logs)] })
+    }
+
+    /// The ratio with its interval, and whether that is a difference.
+    pub(super) fn judge(&self, confidence: f64) -> Option<(Ratio, Change)> {
+        let half = half_width(&self.parts, confidence)?;
+        let (low, high) = ((self.mean - half).exp(), (self.mean + half).exp());
+        let verdict = match (low > 1.0, high < 1.0) {
+            (true, _) => Change::Slower,
+            (_, true) => Change::Faster,
+            _ => Change::NoDifferenceShown,
+        };
+        Some((Ratio { ratio: self.mean.exp(), low, high }, verdict))
+    }
+}
+
+/// None of none, and none where a value is not above 0.
+fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
+    let are_positive = values.len() > 1 && values.iter().all(|value| *value > 0.0);
+    are_positive.then(|| values.iter().map(|value| value.ln()).collect())
+}
+
+/// The variance of a statistic from its values without one batch each (Miller 1974, "The jackknife: a review").
+fn jackknife(without_one: &[f64]) -> Part {
+    let (_, sd) = mean_and_sd(without_one);
+    let count = without_one.len() as f64;
+    Part { variance: sd * sd * (count - 1.0).powi(2) / count, freedom: count - 1.0 }
+}
+
+/// Half the interval of a sum whose variance has these parts.
+fn half_width(parts: &[Part], confidence: f64) -> Option<f64> {
+    let variance: f64 = parts.iter().map(|part| part.variance).sum();
+    let squares: f64 = parts.iter().map(|part| part.variance.powi(2) / part.freedom).sum();
     let freedom = if squares > 0.0 { (variance.powi(2) / squares).min(MANY) } else { MANY };
-    let half = student(freedom, confidence)? * variance.sqrt();
-    let centre = new.mean - base.mean;
-    let ratio = Ratio { ratio: centre.exp(), low: (centre - half).exp(), high: (centre + half).exp() };
-    let verdict = match (ratio.low > 1.0, ratio.high < 1.0) {
-        (true, _) => Change::Slower,
-        (_, true) => Change::Faster,
-        _ => Change::NoDifferenceShown,
-    };
-    Some((ratio, verdict))
+    Some(student(freedom, confidence)? * variance.sqrt())
 }
 
 /// The two-sided quantile.

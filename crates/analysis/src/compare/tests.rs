@@ -125,7 +125,7 @@ fn the_interval_is_that_of_welch() {
     let log = |side: &[crate::Estimate; 3]| {
         ratio::LogCost::of(&side.iter().collect::<Vec<_>>(), 0.01).expect("costs above 0")
     };
-    let (found, verdict) = ratio::ratio(&log(&base), &log(&new), 0.9).expect("an interval");
+    let (found, verdict) = ratio::LogRatio::between(&log(&base), &log(&new)).judge(0.9).expect("an interval");
     assert_eq!(verdict, Change::Slower);
     assert!((found.ratio - WELCH[0]).abs() < 1e-6, "{found:?}");
     assert!((found.low - WELCH[1]).abs() < 1e-6 && (found.high - WELCH[2]).abs() < 1e-6, "{found:?}");
@@ -147,6 +147,19 @@ fn what_cannot_be_compared_says_why() {
     let none = judged(&base, &free, Options::default());
     let Outcome::NotComparable { why } = &none.pairs[0].outcome else { panic!("{:?}", none.pairs[0]) };
     assert!(why.contains("not above 0") || why.starts_with("not measured in the new record: "), "{why}");
+}
+
+#[test]
+fn one_number_of_several_records_is_not_enough() {
+    let (base, mut new) = (runs(3, 1, 0.01, 1.0, &[FakeCase::pipe()]), runs(3, 2, 0.01, 1.0, &[FakeCase::pipe()]));
+    for (_, findings) in &mut new[1..] {
+        findings.results[0].direct_ns = None;
+    }
+    let comparison = judged(&base, &new, Options::default());
+    let Outcome::NotComparable { why } = &comparison.pairs[0].outcome else { panic!("{:?}", comparison.pairs[0]) };
+    assert_eq!(why, "only 1 of 3 new records has a number, need 2 to see how much they differ");
+    assert_eq!((comparison.compared, comparison.assumed_run_spread), (0, None));
+    assert!(comparison.pairs[0].new.is_some(), "it is shown all the same");
 }
 
 #[test]

@@ -64,6 +64,8 @@ pub(crate) struct DesignSums {
     pub(crate) batches: Vec<Option<Box<[Sum]>>>,
     /// By program, then by interval.
     pub(crate) programs: Vec<Option<Box<[Sum]>>>,
+    /// By program, then by batch; segments are counted where they begin.
+    pub(crate) program_batches: Vec<Option<Box<[Sum]>>>,
     /// By class, by the step that segments end in, by the step that the sums are of.
     pub(crate) survivors: [Vec<Vec<Sum>>; 4],
     open: Vec<Interval>,
@@ -83,6 +85,7 @@ impl<'a> Analyser<'a> {
             cells: vec![None; head.causes.len()],
             batches: vec![None; head.causes.len() * BATCHES],
             programs: vec![None; names.names.len()],
+            program_batches: vec![None; names.names.len()],
             survivors: Default::default(),
             open: Vec::new(),
             is_disordered: false,
@@ -215,6 +218,15 @@ impl DesignSums {
         }
     }
 
+    fn add_to_program_batch(&mut self, tuple: &Interval, batch: usize, slot: usize, names: &ProgramNames) {
+        let of_program = names.program(tuple.process).and_then(|program| self.program_batches.get_mut(program));
+        if let Some(batches) = of_program {
+            let sum = Sum::of(tuple);
+            let segments = if slot == 0 { sum.segments } else { 0 };
+            batches.get_or_insert_with(|| vec![Sum::default(); BATCHES].into())[batch].add(&Sum { segments, ..sum });
+        }
+    }
+
     /// Takes the open segment into the sums and returns its length in instructions.
     fn close(&mut self, batch: usize, class: usize, names: &ProgramNames) -> u64 {
         let tuples = std::mem::take(&mut self.open);
@@ -232,6 +244,7 @@ impl DesignSums {
             let (slot, sum) = (self.slot(tuple), Sum::of(tuple));
             self.cell(tuple.cause)[slot].add_tuple(tuple, length);
             self.add_to_program(tuple, slot, names);
+            self.add_to_program_batch(tuple, batch, slot, names);
             let sums = self.batches[place].get_or_insert_with(|| vec![Sum::default(); intervals + 1].into());
             sums[slot].add(&sum);
             let step = self.step(slot).min(end);

@@ -6,6 +6,10 @@ use super::interval::{METHOD, MIN_BATCHES, jackknife};
 use super::sums::{Cell, Sum};
 use crate::order_statistics::nearest_rank;
 
+/// Why there is no interval where segments cannot be told apart.
+pub(crate) const SUMS_ONLY: &str =
+    "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full";
+
 /// Where the integration ends, by the segments' lengths in ascending order.
 pub(crate) fn cut_of_lengths(sorted: &[u64], share: f64, window: u64) -> Cut {
     let end = nearest_rank(sorted, 1.0 - share).unwrap_or(0);
@@ -34,20 +38,36 @@ pub(crate) fn cost(sums: &[Sum], batches: &[Vec<Sum>], length: u64, cut: Cut, co
     let cost = Cost { estimate: Some(estimate), ..Cost::default() };
     let why = |why: String| Cost { why: Some(why), ..cost.clone() };
     if batches.is_empty() {
-        return why(
-            "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full"
-                .to_owned(),
-        );
+        return why(SUMS_ONLY.to_owned());
     }
-    let used: Vec<&Vec<Sum>> = batches.iter().filter(|batch| batch.iter().any(|sum| sum.segments > 0)).collect();
+    let used = used(batches);
+    with_interval(estimate, segments, &used, |batch| integral(&rest(sums, batch), length, cut.instructions), confidence)
+}
+
+/// The batches that hold any segment.
+pub(crate) fn used(batches: &[Vec<Sum>]) -> Vec<&Vec<Sum>> {
+    batches.iter().filter(|batch| batch.iter().any(|sum| sum.segments > 0)).collect()
+}
+
+/// What is left without a batch.
+pub(crate) fn rest(sums: &[Sum], batch: &[Sum]) -> Vec<Sum> {
+    sums.iter().zip(batch).map(|(all, part)| all.less(part)).collect()
+}
+
+/// An estimate over segments, with the interval that batches of them give. `without` is the same without one of these.
+pub(crate) fn with_interval<T>(
+    estimate: f64,
+    segments: u64,
+    used: &[T],
+    without: impl Fn(&T) -> Option<f64>,
+    confidence: f64,
+) -> Cost {
+    let cost = Cost { estimate: Some(estimate), ..Cost::default() };
+    let why = |why: String| Cost { why: Some(why), ..cost.clone() };
     if segments < 2 * MIN_BATCHES as u64 || used.len() < MIN_BATCHES {
         let (found, needed) = (format!("{segments} segments in {} batches", used.len()), 2 * MIN_BATCHES);
         return why(format!("no interval: found {found}, need {needed} in {MIN_BATCHES}; trace for longer"));
     }
-    let without = |batch: &&Vec<Sum>| {
-        let rest: Vec<Sum> = sums.iter().zip(batch.iter()).map(|(all, part)| all.less(part)).collect();
-        integral(&rest, length, cut.instructions)
-    };
     let Some(values) = used.iter().map(without).collect::<Option<Vec<f64>>>() else {
         return why("no interval: all segments that reach the cut-off follow each other; trace for longer".to_owned());
     };
@@ -59,6 +79,7 @@ pub(crate) fn cost(sums: &[Sum], batches: &[Vec<Sum>], length: u64, cut: Cut, co
             confidence: Some(confidence),
             n: Some(used.len()),
             method: Some(METHOD),
+            without_one: values,
             ..cost
         },
     }

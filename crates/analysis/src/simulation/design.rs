@@ -6,11 +6,13 @@ use super::agarwal::agarwal;
 use super::analyser::{DesignSums, Options, ProgramNames};
 use super::bias::survivor_bias;
 use super::bounds::reload_bound_cycles;
-use super::findings::{Cost, DesignFinding, ProcessFinding};
+use super::findings::{Cost, DesignFinding};
 use super::group::groups;
 use super::lengths::{Lengths, Turns};
+use super::overhead::overhead;
+use super::programs::processes;
 use super::shares::parts;
-use super::sums::{Sum, difference};
+use super::sums::difference;
 use super::tables::{code, evictions, losses, origins};
 use crate::Flag;
 
@@ -47,6 +49,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         data_refs: head.trace.loads.saturating_add(head.trace.stores),
         hierarchies: result.hierarchies.clone(),
         overhead: cost.estimate.and_then(|cost| of_all(cost * switches)),
+        overhead_share: overhead(context, sums, &cost, cut, cycles, switches),
         cut,
         excess_cycles: excess,
         excess_cycles_per_switch: a_switch(excess),
@@ -65,30 +68,6 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         average_cost_cycles: cost,
         groups,
     }
-}
-
-fn processes(context: &Context<'_>, sums: &DesignSums) -> Vec<ProcessFinding> {
-    let rows = sums.programs.iter().enumerate().filter_map(|(program, sums)| Some((program, sums.as_deref()?)));
-    let finding = |(program, sums): (usize, &[Sum])| {
-        let mut all = Sum::default();
-        sums.iter().for_each(|sum| all.add(sum));
-        let segments = sums[0].segments;
-        let instructions = all.instructions as f64;
-        let intervals = sums.len() - 1;
-        ProcessFinding {
-            name: context.names.names[program].clone(),
-            processes: context.names.programs.iter().filter(|other| **other == program).count() as u64,
-            segments,
-            instructions: all.instructions,
-            shared_cpi: all.shared as f64 / instructions,
-            private_cpi: all.private as f64 / instructions,
-            excess_cycles_per_switch: all.excess() / segments as f64,
-            excess_cpi: sums[..intervals].iter().map(Sum::excess_cpi).collect(),
-        }
-    };
-    let mut found: Vec<ProcessFinding> = rows.map(finding).filter(|process| process.instructions > 0).collect();
-    found.sort_by_key(|process| std::cmp::Reverse(process.instructions));
-    found
 }
 
 fn flags(context: &Context<'_>, depth: Depth, sums: &DesignSums, cost: &Cost, is_reached: bool) -> Vec<Flag> {

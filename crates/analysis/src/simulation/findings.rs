@@ -35,6 +35,10 @@ pub struct Cost {
     pub method: Option<&'static str>,
     /// Why the estimate or its interval is missing.
     pub why: Option<String>,
+    /// The same statistic without one batch of consecutive segments each, in the order of the batches, where the interval
+    /// is made from them: what a comparison on the same trace pairs.
+    #[serde(skip)]
+    pub without_one: Vec<f64>,
 }
 
 impl Cost {
@@ -52,7 +56,9 @@ impl Cost {
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         let scaled = |number: Option<f64>| number.map(|number| number * factor);
-        Cost { estimate: scaled(self.estimate), low: scaled(self.low), high: scaled(self.high), ..self.clone() }
+        let without_one = self.without_one.iter().map(|value| value * factor).collect();
+        let (estimate, low, high) = (scaled(self.estimate), scaled(self.low), scaled(self.high));
+        Cost { estimate, low, high, without_one, ..self.clone() }
     }
 }
 
@@ -168,6 +174,9 @@ pub struct ProcessFinding {
     pub private_cpi: f64,
     /// Excess cycles a switch, to the very end of each segment.
     pub excess_cycles_per_switch: f64,
+    /// The same with its interval.
+    #[serde(skip)]
+    pub excess: Cost,
     /// Mean excess CPI by interval: the first step of the aggregation of Mogul and Borg 1990, section 3.3.
     pub excess_cpi: Vec<Option<f64>>,
 }
@@ -331,6 +340,8 @@ pub struct DesignFinding {
     pub cut: Cut,
     /// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990.
     pub overhead: Option<f64>,
+    /// The same with its interval.
+    pub overhead_share: Cost,
     /// All excess cycles, no cut-off: shared less private.
     pub excess_cycles: f64,
     /// The same a switch.

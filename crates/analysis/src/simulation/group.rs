@@ -57,7 +57,7 @@ fn finding(context: &Context<'_>, depth: Depth, sums: &DesignSums, group: Group,
 }
 
 /// Cells by interval and sums by batch of some causes together.
-fn merged(sums: &DesignSums, causes: &[usize]) -> (Vec<Cell>, Vec<Vec<Sum>>) {
+pub(crate) fn merged(sums: &DesignSums, causes: &[usize]) -> (Vec<Cell>, Vec<Vec<Sum>>) {
     let width = sums.cells.iter().flatten().map(|cells| cells.len()).next().unwrap_or(1);
     let mut cells = vec![Cell::default(); width];
     let mut batches = vec![vec![Sum::default(); width]; BATCHES];

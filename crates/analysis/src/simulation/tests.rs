@@ -342,3 +342,31 @@ proptest! {
         prop_assert_eq!(findings.designs.len(), 1);
     }
 }
+
+/// The statistics without one batch, against the same record without its segments.
+#[test]
+fn without_a_batch_is_the_record_without_its_segments() {
+    let run = |left_out: std::ops::Range<u32>| {
+        let mut run = Run::new();
+        for i in (0..80).filter(|i| !left_out.contains(i)) {
+            let excess = f64::from(i * 7 % 13) / 10.0;
+            run.segment(i % 2, QUANTUM, 30_000 + u64::from(i % 2) * 10_000, 1.5, |_| excess);
+        }
+        run.design()
+    };
+    let all = run(0..0);
+    let overhead = all.overhead.expect("a share");
+    assert_eq!(all.overhead_share.estimate, Some(overhead));
+    let (low, high) = (all.overhead_share.low.expect("an interval"), all.overhead_share.high.expect("an interval"));
+    assert!(low < overhead && overhead < high, "{low} {overhead} {high}");
+    // Two segments a batch.
+    for batch in [0, 17, 39] {
+        let rest = run(2 * batch as u32..2 * batch as u32 + 2);
+        assert_eq!(rest.cut.instructions, all.cut.instructions, "the cut-off is held fixed");
+        close(all.average_cost_cycles.without_one[batch], rest.average_cost_cycles.estimate.expect("a cost"));
+        close(all.overhead_share.without_one[batch], rest.overhead.expect("a share"));
+        for (of_all, of_rest) in all.processes.iter().zip(&rest.processes) {
+            close(of_all.excess.without_one[batch], of_rest.excess_cycles_per_switch);
+        }
+    }
+}

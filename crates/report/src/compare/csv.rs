@@ -1,28 +1,27 @@
-use analysis::compare::{Comparison, Outcome, Pair};
-use units::format_cpu_list;
+use analysis::compare::{Comparison, Cost, Outcome, Pair, Place, Ratio, Subject};
 
+use super::json::kind_and_name;
 use super::words;
-use crate::for_programs::csv;
+use crate::case::CASE_COLUMNS;
+use crate::for_programs::{Column, csv};
 
-/// A name, and the field below it.
-type Column = (&'static str, fn(&Pair) -> String);
+const PLACE_COLUMNS: [Column<Place>; 4] = [
+    ("base_design", |place| place.base_design.clone().unwrap_or_default()),
+    ("new_design", |place| place.new_design.clone().unwrap_or_default()),
+    ("kind", |place| kind_and_name(&place.part).0.to_owned()),
+    ("name", |place| kind_and_name(&place.part).1.unwrap_or_default().to_owned()),
+];
 
-const COLUMNS: [Column; 20] = [
-    ("mechanism", |p| p.case.mechanism.to_string()),
-    ("between", |p| p.case.between.to_string()),
-    ("tasks", |p| p.case.tasks.to_string()),
-    ("size_bytes", |p| p.case.working_set.size_bytes.0.to_string()),
-    ("stride_bytes", |p| p.case.working_set.stride_bytes.0.to_string()),
-    ("access", |p| p.case.working_set.access.to_string()),
-    ("pattern", |p| p.case.working_set.pattern.to_string()),
-    ("sharing", |p| p.case.working_set.sharing.to_string()),
-    ("pages", |p| p.case.working_set.pages.to_string()),
-    ("cpus", |p| format_cpu_list(&p.case.placement.cpus)),
-    ("policy", |p| p.case.policy.to_string()),
-    ("quantity", |p| p.quantity.to_owned()),
+const COLUMNS: [Column<Pair>; 14] = [
+    ("quantity", |p| p.quantity.name().to_owned()),
+    ("unit", |p| p.quantity.unit().to_string()),
     ("is_suspect", |p| p.is_suspect.to_string()),
-    ("base_ns", |p| p.base.map(|cost| cost.ns.to_string()).unwrap_or_default()),
-    ("new_ns", |p| p.new.map(|cost| cost.ns.to_string()).unwrap_or_default()),
+    ("base", |p| float(p.base.map(|cost| cost.value))),
+    ("base_low", |p| float(low(p.base))),
+    ("base_high", |p| float(high(p.base))),
+    ("new", |p| float(p.new.map(|cost| cost.value))),
+    ("new_low", |p| float(low(p.new))),
+    ("new_high", |p| float(high(p.new))),
     ("ratio", |p| ratio(p, |ratio| ratio.ratio)),
     ("ratio_low", |p| ratio(p, |ratio| ratio.low)),
     ("ratio_high", |p| ratio(p, |ratio| ratio.high)),
@@ -30,13 +29,42 @@ const COLUMNS: [Column; 20] = [
     ("why", why),
 ];
 
+/// A line of names, then a row for each pair: the subject's columns first, those of cases or those of simulations.
 pub(super) fn render(comparison: &Comparison) -> String {
-    let names = COLUMNS.map(|(name, _)| name.to_owned()).to_vec();
-    let row = |pair: &Pair| COLUMNS.map(|(_, field)| field(pair)).to_vec();
+    let is_simulated = comparison.pairs.iter().any(|pair| pair.case().is_none());
+    let names = |subject: &mut dyn Iterator<Item = &'static str>| -> Vec<String> {
+        subject.chain(COLUMNS.iter().map(|(name, _)| *name)).map(str::to_owned).collect()
+    };
+    let names = if is_simulated {
+        names(&mut PLACE_COLUMNS.iter().map(|(name, _)| *name))
+    } else {
+        names(&mut CASE_COLUMNS.iter().map(|(name, _)| *name))
+    };
     csv(std::iter::once(names).chain(comparison.pairs.iter().map(row)))
 }
 
-fn ratio(pair: &Pair, part: fn(&analysis::compare::Ratio) -> f64) -> String {
+fn row(pair: &Pair) -> Vec<String> {
+    let mut row: Vec<String> = match &pair.subject {
+        Subject::Case(case) => CASE_COLUMNS.iter().map(|(_, field)| field(case)).collect(),
+        Subject::Simulated(place) => PLACE_COLUMNS.iter().map(|(_, field)| field(place)).collect(),
+    };
+    row.extend(COLUMNS.iter().map(|(_, field)| field(pair)));
+    row
+}
+
+fn low(cost: Option<Cost>) -> Option<f64> {
+    Some(cost?.interval?.0)
+}
+
+fn high(cost: Option<Cost>) -> Option<f64> {
+    Some(cost?.interval?.1)
+}
+
+fn float(value: Option<f64>) -> String {
+    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn ratio(pair: &Pair, part: fn(&Ratio) -> f64) -> String {
     match &pair.outcome {
         Outcome::Compared { ratio, .. } => part(ratio).to_string(),
         Outcome::NotComparable { .. } => String::new(),
@@ -45,7 +73,7 @@ fn ratio(pair: &Pair, part: fn(&analysis::compare::Ratio) -> f64) -> String {
 
 fn verdict(pair: &Pair) -> String {
     match &pair.outcome {
-        Outcome::Compared { verdict, .. } => words(*verdict).to_owned(),
+        Outcome::Compared { verdict, .. } => words::verdict(*verdict, pair.quantity).to_owned(),
         Outcome::NotComparable { .. } => "not comparable".to_owned(),
     }
 }

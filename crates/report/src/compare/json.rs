@@ -1,15 +1,14 @@
-use analysis::compare::{Comparison, Cost, Difference, Outcome};
-use record::{Between, Mechanism, Policy, Relation};
+use analysis::compare::{Basis, Comparison, Cost, Difference, Outcome, Pair, Part, Quantity, Subject, Unit};
 use serde::Serialize;
-use units::{Bytes, CpuId};
-use workload::{Access, Pages, Pattern, Sharing};
 
 use super::{COMPARE_SCHEMA, Request};
+use crate::case::CaseView;
 use crate::for_programs::json;
 
 #[derive(Serialize)]
 struct View<'a> {
     schema: &'static str,
+    basis: Basis,
     base_records: &'a [String],
     new_records: &'a [String],
     confidence: f64,
@@ -23,51 +22,77 @@ struct View<'a> {
 
 #[derive(Serialize)]
 struct PairView<'a> {
-    mechanism: Mechanism,
-    between: Between,
-    tasks: u32,
-    size_bytes: Bytes,
-    stride_bytes: Bytes,
-    access: Access,
-    pattern: Pattern,
-    sharing: Sharing,
-    pages: Pages,
-    cpus: &'a [CpuId],
-    relation: Relation,
-    policy: Policy,
-    quantity: &'static str,
+    #[serde(flatten)]
+    subject: SubjectView<'a>,
+    quantity: Quantity,
+    unit: Unit,
     is_suspect: bool,
-    base: Option<Cost>,
-    new: Option<Cost>,
+    base: Option<CostView>,
+    new: Option<CostView>,
     #[serde(flatten)]
     outcome: &'a Outcome,
 }
 
-pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
-    let pairs = comparison.pairs.iter().map(|pair| {
-        let (case, set) = (&pair.case, &pair.case.working_set);
-        PairView {
-            mechanism: case.mechanism,
-            between: case.between,
-            tasks: case.tasks,
-            size_bytes: set.size_bytes,
-            stride_bytes: set.stride_bytes,
-            access: set.access,
-            pattern: set.pattern,
-            sharing: set.sharing,
-            pages: set.pages,
-            cpus: &case.placement.cpus,
-            relation: case.placement.relation,
-            policy: case.policy,
-            quantity: pair.quantity,
-            is_suspect: pair.is_suspect,
-            base: pair.base,
-            new: pair.new,
-            outcome: &pair.outcome,
+#[derive(Serialize)]
+#[serde(untagged)]
+enum SubjectView<'a> {
+    Case(CaseView<'a>),
+    Simulated { base_design: Option<&'a str>, new_design: Option<&'a str>, kind: &'static str, name: Option<&'a str> },
+}
+
+#[derive(Serialize)]
+struct CostView {
+    value: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    records: usize,
+}
+
+impl From<Cost> for CostView {
+    fn from(cost: Cost) -> Self {
+        let (low, high) = cost.interval.unzip();
+        CostView { value: cost.value, low, high, records: cost.records }
+    }
+}
+
+fn pair(pair: &Pair) -> PairView<'_> {
+    PairView {
+        subject: subject(&pair.subject),
+        quantity: pair.quantity,
+        unit: pair.quantity.unit(),
+        is_suspect: pair.is_suspect,
+        base: pair.base.map(CostView::from),
+        new: pair.new.map(CostView::from),
+        outcome: &pair.outcome,
+    }
+}
+
+fn subject(subject: &Subject) -> SubjectView<'_> {
+    match subject {
+        Subject::Case(case) => SubjectView::Case(CaseView::from(case)),
+        Subject::Simulated(place) => {
+            let (kind, name) = kind_and_name(&place.part);
+            let (base_design, new_design) = (place.base_design.as_deref(), place.new_design.as_deref());
+            SubjectView::Simulated { base_design, new_design, kind, name }
         }
-    });
+    }
+}
+
+/// What a part is, in every format for programs.
+pub(super) fn kind_and_name(part: &Part) -> (&'static str, Option<&str>) {
+    match part {
+        Part::All => ("all", None),
+        Part::Class(name) => ("class", Some(name)),
+        Part::Cause(name) => ("cause", Some(name)),
+        Part::Program(name) => ("program", Some(name)),
+        Part::Level(name) => ("level", Some(name)),
+    }
+}
+
+pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
     json(&View {
         schema: COMPARE_SCHEMA,
+        basis: comparison.basis,
         base_records: request.base,
         new_records: request.new,
         confidence: comparison.confidence,
@@ -76,6 +101,6 @@ pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
         fail_above: request.fail_above,
         slower_than_allowed: request.fail_above.map(|share| comparison.slower_by_more_than(share).count()),
         environment: &comparison.environment,
-        pairs: pairs.collect(),
+        pairs: comparison.pairs.iter().map(pair).collect(),
     })
 }

@@ -1,4 +1,4 @@
-use analysis::compare::Ratio;
+use analysis::compare::{Change, Cost, Outcome, Pair, Quantity, Ratio, Subject};
 use record::{Between, Case, Mechanism, Placement, Policy, Relation};
 use units::CpuId;
 use workload::WorkingSet;
@@ -15,8 +15,15 @@ fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
         policy: Policy::Fifo,
         switches: None,
     };
-    let cost = |ns| Some(Cost { ns, records: 1 });
-    Pair { case, quantity: "direct", base: cost(1_700.0), new: cost(2_040.0), is_suspect: false, outcome }
+    let cost = |ns: f64| Some(Cost { value: ns, interval: Some((ns * 0.98, ns * 1.02)), records: 1 });
+    Pair {
+        subject: Subject::Case(case),
+        quantity: Quantity::Direct,
+        base: cost(1_700.0),
+        new: cost(2_040.0),
+        is_suspect: false,
+        outcome,
+    }
 }
 
 fn compared(ratio: f64, verdict: Change) -> Outcome {
@@ -39,7 +46,9 @@ fn comparison() -> Comparison {
         new_records: 1,
         confidence: 0.9,
         compared: 2,
+        basis: Basis::Runs,
         assumed_run_spread: Some(0.01),
+        curves: Vec::new(),
     }
 }
 
@@ -59,7 +68,7 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
     {
         place(words);
     }
-    place("1.0 % (standard deviation) is assumed");
+    place("1 % (standard deviation) is assumed");
     place("Grown by more than 5 %: pipe process (direct).");
     assert!(!text.contains('\u{1b}'), "a record's text reaches the terminal: {text:?}");
 }
@@ -73,6 +82,7 @@ fn json_says_the_same() {
     let pairs = value["pairs"].as_array().expect("a list");
     assert_eq!((pairs[0]["outcome"].as_str(), pairs[0]["verdict"].as_str()), (Some("compared"), Some("slower")));
     assert_eq!(pairs[0]["ratio"], 1.2);
+    assert_eq!((&pairs[0]["quantity"], &pairs[0]["base"]["low"]), (&"direct".into(), &1_666.0.into()));
     assert_eq!(pairs[2]["outcome"], "not-comparable");
     assert!(pairs[2]["ratio"].is_null());
 }
@@ -82,6 +92,14 @@ fn csv_has_a_row_for_each_pair() {
     let text = rendered(Format::Csv, None);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4);
+    assert!(lines[0].starts_with("mechanism,between,tasks,") && lines[0].contains(",cpus,relation,policy,quantity,"));
     assert!(lines[1].starts_with("pipe,process,2,0,") && lines[1].contains(",slower,"), "{}", lines[1]);
     assert!(lines[3].ends_with(",not comparable,the base record has no such case"), "{}", lines[3]);
+}
+
+#[test]
+fn a_share_is_said_as_it_was_given() {
+    for (share, text) in [(0.07, "7 %"), (0.0004, "0.04 %"), (1.5, "150 %"), (0.0, "0 %")] {
+        assert_eq!(words::in_percent(share), text);
+    }
 }

@@ -41,6 +41,11 @@ pub(crate) fn linear_axis(title: &str) -> Axis {
     axis(title).type_(AxisType::Linear).exponent_format(ExponentFormat::SI)
 }
 
+/// Numbers above 0 on a logarithmic scale.
+pub(crate) fn log_axis(title: &str) -> Axis {
+    axis(title).type_(AxisType::Log).exponent_format(ExponentFormat::SI)
+}
+
 /// Shares from 0 to 1 as percentages.
 pub(crate) fn share_axis(title: &str) -> Axis {
     axis(title).type_(AxisType::Linear).tick_format(".0%")

@@ -1,11 +1,14 @@
+use analysis::compare::Comparison;
 use maud::{Markup, html};
 
 use super::section::{Section, blocks, figure_id, slug};
 use super::{Part, table};
+use crate::compare::Request;
 use crate::figure::Figure;
 use crate::page::Block;
 use crate::plain::plain;
-use crate::{measure, reproduce, simulate};
+use crate::reproduce::Reproduction;
+use crate::{compare, measure, reproduce, simulate};
 
 /// What a page says about one record, or about several together.
 pub(super) struct Content {
@@ -31,10 +34,12 @@ impl Content {
             Part::Simulated { name, head, findings } => {
                 Content::new(id, name, "simulated", simulate::blocks(head, findings))
             }
-            Part::Reproduced { name, reproduction } => {
-                Content::new(id, name, "reproduced", reproduce::blocks(reproduction))
-            }
         }
+    }
+
+    /// About two sides.
+    pub(super) fn of_comparison(comparison: &Comparison, request: &Request<'_>) -> Self {
+        Content::new("c1".to_owned(), "Base and new", "compared", compare::blocks(comparison, request))
     }
 
     /// What only several simulations together say; nothing where there are none.
@@ -43,11 +48,17 @@ impl Content {
             .iter()
             .filter_map(|part| match part {
                 Part::Simulated { name, head, findings } => Some((*name, *head, *findings)),
-                Part::Measured { .. } | Part::Reproduced { .. } => None,
+                Part::Measured { .. } => None,
             })
             .collect();
         let blocks = simulate::blocks_of_all(&simulations);
         (!blocks.is_empty()).then(|| Content::new("all".to_owned(), "All simulations", "simulated", blocks))
+    }
+
+    /// About a paper that was redone.
+    pub(super) fn of_reproduction(reproduction: &Reproduction<'_>) -> Self {
+        let blocks = reproduce::blocks(reproduction);
+        Content::new("r1".to_owned(), reproduction.paper.title(), "reproduced", blocks)
     }
 
     fn new(id: String, title: &str, kind: &'static str, blocks: Vec<Block>) -> Self {

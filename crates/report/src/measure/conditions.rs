@@ -59,7 +59,7 @@ fn cpus(case: &Case) -> String {
 }
 
 /// Where the tasks run, in words: `CPU 1`, `CPUs 0,2 (smt)`, `unpinned`.
-pub(super) fn placement(case: &Case) -> String {
+pub(crate) fn placement(case: &Case) -> String {
     match case.placement.cpus.len() {
         0 => cpus(case),
         1 => format!("CPU {}", cpus(case)),
@@ -96,7 +96,7 @@ pub(crate) fn label(case: &Case) -> String {
 }
 
 /// How a working set is walked, with whatever is not usual about it.
-pub(super) fn walk(set: &WorkingSet) -> String {
+pub(crate) fn walk(set: &WorkingSet) -> String {
     let usual = WorkingSet::NONE;
     let mut words = vec![format!("stride {}", set.stride_bytes), set.access.to_string()];
     if set.pattern != usual.pattern {

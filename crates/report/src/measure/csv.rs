@@ -1,31 +1,13 @@
 use analysis::{CaseFinding, Estimate, Findings, Verdict};
-use units::format_cpu_list;
 
 use super::json::status;
-use crate::for_programs::csv;
-
-/// A name, and the field below it.
-type Column<T> = (&'static str, fn(&T) -> String);
+use crate::case::CASE_COLUMNS;
+use crate::for_programs::{Column, csv};
 
 /// A name, and the estimate of it.
 type Quantity = (&'static str, fn(&CaseFinding) -> Option<&Estimate>);
 
-const CONDITIONS: [Column<CaseFinding>; 14] = [
-    ("mechanism", |f| f.case.mechanism.to_string()),
-    ("between", |f| f.case.between.to_string()),
-    ("tasks", |f| f.case.tasks.to_string()),
-    ("size_bytes", |f| f.case.working_set.size_bytes.0.to_string()),
-    ("stride_bytes", |f| f.case.working_set.stride_bytes.0.to_string()),
-    ("access", |f| f.case.working_set.access.to_string()),
-    ("pattern", |f| f.case.working_set.pattern.to_string()),
-    ("sharing", |f| f.case.working_set.sharing.to_string()),
-    ("pages", |f| f.case.working_set.pages.to_string()),
-    ("cpus", |f| format_cpu_list(&f.case.placement.cpus)),
-    ("relation", |f| f.case.placement.relation.to_string()),
-    ("policy", |f| f.case.policy.to_string()),
-    ("status", |f| status(&f.verdict).to_owned()),
-    ("why", why),
-];
+const OUTCOME: [Column<CaseFinding>; 2] = [("status", |f| status(&f.verdict).to_owned()), ("why", why)];
 
 const QUANTITIES: [Quantity; 6] = [
     ("direct", |f| f.direct_ns.as_ref()),
@@ -68,7 +50,8 @@ pub(super) fn render(findings: &Findings) -> String {
 }
 
 fn names() -> Vec<String> {
-    let mut names: Vec<String> = CONDITIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut names: Vec<String> = CASE_COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    names.extend(OUTCOME.iter().map(|(name, _)| (*name).to_owned()));
     for (quantity, _) in QUANTITIES {
         names.extend(PARTS.iter().map(|(part, _)| format!("{quantity}{part}")));
     }
@@ -77,7 +60,8 @@ fn names() -> Vec<String> {
 }
 
 fn row(finding: &CaseFinding) -> Vec<String> {
-    let mut row: Vec<String> = CONDITIONS.iter().map(|(_, value)| value(finding)).collect();
+    let mut row: Vec<String> = CASE_COLUMNS.iter().map(|(_, value)| value(&finding.case)).collect();
+    row.extend(OUTCOME.iter().map(|(_, value)| value(finding)));
     for (_, quantity) in QUANTITIES {
         let estimate = quantity(finding);
         row.extend(PARTS.iter().map(|(_, value)| estimate.map(value).unwrap_or_default()));

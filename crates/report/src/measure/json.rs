@@ -1,12 +1,11 @@
 use std::collections::BTreeMap;
 
 use analysis::{CaseFinding, CounterFinding, Curve, Estimate, Findings, Flag, Tail, Verdict};
-use record::{Between, ClockFacts, Control, HostManifest, MeasureRecord, Mechanism, Plan, Policy, Relation, SelfTest};
+use record::{ClockFacts, Control, HostManifest, MeasureRecord, Plan, SelfTest};
 use serde::Serialize;
-use units::{Bytes, CpuId};
-use workload::{Access, Pages, Pattern, Sharing};
 
 use super::MEASURE_REPORT_SCHEMA;
+use crate::case::CaseView;
 use crate::for_programs::json;
 
 /// The whole report.
@@ -42,18 +41,8 @@ struct LatencyView {
 
 #[derive(Serialize)]
 struct ResultView<'a> {
-    mechanism: Mechanism,
-    between: Between,
-    tasks: u32,
-    size_bytes: Bytes,
-    stride_bytes: Bytes,
-    access: Access,
-    pattern: Pattern,
-    sharing: Sharing,
-    pages: Pages,
-    cpus: &'a [CpuId],
-    relation: Relation,
-    policy: Policy,
+    #[serde(flatten)]
+    case: CaseView<'a>,
     status: &'static str,
     why: Option<&'a str>,
     direct_ns: &'a Option<Estimate>,
@@ -124,20 +113,8 @@ fn latency((size_bytes, load_ns): &(u64, f64)) -> LatencyView {
 }
 
 fn result(finding: &CaseFinding) -> ResultView<'_> {
-    let (case, set) = (&finding.case, &finding.case.working_set);
     ResultView {
-        mechanism: case.mechanism,
-        between: case.between,
-        tasks: case.tasks,
-        size_bytes: set.size_bytes,
-        stride_bytes: set.stride_bytes,
-        access: set.access,
-        pattern: set.pattern,
-        sharing: set.sharing,
-        pages: set.pages,
-        cpus: &case.placement.cpus,
-        relation: case.placement.relation,
-        policy: case.policy,
+        case: CaseView::from(&finding.case),
         status: status(&finding.verdict),
         why: why(&finding.verdict),
         direct_ns: &finding.direct_ns,

@@ -5,12 +5,12 @@ use analysis::simulation::Cost;
 use crate::quantity::{NO_NUMBER, number, time};
 
 /// A count, with a comma after every three digits.
-pub(super) fn count(value: u64) -> String {
+pub(crate) fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
 /// A quantity with three significant digits: `0.42`, `186`, `10,300`.
-pub(super) fn rounded(value: f64) -> String {
+pub(crate) fn rounded(value: f64) -> String {
     if !value.is_finite() {
         return NO_NUMBER.to_owned();
     }
@@ -41,7 +41,7 @@ pub(super) fn perhaps(value: Option<f64>) -> String {
 }
 
 /// A share in percent with two significant digits: `7.1 %`.
-pub(super) fn share(value: Option<f64>) -> String {
+pub(crate) fn share(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return NO_NUMBER.to_owned() };
     let percent = value * 100.0;
     match percent.abs() {

@@ -1,6 +1,6 @@
 //! The report on a simulation: what a switch costs in cycles on each design, and where that comes from.
 
-mod amount;
+pub(crate) mod amount;
 mod answer;
 mod causes;
 mod csv;

@@ -2,6 +2,8 @@
 //! below `tmp/pages`.
 
 mod browser;
+#[path = "../report/compared.rs"]
+mod compared;
 #[allow(dead_code, reason = "the tests of text use the rest")]
 #[path = "../report/fixture.rs"]
 mod fixture;
@@ -13,10 +15,12 @@ mod recorded;
 mod simulated;
 
 use analysis::Findings;
+use analysis::compare::{Options, compare_simulations};
 use record::{Arm, Evidence, KernelSwitches, MeasureRecord, Sample};
 use reproduce::{Axis, Cell, Chart, Claim, Exhibit, Paper, Series, Shape, Style, Table};
 use serde_json::Value;
-use switchcost_report::html::{Html, Part, render};
+use switchcost_report::compare::Request;
+use switchcost_report::html::{Html, Part, render, render_comparison, render_reproduction};
 use switchcost_report::reproduce::{Command, Reproduction};
 use units::{Nanos, Ticks};
 use workload::Access;
@@ -129,6 +133,33 @@ fn all_figures_of_a_simulation_are_drawn_and_hostile_names_stay_text() {
 }
 
 #[test]
+fn both_sides_of_a_comparison_are_drawn_and_hostile_names_stay_text() {
+    let Some(browser) = browser::find() else { return };
+    let names = [[HARM.to_owned()], ["new.jsonl".to_owned()]];
+    let request = Request { base: &names[0], new: &names[1], fail_above: None };
+    let html = render_comparison(&compared::comparison(HARM, MARKUP), &request);
+    let outcome = browser::probe(&browser, &html.page, "compared", &[]);
+    assert_works(&outcome, &html);
+    assert_eq!(outcome["harmed"], Value::Null, "no name ran as a script");
+    let tooltip = outcome["figures"]["figure-c1-sizes-1"]["tooltip"].as_str().unwrap_or_default();
+    assert!(tooltip.contains("64 KiB") && tooltip.contains("4.56 us (4.42 to 4.74)"), "{tooltip}");
+}
+
+#[test]
+fn both_sides_of_simulations_are_drawn() {
+    let Some(browser) = browser::find() else { return };
+    let (head, findings) = simulated::whole();
+    let mut other = head.clone();
+    other.trace.instructions += 1;
+    let comparison = compare_simulations(&[(&head, &findings)], &[(&other, &findings)], Options::default());
+    let names = [["a.parquet".to_owned()], ["b.parquet".to_owned()]];
+    let html = render_comparison(&comparison, &Request { base: &names[0], new: &names[1], fail_above: None });
+    assert!(html.figures.len() >= 3, "{:?}", html.figures);
+    let outcome = browser::probe(&browser, &html.page, "compared-simulations", &[]);
+    assert_works(&outcome, &html);
+}
+
+#[test]
 fn a_hundred_thousand_samples_are_drawn() {
     let Some(browser) = browser::find() else { return };
     let html = measured_page(100_000, HARM);
@@ -219,7 +250,7 @@ fn reproduced_page() -> Html {
     ];
     let commands = [Command { step: "a".to_owned(), line: HARM.to_owned(), missing: Some(HARM.to_owned()) }];
     let reproduction = Reproduction { paper: Paper::Li2007, exhibits: &exhibits, commands: &commands, machine: HARM };
-    render(&[Part::Reproduced { name: HARM, reproduction }])
+    render_reproduction(&reproduction)
 }
 
 #[test]

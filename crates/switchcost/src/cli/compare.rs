@@ -4,15 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Form, parse_confidence, per_mille};
+use super::{Form, parse_confidence};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   switchcost compare before.jsonl after.jsonl                  two records of measure
   switchcost compare before/ after/                            two folders of repeated records: better
-  switchcost compare before/ after/ --fail-above 5%            for CI: exit code 6 where a cost grew by more";
+  switchcost compare before/ after/ --fail-above 5%            for CI: exit code 6 where a cost grew by more
+  switchcost compare small.parquet large.parquet               two designs on one trace, simulated
+  switchcost compare before/ after/ -o compare.html            one page with both curves, for any browser";
 
-/// Judges records of measure against each other: each cost with its ratio, interval and verdict.
+/// Judges records of measure, or of simulate, against each other: each cost with its ratio, interval and verdict.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArguments {
@@ -34,14 +36,40 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = parse_share)]
     pub(crate) run_spread: f64,
 
+    /// Write one page of HTML with figures to FILE: all of it, or nothing
+    #[arg(short, long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["out", "format"])]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write each table of the page as CSV, and each figure as PNG and SVG, into the folder DIR; pictures are drawn by
+    /// Chromium, which must be installed
+    #[arg(long, value_name = "DIR", help_heading = "Output", conflicts_with_all = ["out", "format"])]
+    pub(crate) figures: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) form: Form,
 }
 
 /// A share: 0.05 for 5 %.
 fn parse_share(text: &str) -> Result<f64, String> {
-    let per_mille = if text.trim() == "0%" { Some(0) } else { per_mille(text) };
-    per_mille
-        .map(|share| f64::from(share) / 1000.0)
-        .ok_or_else(|| "need a percentage from 0% to 99.9%, such as 5%".to_owned())
+    let percent = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    percent
+        .filter(|percent| percent.is_finite() && *percent >= 0.0)
+        .map(|percent| percent.abs() / 100.0)
+        .ok_or_else(|| "need a percentage of 0% or more, such as 5%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_taken_as_it_is_said() {
+        let shares = [("5%", 0.05), ("0.04%", 0.0004), ("0%", 0.0), ("-0%", 0.0), ("150 %", 1.5)];
+        for (text, share) in shares {
+            assert_eq!(parse_share(text), Ok(share), "{text}");
+        }
+        for text in ["5", "-1%", "nan%", "inf%", "1e999%", "%", ""] {
+            assert_eq!(parse_share(text), Err("need a percentage of 0% or more, such as 5%".to_owned()), "{text}");
+        }
+    }
 }

@@ -1,64 +1,76 @@
 //! `switchcost compare`: records judged against each other.
 
+mod sides;
+
 use std::path::{Path, PathBuf};
 
-use analysis::Findings;
-use analysis::compare::{Analysed, Options, compare};
-use record::MeasureRecord;
+use analysis::compare::{Comparison, Options, Outcome, Pair};
 use report::compare::{Request, render};
+use report::html::render_comparison;
 
 use crate::cli::compare::CompareArguments;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::runs;
-
-/// Records of one side, with what was found in them.
-struct Loaded {
-    names: Vec<String>,
-    records: Vec<(MeasureRecord, Findings)>,
-}
+use crate::verbs::report::{claim_page, pictures};
 
 pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.form.out.as_deref())?;
-    let (base, new) = (Loaded::read(&arguments.base)?, Loaded::read(&arguments.new)?);
+    let (base, new) = (records_at(&arguments.base)?, records_at(&arguments.new)?);
+    let output = claim(arguments, &[&base[..], &new].concat())?;
     let confidence = f64::from(arguments.confidence) / 1000.0;
     let options = Options { confidence, run_spread: arguments.run_spread };
-    let comparison = compare(&base.analysed(), &new.analysed(), options);
-    let request = Request { base: &base.names, new: &new.names, fail_above: arguments.fail_above };
-    let text = render(&comparison, &request, arguments.form.format, output.style());
-    output.write(&text)?;
+    let comparison = sides::compared(&base, &new, options)?;
+    let names = [&base, &new].map(|side| side.iter().map(|path| path.display().to_string()).collect::<Vec<_>>());
+    let request = Request { base: &names[0], new: &names[1], fail_above: arguments.fail_above };
+    write(&comparison, &request, arguments, output)?;
     let has_grown = |share| comparison.slower_by_more_than(share).next().is_some();
+    let is_open = |pair: &Pair| pair.is_main() && matches!(pair.outcome, Outcome::NotComparable { .. });
     Ok(match arguments.fail_above {
         Some(share) if has_grown(share) => Exit::Grown,
         // What could not be looked at has not passed.
-        _ if comparison.compared < comparison.pairs.len() => Exit::Reservations,
+        _ if comparison.pairs.iter().any(is_open) => Exit::Reservations,
         _ => Exit::Success,
     })
 }
 
-impl Loaded {
-    /// One record, or all of a folder in the order of their names.
-    fn read(path: &Path) -> Result<Loaded, Failure> {
-        let paths = if path.is_dir() { records_in(path)? } else { vec![path.to_owned()] };
-        let names = paths.iter().map(|path| path.display().to_string()).collect();
-        let read = |path: &PathBuf| -> Result<_, Failure> {
-            let record = MeasureRecord::read(path)?;
-            let findings = analysis::analyse(&record);
-            Ok((record, findings))
-        };
-        Ok(Loaded { names, records: paths.iter().map(read).collect::<Result<_, _>>()? })
+/// A place for the page, or for text; none where figures alone are wanted.
+fn claim(arguments: &CompareArguments, records: &[PathBuf]) -> Result<Option<Output>, Failure> {
+    match (&arguments.output, &arguments.figures) {
+        (Some(page), _) => claim_page(records, page).map(Some),
+        (None, Some(_)) => Ok(None),
+        (None, None) => Output::claim(arguments.form.out.as_deref()).map(Some),
     }
+}
 
-    fn analysed(&self) -> Vec<Analysed<'_>> {
-        self.records.iter().map(|(record, findings)| (record, findings)).collect()
+fn write(
+    comparison: &Comparison,
+    request: &Request<'_>,
+    arguments: &CompareArguments,
+    output: Option<Output>,
+) -> Result<(), Failure> {
+    if arguments.output.is_none() && arguments.figures.is_none() {
+        return output.map_or(Ok(()), |output| {
+            let text = render(comparison, request, arguments.form.format, output.style());
+            output.write(&text)
+        });
     }
+    let html = render_comparison(comparison, request);
+    if let Some(output) = output {
+        output.write(&html.page)?;
+    }
+    arguments.figures.as_deref().map_or(Ok(()), |folder| pictures::write(&html, folder))
+}
+
+/// One record, or all of a folder in the order of their names.
+fn records_at(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if path.is_dir() { records_in(path) } else { Ok(vec![path.to_owned()]) }
 }
 
 fn records_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = |source| Failure::Open { path: folder.to_owned(), source };
     let entries = std::fs::read_dir(folder).map_err(failed)?;
     let mut paths: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| runs::is_jsonl(path)).collect();
+        entries.flatten().map(|entry| entry.path()).filter(|path| runs::is_named_as_record(path)).collect();
     paths.sort_unstable();
     if paths.is_empty() { Err(Failure::NoRecords(folder.to_owned())) } else { Ok(paths) }
 }

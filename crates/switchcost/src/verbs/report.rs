@@ -1,7 +1,7 @@
 //! `switchcost report`: prints again what `measure` or `simulate` printed, from the record alone, or makes a page of it.
 
 mod loaded;
-pub(crate) mod pictures;
+pub(super) mod pictures;
 
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ fn worse(a: Exit, b: Exit) -> Exit {
 }
 
 /// A slip of the finger must not cost a record.
-fn claim_page(paths: &[PathBuf], page: &Path) -> Result<Output, Failure> {
+pub(super) fn claim_page(paths: &[PathBuf], page: &Path) -> Result<Output, Failure> {
     let place = page.canonicalize();
     let is_record = |path: &PathBuf| path.canonicalize().is_ok_and(|record| place.as_ref().is_ok_and(|p| *p == record));
     if paths.iter().any(is_record) {

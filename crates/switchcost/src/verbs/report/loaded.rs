@@ -1,13 +1,12 @@
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use ::report::{Format, Style, html, measure, simulate};
-use analysis::simulation::{Analyser, Options};
+use analysis::simulation::Options;
 use analysis::{Findings, Verdict, simulation};
-use record::{MeasureRecord, Simulation, SimulationRecord};
+use record::{MeasureRecord, Simulation};
 
 use crate::exit::{Exit, Failure};
+use crate::records::{self, is_simulation};
 
 /// A record with its findings.
 pub(super) struct Loaded {
@@ -24,7 +23,7 @@ impl Loaded {
     /// Reads a record of either kind and analyses it.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let content = if is_parquet(path) { simulated(path)? } else { measured(path)? };
+        let content = if is_simulation(path) { simulated(path)? } else { measured(path)? };
         Ok(Loaded { name, content })
     }
 
@@ -58,12 +57,6 @@ impl Loaded {
     }
 }
 
-/// Whether a file begins as the records of simulations do. What cannot be read is for the reader to say.
-fn is_parquet(path: &Path) -> bool {
-    let mut start = [0; 4];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"PAR1"
-}
-
 fn measured(path: &Path) -> Result<Content, Failure> {
     let record = Box::new(MeasureRecord::read(path)?);
     let (findings, left_out) = (analysis::analyse(&record), analysis::left_out(&record));
@@ -71,11 +64,6 @@ fn measured(path: &Path) -> Result<Content, Failure> {
 }
 
 fn simulated(path: &Path) -> Result<Content, Failure> {
-    let record = SimulationRecord::read(path)?;
-    let mut analyser = Analyser::new(&record.head, Options::default());
-    for batch in record.tuples()? {
-        analyser.add(&batch?);
-    }
-    let findings = analyser.finish();
-    Ok(Content::Simulated { head: Box::new(record.head), findings })
+    let (head, findings) = records::simulation(path, Options::default())?;
+    Ok(Content::Simulated { head: Box::new(head), findings })
 }

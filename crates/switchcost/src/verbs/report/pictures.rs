@@ -15,7 +15,7 @@ use crate::exit::Failure;
 use crate::output::Output;
 
 /// Writes each table as CSV and each figure as SVG and PNG. Tables first: they need no browser.
-pub(crate) fn write(html: &Html, folder: &Path) -> Result<(), Failure> {
+pub(in crate::verbs) fn write(html: &Html, folder: &Path) -> Result<(), Failure> {
     let failed = |source| Failure::Output { path: folder.to_owned(), source };
     fs::create_dir_all(folder).map_err(failed)?;
     for (name, csv) in &html.tables {

@@ -11,8 +11,7 @@ use crate::verbs::report::pictures;
 pub(super) fn write(reproductions: &[Reproduction<'_>], folder: &Folder, wants_figures: bool) -> Result<(), Failure> {
     for reproduction in reproductions {
         let name = reproduction.paper.to_string();
-        let part = html::Part::Reproduced { name: &name, reproduction: *reproduction };
-        let html = html::render(&[part]);
+        let html = html::render_reproduction(reproduction);
         Output::claim(Some(&folder.file(&format!("{name}.html"))))?.write(&html.page)?;
         if wants_figures {
             pictures::write(&html, &folder.file("figures").join(&name))?;

@@ -1,0 +1,26 @@
+//! What may get a verdict, and how many of them there are.
+
+use super::ratio::LogRatio;
+use super::{Outcome, Pair};
+
+/// A pair as far as it is known before it is known how many are compared.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    /// With the reason why it cannot be compared, where it cannot.
+    pub(super) pair: Pair,
+    /// The ratio's logarithm, where there is one.
+    pub(super) ratio: Option<LogRatio>,
+}
+
+/// The pairs with their verdicts, and how many have one. With m of them each interval has the confidence 1 - (1 - C) / m.
+pub(super) fn judge(candidates: Vec<Candidate>, confidence: f64) -> (Vec<Pair>, usize) {
+    let compared = candidates.iter().filter(|candidate| candidate.ratio.is_some()).count();
+    let of_each = 1.0 - (1.0 - confidence) / compared.max(1) as f64;
+    let judged = |Candidate { mut pair, ratio }: Candidate| {
+        if let Some((ratio, verdict)) = ratio.and_then(|ratio| ratio.judge(of_each)) {
+            pair.outcome = Outcome::Compared { ratio, verdict };
+        }
+        pair
+    };
+    (candidates.into_iter().map(judged).collect(), compared)
+}

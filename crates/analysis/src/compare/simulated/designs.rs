@@ -1,0 +1,189 @@
+//! Which design of one side is which of the other, and what differs between them and around them.
+
+use record::{Design, Simulation};
+use serde_json::Value;
+
+use super::traces::{Relation, TraceKey};
+use super::{Curve, Simulated};
+use crate::compare::Difference;
+use crate::compare::environment::{Facts, different};
+use crate::simulation::{DesignFinding, Group};
+
+/// What one record says of one design.
+#[derive(Clone, Debug)]
+pub(super) struct Record<'a> {
+    pub(super) trace: TraceKey<'a>,
+    pub(super) design: &'a Design,
+    pub(super) finding: &'a DesignFinding,
+    pub(super) is_whole: bool,
+}
+
+/// A design of each side; none where a side has no such design.
+#[derive(Debug)]
+pub(super) struct Matched<'a> {
+    pub(super) base_name: Option<&'a str>,
+    pub(super) new_name: Option<&'a str>,
+    pub(super) base: Vec<Record<'a>>,
+    pub(super) new: Vec<Record<'a>>,
+}
+
+/// All designs of either side: by name, or whatever their names where each side has one.
+pub(super) fn matched<'a>(base: &[Simulated<'a>], new: &[Simulated<'a>]) -> Vec<Matched<'a>> {
+    let (base_names, new_names) = (names(base), names(new));
+    let pair = |base_name: Option<&'a str>, new_name: Option<&'a str>| Matched {
+        base: base_name.map_or_else(Vec::new, |name| records(base, name)),
+        new: new_name.map_or_else(Vec::new, |name| records(new, name)),
+        base_name,
+        new_name,
+    };
+    if let ([base_name], [new_name]) = (&base_names[..], &new_names[..]) {
+        return vec![pair(Some(base_name), Some(new_name))];
+    }
+    let of_base = base_names.iter().map(|name| pair(Some(name), new_names.contains(name).then_some(name)));
+    let only_new = new_names.iter().filter(|name| !base_names.contains(name));
+    of_base.chain(only_new.map(|name| pair(None, Some(name)))).collect()
+}
+
+fn names<'a>(side: &[Simulated<'a>]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for result in side.iter().flat_map(|(head, _)| &head.designs) {
+        if !names.contains(&result.design.name.as_str()) {
+            names.push(&result.design.name);
+        }
+    }
+    names
+}
+
+fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
+    let of_record = |(head, findings): &Simulated<'a>| {
+        let place = head.designs.iter().position(|result| result.design.name == name)?;
+        Some(Record {
+            trace: TraceKey::of(head),
+            design: &head.designs[place].design,
+            finding: findings.designs.get(place)?,
+            is_whole: head.trace.incomplete.is_none(),
+        })
+    };
+    side.iter().filter_map(of_record).collect()
+}
+
+impl<'a> Matched<'a> {
+    /// How the traces of the two sides belong together; none where the designs cannot be paired.
+    pub(super) fn relation(&self) -> Option<Relation> {
+        let are_there = !self.base.is_empty() && !self.new.is_empty();
+        let traces = |side: &[Record<'a>]| side.iter().map(|record| record.trace.clone()).collect::<Vec<_>>();
+        (are_there && self.mixed_side().is_none()).then(|| Relation::of(&traces(&self.base), &traces(&self.new)))
+    }
+
+    pub(super) fn why_not(&self) -> String {
+        if let Some(side) = self.mixed_side() {
+            return format!("the {side} records mean different designs by this name");
+        }
+        let side = if self.base.is_empty() { "base" } else { "new" };
+        format!("the {side} side has no such design")
+    }
+
+    /// Designs that differ under one name are no repetition of each other.
+    fn mixed_side(&self) -> Option<&'static str> {
+        let is_mixed = |side: &[Record<'a>]| side.iter().any(|record| !is_same(record.design, side[0].design));
+        [("base", &self.base), ("new", &self.new)].into_iter().find(|(_, side)| is_mixed(side)).map(|(name, _)| name)
+    }
+
+    /// Another name first, then every field that is not the same.
+    pub(super) fn differences(&self) -> Vec<Difference> {
+        let (Some(base_name), Some(new_name)) = (self.base_name, self.new_name) else { return Vec::new() };
+        let is_renamed = base_name != new_name;
+        let named = |name: &str| (is_renamed).then(|| ("design".to_owned(), name.to_owned()));
+        let title = if is_renamed { "design".to_owned() } else { format!("design {base_name}") };
+        let of = |side: &[Record<'a>], name: &str| -> Vec<Facts> {
+            side.iter().map(|record| named(name).into_iter().chain(fields(record.design, &title)).collect()).collect()
+        };
+        different(&of(&self.base, base_name), &of(&self.new, new_name))
+    }
+
+    pub(super) fn curve(&self) -> Option<Curve> {
+        let lines = |side: &[Record<'a>]| side.iter().map(|record| line(record.finding)).collect();
+        Some(Curve {
+            base_design: self.base_name?.to_owned(),
+            new_design: self.new_name?.to_owned(),
+            base: lines(&self.base),
+            new: lines(&self.new),
+        })
+    }
+}
+
+/// Up to the first point at or behind the cut-off.
+fn line(finding: &DesignFinding) -> Vec<(u64, f64)> {
+    let Some(all) = finding.groups.iter().find(|group| group.group == Group::All) else { return Vec::new() };
+    let starts: Vec<u64> = all.curve.iter().map(|point| point.since_switch_instructions).collect();
+    let length = starts.get(1).map_or(0, |second| second - starts[0]);
+    let within = all.curve.iter().filter(|point| point.since_switch_instructions < all.cut.instructions);
+    within.map(|point| (point.since_switch_instructions + length, point.cumulative_excess_cycles)).collect()
+}
+
+/// The same memory system, whatever it is called and wherever its figures are from.
+pub(super) fn is_same(a: &Design, b: &Design) -> bool {
+    fields(a, "") == fields(b, "")
+}
+
+/// Every field of a design by its path, levels and TLBs by their names.
+fn fields(design: &Design, title: &str) -> Facts {
+    let mut fields = Vec::new();
+    if let Ok(Value::Object(all)) = serde_json::to_value(design) {
+        for (name, value) in
+            all.iter().filter(|(name, _)| !["schema", "name", "title", "source"].contains(&name.as_str()))
+        {
+            let path = if ["level", "tlb"].contains(&name.as_str()) { title.to_owned() } else { join(title, name) };
+            flatten(&path, value, &mut fields);
+        }
+    }
+    fields
+}
+
+fn flatten(path: &str, value: &Value, into: &mut Facts) {
+    match value {
+        Value::Object(fields) => {
+            let name = fields.get("name").and_then(Value::as_str);
+            let path = name.map_or_else(|| path.to_owned(), |name| join(path, name));
+            for (field, value) in fields.iter().filter(|(field, _)| *field != "name") {
+                flatten(&join(&path, field), value, into);
+            }
+        }
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            items.iter().for_each(|item| flatten(path, item, into));
+        }
+        Value::Null => (),
+        Value::String(text) => into.push((path.to_owned(), text.clone())),
+        other => into.push((path.to_owned(), other.to_string())),
+    }
+}
+
+fn join(path: &str, name: &str) -> String {
+    let name = name.replace('_', " ");
+    if path.is_empty() { name } else { format!("{path} {name}") }
+}
+
+/// What else is different around the two sides. Left out is who simulated: the same trace gives the same numbers anywhere.
+pub(super) fn facts(base: &[Simulated<'_>], new: &[Simulated<'_>]) -> Vec<Difference> {
+    let of = |side: &[Simulated<'_>]| side.iter().map(|(head, _)| facts_of(head)).collect::<Vec<Facts>>();
+    different(&of(base), &of(new))
+}
+
+fn facts_of(head: &Simulation) -> Facts {
+    let trace = &head.trace;
+    let commands: Vec<String> = trace.commands.iter().map(|words| words.join(" ")).collect();
+    let workload = if commands.is_empty() { trace.source.clone() } else { commands.join("; ") };
+    let quantum = trace.quantum_instructions.map_or("none".to_owned(), |quantum| quantum.to_string());
+    vec![
+        ("workload".to_owned(), workload),
+        ("order of tasks".to_owned(), trace.order.clone()),
+        ("quantum in instructions".to_owned(), quantum),
+        (
+            "whole trace simulated".to_owned(),
+            trace.incomplete.clone().map_or("yes".to_owned(), |why| format!("no: {why}")),
+        ),
+        ("instructions in an interval".to_owned(), head.interval_instructions.to_string()),
+        ("intervals told apart".to_owned(), head.intervals.to_string()),
+        ("switchcost".to_owned(), head.program_version.clone()),
+    ]
+}

@@ -1,0 +1,190 @@
+//! Each number of two designs beside its counterpart.
+
+use super::designs::{Matched, Record};
+use super::traces::Relation;
+use super::without_verdict;
+use crate::compare::candidate::Candidate;
+use crate::compare::pairs::only_one_of;
+use crate::compare::ratio::{LogCost, LogRatio};
+use crate::compare::{Cost, Options, Part, Quantity};
+use crate::simulation::{self, Group};
+
+/// Misses are counted for the whole trace.
+const NO_MISSES_BY_SWITCH: &str =
+    "no interval: a record counts misses over all switches together; give records of several traces on each side";
+
+const NOT_IN_EACH_BATCH: &str = "no interval: without some of the switches the cost is not above 0; trace for longer";
+
+/// Flags of a design whose numbers are to be taken with care.
+const SUSPECT: [&str; 2] = ["cut-early", "disorder"];
+
+/// A number of one record.
+type Number = (Part, Quantity, simulation::Cost);
+
+/// A number of one side: of each record, where it has one.
+type Numbers<'a> = Vec<Option<&'a simulation::Cost>>;
+
+/// Everything that either side has a number for, in the order of the base and then of the new.
+pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, options: Options) -> Vec<Candidate> {
+    let of = |side: &[Record<'_>]| side.iter().map(numbers).collect::<Vec<Vec<Number>>>();
+    let (base, new) = (of(&matched.base), of(&matched.new));
+    let mut keys: Vec<(&Part, Quantity)> = Vec::new();
+    for (part, quantity, _) in base.iter().chain(&new).flatten() {
+        if !keys.contains(&(part, *quantity)) {
+            keys.push((part, *quantity));
+        }
+    }
+    let is_suspect = matched.base.iter().chain(&matched.new).any(is_suspect);
+    let candidate = |(part, quantity): (&Part, Quantity)| {
+        let (base, new) = (select(&base, part, quantity), select(&new, part, quantity));
+        let sides = [("base", &base), ("new", &new)];
+        let judged = missing(&sides, part).map_or_else(|| ratio(&base, &new, &relation), Err);
+        let why = judged.as_ref().err().cloned().unwrap_or_default();
+        let mut candidate = without_verdict(matched, part.clone(), quantity, why);
+        candidate.pair.base = cost(&base, options.confidence);
+        candidate.pair.new = cost(&new, options.confidence);
+        candidate.pair.is_suspect = is_suspect && quantity != Quantity::MissesPerInstruction;
+        candidate.ratio = judged.ok();
+        candidate
+    };
+    keys.into_iter().map(candidate).collect()
+}
+
+fn is_suspect(record: &Record<'_>) -> bool {
+    !record.is_whole || record.finding.flags.iter().any(|flag| SUSPECT.contains(&flag.name))
+}
+
+fn numbers(record: &Record<'_>) -> Vec<Number> {
+    let finding = record.finding;
+    let mut numbers = vec![
+        (Part::All, Quantity::AverageCost, finding.average_cost_cycles.clone()),
+        (Part::All, Quantity::Overhead, finding.overhead_share.clone()),
+    ];
+    numbers.extend(finding.groups.iter().filter_map(|group| {
+        let part = match &group.group {
+            Group::Class(name) => Part::Class((*name).to_owned()),
+            Group::Cause(name) => Part::Cause(name.clone()),
+            Group::All | Group::EndClass(_) => return None,
+        };
+        Some((part, Quantity::AverageCost, group.cost_cycles.clone()))
+    }));
+    numbers.extend(
+        finding
+            .processes
+            .iter()
+            .map(|process| (Part::Program(process.name.clone()), Quantity::ExcessPerSwitch, process.excess.clone())),
+    );
+    let shared = &finding.hierarchies.shared;
+    let instructions = finding.instructions.max(1) as f64;
+    numbers.extend(shared.levels.iter().chain(&shared.tlbs).map(|level| {
+        let estimate = Some(level.misses() as f64 / instructions);
+        let misses = simulation::Cost { estimate, why: Some(NO_MISSES_BY_SWITCH.to_owned()), ..Default::default() };
+        (Part::Level(level.name.clone()), Quantity::MissesPerInstruction, misses)
+    }));
+    numbers
+}
+
+fn select<'a>(side: &'a [Vec<Number>], part: &Part, quantity: Quantity) -> Numbers<'a> {
+    let of_record = |numbers: &'a Vec<Number>| {
+        numbers.iter().find(|(other, which, _)| other == part && *which == quantity).map(|(_, _, cost)| cost)
+    };
+    side.iter().map(of_record).collect()
+}
+
+/// Why there is nothing to compare, where a side has no number above 0.
+fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
+    let what = match part {
+        Part::All => "number",
+        Part::Class(_) => "class of switches",
+        Part::Cause(_) => "cause",
+        Part::Program(_) => "program",
+        Part::Level(_) => "level",
+    };
+    let reasons = sides.iter().filter_map(|(name, numbers)| {
+        if numbers.iter().all(Option::is_none) {
+            return Some(format!("the {name} side has no such {what}"));
+        }
+        let estimates: Vec<f64> = numbers.iter().flatten().filter_map(|cost| cost.estimate).collect();
+        if estimates.is_empty() {
+            let why = numbers.iter().flatten().find_map(|cost| cost.why.clone()).unwrap_or_default();
+            return Some(format!("not to be had in the {name} record: {why}"));
+        }
+        let is_price = estimates.iter().all(|estimate| *estimate > 0.0);
+        (!is_price).then(|| format!("the {name} number is not above 0, so that a ratio means nothing"))
+    });
+    let reasons: Vec<String> = reasons.collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+fn ratio(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Result<LogRatio, String> {
+    match relation {
+        Relation::Same(partners) => of_pairs(base, new, partners),
+        Relation::Others { .. } => Ok(LogRatio::between(&of_side(base, "base")?, &of_side(new, "new")?)),
+        Relation::Overlapping => Err(
+            "some traces are on both sides and some are not; give the same traces to both sides, or each side its own"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The luck of a trace is the same on both sides, and falls out of the ratio.
+fn of_pairs<'a>(base: &Numbers<'a>, new: &Numbers<'a>, partners: &[usize]) -> Result<LogRatio, String> {
+    let partner = |(base, partner): (&Option<&'a simulation::Cost>, &usize)| {
+        let (base, new) = ((*base)?, new[*partner]?);
+        Some(((base, base.estimate?), (new, new.estimate?)))
+    };
+    let both: Vec<_> = base.iter().zip(partners).filter_map(partner).collect();
+    match &both[..] {
+        [] => Err("no trace has it on both sides".to_owned()),
+        [_] if partners.len() > 1 => Err(format!("only 1 of {} traces has it on both sides, need 2", partners.len())),
+        [((base, _), (new, _))] => {
+            let (base, new) = (batches(base, "base")?, batches(new, "new")?);
+            LogRatio::of_batches(base, new).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
+        }
+        several => {
+            let values: Vec<(f64, f64)> = several.iter().map(|((_, base), (_, new))| (*base, *new)).collect();
+            Ok(LogRatio::paired(&values))
+        }
+    }
+}
+
+fn of_side(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
+    let known: Vec<&simulation::Cost> =
+        numbers.iter().flatten().copied().filter(|cost| cost.estimate.is_some()).collect();
+    match known[..] {
+        [_] if numbers.len() > 1 => Err(only_one_of(numbers.len(), name)),
+        [one] => {
+            let (value, left) = batches(one, name)?;
+            LogCost::of_batches(value, left).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
+        }
+        _ => Ok(LogCost::of_values(&known.iter().filter_map(|cost| cost.estimate).collect::<Vec<f64>>())),
+    }
+}
+
+/// A number with its values without one batch each.
+fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]), String> {
+    match (cost.estimate, cost.low) {
+        (Some(_), Some(low)) if low <= 0.0 => {
+            Err(format!("the {name} cost is not distinguishable from 0, so that a ratio means nothing"))
+        }
+        (Some(value), Some(_)) => Ok((value, &cost.without_one)),
+        _ => Err(cost.why.clone().unwrap_or_else(|| "no interval".to_owned())),
+    }
+}
+
+/// What is shown of a side: of one record its own interval, of several that of their mean.
+fn cost(numbers: &Numbers<'_>, confidence: f64) -> Option<Cost> {
+    let known: Vec<&simulation::Cost> =
+        numbers.iter().flatten().copied().filter(|cost| cost.estimate.is_some()).collect();
+    let values: Vec<f64> = known.iter().filter_map(|cost| cost.estimate).collect();
+    match known[..] {
+        [] => None,
+        [one] => Some(Cost { value: one.estimate?, interval: one.low.zip(one.high), records: 1 }),
+        // A mean of logarithms needs numbers above 0; without them the plain mean is shown, without an interval.
+        _ if values.iter().any(|value| *value <= 0.0) => {
+            let value = values.iter().sum::<f64>() / values.len() as f64;
+            Some(Cost { value, interval: None, records: values.len() })
+        }
+        _ => Some(LogCost::of_values(&values).cost(confidence)),
+    }
+}

@@ -1,0 +1,267 @@
+use std::slice::from_ref;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use record::Depth;
+use units::Bytes;
+
+use super::*;
+use crate::compare::{Change, Difference, Ratio};
+use crate::simulation::Findings;
+use crate::simulation::testing::{QUANTUM, READ, Run, counts};
+use crate::testing::normal;
+
+type Found = (Simulation, Findings);
+
+fn simulated(seed: u64, factor: f64) -> Found {
+    simulated_with_luck(seed, factor, 0.02)
+}
+
+/// A trace whose switches have an excess of their own, drawn from the seed, all of them times the luck of the trace, and
+/// what a design makes of it: `factor` times the excess.
+fn simulated_with_luck(seed: u64, factor: f64, luck: f64) -> Found {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut run = Run::new();
+    run.head.trace.source = format!("seed {seed}");
+    run.head.started_at = format!("seed {seed}, factor {factor}");
+    let luck = (luck * normal(&mut random)).exp();
+    for segment in 0..120 {
+        let excess = luck * factor * (0.3 * normal(&mut random)).exp();
+        let cause = if segment % 3 == 0 { READ } else { QUANTUM };
+        run.segment(segment % 2, cause, 50_000, 1.5, |_| excess);
+    }
+    let shared = &mut run.head.designs[0].hierarchies.shared;
+    let fetches = (10_000.0 * (0.01 * normal(&mut random)).exp()) as u64;
+    shared.levels = vec![counts("L1I", fetches), counts("L1D", (90_000.0 * factor * luck) as u64)];
+    (run.head.clone(), run.findings())
+}
+
+fn several(seeds: std::ops::Range<u64>, factor: f64) -> Vec<Found> {
+    seeds.map(|seed| simulated(seed, factor)).collect()
+}
+
+fn side(found: &[Found]) -> Vec<Simulated<'_>> {
+    found.iter().map(|(head, findings)| (head, findings)).collect()
+}
+
+fn judged(base: &[Found], new: &[Found]) -> Comparison {
+    compare_simulations(&side(base), &side(new), Options::default())
+}
+
+fn find<'a>(comparison: &'a Comparison, part: &Part, quantity: Quantity) -> &'a Pair {
+    let is_it = |pair: &&Pair| match &pair.subject {
+        Subject::Simulated(place) => place.part == *part && pair.quantity == quantity,
+        Subject::Case(_) => false,
+    };
+    comparison.pairs.iter().find(is_it).unwrap_or_else(|| panic!("no {part:?} in {comparison:?}"))
+}
+
+fn ratio(pair: &Pair) -> (Ratio, Change) {
+    match &pair.outcome {
+        Outcome::Compared { ratio, verdict } => (*ratio, *verdict),
+        Outcome::NotComparable { why } => panic!("not compared: {why}"),
+    }
+}
+
+fn why(pair: &Pair) -> &str {
+    match &pair.outcome {
+        Outcome::NotComparable { why } => why,
+        Outcome::Compared { .. } => panic!("compared: {pair:?}"),
+    }
+}
+
+fn main(comparison: &Comparison) -> &Pair {
+    find(comparison, &Part::All, Quantity::AverageCost)
+}
+
+#[test]
+fn on_the_same_trace_the_luck_of_the_trace_falls_out() {
+    let same = judged(&[simulated(1, 1.0)], &[simulated(1, 1.5)]);
+    let (found, verdict) = ratio(main(&same));
+    assert_eq!((same.basis, verdict), (Basis::SameTrace, Change::Slower));
+    // Cycles are whole numbers, so a little is lost to rounding.
+    assert!((found.ratio - 1.5).abs() < 1e-3 && (found.high / found.low - 1.0) < 1e-3, "{found:?}");
+    let other = judged(&[simulated(1, 1.0)], &[simulated(2, 1.5)]);
+    let (wide, _) = ratio(main(&other));
+    assert_eq!(other.basis, Basis::SingleTrace);
+    assert!(wide.high / wide.low > 1.05 && wide.low < 1.5 && wide.high > 1.5, "{wide:?}");
+}
+
+/// From SciPy 1.17.1: `exp` of `ttest_rel(log(new), log(base)).confidence_interval(1 - 0.1 / 10)`, of the costs below.
+#[test]
+fn several_traces_are_paired_as_scipy_pairs_them() {
+    let (base, mut new) = (several(1..4, 1.0), several(1..4, 1.0));
+    for (place, (findings, value)) in new.iter_mut().zip([110.0, 112.0, 111.0]).enumerate() {
+        findings.1.designs[0].average_cost_cycles.estimate = Some(value);
+        findings.0.started_at = format!("another {place}");
+    }
+    let mut base = base;
+    for (findings, value) in base.iter_mut().zip([100.0, 101.0, 99.0]) {
+        findings.1.designs[0].average_cost_cycles.estimate = Some(value);
+    }
+    let comparison = judged(&base, &new);
+    assert_eq!((comparison.basis, comparison.compared), (Basis::SameTraces, 10));
+    let (found, verdict) = ratio(main(&comparison));
+    assert_eq!(verdict, Change::Slower);
+    assert!((found.ratio - 1.1100069706232616).abs() < 1e-9, "{found:?}");
+    for (end, expected) in [(found.low, PAIRED[0]), (found.high, PAIRED[1])] {
+        assert!((end - expected).abs() < 1e-6, "{end}, need {expected}");
+    }
+}
+
+/// Low and high of the interval above.
+const PAIRED: [f64; 2] = [1.05066581811767, 1.172699685842677];
+
+/// The nominal 10 % of 200 and two standard deviations of chance: 28.
+const TRIALS: u64 = 200;
+const MOST_ALARMS: usize = 28;
+
+fn false_alarms(records: u64, luck: f64) -> usize {
+    let is_alarm = |trial: &u64| {
+        let first = 1 + trial * 2 * records;
+        let side = |seeds: std::ops::Range<u64>| -> Vec<Found> {
+            seeds.map(|seed| simulated_with_luck(seed, 1.0, luck)).collect()
+        };
+        let comparison = judged(&side(first..first + records), &side(first + records..first + 2 * records));
+        assert!(comparison.compared >= 6, "{comparison:?}");
+        let verdict = |pair: &Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict != Change::NoDifferenceShown);
+        comparison.pairs.iter().any(verdict)
+    };
+    (0..TRIALS).filter(is_alarm).count()
+}
+
+#[test]
+fn sets_of_traces_that_are_the_same_in_truth_seldom_differ() {
+    for records in [3, 5] {
+        let alarms = false_alarms(records, 0.02);
+        assert!(alarms <= MOST_ALARMS, "{alarms} of {TRIALS} with {records} traces a side");
+    }
+}
+
+/// Where traces differ by the luck of their switches alone, one of them shows it.
+#[test]
+fn single_traces_that_are_the_same_in_truth_seldom_differ() {
+    let alarms = false_alarms(1, 0.0);
+    assert!(alarms <= MOST_ALARMS, "{alarms} of {TRIALS}");
+}
+
+#[test]
+fn every_number_of_a_design_is_compared_where_there_are_several_traces() {
+    let comparison = judged(&several(1..6, 1.0), &several(11..16, 2.0));
+    assert_eq!(comparison.basis, Basis::OtherTraces);
+    for (part, quantity) in [
+        (Part::All, Quantity::AverageCost),
+        (Part::All, Quantity::Overhead),
+        (Part::Class("system call".to_owned()), Quantity::AverageCost),
+        (Part::Cause("involuntary quantum".to_owned()), Quantity::AverageCost),
+        (Part::Program("long".to_owned()), Quantity::ExcessPerSwitch),
+        (Part::Level("L1D".to_owned()), Quantity::MissesPerInstruction),
+    ] {
+        let (found, verdict) = ratio(find(&comparison, &part, quantity));
+        assert_eq!(verdict, Change::Slower, "{part:?} {found:?}");
+    }
+    let overhead = ratio(find(&comparison, &Part::All, Quantity::Overhead)).0.ratio;
+    // (120 x 50,000 e) / (120 x 50,000 (1.5 + e)), twice the e over once the e, e about exp(0.3^2 / 2).
+    let share = |e: f64| e / (1.5 + e);
+    let expected = share(2.0 * 1.046) / share(1.046);
+    assert!((overhead / expected - 1.0).abs() < 0.05, "{overhead}, need about {expected}");
+    let same = find(&comparison, &Part::Level("L1I".to_owned()), Quantity::MissesPerInstruction);
+    assert_eq!(ratio(same).1, Change::NoDifferenceShown);
+}
+
+#[test]
+fn one_trace_a_side_has_no_interval_of_misses() {
+    let comparison = judged(&[simulated(1, 1.0)], &[simulated(1, 1.5)]);
+    let misses = find(&comparison, &Part::Level("L1D".to_owned()), Quantity::MissesPerInstruction);
+    assert!(why(misses).contains("give records of several traces"), "{misses:?}");
+    let (base, new) = (misses.base.expect("a number").value, misses.new.expect("a number").value);
+    assert!((new / base - 1.5).abs() < 1e-3, "both numbers are shown all the same");
+}
+
+#[test]
+fn what_cannot_be_compared_says_why() {
+    let (base, new) = (simulated(1, 1.0), simulated(2, 1.0));
+    let mut sums = new.clone();
+    sums.0.designs[0].depth = Depth::Counters;
+    let mut run = Run::new();
+    run.head = sums.0;
+    let blank = run.findings();
+    assert!(why(main(&judged(from_ref(&base), &[(run.head, blank)]))).starts_with("not to be had in the new record"));
+    let free = judged(from_ref(&base), &[simulated(3, 0.0)]);
+    assert_eq!(why(main(&free)), "the new number is not above 0, so that a ratio means nothing");
+    let mut lacking = several(4..7, 1.0);
+    for (_, findings) in &mut lacking[1..] {
+        findings.designs[0].average_cost_cycles.estimate = None;
+    }
+    let alone = "only 1 of 3 new records has a number, need 2 to see how much they differ";
+    assert_eq!(why(main(&judged(&several(1..4, 1.0), &lacking))), alone);
+    let paired = why(main(&judged(&several(4..7, 2.0), &lacking))).to_owned();
+    assert_eq!(paired, "only 1 of 3 traces has it on both sides, need 2");
+    let overlapping = judged(&several(1..4, 1.0), &several(3..6, 1.0));
+    assert!(why(main(&overlapping)).starts_with("some traces are on both sides"), "{overlapping:?}");
+    let (mut two, mut other) = (base.clone(), simulated(2, 1.0));
+    for (found, name) in [(&mut two, "first"), (&mut other, "second")] {
+        let mut result = found.0.designs[0].clone();
+        let mut finding = found.1.designs[0].clone();
+        (result.design.name, finding.name) = (name.to_owned(), name.to_owned());
+        found.0.designs.push(result);
+        found.1.designs.push(finding);
+    }
+    let unmatched = judged(&[two], &[other]);
+    let of = |base: Option<&str>, new: Option<&str>| {
+        let is_it = |pair: &&Pair| {
+            matches!(&pair.subject, Subject::Simulated(place)
+                if place.base_design.as_deref() == base && place.new_design.as_deref() == new)
+        };
+        why(unmatched.pairs.iter().find(is_it).expect("a pair")).to_owned()
+    };
+    assert_eq!(of(Some("first"), None), "the new side has no such design");
+    assert_eq!(of(None, Some("second")), "the base side has no such design");
+}
+
+#[test]
+fn designs_of_one_name_that_differ_are_said_first() {
+    let (base, mut new) = (simulated(1, 1.0), simulated(1, 1.5));
+    new.0.designs[0].design.levels[1].size = Bytes::kib(32);
+    new.0.designs[0].design.source = "another book".to_owned();
+    new.0.interval_instructions = 5_000;
+    let comparison = judged(from_ref(&base), from_ref(&new));
+    let one = |text: &str| vec![text.to_owned()];
+    let expected = [
+        Difference { what: "design mogul-1a L1D size".to_owned(), base: one("64 KiB"), new: one("32 KiB") },
+        Difference { what: "instructions in an interval".to_owned(), base: one("10000"), new: one("5000") },
+    ];
+    assert_eq!(comparison.environment, expected);
+    let mixed = judged(from_ref(&base), &[new.clone(), simulated(2, 1.0)]);
+    assert_eq!(why(main(&mixed)), "the new records mean different designs by this name");
+    new.0.designs[0].design.name = "another".to_owned();
+    let renamed = judged(&[base], &[new]);
+    let whats: Vec<&str> = renamed.environment.iter().map(|difference| difference.what.as_str()).collect();
+    assert_eq!(whats, ["design", "design L1D size", "instructions in an interval"]);
+    ratio(main(&renamed));
+}
+
+#[test]
+fn a_curve_ends_at_the_cut_off() {
+    let comparison = judged(&[simulated(1, 1.0)], &several(2..4, 1.0));
+    let curve = &comparison.curves[0];
+    assert_eq!((curve.base.len(), curve.new.len()), (1, 2));
+    let (instructions, cycles) = *curve.base[0].last().expect("points");
+    assert_eq!((curve.base[0].len(), instructions), (5, 50_000));
+    let cost = main(&comparison).base.expect("a cost").value;
+    assert!((cycles / cost - 1.0).abs() < 1e-9, "{cycles} {cost}");
+}
+
+#[test]
+fn a_copy_is_found() {
+    let (one, two) = (simulated(1, 1.0).0, simulated(2, 1.0).0);
+    let mut later = one.clone();
+    later.started_at = "later".to_owned();
+    assert_eq!(copied(&[&one], &[&two]), None);
+    assert_eq!(copied(&[&one, &two, &later], &[]), Some(Copied::InBase(0, 2)));
+    assert_eq!(copied(&[&two], &[&one, &later]), Some(Copied::InNew(0, 1)));
+    assert_eq!(copied(&[&one], &[&two, &one]), Some(Copied::OnBothSides(0, 1)));
+    assert_eq!(copied(&[&one], &[&later]), None, "another version may count otherwise");
+    later.designs[0].design.levels[0].miss_cycles += 1;
+    assert_eq!(copied(&[&one, &later], &[]), None, "another design on the same trace");
+}

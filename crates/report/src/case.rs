@@ -1,0 +1,89 @@
+//! The conditions of a case in the formats for programs: the same names and the same text wherever a case stands.
+
+use record::{Between, Case, Mechanism, Policy, Relation};
+use serde::Serialize;
+use units::{Bytes, CpuId, format_cpu_list};
+use workload::{Access, Pages, Pattern, Sharing};
+
+use crate::for_programs::Column;
+
+/// The conditions as the first fields of an object.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct CaseView<'a> {
+    mechanism: Mechanism,
+    between: Between,
+    tasks: u32,
+    size_bytes: Bytes,
+    stride_bytes: Bytes,
+    access: Access,
+    pattern: Pattern,
+    sharing: Sharing,
+    pages: Pages,
+    cpus: &'a [CpuId],
+    relation: Relation,
+    policy: Policy,
+}
+
+impl<'a> From<&'a Case> for CaseView<'a> {
+    fn from(case: &'a Case) -> Self {
+        let set = &case.working_set;
+        CaseView {
+            mechanism: case.mechanism,
+            between: case.between,
+            tasks: case.tasks,
+            size_bytes: set.size_bytes,
+            stride_bytes: set.stride_bytes,
+            access: set.access,
+            pattern: set.pattern,
+            sharing: set.sharing,
+            pages: set.pages,
+            cpus: &case.placement.cpus,
+            relation: case.placement.relation,
+            policy: case.policy,
+        }
+    }
+}
+
+/// The same as columns.
+pub(crate) const CASE_COLUMNS: [Column<Case>; 12] = [
+    ("mechanism", |c| c.mechanism.to_string()),
+    ("between", |c| c.between.to_string()),
+    ("tasks", |c| c.tasks.to_string()),
+    ("size_bytes", |c| c.working_set.size_bytes.0.to_string()),
+    ("stride_bytes", |c| c.working_set.stride_bytes.0.to_string()),
+    ("access", |c| c.working_set.access.to_string()),
+    ("pattern", |c| c.working_set.pattern.to_string()),
+    ("sharing", |c| c.working_set.sharing.to_string()),
+    ("pages", |c| c.working_set.pages.to_string()),
+    ("cpus", |c| format_cpu_list(&c.placement.cpus)),
+    ("relation", |c| c.placement.relation.to_string()),
+    ("policy", |c| c.policy.to_string()),
+];
+
+#[cfg(test)]
+mod tests {
+    use record::Placement;
+    use workload::WorkingSet;
+
+    use super::*;
+
+    #[test]
+    fn both_forms_have_the_same_names_in_the_same_order() {
+        let case = Case {
+            mechanism: Mechanism::Pipe,
+            between: Between::Process,
+            tasks: 2,
+            working_set: WorkingSet::NONE,
+            placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
+            policy: Policy::Fifo,
+            switches: None,
+        };
+        let json = serde_json::to_string(&CaseView::from(&case)).expect("a view");
+        let places: Vec<usize> = CASE_COLUMNS
+            .iter()
+            .map(|(name, _)| json.find(&format!("\"{name}\":")).unwrap_or_else(|| panic!("no {name} in {json}")))
+            .collect();
+        assert!(places.is_sorted(), "{json}");
+        assert_eq!(json.matches("\":").count(), CASE_COLUMNS.len(), "{json}");
+    }
+}

@@ -1,0 +1,113 @@
+//! The answer in a few sentences, and what it stands on.
+
+use analysis::compare::{Basis, Change, Comparison, Outcome, Pair, Part, Quantity, Subject};
+
+use super::words::{design, in_percent, label, quantity, verdict};
+
+/// More designs than this are not named in the answer.
+const DESIGNS_NAMED: usize = 4;
+
+/// What the reader wants to know first.
+pub(super) fn answer(comparison: &Comparison) -> String {
+    let shown = if comparison.basis == Basis::Runs { of_runs(comparison) } else { of_simulations(comparison) };
+    let facts = comparison.environment.len();
+    match facts {
+        0 => shown,
+        1 => format!("{shown} One fact of the environment differs, too: it may be the cause."),
+        _ => format!("{shown} {facts} facts of the environment differ, too: they may be the cause."),
+    }
+}
+
+fn count(comparison: &Comparison, change: Change) -> usize {
+    let is = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict == change);
+    comparison.pairs.iter().filter(is).count()
+}
+
+const NOTHING: &str = "Nothing could be compared; the table says why.";
+
+fn of_runs(comparison: &Comparison) -> String {
+    let (slower, faster) = (count(comparison, Change::Slower), count(comparison, Change::Faster));
+    let costs = |number: usize| if number == 1 { "1 cost".to_owned() } else { format!("{number} costs") };
+    let of = costs(comparison.compared);
+    match (slower, faster) {
+        _ if comparison.compared == 0 => NOTHING.to_owned(),
+        (0, 0) => format!("No difference was shown in {of}: that is not to say that there is none, see the intervals."),
+        (slower, 0) => format!("New is slower in {slower} of {of}; no difference was shown in the others."),
+        (0, faster) => format!("New is faster in {faster} of {of}; no difference was shown in the others."),
+        (slower, faster) => format!("New is slower in {slower} and faster in {faster} of {of}."),
+    }
+}
+
+/// The cost of a switch under each design, then how many of all numbers differ.
+fn of_simulations(comparison: &Comparison) -> String {
+    if comparison.compared == 0 {
+        return NOTHING.to_owned();
+    }
+    let sentences: Vec<String> = comparison.pairs.iter().filter_map(of_design).collect();
+    let more = sentences.len().saturating_sub(DESIGNS_NAMED);
+    let mut text: String = sentences.into_iter().take(DESIGNS_NAMED).collect();
+    if more > 0 {
+        text += &format!("{more} more designs are in the table. ");
+    }
+    let (slower, faster) = (count(comparison, Change::Slower), count(comparison, Change::Faster));
+    text + &format!(
+        "Of {} numbers that could be compared, {slower} are shown to be higher and {faster} to be lower.",
+        comparison.compared
+    )
+}
+
+fn of_design(pair: &Pair) -> Option<String> {
+    let Subject::Simulated(place) = &pair.subject else { return None };
+    let Outcome::Compared { ratio, verdict: change } = &pair.outcome else { return None };
+    if place.part != Part::All || pair.quantity != Quantity::AverageCost {
+        return None;
+    }
+    Some(format!(
+        "{}: a switch costs {:.3} times as many cycles ({:.3} to {:.3}), {}. ",
+        design(place),
+        ratio.ratio,
+        ratio.low,
+        ratio.high,
+        verdict(*change, pair.quantity)
+    ))
+}
+
+/// Why the intervals are as wide as they are.
+pub(super) fn basis(comparison: &Comparison) -> Option<String> {
+    let text = match comparison.basis {
+        Basis::Runs => return assumed(comparison),
+        Basis::SameTrace => {
+            "Both sides simulate the same trace: intervals are from batches of its switches, in pairs. They hold for this \
+             trace; give several traces to speak of others."
+        }
+        Basis::SameTraces => "Both sides simulate the same traces: intervals are from the traces, in pairs.",
+        Basis::OtherTraces => "Each side has traces of its own: intervals are from the spread between them.",
+        Basis::SingleTrace => {
+            "A side has one trace, and the other has others: the spread between traces cannot be seen, so intervals are from \
+             batches of switches within it and may be too narrow. Give the same trace to both sides, or several to each."
+        }
+    };
+    Some(text.to_owned())
+}
+
+fn assumed(comparison: &Comparison) -> Option<String> {
+    let spread = in_percent(comparison.assumed_run_spread?);
+    Some(format!(
+        "A side with one record cannot show how much runs differ: {spread} (standard deviation) is assumed. Give several \
+         records of each side to measure it."
+    ))
+}
+
+/// What `--fail-above` found.
+pub(super) fn limit(comparison: &Comparison, share: f64) -> String {
+    let over: Vec<String> = comparison
+        .slower_by_more_than(share)
+        .map(|pair| format!("{} ({})", label(pair), quantity(pair.quantity)))
+        .collect();
+    let percent = in_percent(share);
+    if over.is_empty() {
+        format!("No cost is shown to have grown and by more than {percent}.")
+    } else {
+        format!("Grown by more than {percent}: {}.", over.join("; "))
+    }
+}

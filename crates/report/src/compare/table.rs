@@ -1,0 +1,129 @@
+//! The pairs as a table, and the reasons of those that have no verdict.
+
+use analysis::compare::{Basis, Comparison, Outcome, Pair, Subject};
+
+use super::words::{design, label, part, quantity, side, tone, verdict};
+use crate::entry::{Entry, Side, Tone};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::NO_NUMBER;
+
+/// More subjects than this of one reason are counted.
+const NAMED: usize = 4;
+
+/// The table. Of a simulation in a terminal, reasons stand below it, put together, and with them the many parts that have
+/// no verdict.
+pub(super) fn add(page: &mut Page, comparison: &Comparison) {
+    let is_short = comparison.basis != Basis::Runs && !page.has_figures();
+    let is_shown = |pair: &&Pair| !is_short || pair.is_main() || has_verdict(pair);
+    let shown: Vec<&Pair> = comparison.pairs.iter().filter(is_shown).collect();
+    let look = Look { is_short, has_designs: has_several_designs(&comparison.pairs) };
+    page.grid(&grid(&shown, look));
+    if comparison.pairs.iter().any(|pair| pair.is_suspect) {
+        page.prose("* suspect in one of the records: see its own report");
+    }
+    if is_short {
+        add_reasons(page, comparison, look);
+    }
+}
+
+/// What the table leaves out, since it stands elsewhere.
+#[derive(Clone, Copy)]
+struct Look {
+    /// Reasons stand below it.
+    is_short: bool,
+    /// The one design of each side is named by the answer and the environment.
+    has_designs: bool,
+}
+
+impl Look {
+    /// What a pair is about, as far as the table has not said it.
+    fn about(self, pair: &Pair) -> String {
+        match &pair.subject {
+            Subject::Simulated(place) if !self.has_designs => part(&place.part),
+            _ => label(pair),
+        }
+    }
+}
+
+fn has_several_designs(pairs: &[Pair]) -> bool {
+    let designs = pairs.iter().filter_map(|pair| match &pair.subject {
+        Subject::Simulated(place) => Some(design(place)),
+        Subject::Case(_) => None,
+    });
+    let mut designs: Vec<String> = designs.collect();
+    designs.dedup();
+    designs.len() > 1
+}
+
+fn add_reasons(page: &mut Page, comparison: &Comparison, look: Look) {
+    for (why, pairs) in reasons(&comparison.pairs) {
+        let mut names: Vec<String> = Vec::new();
+        for name in pairs.iter().map(|pair| look.about(pair)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let more = names.len().saturating_sub(NAMED);
+        names.truncate(NAMED);
+        if more > 0 {
+            names.push(format!("and {more} more"));
+        }
+        page.item(&format!("not comparable: {}: {why}", names.join("; ")));
+    }
+}
+
+fn has_verdict(pair: &Pair) -> bool {
+    matches!(pair.outcome, Outcome::Compared { .. })
+}
+
+fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
+    let mut reasons: Vec<(&str, Vec<&Pair>)> = Vec::new();
+    for pair in pairs {
+        let Outcome::NotComparable { why } = &pair.outcome else { continue };
+        match reasons.iter_mut().find(|(other, _)| other == why) {
+            Some((_, pairs)) => pairs.push(pair),
+            None => reasons.push((why, vec![pair])),
+        }
+    }
+    reasons
+}
+
+fn grid(pairs: &[&Pair], look: Look) -> Grid {
+    let is_simulated = pairs.iter().any(|pair| matches!(pair.subject, Subject::Simulated(_)));
+    let keys: &[&str] = if is_simulated { &["design", "of", "number"] } else { &["case", "cost"] };
+    let mut grid = Grid::new(keys.len());
+    keys.iter().for_each(|name| grid.column(*name, Side::Left));
+    for name in ["base", "new", "new/base", "interval"] {
+        grid.column(name, Side::Right);
+    }
+    grid.column("verdict", Side::Left);
+    pairs.iter().for_each(|pair| grid.row(row(pair, look)));
+    grid
+}
+
+fn row(pair: &Pair, look: Look) -> Vec<Entry> {
+    let star = if pair.is_suspect { " *" } else { "" };
+    let mut row: Vec<Entry> = match &pair.subject {
+        Subject::Case(_) => vec![format!("{}{star}", label(pair)).into()],
+        Subject::Simulated(place) => {
+            let name = if look.has_designs { design(place) } else { String::new() };
+            vec![name.into(), format!("{}{star}", part(&place.part)).into()]
+        }
+    };
+    row.push(quantity(pair.quantity).into());
+    row.extend([&pair.base, &pair.new].map(|cost| Entry::from(side(cost.as_ref(), pair))));
+    match &pair.outcome {
+        Outcome::Compared { ratio, verdict: change } => {
+            row.push(Entry::from(format!("{:.3}", ratio.ratio)));
+            row.push(Entry::from(format!("{:.3} to {:.3}", ratio.low, ratio.high)));
+            row.push(Entry::new(verdict(*change, pair.quantity), tone(*change)));
+        }
+        Outcome::NotComparable { why } => {
+            row.extend([Entry::from(NO_NUMBER), Entry::from(NO_NUMBER)]);
+            let text = if look.is_short { "not comparable".to_owned() } else { format!("not comparable: {why}") };
+            row.push(Entry::new(text, Tone::Suspect));
+        }
+    }
+    row
+}

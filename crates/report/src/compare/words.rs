@@ -1,0 +1,106 @@
+//! Subjects, numbers and verdicts in words.
+
+use analysis::compare::{Change, Cost, Pair, Part, Place, Quantity, Subject, Unit};
+
+use crate::entry::Tone;
+use crate::measure::conditions;
+use crate::quantity::{NO_NUMBER, Scale, number, time};
+use crate::simulate::amount::{rounded, share};
+
+/// Misses are told for so many instructions.
+const INSTRUCTIONS: f64 = 1000.0;
+
+/// What a pair is about, without its quantity.
+pub(super) fn label(pair: &Pair) -> String {
+    match &pair.subject {
+        Subject::Case(case) => conditions::label(case),
+        Subject::Simulated(place) if place.part == Part::All => design(place),
+        Subject::Simulated(place) => format!("{}, {}", design(place), part(&place.part)),
+    }
+}
+
+/// The design; where the sides call it otherwise, both names.
+pub(super) fn design(place: &Place) -> String {
+    match (&place.base_design, &place.new_design) {
+        (Some(base), Some(new)) if base != new => format!("{base} to {new}"),
+        (Some(name), _) | (None, Some(name)) => name.clone(),
+        (None, None) => String::new(),
+    }
+}
+
+/// The switches or the level.
+pub(super) fn part(part: &Part) -> String {
+    match part {
+        Part::All => "all switches".to_owned(),
+        Part::Class(name) => format!("after {name}"),
+        Part::Cause(name) => format!("cause {name}"),
+        Part::Program(name) => format!("program {name}"),
+        Part::Level(name) => format!("level {name}"),
+    }
+}
+
+/// The quantity as a reader knows it.
+pub(super) fn quantity(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::AverageCost => "cost of a switch",
+        Quantity::ExcessPerSwitch => "excess a switch",
+        Quantity::MissesPerInstruction => "misses in 1,000 instructions",
+        other => other.name(),
+    }
+}
+
+/// A number with its unit.
+pub(super) fn value(cost: &Cost, unit: Unit) -> String {
+    match unit {
+        Unit::Ns => time(cost.value),
+        Unit::Cycles => format!("{} cycles", rounded(cost.value)),
+        Unit::Share => share(Some(cost.value)),
+        Unit::PerInstruction => number(cost.value * INSTRUCTIONS),
+    }
+}
+
+/// The same with its interval, where it has one.
+pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
+    let Some((low, high)) = cost.interval else { return value(cost, unit) };
+    let range = |text: fn(f64) -> String| format!("{} ({} to {})", value(cost, unit), text(low), text(high));
+    match unit {
+        Unit::Ns => {
+            let scale = Scale::of(cost.value);
+            format!("{} {} ({} to {})", scale.number(cost.value), scale.unit, scale.number(low), scale.number(high))
+        }
+        Unit::Cycles => range(rounded),
+        Unit::Share => range(|end| share(Some(end))),
+        Unit::PerInstruction => range(|end| number(end * INSTRUCTIONS)),
+    }
+}
+
+/// One side of a pair, or that it has no number.
+pub(super) fn side(cost: Option<&Cost>, pair: &Pair) -> String {
+    cost.map_or(NO_NUMBER.to_owned(), |cost| value(cost, pair.quantity.unit()))
+}
+
+/// The verdict on a quantity.
+pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
+    match (change, quantity) {
+        (Change::Faster, Quantity::MissesPerInstruction) => "fewer",
+        (Change::Slower, Quantity::MissesPerInstruction) => "more",
+        (Change::Faster, _) => "faster",
+        (Change::Slower, _) => "slower",
+        (Change::NoDifferenceShown, _) => "no difference shown",
+    }
+}
+
+/// How a verdict stands out.
+pub(super) fn tone(change: Change) -> Tone {
+    match change {
+        Change::Faster => Tone::Good,
+        Change::Slower => Tone::Bad,
+        Change::NoDifferenceShown => Tone::Usual,
+    }
+}
+
+/// A share that the user has given, as it was given: without the dust of binary fractions.
+pub(super) fn in_percent(share: f64) -> String {
+    const DUST: f64 = 1e9;
+    format!("{} %", (share * 100.0 * DUST).round() / DUST)
+}

@@ -1,0 +1,27 @@
+//! Records as files: of which kind one is, and what is found in it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use analysis::simulation::{Analyser, Findings, Options};
+use record::{Simulation, SimulationRecord};
+
+use crate::exit::Failure;
+
+/// Whether a file begins as the records of simulations do. What cannot be read is for the reader to say.
+pub(crate) fn is_simulation(path: &Path) -> bool {
+    let mut start = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"PAR1"
+}
+
+/// The head of a simulation's record, and what is found in its tuples.
+pub(crate) fn simulation(path: &Path, options: Options) -> Result<(Simulation, Findings), Failure> {
+    let record = SimulationRecord::read(path)?;
+    let mut analyser = Analyser::new(&record.head, options);
+    for batch in record.tuples()? {
+        analyser.add(&batch?);
+    }
+    let findings = analyser.finish();
+    Ok((record.head, findings))
+}

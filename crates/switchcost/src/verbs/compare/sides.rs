@@ -1,0 +1,86 @@
+//! The records of two sides, read and handed to the comparison of their kind.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use analysis::compare::{Analysed, Comparison, Copied, Options, Simulated, compare, compare_simulations, copied};
+use analysis::{Findings, simulation};
+use record::{MeasureRecord, Simulation};
+
+use crate::exit::Failure;
+use crate::records::{self, is_simulation};
+
+/// Compares the records at these places, all of one kind.
+pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
+    let (simulated, measured): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        base.iter().chain(new).partition(|path| is_simulation(path));
+    match (measured.first(), simulated.first()) {
+        (Some(measured), Some(simulated)) => {
+            Err(Failure::MixedKinds { measured: measured.to_path_buf(), simulated: simulated.to_path_buf() })
+        }
+        (None, _) => of_simulations(base, new, options),
+        (Some(_), None) => of_measurements(base, new, options),
+    }
+}
+
+fn of_measurements(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
+    let read = |path: &PathBuf| -> Result<(MeasureRecord, Findings), Failure> {
+        let record = MeasureRecord::read(path)?;
+        let findings = analysis::analyse(&record);
+        Ok((record, findings))
+    };
+    let all = |paths: &[PathBuf]| paths.iter().map(read).collect::<Result<Vec<_>, _>>();
+    let sides = (all(base)?, all(new)?);
+    refuse_copies((base, &sides.0), (new, &sides.1))?;
+    fn side(records: &[(MeasureRecord, Findings)]) -> Vec<Analysed<'_>> {
+        records.iter().map(|(record, findings)| (record, findings)).collect()
+    }
+    Ok(compare(&side(&sides.0), &side(&sides.1), options))
+}
+
+type Measured<'a> = (&'a [PathBuf], &'a [(MeasureRecord, Findings)]);
+
+/// A copy of a run would count as another run that came out exactly alike: a spread of 0, and a verdict from nothing.
+fn refuse_copies(base: Measured<'_>, new: Measured<'_>) -> Result<(), Failure> {
+    let mut known: HashMap<(&str, u64), (&str, &PathBuf)> = HashMap::new();
+    for (side, (paths, records)) in [("base", base), ("new", new)] {
+        for (path, (record, _)) in paths.iter().zip(records) {
+            let run = (record.header.started_at.as_str(), record.header.seed);
+            let Some((first_side, first)) = known.insert(run, (side, path)) else { continue };
+            let place = if first_side == side { within(side) } else { ON_BOTH_SIDES.to_owned() };
+            return Err(same_run(place, first, path));
+        }
+    }
+    Ok(())
+}
+
+fn of_simulations(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
+    let analysis = simulation::Options { confidence: options.confidence, ..simulation::Options::default() };
+    let all = |paths: &[PathBuf]| {
+        paths.iter().map(|path| records::simulation(path, analysis)).collect::<Result<Vec<_>, Failure>>()
+    };
+    let sides = (all(base)?, all(new)?);
+    fn heads(records: &[(Simulation, simulation::Findings)]) -> Vec<&Simulation> {
+        records.iter().map(|(head, _)| head).collect()
+    }
+    match copied(&heads(&sides.0), &heads(&sides.1)) {
+        Some(Copied::InBase(a, b)) => return Err(same_run(within("base"), &base[a], &base[b])),
+        Some(Copied::InNew(a, b)) => return Err(same_run(within("new"), &new[a], &new[b])),
+        Some(Copied::OnBothSides(a, b)) => return Err(same_run(ON_BOTH_SIDES.to_owned(), &base[a], &new[b])),
+        None => (),
+    }
+    fn side(records: &[(Simulation, simulation::Findings)]) -> Vec<Simulated<'_>> {
+        records.iter().map(|(head, findings)| (head, findings)).collect()
+    }
+    Ok(compare_simulations(&side(&sides.0), &side(&sides.1), options))
+}
+
+const ON_BOTH_SIDES: &str = "on both sides";
+
+fn within(side: &str) -> String {
+    format!("twice in the {side} records")
+}
+
+fn same_run(place: String, first: &Path, second: &Path) -> Failure {
+    Failure::SameRun { place, first: first.to_owned(), second: second.to_owned() }
+}
