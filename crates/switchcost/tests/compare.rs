@@ -127,7 +127,7 @@ fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
     assert!(at("Environment") < at("Simulated costs") && at("mogul-1a to mogul-2a") > 0);
     let page = place.path("page.html");
     place.run(&["compare", text(&one), text(&two), "-o", text(&page)]);
-    assert!(std::fs::read_to_string(page).expect("a page").contains("Both sides by design"));
+    assert!(std::fs::read_to_string(page).expect("a page").contains("Both sides since the switch"));
     let again = place.run(&["compare", text(&one), text(&one)]);
     assert_eq!((again.code, again.stderr.contains("found the same run on both sides")), (2, true), "{}", again.stderr);
 }

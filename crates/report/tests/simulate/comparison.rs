@@ -70,7 +70,8 @@ fn json_and_csv_name_design_part_quantity_and_unit() {
 #[test]
 fn the_page_has_both_curves_and_is_called_simulated() {
     let html = page();
-    assert_eq!(html.figures, ["figure-c1-designs", "figure-c1-cumulative-1", "figure-c1-cumulative-2"]);
+    let names = ["designs", "parts-1", "parts-2", "cumulative-1", "cumulative-2"];
+    assert_eq!(html.figures, names.map(|name| format!("figure-c1-{name}")));
     let place = |text: &str| html.page.find(text).unwrap_or_else(|| panic!("found no {text:?}"));
     let places =
         ["times as many cycles", "design mogul-1a L1D size", "Simulated costs</h3>", "id=\"figure-"].map(place);
