@@ -4,18 +4,19 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
 use host::keeper::{Keeper, Setting};
 use trace::{Chunk, Recorder, WriteTraceError};
 use units::CpuId;
 
+use crate::as_run::{self, AsRun};
 use crate::bell::Bell;
 use crate::command::Command;
 use crate::control::{Control, Ending, Outcome};
 use crate::decode::{Chunks, Decoder, Stopped, Take};
 use crate::error::CaptureError;
-use crate::protocol;
+use crate::protocol::{self, header};
 use crate::ring::Ring;
 use crate::start;
 use crate::tool::Tool;
@@ -95,6 +96,9 @@ pub struct Summary {
     pub statuses: Vec<Option<ExitStatus>>,
     /// What the reader of the trace should know.
     pub warnings: Vec<String>,
+    /// As run: how often the kernel took the CPU from a task, by its own count, without another one getting it: for
+    /// other programs, or more than once between two looks.
+    pub switches_elsewhere: u64,
 }
 
 /// Why [`run`] failed.
@@ -108,6 +112,15 @@ pub enum Failure<E: std::error::Error + 'static> {
     Sink(E),
 }
 
+impl<E: std::error::Error + 'static> From<Stopped<E>> for Failure<E> {
+    fn from(stopped: Stopped<E>) -> Self {
+        match stopped {
+            Stopped::Damaged(error) => Failure::Capture(error.into()),
+            Stopped::Refused(error) => Failure::Sink(error),
+        }
+    }
+}
+
 /// Runs the commands together on one virtual CPU until all tasks have ended, and hands each chunk to `sink` on the
 /// calling thread. The sink may take the chunk's memory; what it leaves is thrown away. When this returns, no process
 /// of the commands is left.
@@ -117,6 +130,9 @@ pub enum Failure<E: std::error::Error + 'static> {
 /// somebody, all other tasks are either asleep in the kernel or queued before anybody runs on, those queued between
 /// two such moments in order of birth. A task that comes back by itself (a timer, the network) is queued when it is
 /// seen: only then the order depends on time.
+///
+/// In [`Order::AsRun`] the kernel lets them run, all on one CPU: the last one that we may use where none is named. No two
+/// captures are the same.
 ///
 /// # Errors
 /// Where a command cannot be traced, the system refuses something, or the sink fails. All tasks are ended then, too.
@@ -148,11 +164,13 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     stop: &AtomicBool,
     take: &mut T,
 ) -> Result<Summary, Failure<T::Error>> {
-    let Order::Scheduled { quantum_instructions } = options.order else { return Err(CaptureError::NoAsRun.into()) };
     if commands.is_empty() {
         return Err(CaptureError::NoCommand.into());
     }
     commands.iter().try_for_each(Command::check)?;
+    let Order::Scheduled { quantum_instructions } = options.order else {
+        return capture_as_run(commands, options, stop, take);
+    };
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
     let stop_after_switches = options.stop_after_switches;
     let keeper = start_keeper(commands, options, &ring).map_err(CaptureError::from)?;
@@ -171,8 +189,33 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         consumed?;
         let Outcome { ending, statuses, warnings } = outcome?;
         let (switches, instructions) = (decoder.switches(), decoder.instructions());
-        Ok(Summary { ending, switches, instructions, statuses, warnings })
+        Ok(Summary { ending, switches, instructions, statuses, warnings, switches_elsewhere: 0 })
     })
+}
+
+fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
+    commands: &[Command],
+    mut options: Options,
+    stop: &AtomicBool,
+    take: &mut T,
+) -> Result<Summary, Failure<T::Error>> {
+    let cpu = options.cpu.or_else(last_cpu).ok_or(CaptureError::NoCpu)?;
+    options.cpu = Some(cpu);
+    let ring = Ring::create(protocol::AS_RUN).map_err(CaptureError::from)?;
+    ring.half(header::CPU).store(cpu.0, SeqCst);
+    let stop_after_switches = options.stop_after_switches;
+    let keeper = start_keeper(commands, options, &ring).map_err(CaptureError::from)?;
+    let shown = commands.iter().map(Command::shown).collect();
+    let mut decoder = Decoder::new(Vec::new(), take).ordered_as_run();
+    let outcome = AsRun::new(&ring, keeper, stop, stop_after_switches, shown, &mut decoder).run()?;
+    let as_run::Outcome { ending, statuses, warnings, switches_elsewhere } = outcome;
+    let (switches, instructions) = (decoder.switches(), decoder.instructions());
+    Ok(Summary { ending, switches, instructions, statuses, warnings, switches_elsewhere })
+}
+
+/// The CPU with the highest number that we may run on: interrupts tend to the first.
+fn last_cpu() -> Option<CpuId> {
+    host::facts::manifest(&host::facts::Root::system()).cpus_allowed.last().copied()
 }
 
 fn start_keeper(commands: &[Command], options: Options, ring: &Ring) -> io::Result<Keeper> {
@@ -197,13 +240,9 @@ fn consume<T: Take<Error: std::error::Error + 'static>>(
     bell: &Bell,
     decoder: &mut Decoder<'_, T>,
 ) -> Result<(), Failure<T::Error>> {
-    let failed = |stopped| match stopped {
-        Stopped::Damaged(error) => Failure::Capture(error.into()),
-        Stopped::Refused(error) => Failure::Sink(error),
-    };
     for order in 0.. {
         let Some((index, words)) = await_submitted(ring, bell, order) else { break };
-        decoder.buffer(order, words).map_err(failed)?;
+        decoder.buffer(order, words)?;
         ring.free(index).map_err(CaptureError::from)?;
     }
     decoder.flush().map_err(Failure::Sink)
