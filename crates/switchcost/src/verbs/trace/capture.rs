@@ -135,25 +135,21 @@ impl Session {
     ) -> Result<Summary, Failure> {
         let is_silent = matches!(self.options.output, capture::Output::Nowhere);
         let mut captured = Captured::new(is_silent, self.options.stop_after_switches);
-        let sink = |chunk: &mut Chunk| {
+        // The bar goes with the sink, and is gone before anything is said about the capture.
+        let sink = move |chunk: &mut Chunk| {
             captured.show(chunk);
             sink(chunk)
         };
         self.watch(|commands, options| {
-            capture::run(commands, options, interrupt.flag(), sink).map_err(|failure| match failure {
-                capture::Failure::Capture(error) => Failure::Capture(error),
-                capture::Failure::Sink(failure) => failure,
-            })
+            capture::run(commands, options, interrupt.flag(), sink).map_err(|failure| of_capture(failure, |sink| sink))
         })
     }
 
     /// The same, straight into a trace.
     fn record(self, interrupt: &Interrupt, path: &Path, recorder: &mut Recorder<File>) -> Result<Summary, Failure> {
         self.watch(|commands, options| {
-            capture::record(commands, options, interrupt.flag(), recorder).map_err(|failure| match failure {
-                capture::Failure::Capture(error) => Failure::Capture(error),
-                capture::Failure::Sink(source) => failed(path, source),
-            })
+            capture::record(commands, options, interrupt.flag(), recorder)
+                .map_err(|failure| of_capture(failure, |source| failed(path, source)))
         })
     }
 
@@ -175,6 +171,13 @@ impl Session {
             eprintln!("switchcost: interrupted; what was captured until then is kept");
         }
         Ok(summary)
+    }
+}
+
+fn of_capture<E: std::error::Error>(failure: capture::Failure<E>, of_sink: impl FnOnce(E) -> Failure) -> Failure {
+    match failure {
+        capture::Failure::Capture(error) => Failure::Capture(error),
+        capture::Failure::Sink(error) => of_sink(error),
     }
 }
 
