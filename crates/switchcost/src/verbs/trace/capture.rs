@@ -81,6 +81,14 @@ pub(crate) fn exit(summary: &Summary, interrupt: &Interrupt) -> Exit {
     Exit::Success
 }
 
+/// How tasks take turns, from the two flags that say so.
+pub(crate) fn order(order: OrderFlag, quantum: u64) -> Order {
+    match order {
+        OrderFlag::Scheduled => Order::Scheduled { quantum_instructions: quantum },
+        OrderFlag::AsRun => Order::AsRun,
+    }
+}
+
 /// A capture that can begin.
 pub(crate) struct Session {
     commands: Vec<Command>,
@@ -90,10 +98,7 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn prepare(arguments: &CaptureArguments) -> Result<Session, Failure> {
         let commands = commands(arguments)?;
-        let order = match arguments.order {
-            OrderFlag::Scheduled => Order::Scheduled { quantum_instructions: arguments.quantum },
-            OrderFlag::AsRun => Order::AsRun,
-        };
+        let order = order(arguments.order, arguments.quantum);
         Session::new(commands, order, arguments.cpu, arguments.switches)
     }
 
@@ -160,6 +165,13 @@ impl Session {
         let summary = capture(&self.commands, self.options)?;
         for warning in &summary.warnings {
             eprintln!("switchcost: {warning}");
+        }
+        if summary.switches_elsewhere > 0 {
+            eprintln!(
+                "switchcost: the kernel took the CPU from the traced programs {} times more, for others or while the capture \
+                 itself ran; that is not in the trace",
+                summary.switches_elsewhere
+            );
         }
         for (command, status) in self.commands.iter().zip(&summary.statuses) {
             if let Some(status) = status.filter(|status| !status.success()) {
