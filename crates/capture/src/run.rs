@@ -1,5 +1,6 @@
 //! One capture from the first command's start to the last chunk.
 
+use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -33,10 +34,12 @@ pub enum Order {
     AsRun,
 }
 
+/// Of Mogul and Borg (1990).
+const QUANTUM_INSTRUCTIONS: u64 = 400_000;
+
 impl Default for Order {
-    /// The quantum of Mogul and Borg (1990).
     fn default() -> Order {
-        Order::Scheduled { quantum_instructions: 400_000 }
+        Order::Scheduled { quantum_instructions: QUANTUM_INSTRUCTIONS }
     }
 }
 
@@ -164,13 +167,51 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     stop: &AtomicBool,
     take: &mut T,
 ) -> Result<Summary, Failure<T::Error>> {
-    if commands.is_empty() {
-        return Err(CaptureError::NoCommand.into());
-    }
-    commands.iter().try_for_each(Command::check)?;
     let Order::Scheduled { quantum_instructions } = options.order else {
         return capture_as_run(commands, options, stop, take);
     };
+    let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
+    let Outcome { ending, statuses, warnings } =
+        schedule(commands, quantum_instructions, options, stop, |order, words| Ok(decoder.buffer(order, words)?))?;
+    decoder.flush().map_err(Failure::Sink)?;
+    let (switches, instructions) = (decoder.switches(), decoder.instructions());
+    Ok(Summary { ending, switches, instructions, statuses, warnings, switches_elsewhere: 0 })
+}
+
+/// Runs the commands in turns, and throws away what the tool writes, unread: what a capture costs without us. Returns how
+/// many words of 64 bits that were.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_unread(commands: &[Command], options: Options, stop: &AtomicBool) -> Result<u64, CaptureError> {
+    let mut written = 0;
+    let count = |_, words: &[AtomicU64]| {
+        written += words.len() as u64;
+        Ok::<(), Failure<Infallible>>(())
+    };
+    match schedule(commands, QUANTUM_INSTRUCTIONS, options, stop, count) {
+        Ok(_) => Ok(written),
+        Err(Failure::Capture(error)) => Err(error),
+        Err(Failure::Sink(never)) => match never {},
+    }
+}
+
+fn check(commands: &[Command]) -> Result<(), CaptureError> {
+    if commands.is_empty() {
+        return Err(CaptureError::NoCommand);
+    }
+    commands.iter().try_for_each(Command::check)
+}
+
+/// Gives the tasks their turns, and has each buffer read.
+fn schedule<E: std::error::Error + 'static>(
+    commands: &[Command],
+    quantum_instructions: u64,
+    options: Options,
+    stop: &AtomicBool,
+    read: impl FnMut(u64, &[AtomicU64]) -> Result<(), Failure<E>>,
+) -> Result<Outcome, Failure<E>> {
+    check(commands)?;
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
     let stop_after_switches = options.stop_after_switches;
     let keeper = start_keeper(commands, options, &ring).map_err(CaptureError::from)?;
@@ -179,17 +220,14 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     control.quantum_instructions = quantum_instructions;
     control.stop_after_switches = stop_after_switches;
     control.commands = commands.iter().map(Command::shown).collect();
-    let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
     std::thread::scope(|scope| {
         let controller = scope.spawn(|| control.run());
         let attendance = Attendance(&bell);
-        let consumed = consume(&ring, &bell, &mut decoder);
+        let consumed = consume(&ring, &bell, read);
         drop(attendance);
         let outcome = controller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
-        let Outcome { ending, statuses, warnings } = outcome?;
-        let (switches, instructions) = (decoder.switches(), decoder.instructions());
-        Ok(Summary { ending, switches, instructions, statuses, warnings, switches_elsewhere: 0 })
+        Ok(outcome?)
     })
 }
 
@@ -199,6 +237,7 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     stop: &AtomicBool,
     take: &mut T,
 ) -> Result<Summary, Failure<T::Error>> {
+    check(commands)?;
     let cpu = options.cpu.or_else(last_cpu).ok_or(CaptureError::NoCpu)?;
     options.cpu = Some(cpu);
     let ring = Ring::create(protocol::AS_RUN).map_err(CaptureError::from)?;
@@ -234,18 +273,18 @@ fn start_keeper(commands: &[Command], options: Options, ring: &Ring) -> io::Resu
     Keeper::start(&programs, Setting { cpu: options.cpu, has_fixed_addresses: true, input, output, errors })
 }
 
-/// Decodes buffers in their order until the controller has finished and all are read.
-fn consume<T: Take<Error: std::error::Error + 'static>>(
+/// Has buffers read in their order until the controller has finished and all are read.
+fn consume<E: std::error::Error + 'static>(
     ring: &Ring,
     bell: &Bell,
-    decoder: &mut Decoder<'_, T>,
-) -> Result<(), Failure<T::Error>> {
+    mut read: impl FnMut(u64, &[AtomicU64]) -> Result<(), Failure<E>>,
+) -> Result<(), Failure<E>> {
     for order in 0.. {
         let Some((index, words)) = await_submitted(ring, bell, order) else { break };
-        decoder.buffer(order, words)?;
+        read(order, words)?;
         ring.free(index).map_err(CaptureError::from)?;
     }
-    decoder.flush().map_err(Failure::Sink)
+    Ok(())
 }
 
 /// Buffer number `order`; none where there will be none.

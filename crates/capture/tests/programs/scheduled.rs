@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run};
+use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run, run_unread};
 use trace::{Cause, Chunk, Mark, TaskId};
 
 use super::support::{PING_PONG, PIPELINES, THREADS, await_that, compiled, is_alive, marks, options, switches, tool};
@@ -73,6 +73,16 @@ fn a_single_program_runs_to_its_end() {
     assert!((50_000..1_000_000).contains(&summary.instructions), "{summary:?}");
     assert_eq!(switches(&chunks), [(0, 1, true, Cause::Unknown)]);
     assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exit { task: TaskId(1) })));
+}
+
+#[test]
+fn what_nobody_reads_is_as_much() {
+    let stop = AtomicBool::new(false);
+    let words = run_unread(&[Command::new(["/bin/true"])], options(), &stop).expect("a capture");
+    let (summary, _) = capture(&["/bin/true"]);
+    assert!(words > summary.instructions / 10 && words < summary.instructions, "{words} words, {summary:?}");
+    let error = run_unread(&[], options(), &stop).expect_err("nothing to run");
+    assert_eq!(error.to_string(), "found no command, need at least one; put it behind `--`");
 }
 
 #[test]
