@@ -60,6 +60,7 @@ test: setup tool ## Check the form, the lints and the arrows, build, and run all
 	@scripts/fuzz.sh 5 lackey din drmemtrace trace_file
 
 bench: setup-bench build ## Run the benchmarks of switchcost itself, beside perf where it is there
+	@$(CARGO) build --release --locked --package switchcost-capture --example unread
 	@$(CARGO) run --release --locked --package switchcost-bench -- $(ARGS)
 
 $(BINARY):

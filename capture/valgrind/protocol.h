@@ -8,7 +8,7 @@
 #define SWITCHCOST_PROTOCOL_H
 
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
-#define SC_VERSION 1
+#define SC_VERSION 2
 
 /* How tasks take turns. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
@@ -39,10 +39,14 @@ struct sc_header { /* at offset 0 */
     ULong quantum;           /* scheduled: instructions of a turn */
     UInt is_alone;           /* scheduled: nonzero while there is one task: it renews its turns by itself */
     UInt is_stopping;        /* nonzero: who runs gives the CPU up at the end of its period, whatever its budget */
-    ULong reserved[14];
+    UInt cpu;                /* as run: the only CPU that tasks may run on */
+    UInt slots_used;         /* slots from here on were never claimed */
+    ULong reserved[13];
 };
 
 #define SC_FAULT_SLOTS 1 /* no free task slot */
+#define SC_FAULT_RSEQ 2  /* as run: the kernel registers no restartable sequence; detail: its error number */
+#define SC_FAULT_CPU 3   /* as run: a task runs on another CPU; detail: that one */
 
 /* States of a task, written by the task (SC_FREE and SC_GRANTED: by the controller). */
 #define SC_FREE 0
@@ -68,11 +72,16 @@ struct sc_slot { /* 128 bytes */
     UInt syscall;    /* number, in SC_IN_SYSCALL and behind it */
     UInt process_slot; /* slot of the first task of the same process: its own unless it is a thread */
     Long budget;     /* instructions that it may still execute; set by the controller at a new turn, kept up by the task */
-    ULong open_stamp;  /* as run: time stamp at which its present run began, 0 when it is not running */
-    ULong held_buffer; /* as run: buffer that it writes, (ULong)-1 for none */
+    ULong open_stamp;  /* as run: its present run began no earlier; 0 without one */
+    ULong back;        /* as run: from its return from a system call on until its next, SC_COUNTS since it left | 1; else 0 */
     ULong lock_address; /* where its threads wait for the tool's own lock (0 unknown): a futex wait that is no client's */
-    ULong reserved[8];
+    ULong voluntary;   /* as run: the kernel's counts at its last look */
+    ULong involuntary;
+    ULong reserved[6];
 };
+
+/* Switches that the kernel has counted of a task. */
+#define SC_COUNTS(voluntary, involuntary) (((voluntary) & 0xffffff) << 8 | (involuntary) << 32)
 
 /* States of a buffer. */
 #define SC_EMPTY 0
@@ -81,7 +90,7 @@ struct sc_slot { /* 128 bytes */
 
 struct sc_info { /* 32 bytes */
     UInt state;
-    UInt slot;    /* who submitted it */
+    UInt slot;    /* who holds or submitted it */
     ULong words;  /* words in use */
     ULong order;  /* from header.next_order */
     ULong stamp;  /* as run: time stamp of the run that its first word belongs to */
@@ -127,11 +136,21 @@ struct sc_info { /* 32 bytes */
 #define SC_MAP 0x0aULL
 /* words: start; bytes */
 #define SC_UNMAP 0x0bULL
-/* As run. imm: 0. words: time stamp; is_preempted (1: the kernel took the CPU away since the last stamp; the words
-   before it belong to an earlier run) | voluntary switches << 8 | involuntary switches << 32, both since the last stamp */
+/* As run: a run begins, always in a buffer of its own. imm: 0. words: time stamp; SC_COUNTS since it left for a system
+   call; SC_COUNTS while it waited for an empty buffer */
 #define SC_STAMP 0x0cULL
 /* Scheduled, by the controller, when a task has claimed its slot and before its parent goes on: the moment of the fork.
    imm: its slot. words: parent slot << 32 | process slot; pid << 32 | tid */
 #define SC_BORN 0x0dULL
+/* As run: a run ends. imm: why. words: SC_COUNTS of switches that ended it, as far as they are known here */
+#define SC_LEAVE 0x0eULL
+#define SC_LEFT_SYSCALL 0ULL   /* enters the kernel, where it may block: its next stamp says what came of it */
+#define SC_LEFT_PREEMPTED 1ULL /* the kernel took the CPU away: told by the task itself when it has it again */
+#define SC_LEFT_WAITING 2ULL   /* waits for an empty buffer */
+#define SC_LEFT_LOCK 3ULL      /* another thread of the process has Valgrind's lock */
+#define SC_LEFT_ENDED 4ULL
+/* As run: the running task makes another, which has this slot and, as a process, what its parent has now. It is not
+   there before its own SC_BIRTH; SC_EXIT says that it will not come. imm: its slot. words: parent slot << 32 | process slot */
+#define SC_FORK 0x0fULL
 
 #endif

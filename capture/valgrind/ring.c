@@ -134,6 +134,19 @@ void ring_sleep(UInt *futex, UInt value)
     ring_check_alive();
 }
 
+/* The controller says what was found, and ends everything. */
+void ring_fault(UInt fault, ULong detail)
+{
+    ring->fault_detail = detail;
+    __atomic_store_n(&ring->fault, fault, __ATOMIC_SEQ_CST);
+    ring_doorbell();
+}
+
+Bool ring_is_stopping(void)
+{
+    return __atomic_load_n(&ring->is_stopping, __ATOMIC_SEQ_CST);
+}
+
 static Bool claim(struct sc_slot *slot)
 {
     UInt expected = SC_FREE;
@@ -142,20 +155,40 @@ static Bool claim(struct sc_slot *slot)
         && __atomic_compare_exchange_n(&slot->state, &expected, SC_CLAIMED, False, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
+/* The calling thread is whom the slot was claimed for. */
+void ring_adopt_slot(UInt index)
+{
+    struct sc_slot *slot = &ring_slots[index];
+
+    slot->pid = VG_(getpid)();
+    slot->tid = kernel_call(KERNEL_GETTID, 0, 0, 0, 0);
+}
+
+static void count_slot(UInt index)
+{
+    UInt used = __atomic_load_n(&ring->slots_used, __ATOMIC_SEQ_CST);
+
+    while (used <= index
+           && !__atomic_compare_exchange_n(&ring->slots_used, &used, index + 1, False, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        ;
+}
+
 static void fill_in(UInt index, UInt parent, UInt process_slot)
 {
     struct sc_slot *slot = &ring_slots[index];
 
+    count_slot(index);
+    ring_adopt_slot(index);
     slot->grant = 0;
-    slot->pid = VG_(getpid)();
-    slot->tid = kernel_call(KERNEL_GETTID, 0, 0, 0, 0);
     slot->parent = parent;
     slot->why = SC_WHY_BORN;
     slot->syscall = 0;
     slot->process_slot = process_slot == NO_SLOT ? index : process_slot;
     slot->budget = 0;
     slot->open_stamp = 0;
-    slot->held_buffer = NO_BUFFER;
+    slot->back = 0;
+    slot->voluntary = 0;
+    slot->involuntary = 0;
     slot->lock_address = 0;
 }
 
@@ -170,9 +203,7 @@ UInt ring_claim_slot(UInt parent, UInt process_slot)
             return index;
         }
     }
-    ring->fault_detail = VG_(getpid)();
-    __atomic_store_n(&ring->fault, SC_FAULT_SLOTS, __ATOMIC_SEQ_CST);
-    ring_doorbell();
+    ring_fault(SC_FAULT_SLOTS, VG_(getpid)());
     VG_(fmsg)("switchcost: found all %u task slots in use, need one more\n", ring->slots);
     kernel_call(KERNEL_EXIT_GROUP, 1, 0, 0, 0);
     return NO_SLOT;

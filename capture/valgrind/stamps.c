@@ -41,6 +41,8 @@ static ThreadId writer = VG_INVALID_THREADID;
 #define RUSAGE_INVOLUNTARY 17
 #define RUSAGE_THREAD 1
 
+#define IS_BACK 1
+
 static ULong time_stamp(void)
 {
     UInt low, high;
@@ -49,18 +51,23 @@ static ULong time_stamp(void)
     return (ULong)high << 32 | low;
 }
 
-/* What the kernel has counted since the last call, for the calling thread. */
-static ULong new_switches(struct task *task)
+/* What the kernel has counted since the last call, for the calling thread: it keeps its counts through an exec. */
+static ULong new_switches(struct sc_slot *slot)
 {
     ULong usage[RUSAGE_WORDS] = { 0 };
     ULong voluntary, involuntary;
 
     kernel_call(KERNEL_GETRUSAGE, RUSAGE_THREAD, (Addr)usage, 0, 0);
-    voluntary = usage[RUSAGE_VOLUNTARY] - task->voluntary;
-    involuntary = usage[RUSAGE_INVOLUNTARY] - task->involuntary;
-    task->voluntary = usage[RUSAGE_VOLUNTARY];
-    task->involuntary = usage[RUSAGE_INVOLUNTARY];
-    return (voluntary & 0xffffff) << 8 | involuntary << 32;
+    voluntary = usage[RUSAGE_VOLUNTARY] - slot->voluntary;
+    involuntary = usage[RUSAGE_INVOLUNTARY] - slot->involuntary;
+    slot->voluntary = usage[RUSAGE_VOLUNTARY];
+    slot->involuntary = usage[RUSAGE_INVOLUNTARY];
+    return SC_COUNTS(voluntary, involuntary);
+}
+
+static struct sc_slot *slot_of(ThreadId tid)
+{
+    return &ring_slots[tasks[tid].slot];
 }
 
 static void make_areas(void)
@@ -75,63 +82,100 @@ static void make_areas(void)
     is_registered = VG_(calloc)("switchcost.stamps", VG_N_THREADS, sizeof *is_registered);
 }
 
-/* In the thread itself. Where the kernel refuses, preemptions are not seen: rseq_cs then stays as it is. */
+/* The order of this task's blocks would be wrong: the controller says why, and ends everything. */
+static void give_up(UInt fault, ULong detail)
+{
+    ring_fault(fault, detail);
+    for (;;)
+        ring_sleep(&ring->freed, __atomic_load_n(&ring->freed, __ATOMIC_SEQ_CST));
+}
+
+/* In the thread itself. */
 static void watch(ThreadId tid)
 {
     if (!is_registered[tid]) {
+        Long outcome = kernel_call(KERNEL_RSEQ, (Addr)&areas[tid], sizeof areas[tid], 0, RSEQ_SIGNATURE);
+        if (outcome < 0)
+            give_up(SC_FAULT_RSEQ, -outcome);
         is_registered[tid] = True;
-        kernel_call(KERNEL_RSEQ, (Addr)&areas[tid], sizeof areas[tid], 0, RSEQ_SIGNATURE);
     }
-    areas[tid].section = (Addr)&section;
+    __atomic_store_n(&areas[tid].section, (Addr)&section, __ATOMIC_SEQ_CST);
     live.watch = &areas[tid].section;
+    if (areas[tid].cpu != ring->cpu)
+        give_up(SC_FAULT_CPU, areas[tid].cpu);
 }
 
-static void open_run(ThreadId tid, Bool is_preempted)
+/* The controller wants no more: it ends this process soon. */
+static void sleep_to_the_end(void)
 {
-    struct task *task = &tasks[tid];
-    ULong words[2] = { time_stamp(), 0 };
+    while (ring_is_stopping())
+        ring_sleep(&ring->freed, __atomic_load_n(&ring->freed, __ATOMIC_SEQ_CST));
+}
 
-    __atomic_store_n(&ring_slots[task->slot].open_stamp, words[0], __ATOMIC_SEQ_CST);
-    words[1] = is_preempted | new_switches(task);
-    stream_open(task->slot, words[0]);
-    stream_record(SC_STAMP, 0, words, 2);
+/* A run counts as open before it has its stamp: nobody else's later stamp is then taken for an earlier one. From the watch
+   on, each loss of the CPU is seen, and is the end of the run. */
+static void open_run(ThreadId tid, ULong counts)
+{
+    struct sc_slot *slot = slot_of(tid);
+    ULong words[3] = { 0, counts, 0 };
+
+    sleep_to_the_end();
+    if (stream_claim(tasks[tid].slot))
+        words[2] = new_switches(slot);
     watch(tid);
+    __atomic_store_n(&slot->open_stamp, time_stamp(), __ATOMIC_SEQ_CST);
+    words[0] = time_stamp();
+    __atomic_store_n(&slot->open_stamp, words[0], __ATOMIC_SEQ_CST);
+    stream_begin(words[0]);
+    stream_record(SC_STAMP, 0, words, 3);
 }
 
-static void close_run(ThreadId tid)
+static void close_run(ThreadId tid, ULong why, ULong counts)
 {
-    stream_close();
-    __atomic_store_n(&ring_slots[tasks[tid].slot].open_stamp, 0, __ATOMIC_SEQ_CST);
+    struct sc_slot *slot = slot_of(tid);
+
+    stream_close(why, counts);
+    __atomic_store_n(&slot->open_stamp, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&slot->back, 0, __ATOMIC_SEQ_CST);
     ring_doorbell();
 }
 
 /* The thread runs on, or for the first time, or after another thread of its process: with the big lock. */
 void stamps_enter(ThreadId tid)
 {
+    ULong back;
+
     if (!areas)
         make_areas();
     if (writer != VG_INVALID_THREADID && writer != tid)
-        stamps_leave(writer);
+        stamps_leave(writer, SC_LEFT_LOCK);
     if (tasks[tid].has_cpu)
         return;
     writer = tid;
     tasks[tid].has_cpu = True;
-    open_run(tid, False);
+    back = slot_of(tid)->back;
+    open_run(tid, back ? back & ~(ULong)IS_BACK : new_switches(slot_of(tid)));
 }
 
-void stamps_leave(ThreadId tid)
+void stamps_leave(ThreadId tid, ULong why)
 {
-    close_run(tid);
+    close_run(tid, why, 0);
     tasks[tid].has_cpu = False;
     writer = VG_INVALID_THREADID;
 }
 
-/* A forked child has its parent's memory but none of its runs, and a clock of switches of its own. */
-void stamps_forked(ThreadId tid)
+/* The thread has returned from the kernel, and has not asked for any lock yet. */
+void stamps_back(ThreadId tid)
+{
+    struct sc_slot *slot = slot_of(tid);
+
+    __atomic_store_n(&slot->back, new_switches(slot) | IS_BACK, __ATOMIC_SEQ_CST);
+}
+
+/* A forked child has its parent's memory but none of its runs. */
+void stamps_forked(void)
 {
     writer = VG_INVALID_THREADID;
-    tasks[tid].voluntary = 0;
-    tasks[tid].involuntary = 0;
 }
 
 /* A new thread may get the number of one that has ended. */
@@ -144,6 +188,27 @@ void stamps_new_thread(ThreadId tid)
 /* Called by generated code when the kernel has cleared rseq_cs. */
 void stamps_preempted(void)
 {
-    close_run(writer);
-    open_run(writer, True);
+    close_run(writer, SC_LEFT_PREEMPTED, new_switches(slot_of(writer)));
+    open_run(writer, 0);
+}
+
+/* The same, outside of generated code. */
+void stamps_look(ThreadId tid)
+{
+    if (is_as_run() && writer == tid && __atomic_load_n(&areas[tid].section, __ATOMIC_SEQ_CST) == 0)
+        stamps_preempted();
+}
+
+/* There is no empty buffer: others may run meanwhile. */
+void stamps_wait(void)
+{
+    close_run(writer, SC_LEFT_WAITING, new_switches(slot_of(writer)));
+    open_run(writer, 0);
+}
+
+/* The last run of a task that is told to stop. */
+void stamps_stop(ThreadId tid)
+{
+    stamps_leave(tid, SC_LEFT_WAITING);
+    sleep_to_the_end();
 }

@@ -14,6 +14,8 @@ struct live live;
 #define SLACK_WORDS 2048
 /* Periods shorter than this are not worth the rest of a buffer. */
 #define LEAST_PERIOD 256
+/* As run: so often a task looks for an empty buffer before it sleeps; about a millisecond. */
+#define PATIENCE 10000
 
 static ULong current = NO_BUFFER;
 static ULong *limit;  /* SLACK_WORDS before the end of the current buffer */
@@ -38,18 +40,42 @@ static Bool claim_buffer(ULong index)
                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
+/* NO_BUFFER where all are in use. */
+static ULong empty_buffer(ULong after)
+{
+    UInt tries;
+
+    for (tries = 0; tries < ring->buffers; tries++) {
+        ULong index = (after + 1 + tries) % ring->buffers;
+        if (claim_buffer(index))
+            return index;
+    }
+    return NO_BUFFER;
+}
+
 static ULong next_buffer(ULong after)
 {
     for (;;) {
         UInt freed = __atomic_load_n(&ring->freed, __ATOMIC_SEQ_CST);
-        UInt tries;
-        for (tries = 0; tries < ring->buffers; tries++) {
-            ULong index = (after + 1 + tries) % ring->buffers;
-            if (claim_buffer(index))
-                return index;
-        }
+        ULong index = empty_buffer(after);
+        if (index != NO_BUFFER)
+            return index;
         ring_sleep(&ring->freed, freed);
     }
+}
+
+/* As run: a sleep would let others have the CPU, which the program did not want. */
+static ULong buffer_without_sleep(ULong after)
+{
+    UInt tries;
+
+    for (tries = 0; tries < PATIENCE; tries++) {
+        ULong index = empty_buffer(after);
+        if (index != NO_BUFFER)
+            return index;
+        __asm__ volatile("pause");
+    }
+    return NO_BUFFER;
 }
 
 static void use_buffer(ULong index, ULong words)
@@ -57,9 +83,8 @@ static void use_buffer(ULong index, ULong words)
     current = index;
     live.cursor = ring_buffer(index) + words;
     limit = ring_buffer(index) + ring->buffer_words - SLACK_WORDS;
-    if (is_as_run()) {
-        ring_slots[writer].held_buffer = index;
-    } else {
+    ring_infos[index].slot = writer;
+    if (!is_as_run()) {
         ring->current_words = words;
         ring->current_buffer = index;
     }
@@ -77,9 +102,28 @@ static void hand_over(void)
     ring_doorbell();
 }
 
+static void put(ULong tag, ULong immediate, const ULong *words, UInt count)
+{
+    UInt word;
+
+    *live.cursor++ = tag << 56 | (ULong)count << 48 | (immediate & 0xffffffffffffULL);
+    for (word = 0; word < count; word++)
+        *live.cursor++ = words[word];
+}
+
 /* Hands the current buffer to the consumer and goes on in an empty one. */
 static void submit(void)
 {
+    if (is_as_run()) {
+        ULong next = buffer_without_sleep(current);
+        if (next == NO_BUFFER) {
+            stamps_wait();
+        } else {
+            hand_over();
+            use_buffer(next, 0);
+        }
+        return;
+    }
     hand_over();
     use_buffer(next_buffer(current), 0);
 }
@@ -142,34 +186,40 @@ Long stream_save(void)
     return stream_budget();
 }
 
-/* As run: a run begins. */
-void stream_open(UInt slot, ULong run_stamp)
+/* As run: takes a buffer for a run that is about to begin. True where that took a sleep. */
+Bool stream_claim(UInt slot)
 {
+    ULong after = current == NO_BUFFER ? slot : current;
+    ULong index = buffer_without_sleep(after);
+    Bool has_slept = index == NO_BUFFER;
+
     writer = slot;
+    use_buffer(has_slept ? next_buffer(after) : index, 0);
+    return has_slept;
+}
+
+/* As run: a run begins in that buffer. */
+void stream_begin(ULong run_stamp)
+{
     stamp = run_stamp;
-    use_buffer(next_buffer(current == NO_BUFFER ? slot : current), 0);
     live.period = 0;
     reserve = NO_QUANTUM;
     stream_refresh();
 }
 
 /* As run: a run is over. */
-void stream_close(void)
+void stream_close(ULong why, ULong counts)
 {
+    put(SC_LEAVE, why, &counts, 1);
     hand_over();
-    ring_slots[writer].held_buffer = NO_BUFFER;
 }
 
 void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count)
 {
-    UInt word;
-
     tl_assert(count <= 255);
     if (limit + SLACK_WORDS / 2 - live.cursor < 1 + (Long)count)
         submit();
-    *live.cursor++ = tag << 56 | (ULong)count << 48 | (immediate & 0xffffffffffffULL);
-    for (word = 0; word < count; word++)
-        *live.cursor++ = words[word];
+    put(tag, immediate, words, count);
     stream_refresh();
 }
 

@@ -31,8 +31,8 @@ struct task {
     Bool has_ended;     /* without the CPU: whoever has it must say so */
     Bool promised_birth; /* it counted a birth that its fork or clone must bring */
     UInt syscall;
-    ULong voluntary;    /* as run: the kernel's counts at its last stamp */
-    ULong involuntary;
+    UInt promised_slot; /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
+    Bool has_lost_birth; /* as run: the task of that slot could not be made */
 };
 
 /* What generated code keeps in the thread's first shadow register area, which no tool but us uses here. */
@@ -53,6 +53,9 @@ void ring_sleep(UInt *futex, UInt value);
 void ring_check_alive(void);
 ULong *ring_buffer(ULong index);
 UInt ring_claim_slot(UInt parent, UInt process_slot);
+void ring_adopt_slot(UInt slot);
+void ring_fault(UInt fault, ULong detail);
+Bool ring_is_stopping(void);
 UInt ring_find_execed(void);
 void ring_set_state(UInt slot, UInt state);
 void ring_queue(UInt slot, UInt why);
@@ -64,8 +67,10 @@ void tasks_start(void);
 void tasks_register(void);
 void tasks_birth(ThreadId tid);
 void tasks_write_birth(ThreadId tid);
+UInt tasks_expect(ThreadId maker, UInt process_slot);
 void tasks_end_process(void);
 void tasks_end_others(ThreadId tid);
+void tasks_bury_promised(ThreadId tid);
 Bool tasks_is_ending(ThreadId tid);
 
 /* turns.c */
@@ -78,8 +83,9 @@ void turns_leave(ThreadId tid, UInt state);
 extern struct live live;
 void stream_load(UInt slot, Long budget);
 Long stream_save(void);
-void stream_open(UInt slot, ULong stamp);
-void stream_close(void);
+Bool stream_claim(UInt slot);
+void stream_begin(ULong stamp);
+void stream_close(ULong why, ULong counts);
 Long stream_budget(void);
 void stream_refresh(void);
 void stream_renew(void);
@@ -115,8 +121,12 @@ void mappings_register(void);
 
 /* stamps.c */
 void stamps_enter(ThreadId tid);
-void stamps_leave(ThreadId tid);
-void stamps_forked(ThreadId tid);
+void stamps_leave(ThreadId tid, ULong why);
+void stamps_back(ThreadId tid);
+void stamps_look(ThreadId tid);
+void stamps_stop(ThreadId tid);
+void stamps_wait(void);
+void stamps_forked(void);
 void stamps_new_thread(ThreadId tid);
 void stamps_preempted(void);
 

@@ -45,8 +45,10 @@ static void before(ThreadId tid, UInt number, UWord *arguments, UInt count)
     task->is_in_syscall = True;
     task->may_wake = !is_quick(number);
     task->has_left = False;
-    if (task->has_cpu)
+    if (task->has_cpu) {
+        stamps_look(tid);
         stream_record(SC_SYSCALL_ENTER, number, NULL, 0);
+    }
     if (makes_task(number)) {
         task->promised_birth = True;
         ring_count_birth(1);
@@ -59,6 +61,9 @@ static void settle_birth(struct task *task, SysRes result)
 {
     if (task->promised_birth && sr_isError(result))
         ring_count_birth(-1);
+    task->has_lost_birth = task->promised_slot != NO_SLOT && sr_isError(result);
+    if (!task->has_lost_birth)
+        task->promised_slot = NO_SLOT;
     task->promised_birth = False;
 }
 
@@ -74,6 +79,8 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
     struct task *task = &tasks[tid];
 
     (void)number, (void)arguments, (void)count;
+    if (task->has_cpu)
+        stamps_look(tid);
     settle_birth(task, result);
     if (tasks_is_ending(tid))
         return;

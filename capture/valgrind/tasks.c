@@ -72,8 +72,25 @@ void tasks_birth(ThreadId tid)
 {
     struct task *task = &tasks[tid];
 
-    task->slot = ring_claim_slot(task->parent, task->process_slot);
+    if (task->promised_slot == NO_SLOT) {
+        task->slot = ring_claim_slot(task->parent, task->process_slot);
+    } else {
+        task->slot = task->promised_slot;
+        ring_adopt_slot(task->slot);
+        task->promised_slot = NO_SLOT;
+    }
     task->owes_birth = True;
+}
+
+/* As run: the maker may run on, and execute another program, before who is made first runs. What that one begins with
+   must have its place in the stream now. */
+UInt tasks_expect(ThreadId maker, UInt process_slot)
+{
+    UInt slot = ring_claim_slot(tasks[maker].slot, process_slot);
+    ULong words[1] = { (ULong)tasks[maker].slot << 32 | ring_slots[slot].process_slot };
+
+    stream_record(SC_FORK, slot, words, 1);
+    return slot;
 }
 
 static void thread_is_made(ThreadId maker, ThreadId made)
@@ -87,6 +104,7 @@ static void thread_is_made(ThreadId maker, ThreadId made)
     task->slot = NO_SLOT;
     task->parent = tasks[maker].slot;
     task->process_slot = tasks[maker].process_slot;
+    task->promised_slot = is_as_run() && tasks[maker].has_cpu ? tasks_expect(maker, task->process_slot) : NO_SLOT;
 }
 
 static void write_end(struct task *task)
@@ -94,6 +112,17 @@ static void write_end(struct task *task)
     stream_record(SC_EXIT, task->slot, NULL, 0);
     ring_set_state(task->slot, SC_ENDED);
     task->slot = NO_SLOT;
+}
+
+/* As run: a task that was expected could not be made. */
+void tasks_bury_promised(ThreadId tid)
+{
+    struct task *task = &tasks[tid];
+
+    stream_record(SC_EXIT, task->promised_slot, NULL, 0);
+    ring_set_state(task->promised_slot, SC_ENDED);
+    task->promised_slot = NO_SLOT;
+    task->has_lost_birth = False;
 }
 
 /* At the end of an image: the thread that has the CPU speaks for the others, which end without ever getting it. */
@@ -153,12 +182,12 @@ static void process_is_forked(ThreadId tid)
 
     forget_others(tid);
     task->parent = task->slot;
-    task->slot = ring_claim_slot(task->parent, NO_SLOT);
+    task->process_slot = NO_SLOT;
+    tasks_birth(tid);
     task->process_slot = task->slot;
     task->has_cpu = False;
-    stamps_forked(tid);
+    stamps_forked();
     task->is_forked = True;
-    task->owes_birth = True;
     task->promised_birth = False;
 }
 
@@ -167,8 +196,10 @@ static void make_tasks(void)
     ThreadId tid;
 
     tasks = VG_(calloc)("switchcost.tasks", VG_N_THREADS, sizeof *tasks);
-    for (tid = 0; tid < VG_N_THREADS; tid++)
+    for (tid = 0; tid < VG_N_THREADS; tid++) {
         tasks[tid].slot = NO_SLOT;
+        tasks[tid].promised_slot = NO_SLOT;
+    }
 }
 
 /* The kernel leaves 16 random bytes on the stack of each new image. They are the stack protector's, but table-driven

@@ -57,6 +57,7 @@ static Bool await_grant(ThreadId tid)
     struct sc_slot *slot = &ring_slots[tasks[tid].slot];
 
     if (is_as_run()) {
+        stamps_back(tid);
         ring_set_state(tasks[tid].slot, SC_GRANTED);
         return True;
     }
@@ -83,6 +84,8 @@ static void begin_turn(ThreadId tid)
     }
     if (task->owes_birth)
         tasks_write_birth(tid);
+    if (task->has_lost_birth)
+        tasks_bury_promised(tid);
     shapes_publish();
 }
 
@@ -93,7 +96,7 @@ void turns_leave(ThreadId tid, UInt state)
 
     ring_slots[task->slot].syscall = task->syscall;
     if (is_as_run())
-        stamps_leave(tid);
+        stamps_leave(tid, state == SC_ENDED ? SC_LEFT_ENDED : SC_LEFT_SYSCALL);
     else
         ring_slots[task->slot].budget = stream_save();
     task->has_cpu = False;
@@ -184,6 +187,8 @@ static void leave_for_core(ThreadId tid, Bool is_last)
     tasks[tid].has_left = True;
     if (is_last)
         tasks_end_others(tid);
+    else if (is_as_run())
+        tasks[tid].promised_slot = tasks_expect(tid, NO_SLOT);
     turns_leave(tid, SC_IN_SYSCALL);
 }
 
@@ -214,8 +219,10 @@ static void start_client_code(ThreadId tid, ULong blocks)
 /* Nobody else could be given the CPU where the task is alone: there is no need to ask. */
 static void end_turn(ThreadId tid)
 {
-    Bool is_stopping = __atomic_load_n(&ring->is_stopping, __ATOMIC_SEQ_CST);
+    Bool is_stopping = ring_is_stopping();
 
+    if (is_as_run() && is_stopping)
+        stamps_stop(tid);
     if (stream_budget() > 0 && !is_stopping)
         return;
     if (__atomic_load_n(&ring->is_alone, __ATOMIC_SEQ_CST) && !is_stopping)

@@ -19,6 +19,7 @@ struct Round {
     native: Cost,
     none: Cost,
     ours: Cost,
+    alone: Result<Cost, String>,
 }
 
 pub(crate) fn all(program: &Program) -> Vec<Row> {
@@ -46,6 +47,7 @@ fn rows(program: &Program, command: &str) -> Result<Vec<Row>, String> {
         against(command, "gzip alone", 4.0, &rounds, |round| round.native),
         against(command, "valgrind --tool=none", 1.4, &rounds, |round| round.none),
         size(command, bytes / instructions),
+        tool_alone(&rounds),
     ];
     rows.extend(others);
     Ok(rows)
@@ -58,7 +60,34 @@ fn round(program: &Program, gzip: &[&str], trace: &Path) -> Result<Round, String
     let _ = std::fs::remove_file(trace);
     let ours = ["trace", "-o", trace.to_str().unwrap_or_default(), "--"];
     let ours = run(program.command(&[&ours[..], gzip].concat()), None)?;
-    Ok(Round { native, none, ours })
+    let alone = program.tool_alone().and_then(|example| {
+        let mut command = Command::new(example);
+        command.args(gzip);
+        run(command, None)
+    });
+    Ok(Round { native, none, ours, alone })
+}
+
+/// What is left where nobody reads what the tool writes: the least that a capture with this tool can take.
+fn tool_alone(rounds: &[Round]) -> Row {
+    let what =
+        "gzip under the tool alone, nothing read or written, over gzip alone and over valgrind --tool=none".to_owned();
+    let (must_reach, command) = ("side by side".to_owned(), "examples/unread gzip -c TEXT".to_owned());
+    let spread = |of: &dyn Fn(&Round, &Cost) -> f64| -> Result<Spread, String> {
+        let each = rounds.iter().map(|round| round.alone.clone().map(|alone| of(round, &alone)));
+        Spread::of(&each.collect::<Result<Vec<_>, _>>()?).ok_or("no round".to_owned())
+    };
+    let measured = || -> Result<String, String> {
+        let native = spread(&|round, alone| alone.wall.as_secs_f64() / round.native.wall.as_secs_f64())?;
+        let none = spread(&|round, alone| alone.wall.as_secs_f64() / round.none.wall.as_secs_f64())?;
+        let seconds = spread(&|_, alone| alone.wall.as_secs_f64())?;
+        let cpu = spread(&|_, alone| alone.cpu.as_secs_f64())?;
+        Ok(format!("{native}; {none}; {seconds} s ({cpu} s of CPU); {} rounds", rounds.len()))
+    };
+    match measured() {
+        Ok(measured) => Row { what, must_reach, measured, is_met: None, command },
+        Err(why) => Row::failed(&what, &must_reach, why, command),
+    }
 }
 
 fn valgrind(flags: &[&str], command: &[&str]) -> Command {

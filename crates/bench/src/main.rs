@@ -1,7 +1,8 @@
 //! The figures that switchcost promises, measured through its own command line on this machine, each beside what it
 //! must reach. A figure is printed as measured, met or not; nothing is retried until it fits.
 //!
-//! The program under test is the release binary beside this one: build both first, then measure.
+//! The program under test is the release binary beside this one: build both first, then measure. One figure beside the
+//! others is of an example of `crates/capture`: what the capture tool costs alone.
 
 mod agreement;
 mod capture;

@@ -29,6 +29,15 @@ impl Program {
         Ok(Program { binary, folder })
     }
 
+    /// The capture tool without its reader: an example of the crate that runs it, where it has been built.
+    pub(crate) fn tool_alone(&self) -> Result<PathBuf, String> {
+        let example = self.binary.with_file_name("examples").join("unread");
+        match example.is_file() {
+            true => Ok(example),
+            false => Err(format!("found no {}, need it built first: make bench builds it", example.display())),
+        }
+    }
+
     /// A path in a folder that goes when all is done.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use switchcost_capture::{Command, Options, Output, Tool, run};
+use switchcost_capture::{Command, Options, Order, Output, Tool, run};
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
@@ -17,6 +17,9 @@ fn main() -> ExitCode {
     };
     let mut options = Options::new(tool);
     options.cpu = std::env::var("CPU").ok().and_then(|cpu| cpu.parse().ok()).map(units::CpuId);
+    if std::env::var_os("AS_RUN").is_some() {
+        options.order = Order::AsRun;
+    }
     if std::env::var_os("QUIET").is_some() {
         options.output = Output::Nowhere;
     }

@@ -39,8 +39,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const EAGER_LOOKS: u32 = 40;
 const SHORT_PAUSE: Duration = Duration::from_micros(30);
 const LONG_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_START: Duration = Duration::from_secs(60);
-const LONGEST_END: Duration = Duration::from_secs(20);
+pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
+pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
 /// A period fills a part of a buffer at most.
 const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
@@ -290,9 +290,7 @@ impl<'a> Control<'a> {
     /// Births and ends go into the stream before anybody runs on.
     fn announce(&mut self) -> Result<(), Halt> {
         for pid in self.tasks.lost_in_exec() {
-            self.warnings.push(format!(
-                "process {pid} ended while it started another program: Valgrind could not run that; see its message"
-            ));
+            self.warnings.push(lost_in_exec(pid));
         }
         for news in self.tasks.news(self.ring) {
             match news {
@@ -316,6 +314,11 @@ impl<'a> Control<'a> {
         }
         Ok(())
     }
+}
+
+/// What is said of a process that ended in the middle of an exec.
+pub(crate) fn lost_in_exec(pid: u32) -> String {
+    format!("process {pid} ended while it started another program: Valgrind could not run that; see its message")
 }
 
 fn reason(is_voluntary: bool, cause: Cause) -> u64 {

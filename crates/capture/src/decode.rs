@@ -3,6 +3,7 @@
 //! never a panic, and memory stays bounded.
 
 mod marks;
+mod runs;
 mod shapes;
 mod spaces;
 mod take;
@@ -14,7 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use trace::{BlockSource, Mark};
 
+use crate::as_run::Left;
+
 use crate::protocol::{NOT_DONE, tag};
+pub(crate) use runs::is_birth;
 use shapes::Entry;
 use spaces::Spaces;
 pub(crate) use take::{Chunks, Take};
@@ -55,6 +59,12 @@ pub enum Problem {
     /// A switch for no known reason.
     #[error("found the unknown cause {0}")]
     Cause(u64),
+    /// A run that ended for no known reason.
+    #[error("found the unknown end {0} of a run")]
+    Leave(u64),
+    /// A run without a time stamp.
+    #[error("found a run that begins without a time stamp")]
+    NoStamp,
 }
 
 /// Why decoding stopped.
@@ -71,12 +81,15 @@ pub(crate) struct Decoder<'a, T> {
     take: &'a mut T,
     spaces: Spaces,
     switches: u64,
+    is_as_run: bool,
+    left: Option<Left>,
+    ended: Vec<u32>,
 }
 
 impl<'a, T: Take> Decoder<'a, T> {
     /// `names` are those of the commands, in the order of their start.
     pub(crate) fn new(names: Vec<Vec<u8>>, take: &'a mut T) -> Self {
-        Decoder { take, spaces: Spaces::new(names), switches: 0 }
+        Decoder { take, spaces: Spaces::new(names), switches: 0, is_as_run: false, left: None, ended: Vec::new() }
     }
 
     /// Switches so far.
@@ -91,7 +104,17 @@ impl<'a, T: Take> Decoder<'a, T> {
 
     /// Decodes one buffer, handing on what is full.
     pub(crate) fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Stopped<T::Error>> {
-        let mut at = 0;
+        self.buffer_from(order, words, 0)
+    }
+
+    /// The same, from a word on.
+    pub(crate) fn buffer_from(
+        &mut self,
+        order: u64,
+        words: &[AtomicU64],
+        from: usize,
+    ) -> Result<(), Stopped<T::Error>> {
+        let mut at = from;
         let damaged = |word, problem| Stopped::Damaged(DecodeError { buffer: order, word, problem });
         while at < words.len() {
             let mut source = Words { entries: self.spaces.running().entries(), words, at };

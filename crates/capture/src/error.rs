@@ -45,9 +45,26 @@ pub enum CaptureError {
     /// What the tool wrote makes no sense.
     #[error("found a damaged stream of events: {0}; this is an error of switchcost, please report it")]
     Decode(#[from] DecodeError),
-    /// An order that there is no frontend for.
-    #[error("found the order as-run, need scheduled; as-run is not built yet")]
-    NoAsRun,
+    /// The kernel does not tell tasks when it takes the CPU from them.
+    #[error(
+        "found no way to see preemptions (rseq: {0}), need the kernel's restartable sequences for the order as-run; \
+         trace with --order scheduled, or on a kernel with CONFIG_RSEQ (4.18 or newer) that lets this user call rseq"
+    )]
+    NoPreemption(io::Error),
+    /// A task got away from the CPU that all share.
+    #[error(
+        "found a task on CPU {other}, need all on CPU {cpu} for the order as-run; trace with --order scheduled, or without \
+         what moves it (such as taskset)"
+    )]
+    OtherCpu {
+        /// Where all should be.
+        cpu: u32,
+        /// Where one is.
+        other: u64,
+    },
+    /// No CPU to run on.
+    #[error("found no CPU that this process may run on, need one; name it with --cpu")]
+    NoCpu,
     /// The kernel refused something.
     #[error("found no way to go on ({0}), need working memory files, pipes and /proc; look at the limits of this user")]
     System(#[from] io::Error),
@@ -82,7 +99,18 @@ mod tests {
                 "found a damaged stream of events: buffer 3, word 17: found a record cut short; this is an error of \
                  switchcost, please report it",
             ),
-            (CaptureError::NoAsRun, "found the order as-run, need scheduled; as-run is not built yet"),
+            (
+                CaptureError::NoPreemption(io::Error::from_raw_os_error(38)),
+                "found no way to see preemptions (rseq: Function not implemented (os error 38)), need the kernel's \
+                 restartable sequences for the order as-run; trace with --order scheduled, or on a kernel with \
+                 CONFIG_RSEQ (4.18 or newer) that lets this user call rseq",
+            ),
+            (
+                CaptureError::OtherCpu { cpu: 1, other: 0 },
+                "found a task on CPU 0, need all on CPU 1 for the order as-run; trace with --order scheduled, or without \
+                 what moves it (such as taskset)",
+            ),
+            (CaptureError::NoCpu, "found no CPU that this process may run on, need one; name it with --cpu"),
             (
                 io::Error::from_raw_os_error(24).into(),
                 "found no way to go on (Too many open files (os error 24)), need working memory files, pipes and \

@@ -4,10 +4,11 @@
 //! What comes in: commands, and how they take turns. What goes out: chunks, handed to the caller as they fill, and a
 //! summary. The frontend is a Valgrind tool (`capture/valgrind`) that talks to this crate through shared memory alone.
 //!
-//! Three parties work at the same time: the traced tasks, of which one runs; the controller, a thread that decides
+//! Three parties work at the same time where turns are granted: the traced tasks, of which one runs; the controller, a thread that decides
 //! which ([`run`] says by what rules); and the caller's thread, which decodes what the tasks write and hands it on.
 //! Nothing here knows what becomes of the chunks.
 
+mod as_run;
 mod bell;
 mod build_id;
 mod command;
@@ -27,5 +28,5 @@ pub use command::Command;
 pub use control::Ending;
 pub use decode::{DecodeError, Problem};
 pub use error::CaptureError;
-pub use run::{Failure, Options, Order, Output, Summary, record, run};
+pub use run::{Failure, Options, Order, Output, Summary, record, run, run_unread};
 pub use tool::{Tool, ToolError};

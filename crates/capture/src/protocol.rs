@@ -2,9 +2,8 @@
 //! holds the two against each other. Offsets are in bytes.
 
 pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 pub(crate) const SCHEDULED: u32 = 0;
-#[cfg(test)]
 pub(crate) const AS_RUN: u32 = 1;
 
 /// No slot, as a 32-bit number; no buffer, as one of 64.
@@ -32,9 +31,12 @@ pub(crate) mod header {
     pub(crate) const NEXT_ORDER: usize = 88;
     pub(crate) const CURRENT_BUFFER: usize = 96;
     pub(crate) const CURRENT_WORDS: usize = 104;
+    pub(crate) const FAULT_DETAIL: usize = 112;
     pub(crate) const QUANTUM: usize = 120;
     pub(crate) const IS_ALONE: usize = 128;
     pub(crate) const IS_STOPPING: usize = 132;
+    pub(crate) const CPU: usize = 136;
+    pub(crate) const SLOTS_USED: usize = 140;
     pub(crate) const BYTES: usize = 248;
 }
 
@@ -48,6 +50,8 @@ pub(crate) mod slot {
     pub(crate) const SYSCALL: usize = 24;
     pub(crate) const PROCESS_SLOT: usize = 28;
     pub(crate) const BUDGET: usize = 32;
+    pub(crate) const OPEN_STAMP: usize = 40;
+    pub(crate) const BACK: usize = 48;
     pub(crate) const BYTES: usize = 128;
 }
 
@@ -56,7 +60,22 @@ pub(crate) mod info {
     pub(crate) const SLOT: usize = 4;
     pub(crate) const WORDS: usize = 8;
     pub(crate) const ORDER: usize = 16;
+    pub(crate) const STAMP: usize = 24;
     pub(crate) const BYTES: usize = 32;
+}
+
+pub(crate) mod fault {
+    pub(crate) const RSEQ: u32 = 2;
+    pub(crate) const CPU: u32 = 3;
+}
+
+/// Why a run ended.
+pub(crate) mod left {
+    pub(crate) const SYSCALL: u64 = 0;
+    pub(crate) const PREEMPTED: u64 = 1;
+    pub(crate) const WAITING: u64 = 2;
+    pub(crate) const LOCK: u64 = 3;
+    pub(crate) const ENDED: u64 = 4;
 }
 
 pub(crate) mod state {
@@ -90,6 +109,8 @@ pub(crate) mod tag {
     pub(crate) const UNMAP: u64 = 0x0b;
     pub(crate) const STAMP: u64 = 0x0c;
     pub(crate) const BORN: u64 = 0x0d;
+    pub(crate) const LEAVE: u64 = 0x0e;
+    pub(crate) const FORK: u64 = 0x0f;
 }
 
 /// How the address of a reference is known.

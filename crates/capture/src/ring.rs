@@ -23,6 +23,19 @@ const TOTAL_BYTES: usize = BUFFERS_OFFSET + BUFFERS * BUFFER_WORDS * 8;
 
 const _: () = assert!(header::BYTES <= SLOTS_OFFSET);
 
+/// A submitted buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full {
+    /// Where it is.
+    pub(crate) index: usize,
+    /// Who wrote it.
+    pub(crate) slot: u32,
+    /// How many were submitted before.
+    pub(crate) order: u64,
+    /// As run: when the run began that it is of.
+    pub(crate) stamp: u64,
+}
+
 /// The memory that all traced processes share with us.
 #[derive(Debug)]
 pub(crate) struct Ring {
@@ -98,8 +111,45 @@ impl Ring {
         Some((index, &self.buffer(index)[..(words as usize).min(BUFFER_WORDS)]))
     }
 
+    /// All submitted buffers.
+    pub(crate) fn full(&self) -> impl Iterator<Item = Full> + '_ {
+        (0..BUFFERS).filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::FULL).map(|index| {
+            let start = self.info(index);
+            Full {
+                index,
+                slot: self.half(start + info::SLOT).load(SeqCst),
+                order: self.word(start + info::ORDER).load(SeqCst),
+                stamp: self.word(start + info::STAMP).load(SeqCst),
+            }
+        })
+    }
+
+    /// What a submitted buffer holds.
+    pub(crate) fn words(&self, full: &Full) -> &[AtomicU64] {
+        let words = self.word(self.info(full.index) + info::WORDS).load(SeqCst);
+        &self.buffer(full.index)[..(words as usize).min(BUFFER_WORDS)]
+    }
+
+    /// Takes back what a task that is gone has not submitted.
+    pub(crate) fn reclaim(&self, slot: u32) -> io::Result<()> {
+        for index in 0..BUFFERS {
+            let is_held = self.buffer_state(index).load(SeqCst) == buffer::HELD;
+            if is_held && self.half(self.info(index) + info::SLOT).load(SeqCst) == slot {
+                self.free(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Slots from here on were never used.
+    pub(crate) fn slots_used(&self) -> u32 {
+        self.half(header::SLOTS_USED).load(SeqCst).min(SLOTS as u32)
+    }
+
     /// Gives a buffer that was read back to the tasks.
     pub(crate) fn free(&self, index: usize) -> io::Result<()> {
+        // Whoever claims it next says so after that: until then it must not seem to be somebody else's.
+        self.half(self.info(index) + info::SLOT).store(protocol::NO_SLOT, SeqCst);
         self.buffer_state(index).store(buffer::EMPTY, SeqCst);
         let freed = self.half(header::FREED);
         freed.fetch_add(1, SeqCst);
@@ -201,6 +251,21 @@ impl<'a> Slot<'a> {
 
     pub(crate) fn state(self) -> u32 {
         self.get(slot::STATE)
+    }
+
+    /// As run: its present run began no earlier; 0 without one.
+    pub(crate) fn open_stamp(self) -> u64 {
+        self.ring.word(self.start + slot::OPEN_STAMP).load(SeqCst)
+    }
+
+    /// As run: ends the run of a task that is gone.
+    pub(crate) fn clear_open_stamp(self) {
+        self.ring.word(self.start + slot::OPEN_STAMP).store(0, SeqCst);
+    }
+
+    /// As run: what the kernel has counted while the task was away, once it is back from a system call.
+    pub(crate) fn back(self) -> u64 {
+        self.ring.word(self.start + slot::BACK).load(SeqCst)
     }
 
     /// Takes the slot back from a task that is gone.

@@ -1,21 +1,23 @@
 //! One capture from the first command's start to the last chunk.
 
+use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
 use host::keeper::{Keeper, Setting};
 use trace::{Chunk, Recorder, WriteTraceError};
 use units::CpuId;
 
+use crate::as_run::{self, AsRun};
 use crate::bell::Bell;
 use crate::command::Command;
 use crate::control::{Control, Ending, Outcome};
 use crate::decode::{Chunks, Decoder, Stopped, Take};
 use crate::error::CaptureError;
-use crate::protocol;
+use crate::protocol::{self, header};
 use crate::ring::Ring;
 use crate::start;
 use crate::tool::Tool;
@@ -32,10 +34,12 @@ pub enum Order {
     AsRun,
 }
 
+/// Of Mogul and Borg (1990).
+const QUANTUM_INSTRUCTIONS: u64 = 400_000;
+
 impl Default for Order {
-    /// The quantum of Mogul and Borg (1990).
     fn default() -> Order {
-        Order::Scheduled { quantum_instructions: 400_000 }
+        Order::Scheduled { quantum_instructions: QUANTUM_INSTRUCTIONS }
     }
 }
 
@@ -95,6 +99,9 @@ pub struct Summary {
     pub statuses: Vec<Option<ExitStatus>>,
     /// What the reader of the trace should know.
     pub warnings: Vec<String>,
+    /// As run: how often the kernel took the CPU from a task, by its own count, without another one getting it: for
+    /// other programs, or more than once between two looks.
+    pub switches_elsewhere: u64,
 }
 
 /// Why [`run`] failed.
@@ -108,6 +115,15 @@ pub enum Failure<E: std::error::Error + 'static> {
     Sink(E),
 }
 
+impl<E: std::error::Error + 'static> From<Stopped<E>> for Failure<E> {
+    fn from(stopped: Stopped<E>) -> Self {
+        match stopped {
+            Stopped::Damaged(error) => Failure::Capture(error.into()),
+            Stopped::Refused(error) => Failure::Sink(error),
+        }
+    }
+}
+
 /// Runs the commands together on one virtual CPU until all tasks have ended, and hands each chunk to `sink` on the
 /// calling thread. The sink may take the chunk's memory; what it leaves is thrown away. When this returns, no process
 /// of the commands is left.
@@ -117,6 +133,9 @@ pub enum Failure<E: std::error::Error + 'static> {
 /// somebody, all other tasks are either asleep in the kernel or queued before anybody runs on, those queued between
 /// two such moments in order of birth. A task that comes back by itself (a timer, the network) is queued when it is
 /// seen: only then the order depends on time.
+///
+/// In [`Order::AsRun`] the kernel lets them run, all on one CPU: the last one that we may use where none is named. No two
+/// captures are the same.
 ///
 /// # Errors
 /// Where a command cannot be traced, the system refuses something, or the sink fails. All tasks are ended then, too.
@@ -148,11 +167,51 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     stop: &AtomicBool,
     take: &mut T,
 ) -> Result<Summary, Failure<T::Error>> {
-    let Order::Scheduled { quantum_instructions } = options.order else { return Err(CaptureError::NoAsRun.into()) };
-    if commands.is_empty() {
-        return Err(CaptureError::NoCommand.into());
+    let Order::Scheduled { quantum_instructions } = options.order else {
+        return capture_as_run(commands, options, stop, take);
+    };
+    let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
+    let Outcome { ending, statuses, warnings } =
+        schedule(commands, quantum_instructions, options, stop, |order, words| Ok(decoder.buffer(order, words)?))?;
+    decoder.flush().map_err(Failure::Sink)?;
+    let (switches, instructions) = (decoder.switches(), decoder.instructions());
+    Ok(Summary { ending, switches, instructions, statuses, warnings, switches_elsewhere: 0 })
+}
+
+/// Runs the commands in turns, and throws away what the tool writes, unread: what a capture costs without us. Returns how
+/// many words of 64 bits that were.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_unread(commands: &[Command], options: Options, stop: &AtomicBool) -> Result<u64, CaptureError> {
+    let mut written = 0;
+    let count = |_, words: &[AtomicU64]| {
+        written += words.len() as u64;
+        Ok::<(), Failure<Infallible>>(())
+    };
+    match schedule(commands, QUANTUM_INSTRUCTIONS, options, stop, count) {
+        Ok(_) => Ok(written),
+        Err(Failure::Capture(error)) => Err(error),
+        Err(Failure::Sink(never)) => match never {},
     }
-    commands.iter().try_for_each(Command::check)?;
+}
+
+fn check(commands: &[Command]) -> Result<(), CaptureError> {
+    if commands.is_empty() {
+        return Err(CaptureError::NoCommand);
+    }
+    commands.iter().try_for_each(Command::check)
+}
+
+/// Gives the tasks their turns, and has each buffer read.
+fn schedule<E: std::error::Error + 'static>(
+    commands: &[Command],
+    quantum_instructions: u64,
+    options: Options,
+    stop: &AtomicBool,
+    read: impl FnMut(u64, &[AtomicU64]) -> Result<(), Failure<E>>,
+) -> Result<Outcome, Failure<E>> {
+    check(commands)?;
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
     let stop_after_switches = options.stop_after_switches;
     let keeper = start_keeper(commands, options, &ring).map_err(CaptureError::from)?;
@@ -161,18 +220,41 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     control.quantum_instructions = quantum_instructions;
     control.stop_after_switches = stop_after_switches;
     control.commands = commands.iter().map(Command::shown).collect();
-    let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
     std::thread::scope(|scope| {
         let controller = scope.spawn(|| control.run());
         let attendance = Attendance(&bell);
-        let consumed = consume(&ring, &bell, &mut decoder);
+        let consumed = consume(&ring, &bell, read);
         drop(attendance);
         let outcome = controller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
-        let Outcome { ending, statuses, warnings } = outcome?;
-        let (switches, instructions) = (decoder.switches(), decoder.instructions());
-        Ok(Summary { ending, switches, instructions, statuses, warnings })
+        Ok(outcome?)
     })
+}
+
+fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
+    commands: &[Command],
+    mut options: Options,
+    stop: &AtomicBool,
+    take: &mut T,
+) -> Result<Summary, Failure<T::Error>> {
+    check(commands)?;
+    let cpu = options.cpu.or_else(last_cpu).ok_or(CaptureError::NoCpu)?;
+    options.cpu = Some(cpu);
+    let ring = Ring::create(protocol::AS_RUN).map_err(CaptureError::from)?;
+    ring.half(header::CPU).store(cpu.0, SeqCst);
+    let stop_after_switches = options.stop_after_switches;
+    let keeper = start_keeper(commands, options, &ring).map_err(CaptureError::from)?;
+    let shown = commands.iter().map(Command::shown).collect();
+    let mut decoder = Decoder::new(Vec::new(), take).ordered_as_run();
+    let outcome = AsRun::new(&ring, keeper, stop, stop_after_switches, shown, &mut decoder).run()?;
+    let as_run::Outcome { ending, statuses, warnings, switches_elsewhere } = outcome;
+    let (switches, instructions) = (decoder.switches(), decoder.instructions());
+    Ok(Summary { ending, switches, instructions, statuses, warnings, switches_elsewhere })
+}
+
+/// The CPU with the highest number that we may run on: interrupts tend to the first.
+fn last_cpu() -> Option<CpuId> {
+    host::facts::manifest(&host::facts::Root::system()).cpus_allowed.last().copied()
 }
 
 fn start_keeper(commands: &[Command], options: Options, ring: &Ring) -> io::Result<Keeper> {
@@ -191,22 +273,18 @@ fn start_keeper(commands: &[Command], options: Options, ring: &Ring) -> io::Resu
     Keeper::start(&programs, Setting { cpu: options.cpu, has_fixed_addresses: true, input, output, errors })
 }
 
-/// Decodes buffers in their order until the controller has finished and all are read.
-fn consume<T: Take<Error: std::error::Error + 'static>>(
+/// Has buffers read in their order until the controller has finished and all are read.
+fn consume<E: std::error::Error + 'static>(
     ring: &Ring,
     bell: &Bell,
-    decoder: &mut Decoder<'_, T>,
-) -> Result<(), Failure<T::Error>> {
-    let failed = |stopped| match stopped {
-        Stopped::Damaged(error) => Failure::Capture(error.into()),
-        Stopped::Refused(error) => Failure::Sink(error),
-    };
+    mut read: impl FnMut(u64, &[AtomicU64]) -> Result<(), Failure<E>>,
+) -> Result<(), Failure<E>> {
     for order in 0.. {
         let Some((index, words)) = await_submitted(ring, bell, order) else { break };
-        decoder.buffer(order, words).map_err(failed)?;
+        read(order, words)?;
         ring.free(index).map_err(CaptureError::from)?;
     }
-    decoder.flush().map_err(Failure::Sink)
+    Ok(())
 }
 
 /// Buffer number `order`; none where there will be none.

@@ -79,6 +79,23 @@ fn programs_that_take_turns_evict_each_other() {
     assert!(again.stdout.contains("mogul-1a"), "{}", again.stdout);
 }
 
+#[test]
+fn the_kernel_may_order_the_turns() {
+    let place = Place::new();
+    let ran = trace(&place, "pipe.sct", &["--order", "as-run", "--", "sh", "-c", "seq 2000 | wc -l"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let path = place.path("pipe.sct");
+    let checked = place.run(&["trace", "check", text(&path)]);
+    assert_eq!(checked.code, 0, "{}", checked.stdout);
+    let info = place.run(&["trace", "info", text(&path)]);
+    assert!(info.stdout.contains("from valgrind, order as-run, x86_64"), "{}", info.stdout);
+    let usual = ["simulate", "live", "--order", "as-run", "--design", "mogul-1a", "--format", "json"];
+    let record = place.path("live.parquet");
+    let result =
+        json(&place, &[&usual[..], &["--record", text(&record), "--", "sh", "-c", "seq 2000 | wc -l"]].concat());
+    assert!(count(&result["designs"][0]["switches"]["voluntary"]) > 0, "{result}");
+}
+
 /// Two first levels that can be swept, as a design file says them.
 const PLAIN: &str = r#"
 schema = "switchcost.design/1"

@@ -2,7 +2,7 @@
 
 use trace::{Cause, Mapping, Mark};
 
-use super::{Decoder, Problem, Take};
+use super::{Decoder, Left, Problem, Take};
 use crate::build_id;
 use crate::protocol::tag;
 
@@ -16,18 +16,36 @@ impl<T: Take> Decoder<'_, T> {
                 self.spaces.running_mut().define(immediate, words, self.take)?;
                 return Ok(None);
             }
-            (tag::SYSCALL_ENTER, []) => Mark::SyscallEnter { number: immediate as u16 },
-            (tag::SYSCALL_EXIT, []) => Mark::SyscallExit { number: immediate as u16 },
+            (tag::SYSCALL_ENTER, []) => {
+                self.spaces.set_syscall(Some(immediate as u16));
+                Mark::SyscallEnter { number: immediate as u16 }
+            }
+            (tag::SYSCALL_EXIT, []) => {
+                self.spaces.set_syscall(None);
+                Mark::SyscallExit { number: immediate as u16 }
+            }
             (tag::KERNEL_TOUCH, &[address, form]) => {
                 Mark::KernelTouch { address, bytes: form & !(1 << 63), is_store: form >> 63 != 0 }
             }
             (tag::SWITCH, &[slots, reason]) => self.switch(slots >> 32, slots & LOW, reason)?,
             (tag::BORN, &[slots, _]) => self.born(immediate, slots)?,
             (tag::EXEC, words) => self.exec(immediate, words)?,
-            (tag::EXIT, []) => match self.spaces.exit(immediate)? {
+            (tag::EXIT, []) => match self.exit(immediate)? {
                 Some(task) => Mark::Exit { task },
                 None => return Ok(None),
             },
+            (tag::BIRTH, &[slots, _, length, ref name @ ..]) if self.is_as_run => {
+                let born = self.spaces.born(immediate, slots >> 32, slots & LOW, Some(text(name, length)?))?;
+                Mark::Birth { task: born.task, process: born.process, parent: born.parent, name: born.name }
+            }
+            (tag::FORK, &[slots]) if self.is_as_run => {
+                self.spaces.expect(immediate, slots >> 32, slots & LOW)?;
+                return Ok(None);
+            }
+            (tag::LEAVE, &[counts]) if self.is_as_run => {
+                self.left = Some(Left::read(immediate, counts).ok_or(Problem::Leave(immediate))?);
+                return Ok(None);
+            }
             (tag::MAP, words) => Mark::Map(mapping(words)?),
             (tag::UNMAP, &[start, bytes]) => Mark::Unmap { start, bytes },
             // Told at the moment of the fork by the controller (BORN); no use for time stamps where it grants turns.
@@ -39,6 +57,8 @@ impl<T: Take> Decoder<'_, T> {
                 | tag::SWITCH
                 | tag::BORN
                 | tag::EXIT
+                | tag::FORK
+                | tag::LEAVE
                 | tag::UNMAP,
                 _,
             ) => return Err(Problem::Short),
@@ -55,7 +75,7 @@ impl<T: Take> Decoder<'_, T> {
     }
 
     fn born(&mut self, slot: u64, slots: u64) -> Result<Mark, Problem> {
-        let born = self.spaces.born(slot, slots >> 32, slots & LOW)?;
+        let born = self.spaces.born(slot, slots >> 32, slots & LOW, None)?;
         Ok(Mark::Birth { task: born.task, process: born.process, parent: born.parent, name: born.name })
     }
 

@@ -1,5 +1,6 @@
 //! Tasks and address spaces behind the slots.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trace::{ProcessId, TaskId};
@@ -24,6 +25,16 @@ struct Task {
     space: usize,
     name: Vec<u8>,
     is_alive: bool,
+    /// The system call that it is in.
+    syscall: Option<u16>,
+}
+
+/// A task that is being made, in the stream of its maker: with what it will begin.
+#[derive(Clone, Debug)]
+struct Expected {
+    parent: TaskId,
+    name: Vec<u8>,
+    shapes: Arc<Shapes>,
 }
 
 /// All tasks, by slot, and their address spaces.
@@ -32,6 +43,8 @@ pub(super) struct Spaces {
     tasks: Vec<Option<Task>>,
     spaces: Vec<Space>,
     running: Option<usize>,
+    /// By slot.
+    expected: BTreeMap<u64, Expected>,
     names: std::vec::IntoIter<Vec<u8>>,
     next_task: u32,
     next_process: u32,
@@ -53,6 +66,7 @@ impl Spaces {
             // The first is nobody's: what runs before the first switch.
             spaces: vec![Space { users: 1, ..Space::default() }],
             running: None,
+            expected: BTreeMap::new(),
             names: names.into_iter(),
             next_task: 1,
             next_process: 1,
@@ -120,20 +134,56 @@ impl Spaces {
         }
     }
 
+    /// What a child of the task in slot `parent` begins with.
+    fn inherited(&self, parent: u64) -> Result<Expected, Problem> {
+        let Task { task, ref name, space, .. } = *self.task(parent)?;
+        Ok(Expected { parent: task, name: name.clone(), shapes: Arc::clone(&self.spaces[space].shapes) })
+    }
+
+    /// A task will be made in `slot`: a process with what its parent has now, or a thread.
+    pub(super) fn expect(&mut self, slot: u64, parent: u64, process_slot: u64) -> Result<(), Problem> {
+        seat(slot)?;
+        let mut expected = self.inherited(parent)?;
+        if process_slot != slot {
+            expected.shapes = Arc::default();
+        }
+        self.expected.insert(slot, expected);
+        Ok(())
+    }
+
+    /// The running task enters a system call, or leaves it.
+    pub(super) fn set_syscall(&mut self, number: Option<u16>) {
+        if let Some(task) = self.running.and_then(|slot| self.tasks[slot].as_mut()) {
+            task.syscall = number;
+        }
+    }
+
+    /// The system call that the running task is in.
+    pub(super) fn syscall(&self) -> Option<u16> {
+        self.running.and_then(|slot| self.tasks[slot].as_ref()?.syscall)
+    }
+
     /// A task is made in `slot`, by the one in slot `parent`; in the address space of `process_slot`, or where that is
-    /// its own slot, in a copy of its parent's.
-    pub(super) fn born(&mut self, slot: u64, parent: u64, process_slot: u64) -> Result<Born, Problem> {
-        let seat = usize::try_from(slot).ok().filter(|&slot| slot < SLOTS).ok_or(Problem::Slot(slot))?;
+    /// its own slot, in a copy of its parent's. A command has the name that is given, or the next of those known.
+    pub(super) fn born(
+        &mut self,
+        slot: u64,
+        parent: u64,
+        process_slot: u64,
+        name: Option<Vec<u8>>,
+    ) -> Result<Born, Problem> {
+        let seat = seat(slot)?;
         let (parent_task, name, copied) = if parent == u64::from(NO_SLOT) {
-            (TaskId::NONE, self.names.next().unwrap_or_default(), Arc::default())
+            (TaskId::NONE, name.or_else(|| self.names.next()).unwrap_or_default(), Arc::default())
         } else {
-            let parent = self.task(parent)?;
-            (parent.task, parent.name.clone(), Arc::clone(&self.spaces[parent.space].shapes))
+            let Expected { parent, name, shapes } =
+                self.expected.remove(&slot).map_or_else(|| self.inherited(parent), Ok)?;
+            (parent, name, shapes)
         };
         let space = if process_slot == slot { self.new_space(copied) } else { self.task(process_slot)?.space };
         let task = TaskId(self.next_task);
         self.next_task += 1;
-        self.seat(seat, Task { task, space, name: name.clone(), is_alive: true });
+        self.seat(seat, Task { task, space, name: name.clone(), is_alive: true, syscall: None });
         Ok(Born { task, process: self.spaces[space].process, parent: parent_task, name })
     }
 
@@ -141,12 +191,15 @@ impl Spaces {
     pub(super) fn exec(&mut self, slot: u64, name: &[u8]) -> Result<(TaskId, ProcessId), Problem> {
         let Task { task, is_alive, .. } = *self.task(slot)?;
         let space = self.new_space(Arc::default());
-        self.seat(slot as usize, Task { task, space, name: name.to_vec(), is_alive });
+        self.seat(slot as usize, Task { task, space, name: name.to_vec(), is_alive, syscall: None });
         Ok((task, self.spaces[space].process))
     }
 
-    /// The task in `slot` has ended; none where that was known.
+    /// The task in `slot` has ended; none where that was known, or where it was expected and is not made.
     pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
+        if self.expected.remove(&slot).is_some() {
+            return Ok(None);
+        }
         self.task(slot)?;
         let task = self.tasks[slot as usize].as_mut().filter(|task| task.is_alive);
         Ok(task.map(|task| {
@@ -154,4 +207,8 @@ impl Spaces {
             task.task
         }))
     }
+}
+
+fn seat(slot: u64) -> Result<usize, Problem> {
+    usize::try_from(slot).ok().filter(|&slot| slot < SLOTS).ok_or(Problem::Slot(slot))
 }

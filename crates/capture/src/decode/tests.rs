@@ -171,6 +171,59 @@ fn threads_share_shapes_and_ends_are_told_once() {
     assert!(chunks[0].marks.iter().any(|placed| is_birth(&placed.mark)));
 }
 
+/// Words as tasks write them that run as the kernel lets them: who runs is said from outside.
+fn as_run(words: &[u64], then: &[u64]) -> (Vec<Mark>, Option<Left>, Vec<u32>) {
+    let mut marks = Vec::new();
+    let mut take = Chunks::new(|chunk: &mut Chunk| {
+        marks.extend(chunk.marks.drain(..).map(|placed| placed.mark));
+        Ok::<(), Infallible>(())
+    });
+    let mut decoder = Decoder::new(Vec::new(), &mut take).ordered_as_run();
+    let atomics = |words: &[u64]| -> Vec<AtomicU64> { words.iter().map(|&word| AtomicU64::new(word)).collect() };
+    let birth = atomics(&birth(0, NO_SLOT, 0));
+    assert_eq!(decoder.birth_at(0, &birth, 0).expect("a birth"), birth.len());
+    decoder.run_in(TaskId::NONE, 0, Some((true, Cause::Unknown))).expect("it is born");
+    decoder.buffer(0, &atomics(words)).expect("a good stream");
+    let (left, from) = (decoder.take_left(), decoder.task(0));
+    let at = decoder.birth_at(1, &atomics(then), 0).expect("a birth, if any");
+    if at > 0 {
+        decoder.run_in(from, 1, Some((false, Cause::Quantum))).expect("it is born");
+    }
+    decoder.buffer_from(1, &atomics(then), at).expect("a good stream");
+    let ended = decoder.take_ended();
+    let Ok(()) = decoder.flush();
+    (marks, left, ended)
+}
+
+fn birth(slot: u64, parent: u32, process_slot: u64) -> Vec<u64> {
+    let name = u64::from(u16::from_le_bytes(*b"sh"));
+    vec![head(tag::BIRTH, 4, slot), u64::from(parent) << 32 | process_slot, 7 << 32 | 7, 2, name]
+}
+
+#[test]
+fn who_is_expected_has_what_its_parent_had_then_and_may_not_come() {
+    let fork = [head(tag::FORK, 1, 1), 1];
+    let leave = [head(tag::LEAVE, 1, 1), 1 << 32];
+    let exec = [head(tag::EXEC, 2, 0), 2, u64::from(u16::from_le_bytes(*b"ls"))];
+    let child_runs = [&birth(1, 0, 1)[..], &[block(5), 1, 2], &[head(tag::EXIT, 0, 1)]].concat();
+    let (marks, left, ended) = as_run(&[&shape(5)[..], &fork, &exec, &leave].concat(), &child_runs);
+    let name = |name: &[u8]| name.to_vec();
+    let expected = [
+        Mark::Birth { task: TaskId(1), process: ProcessId(1), parent: TaskId::NONE, name: name(b"sh") },
+        Mark::Switch { from: TaskId::NONE, to: TaskId(1), is_voluntary: true, cause: Cause::Unknown },
+        Mark::Exec { task: TaskId(1), process: ProcessId(2), name: name(b"ls") },
+        Mark::Birth { task: TaskId(2), process: ProcessId(3), parent: TaskId(1), name: name(b"sh") },
+        Mark::Switch { from: TaskId(1), to: TaskId(2), is_voluntary: false, cause: Cause::Quantum },
+        Mark::Exit { task: TaskId(2) },
+    ];
+    assert_eq!(marks, expected);
+    assert_eq!(left, Left::read(1, 1 << 32));
+    assert_eq!(ended, [1]);
+    let (marks, _, ended) = as_run(&fork, &[head(tag::EXIT, 0, 1)]);
+    assert_eq!(marks[..], expected[..2], "a fork that failed leaves no task");
+    assert_eq!(ended, [1], "and its slot is free");
+}
+
 #[test]
 fn chunks_are_cut_at_their_number_of_blocks() {
     let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(0)].concat();

@@ -82,6 +82,9 @@ fn header_fields_are_where_the_tool_has_them() {
             ("quantum", QUANTUM),
             ("is_alone", IS_ALONE),
             ("is_stopping", IS_STOPPING),
+            ("fault_detail", FAULT_DETAIL),
+            ("cpu", CPU),
+            ("slots_used", SLOTS_USED),
         ],
     );
 }
@@ -101,9 +104,17 @@ fn slot_and_buffer_fields_are_where_the_tool_has_them() {
             ("syscall", slot::SYSCALL),
             ("process_slot", slot::PROCESS_SLOT),
             ("budget", slot::BUDGET),
+            ("open_stamp", slot::OPEN_STAMP),
+            ("back", slot::BACK),
         ],
     );
-    let infos = [("state", info::STATE), ("slot", info::SLOT), ("words", info::WORDS), ("order", info::ORDER)];
+    let infos = [
+        ("state", info::STATE),
+        ("slot", info::SLOT),
+        ("words", info::WORDS),
+        ("order", info::ORDER),
+        ("stamp", info::STAMP),
+    ];
     check_fields("sc_info", info::BYTES, &infos);
 }
 
@@ -137,6 +148,15 @@ fn numbers_are_those_of_the_tool() {
         ("SC_UNMAP", tag::UNMAP),
         ("SC_STAMP", tag::STAMP),
         ("SC_BORN", tag::BORN),
+        ("SC_LEAVE", tag::LEAVE),
+        ("SC_FORK", tag::FORK),
+        ("SC_LEFT_SYSCALL", left::SYSCALL),
+        ("SC_LEFT_PREEMPTED", left::PREEMPTED),
+        ("SC_LEFT_WAITING", left::WAITING),
+        ("SC_LEFT_LOCK", left::LOCK),
+        ("SC_LEFT_ENDED", left::ENDED),
+        ("SC_FAULT_RSEQ", fault::RSEQ.into()),
+        ("SC_FAULT_CPU", fault::CPU.into()),
         ("SC_NOT_DONE", NOT_DONE),
         ("SC_TOLD", how::TOLD),
         ("SC_FIXED", how::FIXED),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::trace::CaptureArguments;
+use super::trace::{CaptureArguments, OrderFlag};
 use super::{Form, parse_named};
 
 /// Which memory systems, and how finely their cycles are told apart.
@@ -98,7 +98,12 @@ pub(crate) struct WorkloadArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "What to trace")]
     pub(crate) seed: u64,
 
-    /// Length of a turn in instructions
+    /// The order of turns: scheduled (deterministic) or as-run (as the kernel switches on one CPU)
+    #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = parse_named::<OrderFlag>,
+          help_heading = "What to trace")]
+    pub(crate) order: OrderFlag,
+
+    /// Length of a scheduled turn in instructions
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,

@@ -28,12 +28,12 @@ pub(crate) struct CaptureArguments {
     #[arg(long = "with", value_name = "'CMD'", help_heading = "What to trace")]
     pub(crate) with: Vec<String>,
 
-    /// The order of turns: scheduled (deterministic) or as-run (as the kernel switches)
+    /// The order of turns: scheduled (deterministic) or as-run (as the kernel switches on one CPU)
     #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = parse_named::<OrderFlag>,
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,
 
-    /// Length of a turn in instructions; Mogul and Borg 1990 had about 400000
+    /// Length of a scheduled turn in instructions; Mogul and Borg 1990 had about 400000
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,

@@ -81,6 +81,14 @@ pub(crate) fn exit(summary: &Summary, interrupt: &Interrupt) -> Exit {
     Exit::Success
 }
 
+/// How tasks take turns, from the two flags that say so.
+pub(crate) fn order(order: OrderFlag, quantum: u64) -> Order {
+    match order {
+        OrderFlag::Scheduled => Order::Scheduled { quantum_instructions: quantum },
+        OrderFlag::AsRun => Order::AsRun,
+    }
+}
+
 /// A capture that can begin.
 pub(crate) struct Session {
     commands: Vec<Command>,
@@ -90,10 +98,7 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn prepare(arguments: &CaptureArguments) -> Result<Session, Failure> {
         let commands = commands(arguments)?;
-        let order = match arguments.order {
-            OrderFlag::Scheduled => Order::Scheduled { quantum_instructions: arguments.quantum },
-            OrderFlag::AsRun => Order::AsRun,
-        };
+        let order = order(arguments.order, arguments.quantum);
         Session::new(commands, order, arguments.cpu, arguments.switches)
     }
 
@@ -135,25 +140,21 @@ impl Session {
     ) -> Result<Summary, Failure> {
         let is_silent = matches!(self.options.output, capture::Output::Nowhere);
         let mut captured = Captured::new(is_silent, self.options.stop_after_switches);
-        let sink = |chunk: &mut Chunk| {
+        // The bar goes with the sink, and is gone before anything is said about the capture.
+        let sink = move |chunk: &mut Chunk| {
             captured.show(chunk);
             sink(chunk)
         };
         self.watch(|commands, options| {
-            capture::run(commands, options, interrupt.flag(), sink).map_err(|failure| match failure {
-                capture::Failure::Capture(error) => Failure::Capture(error),
-                capture::Failure::Sink(failure) => failure,
-            })
+            capture::run(commands, options, interrupt.flag(), sink).map_err(|failure| of_capture(failure, |sink| sink))
         })
     }
 
     /// The same, straight into a trace.
     fn record(self, interrupt: &Interrupt, path: &Path, recorder: &mut Recorder<File>) -> Result<Summary, Failure> {
         self.watch(|commands, options| {
-            capture::record(commands, options, interrupt.flag(), recorder).map_err(|failure| match failure {
-                capture::Failure::Capture(error) => Failure::Capture(error),
-                capture::Failure::Sink(source) => failed(path, source),
-            })
+            capture::record(commands, options, interrupt.flag(), recorder)
+                .map_err(|failure| of_capture(failure, |source| failed(path, source)))
         })
     }
 
@@ -165,6 +166,13 @@ impl Session {
         for warning in &summary.warnings {
             eprintln!("switchcost: {warning}");
         }
+        if summary.switches_elsewhere > 0 {
+            eprintln!(
+                "switchcost: the kernel took the CPU from the traced programs {} times more, for others or while the capture \
+                 itself ran; that is not in the trace",
+                summary.switches_elsewhere
+            );
+        }
         for (command, status) in self.commands.iter().zip(&summary.statuses) {
             if let Some(status) = status.filter(|status| !status.success()) {
                 let words: Vec<_> = command.words.iter().map(|word| word.to_string_lossy()).collect();
@@ -175,6 +183,13 @@ impl Session {
             eprintln!("switchcost: interrupted; what was captured until then is kept");
         }
         Ok(summary)
+    }
+}
+
+fn of_capture<E: std::error::Error>(failure: capture::Failure<E>, of_sink: impl FnOnce(E) -> Failure) -> Failure {
+    match failure {
+        capture::Failure::Capture(error) => Failure::Capture(error),
+        capture::Failure::Sink(error) => of_sink(error),
     }
 }
 

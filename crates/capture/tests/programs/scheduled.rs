@@ -1,36 +1,12 @@
-//! Real programs under the real tool. Fails where Valgrind or a compiler is missing: nothing here is skipped.
-
 use std::convert::Infallible;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use switchcost_capture::{Command, Ending, Failure, Options, Order, Output, Summary, Tool, run};
+use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run, run_unread};
 use trace::{Cause, Chunk, Mark, TaskId};
 
-/// The tool, built from the sources beside this crate.
-fn tool() -> Tool {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("valgrind");
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../capture/valgrind");
-        let made = std::process::Command::new("make")
-            .arg("--silent")
-            .arg("-C")
-            .arg(sources)
-            .arg(format!("OUT={}", folder.display()))
-            .status()
-            .expect("make runs");
-        assert!(made.success(), "the tool builds");
-        folder
-    });
-    Tool { valgrind: "/usr/bin/valgrind".into(), folder: folder.clone() }
-}
-
-fn options() -> Options {
-    Options { output: Output::Nowhere, ..Options::new(tool()) }
-}
+use super::support::{PING_PONG, PIPELINES, THREADS, await_that, compiled, is_alive, marks, options, switches, tool};
 
 fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
     let mut chunks = Vec::new();
@@ -45,19 +21,6 @@ fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>)
 
 fn capture(words: &[&str]) -> (Summary, Vec<Chunk>) {
     capture_with(&[Command::new(words.iter().copied())], options())
-}
-
-fn marks(chunks: &[Chunk]) -> impl Iterator<Item = &Mark> {
-    chunks.iter().flat_map(|chunk| &chunk.marks).map(|placed| &placed.mark)
-}
-
-fn switches(chunks: &[Chunk]) -> Vec<(u32, u32, bool, Cause)> {
-    marks(chunks)
-        .filter_map(|mark| match *mark {
-            Mark::Switch { from, to, is_voluntary, cause } => Some((from.0, to.0, is_voluntary, cause)),
-            _ => None,
-        })
-        .collect()
 }
 
 /// What holds for every capture: sound blocks, and switches that fit to each other.
@@ -102,19 +65,6 @@ fn difference(first: &[Chunk], second: &[Chunk]) -> Option<String> {
     (first.len() != second.len()).then(|| format!("{} and {} chunks", first.len(), second.len()))
 }
 
-fn compiled(name: &str, source: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(path.with_extension("c"), source).expect("written");
-    let made = std::process::Command::new("cc")
-        .args(["-O1", "-pthread", "-o"])
-        .arg(&path)
-        .arg(path.with_extension("c"))
-        .status()
-        .expect("cc runs");
-    assert!(made.success(), "{name} compiles");
-    path
-}
-
 #[test]
 fn a_single_program_runs_to_its_end() {
     let (summary, chunks) = capture(&["/bin/true"]);
@@ -123,6 +73,16 @@ fn a_single_program_runs_to_its_end() {
     assert!((50_000..1_000_000).contains(&summary.instructions), "{summary:?}");
     assert_eq!(switches(&chunks), [(0, 1, true, Cause::Unknown)]);
     assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exit { task: TaskId(1) })));
+}
+
+#[test]
+fn what_nobody_reads_is_as_much() {
+    let stop = AtomicBool::new(false);
+    let words = run_unread(&[Command::new(["/bin/true"])], options(), &stop).expect("a capture");
+    let (summary, _) = capture(&["/bin/true"]);
+    assert!(words > summary.instructions / 10 && words < summary.instructions, "{words} words, {summary:?}");
+    let error = run_unread(&[], options(), &stop).expect_err("nothing to run");
+    assert_eq!(error.to_string(), "found no command, need at least one; put it behind `--`");
 }
 
 #[test]
@@ -146,37 +106,6 @@ fn pipelines_of_a_shell_run_the_same_way_every_time() {
     assert_eq!(difference(&blocks_and_marks(&first), &blocks_and_marks(&second)), None);
 }
 
-const PIPELINES: &str = r#"
-#include <sys/wait.h>
-#include <unistd.h>
-static void start(int in, int out, char *program, char *argument, int other)
-{
-    if (fork() != 0)
-        return;
-    dup2(in, 0), dup2(out, 1), close(other);
-    if (in > 2)
-        close(in);
-    if (out > 2)
-        close(out);
-    execlp(program, program, argument, (char *)0);
-    _exit(1);
-}
-int main(void)
-{
-    for (int i = 0; i < 3; i++) {
-        int ends[2];
-        if (pipe(ends))
-            return 1;
-        start(0, ends[1], "ls", "/", ends[0]);
-        start(ends[0], 1, "wc", "-l", ends[1]);
-        close(ends[0]), close(ends[1]);
-        if (wait(0) < 0 || wait(0) < 0)
-            return 1;
-    }
-    return 0;
-}
-"#;
-
 #[test]
 fn pipelines_give_the_same_chunks_every_time() {
     let program = compiled("pipelines", PIPELINES);
@@ -187,28 +116,6 @@ fn pipelines_give_the_same_chunks_every_time() {
     let (_, second) = capture(&words);
     assert_eq!(difference(&first, &second), None);
 }
-
-const PING_PONG: &str = r"
-#include <sys/wait.h>
-#include <unistd.h>
-int main(void)
-{
-    int there[2], back[2];
-    char token = 0;
-    if (pipe(there) || pipe(back))
-        return 1;
-    if (fork() == 0) {
-        for (int i = 0; i < 100; i++)
-            if (read(there[0], &token, 1) != 1 || write(back[1], &token, 1) != 1)
-                return 1;
-        return 0;
-    }
-    for (int i = 0; i < 100; i++)
-        if (write(there[1], &token, 1) != 1 || read(back[0], &token, 1) != 1)
-            return 1;
-    return wait(0) < 0;
-}
-";
 
 #[test]
 fn a_ping_pong_switches_exactly_as_often_as_it_must() {
@@ -230,32 +137,6 @@ fn a_ping_pong_switches_exactly_as_often_as_it_must() {
     let (_, second) = capture(&words);
     assert_eq!(difference(&first, &second), None);
 }
-
-const THREADS: &str = r"
-#include <pthread.h>
-#include <stdlib.h>
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static long sum;
-static void *work(void *p)
-{
-    for (int i = 0; i < 20000; i++) {
-        pthread_mutex_lock(&lock);
-        sum += (long)p;
-        pthread_mutex_unlock(&lock);
-    }
-    return 0;
-}
-int main(void)
-{
-    pthread_t threads[4];
-    for (long i = 0; i < 4; i++)
-        if (pthread_create(&threads[i], 0, work, (void *)(i + 1)))
-            return 1;
-    for (int i = 0; i < 4; i++)
-        pthread_join(threads[i], 0);
-    return sum != 200000;
-}
-";
 
 #[test]
 fn threads_take_turns_and_share_their_address_space() {
@@ -340,18 +221,6 @@ fn victim() {
     capture(&["sh", "-c", &script]);
 }
 
-fn is_alive(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
-}
-
-fn await_that(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what} within a minute");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 #[test]
 fn nothing_is_left_after_a_killed_controller() {
     tool();
@@ -363,7 +232,7 @@ fn nothing_is_left_after_a_killed_controller() {
         "sleep 1000 & echo $! >>{name}; (while :; do :; done) & echo $! >>{name}; echo $$ >>{name}; sleep 2000 | cat"
     );
     let mut victim = std::process::Command::new(std::env::current_exe().expect("this program"))
-        .args(["--ignored", "--exact", "victim"])
+        .args(["--ignored", "--exact", "scheduled::victim"])
         .env(VICTIM, script)
         .stdout(std::process::Stdio::null())
         .spawn()

@@ -1,0 +1,34 @@
+//! Runs a command under the capture frontend, whose buffers are given back unread: what the tool alone costs.
+
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use host::control::pin;
+use host::facts::{Root, manifest};
+use switchcost_capture::{Command, Options, Output, Tool, run_unread};
+
+fn main() -> ExitCode {
+    let command = Command::new(std::env::args_os().skip(1));
+    let tool = match Tool::find() {
+        Ok(tool) => tool,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    // As `switchcost trace` does it.
+    let mut allowed = manifest(&Root::system()).cpus_allowed;
+    let cpu = allowed.pop();
+    let _guard = if allowed.is_empty() { None } else { pin(&allowed).ok() };
+    let options = Options { cpu, output: Output::Nowhere, ..Options::new(tool) };
+    match run_unread(&[command], options, &AtomicBool::new(false)) {
+        Ok(words) => {
+            println!("{words} words");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("failed to capture: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Tasks that run as the kernel lets them, on one CPU: nobody is granted anything. What comes in: buffers, each of one
+//! run of one task, with the time stamp of the run's begin. What goes out: the runs in the order of their stamps, with
+//! the switches between them and their reasons.
+//!
+//! The consumer does it all, on the caller's thread: it starts the commands, decodes, and looks around for the dead.
+//! Memory is bounded by the buffers: where all are in use, tasks wait. A reason may be known only when the task is back
+//! ([`causes`]); its successor's buffers then wait, unless the kernel says that it sleeps.
+
+mod around;
+mod begin;
+mod causes;
+mod launch;
+mod order;
+mod tenants;
+
+use std::collections::HashMap;
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+use host::keeper::{Keeper, Report};
+use trace::TaskId;
+
+use crate::control::{Ending, LONGEST_END};
+use crate::decode::{DecodeError, Decoder, Problem, Stopped, Take, is_birth};
+use crate::error::CaptureError;
+use crate::protocol::{fault, header};
+use crate::ring::{Full, Ring};
+use crate::run::Failure;
+use causes::Stamp;
+use tenants::Tenants;
+
+pub(crate) use causes::Left;
+
+/// While nothing rings: how long until the flags and the kernel are looked at again.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// The same, where a task that has the answer is about to run.
+const SHORT_PAUSE: Duration = Duration::from_micros(200);
+/// So long tasks have to end their last runs.
+const LONGEST_STOP: Duration = Duration::from_secs(5);
+/// A task that sleeps so long in the middle of a run was stopped: the others are not to wait for it.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+const EXECVE: u32 = 59;
+
+/// The run that is being decoded, or was last.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    slot: u32,
+    stamp: u64,
+    task: TaskId,
+    left: Option<Left>,
+}
+
+/// What the kernel has counted, and how much of that are switches in the trace.
+#[derive(Debug, Default)]
+struct Account {
+    counted: u64,
+    marked: u64,
+    late: u64,
+}
+
+/// A command that was started and has not been seen.
+#[derive(Debug)]
+struct Launch {
+    process: Option<u32>,
+    since: Instant,
+}
+
+/// Why the loop ended before all tasks did, or that it failed.
+enum Halt<E: std::error::Error + 'static> {
+    Ending(Ending),
+    Failed(Failure<E>),
+}
+
+impl<E: std::error::Error + 'static> From<std::io::Error> for Halt<E> {
+    fn from(error: std::io::Error) -> Self {
+        Halt::Failed(CaptureError::from(error).into())
+    }
+}
+
+impl<E: std::error::Error + 'static> From<CaptureError> for Halt<E> {
+    fn from(error: CaptureError) -> Self {
+        Halt::Failed(error.into())
+    }
+}
+
+impl<E: std::error::Error + 'static> From<Stopped<E>> for Halt<E> {
+    fn from(stopped: Stopped<E>) -> Self {
+        Halt::Failed(stopped.into())
+    }
+}
+
+/// What is known at the end.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) ending: Ending,
+    pub(crate) statuses: Vec<Option<ExitStatus>>,
+    pub(crate) warnings: Vec<String>,
+    /// How often the kernel took the CPU from a task without another one getting it.
+    pub(crate) switches_elsewhere: u64,
+}
+
+pub(crate) struct AsRun<'a, 'd, T> {
+    ring: &'a Ring,
+    keeper: Keeper,
+    stop: &'a AtomicBool,
+    stop_after_switches: Option<u64>,
+    commands: Vec<String>,
+    decoder: &'a mut Decoder<'d, T>,
+    tenants: Tenants<'a>,
+    launched: u32,
+    launch: Option<Launch>,
+    run: Option<Run>,
+    /// By slot: whether it was asleep before its present run, or is.
+    sleepers: HashMap<u32, bool>,
+    /// Open runs, by their stamps, that nobody waits for.
+    suspended: Vec<u64>,
+    stuck_since: Option<Instant>,
+    account: Account,
+    is_over: bool,
+    statuses: Vec<Option<ExitStatus>>,
+    warnings: Vec<String>,
+}
+
+impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
+    pub(crate) fn new(
+        ring: &'a Ring,
+        keeper: Keeper,
+        stop: &'a AtomicBool,
+        stop_after_switches: Option<u64>,
+        commands: Vec<String>,
+        decoder: &'a mut Decoder<'d, T>,
+    ) -> Self {
+        AsRun {
+            ring,
+            keeper,
+            stop,
+            stop_after_switches,
+            statuses: vec![None; commands.len()],
+            commands,
+            decoder,
+            tenants: Tenants::new(ring),
+            launched: 0,
+            launch: None,
+            run: None,
+            sleepers: HashMap::new(),
+            suspended: Vec::new(),
+            stuck_since: None,
+            account: Account::default(),
+            is_over: false,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Runs all commands to the end. Afterwards no process is left, and all that was decoded was handed on.
+    pub(crate) fn run(mut self) -> Result<Outcome, Failure<T::Error>> {
+        let mut halt = self.drive();
+        if matches!(halt, Err(Halt::Ending(Ending::Interrupted)))
+            && let Err(failed @ Halt::Failed(_)) = self.wind_down()
+        {
+            halt = Err(failed);
+        }
+        self.ring.close();
+        self.keeper.dismiss();
+        if matches!(halt, Err(Halt::Ending(Ending::Interrupted)))
+            && let Err(failed @ Halt::Failed(_)) = self.drain()
+        {
+            halt = Err(failed);
+        }
+        self.decoder.flush().map_err(Failure::Sink)?;
+        match halt {
+            Ok(()) => Ok(self.outcome(Ending::Finished)),
+            Err(Halt::Ending(ending)) => Ok(self.outcome(ending)),
+            Err(Halt::Failed(failure)) => Err(failure),
+        }
+    }
+
+    fn outcome(mut self, ending: Ending) -> Outcome {
+        if self.account.late > 0 {
+            self.warnings.push(format!(
+                "{} runs of tasks that were stopped in the middle stand later in the trace than they began",
+                self.account.late
+            ));
+        }
+        let switches_elsewhere = self.account.counted.saturating_sub(self.account.marked);
+        Outcome { ending, statuses: self.statuses, warnings: self.warnings, switches_elsewhere }
+    }
+
+    fn drive(&mut self) -> Result<(), Halt<T::Error>> {
+        loop {
+            let rings = self.ring.rings();
+            self.check()?;
+            self.launch_next()?;
+            let next = self.next();
+            if let Some(full) = next
+                && self.take(&full)?
+            {
+                self.stuck_since = None;
+                continue;
+            }
+            if self.is_finished() {
+                return self.await_statuses();
+            }
+            self.pause(rings, next.is_some())?;
+        }
+    }
+
+    /// Ends the loop where the caller or a task wants it.
+    fn check(&self) -> Result<(), Halt<T::Error>> {
+        if self.stop.load(SeqCst) {
+            return Err(Halt::Ending(Ending::Interrupted));
+        }
+        let detail = self.ring.word(header::FAULT_DETAIL).load(SeqCst);
+        match self.ring.half(header::FAULT).load(SeqCst) {
+            0 => Ok(()),
+            fault::RSEQ => Err(CaptureError::NoPreemption(std::io::Error::from_raw_os_error(detail as i32)).into()),
+            fault::CPU => {
+                Err(CaptureError::OtherCpu { cpu: self.ring.half(header::CPU).load(SeqCst), other: detail }.into())
+            }
+            _ => Err(CaptureError::TooManyTasks.into()),
+        }
+    }
+
+    /// The buffer that comes next, if that can be said.
+    fn next(&self) -> Option<Full> {
+        if self.is_over {
+            return order::oldest(self.ring.full());
+        }
+        order::next(self.ring.full(), || self.oldest_open(), || order::oldest(self.ring.full()))
+    }
+
+    fn oldest_open(&self) -> Option<u64> {
+        let open = (0..self.ring.slots_used()).map(|slot| self.ring.slot(slot).open_stamp());
+        open.filter(|stamp| *stamp != 0 && !self.suspended.contains(stamp)).min()
+    }
+
+    /// Decodes a buffer. False where it cannot be said yet why the task before lost the CPU.
+    fn take(&mut self, full: &Full) -> Result<bool, Halt<T::Error>> {
+        let words = self.ring.words(full);
+        let is_new = self.run.is_none_or(|run| (run.slot, run.stamp) != (full.slot, full.stamp));
+        let mut at = 0;
+        if is_new {
+            let damaged = DecodeError { buffer: full.order, word: 0, problem: Problem::NoStamp };
+            let stamp = Stamp::read(words).ok_or(Stopped::Damaged(damaged))?;
+            let Some(begin) = self.beginning(full, is_birth(words, Stamp::WORDS), stamp)? else { return Ok(false) };
+            at = Stamp::WORDS + self.decoder.birth_at(full.order, words, Stamp::WORDS)?;
+            self.begin(full, begin)?;
+        }
+        self.decoder.buffer_from(full.order, words, at)?;
+        self.note_ends();
+        self.ring.free(full.index)?;
+        Ok(true)
+    }
+
+    fn note_ends(&mut self) {
+        if let (Some(run), Some(left)) = (&mut self.run, self.decoder.take_left()) {
+            run.left = Some(left);
+            if let Left::Preempted(counts) | Left::Waiting(counts) = left {
+                self.account.counted += counts.total();
+            }
+        }
+        for slot in self.decoder.take_ended() {
+            self.tenants.bury(slot);
+        }
+    }
+
+    fn pause(&mut self, rings: u32, is_pending: bool) -> Result<(), Halt<T::Error>> {
+        self.ring.await_ring(rings, if is_pending { SHORT_PAUSE } else { PATIENCE })?;
+        let since = *self.stuck_since.get_or_insert_with(Instant::now);
+        if since.elapsed() > PATIENCE || self.ring.rings() == rings {
+            self.look_around(since)?;
+        }
+        Ok(())
+    }
+
+    fn is_finished(&self) -> bool {
+        self.launched as usize == self.commands.len()
+            && self.tenants.living().next().is_none()
+            && self.ring.full().next().is_none()
+    }
+
+    fn await_statuses(&mut self) -> Result<(), Halt<T::Error>> {
+        let deadline = Instant::now() + LONGEST_END;
+        while self.statuses.iter().any(Option::is_none) && Instant::now() < deadline {
+            if let Some(Report::Ended { program, status }) = self.keeper.report(PATIENCE)? {
+                self.statuses[program as usize] = Some(status);
+            }
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// Has every task end its run, and takes what they have written until then.
+    fn wind_down(&mut self) -> Result<(), Halt<T::Error>> {
+        self.ring.half(header::IS_STOPPING).store(1, SeqCst);
+        let deadline = Instant::now() + LONGEST_STOP;
+        while Instant::now() < deadline {
+            let rings = self.ring.rings();
+            let is_any_open = self.oldest_open().is_some();
+            match self.next() {
+                Some(full) if self.take(&full)? => {}
+                None if !is_any_open => break,
+                _ => self.ring.await_ring(rings, SHORT_PAUSE)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what is left when nobody runs any more.
+    fn drain(&mut self) -> Result<(), Halt<T::Error>> {
+        self.is_over = true;
+        while let Some(full) = self.next() {
+            if !self.take(&full)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

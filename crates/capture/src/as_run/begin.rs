@@ -1,0 +1,100 @@
+//! Where a run begins: why the one before it ended, and whether that is a switch.
+
+use trace::{Cause, TaskId};
+
+use super::causes::{Counts, Fate, Stamp, is_sleep, judge};
+use super::{AsRun, Ending, Halt, Left, Run, order};
+use crate::decode::Take;
+use crate::probe::Kernel;
+use crate::protocol::{slot, state};
+use crate::ring::Full;
+
+/// What stands between two runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begin {
+    /// The switch, where it is one: whether the task before left by itself, and the kernel entry behind that.
+    switch: Option<(bool, Cause)>,
+}
+
+impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
+    /// How a run begins; nothing where that cannot be said yet.
+    pub(super) fn beginning(
+        &mut self,
+        full: &Full,
+        is_birth: bool,
+        stamp: Stamp,
+    ) -> Result<Option<Begin>, Halt<T::Error>> {
+        let was_asleep = self.sleepers.get(&full.slot).copied().unwrap_or(false);
+        let switch = match self.run {
+            None => Some((true, Cause::Unknown)),
+            Some(run) if run.slot == full.slot && !is_birth => {
+                let verdict = judge(run.left, self.decoder.syscall(), Fate::Back(stamp.away), false);
+                Some(verdict).filter(|&verdict| is_sleep(verdict))
+            }
+            Some(run) => {
+                let Some(fate) = self.fate(&run, full.slot != run.slot)? else { return Ok(None) };
+                let verdict = judge(run.left, self.decoder.syscall(), fate, was_asleep);
+                self.sleepers.insert(run.slot, verdict.0 && !matches!(verdict.1, Cause::Exit));
+                Some(verdict)
+            }
+        };
+        if !is_birth {
+            self.account.counted += stamp.away.total() + stamp.waiting.total();
+        }
+        Ok(Some(Begin { switch }))
+    }
+
+    /// What became of the task of the last run. None where that cannot be said yet.
+    fn fate(&mut self, run: &Run, is_still_seated: bool) -> Result<Option<Fate>, Halt<T::Error>> {
+        if !is_still_seated || self.tenants.is_buried(run.slot) {
+            return Ok(Some(Fate::Gone));
+        }
+        if run.left != Some(Left::Syscall) {
+            return Ok(Some(Fate::Unknown));
+        }
+        if let Some(counts) = self.counts_since(run) {
+            return Ok(Some(Fate::Back(counts)));
+        }
+        let place = self.ring.slot(run.slot);
+        let (before, number) = (place.state(), place.get(slot::SYSCALL));
+        let kernel = self.tenants.kernel(run.slot)?;
+        // It may have come back meanwhile, and gone again.
+        if let Some(counts) = self.counts_since(run) {
+            return Ok(Some(Fate::Back(counts)));
+        }
+        Ok(match kernel {
+            Kernel::Gone => Some(Fate::Gone),
+            Kernel::Asleep { syscall } if before == state::IN_SYSCALL && syscall == i64::from(number) => {
+                Some(Fate::Asleep)
+            }
+            _ if self.is_over => Some(Fate::Unknown),
+            _ => None,
+        })
+    }
+
+    /// What the kernel has counted of a task between a run and its next.
+    fn counts_since(&self, run: &Run) -> Option<Counts> {
+        let back = self.ring.slot(run.slot).back();
+        let later = self.ring.full().filter(|full| full.slot == run.slot && full.stamp > run.stamp);
+        match order::oldest(later) {
+            Some(full) => Stamp::read(self.ring.words(&full)).map(|stamp| stamp.away),
+            None => (back & 1 != 0).then(|| Counts::read(back)),
+        }
+    }
+
+    pub(super) fn begin(&mut self, full: &Full, Begin { switch }: Begin) -> Result<(), Halt<T::Error>> {
+        let before = self.run.map_or(TaskId::NONE, |run| run.task);
+        if switch.is_some() && self.stop_after_switches.is_some_and(|limit| self.decoder.switches() >= limit) {
+            return Err(Halt::Ending(Ending::SwitchLimit));
+        }
+        if self.run.is_some_and(|run| run.stamp > full.stamp) {
+            self.account.late += 1;
+        }
+        let is_counted = switch.is_some_and(|(_, cause)| cause != Cause::Exit) && self.run.is_some();
+        self.account.marked += u64::from(is_counted);
+        self.decoder.run_in(before, full.slot, switch)?;
+        let task = self.decoder.task(full.slot);
+        self.run = Some(Run { slot: full.slot, stamp: full.stamp, task, left: None });
+        Ok(())
+    }
+}

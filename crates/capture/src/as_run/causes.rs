@@ -1,0 +1,194 @@
+//! Why a task lost the CPU: from what it told itself and what the kernel has counted of it. Numbers in, a reason out.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use trace::Cause;
+
+use crate::protocol::{left, tag};
+
+const EXECVE: u16 = 59;
+const EXECVEAT: u16 = 322;
+
+/// How often the kernel took the CPU from a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) voluntary: u64,
+    pub(crate) involuntary: u64,
+}
+
+impl Counts {
+    pub(crate) fn read(word: u64) -> Counts {
+        Counts { voluntary: word >> 8 & 0xff_ffff, involuntary: word >> 32 }
+    }
+
+    pub(crate) fn total(self) -> u64 {
+        self.voluntary + self.involuntary
+    }
+}
+
+/// How a run begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// Since the task left for a system call.
+    pub(crate) away: Counts,
+    /// While it waited for an empty buffer.
+    pub(crate) waiting: Counts,
+}
+
+impl Stamp {
+    /// Words of a time stamp.
+    pub(crate) const WORDS: usize = 4;
+
+    /// The time stamp at the start of a buffer, if there is one.
+    pub(crate) fn read(words: &[AtomicU64]) -> Option<Stamp> {
+        let [head, _, away, waiting, ..] = words else { return None };
+        (head.load(Relaxed) >> 48 == tag::STAMP << 8 | 3)
+            .then(|| Stamp { away: Counts::read(away.load(Relaxed)), waiting: Counts::read(waiting.load(Relaxed)) })
+    }
+}
+
+/// How a run ended, as its task told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// It went into the kernel; what came of that it can only say when it is back.
+    Syscall,
+    /// The kernel took the CPU, so often since the run began.
+    Preempted(Counts),
+    /// It had no room to write.
+    Waiting(Counts),
+    /// Another thread of its process went on.
+    Lock,
+    /// It ended.
+    Ended,
+}
+
+impl Left {
+    pub(crate) fn read(why: u64, counts: u64) -> Option<Left> {
+        let counts = Counts::read(counts);
+        Some(match why {
+            left::SYSCALL => Left::Syscall,
+            left::PREEMPTED => Left::Preempted(counts),
+            left::WAITING => Left::Waiting(counts),
+            left::LOCK => Left::Lock,
+            left::ENDED => Left::Ended,
+            _ => return None,
+        })
+    }
+}
+
+/// What became of a task that went into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is back; this was counted meanwhile.
+    Back(Counts),
+    /// It sleeps there.
+    Asleep,
+    /// It has ended.
+    Gone,
+    /// Nobody can say any more.
+    Unknown,
+}
+
+/// Whether the task gave the CPU up by itself, and the kernel entry behind that.
+///
+/// `syscall` is the call that it was in, `left` is missing where it did not live to tell, and `was_next_asleep` says that
+/// who runs next had been asleep.
+pub(crate) fn judge(left: Option<Left>, syscall: Option<u16>, fate: Fate, was_next_asleep: bool) -> (bool, Cause) {
+    match (left, fate) {
+        (Some(Left::Ended), _) | (None | Some(Left::Syscall), Fate::Gone) => (true, Cause::Exit),
+        (Some(Left::Preempted(counts)), _) => match syscall {
+            Some(number) => inside(counts, number),
+            None => outside(counts, was_next_asleep),
+        },
+        (Some(Left::Syscall), Fate::Back(counts)) => inside(counts, syscall.unwrap_or_default()),
+        (Some(Left::Syscall), Fate::Asleep) => (true, Cause::Syscall(syscall.unwrap_or_default())),
+        (Some(Left::Lock), _) => (false, Cause::Quantum),
+        (Some(Left::Waiting(_)) | None, _) | (Some(Left::Syscall), Fate::Unknown) => (false, Cause::Unknown),
+    }
+}
+
+fn inside(counts: Counts, number: u16) -> (bool, Cause) {
+    match counts {
+        Counts { voluntary: 0, involuntary: 0 } => (false, Cause::Unknown),
+        Counts { voluntary, .. } => (voluntary > 0, Cause::Syscall(number)),
+    }
+}
+
+fn outside(counts: Counts, was_next_asleep: bool) -> (bool, Cause) {
+    match counts {
+        Counts { voluntary: 0, involuntary: 0 } => (false, Cause::Unknown),
+        Counts { voluntary: 0, .. } if was_next_asleep => (false, Cause::WakeUp),
+        Counts { voluntary: 0, .. } => (false, Cause::Quantum),
+        _ => (true, Cause::PageFault),
+    }
+}
+
+/// Whether a task that goes on after itself slept in between: then all tasks did, and that is a switch.
+pub(crate) fn is_sleep((is_voluntary, cause): (bool, Cause)) -> bool {
+    match cause {
+        // Between the two programs is the start of the capture's own.
+        Cause::Syscall(EXECVE | EXECVEAT) => false,
+        Cause::Syscall(_) | Cause::PageFault => is_voluntary,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn counts(voluntary: u64, involuntary: u64) -> Counts {
+        Counts { voluntary, involuntary }
+    }
+
+    #[test]
+    fn a_system_call_that_slept_is_voluntary_and_one_that_was_cut_off_is_not() {
+        let left = Some(Left::Syscall);
+        let judged = |fate| judge(left, Some(7), fate, true);
+        assert_eq!(judged(Fate::Back(counts(1, 0))), (true, Cause::Syscall(7)));
+        assert_eq!(judged(Fate::Back(counts(1, 2))), (true, Cause::Syscall(7)));
+        assert_eq!(judged(Fate::Back(counts(0, 1))), (false, Cause::Syscall(7)));
+        assert_eq!(judged(Fate::Back(counts(0, 0))), (false, Cause::Unknown));
+        assert_eq!(judged(Fate::Asleep), (true, Cause::Syscall(7)));
+        assert_eq!(judged(Fate::Gone), (true, Cause::Exit));
+        assert_eq!(judged(Fate::Unknown), (false, Cause::Unknown));
+    }
+
+    #[test]
+    fn outside_of_calls_it_is_a_fault_a_wake_up_or_the_end_of_a_turn() {
+        let judged = |counts, next| judge(Some(Left::Preempted(counts)), None, Fate::Unknown, next);
+        assert_eq!(judged(counts(0, 1), false), (false, Cause::Quantum));
+        assert_eq!(judged(counts(0, 1), true), (false, Cause::WakeUp));
+        assert_eq!(judged(counts(1, 0), true), (true, Cause::PageFault));
+        assert_eq!(judged(counts(0, 0), true), (false, Cause::Unknown));
+        let in_call = judge(Some(Left::Preempted(counts(0, 1))), Some(9), Fate::Unknown, true);
+        assert_eq!(in_call, (false, Cause::Syscall(9)));
+    }
+
+    #[test]
+    fn the_capture_s_own_doing_is_no_sleep() {
+        for left in [Left::Waiting(counts(1, 0)), Left::Lock] {
+            let verdict = judge(Some(left), None, Fate::Unknown, false);
+            assert!(!verdict.0);
+            assert!(!is_sleep(verdict));
+        }
+        assert_eq!(judge(Some(Left::Ended), Some(231), Fate::Gone, false), (true, Cause::Exit));
+        assert_eq!(judge(None, None, Fate::Gone, false), (true, Cause::Exit), "killed in a run");
+        assert_eq!(judge(None, None, Fate::Unknown, false), (false, Cause::Unknown), "stopped in a run");
+    }
+
+    #[test]
+    fn words_of_the_tool_are_read() {
+        let words = [head(3), 99, 5 << 8 | 6 << 32 | 1, 7 << 8].map(AtomicU64::new);
+        let stamp = Stamp { away: counts(5, 6), waiting: counts(7, 0) };
+        assert_eq!(Stamp::read(&words), Some(stamp));
+        assert_eq!(Stamp::read(&words[..3]), None);
+        assert_eq!(Stamp::read(&[head(2), 0, 0, 0].map(AtomicU64::new)), None);
+        assert_eq!(Left::read(1, 1 << 32), Some(Left::Preempted(counts(0, 1))));
+        assert_eq!(Left::read(9, 0), None);
+    }
+
+    fn head(words: u64) -> u64 {
+        crate::protocol::head(tag::STAMP, words, 0)
+    }
+}

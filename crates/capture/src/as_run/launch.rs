@@ -1,0 +1,49 @@
+//! Starting the commands, and what becomes of them.
+
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use host::keeper::Report;
+
+use super::{AsRun, Halt, Launch};
+use crate::control::LONGEST_START;
+use crate::decode::Take;
+use crate::error::CaptureError;
+
+impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
+    /// One after another, so that they get their numbers in their order.
+    pub(super) fn launch_next(&mut self) -> Result<(), Halt<T::Error>> {
+        let Some(command) = self.commands.get(self.launched as usize).cloned() else { return Ok(()) };
+        if self.launch.is_none() {
+            self.keeper.launch(self.launched)?;
+            self.launch = Some(Launch { process: None, since: Instant::now() });
+        }
+        let ended = self.read_reports()?;
+        let Some(Launch { process, since }) = self.launch else { return Ok(()) };
+        if process.is_some_and(|pid| self.tenants.has_come(pid)) {
+            self.launched += 1;
+            self.launch = None;
+        } else if let Some(status) = ended {
+            return Err(CaptureError::NotStarted { command, status }.into());
+        } else if since.elapsed() > LONGEST_START {
+            return Err(CaptureError::SlowStart { command }.into());
+        }
+        Ok(())
+    }
+
+    /// Reads what the keeper tells; returns how the command that is being launched has ended, if it has.
+    pub(super) fn read_reports(&mut self) -> Result<Option<ExitStatus>, Halt<T::Error>> {
+        while let Some(report) = self.keeper.report(Duration::ZERO)? {
+            match report {
+                Report::Launched { pid, .. } => {
+                    if let Some(launch) = &mut self.launch {
+                        launch.process = Some(pid as u32);
+                    }
+                }
+                Report::Refused { error, .. } => return Err(std::io::Error::from_raw_os_error(error).into()),
+                Report::Ended { program, status } => self.statuses[program as usize] = Some(status),
+            }
+        }
+        Ok(self.launch.as_ref().and_then(|_| self.statuses[self.launched as usize]))
+    }
+}

@@ -1,0 +1,117 @@
+//! Who lives in the task slots, when nobody grants turns: who has died there, and when a slot is free again.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::probe::{Kernel, Probe};
+use crate::protocol::{NO_SLOT, slot, state};
+use crate::ring::{Ring, SLOTS};
+
+/// A claimed slot whose claimer is gone: so long until who it was claimed for is given up.
+const LONGEST_BIRTH: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Default)]
+struct Seat {
+    probe: Option<Probe>,
+    is_buried: bool,
+    lost_since: Option<Instant>,
+}
+
+pub(crate) struct Tenants<'a> {
+    ring: &'a Ring,
+    seats: Vec<Seat>,
+    /// Processes of commands that came and went.
+    departed: Vec<u32>,
+}
+
+impl<'a> Tenants<'a> {
+    pub(crate) fn new(ring: &'a Ring) -> Tenants<'a> {
+        Tenants { ring, seats: (0..SLOTS).map(|_| Seat::default()).collect(), departed: Vec::new() }
+    }
+
+    fn used(&self) -> impl Iterator<Item = u32> + use<> {
+        0..self.ring.slots_used()
+    }
+
+    /// Slots of tasks that live, or are being made.
+    pub(crate) fn living(&self) -> impl Iterator<Item = u32> + '_ {
+        self.used().filter(|&slot| self.ring.slot(slot).state() != state::FREE && !self.is_buried(slot))
+    }
+
+    pub(crate) fn is_buried(&self, slot: u32) -> bool {
+        self.seats.get(slot as usize).is_some_and(|seat| seat.is_buried)
+    }
+
+    pub(crate) fn process(&self, slot: u32) -> u32 {
+        if slot < SLOTS as u32 { self.ring.slot(slot).get(slot::PROCESS_SLOT) } else { slot }
+    }
+
+    /// Whether process `pid`, a command, has been seen.
+    pub(crate) fn has_come(&self, pid: u32) -> bool {
+        let is_it = |slot: u32| {
+            let slot = self.ring.slot(slot);
+            let is_there = !matches!(slot.state(), state::FREE | state::CLAIMED);
+            is_there && slot.get(slot::PID) == pid && slot.get(slot::PARENT) == NO_SLOT
+        };
+        self.departed.contains(&pid) || self.used().any(is_it)
+    }
+
+    /// The task's end stands in the stream.
+    pub(crate) fn bury(&mut self, slot: u32) {
+        if let Some(seat) = self.seats.get_mut(slot as usize) {
+            seat.is_buried = true;
+            self.release();
+        }
+    }
+
+    /// Frees the slots of the dead where nothing refers to them.
+    pub(crate) fn release(&mut self) {
+        let needed: Vec<u32> = self.living().map(|slot| self.process(slot)).collect();
+        for slot in self.used() {
+            let place = self.ring.slot(slot);
+            if self.is_buried(slot) && place.state() == state::ENDED && !needed.contains(&slot) {
+                if place.get(slot::PARENT) == NO_SLOT {
+                    self.departed.push(place.get(slot::PID));
+                }
+                self.seats[slot as usize] = Seat::default();
+                place.free();
+            }
+        }
+    }
+
+    /// What the kernel says of the task in a slot.
+    pub(crate) fn kernel(&mut self, slot: u32) -> io::Result<Kernel> {
+        let Some(seat) = self.seats.get_mut(slot as usize) else { return Ok(Kernel::Gone) };
+        let place = self.ring.slot(slot);
+        let (pid, tid) = (place.get(slot::PID), place.get(slot::TID));
+        match &mut seat.probe {
+            Some(probe) if (probe.pid, probe.tid) == (pid, tid) => probe.ask(),
+            other => other.insert(Probe::new(pid, tid)).ask(),
+        }
+    }
+
+    /// Slots of tasks that the kernel has ended, all of a process at once: one thread may still have to speak for others.
+    pub(crate) fn dead(&mut self) -> io::Result<Vec<u32>> {
+        let living: Vec<u32> = self.living().collect();
+        let mut dead = Vec::new();
+        let mut kept = Vec::new();
+        for slot in living {
+            if self.is_dead(slot)? { dead.push(slot) } else { kept.push(self.process(slot)) }
+        }
+        dead.retain(|&slot| !kept.contains(&self.process(slot)));
+        Ok(dead)
+    }
+
+    fn is_dead(&mut self, slot: u32) -> io::Result<bool> {
+        if self.kernel(slot)? != Kernel::Gone {
+            self.seats[slot as usize].lost_since = None;
+            return Ok(false);
+        }
+        if self.ring.slot(slot).state() != state::CLAIMED {
+            return Ok(true);
+        }
+        // Its maker is gone; itself it may come yet.
+        let since = *self.seats[slot as usize].lost_since.get_or_insert_with(Instant::now);
+        Ok(since.elapsed() > LONGEST_BIRTH)
+    }
+}

@@ -1,0 +1,85 @@
+//! What the order as run needs beside blocks and marks: how runs begin and end, and who has ended.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use trace::{Cause, Mark, TaskId};
+
+use super::{DecodeError, Decoder, Problem, Stopped, Take};
+use crate::as_run::Left;
+use crate::protocol::tag;
+
+impl<T: Take> Decoder<'_, T> {
+    /// From now on births are told by who is born, and runs by their time stamps.
+    pub(crate) fn ordered_as_run(self) -> Self {
+        Decoder { is_as_run: true, ..self }
+    }
+
+    /// How the last run ended, if it has.
+    pub(crate) fn take_left(&mut self) -> Option<Left> {
+        self.left.take()
+    }
+
+    /// Slots of the tasks that have ended since the last call.
+    pub(crate) fn take_ended(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// The system call that the running task is in.
+    pub(crate) fn syscall(&self) -> Option<u16> {
+        self.spaces.syscall()
+    }
+
+    /// The task in a slot, if there was one.
+    pub(crate) fn task(&self, slot: u32) -> TaskId {
+        self.spaces.id(slot.into()).unwrap_or(TaskId::NONE)
+    }
+
+    /// Decodes the birth that stands at a word, and returns its length; 0 where none stands there.
+    pub(crate) fn birth_at(&mut self, order: u64, words: &[AtomicU64], at: usize) -> Result<usize, Stopped<T::Error>> {
+        if !is_birth(words, at) {
+            return Ok(0);
+        }
+        let damaged = |problem| Stopped::Damaged(DecodeError { buffer: order, word: at, problem });
+        let (mark, length) = self.record(&words[at..]).map_err(damaged)?;
+        if let Some(mark) = mark {
+            self.take.mark(mark).map_err(Stopped::Refused)?;
+        }
+        Ok(length)
+    }
+
+    /// The task in slot `to` runs from here; where a switch is given, the mark says so.
+    pub(crate) fn run_in(
+        &mut self,
+        from: TaskId,
+        to: u32,
+        switch: Option<(bool, Cause)>,
+    ) -> Result<(), Stopped<T::Error>> {
+        let damaged = |problem| Stopped::Damaged(DecodeError { buffer: 0, word: 0, problem });
+        let to = self.spaces.run(to.into()).map_err(damaged)?;
+        let Some((is_voluntary, cause)) = switch else { return Ok(()) };
+        self.switches += 1;
+        self.take.mark(Mark::Switch { from, to, is_voluntary, cause }).map_err(Stopped::Refused)
+    }
+
+    /// The task in a slot has ended without a word.
+    pub(crate) fn bury(&mut self, slot: u32) -> Result<(), Stopped<T::Error>> {
+        match self.spaces.exit(slot.into()) {
+            Ok(Some(task)) => self.take.mark(Mark::Exit { task }).map_err(Stopped::Refused),
+            // It had not been born, or its end is known.
+            Ok(None) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Notes who has ended.
+    pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
+        if self.is_as_run {
+            self.ended.extend(u32::try_from(slot).ok());
+        }
+        self.spaces.exit(slot)
+    }
+}
+
+/// Whether a birth stands at a word.
+pub(crate) fn is_birth(words: &[AtomicU64], at: usize) -> bool {
+    words.get(at).is_some_and(|word| word.load(Relaxed) >> 56 == tag::BIRTH)
+}

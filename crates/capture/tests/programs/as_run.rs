@@ -1,0 +1,299 @@
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+use switchcost_capture::{Command, Ending, Options, Order, Summary, record, run};
+use trace::{Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader};
+use units::CpuId;
+
+use super::support::{PING_PONG, PIPELINES, THREADS, await_that, compiled, is_alive, marks, options, switches, tool};
+
+fn as_run() -> Options {
+    Options { order: Order::AsRun, ..options() }
+}
+
+/// A capture into a trace, which keeps every rule of the format, and its chunks.
+fn traced(commands: &[Command], options: Options, stop: &AtomicBool) -> (Summary, Vec<Chunk>) {
+    let header = TraceHeader::new("valgrind", TraceOrder::AsRun, "x86_64");
+    let mut recorder = Recorder::create(Vec::new(), &header).expect("memory takes it");
+    let summary = record(commands, options, stop, &mut recorder).expect("a capture");
+    let (file, written) = recorder.finish().expect("memory takes it");
+    let report = trace::check(TraceReader::new(&file[..]).expect("a trace"));
+    assert!(report.is_sound(), "{:?} {:?}", report.problems, report.loss);
+    assert_eq!(written.instructions, summary.instructions);
+    let mut reader = TraceReader::new(&file[..]).expect("a trace");
+    let (mut chunks, mut chunk) = (Vec::new(), Chunk::default());
+    while reader.next_into(&mut chunk).expect("a whole trace") {
+        chunks.push(chunk.clone());
+    }
+    assert_eq!(switches(&chunks).len() as u64, summary.switches);
+    (summary, chunks)
+}
+
+fn capture(words: &[&str]) -> (Summary, Vec<Chunk>) {
+    traced(&[Command::new(words.iter().copied())], as_run(), &AtomicBool::new(false))
+}
+
+/// Each mark with the task that runs when it is made.
+fn with_runners(chunks: &[Chunk]) -> Vec<(u32, Mark)> {
+    let mut running = 0;
+    let follow = |mark: &Mark| {
+        let before = running;
+        if let Mark::Switch { to, .. } = mark {
+            running = to.0;
+        }
+        (before, mark.clone())
+    };
+    marks(chunks).map(follow).collect()
+}
+
+fn births(chunks: &[Chunk]) -> Vec<(u32, u32)> {
+    let births = marks(chunks).filter_map(|mark| match mark {
+        Mark::Birth { process, parent, .. } => Some((process.0, parent.0)),
+        _ => None,
+    });
+    births.collect()
+}
+
+fn exits(chunks: &[Chunk]) -> usize {
+    marks(chunks).filter(|mark| matches!(mark, Mark::Exit { .. })).count()
+}
+
+const READ: u16 = 0;
+const WRITE: u16 = 1;
+
+#[test]
+fn what_is_read_from_a_pipe_was_written_before() {
+    let program = compiled("ping_pong_as_run", PING_PONG);
+    let (summary, chunks) = capture(&[program.to_str().expect("text")]);
+    assert_eq!(summary.ending, Ending::Finished);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0));
+    // By task: tokens written (their calls entered) and read (their calls left). Libraries are read before the fork.
+    let (mut written, mut read) = ([0; 3], [0; 3]);
+    let mut is_forked = false;
+    for (task, mark) in with_runners(&chunks) {
+        match mark {
+            Mark::Birth { task: TaskId(2), .. } => is_forked = true,
+            Mark::SyscallEnter { number: WRITE } => written[task as usize] += 1,
+            Mark::SyscallExit { number: READ } if is_forked => {
+                read[task as usize] += 1;
+                let other = 3 - task as usize;
+                assert!(read[task as usize] <= written[other], "task {task} reads {read:?} of {written:?}");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!((written, read), ([0, 100, 100], [0, 100, 100]));
+    let taken = switches(&chunks);
+    // On one CPU each token needs its reader to run after its writer.
+    assert!(taken.iter().filter(|switch| switch.0 != switch.1).count() >= 200, "{taken:?}");
+    let blocked = taken.iter().filter(|switch| switch.2 && switch.3 == Cause::Syscall(READ));
+    assert!(blocked.count() >= 50, "{taken:?}");
+}
+
+const SPIN: &str = r#"
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/resource.h>
+static long switches(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+int main(int count, char **words)
+{
+    volatile long sum = 0;
+    long before = switches(), after;
+    FILE *file;
+    for (long i = 0; i < 20000000; i++)
+        sum += i;
+    after = switches();
+    file = fopen(words[1], count > 1 ? "w" : "r");
+    return !file || fprintf(file, "%ld", after - before) < 0 || fclose(file);
+}
+"#;
+const GETRUSAGE: u16 = 98;
+
+/// Switches away from a task between its two looks at the kernel's count, and in all.
+fn switches_of(chunks: &[Chunk], task: u32) -> (u64, u64) {
+    let (mut looks, mut between, mut all) = (0, 0, 0);
+    for (runner, mark) in with_runners(chunks) {
+        match mark {
+            _ if runner != task => {}
+            Mark::SyscallExit { number: GETRUSAGE } if looks == 0 => looks = 1,
+            Mark::SyscallEnter { number: GETRUSAGE } if looks == 1 => looks = 2,
+            Mark::Switch { .. } => {
+                all += 1;
+                between += u64::from(looks == 1);
+            }
+            _ => {}
+        }
+    }
+    (between, all)
+}
+
+#[test]
+fn preemptions_are_those_that_the_kernel_counts() {
+    let program = compiled("spin", SPIN);
+    let files = ["spin-1", "spin-2"].map(|name| program.with_file_name(name));
+    let commands = files.each_ref().map(|file| Command::new([&program, file]));
+    let (summary, chunks) = traced(&commands, as_run(), &AtomicBool::new(false));
+    assert_eq!(summary.statuses.iter().flatten().filter(|status| status.success()).count(), 2);
+    let taken = switches(&chunks);
+    let preempted =
+        |from| taken.iter().filter(|switch| (switch.0, switch.1, switch.2) == (from, 3 - from, false)).count();
+    assert!(preempted(1) >= 5 && preempted(2) >= 5, "two that spin share one CPU: {taken:?}");
+    assert!(taken.iter().any(|switch| switch.3 == Cause::Quantum));
+    for (task, file) in [1, 2].into_iter().zip(&files) {
+        let counted: u64 = std::fs::read_to_string(file).expect("written").parse().expect("a number");
+        let (between, all) = switches_of(&chunks, task);
+        eprintln!("task {task}: {between} switches in the trace, {counted} by the kernel, {summary:?}");
+        assert!(between <= counted, "task {task}: {between} switches in the trace, {counted} by the kernel");
+        let most = all + summary.switches_elsewhere;
+        assert!(counted <= most, "task {task}: {counted} by the kernel, {all} in the trace, {summary:?}");
+    }
+}
+
+#[test]
+fn threads_share_their_address_space() {
+    let program = compiled("threads_as_run", THREADS);
+    let (summary, chunks) = capture(&[program.to_str().expect("text")]);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    assert_eq!(births(&chunks), [(1, 0), (1, 1), (1, 1), (1, 1), (1, 1)]);
+    let ran: std::collections::BTreeSet<u32> = switches(&chunks).iter().map(|switch| switch.1).collect();
+    assert_eq!(ran.len(), 5, "each thread ran");
+}
+
+#[test]
+fn forks_and_execs_are_followed() {
+    let program = compiled("pipelines_as_run", PIPELINES);
+    let (summary, chunks) = capture(&[program.to_str().expect("text")]);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    assert_eq!(births(&chunks).iter().filter(|(_, parent)| *parent == 1).count(), 6);
+    let execs = |of: &[u8]| marks(&chunks).filter(|mark| matches!(mark, Mark::Exec { name, .. } if name == of)).count();
+    assert_eq!((execs(b"ls"), execs(b"wc")), (3, 3));
+    assert_eq!(exits(&chunks), 7);
+    // The parent is another program before the child first runs, or soon after.
+    let (summary, chunks) = capture(&["sh", "-c", "true & exec true"]);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    assert_eq!(exits(&chunks), 2);
+}
+
+#[test]
+fn a_killed_task_ends_and_the_others_go_on() {
+    let (summary, _) = capture(&["sh", "-c", "kill -KILL $$"]);
+    assert_eq!(summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)), Some(9));
+    // Killed in the middle of a run, with a buffer that it never submits.
+    let script = "while :; do :; done & sleep 0.3; kill -KILL $!; wait $!; exit 3";
+    let (summary, chunks) = capture(&["sh", "-c", script]);
+    assert_eq!(summary.ending, Ending::Finished);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(3));
+    assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exit { task: TaskId(2) })));
+}
+
+#[test]
+fn more_tasks_than_buffers_take_turns() {
+    let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do \
+                  (j=0; while [ $j -lt 400 ]; do j=$((j+1)); done) & done; wait";
+    let (summary, chunks) = capture(&["sh", "-c", script]);
+    assert_eq!(summary.ending, Ending::Finished);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0));
+    assert_eq!(exits(&chunks), 25);
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_written_and_leaves_nothing_running() {
+    tool();
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pids-as-run");
+    let _ = std::fs::remove_file(&file);
+    let name = file.display();
+    let script = format!(
+        "sleep 1000 & echo $! >>{name}; (while :; do :; done) & echo $! >>{name}; echo $$ >>{name}; while :; do :; done"
+    );
+    let stop = AtomicBool::new(false);
+    let pids = || std::fs::read_to_string(&file).unwrap_or_default();
+    let start = Instant::now();
+    let (summary, chunks) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            await_that("three processes ran", || pids().lines().count() == 3);
+            std::thread::sleep(Duration::from_millis(200));
+            stop.store(true, SeqCst);
+        });
+        traced(&[Command::new(["sh", "-c", &script])], as_run(), &stop)
+    });
+    assert_eq!(summary.ending, Ending::Interrupted);
+    assert_eq!(pids().lines().count(), 3);
+    assert!(!pids().lines().any(is_alive), "no process is left");
+    assert!(summary.instructions > 100_000, "{summary:?}");
+    assert_eq!(births(&chunks).len(), 3);
+    assert!(start.elapsed() < Duration::from_secs(90));
+}
+
+#[test]
+fn a_number_of_switches_ends_everything() {
+    let forever = Command::new(["sh", "-c", "while :; do :; done"]);
+    let limited = Options { stop_after_switches: Some(5), ..as_run() };
+    let (summary, _) = traced(&[forever.clone(), forever], limited, &AtomicBool::new(false));
+    assert_eq!((summary.ending, summary.switches), (Ending::SwitchLimit, 5));
+}
+
+fn refusal(words: &[&str], options: Options) -> String {
+    let drop_all = |_: &mut Chunk| Ok::<(), std::convert::Infallible>(());
+    let outcome = run(&[Command::new(words.iter().copied())], options, &AtomicBool::new(false), drop_all);
+    outcome.expect_err("refused").to_string()
+}
+
+const MOVE: &str = r"
+#define _GNU_SOURCE
+#include <sched.h>
+int main(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(0, &set);
+    return sched_setaffinity(0, sizeof set, &set);
+}
+";
+
+#[test]
+fn a_task_that_leaves_the_cpu_of_the_others_is_refused() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        eprintln!("skipped: there is one CPU, and nowhere to go");
+        return;
+    }
+    let program = compiled("move", MOVE);
+    let options = Options { cpu: Some(CpuId(1)), ..as_run() };
+    let refused = refusal(&[program.to_str().expect("text")], options);
+    assert!(refused.starts_with("found a task on CPU 0, need all on CPU 1 for the order as-run"), "{refused}");
+}
+
+const DENY: &str = r"
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 334, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { 4, filter };
+    if (count < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        return 1;
+    return execv(words[1], words + 1);
+}
+";
+
+#[test]
+fn without_a_way_to_see_preemptions_nothing_is_traced() {
+    let program = compiled("deny", DENY);
+    let refused = refusal(&[program.to_str().expect("text"), "/bin/true"], as_run());
+    let expected = "found no way to see preemptions (rseq: Function not implemented (os error 38)), need the kernel's";
+    assert!(refused.starts_with(expected), "{refused}");
+}

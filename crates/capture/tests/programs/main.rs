@@ -1,0 +1,5 @@
+//! Real programs under the real tool. Fails where Valgrind or a compiler is missing: nothing here is skipped.
+
+mod as_run;
+mod scheduled;
+mod support;

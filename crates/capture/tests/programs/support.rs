@@ -1,0 +1,148 @@
+//! What the tests share: the tool, programs in C, and what one looks for in chunks.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use switchcost_capture::{Options, Output, Tool};
+use trace::{Cause, Chunk, Mark};
+
+/// The tool, built from the sources beside this crate.
+pub(crate) fn tool() -> Tool {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("valgrind");
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../capture/valgrind");
+        let made = std::process::Command::new("make")
+            .arg("--silent")
+            .arg("-C")
+            .arg(sources)
+            .arg(format!("OUT={}", folder.display()))
+            .status()
+            .expect("make runs");
+        assert!(made.success(), "the tool builds");
+        folder
+    });
+    Tool { valgrind: "/usr/bin/valgrind".into(), folder: folder.clone() }
+}
+
+pub(crate) fn options() -> Options {
+    Options { output: Output::Nowhere, ..Options::new(tool()) }
+}
+
+pub(crate) fn marks(chunks: &[Chunk]) -> impl Iterator<Item = &Mark> {
+    chunks.iter().flat_map(|chunk| &chunk.marks).map(|placed| &placed.mark)
+}
+
+pub(crate) fn switches(chunks: &[Chunk]) -> Vec<(u32, u32, bool, Cause)> {
+    marks(chunks)
+        .filter_map(|mark| match *mark {
+            Mark::Switch { from, to, is_voluntary, cause } => Some((from.0, to.0, is_voluntary, cause)),
+            _ => None,
+        })
+        .collect()
+}
+
+pub(crate) fn compiled(name: &str, source: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(path.with_extension("c"), source).expect("written");
+    let made = std::process::Command::new("cc")
+        .args(["-O1", "-pthread", "-o"])
+        .arg(&path)
+        .arg(path.with_extension("c"))
+        .status()
+        .expect("cc runs");
+    assert!(made.success(), "{name} compiles");
+    path
+}
+
+pub(crate) fn is_alive(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
+}
+
+pub(crate) fn await_that(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what} within a minute");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+pub(crate) const PIPELINES: &str = r#"
+#include <sys/wait.h>
+#include <unistd.h>
+static void start(int in, int out, char *program, char *argument, int other)
+{
+    if (fork() != 0)
+        return;
+    dup2(in, 0), dup2(out, 1), close(other);
+    if (in > 2)
+        close(in);
+    if (out > 2)
+        close(out);
+    execlp(program, program, argument, (char *)0);
+    _exit(1);
+}
+int main(void)
+{
+    for (int i = 0; i < 3; i++) {
+        int ends[2];
+        if (pipe(ends))
+            return 1;
+        start(0, ends[1], "ls", "/", ends[0]);
+        start(ends[0], 1, "wc", "-l", ends[1]);
+        close(ends[0]), close(ends[1]);
+        if (wait(0) < 0 || wait(0) < 0)
+            return 1;
+    }
+    return 0;
+}
+"#;
+
+pub(crate) const PING_PONG: &str = r"
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+    int there[2], back[2];
+    char token = 0;
+    if (pipe(there) || pipe(back))
+        return 1;
+    if (fork() == 0) {
+        for (int i = 0; i < 100; i++)
+            if (read(there[0], &token, 1) != 1 || write(back[1], &token, 1) != 1)
+                return 1;
+        return 0;
+    }
+    for (int i = 0; i < 100; i++)
+        if (write(there[1], &token, 1) != 1 || read(back[0], &token, 1) != 1)
+            return 1;
+    return wait(0) < 0;
+}
+";
+
+pub(crate) const THREADS: &str = r"
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long sum;
+static void *work(void *p)
+{
+    for (int i = 0; i < 20000; i++) {
+        pthread_mutex_lock(&lock);
+        sum += (long)p;
+        pthread_mutex_unlock(&lock);
+    }
+    return 0;
+}
+int main(void)
+{
+    pthread_t threads[4];
+    for (long i = 0; i < 4; i++)
+        if (pthread_create(&threads[i], 0, work, (void *)(i + 1)))
+            return 1;
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], 0);
+    return sum != 200000;
+}
+";
