@@ -119,8 +119,7 @@ impl Simulator {
 
     /// How many designs are simulated one by one, though there are more than are wanted in full: they cannot be swept.
     pub fn designs_that_cannot_be_swept(&self) -> usize {
-        let is_alone = |runner: &&Runner| matches!(runner, Runner::One(..));
-        let alone = self.runners.iter().filter(is_alone).count();
+        let alone = self.runners.iter().map(Runner::designs_in_full).sum();
         if alone > self.options.most_in_full { alone } else { 0 }
     }
 
