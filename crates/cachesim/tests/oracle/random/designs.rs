@@ -250,33 +250,43 @@ pub(crate) fn family() -> impl Strategy<Value = Vec<Design>> {
 /// What differs between the members of [`swept_family`] in one level: sets, ways, hit and miss cycles.
 type Member = Vec<(u32, u32, u32, u32)>;
 
-/// Any design, with last levels that can be swept, and those in several sizes.
-pub(crate) fn swept_family() -> impl Strategy<Value = Vec<Design>> {
+/// Designs that differ in their last levels only.
+#[derive(Clone, Debug)]
+pub(crate) struct Family {
+    pub(crate) designs: Vec<Design>,
+    /// Stores bring lines into the last levels. Where they do not, members must not be swept though they look alike.
+    pub(crate) allocates: bool,
+}
+
+/// Any design, with last levels that can mostly be swept, and those in several sizes.
+pub(crate) fn swept_family() -> impl Strategy<Value = Family> {
     let size = (0..6_u32, 1..=9_u32, 0..3_u32, 0..20_u32);
     let members = prop::collection::vec(prop::collection::vec(size, 4), 6..14);
     // A last level that fetches ask first, but loads and stores ask second, is not swept.
     let bases = design().prop_filter("a last level is first too", |design| {
         design.levels[0].holds != Data || design.levels[1].holds != Both
     });
-    (bases, members, any::<bool>()).prop_map(|(mut base, members, is_physical)| {
-        let is_behind = |level: &Level, other: &Level| meets(level.holds, other.holds);
-        for at in 0..base.levels.len() {
-            let (before, rest) = base.levels.split_at_mut(at);
-            let Some((level, later)) = rest.split_first_mut() else { continue };
-            level.write_buffers = None;
-            if later.iter().any(|other| is_behind(level, other)) {
-                continue;
+    (bases, members, any::<bool>(), prop::bool::weighted(0.9)).prop_map(
+        |(mut base, members, is_physical, allocates)| {
+            let is_behind = |level: &Level, other: &Level| meets(level.holds, other.holds);
+            for at in 0..base.levels.len() {
+                let (before, rest) = base.levels.split_at_mut(at);
+                let Some((level, later)) = rest.split_first_mut() else { continue };
+                level.write_buffers = None;
+                if later.iter().any(|other| is_behind(level, other)) {
+                    continue;
+                }
+                (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
+                (level.inclusion, level.replacement) = (Inclusion::Neither, Replacement::Lru);
+                level.write_allocate = level.holds.data().then_some(allocates);
+                let is_physical = before.iter().any(|other| is_behind(level, other))
+                    && (is_physical || before.iter().any(|other| other.tag == AddressKind::Physical));
+                let kind = if is_physical { AddressKind::Physical } else { AddressKind::Virtual };
+                (level.index, level.tag) = (kind, kind);
             }
-            (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
-            (level.inclusion, level.replacement) = (Inclusion::Neither, Replacement::Lru);
-            level.write_allocate = level.holds.data().then_some(true);
-            let is_physical = before.iter().any(|other| is_behind(level, other))
-                && (is_physical || before.iter().any(|other| other.tag == AddressKind::Physical));
-            let kind = if is_physical { AddressKind::Physical } else { AddressKind::Virtual };
-            (level.index, level.tag) = (kind, kind);
-        }
-        members.iter().map(|sizes| resized(&base, sizes)).collect()
-    })
+            Family { designs: members.iter().map(|sizes| resized(&base, sizes)).collect(), allocates }
+        },
+    )
 }
 
 /// A member: other sizes of the last levels.
