@@ -14,7 +14,7 @@ use record::{DesignResult, Interval};
 use trace::{Block, Reference};
 
 use super::{Machine, Scene};
-use front::Front;
+use front::{ANY, Front};
 use member::Member;
 use pass::Pass;
 
@@ -98,9 +98,12 @@ impl Team {
         let lent = self.members.iter_mut().zip(&mut privates);
         let mut crew: Vec<Member<'_>> =
             lent.map(|((_, machine), private)| Member::new(machine, private, scene)).collect();
-        let mut pass = Pass { code: self.code.open(), data: self.data.open(), crew: &mut crew, time: 0 };
-        pass.run(blocks, references);
-        let time = pass.time;
+        let (code, data) = (&mut self.code, &mut self.data);
+        let time = match [code.line_bits(), data.line_bits()] {
+            [4, 4] => pass::<4>(code, data, &mut crew, blocks, references),
+            [6, 6] => pass::<6>(code, data, &mut crew, blocks, references),
+            _ => pass::<ANY>(code, data, &mut crew, blocks, references),
+        };
         let clocks: Vec<_> = crew.into_iter().map(|member| member.finish(time)).collect();
         for (((_, machine), private), clocks) in self.members.iter_mut().zip(privates).zip(clocks) {
             machine.take_back(scene.process, private, clocks);
@@ -150,4 +153,17 @@ impl Team {
             |(number, machine): (u16, Box<Machine>)| (number, machine.into_result(references, code_places, &programs));
         self.members.into_iter().map(result).collect()
     }
+}
+
+/// Takes all members through blocks; gives how many instructions these were.
+fn pass<const BITS: u32>(
+    code: &mut Front,
+    data: &mut Front,
+    crew: &mut [Member<'_>],
+    blocks: &[Block],
+    references: &[Reference],
+) -> u64 {
+    let mut pass = Pass { code: code.open::<BITS>(), data: data.open::<BITS>(), crew, time: 0 };
+    pass.run(blocks, references);
+    pass.time
 }

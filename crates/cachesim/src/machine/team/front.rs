@@ -29,26 +29,33 @@ impl Front {
         self.lines.fill(NO_LINE);
     }
 
-    pub(super) fn open(&mut self) -> Open<'_> {
+    pub(super) fn line_bits(&self) -> u32 {
+        self.line_bits
+    }
+
+    pub(super) fn open<const BITS: u32>(&mut self) -> Open<'_, BITS> {
         Open { line_bits: self.line_bits, lines: &mut self.lines }
     }
 }
 
-/// A front in use.
-pub(super) struct Open<'a> {
+/// `BITS` of a front whose lines may have any length.
+pub(super) const ANY: u32 = 0;
+
+/// A front in use. `BITS` tells the compiler how long lines are, so that it need not keep that at hand.
+pub(super) struct Open<'a, const BITS: u32> {
     line_bits: u32,
     lines: &'a mut [u64],
 }
 
-impl Open<'_> {
+impl<const BITS: u32> Open<'_, BITS> {
     #[inline(always)]
     pub(super) fn line_of(&self, address: u64) -> u64 {
-        (address & VIRTUAL_MASK) >> self.line_bits
+        (address & VIRTUAL_MASK) >> self.line_bits()
     }
 
     #[inline(always)]
     pub(super) fn line_bits(&self) -> u32 {
-        self.line_bits
+        if BITS == ANY { self.line_bits } else { BITS }
     }
 
     /// Whether all members hold a line in all views.

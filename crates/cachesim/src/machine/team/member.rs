@@ -1,6 +1,7 @@
 //! One machine of a team, while blocks are under way. Every step gives whether all views went on alike, so that the
 //! shared one is as far ahead of the private one as it was.
 
+use crate::machine::aside::WriteQueue;
 use crate::machine::code::Bill;
 use crate::machine::hierarchy::Hierarchy;
 use crate::machine::lane::store;
@@ -14,8 +15,11 @@ pub(super) struct Member<'a> {
     views: Views<'a>,
     bill: &'a mut Bill,
     entry: Entry,
-    /// Instructions of the team that are on the views' clocks already.
-    counted: u64,
+    /// What the team's time is counted from, on the shared view's clock.
+    start: u64,
+    /// The shared view's queue of the first level of data, which stands for all three while they are alike. It is taken
+    /// out of the view only to be near.
+    writes: WriteQueue,
     opened: [u64; 3],
     difference: u64,
     /// All of a key but the line, of fetches and of data.
@@ -34,22 +38,37 @@ impl<'a> Member<'a> {
         let process_bits = [bits(entry.fetch_cache), bits(entry.data_cache)];
         let (views, bill) = machine.views(private, scene);
         let (opened, difference) = (views.clocks(), views.difference());
-        Member { entry, bill, counted: 0, opened, difference, process_bits, sums: Sums::default(), views }
+        let writes = std::mem::take(&mut views.shared.levels[entry.data_cache].writes);
+        let sums = Sums::default();
+        Member { entry, bill, start: opened[0], writes, opened, difference, process_bits, sums, views }
     }
 
     /// After the last block.
     pub(super) fn finish(mut self, time: u64) -> Clocks {
-        self.catch_up(time);
-        let clocks = [self.opened, self.views.clocks()];
-        self.views.take_sums(&self.entry, &self.sums);
-        self.views.settle();
-        clocks
+        let clocks = self.walk(time, |views| views.clocks());
+        let Member { mut views, entry, sums, opened, mut writes, .. } = self;
+        std::mem::swap(&mut writes, &mut views.shared.levels[entry.data_cache].writes);
+        views.take_sums(&entry, &sums);
+        views.settle();
+        [opened, clocks]
     }
 
+    /// The views by themselves, as complete as if there were no team.
+    #[inline]
+    fn walk<T>(&mut self, time: u64, act: impl FnOnce(&mut Views<'a>) -> T) -> T {
+        let at = self.entry.data_cache;
+        self.views.ahead = self.ahead(time);
+        std::mem::swap(&mut self.writes, &mut self.views.shared.levels[at].writes);
+        let result = act(&mut self.views);
+        std::mem::swap(&mut self.writes, &mut self.views.shared.levels[at].writes);
+        self.start = (self.views.shared.now + self.views.ahead).wrapping_sub(time);
+        result
+    }
+
+    /// Cycles that every view has taken and that are not on its clock yet.
     #[inline(always)]
-    fn catch_up(&mut self, time: u64) {
-        self.views.ahead += time - self.counted;
-        self.counted = time;
+    fn ahead(&self, time: u64) -> u64 {
+        self.start.wrapping_add(time).wrapping_sub(self.views.shared.now)
     }
 
     /// The block that has just gone by may have cost the shared view more than the private one.
@@ -89,8 +108,7 @@ impl<'a> Member<'a> {
             self.replace(at, kind, line);
             return true;
         }
-        self.catch_up(time);
-        self.bring_apart(at, kind, address)
+        self.bring_apart(time, at, kind, address)
     }
 
     /// All views miss a line, and what comes behind the first level changes nothing there.
@@ -108,19 +126,21 @@ impl<'a> Member<'a> {
         if kind == Kind::Fetch {
             self.sums.code_misses += 1;
             self.sums.code_fills += 1;
-            self.views.ahead += lane.code_miss_cycles + lane.next_hit_cycles;
+            self.start = self.start.wrapping_add(lane.code_miss_cycles + lane.next_hit_cycles);
         } else {
             self.sums.load_misses += 1;
             self.sums.load_fills += 1;
-            self.views.ahead += lane.data_miss_cycles + lane.next_hit_cycles;
+            self.start = self.start.wrapping_add(lane.data_miss_cycles + lane.next_hit_cycles);
         }
     }
 
     /// Something is not known.
     #[inline(never)]
-    fn bring_apart(&mut self, at: usize, kind: Kind, address: u64) -> bool {
-        let misses = self.views.look_up(at, kind, address);
-        self.views.count_misses(at, kind, misses);
+    fn bring_apart(&mut self, time: u64, at: usize, kind: Kind, address: u64) -> bool {
+        self.walk(time, |views| {
+            let misses = views.look_up(at, kind, address);
+            views.count_misses(at, kind, misses);
+        });
         self.is_even()
     }
 
@@ -143,8 +163,7 @@ impl<'a> Member<'a> {
     }
 
     fn refer_at(&mut self, time: u64, at: usize, kind: Kind, first: u64, last: u64) -> bool {
-        self.catch_up(time);
-        self.views.all_lines(at, kind, first, last);
+        self.walk(time, |views| views.all_lines(at, kind, first, last));
         self.is_even()
     }
 
@@ -159,8 +178,12 @@ impl<'a> Member<'a> {
             self.pass(time, at);
             return true;
         }
-        self.catch_up(time);
-        self.views.one_line(at, Kind::Store, address);
+        self.store_apart(time, at, address)
+    }
+
+    #[inline(never)]
+    fn store_apart(&mut self, time: u64, at: usize, address: u64) -> bool {
+        self.walk(time, |views| views.one_line(at, Kind::Store, address));
         self.is_even()
     }
 
@@ -183,9 +206,10 @@ impl<'a> Member<'a> {
 
     #[inline(never)]
     fn has_room_apart(&self, time: u64, at: usize) -> bool {
-        let views = [&*self.views.shared, self.views.private, self.views.flushed];
-        let ahead = self.views.ahead + (time - self.counted);
-        views.iter().all(|hierarchy| hierarchy.levels[at].writes.wait(hierarchy.now + ahead) == 0)
+        let ahead = self.ahead(time);
+        let others = [&*self.views.private, self.views.flushed];
+        self.writes.wait(self.start.wrapping_add(time)) == 0
+            && others.iter().all(|hierarchy| hierarchy.levels[at].writes.wait(hierarchy.now + ahead) == 0)
     }
 
     /// Which views a store misses in.
@@ -208,26 +232,30 @@ impl<'a> Member<'a> {
     /// A store that goes on from the first level.
     #[inline(always)]
     fn pass(&mut self, time: u64, at: usize) {
-        let (lane, views) = (&self.entry.lane, &mut self.views);
+        let lane = &self.entry.lane;
         self.sums.next_stores += 1;
-        if lane.has_buffers && !views.buffers.are_alike {
+        if lane.has_buffers && !self.views.buffers.are_alike {
             self.put_apart(time, at);
         } else if lane.has_buffers {
-            let now = views.shared.now + views.ahead + (time - self.counted);
-            let writes = &mut views.shared.levels[at].writes;
-            views.ahead += store(writes, now, lane.next_hit_cycles, &mut views.buffers.stall_cycles);
+            let now = self.start.wrapping_add(time);
+            let stall_cycles = &mut self.views.buffers.stall_cycles;
+            let wait = store(&mut self.writes, now, lane.next_hit_cycles, stall_cycles);
+            self.start = self.start.wrapping_add(wait);
         }
     }
+
     /// A store that no view waits for. Where each has written all that came before, they look alike from here on.
     #[inline(never)]
     fn put_apart(&mut self, time: u64, at: usize) {
-        let ahead = self.views.ahead + (time - self.counted);
-        let mut are_idle = true;
-        for hierarchy in [&mut *self.views.shared, self.views.private, self.views.flushed] {
+        let (now, ahead) = (self.start.wrapping_add(time), self.ahead(time));
+        let next_hit_cycles = self.entry.lane.next_hit_cycles;
+        let mut are_idle = self.writes.is_idle(now);
+        self.writes.put(now, next_hit_cycles);
+        for hierarchy in [&mut *self.views.private, self.views.flushed] {
             let now = hierarchy.now + ahead;
             let writes = &mut hierarchy.levels[at].writes;
             are_idle &= writes.is_idle(now);
-            writes.put(now, self.entry.lane.next_hit_cycles);
+            writes.put(now, next_hit_cycles);
         }
         self.views.buffers.are_alike = are_idle;
     }

@@ -6,15 +6,15 @@ use super::front::Open;
 use super::member::Member;
 use crate::machine::plan::Kind;
 
-pub(super) struct Pass<'a, 'b> {
-    pub(super) code: Open<'a>,
-    pub(super) data: Open<'a>,
+pub(super) struct Pass<'a, 'b, const BITS: u32> {
+    pub(super) code: Open<'a, BITS>,
+    pub(super) data: Open<'a, BITS>,
     pub(super) crew: &'a mut [Member<'b>],
     /// Instructions so far.
     pub(super) time: u64,
 }
 
-impl Pass<'_, '_> {
+impl<const BITS: u32> Pass<'_, '_, BITS> {
     #[inline(never)]
     pub(super) fn run(&mut self, blocks: &[Block], references: &[Reference]) {
         let mut left = references;
@@ -109,7 +109,7 @@ impl Pass<'_, '_> {
         is_even
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn store(&mut self, address: u64, is_held: bool) -> bool {
         let mut is_even = true;
         for member in self.crew.iter_mut() {
