@@ -17,6 +17,7 @@ mod plan;
 mod replacement;
 mod run;
 mod skim;
+mod team;
 mod totals;
 mod views;
 mod watch;
@@ -28,6 +29,7 @@ pub(crate) use code::Context;
 pub(crate) use hierarchy::Sent;
 pub(crate) use plan::Kind;
 pub(crate) use run::pieces;
+pub(crate) use team::Team;
 
 use crate::mappings::Mappings;
 use buffers::Buffers;

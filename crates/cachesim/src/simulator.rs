@@ -15,6 +15,8 @@ use runner::{Runner, runners};
 
 /// Blocks that one design takes before the next one does: they stay in the nearest caches of the machine.
 const SLICE_BLOCKS: usize = 2048;
+/// Blocks that are counted without a look at where the tuple ends, where they all lie before that.
+const GROUP_BLOCKS: usize = 64;
 const MOST_DESIGNS: usize = 1 << 16;
 /// Below that a family is as fast design by design.
 const FEWEST_SWEPT: usize = 6;
@@ -119,8 +121,7 @@ impl Simulator {
 
     /// How many designs are simulated one by one, though there are more than are wanted in full: they cannot be swept.
     pub fn designs_that_cannot_be_swept(&self) -> usize {
-        let is_alone = |runner: &&Runner| matches!(runner, Runner::One(..));
-        let alone = self.runners.iter().filter(is_alone).count();
+        let alone = self.runners.iter().map(Runner::designs_in_full).sum();
         if alone > self.options.most_in_full { alone } else { 0 }
     }
 
@@ -130,18 +131,21 @@ impl Simulator {
     /// # Errors
     /// A chunk that contradicts itself; nothing can be said then about what follows it.
     pub fn feed(&mut self, chunk: &Chunk, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
-        error::check_chunk(chunk)?;
+        error::check_marks(chunk)?;
         let (mut blocks, mut references) = (&chunk.blocks[..], &chunk.references[..]);
+        let unfit = || error::unfit_references(chunk);
         for placed in &chunk.marks {
             let passed = chunk.blocks.len() - blocks.len();
             let (before, after) = blocks.split_at(placed.before_block as usize - passed);
-            references = self.blocks(before, references);
+            references = self.blocks(before, references).ok_or_else(unfit)?;
             blocks = after;
             self.mark(&placed.mark, tuples);
             self.check_processes()?;
         }
-        self.blocks(blocks, references);
-        self.check_processes()
+        match self.blocks(blocks, references) {
+            Some([]) => self.check_processes(),
+            _ => Err(unfit()),
+        }
     }
 
     fn check_processes(&self) -> Result<(), SimulationError> {
@@ -152,17 +156,17 @@ impl Simulator {
         Err(SimulationError::TooManyProcesses { found, most: self.most_processes })
     }
 
-    /// Blocks without a mark between them. Gives the references that are left.
-    fn blocks<'a>(&mut self, mut blocks: &[Block], mut references: &'a [Reference]) -> &'a [Reference] {
+    /// Blocks without a mark between them. Gives the references that are left; none where there are too few.
+    fn blocks<'a>(&mut self, mut blocks: &[Block], mut references: &'a [Reference]) -> Option<&'a [Reference]> {
         while !blocks.is_empty() {
             let limit = self.open_tuple();
             let run = Run::cut(blocks, limit);
-            let (now, later) = references.split_at(run.references.min(references.len()));
+            let (now, later) = references.split_at_checked(run.references)?;
             self.run(&blocks[..run.blocks], now, run.instructions);
             blocks = &blocks[run.blocks..];
             references = later;
         }
-        references
+        Some(references)
     }
 
     /// Opens the tuple that the next block belongs to, where it is not open. Gives the instructions that are left for it.
@@ -363,15 +367,35 @@ struct Run {
 impl Run {
     /// The last block starts before `limit` instructions are over.
     fn cut(blocks: &[Block], limit: u64) -> Run {
+        let slice = &blocks[..blocks.len().min(SLICE_BLOCKS)];
         let mut run = Run { blocks: 0, references: 0, instructions: 0 };
-        for block in blocks.iter().take(SLICE_BLOCKS) {
+        for group in slice.chunks(GROUP_BLOCKS) {
+            let sum = Run::of(group);
+            if run.instructions + sum.instructions >= limit {
+                break;
+            }
+            run.add(&sum);
+        }
+        for block in &slice[run.blocks..] {
             if run.instructions >= limit && run.blocks > 0 {
                 break;
             }
-            run.blocks += 1;
-            run.references += usize::from(block.references);
-            run.instructions += u64::from(block.instructions);
+            run.add(&Run::of(std::slice::from_ref(block)));
         }
         run
+    }
+
+    fn of(blocks: &[Block]) -> Run {
+        Run {
+            blocks: blocks.len(),
+            references: blocks.iter().map(|block| usize::from(block.references)).sum(),
+            instructions: blocks.iter().map(|block| u64::from(block.instructions)).sum(),
+        }
+    }
+
+    fn add(&mut self, more: &Run) {
+        self.blocks += more.blocks;
+        self.references += more.references;
+        self.instructions += more.instructions;
     }
 }

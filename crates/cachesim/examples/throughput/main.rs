@@ -1,8 +1,7 @@
-//! How many references a second are simulated. `throughput [TRACE.sct] [DESIGN...|--hundred]`; without names, design 1a alone
+//! How many references a second are simulated. `throughput [TRACE.sct] [DESIGN...]`; without names, design 1a alone
 //! and the four designs of Mogul and Borg together; without a trace, a made-up one. Decoding is not measured: a trace is
 //! decoded on a thread of its own.
 
-mod hundred;
 mod programs;
 
 use std::error::Error;
@@ -29,9 +28,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         true => Source::File(names.remove(0)),
         false => Source::Made(chunks(CHUNKS, &mut Dice(1))),
     };
-    if names == ["--hundred"] {
-        return hundred::measure(&source);
-    }
     let sets: Vec<Vec<&str>> = match names.is_empty() {
         true => vec![vec!["mogul-1a"], vec!["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"]],
         false => vec![names.iter().map(String::as_str).collect()],

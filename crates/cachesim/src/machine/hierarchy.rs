@@ -78,16 +78,32 @@ impl Hierarchy {
         }
     }
 
-    /// A fetch or load, in a level with one way and nothing beside it; false, with nothing done, where the line is not there.
-    #[inline]
-    pub(super) fn finds_plainly(&mut self, at: usize, set: usize, key: u64, hit_cycles: u64, is_waited: bool) -> bool {
-        let level = &mut self.levels[at];
-        let is_found = level.find(set, key).is_some();
-        if is_found && is_waited {
-            level.counts.cycles += hit_cycles;
-            self.now += hit_cycles;
+    /// What [`Hierarchy::look_up`] does in a level with one way and nothing beside it, where a store brings the line in and
+    /// stays there.
+    #[inline(always)]
+    pub(super) fn look_up_plainly<W: Watch>(
+        &mut self,
+        plan: &Plan,
+        watch: &mut W,
+        at: usize,
+        kind: Kind,
+        address: &Address,
+        is_waited: bool,
+    ) -> Answer {
+        let level = &plan.levels[at];
+        let (set, key) = (level.set(address), level.key(address));
+        let is_found = self.levels[at].find(set, key).is_some();
+        let mut walk = Walk { plan, watch, hierarchy: self };
+        let cycles = if is_found {
+            walk.charge(at, level.hit_cycles, is_waited);
+            level.hit_cycles
+        } else {
+            walk.bring_plainly(Request { at, kind, address, is_waited }, set, key)
+        };
+        if kind == Kind::Store && !level.is_tlb {
+            walk.lines(at).modify(set);
         }
-        is_found
+        Answer { cycles, is_miss: !is_found, is_modified: false }
     }
 
     #[inline(never)]
@@ -237,6 +253,28 @@ impl<'a, W: Watch> Walk<'a, W> {
             self.prefetch_next_line(Request { kind: asked, address, ..request });
         }
         Answer { cycles, is_miss: true, is_modified: false }
+    }
+
+    /// A line comes into the only way of its set, from the next level.
+    fn bring_plainly(&mut self, request: Request<'_>, set: usize, key: u64) -> u64 {
+        let Request { at, kind, is_waited, .. } = request;
+        let level = self.plan_of(at);
+        self.charge(at, level.miss_cycles, is_waited);
+        let asked = if kind == Kind::Store && !level.is_tlb { Kind::Load } else { kind };
+        let below = self.ask_next(request, asked);
+        self.watch.filled(at, set, key);
+        let arrival = self.watch.arrival();
+        let lines = self.lines(at);
+        lines.counts.fills += 1;
+        let (old_key, old) = lines.exchange(set, key, arrival);
+        if old_key != 0 {
+            self.watch.left(at, set, old_key, old.arrival, Departure::Replaced);
+        }
+        self.watch.came(at, set, key, arrival);
+        if old.is_modified {
+            self.leave_level(at, Line { address: level.address_of(old_key), ..old });
+        }
+        level.miss_cycles + below.cycles
     }
 
     /// A line that was asked for comes in, and is stored to where a store asked.

@@ -20,6 +20,8 @@ pub(super) struct Lane {
     pub(super) sees_stores: bool,
     /// Stores change nothing in the first level once their line was stored to.
     pub(super) keeps_stores: bool,
+    /// A store to a line that the next level knows as modified goes no further.
+    pub(super) absorbs_stores: bool,
     pub(super) has_buffers: bool,
     pub(super) next_hit_cycles: u64,
     pub(super) code_miss_cycles: u64,
@@ -40,6 +42,7 @@ impl Lane {
             passes_stores,
             sees_stores: passes_stores && shortcuts[data].passes_stores,
             keeps_stores: !level.is_write_through,
+            absorbs_stores: absorbs,
             has_buffers: level.write_buffers.is_some(),
             next_hit_cycles: next.map_or(0, |next| plan.levels[next].hit_cycles),
             code_miss_cycles: code.miss_cycles,

@@ -122,6 +122,7 @@ impl Ledger {
         }
     }
 
+    #[inline]
     fn count_eviction(&mut self, level: usize, victim: u32) {
         let lines = &mut self.fresh[level][victim as usize];
         if *lines == 0 {
@@ -144,6 +145,7 @@ impl Ledger {
         }
     }
 
+    #[inline]
     fn count_loss(&mut self, level: usize, arrival: Arrival) {
         if let Some(absence) = &mut self.absences[arrival.owner as usize]
             && !absence.is_over
@@ -261,6 +263,7 @@ impl Bookkeeper<'_> {
         }
     }
 
+    #[inline]
     fn note_one(&mut self, process: u32, level: usize, set: usize, key: u64, note: u64) {
         let Some(hierarchy) = self.private_of(process) else { return };
         let lines = &mut hierarchy.levels[level];
@@ -269,6 +272,7 @@ impl Bookkeeper<'_> {
         }
     }
 
+    #[inline]
     fn private_of(&mut self, process: u32) -> Option<&mut Hierarchy> {
         match &mut self.private {
             Some(private) if process == self.process => Some(private),
@@ -278,6 +282,7 @@ impl Bookkeeper<'_> {
 }
 
 impl Watch for Bookkeeper<'_> {
+    #[inline]
     fn filled(&mut self, level: usize, set: usize, key: u64) {
         let copy = self.private_of(self.ledger.running).and_then(|hierarchy| {
             let lines = &hierarchy.levels[level];
@@ -298,6 +303,7 @@ impl Watch for Bookkeeper<'_> {
         }
     }
 
+    #[inline]
     fn came(&mut self, level: usize, set: usize, key: u64, arrival: Arrival) {
         if level < self.ledger.caches {
             self.ledger.residents[level][arrival.owner as usize] += 1;
@@ -305,6 +311,7 @@ impl Watch for Bookkeeper<'_> {
         self.note(level, set, key, |_| 0);
     }
 
+    #[inline]
     fn left(&mut self, level: usize, set: usize, key: u64, arrival: Arrival, how: Departure) {
         let ledger = &mut *self.ledger;
         let (running, turn) = (ledger.running, ledger.turn);

@@ -172,14 +172,37 @@ impl Lines {
             *arrival = line.arrival;
         }
         self.order.came(set, slot - set * self.ways);
+        self.touch(slot);
+    }
+
+    #[inline]
+    fn touch(&mut self, slot: usize) {
         if let Touched::Some(slots) = &mut self.touched {
             if slots.len() < self.keys.len() { slots.push(slot as u32) } else { self.touched = Touched::All }
         }
     }
 
+    /// A line takes the only way of a set; gives what was there, but for its address. The key is 0 where nothing was.
+    #[inline]
+    pub(super) fn exchange(&mut self, slot: usize, key: u64, arrival: Arrival) -> (u64, Line) {
+        let old_key = std::mem::replace(&mut self.keys[slot], key);
+        let is_modified = self.is_modified.get_mut(slot).is_some_and(std::mem::take);
+        let place = self.arrivals.get_mut(slot);
+        let old_arrival = place.map(|place| std::mem::replace(place, arrival)).unwrap_or_default();
+        self.set_note(slot, 0);
+        self.touch(slot);
+        (old_key, Line { address: Address::default(), is_modified, arrival: old_arrival })
+    }
+
     /// The keys by slot, and the write buffers.
     pub(super) fn keys_and_writes(&mut self) -> (&mut [u64], &mut WriteQueue) {
         (&mut self.keys, &mut self.writes)
+    }
+
+    /// Another line takes the slot of one that is there, in a level that never holds anything modified.
+    #[inline]
+    pub(super) fn put_key(&mut self, slot: usize, key: u64) {
+        self.keys[slot] = key;
     }
 
     /// Another line takes the slot of one that is there; gives that one's key, and whether it was modified.
@@ -224,6 +247,6 @@ impl Lines {
     }
 
     pub(super) fn set_of(&self, slot: usize) -> usize {
-        slot / self.ways
+        if self.ways == 1 { slot } else { slot / self.ways }
     }
 }

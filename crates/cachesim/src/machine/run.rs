@@ -4,7 +4,9 @@ use record::Inclusion;
 use trace::{Block, Reference};
 
 use super::address::{Address, VIRTUAL_MASK};
+use super::code::Bill;
 use super::filter::Known;
+use super::hierarchy::Hierarchy;
 use super::lane::Lane;
 use super::plan::{Kind, Plan};
 use super::skim::Begun;
@@ -29,7 +31,7 @@ pub(super) struct Entry {
     is_direct: bool,
     passes_stores_on: bool,
     /// Blocks may be taken by [`Views::skim`].
-    can_skim: bool,
+    pub(super) can_skim: bool,
     pub(super) lane: Lane,
 }
 
@@ -70,17 +72,16 @@ struct Ahead {
 impl Machine {
     /// Blocks of one process, and their references.
     pub(crate) fn run(&mut self, blocks: &[Block], references: &[Reference], scene: &Scene<'_>) {
-        let bill = &mut std::mem::take(&mut self.bill);
-        let (opened, closed) = self.with_views(scene, |views, entry| {
-            let opened = views.clocks();
-            run_blocks(views, entry, blocks, references, |views, block, excess| {
-                bill.add(block.address, excess, views.scene.context, views.scene.mappings);
-            });
-            (opened, views.clocks())
+        let mut private = self.lend_private(scene.process);
+        let entry = self.entry;
+        let (mut views, bill) = self.views(&mut private, scene);
+        let opened = views.clocks();
+        run_blocks(&mut views, &entry, blocks, references, |block, excess| {
+            bill.add(block.address, excess, scene.context, scene.mappings);
         });
-        std::mem::swap(&mut self.bill, bill);
-        self.opened.get_or_insert(opened);
-        self.closed = closed;
+        let clocks = [opened, views.clocks()];
+        views.settle();
+        self.take_back(scene.process, private, clocks);
     }
 
     /// The kernel touches memory of the process. Gives the loads and the stores.
@@ -97,13 +98,31 @@ impl Machine {
     }
 
     fn with_views<T>(&mut self, scene: &Scene<'_>, act: impl FnOnce(&mut Views<'_>, &Entry) -> T) -> T {
-        self.ensure_private(scene.process);
-        let private = self.privates.lend(scene.process);
-        let mut private = private.unwrap_or_else(|| self.fresh_private());
-        let mut views = Views {
+        let mut private = self.lend_private(scene.process);
+        let entry = self.entry;
+        let (mut views, _) = self.views(&mut private, scene);
+        let result = act(&mut views, &entry);
+        views.settle();
+        self.privates.give_back(scene.process, private);
+        result
+    }
+
+    /// The private hierarchy of a process, until it is given back.
+    pub(super) fn lend_private(&mut self, process: u32) -> Box<Hierarchy> {
+        self.ensure_private(process);
+        self.privates.lend(process).unwrap_or_else(|| self.fresh_private())
+    }
+
+    /// The three views of the running process, and who is told of the code that pays.
+    pub(super) fn views<'a>(
+        &'a mut self,
+        private: &'a mut Hierarchy,
+        scene: &'a Scene<'a>,
+    ) -> (Views<'a>, &'a mut Bill) {
+        let views = Views {
             plan: &self.plan,
             shared: &mut self.shared,
-            private: &mut private,
+            private,
             flushed: &mut self.flushed,
             ledger: &mut self.ledger,
             others: &mut self.privates,
@@ -111,13 +130,16 @@ impl Machine {
             shortcuts: &mut self.shortcuts,
             scene,
             ahead: 0,
-            buffers: self.buffers,
+            buffers: &mut self.buffers,
         };
-        let result = act(&mut views, &self.entry);
-        views.settle();
-        self.buffers = views.buffers;
-        self.privates.give_back(scene.process, private);
-        result
+        (views, &mut self.bill)
+    }
+
+    /// After a pass over blocks: the clocks of the views at its start and its end.
+    pub(super) fn take_back(&mut self, process: u32, private: Box<Hierarchy>, [opened, closed]: [[u64; 3]; 2]) {
+        self.privates.give_back(process, private);
+        self.opened.get_or_insert(opened);
+        self.closed = closed;
     }
 }
 
@@ -138,7 +160,7 @@ fn run_blocks(
     entry: &Entry,
     mut blocks: &[Block],
     mut references: &[Reference],
-    mut pay: impl FnMut(&Views<'_>, &Block, i64),
+    mut pay: impl FnMut(&Block, i64),
 ) {
     let mut difference = views.difference();
     let mut held = 0;
@@ -156,7 +178,7 @@ fn run_blocks(
         views.one_block(entry, block, own, begun);
         let after = views.difference();
         if after != difference {
-            pay(views, block, after.wrapping_sub(difference) as i64);
+            pay(block, after.wrapping_sub(difference) as i64);
             difference = after;
         }
     }
@@ -231,7 +253,7 @@ impl Views<'_> {
 
     /// A load or store within one line, where no frames and no hit times matter.
     #[inline]
-    fn one_line(&mut self, at: usize, kind: Kind, address: u64) {
+    pub(super) fn one_line(&mut self, at: usize, kind: Kind, address: u64) {
         let shortcut = &mut self.shortcuts[at];
         let known = shortcut.filter.known(shortcut.filter.line_of(address), kind == Kind::Store);
         let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
@@ -313,7 +335,7 @@ impl Views<'_> {
     }
 
     #[inline]
-    fn all_lines(&mut self, level: usize, kind: Kind, first: u64, last: u64) {
+    pub(super) fn all_lines(&mut self, level: usize, kind: Kind, first: u64, last: u64) {
         let bits = self.plan.levels[level].line_bits;
         let (line, last_line) = (first >> bits, last >> bits);
         let mut misses = self.look_up(level, kind, line << bits);

@@ -39,16 +39,16 @@ struct Passed {
 
 /// What was counted on the way.
 #[derive(Default)]
-struct Sums {
-    ahead: u64,
-    stall_cycles: u64,
-    code_misses: u64,
-    code_fills: u64,
-    load_misses: u64,
-    load_fills: u64,
+pub(super) struct Sums {
+    pub(super) ahead: u64,
+    pub(super) stall_cycles: u64,
+    pub(super) code_misses: u64,
+    pub(super) code_fills: u64,
+    pub(super) load_misses: u64,
+    pub(super) load_fills: u64,
     /// By view.
-    store_misses: [u64; 3],
-    next_stores: u64,
+    pub(super) store_misses: [u64; 3],
+    pub(super) next_stores: u64,
 }
 
 /// Everything that the loop touches.

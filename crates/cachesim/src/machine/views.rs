@@ -9,7 +9,7 @@ use super::address::Address;
 use super::buffers::Buffers;
 use super::filter::{Filter, Known};
 use super::frames::Frames;
-use super::hierarchy::{Answer, Hierarchy};
+use super::hierarchy::Hierarchy;
 use super::ledger::{Bookkeeper, Ledger, Privates};
 use super::plan::{Kind, LevelPlan, Plan, path_of};
 use super::watch::Nobody;
@@ -39,6 +39,8 @@ pub(super) struct Shortcut {
     /// A store that misses asks the next level twice: each view must do both before the next view does either, as it
     /// matters to where the second miss comes from.
     asks_twice: bool,
+    /// A store brings its line in and stays there.
+    keeps_stores: bool,
     together: Together,
 }
 
@@ -52,6 +54,12 @@ impl Shortcut {
             Known::Other => self.is_plain && !(is_store && self.asks_twice),
             Known::Nothing => false,
         }
+    }
+
+    /// Whether [`Hierarchy::look_up_plainly`] does what a lookup has to.
+    #[inline]
+    fn is_walked_plainly(&self, kind: Kind) -> bool {
+        self.is_plain && (kind != Kind::Store || self.keeps_stores)
     }
 
     /// All views miss.
@@ -81,6 +89,7 @@ impl Shortcut {
             settles_at_once: !level.is_swept && (level.replacement != Replacement::Srrip || level.ways == 1),
             passes_stores: is_plain(level) && level.is_write_through && !level.allocates && level.hit_cycles == 0,
             asks_twice: level.is_write_through && level.allocates,
+            keeps_stores: level.is_tlb || (!level.is_write_through && level.allocates),
             together: Together::default(),
         };
         plan.levels.iter().map(one).collect()
@@ -101,7 +110,7 @@ pub(super) struct Views<'a> {
     pub(super) scene: &'a Scene<'a>,
     /// Cycles that every view takes and that are not on their clocks yet.
     pub(super) ahead: u64,
-    pub(super) buffers: Buffers,
+    pub(super) buffers: &'a mut Buffers,
 }
 
 impl Views<'_> {
@@ -371,26 +380,19 @@ impl Views<'_> {
             process: self.scene.process,
             private: Some(&mut *self.private),
         };
-        let level = &plan.levels[at];
-        // To find a line in a plain level changes nothing.
-        let may_pass = self.shortcuts[at].is_plain && (kind != Kind::Store || level.is_tlb);
-        let (set, key) = (level.set(address), level.key(address));
-        let finds =
-            |hierarchy: &mut Hierarchy| may_pass && hierarchy.finds_plainly(at, set, key, level.hit_cycles, is_waited);
-        let hit = Answer { cycles: level.hit_cycles, ..Answer::default() };
-        let shared = match finds(self.shared) {
-            true => hit,
-            false => self.shared.look_up(plan, &mut bookkeeper, at, kind, address, is_waited),
+        let answers = if self.shortcuts[at].is_walked_plainly(kind) {
+            [
+                self.shared.look_up_plainly(plan, &mut bookkeeper, at, kind, address, is_waited),
+                self.private.look_up_plainly(plan, &mut Nobody, at, kind, address, is_waited),
+                self.flushed.look_up_plainly(plan, &mut Nobody, at, kind, address, is_waited),
+            ]
+        } else {
+            [
+                self.shared.look_up(plan, &mut bookkeeper, at, kind, address, is_waited),
+                self.private.look_up(plan, &mut Nobody, at, kind, address, is_waited),
+                self.flushed.look_up(plan, &mut Nobody, at, kind, address, is_waited),
+            ]
         };
-        let private = match finds(self.private) {
-            true => hit,
-            false => self.private.look_up(plan, &mut Nobody, at, kind, address, is_waited),
-        };
-        let flushed = match finds(self.flushed) {
-            true => hit,
-            false => self.flushed.look_up(plan, &mut Nobody, at, kind, address, is_waited),
-        };
-        let answers = [shared, private, flushed];
         // Stores that are all written look the same however long ago that was.
         if !are_idle && Buffers::distances(self.shared, self.private, self.flushed) != distances {
             self.buffers.part(distances, self.shared, self.private, self.flushed);

@@ -30,13 +30,15 @@ pub enum SimulationError {
     },
 }
 
-/// Checks what the simulation relies on: where marks stand and how many references there are.
-pub(super) fn check_chunk(chunk: &Chunk) -> Result<(), SimulationError> {
-    let (blocks, references) = (chunk.blocks.len(), chunk.references.len());
+/// A chunk whose blocks claim more or fewer references than there are.
+pub(super) fn unfit_references(chunk: &Chunk) -> SimulationError {
     let claimed: usize = chunk.blocks.iter().map(|block| usize::from(block.references)).sum();
-    if claimed != references {
-        return Err(unfit(format!("{references} references"), format!("{claimed}, as its blocks claim")));
-    }
+    unfit(format!("{} references", chunk.references.len()), format!("{claimed}, as its blocks claim"))
+}
+
+/// Checks that marks stand in order, and within the blocks.
+pub(super) fn check_marks(chunk: &Chunk) -> Result<(), SimulationError> {
+    let blocks = chunk.blocks.len();
     let mut least = 0;
     for placed in &chunk.marks {
         let at = placed.before_block as usize;
@@ -54,22 +56,31 @@ fn unfit(found: String, needed: String) -> SimulationError {
 
 #[cfg(test)]
 mod tests {
-    use trace::{Block, Mark, Placed, TaskId};
+    use trace::{Block, Mark, Placed, Reference, TaskId};
 
     use super::*;
+    use crate::{Options, Simulator};
 
     #[test]
     fn says_what_is_wrong_with_a_chunk() {
         let block = Block { bytes: 4, instructions: 1, first_bytes: 4, references: 2, ..Block::default() };
         let mut chunk = Chunk { blocks: vec![block], ..Chunk::default() };
+        let said = |chunk: &Chunk| {
+            let mut simulator = Simulator::new(Vec::new(), Options::default()).expect("a simulator");
+            simulator.feed(chunk, &mut Vec::new()).expect_err("unfit").to_string()
+        };
         assert_eq!(
-            check_chunk(&chunk).expect_err("unfit").to_string(),
+            said(&chunk),
             "found 0 references in a chunk, need 2, as its blocks claim; the source of the trace is damaged, check it"
         );
-        chunk.blocks[0].references = 0;
+        chunk.references = vec![Reference(0); 3];
+        assert_eq!(
+            said(&chunk),
+            "found 3 references in a chunk, need 2, as its blocks claim; the source of the trace is damaged, check it"
+        );
         chunk.marks.push(Placed { before_block: 2, mark: Mark::Exit { task: TaskId(1) } });
         assert_eq!(
-            check_chunk(&chunk).expect_err("unfit").to_string(),
+            said(&chunk),
             "found a mark before block 2 in a chunk, need one between 0 and 1; the source of the trace is damaged, \
              check it"
         );

@@ -8,7 +8,7 @@ use switchcost_cachesim::Options;
 use trace::Chunk;
 
 use crate::findings::{compare, of_oracle, run_engine, run_oracle};
-use crate::random::designs::{design, family, plain_design, split_design};
+use crate::random::designs::{design, family, plain_design, split_design, team};
 use crate::random::streams::{cut, stream};
 
 pub(crate) fn options() -> impl Strategy<Value = Options> {
@@ -68,6 +68,16 @@ proptest! {
     fn split_designs_on_any_stream(design in split_design(), options in options(), stream in stream(300)) {
         agree(&[design], &options, &[stream]).map_err(TestCaseError::fail)?;
     }
+
+    #[test]
+    fn teams_on_any_stream(
+        designs in team(),
+        options in options(),
+        stream in stream(300),
+        cuts in prop::collection::vec(any::<u16>(), 0..4),
+    ) {
+        agree(&designs, &options, &cut(&stream, &cuts)).map_err(TestCaseError::fail)?;
+    }
 }
 
 proptest! {
@@ -81,6 +91,11 @@ proptest! {
     #[test]
     fn long_streams_of_split_designs(design in split_design(), options in options(), stream in stream(4000)) {
         agree(&[design], &options, &[stream]).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn long_streams_of_teams(designs in team(), options in options(), stream in stream(3000)) {
+        agree(&designs, &options, &[stream]).map_err(TestCaseError::fail)?;
     }
 
     #[test]

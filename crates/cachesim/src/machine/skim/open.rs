@@ -63,7 +63,7 @@ impl Views<'_> {
         })
     }
 
-    fn take_sums(&mut self, entry: &Entry, sums: &Sums) {
+    pub(in crate::machine) fn take_sums(&mut self, entry: &Entry, sums: &Sums) {
         let lane = entry.lane;
         self.ahead += sums.ahead;
         self.buffers.stall_cycles += sums.stall_cycles;

@@ -144,40 +144,92 @@ pub(crate) fn plain_design() -> impl Strategy<Value = Design> {
 /// Split first levels with one way and nothing beside them, mostly written through, as Mogul and Borg had: what the
 /// engine has its shortest way for.
 pub(crate) fn split_design() -> impl Strategy<Value = Design> {
-    let shape = (3..6_u32, 0..3_u32, prop::option::weighted(0.6, (0..6_u32, 0..2_u32)));
+    (3..6_u32, raw_split()).prop_map(|(bits, raw)| raw.with_lines(bits, bits))
+}
+
+/// Several of them with lines of the same lengths, as Mogul and Borg's four: the engine lets them go through the stream
+/// together. A few have other lengths and cannot.
+pub(crate) fn team() -> impl Strategy<Value = Vec<Design>> {
+    let bits = || 3..6_u32;
+    let other = prop::option::weighted(0.1, bits());
+    (bits(), bits(), prop::collection::vec((raw_split(), other), 2..6)).prop_map(|(code_bits, data_bits, members)| {
+        let member = |(raw, other): &(RawSplit, Option<u32>)| raw.with_lines(code_bits, other.unwrap_or(data_bits));
+        members.iter().map(member).collect()
+    })
+}
+
+/// What is drawn for a design with split first levels, but for the lengths of lines.
+#[derive(Clone, Debug)]
+struct RawSplit {
+    levels: Vec<RawLevel>,
+    is_through: bool,
+    allocates: bool,
+    /// Powers of two, of instructions and of data.
+    sets: [u32; 2],
+    next: Option<RawNext>,
+}
+
+/// The level behind the first ones: how much longer its lines are, and powers of two of sets and ways.
+#[derive(Clone, Debug)]
+struct RawNext {
+    longer: u32,
+    sets: u32,
+    ways: u32,
+    is_plain: bool,
+}
+
+fn raw_split() -> impl Strategy<Value = RawSplit> {
+    let next = (0..3_u32, 0..6_u32, 0..2_u32, prop::bool::weighted(0.5))
+        .prop_map(|(longer, sets, ways, is_plain)| RawNext { longer, sets, ways, is_plain });
     let write = (prop::bool::weighted(0.8), prop::bool::weighted(0.2));
     let sets = (0..6_u32, 0..6_u32);
-    (prop::collection::vec(raw_level(), 3), shape, write, sets).prop_map(
-        |(mut raw, (bits, longer, next), (is_through, allocates), (code_sets, data_sets))| {
-            raw[1].write.0 = is_through;
-            raw[1].write.1 = Some(allocates);
-            let first = |place: usize, holds: Holds, sets: u32| {
-                let mut level = plain_level(format!("C{place}"), holds, &raw[place], 1 << bits);
-                strip(&mut level);
-                resize(&mut level, 1 << sets, 1);
-                (level.hit_cycles, level.replacement) = (0, Replacement::Lru);
-                level
-            };
-            let mut levels = vec![first(0, Instructions, code_sets), first(1, Data, data_sets)];
-            if let Some((sets, ways)) = next {
-                let mut level = plain_level("C2".to_owned(), Both, &raw[2], 1 << (bits + longer));
-                strip(&mut level);
-                level.replacement = Replacement::Lru;
-                resize(&mut level, 1 << sets, 1 << ways);
-                levels.push(level);
-            }
-            checked(Design {
-                schema: DESIGN_SCHEMA.to_owned(),
-                name: "random".to_owned(),
-                title: String::new(),
-                source: String::new(),
-                cycle_ns: None,
-                levels,
-                tlbs: Vec::new(),
-                pages: None,
-            })
+    (prop::collection::vec(raw_level(), 3), prop::option::weighted(0.6, next), write, sets).prop_map(
+        |(levels, next, (is_through, allocates), (code_sets, data_sets))| RawSplit {
+            levels,
+            is_through,
+            allocates,
+            sets: [code_sets, data_sets],
+            next,
         },
     )
+}
+
+impl RawSplit {
+    fn with_lines(&self, code_bits: u32, data_bits: u32) -> Design {
+        let mut raw = self.levels.clone();
+        raw[1].write.0 = self.is_through;
+        raw[1].write.1 = Some(self.allocates);
+        let first = |place: usize, holds: Holds, bits: u32| {
+            let mut level = plain_level(format!("C{place}"), holds, &raw[place], 1 << bits);
+            let on_switch = level.on_switch;
+            strip(&mut level);
+            resize(&mut level, 1 << self.sets[place], 1);
+            (level.hit_cycles, level.replacement, level.on_switch) = (0, Replacement::Lru, on_switch);
+            level
+        };
+        let mut levels = vec![first(0, Instructions, code_bits), first(1, Data, data_bits)];
+        if let Some(next) = &self.next {
+            if next.is_plain {
+                (raw[2].write.0, raw[2].write.1) = (false, None);
+            }
+            let bits = code_bits.max(data_bits) + next.longer;
+            let mut level = plain_level("C2".to_owned(), Both, &raw[2], 1 << bits);
+            strip(&mut level);
+            level.replacement = Replacement::Lru;
+            resize(&mut level, 1 << next.sets, if next.is_plain { 1 } else { 1 << next.ways });
+            levels.push(level);
+        }
+        checked(Design {
+            schema: DESIGN_SCHEMA.to_owned(),
+            name: "random".to_owned(),
+            title: String::new(),
+            source: String::new(),
+            cycle_ns: None,
+            levels,
+            tlbs: Vec::new(),
+            pages: None,
+        })
+    }
 }
 
 /// One plain design in several sizes and associativities.
@@ -198,33 +250,43 @@ pub(crate) fn family() -> impl Strategy<Value = Vec<Design>> {
 /// What differs between the members of [`swept_family`] in one level: sets, ways, hit and miss cycles.
 type Member = Vec<(u32, u32, u32, u32)>;
 
-/// Any design, with last levels that can be swept, and those in several sizes.
-pub(crate) fn swept_family() -> impl Strategy<Value = Vec<Design>> {
+/// Designs that differ in their last levels only.
+#[derive(Clone, Debug)]
+pub(crate) struct Family {
+    pub(crate) designs: Vec<Design>,
+    /// Stores bring lines into the last levels. Where they do not, members must not be swept though they look alike.
+    pub(crate) allocates: bool,
+}
+
+/// Any design, with last levels that can mostly be swept, and those in several sizes.
+pub(crate) fn swept_family() -> impl Strategy<Value = Family> {
     let size = (0..6_u32, 1..=9_u32, 0..3_u32, 0..20_u32);
     let members = prop::collection::vec(prop::collection::vec(size, 4), 6..14);
     // A last level that fetches ask first, but loads and stores ask second, is not swept.
     let bases = design().prop_filter("a last level is first too", |design| {
         design.levels[0].holds != Data || design.levels[1].holds != Both
     });
-    (bases, members, any::<bool>()).prop_map(|(mut base, members, is_physical)| {
-        let is_behind = |level: &Level, other: &Level| meets(level.holds, other.holds);
-        for at in 0..base.levels.len() {
-            let (before, rest) = base.levels.split_at_mut(at);
-            let Some((level, later)) = rest.split_first_mut() else { continue };
-            level.write_buffers = None;
-            if later.iter().any(|other| is_behind(level, other)) {
-                continue;
+    (bases, members, any::<bool>(), prop::bool::weighted(0.9)).prop_map(
+        |(mut base, members, is_physical, allocates)| {
+            let is_behind = |level: &Level, other: &Level| meets(level.holds, other.holds);
+            for at in 0..base.levels.len() {
+                let (before, rest) = base.levels.split_at_mut(at);
+                let Some((level, later)) = rest.split_first_mut() else { continue };
+                level.write_buffers = None;
+                if later.iter().any(|other| is_behind(level, other)) {
+                    continue;
+                }
+                (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
+                (level.inclusion, level.replacement) = (Inclusion::Neither, Replacement::Lru);
+                level.write_allocate = level.holds.data().then_some(allocates);
+                let is_physical = before.iter().any(|other| is_behind(level, other))
+                    && (is_physical || before.iter().any(|other| other.tag == AddressKind::Physical));
+                let kind = if is_physical { AddressKind::Physical } else { AddressKind::Virtual };
+                (level.index, level.tag) = (kind, kind);
             }
-            (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
-            (level.inclusion, level.replacement) = (Inclusion::Neither, Replacement::Lru);
-            level.write_allocate = level.holds.data().then_some(true);
-            let is_physical = before.iter().any(|other| is_behind(level, other))
-                && (is_physical || before.iter().any(|other| other.tag == AddressKind::Physical));
-            let kind = if is_physical { AddressKind::Physical } else { AddressKind::Virtual };
-            (level.index, level.tag) = (kind, kind);
-        }
-        members.iter().map(|sizes| resized(&base, sizes)).collect()
-    })
+            Family { designs: members.iter().map(|sizes| resized(&base, sizes)).collect(), allocates }
+        },
+    )
 }
 
 /// A member: other sizes of the last levels.
