@@ -7,12 +7,13 @@ use std::process::{self, ExitStatus, Stdio};
 
 use ::report::reproduce::Command;
 use ::reproduce::{Records, Step};
-use analysis::simulation::{Analyser, Options};
+use analysis::simulation::Options;
 use host::task::run_tied;
-use record::{MeasureRecord, SimulationRecord};
+use record::MeasureRecord;
 
 use super::folder::Folder;
 use crate::exit::Failure;
+use crate::records::simulation;
 use crate::signals::Interrupt;
 
 /// The command line of a step, as one would type it.
@@ -132,13 +133,8 @@ fn load(records: &mut Records, step: &Step, path: &Path) -> Result<(), String> {
             records.add_measured(&step.name, record, findings);
         }
         "parquet" => {
-            let record = SimulationRecord::read(path).map_err(|error| error.to_string())?;
-            let mut analyser = Analyser::new(&record.head, Options::default());
-            for batch in record.tuples().map_err(|error| error.to_string())? {
-                analyser.add(&batch.map_err(|error| error.to_string())?);
-            }
-            let findings = analyser.finish();
-            records.add_simulated(&step.name, record.head, findings);
+            let (head, findings) = simulation(path, Options::default()).map_err(|error| error.to_string())?;
+            records.add_simulated(&step.name, head, findings);
         }
         // A trace is for other steps to read.
         _ => (),
