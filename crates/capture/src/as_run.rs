@@ -15,7 +15,7 @@ mod tenants;
 
 use std::collections::HashMap;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use host::keeper::{Keeper, Report};
@@ -34,6 +34,8 @@ pub(crate) use causes::Left;
 
 /// While nothing rings: how long until the flags and the kernel are looked at again.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// Where there is always something to read, the kernel is asked as often for the dead.
+const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
 /// The same, where a task that has the answer is about to run.
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
 /// So long tasks have to end their last runs.
@@ -111,11 +113,14 @@ pub(crate) struct AsRun<'a, 'd, T> {
     launched: u32,
     launch: Option<Launch>,
     run: Option<Run>,
+    /// Stamp of the youngest run so far.
+    newest: u64,
     /// By slot: whether it was asleep before its present run, or is.
     sleepers: HashMap<u32, bool>,
     /// Open runs, by their stamps, that nobody waits for.
     suspended: Vec<u64>,
     stuck_since: Option<Instant>,
+    looked_around: Instant,
     account: Account,
     is_over: bool,
     statuses: Vec<Option<ExitStatus>>,
@@ -143,9 +148,11 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             launched: 0,
             launch: None,
             run: None,
+            newest: 0,
             sleepers: HashMap::new(),
             suspended: Vec::new(),
             stuck_since: None,
+            looked_around: Instant::now(),
             account: Account::default(),
             is_over: false,
             warnings: Vec::new(),
@@ -196,6 +203,9 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
                 && self.take(&full)?
             {
                 self.stuck_since = None;
+                if self.looked_around.elapsed() > LONGEST_WITHOUT_LOOK {
+                    self.look_around(Instant::now())?;
+                }
                 continue;
             }
             if self.is_finished() {
@@ -240,16 +250,28 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         let is_new = self.run.is_none_or(|run| (run.slot, run.stamp) != (full.slot, full.stamp));
         let mut at = 0;
         if is_new {
-            let damaged = DecodeError { buffer: full.order, word: 0, problem: Problem::NoStamp };
-            let stamp = Stamp::read(words).ok_or(Stopped::Damaged(damaged))?;
-            let Some(begin) = self.beginning(full, is_birth(words, Stamp::WORDS), stamp)? else { return Ok(false) };
-            at = Stamp::WORDS + self.decoder.birth_at(full.order, words, Stamp::WORDS)?;
+            let stamp = self.stamp(full, words)?;
+            at = stamp.map_or(0, |_| Stamp::WORDS);
+            let Some(begin) = self.beginning(full, is_birth(words, at), stamp.unwrap_or_default())? else {
+                return Ok(false);
+            };
+            at += self.decoder.birth_at(full.order, words, at)?;
             self.begin(full, begin)?;
         }
         self.decoder.buffer_from(full.order, words, at)?;
         self.note_ends();
         self.ring.free(full.index)?;
         Ok(true)
+    }
+
+    /// How the run begins; none where it is the rest of one that was not waited for, or that such a one has cut in two.
+    fn stamp(&self, full: &Full, words: &[AtomicU64]) -> Result<Option<Stamp>, Halt<T::Error>> {
+        let stamp = Stamp::read(words);
+        if stamp.is_none() && full.stamp > self.newest {
+            let damaged = DecodeError { buffer: full.order, word: 0, problem: Problem::NoStamp };
+            return Err(Stopped::Damaged(damaged).into());
+        }
+        Ok(stamp)
     }
 
     fn note_ends(&mut self) {

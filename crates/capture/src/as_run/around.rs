@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{AsRun, EXECVE, Halt, LONGEST_SLEEP};
+use super::{AsRun, EXECVE, Halt, LONGEST_SLEEP, Left};
 use crate::decode::Take;
 use crate::probe::Kernel;
 use crate::protocol::{slot, state};
@@ -10,6 +10,7 @@ use crate::protocol::{slot, state};
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     /// What nobody rings for.
     pub(super) fn look_around(&mut self, stuck_since: Instant) -> Result<(), Halt<T::Error>> {
+        self.looked_around = Instant::now();
         if self.launch.is_none() {
             self.read_reports()?;
         }
@@ -37,6 +38,10 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         place.clear_open_stamp();
         place.set_ended();
         self.decoder.bury(dead)?;
+        // Its slot may soon be somebody else's, whose fate is not the one that was asked for.
+        if let Some(run) = self.run.as_mut().filter(|run| run.slot == dead && is_open(run.left)) {
+            run.left = Some(Left::Ended);
+        }
         self.tenants.bury(dead);
         Ok(())
     }
@@ -55,4 +60,9 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         }
         Ok(())
     }
+}
+
+/// Whether it was not known yet how the run would end.
+fn is_open(left: Option<Left>) -> bool {
+    matches!(left, None | Some(Left::Syscall))
 }

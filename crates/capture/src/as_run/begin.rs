@@ -87,9 +87,8 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         if switch.is_some() && self.stop_after_switches.is_some_and(|limit| self.decoder.switches() >= limit) {
             return Err(Halt::Ending(Ending::SwitchLimit));
         }
-        if self.run.is_some_and(|run| run.stamp > full.stamp) {
-            self.account.late += 1;
-        }
+        self.account.late += u64::from(full.stamp < self.newest);
+        self.newest = self.newest.max(full.stamp);
         let is_counted = switch.is_some_and(|(_, cause)| cause != Cause::Exit) && self.run.is_some();
         self.account.marked += u64::from(is_counted);
         self.decoder.run_in(before, full.slot, switch)?;

@@ -27,7 +27,7 @@ impl Counts {
 }
 
 /// How a run begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Since the task left for a system call.
     pub(crate) away: Counts,

@@ -193,6 +193,18 @@ fn a_killed_task_ends_and_the_others_go_on() {
 }
 
 #[test]
+fn a_stopped_task_holds_nobody_up() {
+    // Stopped in the middle of a run, most likely; who continues it needs buffers until then.
+    let script = "while :; do :; done & i=0; while [ $i -lt 200 ]; do i=$((i+1)); done; kill -STOP $!; \
+                  while [ $i -lt 25000 ]; do i=$((i+1)); done; kill -CONT $!; \
+                  while [ $i -lt 25200 ]; do i=$((i+1)); done; kill -KILL $!; wait $!; exit 4";
+    let (summary, chunks) = capture(&["sh", "-c", script]);
+    assert_eq!(summary.ending, Ending::Finished);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(4));
+    assert_eq!(exits(&chunks), 2);
+}
+
+#[test]
 fn more_tasks_than_buffers_take_turns() {
     let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do \
                   (j=0; while [ $j -lt 400 ]; do j=$((j+1)); done) & done; wait";
