@@ -115,7 +115,10 @@ fn over_time(
         let place = |point: &Point| {
             point.since_switch_instructions as f64 + if at_end { length as f64 } else { length as f64 / 2.0 }
         };
-        series.push(Series::new(*name, Style::Found, found.curve.iter().map(|point| (place(point), value(point)))));
+        // What adds up begins with nothing.
+        let start = at_end.then_some((0.0, 0.0));
+        let points = found.curve.iter().map(|point| (place(point), value(point)));
+        series.push(Series::new(*name, Style::Found, start.into_iter().chain(points)));
         for point in &found.curve {
             table.row(vec![
                 (*name).into(),
