@@ -22,7 +22,7 @@ pub use json::REPRODUCE_SCHEMA;
 const ROWS_PRINTED: usize = 40;
 
 /// A longer reason does not go into a cell.
-const SHORT: usize = 20;
+const SHORT: usize = 30;
 
 /// What became of a command.
 #[derive(Clone, Debug)]

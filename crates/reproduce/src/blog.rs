@@ -149,7 +149,7 @@ fn counts(records: &Records) -> Exhibit {
         )
     });
     let mostly_kernel = user_over_system(records)
-        .map(|share| (percent(share), Shape::of(share < 0.5, "a large part of the loop runs in user mode here")));
+        .map(|share| (percent(share), Shape::of(share < 0.5, "the kernel counts by looking at its ticks, ten milliseconds a step, and a virtual machine's ticks need not fall evenly")));
     exhibit.claims = vec![
         Claim::decided(
             "Notified under the lock, an iteration takes four switches where two would do: the one that is woken runs at once into the lock",

@@ -156,7 +156,8 @@ fn both(records: &Records, a: Setting, b: Setting) -> Result<(Vec<Mean>, Vec<Mea
 }
 
 /// Where a processor is shared with a hypervisor's guests, six runs may differ by more than the noise does to them.
-const NEIGHBOURS: &str = "other guests of this hypervisor or the clock's changes widen intervals as the noise does: see the \
+const NEIGHBOURS: &str = "the two CPUs may be hardware threads of one core, so that noise on one slows the other; and other \
+                          guests of the hypervisor widen intervals as the noise does: see the \
                           excluded samples of the records";
 
 fn steady(records: &Records) -> Claim {

@@ -44,19 +44,27 @@ fn points(findings: &Findings, access: Access, stride: u64) -> Points {
     points
 }
 
+/// Those whose intervals lie above 0. Where one covers 0, there is no cost to be drawn or judged.
+fn clear(mut points: Points) -> Points {
+    points.retain(|(_, _, (low, _))| *low > 0.0);
+    points
+}
+
 fn series(name: &str, points: &Points) -> Series {
+    let points = clear(points.clone());
     let mut series = Series::new(name, Style::Found, points.iter().map(|(size, cost, _)| (*size as f64, *cost)));
     series.intervals = points.iter().map(|(.., interval)| *interval).collect();
-    // On a logarithmic axis there is no place for what is not above 0.
-    let keep: Vec<bool> = series.y.iter().map(|cost| *cost > 0.0).collect();
-    let kept = |place: usize| keep.get(place).copied().unwrap_or(false);
-    let mut filtered = Series::new(name, Style::Found, []);
-    for place in (0..series.x.len()).filter(|place| kept(*place)) {
-        filtered.x.push(series.x[place]);
-        filtered.y.push(series.y[place]);
-        filtered.intervals.push(series.intervals[place]);
-    }
-    filtered
+    series
+}
+
+/// Cost and interval in microseconds; no cost where the interval covers 0.
+fn cells(cost: f64, (low, high): (f64, f64)) -> [Cell; 3] {
+    let centre = if low > 0.0 || high < 0.0 { cost / 1e3 } else { f64::NAN };
+    [
+        Cell::or_missing(Some(centre).filter(|centre| *centre > 0.0), 3, "not distinguishable from 0"),
+        Cell::number(low / 1e3, 3),
+        Cell::number(high / 1e3, 3),
+    ]
 }
 
 pub(super) fn direct(records: &Records) -> Exhibit {
@@ -93,10 +101,9 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
         let mut lines = Vec::new();
         for access in ACCESSES {
             let points = points(findings, access, 8);
-            for (size, cost, (low, high)) in &points {
-                let cells = [*cost, *low, *high].map(|ns| Cell::number(ns / 1e3, 3));
+            for (size, cost, interval) in &points {
                 let mut row: Vec<Cell> = vec![Bytes(*size).to_string().into(), access.to_string().into()];
-                row.extend(cells);
+                row.extend(cells(*cost, *interval));
                 table.row(row);
             }
             lines.push(series(&access.to_string(), &points));
@@ -136,8 +143,8 @@ fn curve(findings: &Findings) -> Result<&Curve, String> {
 
 fn rmw(records: &Records) -> Result<Points, String> {
     let (_, findings) = records.measured(GRID)?;
-    let points = points(findings, Access::Rmw, 8);
-    if points.len() < 4 { Err("too few sizes were measured".to_owned()) } else { Ok(points) }
+    let points = clear(points(findings, Access::Rmw, 8));
+    if points.len() < 4 { Err("fewer than four sizes have a cost that is clear of 0".to_owned()) } else { Ok(points) }
 }
 
 /// Region 1: 4.2 to 8.7 us from 1 to 200 KB.
@@ -216,11 +223,13 @@ fn uneven(records: &Records) -> Claim {
     let outcome = records.measured(GRID).and_then(|(record, findings)| {
         let last =
             record.header.host.caches.iter().map(|cache| cache.size_bytes.0).max().ok_or("no caches are known")?;
-        let beyond: Points = points(findings, Access::Rmw, 8).into_iter().filter(|(size, ..)| *size >= last).collect();
+        let beyond: Points =
+            clear(points(findings, Access::Rmw, 8)).into_iter().filter(|(size, ..)| *size >= last).collect();
         if beyond.len() < 2 {
-            return Err(format!("fewer than two sizes from {} on were measured", Bytes(last)));
+            return Err(format!("fewer than two sizes from {} on have a cost that is clear of 0", Bytes(last)));
         }
-        let falls = beyond.windows(2).any(|pair| pair[1].1 < pair[0].1);
+        // By more than the intervals: the high end of the later below the low end of the earlier.
+        let falls = beyond.windows(2).any(|pair| pair[1].2.1 < pair[0].2.0);
         let list: Vec<String> =
             beyond.iter().map(|(size, cost, _)| format!("{} at {}", microseconds(*cost), Bytes(*size))).collect();
         Ok((list.join(", "), Shape::of(falls, "the sizes measured are too few to see it fall again")))
@@ -244,7 +253,7 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
                 let Some((_, cost, interval)) = points.iter().find(|(s, ..)| *s == size) else { continue };
                 line.push((*stride, *cost, *interval));
                 let mut row: Vec<Cell> = vec![Bytes(size).to_string().into(), Cell::number(*stride as f64, 0)];
-                row.extend([*cost, interval.0, interval.1].map(|ns| Cell::number(ns / 1e3, 3)));
+                row.extend(cells(*cost, *interval));
                 table.row(row);
             }
             lines.push(series(&Bytes(size).to_string(), &line));
@@ -270,11 +279,12 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
 /// The cost at 128 B over that at 8 B, of the smallest size or as the mean of the larger half.
 fn strided(records: &Records, statement: &str, is_small: bool) -> Claim {
     let outcome = records.measured(GRID).and_then(|(_, findings)| {
-        let (near, far) = (points(findings, Access::Rmw, 8), points(findings, Access::Rmw, 128));
-        if far.len() < 2 {
-            return Err("no stride of 128 B was measured".to_owned());
+        let (near, far) = (clear(points(findings, Access::Rmw, 8)), clear(points(findings, Access::Rmw, 128)));
+        let is_in = |points: &Points, size: u64| points.iter().any(|(s, ..)| *s == size);
+        let sizes: Vec<u64> = far.iter().map(|(size, ..)| *size).filter(|size| is_in(&near, *size)).collect();
+        if sizes.len() < 2 {
+            return Err("fewer than two sizes have a cost clear of 0 at both strides".to_owned());
         }
-        let sizes: Vec<u64> = far.iter().map(|(size, ..)| *size).collect();
         let wanted = if is_small { &sizes[..1] } else { &sizes[sizes.len() / 2..] };
         let mean = |points: &Points| {
             let costs: Vec<f64> =
@@ -284,9 +294,6 @@ fn strided(records: &Records, statement: &str, is_small: bool) -> Claim {
         let (near, far) = (mean(&near), mean(&far));
         let found =
             format!("{} at 8 B, {} at 128 B: {} times", microseconds(near), microseconds(far), number(far / near));
-        if !(near > 0.0 && far > 0.0) {
-            return Err(format!("the means are not clear of 0 ({found})"));
-        }
         let why = "today's prefetchers follow strides of this length as well";
         let holds = if is_small { (0.5..2.0).contains(&(far / near)) } else { far / near > 2.0 };
         Ok((found, Shape::of(holds, why)))

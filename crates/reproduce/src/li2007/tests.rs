@@ -3,7 +3,7 @@ use workload::Access;
 
 use super::steps::{GRID, points, simulated_step};
 use crate::testing::{case, measured, simulated};
-use crate::{Exhibit, Paper, Records, Shape};
+use crate::{Cell, Exhibit, Paper, Records, Shape};
 
 fn exhibit(records: &Records, name: &str) -> Exhibit {
     let exhibits = Paper::Li2007.exhibits(records);
@@ -89,6 +89,12 @@ fn measured_curves_are_judged_by_their_shape() {
     // No knees were looked for in these findings: that claim cannot be told.
     let found = verdicts(&exhibit(&grid(&costs, 2.0), "Figure 1"));
     assert_eq!(found, [Some(true), None, Some(true), Some(true), Some(true)]);
+    // What is not clear of 0 is not judged: these costs have intervals of 1 %.
+    let lost = [(1, 4.2), (8, 5.0), (16, 8.7), (last, -203.2), (2 * last, -100.0)];
+    let found = exhibit(&grid(&lost, 2.0), "Figure 1");
+    assert_eq!(verdicts(&found)[4], None);
+    let missing = Cell::Missing { why: "not distinguishable from 0".to_owned() };
+    assert!(found.table.rows.iter().any(|row| row[2] == missing), "no negative cost is printed");
     let flat = [(1, 4.2), (8, 4.2), (16, 4.2), (last, 4.2), (2 * last, 4.3)];
     let found = verdicts(&exhibit(&grid(&flat, 1.0), "Figure 1"));
     assert_eq!(found, [Some(true), None, Some(false), Some(false), Some(false)]);
