@@ -80,7 +80,7 @@ pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
 const STOP_WITHIN: Duration = Duration::from_millis(50);
 
 /// Runs a program to its end, in a process group of its own that a signal from the terminal does not reach. When
-/// `should_stop` says so, the group is interrupted (SIGINT) once, and waited for. The program is killed when the calling
+/// `should_stop` says so, the group is told to end (SIGTERM) once, and waited for. The program is killed when the calling
 /// thread ends.
 pub fn run_tied(command: &mut Command, should_stop: &dyn Fn() -> bool) -> io::Result<ExitStatus> {
     let parent = nix::unistd::getpid();
@@ -95,8 +95,9 @@ pub fn run_tied(command: &mut Command, should_stop: &dyn Fn() -> bool) -> io::Re
             return Ok(status);
         }
         if !is_told && should_stop() {
-            // It has not been waited for: the number is still its own.
-            let _ = killpg(group, Signal::SIGINT);
+            // Not SIGINT: who is started in the background of a shell may ignore it. The program has not been waited for,
+            // so the number is still its own.
+            let _ = killpg(group, Signal::SIGTERM);
             is_told = true;
         }
         std::thread::sleep(STOP_WITHIN);
@@ -171,12 +172,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_waited_for_and_interrupted_once_it_shall_stop() {
+    fn a_program_is_waited_for_and_told_once_to_stop() {
         let status = run_tied(Command::new("sh").args(["-c", "exit 7"]), &|| false).expect("a shell");
         assert_eq!(status.code(), Some(7));
         let folder = tempfile::tempdir().expect("a temporary folder");
         let ready = folder.path().join("ready");
-        let script = format!("trap 'exit 9' INT; : > {}; while :; do sleep 0.01; done", ready.display());
+        let script = format!("trap 'exit 9' TERM; : > {}; while :; do sleep 0.01; done", ready.display());
         let status = run_tied(Command::new("sh").args(["-c", &script]), &|| ready.exists()).expect("a shell");
         assert_eq!(status.code(), Some(9));
         assert!(run_tied(&mut Command::new("/nonexistent"), &|| false).is_err());
