@@ -55,7 +55,8 @@ pub struct Evidence {
     pub wall_ns: Nanos,
     /// CPU time that all tasks of the experiment consumed in it.
     pub task_cpu_ns: Nanos,
-    /// Of it, time in user mode, as the kernel's ticks saw it (granularity: 10 ms; only sums over many batches tell).
+    /// Of it, time in user mode, as the kernel tells it (granularity: 10 ms). A kernel that counts by ticks divides a
+    /// task's time by what they found in its whole life, the work around the batches included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_user_ns: Option<Nanos>,
     /// Of it, time in the kernel, likewise.

@@ -1,6 +1,6 @@
 //! The blog post: two threads, a mutex and a condition variable, taking turns on one CPU.
 
-use analysis::CaseFinding;
+use analysis::{CaseFinding, Estimate};
 use record::{Arm, MeasureRecord, Mechanism};
 
 use crate::exhibit::Cell;
@@ -54,10 +54,9 @@ fn case<'a>(
 }
 
 /// An iteration in nanoseconds: a round through both threads.
-fn iteration(records: &Records, step: &str) -> Result<f64, String> {
+fn iteration(records: &Records, step: &str) -> Result<Estimate, String> {
     let (_, _, finding) = case(records, step, Mechanism::MutexCondvar)?;
-    let round = finding.round_trip_ns.as_ref().ok_or("the round trip could not be measured: see the record")?;
-    Ok(round.estimate)
+    finding.round_trip_ns.clone().ok_or_else(|| "the round trip could not be measured: see the record".to_owned())
 }
 
 /// Switches an iteration, and the share of them that was involuntary.
@@ -90,7 +89,7 @@ fn counts(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("the program", "Condition variable ping-pong: time and counted switches");
     exhibit.steps.push(STEP.to_owned());
     let mut table = Table::new(&["what", "published", "here"]);
-    let time = iteration(records, STEP);
+    let time = iteration(records, STEP).map(|round| round.estimate);
     let under_lock = switches(records, Mechanism::MutexCondvar);
     let why = |of: &Result<(f64, f64), String>| of.clone().err().unwrap_or_default();
     let lost = why(&under_lock);
@@ -121,13 +120,7 @@ fn counts(records: &Records) -> Exhibit {
             3,
             &missing,
         ),
-        (
-            "user mode over kernel, %",
-            USER_S / SYSTEM_S * 100.0,
-            user_over_system(records).ok().map(|share| share * 100.0),
-            1,
-            "see the claims",
-        ),
+        ("user mode over kernel, %", USER_S / SYSTEM_S * 100.0, None, 1, "see the claims"),
     ];
     for (what, published, here, decimals, why) in rows {
         table.row(vec![what.into(), Cell::number(published, decimals), Cell::or_missing(here, decimals, why)]);
@@ -148,8 +141,11 @@ fn counts(records: &Records) -> Exhibit {
             ),
         )
     });
-    let mostly_kernel = user_over_system(records)
-        .map(|share| (percent(share), Shape::of(share < 0.5, "the kernel counts by looking at its ticks, ten milliseconds a step, and a virtual machine's ticks need not fall evenly")));
+    let mostly_kernel = user_over_system(records).map(|share| {
+        let why = "kernels that count by ticks divide a task's time by what their ticks found in its whole life, the \
+                   user-mode work around the batches included";
+        (percent(share), Shape::NotShown(why.to_owned()))
+    });
     exhibit.claims = vec![
         Claim::decided(
             "Notified under the lock, an iteration takes four switches where two would do: the one that is woken runs at once into the lock",
@@ -191,19 +187,15 @@ fn observer(records: &Records) -> Exhibit {
         table.row(vec![
             what.into(),
             Cell::number(published, 3),
-            Cell::or_missing(here.clone().ok().map(|ns| ns / 1e3), 3, &why),
+            Cell::or_missing(here.clone().ok().map(|round| round.estimate / 1e3), 3, &why),
         ]);
     }
     exhibit.table = table;
     let outcome = alone.and_then(|alone| Ok((alone, watched?))).map(|(alone, watched)| {
-        let found = format!("{} longer under perf stat", percent(watched / alone - 1.0));
-        (
-            found,
-            Shape::of(
-                watched > 1.02 * alone,
-                "counting software events alone, as perf can do here, costs less than counting cycles, too",
-            ),
-        )
+        let found = format!("{} longer under perf stat", percent(watched.estimate / alone.estimate - 1.0));
+        let why = "counting software events alone, as perf can do here, costs less than counting cycles, too";
+        let ratio = (watched.low / alone.high, watched.high / alone.low);
+        (found, Shape::of_interval(ratio, 1.02..f64::INFINITY, why))
     });
     exhibit.claims = vec![Claim::decided("Who is watched by perf stat takes longer (22 % in the post)", outcome)];
     exhibit.notes.push(

@@ -56,7 +56,8 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
 fn grows(records: &Records, small: (u32, u64), large: (u32, u64), statement: &str) -> Claim {
     let outcome = cost(records, small).and_then(|a| Ok((a, cost(records, large)?))).map(|(a, b)| {
         let found = format!("{} and {}", microseconds(a.estimate), microseconds(b.estimate));
-        (found, Shape::of(b.estimate > a.estimate, "all of it fits the caches of this machine"))
+        let ratio = (b.low / a.high, b.high / a.low);
+        (found, Shape::of_interval(ratio, 1.0..f64::INFINITY, "all of it fits the caches of this machine"))
     });
     Claim::decided(statement, outcome)
 }

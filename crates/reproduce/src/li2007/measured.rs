@@ -23,7 +23,8 @@ fn is_theirs(finding: &CaseFinding) -> bool {
 }
 
 /// Cost by size: total cost of a switch in nanoseconds, and its interval.
-type Points = Vec<(u64, f64, (f64, f64))>;
+type Points = Vec<Point>;
+type Point = (u64, f64, (f64, f64));
 
 fn points(findings: &Findings, access: Access, stride: u64) -> Points {
     let is_wanted = |finding: &&CaseFinding| {
@@ -189,12 +190,18 @@ fn knee(records: &Records) -> Claim {
 
 fn rise(records: &Records) -> Claim {
     let outcome = rmw(records).map(|points| {
-        let costs: Vec<f64> = points.iter().map(|(_, cost, _)| *cost).collect();
-        let (first, top) = (costs[0], costs.iter().copied().fold(0.0, f64::max));
-        let found = format!("{} at {}, at most {}", microseconds(first), Bytes(points[0].0), microseconds(top));
-        (found, Shape::of(top > 5.0 * first, "what is lost is brought back from near, or before it is missed"))
+        let (size, first, interval) = points[0];
+        let top = points.iter().fold(points[0], |top, next| if next.1 > top.1 { *next } else { top });
+        let found = format!("{} at {}, at most {}", microseconds(first), Bytes(size), microseconds(top.1));
+        let why = "what is lost is brought back from near, or before it is missed";
+        (found, Shape::of_interval(over(top.2, interval), 5.0..f64::INFINITY, why))
     });
     Claim::decided("Region 2: the cost rises by more than a factor of 5 (38.6 to 203.2 us in the paper)", outcome)
+}
+
+/// The interval of a ratio that the intervals of its parts surely cover.
+fn over((low, high): (f64, f64), (below_low, below_high): (f64, f64)) -> (f64, f64) {
+    (low / below_high, high / below_low)
 }
 
 /// Write and rmw over read, at the largest sizes at which all stand clear of 0.
@@ -202,19 +209,26 @@ fn split(records: &Records) -> Claim {
     let outcome = records.measured(GRID).and_then(|(_, findings)| {
         let [read, write, rmw] = ACCESSES.map(|access| points(findings, access, 8));
         let clear = |points: &Points, size: u64| {
-            points.iter().find(|(s, _, (low, _))| *s == size && *low > 0.0).map(|(_, cost, _)| *cost)
+            points.iter().find(|(s, _, (low, _))| *s == size && *low > 0.0).map(|(_, cost, ends)| (*cost, *ends))
         };
         let dearest = read
             .iter()
             .filter_map(|(size, ..)| Some((*size, clear(&read, *size)?, clear(&write, *size)?, clear(&rmw, *size)?)))
-            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .max_by(|a, b| a.1.0.total_cmp(&b.1.0))
             .ok_or("no size has all three accesses measured")?;
         let (size, read, write, rmw) = dearest;
-        let found =
-            format!("at {}: write {}, rmw {} times read", Bytes(size), number(write / read), number(rmw / read));
+        let found = format!(
+            "at {}: write {}, rmw {} times read",
+            Bytes(size),
+            number(write.0 / read.0),
+            number(rmw.0 / read.0)
+        );
         let why = "lines are written back in the background here, and reading alone already waits for memory";
-        let holds = (1.5..3.0).contains(&(write / read)) && (1.5..3.0).contains(&(rmw / read));
-        Ok((found, Shape::of(holds, why)))
+        let shapes = [write, rmw].map(|cost| Shape::of_interval(over(cost.1, read.1), 1.5..3.0, why));
+        // One that differs decides, then one that is open.
+        let [write, rmw] = shapes;
+        let is_decided = matches!(write, Shape::Differs(_)) || rmw == Shape::Holds;
+        Ok((found, if is_decided { write } else { rmw }))
     });
     Claim::decided("Beyond the knee, writing costs about twice as much as reading", outcome)
 }
@@ -228,11 +242,17 @@ fn uneven(records: &Records) -> Claim {
         if beyond.len() < 2 {
             return Err(format!("fewer than two sizes from {} on have a cost that is clear of 0", Bytes(last)));
         }
-        // By more than the intervals: the high end of the later below the low end of the earlier.
+        // By more than the intervals, down or up.
         let falls = beyond.windows(2).any(|pair| pair[1].2.1 < pair[0].2.0);
+        let rises = beyond.windows(2).all(|pair| pair[1].2.0 > pair[0].2.1);
         let list: Vec<String> =
             beyond.iter().map(|(size, cost, _)| format!("{} at {}", microseconds(*cost), Bytes(*size))).collect();
-        Ok((list.join(", "), Shape::of(falls, "the sizes measured are too few to see it fall again")))
+        let shape = match (falls, rises) {
+            (true, _) => Shape::Holds,
+            (_, true) => Shape::Differs("the sizes measured are too few to see it fall again".to_owned()),
+            _ => Shape::NotShown("the intervals cover each other; more time would narrow them".to_owned()),
+        };
+        Ok((list.join(", "), shape))
     });
     Claim::decided("Region 3: from the last level's size on, the cost does not grow steadily with the size", outcome)
 }
@@ -286,17 +306,18 @@ fn strided(records: &Records, statement: &str, is_small: bool) -> Claim {
             return Err("fewer than two sizes have a cost clear of 0 at both strides".to_owned());
         }
         let wanted = if is_small { &sizes[..1] } else { &sizes[sizes.len() / 2..] };
+        // The mean cost, and the means of the intervals' ends.
         let mean = |points: &Points| {
-            let costs: Vec<f64> =
-                points.iter().filter(|(size, ..)| wanted.contains(size)).map(|(_, cost, _)| *cost).collect();
-            costs.iter().sum::<f64>() / costs.len() as f64
+            let chosen: Vec<_> = points.iter().filter(|(size, ..)| wanted.contains(size)).collect();
+            let mean = |of: fn(&Point) -> f64| chosen.iter().map(|point| of(point)).sum::<f64>() / chosen.len() as f64;
+            (mean(|point| point.1), (mean(|point| point.2.0), mean(|point| point.2.1)))
         };
         let (near, far) = (mean(&near), mean(&far));
-        let found =
-            format!("{} at 8 B, {} at 128 B: {} times", microseconds(near), microseconds(far), number(far / near));
+        let [near_us, far_us] = [near.0, far.0].map(microseconds);
+        let found = format!("{near_us} at 8 B, {far_us} at 128 B: {} times", number(far.0 / near.0));
         let why = "today's prefetchers follow strides of this length as well";
-        let holds = if is_small { (0.5..2.0).contains(&(far / near)) } else { far / near > 2.0 };
-        Ok((found, Shape::of(holds, why)))
+        let expected = if is_small { 0.5..2.0 } else { 2.0..f64::INFINITY };
+        Ok((found, Shape::of_interval(over(far.1, near.1), expected, why)))
     });
     Claim::decided(statement, outcome)
 }
