@@ -1,7 +1,7 @@
 //! Tables 1 and 2: six runs of three sizes, with and without isolation, with and without noise.
 
 use record::{Arm, MeasureRecord};
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 use units::Bytes;
 
 use super::steps::{SETTINGS, Setting};
@@ -162,38 +162,51 @@ const NEIGHBOURS: &str = "the two CPUs may be hardware threads of one core, so t
 
 fn steady(records: &Records) -> Claim {
     let outcome = both(records, ISOLATED_QUIET, ISOLATED_NOISY).map(|(quiet, noisy)| {
-        let shift = shift(&quiet, &noisy);
+        let (shift, ends) = shift(&quiet, &noisy);
         let found = format!(
             "half-widths {} quiet, {} with noise; means shift by {}",
             percent(mean_width(&quiet)),
             percent(mean_width(&noisy)),
             percent(shift)
         );
-        (found, Shape::of(shift.abs() < 0.05, NEIGHBOURS))
+        (found, Shape::of_interval(ends, -0.05..0.05, NEIGHBOURS))
     });
     Claim::decided("Isolated: noise hardly changes the results (means within 5 %)", outcome)
 }
 
-/// Mean over the sizes of the relative change.
-fn shift(before: &[Mean], after: &[Mean]) -> f64 {
-    let changes = before.iter().zip(after).map(|(before, after)| after.centre() / before.centre() - 1.0);
-    changes.sum::<f64>() / before.len() as f64
+/// Mean over the sizes of the relative change, and the ends that the intervals of the means leave possible.
+fn shift(before: &[Mean], after: &[Mean]) -> (f64, (f64, f64)) {
+    let mean = |ratio: fn(&Mean, &Mean) -> f64| {
+        before.iter().zip(after).map(|(before, after)| ratio(before, after) - 1.0).sum::<f64>() / before.len() as f64
+    };
+    let ends = (mean(|before, after| after.low / before.high), mean(|before, after| after.high / before.low));
+    (mean(|before, after| after.centre() / before.centre()), ends)
 }
 
+/// The 90 % interval of a ratio of two spreads, each of three sizes with six runs: by the F distribution of the variances.
+fn spread_interval(ratio: f64) -> Option<(f64, f64)> {
+    let factor = FisherSnedecor::new(FREEDOM, FREEDOM).ok()?.inverse_cdf(0.95).sqrt();
+    Some((ratio / factor, ratio * factor))
+}
+
+/// Three sizes, five degrees of freedom each.
+const FREEDOM: f64 = 15.0;
+
 fn wider(records: &Records) -> Claim {
-    let outcome = both(records, SHARED_QUIET, SHARED_NOISY).map(|(quiet, noisy)| {
+    let outcome = both(records, SHARED_QUIET, SHARED_NOISY).and_then(|(quiet, noisy)| {
         let ratio = mean_width(&noisy) / mean_width(&quiet);
         let found =
             format!("half-widths {} quiet, {} with noise", percent(mean_width(&quiet)), percent(mean_width(&noisy)));
-        (found, Shape::of(ratio > 1.5, NEIGHBOURS))
+        let ends = spread_interval(ratio).ok_or("the intervals have no length")?;
+        Ok((found, Shape::of_interval(ends, 1.5..f64::INFINITY, NEIGHBOURS)))
     });
     Claim::decided("Not isolated: noise widens the intervals (2 to 7 times in the paper)", outcome)
 }
 
 fn shifted(records: &Records) -> Claim {
     let outcome = both(records, SHARED_QUIET, SHARED_NOISY).map(|(quiet, noisy)| {
-        let shift = shift(&quiet, &noisy);
-        (format!("means shift by {}", percent(shift)), Shape::of(shift > 0.02, NEIGHBOURS))
+        let (shift, ends) = shift(&quiet, &noisy);
+        (format!("means shift by {}", percent(shift)), Shape::of_interval(ends, 0.02..f64::INFINITY, NEIGHBOURS))
     });
     Claim::decided("Not isolated: noise makes the results larger (by 14 % at 384 KB in the paper)", outcome)
 }
@@ -201,6 +214,21 @@ fn shifted(records: &Records) -> Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// F(0.95; 15, 15) is 2.4034 in every table of it.
+    #[test]
+    fn spreads_of_six_runs_are_hardly_known() {
+        let (low, high) = spread_interval(1.0).expect("degrees of freedom");
+        assert!((high - 2.4034_f64.sqrt()).abs() < 1e-3 && (low * high - 1.0).abs() < 1e-9, "{low} {high}");
+    }
+
+    #[test]
+    fn a_shift_has_the_ends_that_both_intervals_allow() {
+        let mean = |low, high| Mean { size: 1, low, high };
+        let (shift, (low, high)) = shift(&[mean(90.0, 110.0)], &[mean(108.0, 132.0)]);
+        assert!((shift - 0.2).abs() < 1e-9 && (low - (108.0 / 110.0 - 1.0)).abs() < 1e-9, "{shift} {low}");
+        assert!((high - (132.0 / 90.0 - 1.0)).abs() < 1e-9, "{high}");
+    }
 
     /// scipy.stats.t.interval(0.9, 5, mean, sem) of 10, 11, 12, 13, 14, 15.
     #[test]
