@@ -1,5 +1,6 @@
 (async () => {
   const pictures = [];
+  dispatchEvent(new Event("beforeprint"));
   for (const figure of document.querySelectorAll(".drawing")) {
     for (const format of ["svg", "png"]) {
       const picture = document.createElement("pre");

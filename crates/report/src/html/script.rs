@@ -14,16 +14,17 @@ fn plotly_js() -> String {
     sources
 }
 
-/// The library, and one call for each figure.
+const DRAW: &str = include_str!("draw.js");
+
+/// The figures as data that nothing runs, the library, and what draws them. The reader of a long page waits for the
+/// figures that are in sight, not for all.
 pub(super) fn markup<'a>(figures: impl Iterator<Item = (String, &'a Figure)>) -> Markup {
     html! {
-        script { (PreEscaped(plotly_js())) }
         @for (id, figure) in figures {
-            script {
-                (PreEscaped("Plotly.newPlot(\"")) (id) (PreEscaped("\", ")) (PreEscaped(figure.drawing.to_script()))
-                (PreEscaped(");"))
-            }
+            script type="application/json" id={ (id) "-data" } { (PreEscaped(figure.drawing.to_script())) }
         }
+        script { (PreEscaped(plotly_js())) }
+        script { (PreEscaped(DRAW)) }
     }
 }
 

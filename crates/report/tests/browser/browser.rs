@@ -49,7 +49,7 @@ pub(crate) fn open(browser: &Path, page: &str, name: &str, flags: &[&str]) -> (S
     let mut child = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run"])
         .args(["--disable-extensions", "--disable-background-networking", "--enable-logging=stderr"])
-        .args(["--window-size=1200,900", "--virtual-time-budget=120000", "--dump-dom"])
+        .args(["--window-size=1200,900", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.display()))
         .args(flags)
         .arg(format!("file://{}", html.display()))

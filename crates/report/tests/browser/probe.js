@@ -1,7 +1,21 @@
 // Behaves as a reader with a mouse does, and writes down what came of it: run at the end of a page under test.
 (async () => {
+  // The browser writes the page down when it has loaded: not before this frame is closed.
+  const hold = document.createElement("iframe");
+  document.documentElement.append(hold);
+  hold.contentDocument.open();
   const outcome = { errors: window.probeErrors, figures: {}, openedMs: performance.now(), hostile: {} };
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  // Looks again until something is found, for two seconds.
+  const until = async (look) => {
+    for (let i = 0; i < 200; i++) {
+      const found = look();
+      if (found) return found;
+      await wait(10);
+    }
+    return look();
+  };
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
   const mouse = (type, x, y, on) =>
     on.dispatchEvent(new MouseEvent(type, { clientX: x, clientY: y, bubbles: true, cancelable: true, view: window }));
 
@@ -19,11 +33,10 @@
   async function hover(gd, drag) {
     const box = drag.getBoundingClientRect();
     const [x, y] = target(gd);
-    for (const step of [3, 0]) {
-      mouse("mousemove", box.left + x + step, box.top + y, drag);
-      await wait(200);
-    }
-    return tooltip(gd);
+    mouse("mousemove", box.left + x + 3, box.top + y, drag);
+    await wait(80);
+    mouse("mousemove", box.left + x, box.top + y, drag);
+    return until(() => tooltip(gd));
   }
 
   async function zoom(gd, drag) {
@@ -37,19 +50,35 @@
     mouse("mousemove", ...at(0.7), cover);
     await wait(50);
     mouse("mouseup", ...at(0.7), cover);
-    await wait(500);
-    return JSON.stringify(gd._fullLayout.xaxis.range) !== before;
+    return until(() => JSON.stringify(gd._fullLayout.xaxis.range) !== before);
+  }
+
+  // As who has no mouse: the button is reached, and answers a key.
+  async function press(gd, title) {
+    const button = gd.querySelector(`.modebar-btn[data-title="${title}"]`);
+    if (button === null) return null;
+    const before = JSON.stringify(gd._fullLayout.xaxis.range);
+    button.focus();
+    if (document.activeElement !== button || button.getAttribute("aria-label") !== title) return false;
+    button.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+    return until(() => JSON.stringify(gd._fullLayout.xaxis.range) !== before);
   }
 
   async function tile(gd) {
     const slices = gd.querySelectorAll(".treemaplayer g.slice");
     mouse("mouseover", 0, 0, slices[slices.length - 1]);
-    await wait(200);
-    return tooltip(gd);
+    return until(() => tooltip(gd));
   }
+
+  // What a reader of the first screen waits for: figures further down are drawn when they come near.
+  const drawn = (gd) => gd._fullLayout && gd.querySelector(".modebar-btn[tabindex]");
+  while (![...document.querySelectorAll(".drawing")].some(drawn)) await frame();
+  outcome.firstDrawnMs = performance.now();
+  outcome.notYetDrawn = [...document.querySelectorAll(".drawing")].filter((gd) => !drawn(gd)).map((gd) => gd.id);
 
   for (const gd of document.querySelectorAll(".drawing")) {
     gd.scrollIntoView();
+    while (!drawn(gd)) await frame();
     await wait(50);
     const marks = ".scatterlayer .point, .scatterlayer .js-line, .heatmaplayer image, .barlayer path, .treemaplayer .slice path";
     const figure = { marks: gd.querySelectorAll(marks).length, canvases: gd.querySelectorAll(".gl-container canvas").length };
@@ -58,19 +87,22 @@
     figure.png = await Plotly.toImage(gd, { format: "png", width: 1100, height: 500 });
     figure.tooltip = drag ? await hover(gd, drag) : await tile(gd);
     figure.zoomed = drag ? await zoom(gd, drag) : null;
+    figure.zoomedByKey = drag ? await press(gd, "Zoom in") : null;
     outcome.figures[gd.id] = figure;
   }
   outcome.background = getComputedStyle(document.body).backgroundColor;
   outcome.ink = getComputedStyle(document.querySelector(".main-svg .xtitle, .main-svg .xtick text") || document.body).fill;
-  outcome.foreign = document.querySelectorAll("img, iframe, object, embed, script[src], link, .main-svg a, .main-svg image[href^=http]").length;
+  outcome.foreign = document.querySelectorAll("img, body iframe, object, embed, script[src], link, .main-svg a, .main-svg image[href^=http]").length;
   outcome.harmed = window.harmed || null;
   const pre = document.createElement("pre");
   pre.id = "outcome";
   pre.textContent = JSON.stringify(outcome);
   document.body.replaceChildren(pre);
+  hold.contentDocument.close();
 })().catch((error) => {
   const pre = document.createElement("pre");
   pre.id = "outcome";
   pre.textContent = JSON.stringify({ errors: [String(error && error.stack)] });
   document.body.replaceChildren(pre);
+  document.querySelector("html > iframe").contentDocument.close();
 });

@@ -33,9 +33,9 @@ fn each_figure_has_both_sides_and_a_table_with_the_same_numbers() {
     let html = page("a", "b");
     assert_eq!(html.figures, ["figure-c1-mechanisms", "figure-c1-sizes-1"]);
     for figure in &html.figures {
-        let call = place(&html.page, &format!("Plotly.newPlot(\"{figure}\""));
-        let call = html.page[call..].split("</script>").next().unwrap_or_default();
-        assert!(call.contains("\"name\":\"base\"") && call.contains("\"name\":\"new\""), "{call}");
+        let data = place(&html.page, &format!("id=\"{figure}-data\""));
+        let data = html.page[data..].split("</script>").next().unwrap_or_default();
+        assert!(data.contains("\"name\":\"base\"") && data.contains("\"name\":\"new\""), "{data}");
     }
     let table = |name: &str| {
         let found = html.tables.iter().find(|(table, _)| table == name);

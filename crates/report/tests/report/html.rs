@@ -44,12 +44,12 @@ fn the_answer_comes_first_and_the_script_last() {
 }
 
 #[test]
-fn every_figure_has_its_place_its_call_and_its_numbers() {
+fn every_figure_has_its_place_its_data_and_its_numbers() {
     let html = page(&record(), &whole(), &[]);
     assert_eq!(html.figures, ["figure-r1-mechanisms", "figure-r1-sizes-1", "figure-r1-latency"]);
     for figure in &html.figures {
         assert_eq!(html.page.matches(&format!("<div id=\"{figure}\"")).count(), 1, "{figure}");
-        assert_eq!(html.page.matches(&format!("Plotly.newPlot(\"{figure}\"")).count(), 1, "{figure}");
+        assert_eq!(html.page.matches(&format!("id=\"{figure}-data\"")).count(), 1, "{figure}");
     }
     let names: Vec<&str> = html.tables.iter().map(|(name, _)| name.as_str()).collect();
     assert!(names.contains(&"figure-r1-sizes-1") && names.contains(&"figure-r1-latency"), "{names:?}");
@@ -100,9 +100,9 @@ fn markup_in_names_stays_text() {
     let html = render(&[Part::Measured { name: hostile, record: &record, findings: &findings, left_out: &[] }]);
     assert!(!html.page.contains("<img") && !html.page.contains('\u{1b}') && !html.page.contains('\u{202e}'));
     assert!(html.page.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;[2J"), "shown as it is");
-    let scripts = html.page.matches("<script>").count();
-    assert_eq!(scripts, html.page.matches("</script>").count());
-    assert_eq!(scripts, html.figures.len() + 1, "the library and a call for each figure");
+    assert_eq!(html.page.matches("<script>").count(), 2, "the library and what draws");
+    assert_eq!(html.page.matches("<script type=\"application/json\"").count(), html.figures.len());
+    assert_eq!(html.page.matches("</script>").count(), html.figures.len() + 2);
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn a_record_has_the_figures_of_the_paper() {
     {
         let id = format!("figure-r1-{figure}");
         assert!(html.figures.contains(&id), "{id} is not among {:?}", html.figures);
-        assert_eq!(html.page.matches(&format!("Plotly.newPlot(\"{id}\"")).count(), 1, "{id}");
+        assert_eq!(html.page.matches(&format!("id=\"{id}-data\"")).count(), 1, "{id}");
     }
     assert!(html.figures.contains(&"figure-r1-code-1".to_owned()));
     assert!(html.page.contains("simulated CPI"), "simulated numbers are called so");
