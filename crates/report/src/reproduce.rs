@@ -1,9 +1,10 @@
 //! Exhibits to text: what each published figure and table shows, and whether it shows here.
 //!
 //! What comes in: the exhibits of one paper and the commands behind them. What goes out: the same sections for the
-//! terminal and for a page, and JSON.
+//! terminal and for a page, JSON, and CSV of the claims.
 
 mod chart;
+mod csv;
 mod json;
 
 use ::reproduce::{Cell, Claim, Exhibit, Paper, Shape};
@@ -48,15 +49,19 @@ pub struct Reproduction<'a> {
     pub machine: &'a str,
 }
 
-/// Writes it for a terminal, or for programs. There is no CSV of it: the page's tables are written as CSV instead.
-pub fn render(reproduction: &Reproduction<'_>, format: Format, style: Style) -> String {
+/// Writes them for a terminal, or for programs: one object of JSON, or a row of CSV for each claim.
+pub fn render(reproductions: &[Reproduction<'_>], format: Format, style: Style) -> String {
     match format {
-        Format::Table | Format::Csv => {
-            let mut page = Page::new(style);
-            add(&mut page, reproduction);
-            page.finish()
+        Format::Table => {
+            let text = |reproduction| {
+                let mut page = Page::new(style);
+                add(&mut page, reproduction);
+                page.finish()
+            };
+            reproductions.iter().map(text).collect::<Vec<_>>().join("\n")
         }
-        Format::Json => json::render(reproduction),
+        Format::Csv => csv::render(reproductions),
+        Format::Json => json::render(reproductions),
     }
 }
 

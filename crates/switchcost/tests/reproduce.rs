@@ -49,6 +49,7 @@ fn a_site_is_made_and_made_again_from_its_records() {
     };
     let found = json("michigan.json");
     assert_eq!(found["schema"], "switchcost.reproduce/1");
+    let found = &found["papers"][0];
     let told = found["verdicts"]["holds"].as_u64().zip(found["verdicts"]["differs"].as_u64());
     assert!(told.is_some_and(|(holds, differs)| holds + differs >= 4), "{}", found["verdicts"]);
     // 32 KiB is among the quick sizes: two arrays lose each other's lines, one alone keeps its own.

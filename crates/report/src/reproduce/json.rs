@@ -12,6 +12,11 @@ pub const REPRODUCE_SCHEMA: &str = "switchcost.reproduce/1";
 #[derive(Serialize)]
 struct View<'a> {
     schema: &'static str,
+    papers: Vec<PaperView<'a>>,
+}
+
+#[derive(Serialize)]
+struct PaperView<'a> {
     paper: String,
     citation: &'static str,
     machine: &'a str,
@@ -34,10 +39,13 @@ struct CommandView<'a> {
     missing: Option<&'a str>,
 }
 
-pub(super) fn render(reproduction: &Reproduction<'_>) -> String {
+pub(super) fn render(reproductions: &[Reproduction<'_>]) -> String {
+    for_programs::json(&View { schema: REPRODUCE_SCHEMA, papers: reproductions.iter().map(view).collect() })
+}
+
+fn view<'a>(reproduction: &Reproduction<'a>) -> PaperView<'a> {
     let [holds, differs, not_shown] = tally(reproduction.exhibits);
-    for_programs::json(&View {
-        schema: REPRODUCE_SCHEMA,
+    PaperView {
         paper: reproduction.paper.to_string(),
         citation: reproduction.paper.citation(),
         machine: reproduction.machine,
@@ -52,5 +60,5 @@ pub(super) fn render(reproduction: &Reproduction<'_>) -> String {
                 missing: command.missing.as_deref(),
             })
             .collect(),
-    })
+    }
 }

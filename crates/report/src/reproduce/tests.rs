@@ -31,7 +31,7 @@ fn rendered(format: Format) -> String {
     let commands = [Command { step: "a".to_owned(), line: "switchcost measure".to_owned(), missing: None }];
     let reproduction =
         Reproduction { paper: Paper::Li2007, exhibits: &exhibits, commands: &commands, machine: "a machine" };
-    render(&reproduction, format, Style::default())
+    render(&[reproduction, reproduction], format, Style::default())
 }
 
 #[test]
@@ -55,9 +55,21 @@ fn each_verdict_is_said_with_its_reason() {
 fn json_keeps_numbers_and_reasons() {
     let value: serde_json::Value = serde_json::from_str(&rendered(Format::Json)).expect("JSON");
     assert_eq!(value["schema"], "switchcost.reproduce/1");
+    assert_eq!(value["papers"].as_array().map(Vec::len), Some(2), "one object, whatever is asked for");
+    let value = &value["papers"][1];
+    assert_eq!(value["paper"], "li2007");
     assert_eq!(value["verdicts"], serde_json::json!({"holds": 1, "differs": 1, "not_shown": 1}));
     let rows = &value["exhibits"][0]["table"]["rows"];
     assert_eq!((&rows[0][1]["value"], &rows[1][1]["why"]), (&1.234.into(), &"a reason that is too long".into()));
     assert_eq!(value["exhibits"][0]["claims"][1]["verdict"], "differs");
     assert_eq!(value["exhibits"][0]["claims"][1]["why"], "the wind");
+}
+
+#[test]
+fn csv_has_a_row_for_each_claim() {
+    let text = rendered(Format::Csv);
+    let rows: Vec<&str> = text.lines().collect();
+    assert_eq!(rows.len(), 1 + 2 * 3);
+    assert_eq!(rows[0], "paper,exhibit,title,statement,verdict,found,why");
+    assert_eq!(rows[2], "li2007,Figure 1,Cost by size,it rises,differs,1.00 us,the wind");
 }

@@ -86,8 +86,7 @@ fn write(done: &[Done], folder: &Folder, machine: &str, arguments: &ReproduceArg
     site::write(&reproductions, folder, arguments.figures)?;
     let output = Output::claim(None)?;
     let style = output.style();
-    let texts: Vec<String> = reproductions.iter().map(|one| render(one, arguments.format, style)).collect();
-    output.write(&texts.join("\n"))?;
+    output.write(&render(&reproductions, arguments.format, style))?;
     eprintln!("site: {}", folder.index().display());
     let is_missing = done.iter().any(|done| done.commands.iter().any(|command| command.missing.is_some()));
     Ok(if is_missing { Exit::Reservations } else { Exit::Success })

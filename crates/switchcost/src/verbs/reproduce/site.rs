@@ -16,7 +16,7 @@ pub(super) fn write(reproductions: &[Reproduction<'_>], folder: &Folder, wants_f
         if wants_figures {
             pictures::write(&html, &folder.file("figures").join(&name))?;
         }
-        let json = render(reproduction, Format::Json, Style::default());
+        let json = render(std::slice::from_ref(reproduction), Format::Json, Style::default());
         Output::claim(Some(&folder.file(&format!("{name}.json"))))?.write(&json)?;
     }
     Output::claim(Some(&folder.index()))?.write(&html::index(reproductions))
