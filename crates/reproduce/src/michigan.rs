@@ -1,5 +1,6 @@
 //! The poster of Michigan: switches in the kernel and at user level, over size; and who misses what.
 
+mod counted;
 mod measured;
 mod simulated;
 
@@ -39,7 +40,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
 }
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
-    vec![measured::figures_2_and_3(records), simulated::figure_4(records)]
+    vec![measured::figures_2_and_3(records), counted::figure_4(records), simulated::figure_4(records)]
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ const LEVELS: [&str; 3] = ["L1D", "L1I", "DTLB"];
 
 pub(super) fn figure_4(records: &Records) -> Exhibit {
     let mut exhibit =
-        Exhibit::new("Figure 4", "Misses of one task alone and of two in turn, simulated on the Xeon D-1541");
+        Exhibit::new("Figure 4, simulated", "Misses of one task alone and of two in turn on the Xeon D-1541");
     let columns = ["size", "L1D alone", "L1D two", "L1I alone", "L1I two", "DTLB alone", "DTLB two"];
     let mut table = Table::new(&columns);
     let mut lines: Vec<Series> = Vec::new();
@@ -68,9 +68,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit.chart = Some(Chart::new("size of each process's array", Axis::Size, "misses a turn", Axis::Linear, lines));
     exhibit.claims = vec![first_maximum(records), falls(records), tlb(records), instructions(records)];
     exhibit.notes.push(
-        "The poster's counters were hardware's and counted the kernel, too. Here the walks alone are simulated; where this \
-         machine has counters, the report of the records michigan-kernel and michigan-user shows them."
-            .into(),
+        "The poster's counters were hardware's and counted the kernel, too. Here the walks alone are simulated.".into(),
     );
     exhibit
 }

@@ -1,3 +1,4 @@
+use analysis::CounterFinding;
 use record::{LevelCounts, Mechanism};
 use workload::Access;
 
@@ -40,8 +41,8 @@ fn misses_are_judged_by_what_two_miss_more_than_one() {
         let l1d = if kib <= 32 { [1, 1 + kib * 16] } else { [kib * 16, kib * 16] };
         [l1d, [1, 1 + kib / 4], [0, kib / 8]]
     };
-    assert_eq!(verdicts(&in_silico(as_published), 1), [true; 4]);
-    assert_eq!(verdicts(&in_silico(|_| [[5, 5]; 3]), 1), [false; 4]);
+    assert_eq!(verdicts(&in_silico(as_published), 2), [true; 4]);
+    assert_eq!(verdicts(&in_silico(|_| [[5, 5]; 3]), 2), [false; 4]);
 }
 
 /// Costs in ns by KiB, in the kernel and at user level.
@@ -67,4 +68,38 @@ fn a_maximum_has_to_stand_clear_of_its_neighbours() {
     assert!(verdicts(&costs(&peaked, &rising), 0)[2], "the poster's library was slower");
     assert!(!verdicts(&costs(&rising, &peaked), 0)[2]);
     assert!(verdicts(&costs(&rising, &peaked), 0)[1], "2 % of less is less");
+}
+
+/// Counts of both arms by KiB: of the L1D in the kernel, and of the dTLB in the kernel and at user level.
+fn counts(l1d: impl Fn(u64) -> f64, dtlb: [f64; 2]) -> Records {
+    let mut records = Records::default();
+    for (step, mechanism, dtlb) in [(KERNEL, Mechanism::Pipe, dtlb[0]), (USER, Mechanism::Ucontext, dtlb[1])] {
+        let (record, mut findings) = measured();
+        for kib in [16, 32, 64, 256] {
+            let mut finding = case(mechanism, kib * 1024, Access::Rmw, 1000.0);
+            let counter = |name: &str, more: f64| CounterFinding {
+                name: name.to_owned(),
+                baseline: 5.0,
+                switching: 5.0 + more,
+                n: 9,
+            };
+            finding.counters = vec![counter("L1-dcache-load-misses", l1d(kib)), counter("dTLB-load-misses", dtlb)];
+            findings.results.push(finding);
+        }
+        records.add_measured(step, record, findings);
+    }
+    records
+}
+
+#[test]
+fn counters_are_laid_beside_the_poster_where_there_are_any() {
+    let first = measured().0.header.host.caches.iter().map(|cache| cache.size_bytes.0 >> 10).min().expect("caches");
+    assert_eq!(first, 32, "the committed record's machine");
+    assert_eq!(verdicts(&counts(|kib| if kib == 32 { 400.0 } else { 100.0 }, [9.0, 2.0]), 1), [true, true]);
+    assert_eq!(verdicts(&counts(|kib| kib as f64, [2.0, 9.0]), 1), [false, false]);
+    let none = Paper::Michigan.exhibits(&costs(&[(0, 620.0)], &[(0, 1300.0)])).swap_remove(1);
+    assert!(none.chart.is_none());
+    for claim in none.claims {
+        assert!(matches!(&claim.shape, Shape::NotShown(why) if why.contains("counter") || why.contains("counted")));
+    }
 }

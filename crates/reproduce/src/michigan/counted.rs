@@ -1,0 +1,128 @@
+//! Figure 4, counted: the misses of the measured switches, where this machine has counters.
+
+use analysis::CounterFinding;
+use record::{CacheKind, Mechanism, SelfTestOutcome};
+use units::Bytes;
+
+use super::{KERNEL, SIZES_KIB, USER};
+use crate::exhibit::Cell;
+use crate::text::number;
+use crate::{Axis, Chart, Claim, Exhibit, Records, Series, Shape, Style, Table};
+
+/// The poster's counters, by perf's names.
+const L1D: &str = "L1-dcache-load-misses";
+const COUNTERS: [&str; 3] = [L1D, "L1-icache-load-misses", DTLB];
+const DTLB: &str = "dTLB-load-misses";
+
+/// The kernel's switches, and those at user level.
+const ARMS: [(&str, &str, Mechanism); 2] = [("kernel", KERNEL, Mechanism::Pipe), ("user", USER, Mechanism::Ucontext)];
+
+pub(super) fn figure_4(records: &Records) -> Exhibit {
+    let mut exhibit =
+        Exhibit::new("Figure 4, counted", "Misses of one task alone and of two in turn, by this machine's counters");
+    exhibit.steps.extend(ARMS.map(|(_, step, _)| step.to_owned()));
+    let mut table =
+        Table::new(&["size", "counter", "kernel, alone", "kernel, two", "user level, alone", "user level, two"]);
+    let mut lines = Vec::new();
+    for counter in COUNTERS {
+        for kib in SIZES_KIB {
+            let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into(), counter.into()];
+            for (_, step, mechanism) in ARMS {
+                let found = counted(records, step, mechanism, counter, kib);
+                let why = found.clone().err().unwrap_or_default();
+                let [alone, two] = [|c: &CounterFinding| c.baseline, |c: &CounterFinding| c.switching]
+                    .map(|of| Cell::or_missing(found.as_ref().ok().map(of), 2, &why));
+                row.extend([alone, two]);
+            }
+            table.row(row);
+        }
+        for (name, step, mechanism) in ARMS {
+            let gaps = gaps(records, step, mechanism, counter).unwrap_or_default();
+            let points = gaps.into_iter().map(|(kib, gap)| ((kib * 1024) as f64, gap));
+            lines.push(Series::new(format!("{counter}, {name}: two less alone"), Style::Found, points));
+        }
+    }
+    lines.retain(|line: &Series| !line.x.is_empty());
+    exhibit.table = table;
+    exhibit.chart = (!lines.is_empty())
+        .then(|| Chart::new("size of each task's array", Axis::Size, "misses a hand-off", Axis::Linear, lines));
+    exhibit.claims = vec![first_maximum(records), tlb(records)];
+    exhibit.notes.push(
+        "Mean counts of batches that were run for them, without intervals; the kernel's half is in them, as in the poster's, \
+         where this machine lets it be counted. The same misses are simulated below, on any machine."
+            .into(),
+    );
+    exhibit
+}
+
+/// A counter at one size.
+fn counted(
+    records: &Records,
+    step: &str,
+    mechanism: Mechanism,
+    counter: &str,
+    kib: u64,
+) -> Result<CounterFinding, String> {
+    let (record, findings) = records.measured(step)?;
+    let why = || {
+        let test = record.self_tests.iter().find(|test| test.instrument == counter);
+        match test.map(|test| &test.outcome) {
+            Some(SelfTestOutcome::Unavailable { why }) => format!("this machine has no such counter ({why})"),
+            Some(SelfTestOutcome::Wrong { .. }) => "this machine's counter failed its known answer".to_owned(),
+            _ => "not counted".to_owned(),
+        }
+    };
+    let at_size = |finding: &&analysis::CaseFinding| {
+        finding.case.mechanism == mechanism && finding.case.working_set.size_bytes == Bytes::kib(kib)
+    };
+    let counters = findings.results.iter().find(at_size).map(|finding| &finding.counters);
+    // The end of the name says that the kernel's half is not in it.
+    let is_it = |found: &&CounterFinding| found.name.strip_suffix(":u").unwrap_or(&found.name) == counter;
+    counters.and_then(|all| all.iter().find(is_it)).cloned().ok_or_else(why)
+}
+
+/// What two tasks miss more than one, by size in KiB.
+fn gaps(records: &Records, step: &str, mechanism: Mechanism, counter: &str) -> Result<Vec<(u64, f64)>, String> {
+    let found = SIZES_KIB.iter().filter(|kib| **kib > 0);
+    let found: Vec<_> = found.map(|kib| (*kib, counted(records, step, mechanism, counter, *kib))).collect();
+    let why = found.iter().find_map(|(_, counter)| counter.clone().err()).unwrap_or_default();
+    let gaps = found.into_iter().filter_map(|(kib, found)| Some((kib, found.ok()?)));
+    let gaps: Vec<(u64, f64)> = gaps.map(|(kib, found)| (kib, found.switching - found.baseline)).collect();
+    if gaps.len() < 3 { Err(why) } else { Ok(gaps) }
+}
+
+fn first_maximum(records: &Records) -> Claim {
+    let outcome = gaps(records, KERNEL, Mechanism::Pipe, L1D).and_then(|gaps| {
+        let (record, _) = records.measured(KERNEL)?;
+        let caches = record.header.host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
+        let first = caches.map(|cache| cache.size_bytes.0).min().ok_or("the machine tells nothing of its caches")?;
+        let above = |best: (u64, f64), next: (u64, f64)| if next.1 > best.1 { next } else { best };
+        let (kib, most) = gaps.iter().copied().fold((0, f64::NEG_INFINITY), above);
+        let found = format!("{} misses a hand-off at {}, first level {}", number(most), Bytes::kib(kib), Bytes(first));
+        let holds = (first / 2..=first * 2).contains(&(kib * 1024));
+        Ok((found, Shape::of(holds, "other levels or the prefetcher decide what is counted as a miss")))
+    });
+    Claim::decided(
+        "What two tasks miss more than one in the L1D is at its maximum at the capacity of the first level",
+        outcome,
+    )
+}
+
+fn tlb(records: &Records) -> Claim {
+    let at_largest = |step, mechanism| -> Result<f64, String> {
+        let gaps = gaps(records, step, mechanism, DTLB)?;
+        Ok(gaps[gaps.len() - 1].1)
+    };
+    let kernel = at_largest(KERNEL, Mechanism::Pipe);
+    let outcome =
+        kernel.and_then(|kernel| Ok((kernel, at_largest(USER, Mechanism::Ucontext)?))).map(|(kernel, user)| {
+            let found =
+                format!("{} dTLB misses a hand-off in the kernel, {} at user level", number(kernel), number(user));
+            (found, Shape::of(kernel > user, "address spaces have numbers in this machine's TLB"))
+        });
+    Claim::decided(
+        "Two address spaces need more of the dTLB than two contexts in one: the kernel's switches lose more of it at the \
+         largest array",
+        outcome,
+    )
+}
