@@ -75,9 +75,14 @@ pub(crate) enum Failure {
     MixedKinds { measured: PathBuf, simulated: PathBuf },
     #[error(
         "failed to write the result to {path}: {source}, need a folder that exists and may be written; choose \
-             another place with --out"
+             another place"
     )]
     Output { path: PathBuf, source: io::Error },
+    #[error(
+        "failed to write the trace {0}: found a file of that name, need a name that is free, since a trace is never \
+             overwritten; choose another with -o"
+    )]
+    Taken(PathBuf),
     #[error(
         "failed to write the result to {0}: found one of the records under that name, need another, since a record is \
              never overwritten; choose another with -o"
@@ -172,6 +177,7 @@ impl Failure {
             | Failure::Walks(_)
             | Failure::NoCommand
             | Failure::OverRecord(_)
+            | Failure::Taken(_)
             | Failure::OneRecord(_)
             | Failure::SameRun { .. }
             | Failure::MixedKinds { .. }

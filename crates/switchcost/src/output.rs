@@ -1,6 +1,5 @@
 //! Where results go: to stdout, or whole into a file.
 
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +22,7 @@ impl Output {
             return Err(failed(io::Error::other("it is a folder")));
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let draft = tempfile::Builder::new().prefix(".switchcost-").tempfile_in(folder).map_err(failed)?;
+        let draft = draft().tempfile_in(folder).map_err(failed)?;
         Ok(Output::File { path: path.to_owned(), draft })
     }
 
@@ -77,13 +76,14 @@ fn keep<T>(draft: NamedTempFile, path: &Path, write: impl FnOnce(&mut dyn Write)
     let written = write(&mut buffered)?;
     let draft = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
     draft.as_file().sync_all()?;
-    allow_reading(draft.as_file())?;
     draft.persist(path)?;
     Ok(written)
 }
 
 /// Temporary files begin unreadable to others; a result is an ordinary file, as the umask would have it.
-fn allow_reading(file: &File) -> io::Result<()> {
+fn draft() -> tempfile::Builder<'static, 'static> {
     use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".switchcost-").permissions(std::fs::Permissions::from_mode(0o666));
+    builder
 }

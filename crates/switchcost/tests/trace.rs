@@ -214,6 +214,36 @@ fn what_cannot_be_is_refused_with_a_reason() {
 }
 
 #[test]
+fn a_capture_that_does_not_begin_leaves_no_file_and_takes_no_others_name() {
+    let place = Place::new();
+    let path = place.path("new.sct");
+    for command in ["no-such-program-anywhere", "/etc", "/etc/hostname"] {
+        let ran = place.run(&["trace", "-o", text(&path), "--", command]);
+        assert_eq!((ran.code, path.exists()), (2, false), "{command}: {}", ran.stderr);
+    }
+    fs::write(&path, "somebody's").expect("written");
+    let ran = place.run(&["trace", "-o", text(&path), "--", "true"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("found a file of that name, need a name that is free"), "{}", ran.stderr);
+    assert_eq!(fs::read(&path).expect("a file"), b"somebody's");
+    let foreign = place.path("foreign.sct");
+    let ran = place.run(&["trace", "import", "--from", "din", text(&path), "-o", text(&foreign)]);
+    assert_eq!((ran.code, foreign.exists()), (5, false), "{}", ran.stderr);
+}
+
+#[test]
+fn a_trace_cut_before_its_first_chunk_is_said_to_be_cut() {
+    let place = Place::new();
+    trace(&place, "whole.sct", &["--", "true"]);
+    let bytes = fs::read(place.path("whole.sct")).expect("a trace");
+    let cut = place.path("cut.sct");
+    fs::write(&cut, &bytes[..bytes.len() / 2]).expect("written");
+    let ran = place.run(&["simulate", text(&cut)]);
+    assert_eq!(ran.code, 5);
+    assert!(ran.stderr.contains("found the end of the file at byte"), "{}", ran.stderr);
+}
+
+#[test]
 fn without_valgrind_the_line_that_installs_it_is_named() {
     let place = Place::new();
     let ran = common::ran(place.command(&["trace", "--", "true"]).env("PATH", "").output().expect("starts"));

@@ -63,7 +63,7 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
         match chunks.next_into(&mut chunk) {
             Ok(true) => run.chunk(&chunk)?,
             Ok(false) => break,
-            Err(error) if error.is_loss() => {
+            Err(error) if error.is_loss() && !run.is_empty() => {
                 incomplete = Some(error.to_string());
                 break;
             }
@@ -71,7 +71,7 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
         }
     }
     if run.is_empty() {
-        return Err(Failure::Empty(path.to_owned()));
+        return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
     }
     if let Some(why) = &incomplete {
         eprintln!("switchcost: not all of {} is simulated: {why}", path.display());
@@ -107,7 +107,7 @@ pub(crate) fn live(
     };
     if run.is_empty() {
         outcome?;
-        return Err(Failure::Empty(LIVE.into()));
+        return interrupt.exit().ok_or_else(|| Failure::Empty(LIVE.into()));
     }
     // What was simulated before a failure is whole, and is kept with what ended it.
     let record = run.finish(incomplete)?;

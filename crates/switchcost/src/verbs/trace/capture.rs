@@ -1,7 +1,8 @@
 //! Runs programs under the capture tool and keeps what they did.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use capture::{Command, Ending, Options, Order, Summary, Tool};
@@ -32,15 +33,22 @@ impl NewTrace {
         self.writer.write(chunk).map_err(|source| failed(&self.path, source))
     }
 
+    /// A trace in which nothing came is not kept.
     pub(crate) fn finish(self) -> Result<Written, Failure> {
-        let finished = self.writer.finish().map_err(|source| failed(&self.path, source))?;
-        Ok(finished.1)
+        let (_, written) = self.writer.finish().map_err(|source| failed(&self.path, source))?;
+        if written.instructions == 0 {
+            let _ = fs::remove_file(&self.path);
+        }
+        Ok(written)
     }
 }
 
 /// Without a buffer: records are long, and what the writer says was written is then with the kernel.
 fn new_file(path: &Path) -> Result<File, Failure> {
-    File::create_new(path).map_err(|source| Failure::Output { path: path.to_owned(), source })
+    File::create_new(path).map_err(|source| match source.kind() {
+        ErrorKind::AlreadyExists => Failure::Taken(path.to_owned()),
+        _ => Failure::Output { path: path.to_owned(), source },
+    })
 }
 
 fn failed(path: &Path, source: WriteTraceError) -> Failure {
@@ -56,6 +64,10 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let outcome = session.record(&interrupt, &path, &mut recorder);
     // Whatever ended it, what was captured is whole and stays.
     let finished = recorder.finish().map_err(|source| failed(&path, source));
+    if outcome.is_err() && finished.as_ref().is_ok_and(|(_, written)| written.instructions == 0) {
+        // Nothing was. The failure is what there is to tell.
+        let _ = fs::remove_file(&path);
+    }
     let summary = outcome?;
     let (_, written) = finished?;
     eprintln!(

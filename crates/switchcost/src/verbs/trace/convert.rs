@@ -38,7 +38,9 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     if importer.ignored_lines() > 0 {
         eprintln!("switchcost: passed over {} lines that are no events", importer.ignored_lines());
     }
-    eprintln!("switchcost: {} instructions in {}", written.instructions, arguments.output.display());
+    if written.instructions > 0 {
+        eprintln!("switchcost: {} instructions in {}", written.instructions, arguments.output.display());
+    }
     outcome?;
     if written.instructions == 0 {
         return Err(Failure::Empty(arguments.file.clone()));
