@@ -36,9 +36,13 @@ fn sentence(design: &DesignFinding) -> String {
     }
     if estimate < 0.0 {
         let better = rounded(-estimate);
-        return format!("On {name} switches save {better} cycles each: processes bring in lines that others use.");
+        return format!(
+            "On {name} no cost of switches shows: together the processes need {better} cycles a switch less than each with \
+             caches of its own{}, since they bring in lines that others use.",
+            without_interval(cost)
+        );
     }
-    let interval = if ends(cost).is_empty() { String::new() } else { format!(" ({})", ends(cost)) };
+    let interval = if ends(cost).is_empty() { without_interval(cost) } else { format!(" ({})", ends(cost)) };
     let time = as_time(estimate, design.cycle_ns);
     let time = if time.is_empty() { time } else { format!(", {time}") };
     let overhead = share(design.overhead);
@@ -46,6 +50,14 @@ fn sentence(design: &DesignFinding) -> String {
         "A switch costs {} cycles{interval} of cache reloading on {name}{time}: {overhead} of all cycles.",
         centre(cost)
     )
+}
+
+/// A number alone looks surer than it is.
+fn without_interval(cost: &Cost) -> String {
+    match (&cost.why, ends(cost).is_empty()) {
+        (Some(why), true) => format!(" ({})", why.split(';').next().unwrap_or(why)),
+        _ => String::new(),
+    }
 }
 
 fn is_covering_zero(cost: &Cost) -> bool {

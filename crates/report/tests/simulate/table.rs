@@ -44,6 +44,21 @@ fn a_trace_without_switches_answers_that() {
 }
 
 #[test]
+fn a_cost_below_zero_is_not_called_a_price_and_a_number_alone_says_so() {
+    let (head, mut findings) = whole();
+    findings.designs.truncate(2);
+    findings.designs[0].average_cost_cycles = findings.designs[0].average_cost_cycles.times(-1.0);
+    let text = simulate::render(&head, &findings, Format::Table, Style::default()).replace('\n', " ");
+    let says = "On mogul-1a no cost of switches shows: together the processes need 19,100 cycles a switch less than each with \
+                caches of its own, since they bring in lines that others use.";
+    assert!(text.starts_with(says), "{text}");
+    assert!(
+        text.contains("19,100 cycles (no interval: the record holds sums over segments) of cache reloading"),
+        "{text}"
+    );
+}
+
+#[test]
 fn several_trials() {
     let (head, first) = whole();
     let mut second = first.clone();
