@@ -1,7 +1,7 @@
 //! What is in a trace, whether it is sound, and its first events.
 
 use serde::Serialize;
-use trace::{Cause, CheckReport, Chunk, Mark, TraceSummary};
+use trace::{Cause, CheckReport, Chunk, Mark, TraceSummary, syscall_name};
 
 use crate::entry::{Side, Tone};
 use crate::for_programs::{csv, json};
@@ -95,9 +95,14 @@ fn info(summary: &TraceSummary) -> Info<'_> {
     }
 }
 
+/// `syscall read (0)`.
+fn syscall(number: u16) -> String {
+    syscall_name(number).map_or_else(|| format!("syscall {number}"), |name| format!("syscall {name} ({number})"))
+}
+
 fn cause_text(cause: Cause) -> String {
     match cause {
-        Cause::Syscall(number) => format!("syscall {number}"),
+        Cause::Syscall(number) => syscall(number),
         Cause::PageFault => "page-fault".to_owned(),
         Cause::Quantum => "quantum".to_owned(),
         Cause::WakeUp => "wake-up".to_owned(),
@@ -282,8 +287,8 @@ fn mark_text(mark: &Mark) -> String {
             let will = if *is_voluntary { "voluntary" } else { "involuntary" };
             format!("switch from {from} to {to}, {will}, {}", cause_text(*cause))
         }
-        Mark::SyscallEnter { number } => format!("syscall {number} begins"),
-        Mark::SyscallExit { number } => format!("syscall {number} ends"),
+        Mark::SyscallEnter { number } => format!("{} begins", syscall(*number)),
+        Mark::SyscallExit { number } => format!("{} ends", syscall(*number)),
         Mark::KernelTouch { address, bytes, is_store } => {
             format!("kernel {} {bytes} B at {address:#x}", if *is_store { "writes" } else { "reads" })
         }

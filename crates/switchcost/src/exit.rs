@@ -8,6 +8,7 @@ use cachesim::{DesignError, HostDesignError, SimulationError, VaryError};
 use capture::CaptureError;
 use measure::PlanError;
 use record::{ReadRecordError, ReadSimulationError, WriteRecordError, WriteSimulationError};
+use units::CpuId;
 
 /// How the program ends. The numbers are part of the interface (see the man page).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +127,10 @@ pub(crate) enum Failure {
     Capture(#[from] capture::CaptureError),
     #[error("failed to capture: {0}")]
     Tool(#[from] capture::ToolError),
+    #[error("failed to capture: found --cpu {0}, need one of the CPUs allowed to this process ({1}); name one of them")]
+    NotAllowed(CpuId, String),
+    #[error("failed to print the manual: found no verb '{0}', need one that switchcost --help lists")]
+    NoVerb(String),
     #[error("failed to capture: found no command, need one behind --, such as switchcost trace -- ls")]
     NoCommand,
     #[error(
@@ -176,6 +181,8 @@ impl Failure {
             | Failure::Selection(_)
             | Failure::Walks(_)
             | Failure::NoCommand
+            | Failure::NotAllowed(..)
+            | Failure::NoVerb(_)
             | Failure::OverRecord(_)
             | Failure::Taken(_)
             | Failure::OneRecord(_)

@@ -52,6 +52,8 @@ fn the_same_program_gives_the_same_bytes_and_a_sound_trace() {
     let head = place.run(&["trace", "head", text(&one), "-n", "3"]);
     assert_eq!(head.stdout.lines().count(), 3);
     assert!(head.stdout.contains("birth of task 1"), "{}", head.stdout);
+    let head = place.run(&["trace", "head", text(&one), "-n", "1000"]);
+    assert!(head.stdout.contains("syscall mmap (9) begins"), "{}", head.stdout);
 }
 
 #[test]
@@ -195,7 +197,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
     let bad = include_str!("../../../designs/mogul-1a.toml").replacen("64KiB", "100B", 1);
     assert!(bad.contains("100B"), "the design has another size");
     fs::write(&design, bad).expect("room");
-    let cases: [(&[&str], i32, &str); 8] = [
+    let cases: [(&[&str], i32, &str); 10] = [
         (&["trace", "info", text(&empty)], 5, "found no trace"),
         (&["trace", "info", "/nonexistent"], 5, "failed to open /nonexistent"),
         (&["simulate", text(&empty)], 5, "found no trace"),
@@ -204,6 +206,8 @@ fn what_cannot_be_is_refused_with_a_reason() {
         (&["simulate", "live", "--design", text(&design), "--", "true"], 2, "size"),
         (&["trace", "--", "/nonexistent/program"], 2, "/nonexistent/program"),
         (&["trace", "--with", "'open", "--", "true"], 2, "quotes closed"),
+        (&["trace", "--cpu", "4095", "--", "true"], 2, "found --cpu 4095, need one of the CPUs allowed"),
+        (&["man", "nothing"], 2, "found no verb 'nothing'"),
     ];
     for (arguments, code, words) in cases {
         let ran = place.run(arguments);

@@ -17,6 +17,7 @@ mod reference;
 mod shape;
 mod summary;
 pub mod synthetic;
+mod syscall;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -35,3 +36,4 @@ pub use mark::{Cause, Mapping, Mark, ProcessId, TaskId};
 pub use reference::{Reference, SIZES};
 pub use shape::{Form, Place, UnfitShape, Unfold, check_shape, unfold};
 pub use summary::{ProcessSummary, TraceSummary, summarize};
+pub use syscall::syscall_name;

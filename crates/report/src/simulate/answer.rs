@@ -42,7 +42,7 @@ fn sentence(design: &DesignFinding) -> String {
             without_interval(cost)
         );
     }
-    let interval = if ends(cost).is_empty() { without_interval(cost) } else { format!(" ({})", ends(cost)) };
+    let interval = if ends(cost).is_empty() { without_interval(cost).to_owned() } else { format!(" ({})", ends(cost)) };
     let time = as_time(estimate, design.cycle_ns);
     let time = if time.is_empty() { time } else { format!(", {time}") };
     let overhead = share(design.overhead);
@@ -52,12 +52,9 @@ fn sentence(design: &DesignFinding) -> String {
     )
 }
 
-/// A number alone looks surer than it is.
-fn without_interval(cost: &Cost) -> String {
-    match (&cost.why, ends(cost).is_empty()) {
-        (Some(why), true) => format!(" ({})", why.split(';').next().unwrap_or(why)),
-        _ => String::new(),
-    }
+/// A number alone looks surer than it is; the notes say why it is alone.
+fn without_interval(cost: &Cost) -> &'static str {
+    if ends(cost).is_empty() { " (no interval)" } else { "" }
 }
 
 fn is_covering_zero(cost: &Cost) -> bool {

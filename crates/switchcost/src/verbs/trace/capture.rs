@@ -120,7 +120,7 @@ impl Session {
         cpu: Option<CpuId>,
         switches: Option<u64>,
     ) -> Result<Session, Failure> {
-        let cpu = Some(cpu.map_or_else(last_cpu, Ok)?);
+        let cpu = Some(cpu.map_or_else(last_cpu, allowed)?);
         let options = Options { order, cpu, stop_after_switches: switches, ..Options::new(Tool::find()?) };
         Ok(Session { commands, options })
     }
@@ -222,6 +222,16 @@ fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Failure> {
 fn last_cpu() -> Result<CpuId, Failure> {
     let allowed = host::facts::manifest(&Root::system()).cpus_allowed;
     allowed.last().copied().ok_or_else(|| Failure::Selection("found no CPU to run on".to_owned()))
+}
+
+/// The named one.
+fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
+    let allowed = host::facts::manifest(&Root::system()).cpus_allowed;
+    if allowed.contains(&cpu) {
+        return Ok(cpu);
+    }
+    let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+    Err(Failure::NotAllowed(cpu, names.join(", ")))
 }
 
 /// Keeps this thread, and those that it starts, off a CPU as long as the guard lives. Without it the capture is slower,
