@@ -12,6 +12,7 @@ mod hundred;
 mod input;
 mod known_answers;
 mod live;
+mod page;
 mod program;
 mod report;
 mod row;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::page;
 use crate::program::Program;
 use crate::row::Row;
 use crate::run::{Cost, run};
@@ -13,8 +14,8 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
     let full = measured(program, "full.jsonl", &["--full"]);
     let quick = measured(program, "quick.jsonl", &["--quick"]);
     vec![
-        page(program, "report of a --full record as a page", 2.0, 100, "report FULL.jsonl -o FILE", full.clone()),
-        page(
+        paged(program, "report of a --full record as a page", 2.0, 100, "report FULL.jsonl -o FILE", full.clone()),
+        paged(
             program,
             "report of a simulated record of 10 million rows as a page",
             10.0,
@@ -22,6 +23,7 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
             "report SIMULATED.parquet -o FILE",
             simulated(program),
         ),
+        page::opened(program, full.clone()),
         comparison(program, full, quick),
     ]
 }
@@ -50,7 +52,7 @@ fn seconds(costs: &[Cost]) -> Option<Spread> {
     Spread::of(&costs.iter().map(|cost| cost.wall.as_secs_f64()).collect::<Vec<_>>())
 }
 
-fn page(
+fn paged(
     program: &Program,
     what: &str,
     most_s: f64,

@@ -1,0 +1,118 @@
+//! How long a browser takes to open a large page.
+
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::program::Program;
+use crate::row::Row;
+use crate::run::run;
+use crate::spread::Spread;
+
+const ROUNDS: usize = 5;
+const SAMPLES: usize = 100_000;
+const MOST_MS: f64 = 2000.0;
+
+/// Says when the first screen and, scrolled to, the figure of the samples were drawn. The frame keeps the browser from writing the
+/// page down before that.
+const STOPWATCH: &str = r#"<script>(async () => {
+  const hold = document.createElement("iframe");
+  document.documentElement.append(hold);
+  hold.contentDocument.open();
+  const drawn = (gd) => gd._fullLayout && gd.querySelector(".modebar-btn");
+  const until = async (look) => { while (!look()) await new Promise((done) => requestAnimationFrame(done)); };
+  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+  const all = [...document.querySelectorAll(".drawing")];
+  await until(() => all.some(drawn));
+  await frame();
+  const opened = performance.now();
+  const samples = all.find((gd) => gd.id.endsWith("-samples"));
+  samples.scrollIntoView();
+  await until(() => drawn(samples));
+  await frame();
+  const told = document.createElement("pre");
+  told.id = "stopwatch";
+  const points = samples.data.reduce((sum, trace) => sum + trace.x.length, 0);
+  told.textContent = JSON.stringify({ opened, scrolled: performance.now() - opened, points });
+  document.body.replaceChildren(told);
+  hold.contentDocument.close();
+})();</script></body>"#;
+
+/// The page of a record that has so many samples.
+pub(crate) fn opened(program: &Program, full: Result<PathBuf, String>) -> Row {
+    let what = "opening the page of 100,000 samples in headless Chromium";
+    let must_reach = "first screen < 2 s, the samples scrolled to < 2 s";
+    let command = "report SAMPLES.jsonl -o FILE; chromium --headless FILE".to_owned();
+    match full.and_then(|full| rounds(program, &full)) {
+        Err(why) => Row::failed(what, must_reach, why, command),
+        Ok((opened, scrolled)) => Row {
+            what: what.to_owned(),
+            must_reach: must_reach.to_owned(),
+            measured: format!("{opened} ms, then {scrolled} ms; {ROUNDS} rounds"),
+            is_met: Some(opened.median < MOST_MS && scrolled.median < MOST_MS),
+            command,
+        },
+    }
+}
+
+fn rounds(program: &Program, full: &Path) -> Result<(Spread, Spread), String> {
+    let (record, page) = (program.path("samples.jsonl"), program.path("samples.html"));
+    repeat(full, &record)?;
+    let words = ["report", record.to_str().unwrap_or_default(), "-o", page.to_str().unwrap_or_default()];
+    run(program.command(&words), None)?;
+    let html = fs::read_to_string(&page).map_err(|error| error.to_string())?;
+    let (before, after) = html.rsplit_once("</body>").ok_or("found a page without an end")?;
+    fs::write(&page, [before, STOPWATCH, after].concat()).map_err(|error| error.to_string())?;
+    let told = (0..ROUNDS).map(|_| look(program, &page)).collect::<Result<Vec<[f64; 2]>, String>>()?;
+    let of = |place: usize| Spread::of(&told.iter().map(|told| told[place]).collect::<Vec<_>>()).ok_or("no round");
+    Ok((of(0)?, of(1)?))
+}
+
+/// The same record with its samples over again, as later repetitions, until there are enough.
+fn repeat(full: &Path, into: &Path) -> Result<(), String> {
+    let text = fs::read_to_string(full).map_err(|error| error.to_string())?;
+    // Those that are drawn: not the ones that were taken for counters or for single hand-offs.
+    let is_other = |line: &str| line.contains("\"counters\":") || line.contains("\"handoff_ticks\":");
+    let is_sample = |line: &&str| line.starts_with("{\"line\":\"sample\"") && !is_other(line);
+    let samples: Vec<&str> = text.lines().filter(is_sample).collect();
+    if samples.is_empty() {
+        return Err("found no sample in the record".to_owned());
+    }
+    let file = fs::File::create(into).map_err(|error| error.to_string())?;
+    let mut file = BufWriter::new(file);
+    let mut line = |line: &str| writeln!(file, "{line}").map_err(|error| error.to_string());
+    let (end, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("{\"line\":\"end\""));
+    rest.iter().try_for_each(|text| line(text))?;
+    for more in samples.len()..SAMPLES {
+        let mut sample: Value =
+            serde_json::from_str(samples[more % samples.len()]).map_err(|error| error.to_string())?;
+        let repetition = sample["repetition"].as_u64().unwrap_or(0);
+        sample["repetition"] = (repetition + 10_000 * (more / samples.len()) as u64).into();
+        line(&sample.to_string())?;
+    }
+    end.iter().try_for_each(|text| line(text))
+}
+
+fn look(program: &Program, page: &Path) -> Result<[f64; 2], String> {
+    let profile = program.path("profile");
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run"])
+        .args(["--window-size=1200,900", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("file://{}", page.display()))
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .map_err(|error| format!("chromium: {error}"))?;
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let told = dom.split_once("<pre id=\"stopwatch\">").and_then(|(_, rest)| rest.split_once("</pre>"));
+    let told: Value = told.and_then(|(told, _)| serde_json::from_str(told).ok()).ok_or("the page told nothing")?;
+    let of = |name: &str| told[name].as_f64().ok_or(format!("the page told no {name}"));
+    if of("points")? < SAMPLES as f64 * 0.8 {
+        return Err(format!("found {} points drawn, need some {SAMPLES}", of("points")?));
+    }
+    Ok([of("opened")?, of("scrolled")?])
+}
