@@ -14,6 +14,7 @@ use strum::{Display, EnumString};
 use units::Bytes;
 
 pub use error::UnrealisableDesign;
+pub use pages::{PageAllocation, PageOrder};
 
 /// Name and version of the format.
 pub const DESIGN_SCHEMA: &str = "switchcost.design/1";
@@ -318,18 +319,6 @@ pub struct TlbLevel {
     /// `keep` where entries carry an address-space id.
     #[serde(default)]
     pub on_switch: OnSwitch,
-}
-
-/// How frames are given to pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PageAllocation {
-    /// Page size, a power of two.
-    #[serde(with = "size_text")]
-    pub size: Bytes,
-    /// Seed of the permutation that frames are drawn from.
-    #[serde(default)]
-    pub seed: u64,
 }
 
 const fn default_replacement() -> Replacement {

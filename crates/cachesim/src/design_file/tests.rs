@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use record::{
-    AddressKind, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, Replacement, StreamBuffers, TlbLevel,
-    VictimCache, Ways, WriteBuffers, WritePolicy,
+    AddressKind, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch, Replacement, StreamBuffers,
+    TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
 };
 
 use super::*;
@@ -198,9 +198,10 @@ prop_compose! {
         cycle_ns in proptest::option::of([-1e9..1e9, -1e9..1e9_f64]),
         levels in prop::collection::vec(level(), 0..4),
         tlbs in prop::collection::vec(tlb(), 0..3),
-        pages in proptest::option::of((bytes(), 0..=i64::MAX as u64)),
+        pages in proptest::option::of((bytes(), any::<bool>(), 0..=i64::MAX as u64)),
     ) -> Design {
-        let pages = pages.map(|(size, seed)| PageAllocation { size, seed });
+        let order = |is_random| if is_random { PageOrder::Random } else { PageOrder::Consecutive };
+        let pages = pages.map(|(size, is_random, seed)| PageAllocation { size, order: order(is_random), seed });
         Design { schema, name, title, source, cycle_ns, levels, tlbs, pages }
     }
 }

@@ -93,7 +93,7 @@ fn accepts_what_could_be_built() {
     });
     accepted(|d| {
         (d.levels[2].index, d.levels[2].tag) = (AddressKind::Physical, AddressKind::Physical);
-        d.pages = Some(PageAllocation { size: Bytes::kib(4), seed: 1 });
+        d.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
     });
 }
 
@@ -375,7 +375,7 @@ fn refuses_inclusion_that_cannot_hold() {
         |d| {
             (d.levels[2].index, d.levels[2].tag) = (AddressKind::Physical, AddressKind::Physical);
             d.levels[2].inclusion = Inclusion::Inclusive;
-            d.pages = Some(PageAllocation { size: Bytes::kib(4), seed: 1 });
+            d.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
         },
         "level \"L2\": inclusion: found inclusive with physical tags behind virtual tags of level \"L1I\", need tags of \
          one kind; set the same tag on both, or inclusion = \"neither\"",
@@ -418,7 +418,7 @@ fn refuses_addresses_that_nobody_knows() {
         "design \"sound\": pages: found none, need one, for the physical addresses of level \"L2\"; add pages = { size = \
          \"4KiB\" }",
     );
-    let pages = Some(PageAllocation { size: Bytes::kib(4), seed: 1 });
+    let pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
     refused(
         |d| (d.levels[1].tag, d.pages) = (AddressKind::Physical, pages),
         "level \"L2\": index: found virtual behind the physical tags of level \"L1D\", need physical; set index = \
@@ -435,14 +435,14 @@ fn refuses_addresses_that_nobody_knows() {
     for (size, text) in [(Bytes(0), "0 B"), (Bytes(5000), "5000 B"), (Bytes(2048), "2 KiB"), (Bytes(2 << 30), "2 GiB")]
     {
         refused(
-            |d| d.pages = Some(PageAllocation { size, seed: 0 }),
+            |d| d.pages = Some(PageAllocation { size, order: PageOrder::Random, seed: 0 }),
             &format!(
                 "design \"sound\": pages.size: found {text}, need a power of two from 4 KiB to 1 GiB; 4 KiB is common"
             ),
         );
     }
     refused(
-        |d| d.pages = Some(PageAllocation { size: Bytes::kib(4), seed: u64::MAX }),
+        |d| d.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: u64::MAX }),
         "design \"sound\": pages.seed: found 18446744073709551615, need at most 9223372036854775807; choose a smaller one",
     );
 }
@@ -482,7 +482,7 @@ fn goes_through_json_unchanged() {
     design.levels[1].streams = Some(StreamBuffers { count: 2, depth: 4, hit_cycles: 3 });
     design.levels[2].size = Bytes(100_500);
     design.levels[2].seed = i64::MAX as u64;
-    design.pages = Some(PageAllocation { size: Bytes::kib(64), seed: 7 });
+    design.pages = Some(PageAllocation { size: Bytes::kib(64), order: PageOrder::Random, seed: 7 });
     design.cycle_ns = Some([0.1, 40.0]);
     let json = serde_json::to_string(&design).expect("JSON");
     assert_eq!(serde_json::from_str::<Design>(&json).expect("the same"), design);

@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use record::{
-    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, Replacement,
-    StreamBuffers, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
+    Replacement, StreamBuffers, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
 };
 use units::Bytes;
 
@@ -94,9 +94,9 @@ pub(crate) fn design() -> impl Strategy<Value = Design> {
         prop::collection::vec(raw_level(), 4),
         0..TLBS.len(),
         prop::collection::vec(raw_tlb, 3),
-        (3..6_u32, 0..2_u32, 0..4_u64),
+        (3..6_u32, 0..2_u32, prop::bool::weighted(0.3), 0..4_u64),
     );
-    parts.prop_map(|(caches, levels, tlbs, tlb_levels, (line, page, seed))| {
+    parts.prop_map(|(caches, levels, tlbs, tlb_levels, (line, page, is_consecutive, seed))| {
         let mut bits = line;
         let mut built = Vec::new();
         for (place, &holds) in CACHES[caches].iter().enumerate() {
@@ -118,7 +118,11 @@ pub(crate) fn design() -> impl Strategy<Value = Design> {
             cycle_ns: None,
             levels: built,
             tlbs: built_tlbs,
-            pages: Some(PageAllocation { size: Bytes(4096 << page), seed }),
+            pages: Some(PageAllocation {
+                size: Bytes(4096 << page),
+                order: if is_consecutive { PageOrder::Consecutive } else { PageOrder::Random },
+                seed,
+            }),
         })
     })
 }
