@@ -131,6 +131,7 @@ fn level(cache: &Cache, is_last: bool) -> Result<Level, HostDesignError> {
         write_buffers: None,
         hit_cycles: by_level(cache.level),
         miss_cycles: if is_last { MEMORY_CYCLES } else { 0 },
+        bus_cycles: 0,
         inclusion: Inclusion::Neither,
         index: if is_first { AddressKind::Virtual } else { AddressKind::Physical },
         tag: AddressKind::Physical,

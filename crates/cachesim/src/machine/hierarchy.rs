@@ -16,6 +16,8 @@ pub(super) struct Hierarchy {
     pub(super) levels: Vec<Lines>,
     /// Cycles so far.
     pub(super) now: u64,
+    /// How much later than the clock a request is made that nobody waits for. Only timed designs ask.
+    delay: u64,
     pub(super) write_stall_cycles: u64,
     /// Sets that somebody else than the caller of a lookup may have changed, by level, until somebody drains the list.
     pub(super) disturbed: Vec<(usize, usize)>,
@@ -55,7 +57,7 @@ struct Request<'a> {
 impl Hierarchy {
     pub(super) fn new(plan: &Plan, role: Role) -> Hierarchy {
         let levels = plan.levels.iter().map(|level| Lines::new(level, role)).collect();
-        Hierarchy { levels, now: 0, write_stall_cycles: 0, disturbed: Vec::new(), sent: Vec::new() }
+        Hierarchy { levels, now: 0, delay: 0, write_stall_cycles: 0, disturbed: Vec::new(), sent: Vec::new() }
     }
 
     /// One lookup in a level; counts what happens there and behind it, but not the lookup itself.
@@ -68,6 +70,7 @@ impl Hierarchy {
         address: &Address,
         is_waited: bool,
     ) -> Answer {
+        self.delay = 0;
         Walk { plan, watch, hierarchy: self }.look_up(Request { at, kind, address, is_waited })
     }
 
@@ -130,6 +133,7 @@ impl Hierarchy {
 
     /// Every line leaves a level, its victim cache and stream buffers.
     pub(super) fn flush<W: Watch>(&mut self, plan: &Plan, watch: &mut W, at: usize) {
+        self.delay = 0;
         Walk { plan, watch, hierarchy: self }.flush(at);
     }
 }
@@ -160,6 +164,22 @@ impl<'a, W: Watch> Walk<'a, W> {
         }
     }
 
+    /// When a request is made that has come so far.
+    #[inline]
+    fn time(&self) -> u64 {
+        self.hierarchy.now + self.hierarchy.delay
+    }
+
+    /// A request takes its time in a level.
+    #[inline]
+    fn pass(&mut self, at: usize, cycles: u64, is_waited: bool) {
+        if is_waited {
+            self.charge(at, cycles, true);
+        } else {
+            self.hierarchy.delay += cycles;
+        }
+    }
+
     fn look_up(&mut self, request: Request<'_>) -> Answer {
         let Request { at, kind, address, is_waited } = request;
         let level = self.plan_of(at);
@@ -170,7 +190,7 @@ impl<'a, W: Watch> Walk<'a, W> {
         }
         let is_store = kind == Kind::Store && !level.is_tlb;
         if let Some(slot) = self.lines(at).find(set, key) {
-            self.charge(at, level.hit_cycles, is_waited);
+            self.pass(at, level.hit_cycles, is_waited);
             let mut answer = Answer { cycles: level.hit_cycles, ..Answer::default() };
             if level.inclusion == Inclusion::Exclusive {
                 answer.is_modified = self.remove(at, set, slot, Departure::Taken).is_some_and(|line| line.is_modified);
@@ -211,13 +231,16 @@ impl<'a, W: Watch> Walk<'a, W> {
     /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
     fn go_on(&mut self, at: usize, address: &Address) {
         let request = Request { at, kind: Kind::Store, address, is_waited: false };
+        let delay = self.hierarchy.delay;
         if self.lines(at).writes.is_absent() {
             self.ask_next(request, Kind::Store);
-            return;
+        } else {
+            let now = self.hierarchy.wait_for_buffer(at, 0);
+            self.hierarchy.delay = self.lines(at).writes.newest().saturating_sub(now).max(delay);
+            let cycles = self.ask_next(request, Kind::Store).cycles;
+            self.lines(at).writes.put(now, cycles);
         }
-        let now = self.hierarchy.wait_for_buffer(at, 0);
-        let cycles = self.ask_next(request, Kind::Store).cycles;
-        self.lines(at).writes.put(now, cycles);
+        self.hierarchy.delay = delay;
     }
 
     /// A line that is not in the sets: from the victim cache, a stream buffer, or the next level.
@@ -226,36 +249,39 @@ impl<'a, W: Watch> Walk<'a, W> {
         let level = self.plan_of(at);
         if let Some(line) = self.lines(at).victims.take(key) {
             let cycles = level.victim.map_or(0, |victim| victim.hit_cycles.into());
-            self.charge(at, cycles, is_waited);
+            self.pass(at, cycles, is_waited);
             self.lines(at).counts.victim_hits += 1;
             self.arrive(request, set, key, line.is_modified, is_store);
             return Answer { cycles, is_miss: true, is_modified: false };
         }
-        if let Some(stream) = self.lines(at).streams.take_head(key) {
+        if let Some((stream, arrives)) = self.lines(at).streams.take_head(key) {
             let cycles = level.streams.map_or(0, |streams| streams.hit_cycles.into());
-            self.charge(at, cycles, is_waited);
+            let cycles = arrives.saturating_sub(self.time()).max(cycles);
+            self.pass(at, cycles, is_waited);
             self.lines(at).counts.stream_hits += 1;
             self.arrive(request, set, key, false, is_store);
             self.prefetch_into_stream(request, stream);
             return Answer { cycles, is_miss: true, is_modified: false };
         }
-        self.charge(at, level.miss_cycles, is_waited);
         let asked = if is_store { Kind::Load } else { kind };
-        let below = self.ask_next(request, asked);
-        let cycles = level.miss_cycles + below.cycles;
+        let below = self.fetch_from_next(request, asked);
         if level.inclusion == Inclusion::Exclusive {
-            return Answer { cycles, is_miss: true, is_modified: below.is_modified };
+            return Answer { is_miss: true, ..below };
         }
         self.lines(at).counts.fills += 1;
         self.watch.filled(at, set, key);
         self.arrive(request, set, key, below.is_modified, is_store);
-        if !self.lines(at).streams.is_absent() {
-            self.start_stream(Request { kind: asked, address, ..request });
-        }
-        if level.fetches_next_line {
-            self.prefetch_next_line(Request { kind: asked, address, ..request });
-        }
-        Answer { cycles, is_miss: true, is_modified: false }
+        self.prefetch_behind(Request { kind: asked, address, ..request }, key);
+        Answer { cycles: below.cycles, is_miss: true, is_modified: false }
+    }
+
+    /// A line comes over the bus from the next level.
+    fn fetch_from_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
+        let (at, time) = (request.at, self.time());
+        let cycles = self.lines(at).bus.take(time) + self.plan_of(at).miss_cycles;
+        self.pass(at, cycles, request.is_waited);
+        let below = self.ask_next(request, kind);
+        Answer { cycles: cycles + below.cycles, ..below }
     }
 
     /// A line comes into the only way of its set, from the next level.

@@ -14,6 +14,7 @@ fn level(name: &str, holds: Holds) -> Level {
         write_buffers: None,
         hit_cycles: 0,
         miss_cycles: 10,
+        bus_cycles: 0,
         inclusion: Inclusion::Neither,
         index: AddressKind::Virtual,
         tag: AddressKind::Virtual,
@@ -88,7 +89,7 @@ fn accepts_what_could_be_built() {
     });
     accepted(|d| {
         d.levels[1].prefetch = Prefetch::NextLine;
-        d.levels[1].streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1 });
+        d.levels[1].streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1, ..StreamBuffers::default() });
         d.levels[1].victim = Some(VictimCache { lines: 4, hit_cycles: 1 });
     });
     accepted(|d| {
@@ -264,9 +265,13 @@ fn refuses_cycles_beyond_reason() {
         &text(l1d, "victim.hit_cycles"),
     );
     refused(
-        |d| d.levels[1].streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1_000_001 }),
+        |d| {
+            d.levels[1].streams =
+                Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1_000_001, ..StreamBuffers::default() })
+        },
         &text(l1d, "streams.hit_cycles"),
     );
+    refused(|d| d.levels[1].bus_cycles = 1_000_001, &text(l1d, "bus_cycles"));
     refused(
         |d| {
             d.levels[1].write = WritePolicy::Through;
@@ -309,13 +314,60 @@ fn refuses_empty_victim_caches_and_stream_buffers() {
     );
     for (count, depth, field) in [(0, 4, "streams.count"), (4, 0, "streams.depth")] {
         let text = format!("level \"L1D\": {field}: found 0, need 1 or more; leave streams out where there are none");
-        refused(|d| d.levels[1].streams = Some(StreamBuffers { count, depth, hit_cycles: 1 }), &text);
+        refused(
+            |d| d.levels[1].streams = Some(StreamBuffers { count, depth, hit_cycles: 1, ..StreamBuffers::default() }),
+            &text,
+        );
     }
     refused(
-        |d| d.levels[1].streams = Some(StreamBuffers { count: u32::MAX, depth: u32::MAX, hit_cycles: 1 }),
+        |d| {
+            d.levels[1].streams =
+                Some(StreamBuffers { count: u32::MAX, depth: u32::MAX, hit_cycles: 1, ..StreamBuffers::default() })
+        },
         "level \"L1D\": streams: found count x depth = 18446744065119617025, need at most 65536 lines; take fewer or \
          shorter ones",
     );
+}
+
+#[test]
+fn refuses_streams_that_never_begin() {
+    for (after, found) in [(0, "0"), (1025, "1025")] {
+        let streams = StreamBuffers { allocate_after: after, ..StreamBuffers::default() };
+        refused(
+            |d| d.levels[1].streams = Some(streams),
+            &format!(
+                "level \"L1D\": streams.allocate_after: found {found}, need 1 to 1024; leave it out where each miss begins a \
+                 stream"
+            ),
+        );
+    }
+    accepted(|d| {
+        d.levels[1].streams = Some(StreamBuffers { allocate_after: 2, timed: true, ..StreamBuffers::default() });
+        d.levels[1].bus_cycles = 40;
+    });
+}
+
+#[test]
+fn knows_when_time_matters() {
+    let mut level = level("L2", Holds::Both);
+    level.streams = Some(StreamBuffers { allocate_after: 2, ..StreamBuffers::default() });
+    assert!(!level.is_timed());
+    assert!(Level { bus_cycles: 1, ..level.clone() }.is_timed());
+    level.streams = Some(StreamBuffers { timed: true, ..StreamBuffers::default() });
+    assert!(level.is_timed());
+}
+
+#[test]
+fn what_is_left_out_is_not_written() {
+    let mut design = sound();
+    design.levels[1].streams = Some(StreamBuffers::default());
+    design.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
+    let value = serde_json::to_value(&design).expect("JSON");
+    let level = value["level"][1].as_object().expect("a table");
+    assert!(!level.contains_key("bus_cycles"));
+    let streams: Vec<&String> = level["streams"].as_object().expect("a table").keys().collect();
+    assert_eq!(streams, ["count", "depth", "hit_cycles"]);
+    assert!(value["pages"].get("order").is_none());
 }
 
 #[test]
@@ -355,7 +407,8 @@ fn refuses_inclusion_that_cannot_hold() {
         );
         refused(
             |d| {
-                d.levels[position].streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1 });
+                d.levels[position].streams =
+                    Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1, ..StreamBuffers::default() });
                 d.levels[2].inclusion = Inclusion::Exclusive;
             },
             &text,
@@ -401,7 +454,7 @@ fn refuses_what_an_exclusive_level_cannot_have() {
     assert_eq!(with(|l| l.prefetch = Prefetch::NextLine), text("prefetch", "next-line"));
     assert_eq!(with(|l| l.victim = Some(VictimCache { lines: 4, hit_cycles: 1 })), text("victim", "a victim cache"));
     assert_eq!(
-        with(|l| l.streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1 })),
+        with(|l| l.streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1, ..StreamBuffers::default() })),
         text("streams", "stream buffers")
     );
 }
@@ -479,7 +532,7 @@ fn goes_through_json_unchanged() {
     design.levels[1].write_allocate = Some(true);
     design.levels[1].write_buffers = Some(WriteBuffers { count: 4, drain_cycles: 5 });
     design.levels[1].victim = Some(VictimCache { lines: 4, hit_cycles: 1 });
-    design.levels[1].streams = Some(StreamBuffers { count: 2, depth: 4, hit_cycles: 3 });
+    design.levels[1].streams = Some(StreamBuffers { count: 2, depth: 4, hit_cycles: 3, ..StreamBuffers::default() });
     design.levels[2].size = Bytes(100_500);
     design.levels[2].seed = i64::MAX as u64;
     design.pages = Some(PageAllocation { size: Bytes::kib(64), order: PageOrder::Random, seed: 7 });

@@ -23,11 +23,21 @@ impl<W: Watch> Walk<'_, W> {
             line.is_modified |= self.lose_inside(at, &line.address, Departure::Lost);
         }
         self.lines(at).counts.write_backs += u64::from(line.is_modified);
+        let taker = level.next_for_lines.filter(|&next| self.plan_of(next).inclusion == Inclusion::Exclusive);
+        if line.is_modified || taker.is_some() {
+            self.take_bus(at);
+        }
         match level.next_for_lines {
-            Some(next) if self.plan_of(next).inclusion == Inclusion::Exclusive => self.move_to(next, line),
+            Some(next) if taker.is_some() => self.move_to(next, line),
             Some(next) if line.is_modified => self.give(next, &line.address),
             _ => {}
         }
+    }
+
+    /// A line goes to the next level; nobody waits for it, but perhaps for the bus.
+    fn take_bus(&mut self, at: usize) {
+        let time = self.time();
+        self.lines(at).bus.take(time);
     }
 
     /// A modified line is given to a level, and on, until one holds it that is write-back.
@@ -144,7 +154,7 @@ impl<W: Watch> Walk<'_, W> {
         while let Some((_, line)) = self.lines(at).victims.pop() {
             self.flush_line(at, line);
         }
-        self.lines(at).streams.lose(|_| true);
+        self.lines(at).streams.clear();
     }
 
     fn flush_line(&mut self, at: usize, mut line: Line) {
@@ -154,6 +164,7 @@ impl<W: Watch> Walk<'_, W> {
         }
         if line.is_modified {
             self.lines(at).counts.write_backs += 1;
+            self.take_bus(at);
             if let Some(next) = level.next_for_lines {
                 self.give(next, &line.address);
             }

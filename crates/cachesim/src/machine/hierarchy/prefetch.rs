@@ -2,12 +2,32 @@
 
 use super::{Answer, Request, Walk};
 use crate::machine::address::Address;
+use crate::machine::aside::Prefetched;
 use crate::machine::lines::Line;
 use crate::machine::plan::{Kind, SMALLEST_PAGE_BITS};
 use crate::machine::watch::Watch;
 
 impl<W: Watch> Walk<'_, W> {
-    pub(super) fn start_stream(&mut self, request: Request<'_>) {
+    /// What follows a fill.
+    pub(super) fn prefetch_behind(&mut self, request: Request<'_>, key: u64) {
+        if !self.lines(request.at).streams.is_absent() {
+            self.consider_stream(request, key);
+        }
+        if self.plan_of(request.at).fetches_next_line {
+            self.prefetch_next_line(request);
+        }
+    }
+
+    fn consider_stream(&mut self, request: Request<'_>, key: u64) {
+        let level = self.plan_of(request.at);
+        let next = request.address.next_line(level.line_bits);
+        let next_key = (!starts_page(&next)).then(|| level.key(&next));
+        if self.lines(request.at).streams.begins(key, next_key) {
+            self.start_stream(request);
+        }
+    }
+
+    fn start_stream(&mut self, request: Request<'_>) {
         let bits = self.plan_of(request.at).line_bits;
         let streams = &mut self.lines(request.at).streams;
         let depth = streams.depth;
@@ -24,13 +44,14 @@ impl<W: Watch> Walk<'_, W> {
         if starts_page(&address) {
             return;
         }
-        self.prefetch(Request { address: &address, ..request });
+        let cycles = self.prefetch(Request { address: &address, ..request }).cycles;
+        let arrives = if self.lines(at).streams.is_timed { self.time() + cycles } else { 0 };
         let buffer = &mut self.lines(at).streams.buffers[number];
-        buffer.keys.push_back(level.key(&address));
+        buffer.lines.push_back(Prefetched { key: level.key(&address), arrives });
         buffer.next = address.next_line(level.line_bits);
     }
 
-    pub(super) fn prefetch_next_line(&mut self, request: Request<'_>) {
+    fn prefetch_next_line(&mut self, request: Request<'_>) {
         let at = request.at;
         let level = self.plan_of(at);
         let address = request.address.next_line(level.line_bits);
@@ -48,7 +69,10 @@ impl<W: Watch> Walk<'_, W> {
     fn prefetch(&mut self, request: Request<'_>) -> Answer {
         self.lines(request.at).counts.prefetches += 1;
         let kind = if request.kind == Kind::Store { Kind::Load } else { request.kind };
-        self.ask_next(Request { is_waited: false, ..request }, kind)
+        let delay = self.hierarchy.delay;
+        let answer = self.fetch_from_next(Request { is_waited: false, ..request }, kind);
+        self.hierarchy.delay = delay;
+        answer
     }
 }
 
