@@ -39,8 +39,8 @@ pub(super) const SIZES_KIB: [u64; 15] = [1, 8, 32, 64, 96, 128, 160, 192, 256, 3
 pub(super) const STRIDE_SIZES_KIB: [u64; 7] = [32, 128, 256, 384, 512, 1024, 2048];
 pub(super) const STRIDES: [u64; 4] = [8, 32, 64, 128];
 
-/// Instructions of the loop for each element: 13 (read, write) or 15 (read and write) are what gcc -O0 makes of it for
-/// 32-bit x86, and the paper used no optimization. Its tables 1 and 2, less its figure 1, leave 12.4 to 12.8 cycles an
+/// Instructions of the loop for each element: 13 (read, write) or 15 (read and write) are what gcc 12 -O0 makes of it for
+/// 32-bit x86, and the paper used no optimization. Its tables 1 and 2, less its figure 1, leave 12.6 to 12.8 cycles an
 /// element in the cache, and the design counts one cycle an instruction.
 const INSTRUCTIONS: u32 = 13;
 /// Cycles that a line takes the bus: at its peak of 3.2 GB/s, and at most, by the paper's own times (see the design).
