@@ -127,7 +127,8 @@ fn figure_1(records: &Records) -> Exhibit {
          80 cycles each at its peak of 3.2 GB/s, for 152 at 1.7 GB/s, the slowest that the paper's own times allow. Where a \
          stream of reads takes the bus for less time than the loop needs for a line, it costs next to nothing beyond \
          the first lines of each page; written lines take it twice as long. So what writing costs against reading depends \
-         on the bus, and on which side of it the loop is."
+         on the bus, and on which side of it the loop is. The paper calls its walks bound by memory, which speaks for the \
+         slower bus; but then reads would cost more than they do here."
             .into(),
     );
     exhibit.notes.push(
