@@ -5,7 +5,7 @@
 
 use record::{
     AddressKind, Cache, CacheKind, DESIGN_SCHEMA, Design, Fact, Holds, HostManifest, Inclusion, Level, OnSwitch,
-    PageAllocation, Prefetch, Replacement, Tlb, TlbKind, TlbLevel, UnrealisableDesign, Ways, WritePolicy,
+    PageAllocation, PageOrder, Prefetch, Replacement, Tlb, TlbKind, TlbLevel, UnrealisableDesign, Ways, WritePolicy,
 };
 
 /// Load-to-use cycles of a cache by its level, from 1: in the range of today's servers and laptops.
@@ -61,7 +61,7 @@ pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
         cycle_ns: None,
         levels: levels(&host.caches)?,
         tlbs: tlbs(host, on_switch),
-        pages: Some(PageAllocation { size: host.page_bytes, seed: 1 }),
+        pages: Some(PageAllocation { size: host.page_bytes, order: PageOrder::Random, seed: 1 }),
     };
     design.check()?;
     Ok(design)
@@ -131,6 +131,7 @@ fn level(cache: &Cache, is_last: bool) -> Result<Level, HostDesignError> {
         write_buffers: None,
         hit_cycles: by_level(cache.level),
         miss_cycles: if is_last { MEMORY_CYCLES } else { 0 },
+        bus_cycles: 0,
         inclusion: Inclusion::Neither,
         index: if is_first { AddressKind::Virtual } else { AddressKind::Physical },
         tag: AddressKind::Physical,

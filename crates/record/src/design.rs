@@ -1,5 +1,6 @@
 //! A memory system to be simulated, as a TOML file says it (`docs/formats/design.md`), and whether it could be built.
 
+mod aside;
 mod check;
 mod error;
 mod pages;
@@ -13,7 +14,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use strum::{Display, EnumString};
 use units::Bytes;
 
+pub use aside::{StreamBuffers, VictimCache, WriteBuffers};
 pub use error::UnrealisableDesign;
+pub use pages::{PageAllocation, PageOrder};
 
 /// Name and version of the format.
 pub const DESIGN_SCHEMA: &str = "switchcost.design/1";
@@ -196,39 +199,6 @@ impl<'de> Deserialize<'de> for Ways {
     }
 }
 
-/// Buffers between a write-through level and the next: a store waits only where all are full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WriteBuffers {
-    /// How many stores they hold.
-    pub count: u32,
-    /// Cycles from the moment that a store is the oldest until it is written, if the next level takes it without a
-    /// miss of its own; the cycles that the levels below take come on top.
-    pub drain_cycles: u32,
-}
-
-/// A few lines that have just left a level, fully associative, LRU (Jouppi, ISCA 1990).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct VictimCache {
-    /// How many.
-    pub lines: u32,
-    /// Cycles of a miss that finds its line here, instead of the level's miss cycles.
-    pub hit_cycles: u32,
-}
-
-/// FIFO queues of lines that follow a miss (Jouppi, ISCA 1990); only the head of each is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StreamBuffers {
-    /// How many queues; the one not used for longest is given to a new stream.
-    pub count: u32,
-    /// Lines in each.
-    pub depth: u32,
-    /// Cycles of a miss that finds its line here, instead of the level's miss cycles.
-    pub hit_cycles: u32,
-}
-
 /// One cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -265,6 +235,9 @@ pub struct Level {
     pub hit_cycles: u32,
     /// Cycles of a reference that is not found here, on top of what the levels below take.
     pub miss_cycles: u32,
+    /// Cycles that a line takes the bus to the next level, whichever way it goes; 0 where the bus is never busy.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bus_cycles: u32,
     /// Its relation to the levels nearer to the processor.
     #[serde(default)]
     pub inclusion: Inclusion,
@@ -320,24 +293,16 @@ pub struct TlbLevel {
     pub on_switch: OnSwitch,
 }
 
-/// How frames are given to pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PageAllocation {
-    /// Page size, a power of two.
-    #[serde(with = "size_text")]
-    pub size: Bytes,
-    /// Seed of the permutation that frames are drawn from.
-    #[serde(default)]
-    pub seed: u64,
-}
-
 const fn default_replacement() -> Replacement {
     Replacement::Lru
 }
 
 const fn default_write() -> WritePolicy {
     WritePolicy::Back
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl fmt::Display for Ways {
@@ -363,6 +328,11 @@ impl Level {
     /// Lines that it has room for; of a design that [`Design::check`] accepts, a multiple of its ways.
     pub fn lines(&self) -> u64 {
         self.size.0.checked_div(self.line.0).unwrap_or(0)
+    }
+
+    /// Whether what a request costs depends on when it comes, and not only on what is held.
+    pub fn is_timed(&self) -> bool {
+        self.bus_cycles != 0 || self.streams.is_some_and(|streams| streams.timed)
     }
 
     /// Whether a store that misses brings its line in.

@@ -16,8 +16,8 @@ mod sample;
 mod simulation;
 
 pub use design::{
-    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, Replacement,
-    StreamBuffers, TlbLevel, UnrealisableDesign, VictimCache, Ways, WriteBuffers, WritePolicy,
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
+    Replacement, StreamBuffers, TlbLevel, UnrealisableDesign, VictimCache, Ways, WriteBuffers, WritePolicy,
 };
 pub use file::{MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
 pub use fitness::{Check, Fitness, Severity};

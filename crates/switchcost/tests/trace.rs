@@ -401,6 +401,13 @@ fn walks_are_traced_without_a_program_and_lose_to_each_other() {
     let info = json(&place, &["trace", "info", text(&path), "--format", "json"]);
     // 20 turns of 8192 elements, each loaded, with an instruction that jumps.
     assert_eq!((count(&info["loads"]), count(&info["instructions"])), (20 * 8192, 20 * 8192 * 2));
+    let loops = place.path("loops.sct");
+    let longer = ["trace", "walks", "--size", "64KiB", "--access", "rmw", "--turns", "10", "--instructions", "15"];
+    assert_eq!(place.run(&[&longer[..], &["-o", text(&loops)]].concat()).code, 0);
+    assert_eq!(place.run(&["trace", "check", text(&loops)]).code, 0);
+    let info = json(&place, &["trace", "info", text(&loops), "--format", "json"]);
+    assert_eq!((count(&info["loads"]), count(&info["stores"])), (20 * 8192, 20 * 8192));
+    assert_eq!(count(&info["instructions"]), 20 * 8192 * 15);
     let found = json(&place, &["simulate", text(&path), "--design", "mogul-1a", "--format", "json"]);
     let of = |view: &str| count(&found["designs"][0][view]["cycles"]);
     // Two arrays of 64 KiB lie on the same 64 KiB of a direct-mapped cache: each turn loses all 4096 lines to the other,

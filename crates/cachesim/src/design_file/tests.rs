@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use record::{
-    AddressKind, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, Replacement, StreamBuffers, TlbLevel,
-    VictimCache, Ways, WriteBuffers, WritePolicy,
+    AddressKind, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch, Replacement, StreamBuffers,
+    TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
 };
 
 use super::*;
@@ -75,8 +75,8 @@ fn refuses_unknown_fields_and_lists_the_known_ones() {
     assert_eq!(
         error(&SMALL.replace("ways", "assoc")),
         "a.toml:8:1 (assoc = 2): unknown field `assoc`, expected one of `name`, `holds`, `size`, `line`, `ways`, \
-         `replacement`, `seed`, `write`, `write_allocate`, `write_buffers`, `hit_cycles`, `miss_cycles`, `inclusion`, \
-         `index`, `tag`, `on_switch`, `prefetch`, `victim`, `streams`; docs/formats/design.md lists the fields"
+         `replacement`, `seed`, `write`, `write_allocate`, `write_buffers`, `hit_cycles`, `miss_cycles`, `bus_cycles`, \
+         `inclusion`, `index`, `tag`, `on_switch`, `prefetch`, `victim`, `streams`; docs/formats/design.md lists the fields"
     );
     assert_eq!(
         error(&SMALL.replace("[[level]]", "[[cache]]")),
@@ -152,10 +152,10 @@ fn on_switch() -> impl Strategy<Value = OnSwitch> {
 prop_compose! {
     fn geometry()(
         name in ".*", holds in holds(), size in bytes(), line in bytes(), ways in ways(), replacement in replacement(),
-        seed in 0..=i64::MAX as u64, hit_cycles: u32, miss_cycles: u32,
+        seed in 0..=i64::MAX as u64, hit_cycles: u32, miss_cycles: u32, bus_cycles: u32,
     ) -> Level {
         Level {
-            name, holds, size, line, ways, replacement, seed, hit_cycles, miss_cycles,
+            name, holds, size, line, ways, replacement, seed, hit_cycles, miss_cycles, bus_cycles,
             write: WritePolicy::Back, write_allocate: None, write_buffers: None, inclusion: Inclusion::Neither,
             index: AddressKind::Virtual, tag: AddressKind::Virtual, on_switch: OnSwitch::Keep,
             prefetch: Prefetch::None, victim: None, streams: None,
@@ -171,13 +171,15 @@ prop_compose! {
         inclusion in proptest::sample::select(vec![Inclusion::Neither, Inclusion::Inclusive, Inclusion::Exclusive]),
         index in address(), tag in address(), on_switch in on_switch(),
         prefetch in prop_oneof![Just(Prefetch::None), Just(Prefetch::NextLine)],
-        victim: Option<(u32, u32)>, streams: Option<(u32, u32, u32)>,
+        victim: Option<(u32, u32)>, streams: Option<(u32, u32, u32, u32, bool)>,
     ) -> Level {
         Level {
             write, write_allocate, inclusion, index, tag, on_switch, prefetch,
             write_buffers: buffers.map(|(count, drain_cycles)| WriteBuffers { count, drain_cycles }),
             victim: victim.map(|(lines, hit_cycles)| VictimCache { lines, hit_cycles }),
-            streams: streams.map(|(count, depth, hit_cycles)| StreamBuffers { count, depth, hit_cycles }),
+            streams: streams.map(|(count, depth, hit_cycles, allocate_after, timed)| {
+                StreamBuffers { count, depth, hit_cycles, allocate_after, timed }
+            }),
             ..level
         }
     }
@@ -198,9 +200,10 @@ prop_compose! {
         cycle_ns in proptest::option::of([-1e9..1e9, -1e9..1e9_f64]),
         levels in prop::collection::vec(level(), 0..4),
         tlbs in prop::collection::vec(tlb(), 0..3),
-        pages in proptest::option::of((bytes(), 0..=i64::MAX as u64)),
+        pages in proptest::option::of((bytes(), any::<bool>(), 0..=i64::MAX as u64)),
     ) -> Design {
-        let pages = pages.map(|(size, seed)| PageAllocation { size, seed });
+        let order = |is_random| if is_random { PageOrder::Random } else { PageOrder::Consecutive };
+        let pages = pages.map(|(size, is_random, seed)| PageAllocation { size, order: order(is_random), seed });
         Design { schema, name, title, source, cycle_ns, levels, tlbs, pages }
     }
 }

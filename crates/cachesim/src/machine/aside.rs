@@ -1,6 +1,8 @@
-//! What stands beside a level: its victim cache, its stream buffers, its write buffers.
+//! What stands beside a level: its victim cache, its stream buffers, its write buffers, the bus behind it.
 
 use std::collections::VecDeque;
+
+use record::StreamBuffers;
 
 use super::address::Address;
 use super::lines::Line;
@@ -43,10 +45,18 @@ impl Victims {
     }
 }
 
+/// A line in a stream buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Prefetched {
+    pub(super) key: u64,
+    /// When it is there, on the hierarchy's clock.
+    pub(super) arrives: u64,
+}
+
 /// One queue of lines that follow a miss.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    pub(super) keys: VecDeque<u64>,
+    pub(super) lines: VecDeque<Prefetched>,
     /// Start of the line behind the last one.
     pub(super) next: Address,
     /// When it was last given to a stream or hit.
@@ -58,31 +68,46 @@ pub(super) struct Stream {
 pub(super) struct Streams {
     pub(super) buffers: Vec<Stream>,
     pub(super) depth: u32,
+    /// Whether lines are on their way for a while.
+    pub(super) is_timed: bool,
+    runs: Runs,
     now: u64,
 }
 
 impl Streams {
-    pub(super) fn new(count: u32, depth: u32) -> Streams {
-        Streams { buffers: (0..count).map(|_| Stream::default()).collect(), depth, now: 0 }
+    pub(super) fn new(streams: StreamBuffers) -> Streams {
+        Streams {
+            buffers: (0..streams.count).map(|_| Stream::default()).collect(),
+            depth: streams.depth,
+            is_timed: streams.timed,
+            runs: Runs { most: streams.count as usize, enough: streams.allocate_after, known: VecDeque::new() },
+            now: 0,
+        }
     }
 
     pub(super) fn is_absent(&self) -> bool {
         self.buffers.is_empty()
     }
 
-    /// The first buffer with this line at its head, which is taken out.
-    pub(super) fn take_head(&mut self, key: u64) -> Option<usize> {
-        let number = self.buffers.iter().position(|buffer| buffer.keys.front() == Some(&key))?;
-        self.buffers[number].keys.pop_front();
+    /// The first buffer with this line at its head, which is taken out; and when the line is there.
+    pub(super) fn take_head(&mut self, key: u64) -> Option<(usize, u64)> {
+        let is_head = |buffer: &Stream| buffer.lines.front().is_some_and(|head| head.key == key);
+        let number = self.buffers.iter().position(is_head)?;
+        let head = self.buffers[number].lines.pop_front()?;
         self.use_now(number);
-        Some(number)
+        Some((number, head.arrives))
+    }
+
+    /// A line was filled; `next` is the one behind it in the same page. Whether a stream begins there.
+    pub(super) fn begins(&mut self, key: u64, next: Option<u64>) -> bool {
+        self.runs.is_long_enough(key, next)
     }
 
     /// Empties the buffer not used for longest and gives it to a new stream.
     pub(super) fn allot(&mut self, next: Address) -> usize {
-        let key = |buffer: &Stream| (!buffer.keys.is_empty(), if buffer.keys.is_empty() { 0 } else { buffer.used });
+        let key = |buffer: &Stream| (!buffer.lines.is_empty(), if buffer.lines.is_empty() { 0 } else { buffer.used });
         let number = (0..self.buffers.len()).min_by_key(|&number| key(&self.buffers[number])).unwrap_or(0);
-        self.buffers[number].keys.clear();
+        self.buffers[number].lines.clear();
         self.buffers[number].next = next;
         self.use_now(number);
         number
@@ -94,7 +119,68 @@ impl Streams {
     }
 
     pub(super) fn lose(&mut self, is_lost: impl Fn(u64) -> bool) {
-        self.buffers.iter_mut().for_each(|buffer| buffer.keys.retain(|&key| !is_lost(key)));
+        self.buffers.iter_mut().for_each(|buffer| buffer.lines.retain(|line| !is_lost(line.key)));
+    }
+
+    /// Nothing is left, and no run is remembered.
+    pub(super) fn clear(&mut self) {
+        self.lose(|_| true);
+        self.runs.known.clear();
+    }
+}
+
+/// Fills of lines one behind the other that are too few for a stream so far.
+#[derive(Debug, Default)]
+struct Runs {
+    most: usize,
+    /// How many fills are enough.
+    enough: u32,
+    /// The line that each waits for, and how many there were; the one that has waited longest first.
+    known: VecDeque<(u64, u32)>,
+}
+
+impl Runs {
+    fn is_long_enough(&mut self, key: u64, next: Option<u64>) -> bool {
+        if self.enough <= 1 {
+            return true;
+        }
+        let at = self.known.iter().position(|run| run.0 == key);
+        let length = at.and_then(|at| self.known.remove(at)).map_or(1, |(_, length)| length + 1);
+        if length >= self.enough {
+            return true;
+        }
+        if let Some(next) = next {
+            if self.known.len() >= self.most {
+                self.known.pop_front();
+            }
+            self.known.push_back((next, length));
+        }
+        false
+    }
+}
+
+/// What carries lines between a level and the next, one at a time.
+#[derive(Debug, Default)]
+pub(super) struct Bus {
+    /// How long it is taken by each line; 0 where it never is.
+    cycles: u64,
+    free: u64,
+}
+
+impl Bus {
+    pub(super) fn new(cycles: u32) -> Bus {
+        Bus { cycles: cycles.into(), free: 0 }
+    }
+
+    /// One line more, from `time` on; gives how long it waits for those before it.
+    #[inline]
+    pub(super) fn take(&mut self, time: u64) -> u64 {
+        if self.cycles == 0 {
+            return 0;
+        }
+        let start = self.free.max(time);
+        self.free = start + self.cycles;
+        start - time
     }
 }
 
@@ -127,6 +213,11 @@ impl WriteQueue {
     #[inline]
     pub(super) fn is_idle(&self, now: u64) -> bool {
         self.newest <= now
+    }
+
+    /// When the last store is written.
+    pub(super) fn newest(&self) -> u64 {
+        self.newest
     }
 
     /// Takes over what another queue holds, some cycles later (or earlier).

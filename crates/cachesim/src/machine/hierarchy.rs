@@ -1,5 +1,8 @@
 //! One hierarchy: what a lookup does in a level, and in all behind it.
 
+mod leave;
+mod prefetch;
+
 use record::Inclusion;
 
 use super::address::Address;
@@ -13,6 +16,8 @@ pub(super) struct Hierarchy {
     pub(super) levels: Vec<Lines>,
     /// Cycles so far.
     pub(super) now: u64,
+    /// How much later than the clock a request is made that nobody waits for. Only timed designs ask.
+    delay: u64,
     pub(super) write_stall_cycles: u64,
     /// Sets that somebody else than the caller of a lookup may have changed, by level, until somebody drains the list.
     pub(super) disturbed: Vec<(usize, usize)>,
@@ -52,7 +57,7 @@ struct Request<'a> {
 impl Hierarchy {
     pub(super) fn new(plan: &Plan, role: Role) -> Hierarchy {
         let levels = plan.levels.iter().map(|level| Lines::new(level, role)).collect();
-        Hierarchy { levels, now: 0, write_stall_cycles: 0, disturbed: Vec::new(), sent: Vec::new() }
+        Hierarchy { levels, now: 0, delay: 0, write_stall_cycles: 0, disturbed: Vec::new(), sent: Vec::new() }
     }
 
     /// One lookup in a level; counts what happens there and behind it, but not the lookup itself.
@@ -65,6 +70,7 @@ impl Hierarchy {
         address: &Address,
         is_waited: bool,
     ) -> Answer {
+        self.delay = 0;
         Walk { plan, watch, hierarchy: self }.look_up(Request { at, kind, address, is_waited })
     }
 
@@ -127,6 +133,7 @@ impl Hierarchy {
 
     /// Every line leaves a level, its victim cache and stream buffers.
     pub(super) fn flush<W: Watch>(&mut self, plan: &Plan, watch: &mut W, at: usize) {
+        self.delay = 0;
         Walk { plan, watch, hierarchy: self }.flush(at);
     }
 }
@@ -157,6 +164,22 @@ impl<'a, W: Watch> Walk<'a, W> {
         }
     }
 
+    /// When a request is made that has come so far.
+    #[inline]
+    fn time(&self) -> u64 {
+        self.hierarchy.now + self.hierarchy.delay
+    }
+
+    /// A request takes its time in a level.
+    #[inline]
+    fn pass(&mut self, at: usize, cycles: u64, is_waited: bool) {
+        if is_waited {
+            self.charge(at, cycles, true);
+        } else {
+            self.hierarchy.delay += cycles;
+        }
+    }
+
     fn look_up(&mut self, request: Request<'_>) -> Answer {
         let Request { at, kind, address, is_waited } = request;
         let level = self.plan_of(at);
@@ -167,7 +190,7 @@ impl<'a, W: Watch> Walk<'a, W> {
         }
         let is_store = kind == Kind::Store && !level.is_tlb;
         if let Some(slot) = self.lines(at).find(set, key) {
-            self.charge(at, level.hit_cycles, is_waited);
+            self.pass(at, level.hit_cycles, is_waited);
             let mut answer = Answer { cycles: level.hit_cycles, ..Answer::default() };
             if level.inclusion == Inclusion::Exclusive {
                 answer.is_modified = self.remove(at, set, slot, Departure::Taken).is_some_and(|line| line.is_modified);
@@ -208,13 +231,16 @@ impl<'a, W: Watch> Walk<'a, W> {
     /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
     fn go_on(&mut self, at: usize, address: &Address) {
         let request = Request { at, kind: Kind::Store, address, is_waited: false };
+        let delay = self.hierarchy.delay;
         if self.lines(at).writes.is_absent() {
             self.ask_next(request, Kind::Store);
-            return;
+        } else {
+            let now = self.hierarchy.wait_for_buffer(at, 0);
+            self.hierarchy.delay = self.lines(at).writes.newest().saturating_sub(now).max(delay);
+            let cycles = self.ask_next(request, Kind::Store).cycles;
+            self.lines(at).writes.put(now, cycles);
         }
-        let now = self.hierarchy.wait_for_buffer(at, 0);
-        let cycles = self.ask_next(request, Kind::Store).cycles;
-        self.lines(at).writes.put(now, cycles);
+        self.hierarchy.delay = delay;
     }
 
     /// A line that is not in the sets: from the victim cache, a stream buffer, or the next level.
@@ -223,36 +249,39 @@ impl<'a, W: Watch> Walk<'a, W> {
         let level = self.plan_of(at);
         if let Some(line) = self.lines(at).victims.take(key) {
             let cycles = level.victim.map_or(0, |victim| victim.hit_cycles.into());
-            self.charge(at, cycles, is_waited);
+            self.pass(at, cycles, is_waited);
             self.lines(at).counts.victim_hits += 1;
             self.arrive(request, set, key, line.is_modified, is_store);
             return Answer { cycles, is_miss: true, is_modified: false };
         }
-        if let Some(stream) = self.lines(at).streams.take_head(key) {
+        if let Some((stream, arrives)) = self.lines(at).streams.take_head(key) {
             let cycles = level.streams.map_or(0, |streams| streams.hit_cycles.into());
-            self.charge(at, cycles, is_waited);
+            let cycles = arrives.saturating_sub(self.time()).max(cycles);
+            self.pass(at, cycles, is_waited);
             self.lines(at).counts.stream_hits += 1;
             self.arrive(request, set, key, false, is_store);
             self.prefetch_into_stream(request, stream);
             return Answer { cycles, is_miss: true, is_modified: false };
         }
-        self.charge(at, level.miss_cycles, is_waited);
         let asked = if is_store { Kind::Load } else { kind };
-        let below = self.ask_next(request, asked);
-        let cycles = level.miss_cycles + below.cycles;
+        let below = self.fetch_from_next(request, asked);
         if level.inclusion == Inclusion::Exclusive {
-            return Answer { cycles, is_miss: true, is_modified: below.is_modified };
+            return Answer { is_miss: true, ..below };
         }
         self.lines(at).counts.fills += 1;
         self.watch.filled(at, set, key);
         self.arrive(request, set, key, below.is_modified, is_store);
-        if !self.lines(at).streams.is_absent() {
-            self.start_stream(Request { kind: asked, address, ..request });
-        }
-        if level.fetches_next_line {
-            self.prefetch_next_line(Request { kind: asked, address, ..request });
-        }
-        Answer { cycles, is_miss: true, is_modified: false }
+        self.prefetch_behind(Request { kind: asked, address, ..request }, key);
+        Answer { cycles: below.cycles, is_miss: true, is_modified: false }
+    }
+
+    /// A line comes over the bus from the next level.
+    fn fetch_from_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
+        let (at, time) = (request.at, self.time());
+        let cycles = self.lines(at).bus.take(time) + self.plan_of(at).miss_cycles;
+        self.pass(at, cycles, request.is_waited);
+        let below = self.ask_next(request, kind);
+        Answer { cycles: cycles + below.cycles, ..below }
     }
 
     /// A line comes into the only way of its set, from the next level.
@@ -302,213 +331,7 @@ impl<'a, W: Watch> Walk<'a, W> {
         slot
     }
 
-    /// A line leaves its set for another one.
-    fn leave_set(&mut self, at: usize, key: u64, line: Line) {
-        if self.lines(at).victims.is_absent() {
-            self.leave_level(at, line);
-        } else if let Some((_, line)) = self.lines(at).victims.put(key, line) {
-            self.leave_level(at, line);
-        }
-    }
-
-    fn leave_level(&mut self, at: usize, mut line: Line) {
-        let level = self.plan_of(at);
-        if level.inclusion == Inclusion::Inclusive {
-            line.is_modified |= self.lose_inside(at, &line.address, Departure::Lost);
-        }
-        self.lines(at).counts.write_backs += u64::from(line.is_modified);
-        match level.next_for_lines {
-            Some(next) if self.plan_of(next).inclusion == Inclusion::Exclusive => self.move_to(next, line),
-            Some(next) if line.is_modified => self.give(next, &line.address),
-            _ => {}
-        }
-    }
-
-    /// A modified line is given to a level, and on, until one holds it that is write-back.
-    fn give(&mut self, first: usize, address: &Address) {
-        let mut to = Some(first);
-        while let Some(at) = to {
-            let level = self.plan_of(at);
-            if !level.is_write_through && self.modify_where_held(at, address) {
-                return;
-            }
-            to = level.next_for_lines;
-        }
-    }
-
-    fn modify_where_held(&mut self, at: usize, address: &Address) -> bool {
-        let level = self.plan_of(at);
-        let (set, key) = (level.set(address), level.key(address));
-        if level.is_swept {
-            self.hierarchy.sent.push(Sent { level: at, key, kind: None, is_waited: false });
-            return true;
-        }
-        let lines = self.lines(at);
-        if let Some(slot) = lines.find(set, key) {
-            lines.modify(slot);
-            return true;
-        }
-        lines.victims.get_mut(key).map(|line| line.is_modified = true).is_some()
-    }
-
-    /// A line goes to an exclusive level.
-    fn move_to(&mut self, at: usize, line: Line) {
-        let level = self.plan_of(at);
-        let (set, key) = (level.set(&line.address), level.key(&line.address));
-        if let Some(slot) = self.lines(at).find(set, key) {
-            if line.is_modified {
-                self.lines(at).modify(slot);
-            }
-            return;
-        }
-        let turn = self.watch.arrival().turn;
-        let mut line = line;
-        line.arrival.turn = turn;
-        self.insert(at, set, key, &line);
-        self.disturb(at, set);
-    }
-
-    /// All levels before an inclusive one lose what lies inside a line of it; gives whether any of that was modified.
-    fn lose_inside(&mut self, at: usize, address: &Address, how: Departure) -> bool {
-        let plan = self.plan;
-        let bits = plan.levels[at].line_bits;
-        let start = |address: u64| address >> bits << bits;
-        let mut is_modified = false;
-        for &before in &plan.levels[at].before {
-            let level = &plan.levels[before];
-            let mut inner = Address {
-                process: address.process,
-                virtual_address: start(address.virtual_address),
-                physical: start(address.physical),
-            };
-            let outer = plan.levels[at].key(address);
-            for _ in 0..1_u64 << (bits - level.line_bits) {
-                is_modified |= self.lose(before, &inner, how);
-                inner = inner.next_line(level.line_bits);
-            }
-            let beside = bits - level.line_bits;
-            let lines = self.lines(before);
-            if !lines.streams.is_absent() {
-                lines.streams.lose(|key| is_inside(key, outer, beside));
-            }
-        }
-        is_modified
-    }
-
-    /// A level loses a line, wherever it holds it; gives whether it was modified.
-    fn lose(&mut self, at: usize, address: &Address, how: Departure) -> bool {
-        let level = self.plan_of(at);
-        let key = level.key(address);
-        let (first, step) = level.candidate_sets(address);
-        let mut is_modified = false;
-        for set in (first..level.sets).step_by(step) {
-            while let Some(slot) = self.lines(at).find(set, key) {
-                is_modified |= self.remove(at, set, slot, how).is_some_and(|line| line.is_modified);
-            }
-        }
-        while let Some(line) = self.lines(at).victims.take(key) {
-            is_modified |= line.is_modified;
-        }
-        is_modified
-    }
-
-    /// A line leaves its set, and the set is left with an empty way.
-    fn remove(&mut self, at: usize, set: usize, slot: usize, how: Departure) -> Option<Line> {
-        let level = self.plan_of(at);
-        let (key, line) = self.lines(at).take(level, slot)?;
-        self.watch.left(at, set, key, line.arrival, how);
-        self.disturb(at, set);
-        Some(line)
-    }
-
     fn disturb(&mut self, at: usize, set: usize) {
         self.hierarchy.disturbed.push((at, set));
     }
-
-    fn start_stream(&mut self, request: Request<'_>) {
-        let bits = self.plan_of(request.at).line_bits;
-        let streams = &mut self.lines(request.at).streams;
-        let depth = streams.depth;
-        let number = streams.allot(request.address.next_line(bits));
-        for _ in 0..depth {
-            self.prefetch_into_stream(request, number);
-        }
-    }
-
-    fn prefetch_into_stream(&mut self, request: Request<'_>, number: usize) {
-        let at = request.at;
-        let level = self.plan_of(at);
-        let address = self.lines(at).streams.buffers[number].next;
-        if starts_page(&address) {
-            return;
-        }
-        self.prefetch(Request { address: &address, ..request });
-        let buffer = &mut self.lines(at).streams.buffers[number];
-        buffer.keys.push_back(level.key(&address));
-        buffer.next = address.next_line(level.line_bits);
-    }
-
-    fn prefetch_next_line(&mut self, request: Request<'_>) {
-        let at = request.at;
-        let level = self.plan_of(at);
-        let address = request.address.next_line(level.line_bits);
-        let (set, key) = (level.set(&address), level.key(&address));
-        let is_held = self.lines(at).find(set, key).is_some() || self.lines(at).victims.get_mut(key).is_some();
-        if starts_page(&address) || is_held {
-            return;
-        }
-        let is_modified = self.prefetch(Request { address: &address, ..request }).is_modified;
-        let line = Line { address, is_modified, arrival: self.watch.arrival() };
-        self.insert(at, set, key, &line);
-        self.disturb(at, set);
-    }
-
-    fn prefetch(&mut self, request: Request<'_>) -> Answer {
-        self.lines(request.at).counts.prefetches += 1;
-        let kind = if request.kind == Kind::Store { Kind::Load } else { request.kind };
-        self.ask_next(Request { is_waited: false, ..request }, kind)
-    }
-
-    fn flush(&mut self, at: usize) {
-        let level = self.plan_of(at);
-        let slots = self.lines(at).take_touched();
-        for &slot in &slots {
-            let slot = slot as usize;
-            let lines = self.lines(at);
-            let set = lines.set_of(slot);
-            lines.order.restart(set);
-            if let Some((key, line)) = lines.take(level, slot) {
-                self.watch.left(at, set, key, line.arrival, Departure::Flushed);
-                self.flush_line(at, line);
-            }
-        }
-        self.lines(at).reuse(slots);
-        while let Some((_, line)) = self.lines(at).victims.pop() {
-            self.flush_line(at, line);
-        }
-        self.lines(at).streams.lose(|_| true);
-    }
-
-    fn flush_line(&mut self, at: usize, mut line: Line) {
-        let level = self.plan_of(at);
-        if level.inclusion == Inclusion::Inclusive {
-            line.is_modified |= self.lose_inside(at, &line.address, Departure::Flushed);
-        }
-        if line.is_modified {
-            self.lines(at).counts.write_backs += 1;
-            if let Some(next) = level.next_for_lines {
-                self.give(next, &line.address);
-            }
-        }
-    }
-}
-
-fn starts_page(address: &Address) -> bool {
-    address.virtual_address.trailing_zeros() >= super::plan::SMALLEST_PAGE_BITS
-}
-
-/// Whether a line lies inside a longer one, `bits` more bits of the address long.
-fn is_inside(key: u64, outer: u64, bits: u32) -> bool {
-    use super::address::VALID;
-    (key & !VALID) >> bits == outer & !VALID
 }

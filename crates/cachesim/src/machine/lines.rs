@@ -1,7 +1,7 @@
 //! The state of one level of one hierarchy.
 
 use super::address::Address;
-use super::aside::{Streams, Victims, WriteQueue};
+use super::aside::{Bus, Streams, Victims, WriteQueue};
 use super::plan::LevelPlan;
 use super::replacement::Order;
 
@@ -81,6 +81,7 @@ pub(super) struct Lines {
     pub(super) victims: Victims,
     pub(super) streams: Streams,
     pub(super) writes: WriteQueue,
+    pub(super) bus: Bus,
     pub(super) counts: Counts,
 }
 
@@ -99,11 +100,12 @@ impl Lines {
             touched: if is_flushed { Touched::Some(Vec::new()) } else { Touched::Unused },
             order: Order::new(plan),
             victims: plan.victim.map(|victim| Victims::new(victim.lines)).unwrap_or_default(),
-            streams: plan.streams.map(|streams| Streams::new(streams.count, streams.depth)).unwrap_or_default(),
+            streams: plan.streams.map(Streams::new).unwrap_or_default(),
             writes: plan
                 .write_buffers
                 .map(|buffers| WriteQueue::new(buffers.count, buffers.drain_cycles))
                 .unwrap_or_default(),
+            bus: Bus::new(plan.bus_cycles),
             counts: Counts::default(),
         }
     }

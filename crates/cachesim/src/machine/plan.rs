@@ -36,6 +36,7 @@ pub(super) struct LevelPlan {
     pub(super) allocates: bool,
     pub(super) hit_cycles: u64,
     pub(super) miss_cycles: u64,
+    pub(super) bus_cycles: u32,
     pub(super) inclusion: Inclusion,
     pub(super) is_flushed_on_switch: bool,
     pub(super) fetches_next_line: bool,
@@ -69,6 +70,8 @@ pub(super) struct Plan {
     pub(super) pages: Option<PageAllocation>,
     /// How many address spaces the tags tell apart.
     pub(super) most_processes: u64,
+    /// What a request costs depends on when it comes: each view is walked by itself.
+    pub(super) is_timed: bool,
 }
 
 /// Index into `next` and the like.
@@ -93,7 +96,8 @@ impl Plan {
         let is_physical = levels.iter().any(|level| level.has_physical_index || level.has_physical_tag);
         let most_processes = levels.iter().map(LevelPlan::most_processes).min().unwrap_or(u64::MAX);
         let pages = design.pages.filter(|_| is_physical);
-        Plan { levels, caches, first_caches, first_tlbs, pages, most_processes }
+        let is_timed = design.levels.iter().any(Level::is_timed);
+        Plan { levels, caches, first_caches, first_tlbs, pages, most_processes, is_timed }
     }
 }
 
@@ -141,6 +145,7 @@ impl LevelPlan {
             allocates: level.allocates_on_write(),
             hit_cycles: level.hit_cycles.into(),
             miss_cycles: level.miss_cycles.into(),
+            bus_cycles: level.bus_cycles,
             inclusion: level.inclusion,
             is_flushed_on_switch: level.on_switch == OnSwitch::Flush,
             fetches_next_line: level.prefetch == Prefetch::NextLine,
@@ -182,6 +187,7 @@ impl LevelPlan {
             allocates: true,
             hit_cycles: 0,
             miss_cycles: 0,
+            bus_cycles: 0,
             inclusion: Inclusion::Neither,
             is_flushed_on_switch: false,
             fetches_next_line: false,

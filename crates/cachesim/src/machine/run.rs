@@ -46,7 +46,7 @@ impl Entry {
         let takes_time = first.into_iter().any(|level| plan.levels[level].hit_cycles != 0);
         let data = &plan.levels[data_cache];
         let is_ordered = shares_a_level || is_invaded || takes_time;
-        let is_direct = data_tlb.is_none() && data.hit_cycles == 0 && plan.pages.is_none();
+        let is_direct = data_tlb.is_none() && data.hit_cycles == 0 && plan.pages.is_none() && !plan.is_timed;
         Entry {
             fetch_tlb,
             fetch_cache,

@@ -41,6 +41,8 @@ pub(super) struct Shortcut {
     asks_twice: bool,
     /// A store brings its line in and stays there.
     keeps_stores: bool,
+    /// The design is timed: a store that goes on does so in each view by itself.
+    is_timed: bool,
     together: Together,
 }
 
@@ -49,7 +51,7 @@ impl Shortcut {
     #[inline]
     pub(super) fn goes_together(&self, known: Known, is_store: bool) -> bool {
         match known {
-            Known::Here => true,
+            Known::Here => !self.is_timed,
             Known::HereUnmodified => self.is_plain,
             Known::Other => self.is_plain && !(is_store && self.asks_twice),
             Known::Nothing => false,
@@ -81,7 +83,9 @@ impl Shortcut {
 
     /// The shortcuts of all levels.
     pub(super) fn all(plan: &Plan) -> Vec<Shortcut> {
-        let is_free = plan.levels.iter().all(|level| level.inclusion == Inclusion::Neither) && plan.pages.is_none();
+        let is_free = plan.levels.iter().all(|level| level.inclusion == Inclusion::Neither)
+            && plan.pages.is_none()
+            && !plan.is_timed;
         let is_plain = |level: &LevelPlan| is_free && level.is_plain() && !level.is_swept;
         let one = |level: &LevelPlan| Shortcut {
             filter: Filter::new(level, level.is_tlb || (level.is_write_through && plan.pages.is_none())),
@@ -90,6 +94,7 @@ impl Shortcut {
             passes_stores: is_plain(level) && level.is_write_through && !level.allocates && level.hit_cycles == 0,
             asks_twice: level.is_write_through && level.allocates,
             keeps_stores: level.is_tlb || (!level.is_write_through && level.allocates),
+            is_timed: plan.is_timed,
             together: Together::default(),
         };
         plan.levels.iter().map(one).collect()

@@ -49,8 +49,8 @@ fn likeness(design: &Design, levels: &[usize]) -> String {
 /// The levels of a design that can be swept, and whether other levels stand before them.
 fn swept_levels(design: &Design) -> Option<(Vec<usize>, bool)> {
     let levels = &design.levels;
-    // The time that stores wait in buffers depends on all levels behind, and is no sum over their misses.
-    if levels.iter().any(|level| level.write_buffers.is_some()) {
+    // The time that stores wait in buffers, and lines on a bus, depends on all levels behind, and is no sum over misses.
+    if levels.iter().any(|level| level.write_buffers.is_some() || level.is_timed()) {
         return None;
     }
     let is_asked = |at: usize| {

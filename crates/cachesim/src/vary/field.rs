@@ -23,6 +23,7 @@ pub(super) enum Field {
     Replacement,
     HitCycles,
     MissCycles,
+    BusCycles,
 }
 
 /// What a field becomes. Prints as a file would say it, without blanks.
@@ -60,7 +61,7 @@ impl Field {
                 .parse()
                 .map(Value::Replacement)
                 .map_err(|_| format!("found {text:?}, need one of lru, fifo, random, tree-plru, srrip")),
-            Field::Entries | Field::HitCycles | Field::MissCycles => {
+            Field::Entries | Field::HitCycles | Field::MissCycles | Field::BusCycles => {
                 text.parse().map(Value::Number).map_err(|_| format!("found {text:?}, need a whole number"))
             }
         }
@@ -78,7 +79,7 @@ impl Place {
     fn has(self, field: Field) -> bool {
         match self {
             Place::Level(_) => !matches!(field, Field::Entries | Field::Page),
-            Place::Tlb(_) => !matches!(field, Field::Size | Field::Line),
+            Place::Tlb(_) => !matches!(field, Field::Size | Field::Line | Field::BusCycles),
         }
     }
 
@@ -103,6 +104,7 @@ impl Place {
                     (Field::Replacement, Value::Replacement(replacement)) => level.replacement = replacement,
                     (Field::HitCycles, Value::Number(cycles)) => level.hit_cycles = cycles,
                     (Field::MissCycles, Value::Number(cycles)) => level.miss_cycles = cycles,
+                    (Field::BusCycles, Value::Number(cycles)) => level.bus_cycles = cycles,
                     _ => unreachable!("a level has the field, and the value is of its kind"),
                 }
             }

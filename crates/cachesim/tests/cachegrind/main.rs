@@ -27,6 +27,7 @@ fn level(name: &str, holds: Holds, cache: Cache) -> Level {
         write_buffers: None,
         hit_cycles: 0,
         miss_cycles: 10,
+        bus_cycles: 0,
         inclusion: Inclusion::Neither,
         index: AddressKind::Virtual,
         tag: AddressKind::Virtual,

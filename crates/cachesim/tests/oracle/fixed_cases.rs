@@ -1,6 +1,6 @@
 //! Streams that random ones hit too seldom.
 
-use record::{AddressKind, Holds, Level, PageAllocation, Ways, WriteBuffers, WritePolicy};
+use record::{AddressKind, Holds, Level, PageAllocation, PageOrder, Ways, WriteBuffers, WritePolicy};
 use trace::{Block, BlockFlags, Mapping, Mark, Reference};
 use units::Bytes;
 
@@ -42,7 +42,7 @@ fn code_that_is_stored_to_goes_on_in_another_frame() {
     let mut design = behind_free_fetches(vec![physical(data_cache(16, Ways::Count(2)))]);
     let code = data_cache(16, Ways::Count(2));
     design.levels[0] = physical(Level { name: "I".to_owned(), holds: Holds::Instructions, ..code });
-    design.pages = Some(PageAllocation { size: Bytes(4096), seed: 0 });
+    design.pages = Some(PageAllocation { size: Bytes(4096), order: PageOrder::Random, seed: 0 });
     let mut program = maps_a_file();
     run_two_lines(&mut program, FILE_PAGE + 0x800, false);
     run_two_lines(&mut program, FILE_PAGE + 0x800, false);

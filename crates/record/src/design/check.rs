@@ -27,6 +27,8 @@ const MOST_LINES: u64 = 1 << 26;
 const MOST_CYCLES: u32 = 1_000_000;
 /// Buffers are searched one by one.
 const MOST_BUFFERED: u64 = 65_536;
+/// Fills before a stream begins: of lines of 4 bytes, all of a page.
+const RUNS: RangeInclusive<u32> = 1..=1024;
 /// What a TOML integer holds.
 const LARGEST_SEED: u64 = i64::MAX as u64;
 const LONGEST_CYCLE_NS: f64 = 1e6;
@@ -129,6 +131,7 @@ fn check_level(level: &Level) -> Result<(), UnrealisableDesign> {
     check_replacement(&place, level.replacement, level.ways.of(level.lines()), level.seed)?;
     check_cycles(&place, "hit_cycles", level.hit_cycles)?;
     check_cycles(&place, "miss_cycles", level.miss_cycles)?;
+    check_cycles(&place, "bus_cycles", level.bus_cycles)?;
     check_writes(&place, level)?;
     check_buffers(&place, level)?;
     place.require(
@@ -255,6 +258,13 @@ fn check_buffers(place: &Place, level: &Level) -> Result<(), UnrealisableDesign>
         format_args!("count x depth = {lines}"),
         "at most 65536 lines",
         "take fewer or shorter ones",
+    )?;
+    place.require(
+        RUNS.contains(&streams.allocate_after),
+        "streams.allocate_after",
+        streams.allocate_after,
+        "1 to 1024",
+        "leave it out where each miss begins a stream",
     )?;
     check_cycles(place, "streams.hit_cycles", streams.hit_cycles)
 }

@@ -14,6 +14,7 @@ fn level(name: &str, holds: Holds) -> Level {
         write_buffers: None,
         hit_cycles: 0,
         miss_cycles: 10,
+        bus_cycles: 0,
         inclusion: Inclusion::Neither,
         index: AddressKind::Virtual,
         tag: AddressKind::Virtual,
@@ -88,12 +89,12 @@ fn accepts_what_could_be_built() {
     });
     accepted(|d| {
         d.levels[1].prefetch = Prefetch::NextLine;
-        d.levels[1].streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1 });
+        d.levels[1].streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1, ..StreamBuffers::default() });
         d.levels[1].victim = Some(VictimCache { lines: 4, hit_cycles: 1 });
     });
     accepted(|d| {
         (d.levels[2].index, d.levels[2].tag) = (AddressKind::Physical, AddressKind::Physical);
-        d.pages = Some(PageAllocation { size: Bytes::kib(4), seed: 1 });
+        d.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
     });
 }
 
@@ -264,9 +265,13 @@ fn refuses_cycles_beyond_reason() {
         &text(l1d, "victim.hit_cycles"),
     );
     refused(
-        |d| d.levels[1].streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1_000_001 }),
+        |d| {
+            d.levels[1].streams =
+                Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1_000_001, ..StreamBuffers::default() })
+        },
         &text(l1d, "streams.hit_cycles"),
     );
+    refused(|d| d.levels[1].bus_cycles = 1_000_001, &text(l1d, "bus_cycles"));
     refused(
         |d| {
             d.levels[1].write = WritePolicy::Through;
@@ -309,13 +314,60 @@ fn refuses_empty_victim_caches_and_stream_buffers() {
     );
     for (count, depth, field) in [(0, 4, "streams.count"), (4, 0, "streams.depth")] {
         let text = format!("level \"L1D\": {field}: found 0, need 1 or more; leave streams out where there are none");
-        refused(|d| d.levels[1].streams = Some(StreamBuffers { count, depth, hit_cycles: 1 }), &text);
+        refused(
+            |d| d.levels[1].streams = Some(StreamBuffers { count, depth, hit_cycles: 1, ..StreamBuffers::default() }),
+            &text,
+        );
     }
     refused(
-        |d| d.levels[1].streams = Some(StreamBuffers { count: u32::MAX, depth: u32::MAX, hit_cycles: 1 }),
+        |d| {
+            d.levels[1].streams =
+                Some(StreamBuffers { count: u32::MAX, depth: u32::MAX, hit_cycles: 1, ..StreamBuffers::default() })
+        },
         "level \"L1D\": streams: found count x depth = 18446744065119617025, need at most 65536 lines; take fewer or \
          shorter ones",
     );
+}
+
+#[test]
+fn refuses_streams_that_never_begin() {
+    for (after, found) in [(0, "0"), (1025, "1025")] {
+        let streams = StreamBuffers { allocate_after: after, ..StreamBuffers::default() };
+        refused(
+            |d| d.levels[1].streams = Some(streams),
+            &format!(
+                "level \"L1D\": streams.allocate_after: found {found}, need 1 to 1024; leave it out where each miss begins a \
+                 stream"
+            ),
+        );
+    }
+    accepted(|d| {
+        d.levels[1].streams = Some(StreamBuffers { allocate_after: 2, timed: true, ..StreamBuffers::default() });
+        d.levels[1].bus_cycles = 40;
+    });
+}
+
+#[test]
+fn knows_when_time_matters() {
+    let mut level = level("L2", Holds::Both);
+    level.streams = Some(StreamBuffers { allocate_after: 2, ..StreamBuffers::default() });
+    assert!(!level.is_timed());
+    assert!(Level { bus_cycles: 1, ..level.clone() }.is_timed());
+    level.streams = Some(StreamBuffers { timed: true, ..StreamBuffers::default() });
+    assert!(level.is_timed());
+}
+
+#[test]
+fn what_is_left_out_is_not_written() {
+    let mut design = sound();
+    design.levels[1].streams = Some(StreamBuffers::default());
+    design.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
+    let value = serde_json::to_value(&design).expect("JSON");
+    let level = value["level"][1].as_object().expect("a table");
+    assert!(!level.contains_key("bus_cycles"));
+    let streams: Vec<&String> = level["streams"].as_object().expect("a table").keys().collect();
+    assert_eq!(streams, ["count", "depth", "hit_cycles"]);
+    assert!(value["pages"].get("order").is_none());
 }
 
 #[test]
@@ -355,7 +407,8 @@ fn refuses_inclusion_that_cannot_hold() {
         );
         refused(
             |d| {
-                d.levels[position].streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1 });
+                d.levels[position].streams =
+                    Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1, ..StreamBuffers::default() });
                 d.levels[2].inclusion = Inclusion::Exclusive;
             },
             &text,
@@ -375,7 +428,7 @@ fn refuses_inclusion_that_cannot_hold() {
         |d| {
             (d.levels[2].index, d.levels[2].tag) = (AddressKind::Physical, AddressKind::Physical);
             d.levels[2].inclusion = Inclusion::Inclusive;
-            d.pages = Some(PageAllocation { size: Bytes::kib(4), seed: 1 });
+            d.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
         },
         "level \"L2\": inclusion: found inclusive with physical tags behind virtual tags of level \"L1I\", need tags of \
          one kind; set the same tag on both, or inclusion = \"neither\"",
@@ -401,7 +454,7 @@ fn refuses_what_an_exclusive_level_cannot_have() {
     assert_eq!(with(|l| l.prefetch = Prefetch::NextLine), text("prefetch", "next-line"));
     assert_eq!(with(|l| l.victim = Some(VictimCache { lines: 4, hit_cycles: 1 })), text("victim", "a victim cache"));
     assert_eq!(
-        with(|l| l.streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1 })),
+        with(|l| l.streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1, ..StreamBuffers::default() })),
         text("streams", "stream buffers")
     );
 }
@@ -418,7 +471,7 @@ fn refuses_addresses_that_nobody_knows() {
         "design \"sound\": pages: found none, need one, for the physical addresses of level \"L2\"; add pages = { size = \
          \"4KiB\" }",
     );
-    let pages = Some(PageAllocation { size: Bytes::kib(4), seed: 1 });
+    let pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
     refused(
         |d| (d.levels[1].tag, d.pages) = (AddressKind::Physical, pages),
         "level \"L2\": index: found virtual behind the physical tags of level \"L1D\", need physical; set index = \
@@ -435,14 +488,14 @@ fn refuses_addresses_that_nobody_knows() {
     for (size, text) in [(Bytes(0), "0 B"), (Bytes(5000), "5000 B"), (Bytes(2048), "2 KiB"), (Bytes(2 << 30), "2 GiB")]
     {
         refused(
-            |d| d.pages = Some(PageAllocation { size, seed: 0 }),
+            |d| d.pages = Some(PageAllocation { size, order: PageOrder::Random, seed: 0 }),
             &format!(
                 "design \"sound\": pages.size: found {text}, need a power of two from 4 KiB to 1 GiB; 4 KiB is common"
             ),
         );
     }
     refused(
-        |d| d.pages = Some(PageAllocation { size: Bytes::kib(4), seed: u64::MAX }),
+        |d| d.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: u64::MAX }),
         "design \"sound\": pages.seed: found 18446744073709551615, need at most 9223372036854775807; choose a smaller one",
     );
 }
@@ -479,10 +532,10 @@ fn goes_through_json_unchanged() {
     design.levels[1].write_allocate = Some(true);
     design.levels[1].write_buffers = Some(WriteBuffers { count: 4, drain_cycles: 5 });
     design.levels[1].victim = Some(VictimCache { lines: 4, hit_cycles: 1 });
-    design.levels[1].streams = Some(StreamBuffers { count: 2, depth: 4, hit_cycles: 3 });
+    design.levels[1].streams = Some(StreamBuffers { count: 2, depth: 4, hit_cycles: 3, ..StreamBuffers::default() });
     design.levels[2].size = Bytes(100_500);
     design.levels[2].seed = i64::MAX as u64;
-    design.pages = Some(PageAllocation { size: Bytes::kib(64), seed: 7 });
+    design.pages = Some(PageAllocation { size: Bytes::kib(64), order: PageOrder::Random, seed: 7 });
     design.cycle_ns = Some([0.1, 40.0]);
     let json = serde_json::to_string(&design).expect("JSON");
     assert_eq!(serde_json::from_str::<Design>(&json).expect("the same"), design);

@@ -39,13 +39,20 @@ pub(super) const SIZES_KIB: [u64; 15] = [1, 8, 32, 64, 96, 128, 160, 192, 256, 3
 pub(super) const STRIDE_SIZES_KIB: [u64; 7] = [32, 128, 256, 384, 512, 1024, 2048];
 pub(super) const STRIDES: [u64; 4] = [8, 32, 64, 128];
 
+/// Instructions of the loop for each element: 13 (read, write) or 15 (read and write) are what gcc 12 -O0 makes of it for
+/// 32-bit x86, and the paper used no optimization. Its tables 1 and 2, less its figure 1, leave 12.6 to 12.8 cycles an
+/// element in the cache, and the design counts one cycle an instruction.
+const INSTRUCTIONS: u32 = 13;
+/// Cycles that a line takes the bus: at its peak of 3.2 GB/s, and at most, by the paper's own times (see the design).
+const BUS_CYCLES: [u32; 2] = [80, 152];
+
 /// A simulated point: its trace and its simulation.
 pub(super) fn walk_step(access: Access, stride: u64, kib: u64) -> String {
-    format!("li2007-walks-{access}-{stride}-{kib}KiB")
+    format!("li2007-loop-{access}-{stride}-{kib}KiB")
 }
 
 pub(super) fn simulated_step(access: Access, stride: u64, kib: u64) -> String {
-    format!("li2007-simulated-{access}-{stride}-{kib}KiB")
+    format!("li2007-buses-{access}-{stride}-{kib}KiB")
 }
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
@@ -56,7 +63,10 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     for (access, stride, kib) in points(is_quick) {
         let walks = walk_step(access, stride, kib);
         let line = format!("trace walks --size {kib}KiB --stride {stride}B --access {access} --turns 12");
-        let mut simulate = Step::new(simulated_step(access, stride, kib), "simulate TRACE --design li2007-xeon");
+        let line = format!("{line} --instructions {INSTRUCTIONS}");
+        let [fast, slow] = BUS_CYCLES;
+        let design = format!("simulate TRACE --design li2007-xeon --vary L2.bus_cycles={fast},{slow}");
+        let mut simulate = Step::new(simulated_step(access, stride, kib), &design);
         simulate.trace_of = Some(walks.clone());
         steps.extend([Step::new(walks, &line), simulate]);
     }

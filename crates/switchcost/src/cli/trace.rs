@@ -138,6 +138,11 @@ pub(crate) struct WalksArguments {
     #[arg(long, value_name = "PATTERN", default_value_t = Pattern::Strided, value_parser = parse_named::<Pattern>)]
     pub(crate) pattern: Pattern,
 
+    /// Instructions of the loop for each element, its loads and stores among them; 15 is what gcc -O0 makes of array[j]++
+    /// on 32-bit x86 [default: two for each load or store]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(3..=250))]
+    pub(crate) instructions: Option<u32>,
+
     /// Processes that take turns
     #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) tasks: u32,

@@ -82,7 +82,8 @@ fn walks_make_the_accesses_of_workload() {
         pattern,
         ..WorkingSet::NONE
     };
-    let walks = Walks { sets: vec![set(Pattern::Strided), set(Pattern::Chase)], switches: 4, seed: 5 };
+    let walks =
+        Walks { sets: vec![set(Pattern::Strided), set(Pattern::Chase)], instructions: None, switches: 4, seed: 5 };
     let chunks: Vec<_> = walks.chunks().collect();
     let touched = chunks.iter().flat_map(|chunk| &chunk.references).map(|r| (r.address(), r.is_store()));
     let expected = [0, 1, 0, 1].map(|at: usize| addresses(&walks.sets[at], DATA, 5).collect::<Vec<_>>()).concat();
@@ -90,13 +91,41 @@ fn walks_make_the_accesses_of_workload() {
     assert!(touched.eq(expected), "other accesses");
     assert_eq!(switches(&chunks), 4);
     assert_eq!(problems(&chunks), []);
+    let accesses: u64 = chunks.iter().map(|chunk| chunk.references.len() as u64).sum();
+    assert_eq!(instructions(&chunks), 2 * accesses);
+}
+
+#[test]
+fn loops_have_as_many_instructions_as_they_are_given() {
+    for (access, pattern, given, blocks) in [
+        (Access::Read, Pattern::Strided, 13, vec![13]),
+        (Access::Write, Pattern::Strided, 1, vec![1]),
+        (Access::Rmw, Pattern::Strided, 15, vec![7, 8]),
+        (Access::Rmw, Pattern::Strided, 1, vec![1, 1]),
+        (Access::Rmw, Pattern::Chase, 16, vec![5, 5, 6]),
+        (Access::Read, Pattern::Strided, 5000, vec![250]),
+    ] {
+        let (size_bytes, stride_bytes) = (Bytes(4096), Bytes(64));
+        let set = WorkingSet { size_bytes, stride_bytes, access, pattern, ..WorkingSet::NONE };
+        let walks = Walks { sets: vec![set; 2], instructions: Some(given), switches: 3, seed: 5 };
+        let chunks: Vec<_> = walks.chunks().collect();
+        assert_eq!(problems(&chunks), []);
+        let all: Vec<&Block> = chunks.iter().flat_map(|chunk| &chunk.blocks).collect();
+        assert!(all.len() > 2 * blocks.len());
+        for (block, expected) in all.iter().zip(blocks.iter().cycle()) {
+            assert_eq!((u32::from(block.instructions), u32::from(block.bytes)), (*expected, 4 * *expected));
+        }
+        // One loop: each block begins where the one before it ends, the first one behind the last again.
+        let begins = |at: usize| 4 * u64::from(blocks[..at % blocks.len()].iter().sum::<u32>());
+        assert!(all.iter().enumerate().all(|(at, block)| block.address == CODE + begins(at)));
+    }
 }
 
 #[test]
 fn what_does_nothing_ends() {
     assert_eq!(PingPong { processes: 0, ..PAIR }.chunks().count(), 0);
     assert_eq!(PingPong { turn_instructions: 0, ..PAIR }.chunks().map(|chunk| chunk.blocks.len()).sum::<usize>(), 0);
-    let nothing = Walks { sets: vec![WorkingSet::NONE], switches: 1_000, seed: 0 };
+    let nothing = Walks { sets: vec![WorkingSet::NONE], instructions: None, switches: 1_000, seed: 0 };
     assert_eq!(instructions(&nothing.chunks().collect::<Vec<_>>()), 0);
     let alone: Vec<_> = PingPong { processes: 1, ..PAIR }.chunks().collect();
     assert_eq!((instructions(&alone), switches(&alone)), (27, 1));

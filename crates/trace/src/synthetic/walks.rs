@@ -1,4 +1,4 @@
-use workload::{Touch, WorkingSet, addresses};
+use workload::{Access, Pattern, Touch, WorkingSet, addresses};
 
 use crate::{Block, BlockFlags, Reference};
 
@@ -7,13 +7,20 @@ use super::{CODE, DATA, Program, Synthetic};
 /// Index of 8 bytes, one element of a walk, in [`crate::SIZES`].
 const EIGHT_BYTES: u8 = 7;
 
+/// Length of every instruction.
+const INSTRUCTION_BYTES: u32 = 4;
+/// More than any loop has; their bytes fit a block.
+const MOST_INSTRUCTIONS: u32 = 250;
+
 /// Processes that each walk a working set of `workload` once a turn: the very accesses that `measure` makes, without
-/// the kernel's and without those of the stack. The loop around each access is two instructions of 4 bytes: one that
-/// touches, one that jumps back.
+/// the kernel's and without those of the stack. Instructions are 4 bytes long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walks {
     /// What each process walks.
     pub sets: Vec<WorkingSet>,
+    /// Instructions of the loop for each element, at least one for each of its loads and stores and at most 250. None:
+    /// two for each load or store, one that touches and one that jumps back.
+    pub instructions: Option<u32>,
     /// Turns of all processes together; each begins with a switch, unless there is one process.
     pub switches: u64,
     /// Seed of the cycles of chases.
@@ -24,26 +31,49 @@ struct Walk {
     set: WorkingSet,
     seed: u64,
     rest: Option<Box<dyn Iterator<Item = Touch> + Send>>,
+    /// Instructions of the loop's blocks, each of which begins with a load or store.
+    blocks: Vec<u32>,
+    /// Which one is next.
+    at: usize,
 }
 
 impl Walks {
     /// The stream. A set that [`WorkingSet::check`] refuses touches nothing.
     pub fn chunks(&self) -> Synthetic {
-        let one =
-            |set: &WorkingSet| Box::new(Walk { set: *set, seed: self.seed, rest: None }) as Box<dyn Program + Send>;
+        let one = |set: &WorkingSet| {
+            let blocks = blocks(set, self.instructions);
+            Box::new(Walk { set: *set, seed: self.seed, rest: None, blocks, at: 0 }) as Box<dyn Program + Send>
+        };
         Synthetic::new(self.sets.iter().map(one).collect(), u64::MAX, self.switches)
     }
+}
+
+/// The instructions of an element, shared out among its loads and stores.
+fn blocks(set: &WorkingSet, instructions: Option<u32>) -> Vec<u32> {
+    let Some(instructions) = instructions else { return vec![2] };
+    let touches = u32::from(set.access == Access::Rmw) + u32::from(set.pattern == Pattern::Chase) + 1;
+    let all = instructions.clamp(touches, MOST_INSTRUCTIONS);
+    (0..touches).map(|touch| all * (touch + 1) / touches - all * touch / touches).collect()
 }
 
 impl Program for Walk {
     fn block(&mut self, _most: u64, references: &mut Vec<Reference>) -> Option<Block> {
         let rest = self.rest.get_or_insert_with(|| Box::new(addresses(&self.set, DATA, self.seed)));
         let Some(touch) = rest.next() else {
-            self.rest = None;
+            (self.rest, self.at) = (None, 0);
             return None;
         };
         references.push(Reference::new(touch.address, EIGHT_BYTES, 3, touch.is_store));
-        let (address, flags) = (CODE, BlockFlags::USER);
-        Some(Block { address, bytes: 8, instructions: 2, references: 1, first_bytes: 4, flags })
+        let before: u32 = self.blocks[..self.at].iter().sum();
+        let instructions = self.blocks[self.at];
+        self.at = (self.at + 1) % self.blocks.len();
+        Some(Block {
+            address: CODE + u64::from(before * INSTRUCTION_BYTES),
+            bytes: (instructions * INSTRUCTION_BYTES) as u16,
+            instructions: instructions as u16,
+            references: 1,
+            first_bytes: INSTRUCTION_BYTES as u8,
+            flags: BlockFlags::USER,
+        })
     }
 }

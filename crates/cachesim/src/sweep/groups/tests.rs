@@ -1,4 +1,4 @@
-use record::{AddressKind, OnSwitch, VictimCache, WriteBuffers, WritePolicy};
+use record::{AddressKind, OnSwitch, StreamBuffers, VictimCache, WriteBuffers, WritePolicy};
 
 use super::*;
 use crate::{read_design, vary};
@@ -112,4 +112,19 @@ fn write_buffers_anywhere_are_simulated_one_by_one() {
     assert!(swept(&varied(&design, "L2.size=64KiB,128KiB")).is_some());
     design.levels[1].write_buffers = Some(WriteBuffers { count: 2, drain_cycles: 5 });
     assert!(swept(&varied(&design, "L2.size=64KiB,128KiB")).is_none());
+}
+
+#[test]
+fn timed_designs_are_simulated_one_by_one() {
+    let streams = StreamBuffers { allocate_after: 2, ..StreamBuffers::default() };
+    let mut design = both();
+    design.levels[1].streams = Some(streams);
+    assert!(swept(&varied(&design, "L2.size=64KiB,128KiB")).is_some());
+    design.levels[1].streams = Some(StreamBuffers { timed: true, ..streams });
+    assert!(swept(&varied(&design, "L2.size=64KiB,128KiB")).is_none());
+    for level in [1, 2] {
+        let mut design = both();
+        design.levels[level].bus_cycles = 40;
+        assert!(swept(&varied(&design, "L2.size=64KiB,128KiB")).is_none());
+    }
 }

@@ -31,6 +31,7 @@ pub(crate) fn data_cache(lines: u64, ways: Ways) -> Level {
         write_buffers: None,
         hit_cycles: 0,
         miss_cycles: MISS as u32,
+        bus_cycles: 0,
         inclusion: Inclusion::Neither,
         index: AddressKind::Virtual,
         tag: AddressKind::Virtual,

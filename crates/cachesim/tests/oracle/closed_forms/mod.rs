@@ -4,4 +4,5 @@ mod beside_caches;
 pub(crate) mod build;
 mod replacement;
 mod switches;
+mod timed;
 mod walks;

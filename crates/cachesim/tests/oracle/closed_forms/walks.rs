@@ -94,7 +94,7 @@ fn the_next_line_is_not_fetched_from_another_page() {
 #[test]
 fn a_stream_buffer_delivers_a_sequential_walk() {
     let mut cache = data_cache(1024, Ways::Full);
-    cache.streams = Some(StreamBuffers { count: 1, depth: 4, hit_cycles: 2 });
+    cache.streams = Some(StreamBuffers { count: 1, depth: 4, hit_cycles: 2, ..StreamBuffers::default() });
     let mut program = Program::new(1);
     program.walk(0x1_0000, 2 * PAGE_LINES);
     let result = simulated(&behind_free_fetches(vec![cache]), &program);

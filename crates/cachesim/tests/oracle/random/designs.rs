@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use record::{
-    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, Replacement,
-    StreamBuffers, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
+    Replacement, StreamBuffers, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
 };
 use units::Bytes;
 
@@ -46,6 +46,9 @@ struct RawLevel {
     prefetches: bool,
     victim: Option<(u32, u32)>,
     streams: Option<(u32, u32, u32)>,
+    /// Fills before a stream, and whether its lines are on their way for a while.
+    streams_begin: (u32, bool),
+    bus_cycles: u32,
 }
 
 fn raw_level() -> impl Strategy<Value = RawLevel> {
@@ -67,6 +70,8 @@ fn raw_level() -> impl Strategy<Value = RawLevel> {
     let buffers = (
         prop::option::weighted(0.3, (1..4_u32, 0..4_u32)),
         prop::option::weighted(0.25, (1..4_u32, 1..5_u32, 0..4_u32)),
+        (prop_oneof![2 => Just(1_u32), 2 => Just(2), 1 => Just(3)], prop::bool::weighted(0.6)),
+        prop_oneof![3 => Just(0_u32), 1 => 1..30_u32],
     );
     (shape, write, cycles, rules, buffers).prop_map(|(shape, write, cycles, rules, buffers)| RawLevel {
         line_step: shape.0,
@@ -83,6 +88,8 @@ fn raw_level() -> impl Strategy<Value = RawLevel> {
         prefetches: rules.3,
         victim: buffers.0,
         streams: buffers.1,
+        streams_begin: buffers.2,
+        bus_cycles: buffers.3,
     })
 }
 
@@ -94,9 +101,9 @@ pub(crate) fn design() -> impl Strategy<Value = Design> {
         prop::collection::vec(raw_level(), 4),
         0..TLBS.len(),
         prop::collection::vec(raw_tlb, 3),
-        (3..6_u32, 0..2_u32, 0..4_u64),
+        (3..6_u32, 0..2_u32, prop::bool::weighted(0.3), 0..4_u64),
     );
-    parts.prop_map(|(caches, levels, tlbs, tlb_levels, (line, page, seed))| {
+    parts.prop_map(|(caches, levels, tlbs, tlb_levels, (line, page, is_consecutive, seed))| {
         let mut bits = line;
         let mut built = Vec::new();
         for (place, &holds) in CACHES[caches].iter().enumerate() {
@@ -118,7 +125,11 @@ pub(crate) fn design() -> impl Strategy<Value = Design> {
             cycle_ns: None,
             levels: built,
             tlbs: built_tlbs,
-            pages: Some(PageAllocation { size: Bytes(4096 << page), seed }),
+            pages: Some(PageAllocation {
+                size: Bytes(4096 << page),
+                order: if is_consecutive { PageOrder::Consecutive } else { PageOrder::Random },
+                seed,
+            }),
         })
     })
 }
@@ -272,7 +283,8 @@ pub(crate) fn swept_family() -> impl Strategy<Value = Family> {
             for at in 0..base.levels.len() {
                 let (before, rest) = base.levels.split_at_mut(at);
                 let Some((level, later)) = rest.split_first_mut() else { continue };
-                level.write_buffers = None;
+                (level.write_buffers, level.bus_cycles) = (None, 0);
+                level.streams = level.streams.map(|streams| StreamBuffers { timed: false, ..streams });
                 if later.iter().any(|other| is_behind(level, other)) {
                     continue;
                 }
@@ -304,7 +316,8 @@ fn resized(base: &Design, sizes: &Member) -> Design {
 }
 
 fn strip(level: &mut Level) {
-    (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
+    (level.prefetch, level.victim, level.streams, level.bus_cycles) =
+        (Prefetch::None, None, None, if level.bus_cycles > 25 { 9 } else { 0 });
     (level.inclusion, level.on_switch) = (Inclusion::Neither, OnSwitch::Keep);
     (level.index, level.tag) = (AddressKind::Virtual, AddressKind::Virtual);
 }
@@ -394,13 +407,20 @@ fn plain_level(name: String, holds: Holds, raw: &RawLevel, line: u64) -> Level {
         write_buffers: buffers.filter(|_| is_through),
         hit_cycles: raw.cycles.0,
         miss_cycles: raw.cycles.1,
+        bus_cycles: raw.bus_cycles,
         inclusion: Inclusion::Neither,
         index,
         tag,
         on_switch: on_switch(raw),
         prefetch: if raw.prefetches { Prefetch::NextLine } else { Prefetch::None },
         victim: raw.victim.map(|(lines, hit_cycles)| VictimCache { lines, hit_cycles }),
-        streams: raw.streams.map(|(count, depth, hit_cycles)| StreamBuffers { count, depth, hit_cycles }),
+        streams: raw.streams.map(|(count, depth, hit_cycles)| StreamBuffers {
+            count,
+            depth,
+            hit_cycles,
+            allocate_after: raw.streams_begin.0,
+            timed: raw.streams_begin.1,
+        }),
     }
 }
 

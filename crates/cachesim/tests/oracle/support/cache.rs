@@ -26,9 +26,16 @@ impl Line {
     }
 }
 
+/// A run of fills: the line that would continue it, and how many there were.
+pub(crate) struct Run {
+    pub(crate) waits_for: Address,
+    pub(crate) length: u32,
+}
+
 #[derive(Clone, Default)]
 pub(crate) struct Stream {
-    pub(crate) lines: VecDeque<Address>,
+    /// Each with the time when it is there.
+    pub(crate) lines: VecDeque<(Address, u64)>,
     /// The last one that was prefetched.
     pub(crate) last: Option<Address>,
     pub(crate) used: u64,
@@ -40,6 +47,10 @@ pub(crate) struct Cache {
     /// The line that left last is last.
     pub(crate) victims: Vec<Line>,
     pub(crate) streams: Vec<Stream>,
+    /// Oldest first.
+    pub(crate) runs: Vec<Run>,
+    /// When the bus has carried all lines so far.
+    pub(crate) bus_free_at: u64,
     /// When the stores in the write buffers will be written.
     pub(crate) pending: VecDeque<u64>,
     pub(crate) written_last: u64,
@@ -58,6 +69,8 @@ impl Cache {
             tree: vec![vec![false; shape.ways]; shape.sets as usize],
             victims: Vec::new(),
             streams: vec![Stream::default(); streams],
+            runs: Vec::new(),
+            bus_free_at: 0,
             pending: VecDeque::new(),
             written_last: 0,
             counts: LevelCounts { name: shape.name.clone(), ..LevelCounts::default() },

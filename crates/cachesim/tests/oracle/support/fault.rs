@@ -38,6 +38,20 @@ pub(crate) enum Fault {
     ExecIsNoDeparture,
     /// The oldest stream buffer is not the one used longest ago but the one with the lowest number.
     FirstStreamIsReused,
+    /// A stream begins one fill too early.
+    RunsAreShorter,
+    /// A flush leaves the runs of fills alone.
+    FlushKeepsRuns,
+    /// Who asks for a prefetched line before it is there does not wait for it.
+    PrefetchedIsThere,
+    /// Lines that are written back take no bus.
+    WriteBacksTakeNoBus,
+    /// Prefetched lines take no bus.
+    PrefetchesTakeNoBus,
+    /// A request that nobody waits for takes no time in a level.
+    UnwaitedTakesNoTime,
+    /// A store in a write buffer sets out at once.
+    BufferedStoreSetsOutAtOnce,
     /// A store after a fork goes to the page of both.
     ForksShareStores,
 }

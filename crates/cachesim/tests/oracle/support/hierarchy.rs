@@ -82,14 +82,14 @@ impl Hierarchy {
             let asked: Vec<usize> =
                 (0..stack.levels.len()).filter(|&level| stack.levels[level].shape.flushes).collect();
             if !(stack.is_tlb && forgets_tlbs) {
-                asked.into_iter().for_each(|level| stack.flush(level));
+                asked.into_iter().for_each(|level| stack.flush(level, self.clock));
             }
         }
     }
 
     pub(crate) fn flush_all(&mut self) {
         for stack in [&mut self.caches, &mut self.tlbs] {
-            (0..stack.levels.len()).for_each(|level| stack.flush(level));
+            (0..stack.levels.len()).for_each(|level| stack.flush(level, self.clock));
         }
     }
 

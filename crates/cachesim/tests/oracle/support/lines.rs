@@ -18,24 +18,24 @@ impl Stack {
     }
 
     /// Puts a line into its set, and sees to the one that leaves.
-    pub(crate) fn bring_in(&mut self, level: usize, line: Line) {
+    pub(crate) fn bring_in(&mut self, level: usize, line: Line, time: u64) {
         let left = self.levels[level].put(line);
         if let Some(left) = left {
             self.note(level, left.address, What::Left { owner: left.owner, why: Why::DrivenOut });
         }
         self.note(level, line.address, What::Arrived);
         let Some(left) = left else { return };
-        let Some(victim) = self.levels[level].shape.victim else { return self.gone(level, left, Why::DrivenOut) };
+        let Some(victim) = self.levels[level].shape.victim else { return self.gone(level, left, Why::DrivenOut, time) };
         let victims = &mut self.levels[level].victims;
         victims.push(left);
         if victims.len() > victim.lines as usize {
             let oldest = victims.remove(0);
-            self.gone(level, oldest, Why::DrivenOut);
+            self.gone(level, oldest, Why::DrivenOut, time);
         }
     }
 
     /// A line has left a level, its victim cache too.
-    fn gone(&mut self, level: usize, mut line: Line, why: Why) {
+    fn gone(&mut self, level: usize, mut line: Line, why: Why, time: u64) {
         if self.levels[level].shape.is_inclusive() {
             line.is_modified |= self.lose_inside(level, line.address, why);
         }
@@ -43,16 +43,24 @@ impl Stack {
             self.levels[level].counts.write_backs += 1;
         }
         match self.below(level) {
-            Some(next) if self.levels[next].shape.is_exclusive() && why != Why::Flushed => self.move_down(next, line),
-            _ if line.is_modified => self.give_modified(level, line),
+            Some(next) if self.levels[next].shape.is_exclusive() && why != Why::Flushed => {
+                self.use_bus(level, time);
+                self.move_down(next, line, time);
+            }
+            _ if line.is_modified => {
+                if self.fault != Some(Fault::WriteBacksTakeNoBus) {
+                    self.use_bus(level, time);
+                }
+                self.give_modified(level, line);
+            }
             _ => {}
         }
     }
 
-    fn move_down(&mut self, level: usize, line: Line) {
+    fn move_down(&mut self, level: usize, line: Line, time: u64) {
         match self.levels[level].holding(line.address) {
             Some(there) => there.is_modified |= line.is_modified,
-            None => self.bring_in(level, line),
+            None => self.bring_in(level, line, time),
         }
     }
 
@@ -85,7 +93,7 @@ impl Stack {
                 }
             }
             let cache = &mut self.levels[before];
-            cache.streams.iter_mut().for_each(|stream| stream.lines.retain(|&line| !is_inside(line)));
+            cache.streams.iter_mut().for_each(|stream| stream.lines.retain(|&(line, _)| !is_inside(line)));
             if self.fault != Some(Fault::InclusiveForgetsVictims) {
                 is_modified |= cache.victims.iter().any(|line| line.is_modified && is_inside(line.address));
                 cache.victims.retain(|line| !is_inside(line.address));
@@ -98,19 +106,33 @@ impl Stack {
         [Kind::Fetch, Kind::Load].into_iter().any(|kind| self.is_on_path(one, kind) && self.is_on_path(other, kind))
     }
 
+    /// A line goes over the bus behind a level; says how long it waits for those before it.
+    pub(crate) fn use_bus(&mut self, level: usize, time: u64) -> u64 {
+        let cache = &mut self.levels[level];
+        if cache.shape.bus_cycles == 0 {
+            return 0;
+        }
+        let start = cache.bus_free_at.max(time);
+        cache.bus_free_at = start + cache.shape.bus_cycles;
+        start - time
+    }
+
     /// Empties a level.
-    pub(crate) fn flush(&mut self, level: usize) {
+    pub(crate) fn flush(&mut self, level: usize, time: u64) {
         for (set, way) in self.levels[level].places() {
             if self.levels[level].sets[set][way].is_some() {
                 let line = self.take(level, set, way, Why::Flushed);
-                self.gone(level, line, Why::Flushed);
+                self.gone(level, line, Why::Flushed, time);
             }
         }
         for line in std::mem::take(&mut self.levels[level].victims) {
-            self.gone(level, line, Why::Flushed);
+            self.gone(level, line, Why::Flushed, time);
         }
         let cache = &mut self.levels[level];
         cache.streams.iter_mut().for_each(|stream| *stream = Stream::default());
+        if self.fault != Some(Fault::FlushKeepsRuns) {
+            cache.runs.clear();
+        }
         cache.reset_replacement();
     }
 }

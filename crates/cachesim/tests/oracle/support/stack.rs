@@ -1,7 +1,7 @@
 //! The levels of one hierarchy, asked one after another: the caches, or the TLBs.
 
 use super::address::{Address, Tag};
-use super::cache::{Cache, Line, Stream};
+use super::cache::{Cache, Line, Run as FillRun, Stream};
 use super::fault::Fault;
 use super::shape::Shape;
 
@@ -62,6 +62,15 @@ struct Ask {
     address: Address,
     /// Whether somebody waits for its cycles.
     is_waited_for: bool,
+    /// How much later than the clock it comes.
+    later: u64,
+    is_prefetch: bool,
+}
+
+impl Ask {
+    fn time(&self, run: &Run<'_>) -> u64 {
+        *run.clock + self.later
+    }
 }
 
 pub(crate) struct Stack {
@@ -117,7 +126,7 @@ impl Stack {
     /// One look-up by the processor; the caller counts access and miss.
     pub(crate) fn look_up_first(&mut self, run: &mut Run<'_>, kind: Kind, address: Address) -> Reply {
         let level = self.first(kind).expect("the caller asked for it");
-        self.look_up(run, level, Ask { kind, address, is_waited_for: true })
+        self.look_up(run, level, Ask { kind, address, is_waited_for: true, later: 0, is_prefetch: false })
     }
 
     /// One look-up by the level before, or nothing where there is only memory.
@@ -143,7 +152,7 @@ impl Stack {
         if let Some(index) = self.levels[level].find_victim(ask.address) {
             return self.victim_hit(run, level, ask, index);
         }
-        let heads = |stream: &Stream| stream.lines.front().map(|&head| self.levels[level].tag(head));
+        let heads = |stream: &Stream| stream.lines.front().map(|&(head, _)| self.levels[level].tag(head));
         let wanted = Some(self.levels[level].tag(ask.address));
         if let Some(stream) = self.levels[level].streams.iter().position(|stream| heads(stream) == wanted) {
             return self.stream_hit(run, level, ask, stream);
@@ -152,7 +161,8 @@ impl Stack {
     }
 
     fn hit(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, set: usize, way: usize) -> Reply {
-        let cycles = self.charge(run, level, ask, self.levels[level].shape.hit_cycles);
+        let cycles = self.levels[level].shape.hit_cycles;
+        let ask = self.spend(run, level, ask, cycles);
         if self.levels[level].shape.is_exclusive() {
             if self.fault == Some(Fault::ExclusiveKeepsLine) {
                 return Reply { cycles, ..Reply::default() };
@@ -166,12 +176,13 @@ impl Stack {
 
     fn victim_hit(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, index: usize) -> Reply {
         let victim = self.levels[level].shape.victim.expect("it has a victim cache");
-        let cycles = self.charge(run, level, ask, victim.hit_cycles.into());
+        let cycles = u64::from(victim.hit_cycles);
+        let ask = self.spend(run, level, ask, cycles);
         self.levels[level].counts.victim_hits += 1;
         let mut line = self.levels[level].victims.remove(index);
         (line.owner, line.address) = (run.process, ask.address);
         line.is_modified &= self.fault != Some(Fault::VictimForgetsModified);
-        self.bring_in(level, line);
+        self.bring_in(level, line, ask.time(run));
         if self.is_written(ask.kind) {
             self.as_found(run, level, ask);
         }
@@ -180,10 +191,14 @@ impl Stack {
 
     fn stream_hit(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, stream: usize) -> Reply {
         let streams = self.levels[level].shape.streams.expect("it has stream buffers");
-        let cycles = self.charge(run, level, ask, streams.hit_cycles.into());
+        let (_, arrival) = self.levels[level].streams[stream].lines.pop_front().expect("its head was found");
+        let mut cycles = u64::from(streams.hit_cycles);
+        if streams.timed && self.fault != Some(Fault::PrefetchedIsThere) {
+            cycles = cycles.max(arrival.saturating_sub(ask.time(run)));
+        }
+        let ask = self.spend(run, level, ask, cycles);
         self.levels[level].counts.stream_hits += 1;
-        self.levels[level].streams[stream].lines.pop_front();
-        self.bring_in(level, Line::new(ask.address, false, run.process));
+        self.bring_in(level, Line::new(ask.address, false, run.process), ask.time(run));
         if self.is_written(ask.kind) {
             self.as_found(run, level, ask);
         }
@@ -193,21 +208,34 @@ impl Stack {
     }
 
     fn miss(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
-        let mut cycles = self.charge(run, level, ask, self.levels[level].shape.miss_cycles);
-        let kind = self.kind_below(ask.kind);
-        let reply = self.request(run, self.next(level, kind), Ask { kind, ..ask });
-        cycles += reply.cycles;
+        let (reply, ask) = self.ask_below(run, level, ask);
+        let cycles = reply.cycles;
         if self.levels[level].shape.is_exclusive() {
             return Reply { cycles, is_miss: true, is_modified: reply.is_modified };
         }
         self.levels[level].counts.fills += 1;
         self.note(level, ask.address, What::Filled);
-        self.bring_in(level, Line::new(ask.address, reply.is_modified, run.process));
+        self.bring_in(level, Line::new(ask.address, reply.is_modified, run.process), ask.time(run));
         if self.is_written(ask.kind) {
             self.as_found(run, level, ask);
         }
         self.after_fill(run, level, ask);
         Reply { cycles, is_miss: true, is_modified: false }
+    }
+
+    /// Over the bus, and from the next level or memory. Gives all cycles of that, and the request as it is then.
+    fn ask_below(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> (Reply, Ask) {
+        let is_exempt = self.fault == Some(Fault::PrefetchesTakeNoBus) && ask.is_prefetch;
+        let wait = if is_exempt { 0 } else { self.use_bus(level, ask.time(run)) };
+        let own = wait + self.levels[level].shape.miss_cycles;
+        let kind = self.kind_below(ask.kind);
+        let asked = self.spend(run, level, ask, own);
+        let reply = self.request(run, self.next(level, kind), Ask { kind, is_prefetch: false, ..asked });
+        let back = match ask.is_waited_for {
+            true => ask,
+            false => Ask { later: asked.later + reply.cycles, ..ask },
+        };
+        (Reply { cycles: own + reply.cycles, ..reply }, back)
     }
 
     /// A store that misses where lines are allocated is a load below; TLBs know loads and stores by name only.
@@ -219,12 +247,32 @@ impl Stack {
     }
 
     fn after_fill(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
-        if !self.levels[level].streams.is_empty() {
+        if !self.levels[level].streams.is_empty() && self.ends_a_run(level, ask.address) {
             self.start_stream(run, level, ask);
         }
         if self.levels[level].shape.prefetches_next {
             self.prefetch_next(run, level, ask);
         }
+    }
+
+    fn ends_a_run(&mut self, level: usize, address: Address) -> bool {
+        let streams = self.levels[level].shape.streams.expect("there are some");
+        let enough = match self.fault {
+            Some(Fault::RunsAreShorter) => streams.allocate_after.saturating_sub(1),
+            _ => streams.allocate_after,
+        };
+        let behind = self.behind(level, address);
+        let cache = &mut self.levels[level];
+        let known = cache.runs.iter().position(|run| cache.tag(run.waits_for) == cache.tag(address));
+        let length = 1 + known.map_or(0, |known| cache.runs.remove(known).length);
+        if length >= enough {
+            return true;
+        }
+        cache.runs.extend(behind.map(|waits_for| FillRun { waits_for, length }));
+        if cache.runs.len() > streams.count as usize {
+            cache.runs.remove(0);
+        }
+        false
     }
 
     fn start_stream(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
@@ -246,9 +294,9 @@ impl Stack {
     fn extend_stream(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, stream: usize) {
         let last = self.levels[level].streams[stream].last.expect("the buffer was started");
         let Some(address) = self.behind(level, last) else { return };
-        self.prefetch(run, level, ask, address);
+        let arrival = ask.time(run) + self.prefetch(run, level, ask, address).cycles;
         let stream = &mut self.levels[level].streams[stream];
-        stream.lines.push_back(address);
+        stream.lines.push_back((address, arrival));
         stream.last = Some(address);
     }
 
@@ -258,13 +306,12 @@ impl Stack {
             return;
         }
         let reply = self.prefetch(run, level, ask, address);
-        self.bring_in(level, Line::new(address, reply.is_modified, run.process));
+        self.bring_in(level, Line::new(address, reply.is_modified, run.process), ask.time(run));
     }
 
     fn prefetch(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, address: Address) -> Reply {
         self.levels[level].counts.prefetches += 1;
-        let kind = self.kind_below(ask.kind);
-        self.request(run, self.next(level, kind), Ask { kind, address, is_waited_for: false })
+        self.ask_below(run, level, Ask { address, is_waited_for: false, is_prefetch: true, ..ask }).0
     }
 
     /// The next line, where it lies in the same page.
@@ -276,13 +323,17 @@ impl Stack {
         is_near.then(|| Address { virt, phys: address.phys.wrapping_add(line), ..address })
     }
 
-    /// Cycles of this level; they pass only if somebody waits.
-    fn charge(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, cycles: u64) -> u64 {
+    /// Cycles of this level: the clock's if somebody waits, else the request's own. Gives the request as it is then.
+    fn spend(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, cycles: u64) -> Ask {
         if ask.is_waited_for {
             self.levels[level].counts.cycles += cycles;
             *run.clock += cycles;
+            return ask;
         }
-        cycles
+        if self.fault == Some(Fault::UnwaitedTakesNoTime) {
+            return ask;
+        }
+        Ask { later: ask.later + cycles, ..ask }
     }
 
     /// TLBs are looked up for stores as for loads.
@@ -325,7 +376,11 @@ impl Stack {
         let spare = usize::from(self.fault == Some(Fault::OneBufferMore));
         self.take_buffer(run, level, buffers.count as usize + spare);
         let now = *run.clock;
-        let cycles = self.request(run, next, ask).cycles;
+        let mut later = ask.later.max(self.levels[level].written_last.saturating_sub(now));
+        if self.fault == Some(Fault::BufferedStoreSetsOutAtOnce) {
+            later = ask.later;
+        }
+        let cycles = self.request(run, next, Ask { later, ..ask }).cycles;
         let cache = &mut self.levels[level];
         cache.written_last = now.max(cache.written_last) + u64::from(buffers.drain_cycles) + cycles;
         cache.pending.push_back(cache.written_last);

@@ -21,6 +21,7 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
     let tasks = arguments.tasks;
     let walks = Walks {
         sets: vec![set; tasks as usize],
+        instructions: arguments.instructions,
         switches: arguments.turns.saturating_mul(tasks.into()),
         seed: arguments.seed,
     };

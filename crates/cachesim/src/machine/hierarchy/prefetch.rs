@@ -1,0 +1,81 @@
+//! Lines that are fetched before they are asked for.
+
+use super::{Answer, Request, Walk};
+use crate::machine::address::Address;
+use crate::machine::aside::Prefetched;
+use crate::machine::lines::Line;
+use crate::machine::plan::{Kind, SMALLEST_PAGE_BITS};
+use crate::machine::watch::Watch;
+
+impl<W: Watch> Walk<'_, W> {
+    /// What follows a fill.
+    pub(super) fn prefetch_behind(&mut self, request: Request<'_>, key: u64) {
+        if !self.lines(request.at).streams.is_absent() {
+            self.consider_stream(request, key);
+        }
+        if self.plan_of(request.at).fetches_next_line {
+            self.prefetch_next_line(request);
+        }
+    }
+
+    fn consider_stream(&mut self, request: Request<'_>, key: u64) {
+        let level = self.plan_of(request.at);
+        let next = request.address.next_line(level.line_bits);
+        let next_key = (!starts_page(&next)).then(|| level.key(&next));
+        if self.lines(request.at).streams.begins(key, next_key) {
+            self.start_stream(request);
+        }
+    }
+
+    fn start_stream(&mut self, request: Request<'_>) {
+        let bits = self.plan_of(request.at).line_bits;
+        let streams = &mut self.lines(request.at).streams;
+        let depth = streams.depth;
+        let number = streams.allot(request.address.next_line(bits));
+        for _ in 0..depth {
+            self.prefetch_into_stream(request, number);
+        }
+    }
+
+    pub(super) fn prefetch_into_stream(&mut self, request: Request<'_>, number: usize) {
+        let at = request.at;
+        let level = self.plan_of(at);
+        let address = self.lines(at).streams.buffers[number].next;
+        if starts_page(&address) {
+            return;
+        }
+        let cycles = self.prefetch(Request { address: &address, ..request }).cycles;
+        let arrives = if self.lines(at).streams.is_timed { self.time() + cycles } else { 0 };
+        let buffer = &mut self.lines(at).streams.buffers[number];
+        buffer.lines.push_back(Prefetched { key: level.key(&address), arrives });
+        buffer.next = address.next_line(level.line_bits);
+    }
+
+    fn prefetch_next_line(&mut self, request: Request<'_>) {
+        let at = request.at;
+        let level = self.plan_of(at);
+        let address = request.address.next_line(level.line_bits);
+        let (set, key) = (level.set(&address), level.key(&address));
+        let is_held = self.lines(at).find(set, key).is_some() || self.lines(at).victims.get_mut(key).is_some();
+        if starts_page(&address) || is_held {
+            return;
+        }
+        let is_modified = self.prefetch(Request { address: &address, ..request }).is_modified;
+        let line = Line { address, is_modified, arrival: self.watch.arrival() };
+        self.insert(at, set, key, &line);
+        self.disturb(at, set);
+    }
+
+    fn prefetch(&mut self, request: Request<'_>) -> Answer {
+        self.lines(request.at).counts.prefetches += 1;
+        let kind = if request.kind == Kind::Store { Kind::Load } else { request.kind };
+        let delay = self.hierarchy.delay;
+        let answer = self.fetch_from_next(Request { is_waited: false, ..request }, kind);
+        self.hierarchy.delay = delay;
+        answer
+    }
+}
+
+fn starts_page(address: &Address) -> bool {
+    address.virtual_address.trailing_zeros() >= SMALLEST_PAGE_BITS
+}

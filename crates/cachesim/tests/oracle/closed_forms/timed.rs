@@ -1,0 +1,162 @@
+//! Buses, lines on their way, and streams that begin late.
+
+use record::{AddressKind, HierarchyCounts, Level, PageAllocation, PageOrder, StreamBuffers, Ways};
+use units::Bytes;
+
+use super::build::{LINE, MISS, Program, Simulated, behind_free_fetches, data_cache, level, simulated};
+
+const LINES: u64 = 40;
+const PAGE_LINES: u64 = 4096 / LINE;
+/// Longer than a miss and the instruction before it.
+const BUS: u64 = 20;
+
+fn with_bus(cycles: u64) -> Level {
+    Level { bus_cycles: cycles as u32, ..data_cache(8, Ways::Count(1)) }
+}
+
+fn with_streams(streams: StreamBuffers) -> Level {
+    Level { streams: Some(streams), ..data_cache(1024, Ways::Full) }
+}
+
+fn run(cache: Level, program: &Program) -> Simulated {
+    simulated(&behind_free_fetches(vec![cache]), program)
+}
+
+fn shared(result: &Simulated) -> &HierarchyCounts {
+    &result.hierarchies.shared
+}
+
+fn walk(lines: u64) -> Program {
+    let mut program = Program::new(1);
+    program.walk(0x1_0000, lines);
+    program
+}
+
+/// Two lines that share a set in turn.
+fn alternating(is_store: bool) -> Program {
+    let mut program = Program::new(1);
+    for time in 0..LINES {
+        let address = 0x1_0000 + time % 2 * 0x1000;
+        if is_store { program.store(address) } else { program.load(address) }
+    }
+    program
+}
+
+#[test]
+fn misses_come_at_the_pace_of_the_bus() {
+    // An instruction and a miss are as long as the bus is taken: nobody ever waits.
+    let free = run(with_bus(MISS + 1), &walk(LINES));
+    assert_eq!(shared(&free).cycles, LINES * (MISS + 1));
+    // Each but the first waits until the one before is through.
+    let busy = run(with_bus(BUS), &walk(LINES));
+    assert_eq!(shared(&busy).cycles, 1 + MISS + (LINES - 1) * BUS);
+    assert_eq!(level(&busy, "D").cycles, MISS + (LINES - 1) * (BUS - 1));
+    assert_eq!(shared(&busy).write_stall_cycles, 0);
+}
+
+#[test]
+fn a_line_written_back_takes_the_bus_as_long_as_one_that_is_fetched() {
+    let loads = run(with_bus(BUS), &alternating(false));
+    assert_eq!(shared(&loads).cycles, 1 + MISS + (LINES - 1) * BUS);
+    // The second store drives out the first modified line. From the third on each waits for a fetch and a write-back.
+    let stores = run(with_bus(BUS), &alternating(true));
+    assert_eq!(shared(&stores).cycles, 1 + MISS + BUS + (LINES - 2) * 2 * BUS);
+    assert_eq!(level(&stores, "D").write_backs, LINES - 1);
+}
+
+#[test]
+fn the_bus_is_taken_by_the_lines_of_a_flush() {
+    let mut program = Program::new(2);
+    (0..8).for_each(|line| program.store(0x1_0000 + line * LINE));
+    program.switch_to(2);
+    program.load(0x2_0000);
+    let result = run(with_bus(BUS), &program);
+    // In the flushed view 8 lines are queued behind the last fetch, and the load behind them.
+    let flushed = &result.hierarchies.flushed;
+    let begun = 1 + MISS + 7 * BUS;
+    let is_free = 1 + 8 * BUS;
+    assert_eq!(flushed.cycles, is_free + 8 * BUS + MISS);
+    // In the private view of the second process nothing was ever stored.
+    assert_eq!(result.hierarchies.private.cycles, begun + 1 + MISS);
+}
+
+#[test]
+fn a_line_on_its_way_is_waited_for() {
+    // With one line ahead each is asked for when the one before is found: the instruction is all that is hidden.
+    let one = StreamBuffers { hit_cycles: 2, timed: true, ..StreamBuffers::default() };
+    let result = run(with_streams(one), &walk(LINES));
+    assert_eq!(shared(&result).cycles, 1 + MISS + (LINES - 1) * MISS);
+    assert_eq!(level(&result, "D").stream_hits, LINES - 1);
+    // The first one of four ahead is waited for; the others come while it is, and are there from then on.
+    let four = run(with_streams(StreamBuffers { depth: 4, ..one }), &walk(LINES));
+    assert_eq!(shared(&four).cycles, 1 + MISS + MISS + (LINES - 2) * (1 + 2));
+    // A stream without time costs its hits only.
+    let untimed = run(with_streams(StreamBuffers { timed: false, ..one }), &walk(LINES));
+    assert_eq!(shared(&untimed).cycles, 1 + MISS + (LINES - 1) * (1 + 2));
+}
+
+#[test]
+fn work_between_two_lines_hides_the_way_of_the_second() {
+    let streams = StreamBuffers { hit_cycles: 2, timed: true, ..StreamBuffers::default() };
+    for (idle, more) in [(0, MISS), (3, MISS), (4, MISS), (5, 1 + 5 + 2), (50, 1 + 50 + 2)] {
+        let mut program = Program::new(1);
+        for line in 0..LINES {
+            program.load(0x1_0000 + line * LINE);
+            (0..idle).for_each(|_| program.load(0x1_0000));
+        }
+        let result = run(with_streams(streams), &program);
+        // A line is found 1 + idle cycles after it was asked for: it takes what is left of a miss, but 2 at least.
+        assert_eq!(shared(&result).cycles, 1 + MISS + (LINES - 1) * more + idle, "{idle} loads between two lines");
+    }
+}
+
+#[test]
+fn streams_run_at_the_pace_of_the_bus() {
+    let streams = StreamBuffers { depth: 4, hit_cycles: 2, timed: true, ..StreamBuffers::default() };
+    let cache = Level { bus_cycles: 10, ..with_streams(streams) };
+    let result = run(cache, &walk(LINES));
+    assert_eq!(shared(&result).cycles, 1 + MISS + (LINES - 1) * 10);
+}
+
+#[test]
+fn a_stream_begins_with_the_last_fill_of_a_run() {
+    for after in [1, 2, 3, 5] {
+        let streams = StreamBuffers { depth: 2, hit_cycles: 2, allocate_after: after, ..StreamBuffers::default() };
+        let result = run(with_streams(streams), &walk(3 * PAGE_LINES));
+        // A stream ends with its page, and a run too: each page has so many fills.
+        let data = level(&result, "D");
+        assert_eq!((data.fills, data.stream_hits), (3 * u64::from(after), 3 * (PAGE_LINES - u64::from(after))));
+    }
+}
+
+#[test]
+fn lines_that_do_not_follow_each_other_begin_no_stream() {
+    let streams = StreamBuffers { count: 2, depth: 2, allocate_after: 2, ..StreamBuffers::default() };
+    let mut program = Program::new(1);
+    (0..LINES).for_each(|line| program.load(0x1_0000 + 2 * line * LINE));
+    let apart = run(with_streams(streams), &program);
+    assert_eq!((level(&apart, "D").fills, level(&apart, "D").prefetches), (LINES, 0));
+    // Two runs are remembered beside each other, a third one drives the first out.
+    let mut program = Program::new(1);
+    (0..2).for_each(|line| (0..2).for_each(|walk| program.load(0x1_0000 + walk * 0x1_0000 + line * LINE)));
+    assert_eq!(level(&run(with_streams(streams), &program), "D").prefetches, 2 * 2);
+    let mut program = Program::new(1);
+    (0..2).for_each(|line| (0..3).for_each(|walk| program.load(0x1_0000 + walk * 0x1_0000 + line * LINE)));
+    assert_eq!(level(&run(with_streams(streams), &program), "D").prefetches, 0);
+}
+
+#[test]
+fn frames_in_a_row_fill_a_cache_evenly() {
+    let mut cache = data_cache(4 * PAGE_LINES, Ways::Count(1));
+    (cache.index, cache.tag) = (AddressKind::Physical, AddressKind::Physical);
+    let mut design = behind_free_fetches(vec![cache]);
+    let mut program = Program::new(1);
+    (0..5).for_each(|_| program.walk(0x1_0000, 4 * PAGE_LINES));
+    let mut misses = |order| {
+        design.pages = Some(PageAllocation { size: Bytes(4096), order, seed: 0 });
+        level(&simulated(&design, &program), "D").load_misses
+    };
+    assert_eq!(misses(PageOrder::Consecutive), 4 * PAGE_LINES);
+    // At random two of the four pages share their sets.
+    assert!(misses(PageOrder::Random) > 4 * PAGE_LINES);
+}
