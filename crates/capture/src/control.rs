@@ -104,6 +104,7 @@ impl<'a> Control<'a> {
             self.ring.submit_current();
         }
         self.bell.finish();
+        self.ring.tell_submission();
         match halt {
             Ok(()) => Ok(self.outcome(Ending::Finished)),
             Err(Halt::Ending(ending)) => Ok(self.outcome(ending)),
@@ -118,7 +119,6 @@ impl<'a> Control<'a> {
         let deadline = Instant::now() + LONGEST_PERIOD;
         while self.ring.slot(slot).state() == state::GRANTED && Instant::now() < deadline {
             let rings = self.ring.rings();
-            self.bell.tell_submitted(self.ring.word(header::NEXT_ORDER).load(SeqCst));
             let _ = self.ring.await_ring(rings, LONG_PAUSE);
         }
     }
@@ -187,7 +187,6 @@ impl<'a> Control<'a> {
 
     /// Ends the loop where the caller, the consumer or a task wants it.
     fn check(&self) -> Result<(), Halt> {
-        self.bell.tell_submitted(self.ring.word(header::NEXT_ORDER).load(SeqCst));
         if self.stop.load(SeqCst) || self.bell.is_aborted() {
             return Err(Halt::Ending(Ending::Interrupted));
         }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
 
 use host::keeper::{Keeper, Setting};
 use trace::{Chunk, Recorder, WriteTraceError};
@@ -33,6 +34,9 @@ pub enum Order {
     /// As the kernel runs them on one CPU.
     AsRun,
 }
+
+/// How long the consumer sleeps where nobody wakes it.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Of Mogul and Borg (1990).
 const QUANTUM_INSTRUCTIONS: u64 = 400_000;
@@ -152,7 +156,7 @@ pub fn run<E: std::error::Error + 'static>(
 ///
 /// # Errors
 /// As [`run`].
-pub fn record<W: Write>(
+pub fn record<W: Write + Send + 'static>(
     commands: &[Command],
     options: Options,
     stop: &AtomicBool,
@@ -254,7 +258,7 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
 
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Option<CpuId> {
-    host::facts::manifest(&host::facts::Root::system()).cpus_allowed.last().copied()
+    host::facts::allowed_cpus(&host::facts::Root::system()).last().copied()
 }
 
 fn start_keeper(commands: &[Command], options: Options, ring: &Ring) -> io::Result<Keeper> {
@@ -280,7 +284,7 @@ fn consume<E: std::error::Error + 'static>(
     mut read: impl FnMut(u64, &[AtomicU64]) -> Result<(), Failure<E>>,
 ) -> Result<(), Failure<E>> {
     for order in 0.. {
-        let Some((index, words)) = await_submitted(ring, bell, order) else { break };
+        let Some((index, words)) = await_submitted(ring, bell, order)? else { break };
         read(order, words)?;
         ring.free(index).map_err(CaptureError::from)?;
     }
@@ -288,15 +292,20 @@ fn consume<E: std::error::Error + 'static>(
 }
 
 /// Buffer number `order`; none where there will be none.
-fn await_submitted<'a>(ring: &'a Ring, bell: &Bell, order: u64) -> Option<(usize, &'a [AtomicU64])> {
+fn await_submitted<'a>(
+    ring: &'a Ring,
+    bell: &Bell,
+    order: u64,
+) -> Result<Option<(usize, &'a [AtomicU64])>, CaptureError> {
     loop {
-        // First told by its number, full a moment later; unless its task was killed in between.
-        let is_last_look = !bell.await_buffer(order);
+        let submissions = ring.submissions();
+        // Whatever there is was there before the end was told.
+        let is_last_look = bell.is_finished();
         let found = ring.submitted(order);
         if found.is_some() || is_last_look {
-            return found;
+            return Ok(found);
         }
-        std::thread::yield_now();
+        ring.await_submission(submissions, PATIENCE)?;
     }
 }
 
