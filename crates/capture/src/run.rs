@@ -18,6 +18,7 @@ use crate::command::Command;
 use crate::control::{Control, Ending, Outcome};
 use crate::decode::{Chunks, Decoder, Stopped, Take};
 use crate::error::CaptureError;
+use crate::programs::Programs;
 use crate::protocol::{self, header};
 use crate::ring::Ring;
 use crate::start;
@@ -218,9 +219,9 @@ fn schedule<E: std::error::Error + 'static>(
     check(commands)?;
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
     let stop_after_switches = options.stop_after_switches;
-    let keeper = start_keeper(commands, options, &ring).map_err(CaptureError::from)?;
+    let programs = programs(commands, options, &ring).map_err(CaptureError::from)?;
     let bell = Bell::default();
-    let mut control = Control::new(&ring, keeper, &bell, stop);
+    let mut control = Control::new(&ring, programs, &bell, stop);
     control.quantum_instructions = quantum_instructions;
     control.stop_after_switches = stop_after_switches;
     control.commands = commands.iter().map(Command::shown).collect();
@@ -247,10 +248,10 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     let ring = Ring::create(protocol::AS_RUN).map_err(CaptureError::from)?;
     ring.half(header::CPU).store(cpu.0, SeqCst);
     let stop_after_switches = options.stop_after_switches;
-    let keeper = start_keeper(commands, options, &ring).map_err(CaptureError::from)?;
+    let programs = programs(commands, options, &ring).map_err(CaptureError::from)?;
     let shown = commands.iter().map(Command::shown).collect();
     let mut decoder = Decoder::new(Vec::new(), take).ordered_as_run();
-    let outcome = AsRun::new(&ring, keeper, stop, stop_after_switches, shown, &mut decoder).run()?;
+    let outcome = AsRun::new(&ring, programs, stop, stop_after_switches, shown, &mut decoder).run()?;
     let as_run::Outcome { ending, statuses, warnings, switches_elsewhere } = outcome;
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
     Ok(Summary { ending, switches, instructions, statuses, warnings, switches_elsewhere })
@@ -261,7 +262,8 @@ fn last_cpu() -> Option<CpuId> {
     host::facts::allowed_cpus(&host::facts::Root::system()).last().copied()
 }
 
-fn start_keeper(commands: &[Command], options: Options, ring: &Ring) -> io::Result<Keeper> {
+/// The commands, ready to be launched.
+fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<Programs> {
     let programs = commands
         .iter()
         .map(|command| start::program(command, &options.tool, &ring.path()))
@@ -274,7 +276,8 @@ fn start_keeper(commands: &[Command], options: Options, ring: &Ring) -> io::Resu
     };
     let input = options.input.map_or_else(null, Ok)?.into();
     let errors = output.try_clone()?;
-    Keeper::start(&programs, Setting { cpu: options.cpu, has_fixed_addresses: true, input, output, errors })
+    let setting = Setting { cpu: options.cpu, has_fixed_addresses: true, input, output, errors };
+    Ok(Programs::new(Keeper::start(&programs, setting)?, commands.len()))
 }
 
 /// Has buffers read in their order until the controller has finished and all are read.
