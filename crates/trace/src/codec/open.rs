@@ -98,6 +98,8 @@ impl Open {
 
     /// Begins a chunk.
     pub(super) fn begin(&mut self, known: &mut Known) {
+        // Where an address was expected, its width is not written.
+        self.widths[..self.counts.told].fill(0);
         self.counts = Counts::default();
         self.table.begin();
         known.chunk = known.chunk.wrapping_add(1).max(1);

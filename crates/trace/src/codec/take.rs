@@ -149,7 +149,9 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, batch: &mut Batc
     let Open { counts, table, turns, .. } = open;
     let Some((id, addresses)) = source.next() else { return false };
     let (told, head) = (addresses.len(), source.words().first().map_or(NO_HEAD, S::value));
-    let Some(&Hot { chunk, first_slot, told: need, number, sums, .. }) = hot.get(id as usize) else { return false };
+    let Some(&Hot { chunk, first_slot, told: need, number, sums, .. }) = hot.get(id as usize) else {
+        return false;
+    };
     let Some(slots) = slots.get_mut(first_slot as usize..(first_slot + need) as usize) else { return false };
     if need as usize != told || hot.len() <= counts.current as usize {
         return false;
@@ -202,11 +204,7 @@ fn put_addresses(known: &mut Known, open: &mut Open, batch: &mut Batch) {
     let widths = &mut widths[counts.told..counts.told + length];
     for ((&slot, &address), width) in own.iter().zip(addresses).zip(widths) {
         let Some(slot) = slots.get_mut(slot as usize) else { break };
-        let residual = slot.encode(address);
-        if residual == 0 {
-            *width = 0;
-            continue;
-        }
+        let Some(residual) = slot.encode(address) else { continue };
         let code = code_of(residual);
         *width = code as u8;
         let place = bytes & (RESIDUALS - 1);
