@@ -8,7 +8,7 @@
 #define SWITCHCOST_PROTOCOL_H
 
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
-#define SC_VERSION 2
+#define SC_VERSION 3
 
 /* How tasks take turns. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
@@ -26,9 +26,9 @@ struct sc_header { /* at offset 0 */
     ULong infos_offset;
     ULong buffers_offset;
     ULong total_bytes;
-    UInt doorbell;           /* futex: any task adds 1 after a change of state or a submitted buffer */
+    UInt doorbell;           /* futex: any task adds 1 after a change of state; as run, after it submitted a buffer, too */
     UInt controller_sleeps;  /* nonzero: a ring of the doorbell must FUTEX_WAKE it */
-    UInt freed;              /* futex: the consumer adds 1 (and wakes all) after it freed a buffer */
+    UInt freed;              /* futex: the consumer adds 1 after it freed a buffer, and wakes all where it is worth it */
     UInt births_expected;    /* tasks that are being made (fork, clone) and have not claimed their slot */
     UInt is_closing;         /* nonzero: run on untraced is not possible; exit at once */
     UInt fault;              /* nonzero: a task found that it cannot go on; SC_FAULT_* */
@@ -41,7 +41,9 @@ struct sc_header { /* at offset 0 */
     UInt is_stopping;        /* nonzero: who runs gives the CPU up at the end of its period, whatever its budget */
     UInt cpu;                /* as run: the only CPU that tasks may run on */
     UInt slots_used;         /* slots from here on were never claimed */
-    ULong reserved[13];
+    UInt submissions;        /* scheduled: futex: who submits a buffer adds 1 */
+    UInt consumer_sleeps;    /* scheduled: nonzero: who submits must FUTEX_WAKE it */
+    ULong reserved[12];
 };
 
 #define SC_FAULT_SLOTS 1 /* no free task slot */

@@ -96,6 +96,14 @@ void ring_doorbell(void)
         kernel_call(KERNEL_FUTEX, (Addr)&ring->doorbell, KERNEL_FUTEX_WAKE, ALL_SLEEPERS, 0);
 }
 
+/* The consumer's own bell: the controller need not know of buffers. */
+void ring_tell_submission(void)
+{
+    __atomic_add_fetch(&ring->submissions, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&ring->consumer_sleeps, __ATOMIC_SEQ_CST))
+        kernel_call(KERNEL_FUTEX, (Addr)&ring->submissions, KERNEL_FUTEX_WAKE, ALL_SLEEPERS, 0);
+}
+
 /* A process that has ended, and that its parent has not asked for, still has its number. */
 static Bool is_zombie(UInt pid)
 {

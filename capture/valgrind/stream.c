@@ -99,7 +99,10 @@ static void hand_over(void)
     info->stamp = stamp;
     info->order = __atomic_fetch_add(&ring->next_order, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&info->state, SC_FULL, __ATOMIC_SEQ_CST);
-    ring_doorbell();
+    if (is_as_run())
+        ring_doorbell();
+    else
+        ring_tell_submission();
 }
 
 static void put(ULong tag, ULong immediate, const ULong *words, UInt count)

@@ -49,6 +49,7 @@ extern struct sc_info *ring_infos;
 Bool is_as_run(void);
 void ring_open(const HChar *path);
 void ring_doorbell(void);
+void ring_tell_submission(void);
 void ring_sleep(UInt *futex, UInt value);
 void ring_check_alive(void);
 ULong *ring_buffer(ULong index);

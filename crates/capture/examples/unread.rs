@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use host::control::pin;
-use host::facts::{Root, manifest};
+use host::facts::{Root, allowed_cpus};
 use switchcost_capture::{Command, Options, Output, Tool, run_unread};
 
 fn main() -> ExitCode {
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         }
     };
     // As `switchcost trace` does it.
-    let mut allowed = manifest(&Root::system()).cpus_allowed;
+    let mut allowed = allowed_cpus(&Root::system());
     let cpu = allowed.pop();
     let _guard = if allowed.is_empty() { None } else { pin(&allowed).ok() };
     let options = Options { cpu, output: Output::Nowhere, ..Options::new(tool) };

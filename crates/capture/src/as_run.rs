@@ -18,12 +18,12 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use host::keeper::{Keeper, Report};
 use trace::TaskId;
 
 use crate::control::{Ending, LONGEST_END};
 use crate::decode::{DecodeError, Decoder, Problem, Stopped, Take, is_birth};
 use crate::error::CaptureError;
+use crate::programs::Programs;
 use crate::protocol::{fault, header};
 use crate::ring::{Full, Ring};
 use crate::run::Failure;
@@ -104,7 +104,7 @@ pub(crate) struct Outcome {
 
 pub(crate) struct AsRun<'a, 'd, T> {
     ring: &'a Ring,
-    keeper: Keeper,
+    programs: Programs,
     stop: &'a AtomicBool,
     stop_after_switches: Option<u64>,
     commands: Vec<String>,
@@ -123,14 +123,13 @@ pub(crate) struct AsRun<'a, 'd, T> {
     looked_around: Instant,
     account: Account,
     is_over: bool,
-    statuses: Vec<Option<ExitStatus>>,
     warnings: Vec<String>,
 }
 
 impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
     pub(crate) fn new(
         ring: &'a Ring,
-        keeper: Keeper,
+        programs: Programs,
         stop: &'a AtomicBool,
         stop_after_switches: Option<u64>,
         commands: Vec<String>,
@@ -138,10 +137,9 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
     ) -> Self {
         AsRun {
             ring,
-            keeper,
+            programs,
             stop,
             stop_after_switches,
-            statuses: vec![None; commands.len()],
             commands,
             decoder,
             tenants: Tenants::new(ring),
@@ -168,7 +166,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             halt = Err(failed);
         }
         self.ring.close();
-        self.keeper.dismiss();
+        self.programs.dismiss();
         if matches!(halt, Err(Halt::Ending(Ending::Interrupted)))
             && let Err(failed @ Halt::Failed(_)) = self.drain()
         {
@@ -190,7 +188,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             ));
         }
         let switches_elsewhere = self.account.counted.saturating_sub(self.account.marked);
-        Outcome { ending, statuses: self.statuses, warnings: self.warnings, switches_elsewhere }
+        Outcome { ending, statuses: self.programs.into_statuses(), warnings: self.warnings, switches_elsewhere }
     }
 
     fn drive(&mut self) -> Result<(), Halt<T::Error>> {
@@ -303,10 +301,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
 
     fn await_statuses(&mut self) -> Result<(), Halt<T::Error>> {
         let deadline = Instant::now() + LONGEST_END;
-        while self.statuses.iter().any(Option::is_none) && Instant::now() < deadline {
-            if let Some(Report::Ended { program, status }) = self.keeper.report(PATIENCE)? {
-                self.statuses[program as usize] = Some(status);
-            }
+        while self.programs.is_any_awaited(deadline)? {
             self.check()?;
         }
         Ok(())

@@ -4,11 +4,12 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use host::keeper::{Keeper, Report};
+use host::keeper::Report;
 use trace::Cause;
 
 use crate::bell::Bell;
 use crate::error::CaptureError;
+use crate::programs::Programs;
 use crate::protocol::{NO_SLOT, head, header, state, tag};
 use crate::ring::Ring;
 use crate::scheduler::{Decision, Scheduler, Seen, Switch};
@@ -46,7 +47,7 @@ const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
 pub(crate) struct Control<'a> {
     pub(crate) ring: &'a Ring,
-    pub(crate) keeper: Keeper,
+    pub(crate) programs: Programs,
     pub(crate) bell: &'a Bell,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) quantum_instructions: u64,
@@ -56,7 +57,6 @@ pub(crate) struct Control<'a> {
     scheduler: Scheduler,
     tasks: Tasks,
     switches: u64,
-    statuses: Vec<Option<ExitStatus>>,
     warnings: Vec<String>,
 }
 
@@ -73,10 +73,10 @@ impl<E: Into<CaptureError>> From<E> for Halt {
 }
 
 impl<'a> Control<'a> {
-    pub(crate) fn new(ring: &'a Ring, keeper: Keeper, bell: &'a Bell, stop: &'a AtomicBool) -> Control<'a> {
+    pub(crate) fn new(ring: &'a Ring, programs: Programs, bell: &'a Bell, stop: &'a AtomicBool) -> Control<'a> {
         Control {
             ring,
-            keeper,
+            programs,
             bell,
             stop,
             quantum_instructions: 0,
@@ -85,25 +85,24 @@ impl<'a> Control<'a> {
             scheduler: Scheduler::default(),
             tasks: Tasks::default(),
             switches: 0,
-            statuses: Vec::new(),
             warnings: Vec::new(),
         }
     }
 
     /// Runs all commands to the end. Afterwards no process is left, and the stream is complete.
     pub(crate) fn run(mut self) -> Result<Outcome, CaptureError> {
-        self.statuses = vec![None; self.commands.len()];
         let halt = self.drive();
         if matches!(halt, Err(Halt::Ending(Ending::Interrupted))) && !self.bell.is_aborted() {
             self.await_end_of_period();
         }
         let is_running = self.is_granted();
         self.ring.close();
-        self.keeper.dismiss();
+        self.programs.dismiss();
         if !is_running {
             self.ring.submit_current();
         }
         self.bell.finish();
+        self.ring.tell_submission();
         match halt {
             Ok(()) => Ok(self.outcome(Ending::Finished)),
             Err(Halt::Ending(ending)) => Ok(self.outcome(ending)),
@@ -118,13 +117,12 @@ impl<'a> Control<'a> {
         let deadline = Instant::now() + LONGEST_PERIOD;
         while self.ring.slot(slot).state() == state::GRANTED && Instant::now() < deadline {
             let rings = self.ring.rings();
-            self.bell.tell_submitted(self.ring.word(header::NEXT_ORDER).load(SeqCst));
             let _ = self.ring.await_ring(rings, LONG_PAUSE);
         }
     }
 
     fn outcome(self, ending: Ending) -> Outcome {
-        Outcome { ending, statuses: self.statuses, warnings: self.warnings }
+        Outcome { ending, statuses: self.programs.into_statuses(), warnings: self.warnings }
     }
 
     fn drive(&mut self) -> Result<(), Halt> {
@@ -155,13 +153,13 @@ impl<'a> Control<'a> {
 
     /// Starts a command and waits until it wants its first turn.
     fn launch(&mut self, command: u32) -> Result<(), Halt> {
-        self.keeper.launch(command)?;
+        self.programs.launch(command)?;
         let deadline = Instant::now() + LONGEST_START;
         let mut process = None;
         loop {
             let rings = self.ring.rings();
             self.check()?;
-            while let Some(report) = self.keeper.report(Duration::ZERO)? {
+            while let Some(report) = self.programs.report(Duration::ZERO)? {
                 match report {
                     Report::Launched { pid, .. } => process = Some(pid as u32),
                     Report::Refused { error, .. } => {
@@ -171,7 +169,7 @@ impl<'a> Control<'a> {
                         let command = self.commands[command as usize].clone();
                         return Err(CaptureError::NotStarted { command, status }.into());
                     }
-                    Report::Ended { program, status } => self.statuses[program as usize] = Some(status),
+                    Report::Ended { .. } => {}
                 }
             }
             self.tasks.discover(self.ring);
@@ -187,7 +185,6 @@ impl<'a> Control<'a> {
 
     /// Ends the loop where the caller, the consumer or a task wants it.
     fn check(&self) -> Result<(), Halt> {
-        self.bell.tell_submitted(self.ring.word(header::NEXT_ORDER).load(SeqCst));
         if self.stop.load(SeqCst) || self.bell.is_aborted() {
             return Err(Halt::Ending(Ending::Interrupted));
         }
@@ -237,28 +234,16 @@ impl<'a> Control<'a> {
 
     /// What nobody rings for.
     fn look_around(&mut self) -> Result<(), Halt> {
-        self.read_reports()?;
+        while self.programs.report(Duration::ZERO)?.is_some() {}
         if let Some(slot) = self.tasks.find_killed(self.scheduler.running())? {
             self.ring.slot(slot).set_ended();
         }
         Ok(())
     }
 
-    fn read_reports(&mut self) -> Result<(), Halt> {
-        while let Some(report) = self.keeper.report(Duration::ZERO)? {
-            if let Report::Ended { program, status } = report {
-                self.statuses[program as usize] = Some(status);
-            }
-        }
-        Ok(())
-    }
-
     fn await_statuses(&mut self) -> Result<(), Halt> {
         let deadline = Instant::now() + LONGEST_END;
-        while self.statuses.iter().any(Option::is_none) && Instant::now() < deadline {
-            if let Some(Report::Ended { program, status }) = self.keeper.report(PATIENCE)? {
-                self.statuses[program as usize] = Some(status);
-            }
+        while self.programs.is_any_awaited(deadline)? {
             self.check()?;
         }
         Ok(())

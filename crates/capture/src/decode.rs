@@ -117,7 +117,8 @@ impl<'a, T: Take> Decoder<'a, T> {
         let mut at = from;
         let damaged = |word, problem| Stopped::Damaged(DecodeError { buffer: order, word, problem });
         while at < words.len() {
-            let mut source = Words { entries: self.spaces.running().entries(), words, at };
+            let (entries, meaning) = self.spaces.running_entries();
+            let mut source = Words { entries, meaning, words, at };
             self.take.blocks(&mut source).map_err(Stopped::Refused)?;
             let end = source.at;
             if end == at {
@@ -189,14 +190,32 @@ fn block_head(head: u64) -> (u32, usize) {
 /// Blocks as they stand in a buffer, up to another record or one that is not simple.
 struct Words<'a> {
     entries: &'a [Entry],
+    meaning: u32,
     words: &'a [AtomicU64],
     at: usize,
 }
 
 impl BlockSource for Words<'_> {
-    type Address = AtomicU64;
+    type Word = AtomicU64;
+
+    fn meaning(&self) -> u32 {
+        self.meaning
+    }
 
     #[inline(always)]
+    fn words(&self) -> &[AtomicU64] {
+        self.words.get(self.at..).unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn value(word: &AtomicU64) -> u64 {
+        word.load(Relaxed)
+    }
+
+    fn pass(&mut self, words: usize) {
+        self.at += words;
+    }
+
     fn next(&self) -> Option<(u32, &[AtomicU64])> {
         let (head, rest) = self.words.get(self.at..)?.split_first()?;
         let head = head.load(Relaxed);
@@ -206,13 +225,7 @@ impl BlockSource for Words<'_> {
         (head >> 40 == tag::BLOCK << 16).then_some((shape, addresses))
     }
 
-    #[inline(always)]
-    fn value(address: &AtomicU64) -> u64 {
-        address.load(Relaxed)
-    }
-
-    #[inline(always)]
-    fn pass(&mut self, told: usize) {
+    fn pass_block(&mut self, told: usize) {
         self.at += 1 + told;
     }
 }
@@ -225,17 +238,27 @@ struct Happened<'a> {
 }
 
 impl BlockSource for Happened<'_> {
-    type Address = u64;
+    type Word = u64;
 
-    fn next(&self) -> Option<(u32, &[u64])> {
-        (!self.is_taken).then_some((self.shape, self.addresses))
+    fn meaning(&self) -> u32 {
+        0
+    }
+
+    fn words(&self) -> &[u64] {
+        &[]
     }
 
     fn value(address: &u64) -> u64 {
         *address
     }
 
-    fn pass(&mut self, _told: usize) {
+    fn pass(&mut self, _words: usize) {}
+
+    fn next(&self) -> Option<(u32, &[u64])> {
+        (!self.is_taken).then_some((self.shape, self.addresses))
+    }
+
+    fn pass_block(&mut self, _told: usize) {
         self.is_taken = true;
     }
 }

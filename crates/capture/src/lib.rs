@@ -16,6 +16,7 @@ mod control;
 mod decode;
 mod error;
 mod probe;
+mod programs;
 mod protocol;
 mod ring;
 mod run;

@@ -13,6 +13,8 @@ use crate::protocol::{self, buffer, header, info, slot, state};
 /// Tasks that can live at the same time.
 pub(crate) const SLOTS: usize = 2048;
 const BUFFERS: usize = 16;
+/// Nobody is woken for fewer empty buffers.
+const WORTH_WAKING: usize = BUFFERS / 2;
 /// 1 MiB: the fastest of those tried with gzip; all buffers together still fit into many a last-level cache.
 const BUFFER_WORDS: usize = 128 << 10;
 
@@ -153,7 +155,14 @@ impl Ring {
         self.buffer_state(index).store(buffer::EMPTY, SeqCst);
         let freed = self.half(header::FREED);
         freed.fetch_add(1, SeqCst);
-        shared_file::wake(freed)
+        if self.may_wait_for_more() { Ok(()) } else { shared_file::wake(freed) }
+    }
+
+    /// Whether a task that waits for an empty buffer had better wait for some more: to sleep and to be woken for each takes
+    /// as long as to fill it. In turns, all that are full are about to be read; as run, they may have to wait.
+    fn may_wait_for_more(&self) -> bool {
+        let empty = (0..BUFFERS).filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::EMPTY).count();
+        self.half(header::MODE).load(SeqCst) == protocol::SCHEDULED && empty < WORTH_WAKING
     }
 
     /// Claims an empty buffer, if there is one.
@@ -205,6 +214,26 @@ impl Ring {
         let order = self.word(header::NEXT_ORDER).fetch_add(1, SeqCst);
         self.word(start + info::ORDER).store(order, SeqCst);
         self.half(start + info::STATE).store(buffer::FULL, SeqCst);
+        self.tell_submission();
+    }
+
+    /// How many buffers were submitted, or something else was told to the consumer.
+    pub(crate) fn submissions(&self) -> u32 {
+        self.half(header::SUBMISSIONS).load(SeqCst)
+    }
+
+    /// Has the consumer look again.
+    pub(crate) fn tell_submission(&self) {
+        self.half(header::SUBMISSIONS).fetch_add(1, SeqCst);
+        let _ = shared_file::wake(self.half(header::SUBMISSIONS));
+    }
+
+    /// Sleeps until something is told after `submissions`, no longer than `limit`.
+    pub(crate) fn await_submission(&self, submissions: u32, limit: Duration) -> io::Result<()> {
+        self.half(header::CONSUMER_SLEEPS).store(1, SeqCst);
+        let outcome = shared_file::wait(self.half(header::SUBMISSIONS), submissions, limit);
+        self.half(header::CONSUMER_SLEEPS).store(0, SeqCst);
+        outcome
     }
 
     /// How often tasks have rung.

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
 
 use host::keeper::{Keeper, Setting};
 use trace::{Chunk, Recorder, WriteTraceError};
@@ -17,6 +18,7 @@ use crate::command::Command;
 use crate::control::{Control, Ending, Outcome};
 use crate::decode::{Chunks, Decoder, Stopped, Take};
 use crate::error::CaptureError;
+use crate::programs::Programs;
 use crate::protocol::{self, header};
 use crate::ring::Ring;
 use crate::start;
@@ -33,6 +35,13 @@ pub enum Order {
     /// As the kernel runs them on one CPU.
     AsRun,
 }
+
+/// How long the consumer sleeps where nobody wakes it.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// So often it naps before it has itself woken: to wake it costs the traced program time, which fills a buffer in about
+/// as long as a nap.
+const NAPS: u32 = 3;
+const NAP: Duration = Duration::from_micros(300);
 
 /// Of Mogul and Borg (1990).
 const QUANTUM_INSTRUCTIONS: u64 = 400_000;
@@ -152,7 +161,7 @@ pub fn run<E: std::error::Error + 'static>(
 ///
 /// # Errors
 /// As [`run`].
-pub fn record<W: Write>(
+pub fn record<W: Write + Send + 'static>(
     commands: &[Command],
     options: Options,
     stop: &AtomicBool,
@@ -214,9 +223,9 @@ fn schedule<E: std::error::Error + 'static>(
     check(commands)?;
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
     let stop_after_switches = options.stop_after_switches;
-    let keeper = start_keeper(commands, options, &ring).map_err(CaptureError::from)?;
+    let programs = programs(commands, options, &ring).map_err(CaptureError::from)?;
     let bell = Bell::default();
-    let mut control = Control::new(&ring, keeper, &bell, stop);
+    let mut control = Control::new(&ring, programs, &bell, stop);
     control.quantum_instructions = quantum_instructions;
     control.stop_after_switches = stop_after_switches;
     control.commands = commands.iter().map(Command::shown).collect();
@@ -243,10 +252,10 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     let ring = Ring::create(protocol::AS_RUN).map_err(CaptureError::from)?;
     ring.half(header::CPU).store(cpu.0, SeqCst);
     let stop_after_switches = options.stop_after_switches;
-    let keeper = start_keeper(commands, options, &ring).map_err(CaptureError::from)?;
+    let programs = programs(commands, options, &ring).map_err(CaptureError::from)?;
     let shown = commands.iter().map(Command::shown).collect();
     let mut decoder = Decoder::new(Vec::new(), take).ordered_as_run();
-    let outcome = AsRun::new(&ring, keeper, stop, stop_after_switches, shown, &mut decoder).run()?;
+    let outcome = AsRun::new(&ring, programs, stop, stop_after_switches, shown, &mut decoder).run()?;
     let as_run::Outcome { ending, statuses, warnings, switches_elsewhere } = outcome;
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
     Ok(Summary { ending, switches, instructions, statuses, warnings, switches_elsewhere })
@@ -254,10 +263,11 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
 
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Option<CpuId> {
-    host::facts::manifest(&host::facts::Root::system()).cpus_allowed.last().copied()
+    host::facts::allowed_cpus(&host::facts::Root::system()).last().copied()
 }
 
-fn start_keeper(commands: &[Command], options: Options, ring: &Ring) -> io::Result<Keeper> {
+/// The commands, ready to be launched.
+fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<Programs> {
     let programs = commands
         .iter()
         .map(|command| start::program(command, &options.tool, &ring.path()))
@@ -270,7 +280,8 @@ fn start_keeper(commands: &[Command], options: Options, ring: &Ring) -> io::Resu
     };
     let input = options.input.map_or_else(null, Ok)?.into();
     let errors = output.try_clone()?;
-    Keeper::start(&programs, Setting { cpu: options.cpu, has_fixed_addresses: true, input, output, errors })
+    let setting = Setting { cpu: options.cpu, has_fixed_addresses: true, input, output, errors };
+    Ok(Programs::new(Keeper::start(&programs, setting)?, commands.len()))
 }
 
 /// Has buffers read in their order until the controller has finished and all are read.
@@ -280,7 +291,7 @@ fn consume<E: std::error::Error + 'static>(
     mut read: impl FnMut(u64, &[AtomicU64]) -> Result<(), Failure<E>>,
 ) -> Result<(), Failure<E>> {
     for order in 0.. {
-        let Some((index, words)) = await_submitted(ring, bell, order) else { break };
+        let Some((index, words)) = await_submitted(ring, bell, order)? else { break };
         read(order, words)?;
         ring.free(index).map_err(CaptureError::from)?;
     }
@@ -288,15 +299,26 @@ fn consume<E: std::error::Error + 'static>(
 }
 
 /// Buffer number `order`; none where there will be none.
-fn await_submitted<'a>(ring: &'a Ring, bell: &Bell, order: u64) -> Option<(usize, &'a [AtomicU64])> {
+fn await_submitted<'a>(
+    ring: &'a Ring,
+    bell: &Bell,
+    order: u64,
+) -> Result<Option<(usize, &'a [AtomicU64])>, CaptureError> {
+    let mut naps = 0;
     loop {
-        // First told by its number, full a moment later; unless its task was killed in between.
-        let is_last_look = !bell.await_buffer(order);
+        let submissions = ring.submissions();
+        // Whatever there is was there before the end was told.
+        let is_last_look = bell.is_finished();
         let found = ring.submitted(order);
         if found.is_some() || is_last_look {
-            return found;
+            return Ok(found);
         }
-        std::thread::yield_now();
+        if naps < NAPS {
+            naps += 1;
+            std::thread::sleep(NAP);
+        } else {
+            ring.await_submission(submissions, PATIENCE)?;
+        }
     }
 }
 

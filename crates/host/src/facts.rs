@@ -26,7 +26,7 @@ use units::{Bytes, CpuId};
 
 pub use self::root::Root;
 pub use self::status::available_memory;
-pub use self::topology::{quietest_cpu, relation};
+pub use self::topology::{allowed_cpus, quietest_cpu, relation};
 
 /// The machine as it is now. Takes 50 ms, in which it watches the interrupts.
 pub fn manifest(root: &Root) -> HostManifest {
@@ -34,7 +34,7 @@ pub fn manifest(root: &Root) -> HostManifest {
     let config = kernel::config(root);
     let mitigations = processor::mitigations(root);
     let cpus_online = topology::online(root);
-    let cpus_allowed = topology::allowed(root);
+    let cpus_allowed = topology::allowed_cpus(root);
     let first = first_usable(&cpus_allowed, &cpus_online);
     HostManifest {
         hostname: root.line("/proc/sys/kernel/hostname").unwrap_or_default(),

@@ -7,18 +7,23 @@
 //! Bodies are hostile: decoding them never panics and never allocates more than [`limits`] say.
 
 mod addresses;
+mod closing;
 mod columns;
 mod decoder;
 mod encoder;
+mod known;
 pub(crate) mod limits;
 mod marks;
 mod open;
 mod sequence;
 mod shapes;
+mod take;
 mod varint;
 
+pub(crate) use closing::{Closer, Position};
 pub(crate) use columns::BadBody;
 pub(crate) use decoder::{ChunkDecoder, ChunkHead};
-pub(crate) use encoder::{ChunkEncoder, EncodeError, Piece, Position};
+pub(crate) use encoder::{ChunkEncoder, EncodeError, Piece};
 pub(crate) use marks::{oversized, text_bytes};
-pub use open::BlockSource;
+pub(crate) use open::Open;
+pub use take::BlockSource;

@@ -5,6 +5,8 @@
 //! written down in docs/formats/trace.md.
 
 mod ahead;
+mod appender;
+mod behind;
 mod error;
 mod header;
 mod index;
@@ -15,6 +17,7 @@ mod seekable;
 mod writer;
 
 pub use ahead::{ReadAhead, read_ahead};
+pub use appender::Written;
 pub use error::{Before, ReadTraceError, WriteTraceError};
 pub use header::{TRACE_SCHEMA, TRACE_VERSION, TraceHeader, TraceOrder};
 pub use index::{ChunkEntry, Life, TraceIndex};
@@ -22,4 +25,4 @@ pub(crate) use index::{changes_lives, is_life};
 pub use reader::{ChunkPlace, TraceReader};
 pub use recorder::{Recorder, ShapeId};
 pub use seekable::{Standing, TraceFile};
-pub use writer::{TraceWriter, Written};
+pub use writer::TraceWriter;

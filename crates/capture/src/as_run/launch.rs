@@ -15,7 +15,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     pub(super) fn launch_next(&mut self) -> Result<(), Halt<T::Error>> {
         let Some(command) = self.commands.get(self.launched as usize).cloned() else { return Ok(()) };
         if self.launch.is_none() {
-            self.keeper.launch(self.launched)?;
+            self.programs.launch(self.launched)?;
             self.launch = Some(Launch { process: None, since: Instant::now() });
         }
         let ended = self.read_reports()?;
@@ -33,7 +33,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
 
     /// Reads what the keeper tells; returns how the command that is being launched has ended, if it has.
     pub(super) fn read_reports(&mut self) -> Result<Option<ExitStatus>, Halt<T::Error>> {
-        while let Some(report) = self.keeper.report(Duration::ZERO)? {
+        while let Some(report) = self.programs.report(Duration::ZERO)? {
             match report {
                 Report::Launched { pid, .. } => {
                     if let Some(launch) = &mut self.launch {
@@ -41,9 +41,9 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
                     }
                 }
                 Report::Refused { error, .. } => return Err(std::io::Error::from_raw_os_error(error).into()),
-                Report::Ended { program, status } => self.statuses[program as usize] = Some(status),
+                Report::Ended { .. } => {}
             }
         }
-        Ok(self.launch.as_ref().and_then(|_| self.statuses[self.launched as usize]))
+        Ok(self.launch.as_ref().and_then(|_| self.programs.status(self.launched)))
     }
 }

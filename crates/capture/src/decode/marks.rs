@@ -13,7 +13,7 @@ impl<T: Take> Decoder<'_, T> {
     pub(super) fn apply(&mut self, tag: u64, immediate: u64, words: &[u64]) -> Result<Option<Mark>, Problem> {
         let mark = match (tag, words) {
             (tag::DEFINE, _) => {
-                self.spaces.running_mut().define(immediate, words, self.take)?;
+                self.spaces.define(immediate, words, self.take)?;
                 return Ok(None);
             }
             (tag::SYSCALL_ENTER, []) => {

@@ -50,8 +50,8 @@ impl Shapes {
         self.guarded.get(&id)
     }
 
-    /// Defines a shape, in place of any of the same number.
-    pub(super) fn define<T: Take>(&mut self, id: u64, words: &[u64], take: &mut T) -> Result<(), Problem> {
+    /// Defines a shape, in place of any of the same number; returns whether there was one.
+    pub(super) fn define<T: Take>(&mut self, id: u64, words: &[u64], take: &mut T) -> Result<bool, Problem> {
         let id = usize::try_from(id).ok().filter(|&id| id < MOST_SHAPES).ok_or(Problem::TooManyShapes)?;
         let (block, forms, is_guarded) = shape(words)?;
         let shape = take.define(&block, &forms)?;
@@ -62,8 +62,8 @@ impl Shapes {
         if is_guarded {
             self.guarded.insert(id as u32, Arc::new(Guarded { block, forms }));
         }
-        self.entries[id] = Entry(shape | if is_guarded { GUARDED } else { 0 });
-        Ok(())
+        let before = std::mem::replace(&mut self.entries[id], Entry(shape | if is_guarded { GUARDED } else { 0 }));
+        Ok(before.0 != 0)
     }
 }
 

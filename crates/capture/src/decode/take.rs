@@ -36,7 +36,7 @@ fn problem(error: &UnfitShape) -> Problem {
     Problem::Unfit(error.to_string())
 }
 
-impl<W: Write> Take for Recorder<W> {
+impl<W: Write + Send + 'static> Take for Recorder<W> {
     type Error = WriteTraceError;
 
     fn define(&mut self, block: &Block, forms: &[Form]) -> Result<u32, Problem> {
@@ -60,7 +60,7 @@ impl<W: Write> Take for Recorder<W> {
     }
 
     fn instructions(&self) -> u64 {
-        self.written().instructions
+        Recorder::instructions(self)
     }
 }
 
@@ -134,7 +134,7 @@ impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
             let address = |number| addresses.get(number).map_or(0, B::value);
             self.chunk.references.extend(unfolds.iter().map(|unfold| unfold.at(address(unfold.source()))));
             self.instructions += u64::from(block.instructions);
-            source.pass(told.into());
+            source.pass_block(told.into());
         }
         Ok(())
     }

@@ -152,6 +152,22 @@ fn a_child_has_the_shapes_of_the_fork_and_an_exec_has_none() {
 }
 
 #[test]
+fn a_number_means_another_shape_in_another_process_and_where_it_is_defined_anew() {
+    let start = [&born(0, NO_SLOT, 0)[..], &born(1, NO_SLOT, 1), &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(5)].concat();
+    let mut elsewhere = shape(5);
+    elsewhere[1] = 0x5000;
+    let run: Vec<u64> = (0..40).flat_map(|address| [block(5), address, 2 * address]).collect();
+    let there = [&switch(0, 1, 1)[..], &elsewhere, &run].concat();
+    let back = [&switch(1, 0, 1)[..], &run, &shape_with(5, how::GUARDED), &run, &elsewhere, &run].concat();
+    let words = [&start[..], &run, &there, &back, &switch(0, 1, 1), &run].concat();
+    let chunks = decode(&words).expect("a good stream");
+    let ran: Vec<u64> = chunks[0].blocks.iter().map(|block| block.address).collect();
+    let addresses = [0x1000, 0x5000, 0x1000, 0x1000, 0x5000, 0x5000];
+    assert_eq!(ran, addresses.iter().flat_map(|&address| [address; 40]).collect::<Vec<u64>>());
+    assert_eq!(recorded(&words).expect("a good stream"), chunks);
+}
+
+#[test]
 fn threads_share_shapes_and_ends_are_told_once() {
     let words = [
         &born(0, NO_SLOT, 0)[..],

@@ -85,6 +85,8 @@ fn header_fields_are_where_the_tool_has_them() {
             ("fault_detail", FAULT_DETAIL),
             ("cpu", CPU),
             ("slots_used", SLOTS_USED),
+            ("submissions", SUBMISSIONS),
+            ("consumer_sleeps", CONSUMER_SLEEPS),
         ],
     );
 }

@@ -86,7 +86,7 @@ fn listed(root: &Root) -> Vec<CpuId> {
 }
 
 /// The CPUs that the kernel lets this process use.
-pub(crate) fn allowed(root: &Root) -> Vec<CpuId> {
+pub fn allowed_cpus(root: &Root) -> Vec<CpuId> {
     super::status::field(root, "Cpus_allowed_list").and_then(|list| parse_cpu_list(&list).ok()).unwrap_or_default()
 }
 

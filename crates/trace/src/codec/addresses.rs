@@ -53,14 +53,18 @@ impl Slot {
         self.last = address;
     }
 
-    /// What is left to say of an address, of which only the lower 48 bits count.
+    /// What is left to say of an address, of which only the lower 48 bits count; nothing where it was expected.
     #[inline(always)]
-    pub(super) fn encode(&mut self, address: u64) -> u64 {
+    pub(super) fn encode(&mut self, address: u64) -> Option<u64> {
         let address = address << SHIFT;
         let moved = address.wrapping_sub(self.last);
         let difference = moved.wrapping_sub(self.stride);
+        if difference == 0 {
+            (self.last, self.moved) = (address, moved);
+            return None;
+        }
         self.learn(address, moved);
-        (difference << 1 ^ ((difference as i64) >> 63) as u64) >> SHIFT
+        Some((difference << 1 ^ ((difference as i64) >> 63) as u64) >> SHIFT)
     }
 
     /// The address that is left to say so much of.

@@ -1,13 +1,11 @@
 use std::collections::HashMap;
-use std::io;
 
 use super::addresses::Slot;
-use super::columns::Packer;
-use super::decoder::ChunkHead;
-use super::marks;
-use super::open::{self, BlockSource, Cold, Hot, Known, Open};
+use super::known::{Cold, Hot, Known};
+use super::open::Open;
+use super::take::{self, Batch, BlockSource};
 use crate::shape::{self, Form, Place, UnfitShape};
-use crate::{Block, Placed, Reference, TaskId, UnfitBlock};
+use crate::{Block, Placed, Reference, UnfitBlock};
 
 /// A part of a chunk that goes into one record.
 #[derive(Clone, Copy, Debug)]
@@ -19,42 +17,26 @@ pub(crate) struct Piece<'a> {
     pub(crate) first_block: usize,
 }
 
-/// Where in the stream a record begins.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Position {
-    pub(crate) instruction: u64,
-    pub(crate) block: u64,
-    pub(crate) running: TaskId,
-}
-
-/// Why a chunk cannot be written.
+/// Why a piece cannot be encoded.
 #[derive(Debug)]
 pub(crate) enum EncodeError {
     /// This block of the piece is none.
     Unfit { block: usize, why: UnfitBlock },
-    /// zstd failed, for want of memory.
-    Packing(io::Error),
+    /// A shape of it is none.
+    Shape(UnfitShape),
 }
 
-impl From<io::Error> for EncodeError {
-    fn from(source: io::Error) -> Self {
-        EncodeError::Packing(source)
-    }
-}
-
-/// Turns chunks, or one block after the other, into bodies of records, using its memory again.
+/// Turns pieces, or one block after the other, into chunks that can be closed, using its memory again.
 pub(crate) struct ChunkEncoder {
-    packer: Packer,
     known: Known,
     open: Open,
+    batch: Batch,
     /// Shapes by the hash of block and references. Those of equal hashes are linked.
     by_hash: HashMap<u64, u32>,
     same_hash: Vec<u32>,
     /// The shapes of a piece.
     ids: Vec<u32>,
     forms: Vec<Form>,
-    /// Turns and widths of a chunk that ends.
-    columns: [Vec<u8>; 2],
 }
 
 const NO_ID: u32 = 0;
@@ -67,43 +49,47 @@ struct PieceSource<'a> {
 }
 
 impl BlockSource for PieceSource<'_> {
-    type Address = Reference;
+    type Word = Reference;
 
-    fn next(&self) -> Option<(u32, &[Reference])> {
-        let told = usize::from(self.blocks.first()?.references);
-        Some((*self.ids.first()?, self.references.get(..told)?))
+    fn meaning(&self) -> u32 {
+        0
+    }
+
+    fn words(&self) -> &[Reference] {
+        &[]
     }
 
     fn value(address: &Reference) -> u64 {
         address.0
     }
 
-    fn pass(&mut self, told: usize) {
+    fn pass(&mut self, _words: usize) {}
+
+    fn next(&self) -> Option<(u32, &[Reference])> {
+        let told = usize::from(self.blocks.first()?.references);
+        Some((*self.ids.first()?, self.references.get(..told)?))
+    }
+
+    fn pass_block(&mut self, told: usize) {
         (self.ids, self.blocks, self.references) = (&self.ids[1..], &self.blocks[1..], &self.references[told..]);
     }
 }
 
 impl ChunkEncoder {
-    pub(crate) fn new() -> io::Result<Self> {
-        Ok(ChunkEncoder {
-            packer: Packer::new()?,
+    pub(crate) fn new() -> Self {
+        ChunkEncoder {
             known: Known::default(),
             open: Open::new(),
+            batch: Batch::default(),
             by_hash: HashMap::new(),
             same_hash: Vec::new(),
             ids: Vec::new(),
             forms: Vec::new(),
-            columns: Default::default(),
-        })
+        }
     }
 
-    /// Puts a piece into `body`. Its blocks claim together as many references as it has. Forgets all shapes before.
-    pub(crate) fn encode(
-        &mut self,
-        piece: Piece<'_>,
-        at: Position,
-        body: &mut Vec<u8>,
-    ) -> Result<ChunkHead, EncodeError> {
+    /// Makes a chunk of a piece. Its blocks claim together as many references as it has. Forgets all shapes before.
+    pub(crate) fn encode(&mut self, piece: Piece<'_>) -> Result<&Open, EncodeError> {
         self.known.clear();
         self.by_hash.clear();
         self.same_hash.clear();
@@ -111,10 +97,10 @@ impl ChunkEncoder {
         self.learn(&piece)?;
         let mut source = PieceSource { ids: &self.ids, blocks: piece.blocks, references: piece.references };
         // A piece is divided already: what is full for a chunk that grows is not for one of known size.
-        while open::take(&mut self.known, &mut self.open, &mut source) {
+        while take::take(&mut self.known, &mut self.open, &mut self.batch, &mut source) {
             self.open.counts.make_room();
         }
-        Ok(self.close(piece.marks, piece.first_block, at, body)?)
+        Ok(&self.open)
     }
 
     /// Finds the shape of each block.
@@ -184,71 +170,26 @@ impl ChunkEncoder {
     /// full instead.
     #[inline]
     pub(crate) fn take<S: BlockSource>(&mut self, source: &mut S) -> bool {
-        open::take(&mut self.known, &mut self.open, source)
+        take::take(&mut self.known, &mut self.open, &mut self.batch, source)
+    }
+
+    /// Hands out the open chunk, and begins one in the memory of another.
+    pub(crate) fn exchange(&mut self, spare: Open) -> Open {
+        let open = std::mem::replace(&mut self.open, spare);
+        self.begin();
+        open
     }
 
     /// Blocks in the open chunk.
     pub(crate) fn blocks(&self) -> usize {
         self.open.counts.blocks
     }
-
-    /// Ends the open chunk.
-    pub(crate) fn close(
-        &mut self,
-        marks: &[Placed],
-        first_block: usize,
-        at: Position,
-        body: &mut Vec<u8>,
-    ) -> io::Result<ChunkHead> {
-        let Open { counts, table, .. } = &self.open;
-        let sums = table.sums(&self.known.hot);
-        let head = ChunkHead {
-            blocks: counts.blocks as u32,
-            references: sums.references as u32,
-            marks: marks.len() as u32,
-            shapes: table.count,
-            slots: table.forms,
-            running: at.running,
-            instructions: sums.instructions,
-            first_instruction: at.instruction,
-            first_block: at.block,
-        };
-        let [turns, widths] = &mut self.columns;
-        turns.clear();
-        widths.clear();
-        self.open.put_turns(turns);
-        self.open.put_widths(widths);
-        let residuals = self.open.residuals();
-        let plain_bytes = (turns.len() + widths.len() + residuals.len()) as u64;
-        let is_packed = plain_bytes * 1_000 > sums.instructions * PLAIN_BYTES_PER_1000_INSTRUCTIONS;
-        let mut encoded = Vec::new();
-        marks::encode(&mut encoded, marks, first_block)?;
-        body.clear();
-        head.put(body);
-        self.packer.begin(body);
-        for (column, is_packed) in [
-            (&table.addresses[..], true),
-            (&table.shapes, true),
-            (&table.references, true),
-            (&*turns, is_packed),
-            (&table.exceptions, true),
-            (&*widths, is_packed),
-            (residuals, is_packed),
-            (&encoded, true),
-        ] {
-            self.packer.put(body, column, is_packed)?;
-        }
-        Ok(head)
-    }
 }
-
-/// Where prediction has left no more than this, packing the rest would cost more time than it is worth in space.
-const PLAIN_BYTES_PER_1000_INSTRUCTIONS: u64 = 235;
 
 fn unfit(place: usize, block: &Block, references: &[Reference], why: UnfitShape) -> EncodeError {
     match (why, block.check(references)) {
         (UnfitShape::Block(why), _) | (_, Err(why)) => EncodeError::Unfit { block: place, why },
-        (why, Ok(())) => EncodeError::Packing(io::Error::other(why)),
+        (why, Ok(())) => EncodeError::Shape(why),
     }
 }
 

@@ -1,10 +1,10 @@
 use std::io::Read;
 
+use super::appender::HEADER_BYTES;
 use super::error::{Before, ReadTraceError};
 use super::header::TraceHeader;
 use super::index::TraceIndex;
 use super::record::{HEAD_BYTES, Head, MAGIC, kind, read_up_to};
-use super::writer::HEADER_BYTES;
 use crate::codec::{ChunkDecoder, limits};
 use crate::{Chunk, TaskId};
 

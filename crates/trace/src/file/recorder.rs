@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
+use super::appender::{Appender, Written};
+use super::behind::Behind;
 use super::error::WriteTraceError;
 use super::header::TraceHeader;
-use super::writer::{TraceWriter, Written};
-use crate::codec::{self, BlockSource, limits};
+use crate::codec::{self, BlockSource, ChunkEncoder, limits};
 use crate::shape::{Form, UnfitShape};
 use crate::{Block, Mark, Placed};
 
@@ -20,36 +21,42 @@ impl ShapeId {
     }
 }
 
-/// Writes a trace block by block. Chunks are cut where they are full; what is in the open one is lost unless
-/// [`Recorder::finish`] is called.
+/// Writes a trace block by block. Chunks are cut where they are full, and then packed and written by another thread; what
+/// is in the open one is lost unless [`Recorder::finish`] is called.
 pub struct Recorder<W> {
-    writer: TraceWriter<W>,
+    encoder: ChunkEncoder,
+    behind: Behind<W>,
     marks: Vec<Placed>,
     mark_bytes: usize,
+    instructions: u64,
 }
 
-impl<W: Write> Recorder<W> {
+impl<W: Write + Send + 'static> Recorder<W> {
     /// Begins a trace.
     pub fn create(into: W, header: &TraceHeader) -> Result<Self, WriteTraceError> {
-        let mut writer = TraceWriter::create(into, header)?;
-        writer.encoder.begin();
-        Ok(Recorder { writer, marks: Vec::new(), mark_bytes: 0 })
+        let behind = Behind::new(Appender::create(into, header)?)?;
+        let mut encoder = ChunkEncoder::new();
+        encoder.begin();
+        Ok(Recorder { encoder, behind, marks: Vec::new(), mark_bytes: 0, instructions: 0 })
     }
 
     /// The number of a shape, the same for the same one.
     pub fn define(&mut self, block: &Block, forms: &[Form]) -> Result<ShapeId, UnfitShape> {
-        self.writer.encoder.define(block, forms).map(ShapeId)
+        self.encoder.define(block, forms).map(ShapeId)
     }
 
     /// How many shapes and references of shapes are kept in memory.
     pub fn kept(&self) -> (usize, usize) {
-        (self.writer.encoder.shapes(), self.writer.encoder.forms())
+        (self.encoder.shapes(), self.encoder.forms())
     }
 
     /// Appends blocks until the source has none, or has one that does not fit its shape. Cuts chunks where they are
     /// full.
+    ///
+    /// # Errors
+    /// Where a chunk before could not be written.
     pub fn take<S: BlockSource>(&mut self, source: &mut S) -> Result<(), WriteTraceError> {
-        while self.writer.encoder.take(source) {
+        while self.encoder.take(source) {
             self.cut()?;
         }
         Ok(())
@@ -65,29 +72,34 @@ impl<W: Write> Recorder<W> {
             self.cut()?;
         }
         self.mark_bytes += bytes;
-        self.marks.push(Placed { before_block: self.writer.encoder.blocks() as u32, mark });
+        self.marks.push(Placed { before_block: self.encoder.blocks() as u32, mark });
         Ok(())
     }
 
     /// Ends the open chunk, if there is anything in it.
+    ///
+    /// # Errors
+    /// Where a chunk before could not be written; the open one is lost then.
     pub fn cut(&mut self) -> Result<(), WriteTraceError> {
-        if self.writer.encoder.blocks() > 0 || !self.marks.is_empty() {
-            self.writer.close(&self.marks)?;
-            self.writer.encoder.begin();
-            self.marks.clear();
+        if self.encoder.blocks() > 0 || !self.marks.is_empty() {
+            let (spare, no_marks) = self.behind.spare()?;
+            let open = self.encoder.exchange(spare);
+            self.instructions += open.sums().instructions();
+            self.behind.append(open, std::mem::replace(&mut self.marks, no_marks));
             self.mark_bytes = 0;
         }
         Ok(())
     }
 
-    /// What was written so far, without the open chunk.
-    pub fn written(&self) -> Written {
-        self.writer.written()
+    /// Instructions so far, without the open chunk.
+    pub fn instructions(&self) -> u64 {
+        self.instructions
     }
 
     /// Ends the trace with its index, and hands back what it was written to, flushed.
     pub fn finish(mut self) -> Result<(W, Written), WriteTraceError> {
-        self.cut()?;
-        self.writer.finish()
+        let cut = self.cut();
+        let finished = self.behind.finish();
+        cut.and(finished)
     }
 }

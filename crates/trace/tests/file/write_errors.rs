@@ -2,7 +2,8 @@ use std::io::{self, Write};
 
 use switchcost_trace::testing::seeded;
 use switchcost_trace::{
-    Block, BlockFlags, Chunk, Mark, Placed, ReadTraceError, Reference, TaskId, TraceWriter, WriteTraceError,
+    Block, BlockFlags, BlockSource, Chunk, Form, Mark, Place, Placed, ReadTraceError, Recorder, Reference, TaskId,
+    TraceWriter, WriteTraceError,
 };
 
 use crate::support::{header, read, written};
@@ -124,4 +125,70 @@ fn a_header_of_megabytes_is_refused() {
     let error = TraceWriter::create(Vec::new(), &long).err().expect("is refused").to_string();
     assert!(error.starts_with("found a header that cannot be written ("), "{error}");
     assert!(error.ends_with("need at most 1 MiB of commands; trace fewer of them"), "{error}");
+}
+
+/// Blocks of one shape, whose number is the head, each with one address.
+struct Words<'a>(&'a [u64]);
+
+impl BlockSource for Words<'_> {
+    type Word = u64;
+
+    fn meaning(&self) -> u32 {
+        1
+    }
+
+    fn words(&self) -> &[u64] {
+        self.0
+    }
+
+    fn value(word: &u64) -> u64 {
+        *word
+    }
+
+    fn pass(&mut self, words: usize) {
+        self.0 = &self.0[words..];
+    }
+
+    fn next(&self) -> Option<(u32, &[u64])> {
+        Some((*self.0.first()? as u32, self.0.get(1..2)?))
+    }
+
+    fn pass_block(&mut self, told: usize) {
+        self.pass(1 + told);
+    }
+}
+
+/// Three chunks of one block each, written behind.
+fn record(into: Disk) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTraceError>) {
+    let mut recorder = Recorder::create(into, &header()).expect("the header fits");
+    let Chunk { blocks, references, .. } = one_block();
+    let form = Form { reference: Reference(references[0].0 & !0xffff_ffff_ffff), place: Place::Told };
+    let shape = recorder.define(&blocks[0], &[form]).expect("a shape").number();
+    let taken = (0..3_u64).try_for_each(|address| {
+        recorder.take(&mut Words(&[shape.into(), address]))?;
+        recorder.cut()
+    });
+    (taken, recorder.finish().map(|(disk, _)| disk.bytes))
+}
+
+/// Where the record ends that follows so many others: the header is the first.
+fn end_of_chunk(file: &[u8], records_before: usize) -> usize {
+    let body_bytes = |at: usize| u32::from_le_bytes(file[at + 12..at + 16].try_into().expect("four bytes"));
+    (0..=records_before).fold(8, |at, _| at + 32 + body_bytes(at) as usize)
+}
+
+#[test]
+fn what_is_written_behind_is_whole_where_the_disk_is_full() {
+    let (taken, finished) = record(Disk { bytes: Vec::new(), room: 1 << 20 });
+    taken.expect("room for all");
+    let whole = finished.expect("room for all");
+    let (chunks, error) = read(&whole);
+    let addresses: Vec<u64> = chunks.iter().map(|chunk| chunk.references[0].address()).collect();
+    assert_eq!((addresses, error.is_none()), (vec![0, 1, 2], true));
+    // In the middle of the second chunk, which is told at the latest where the trace is finished.
+    let room = (end_of_chunk(&whole, 1) + end_of_chunk(&whole, 2)) / 2;
+    let (taken, finished) = record(Disk { bytes: Vec::new(), room });
+    let error = taken.and(finished.map(|_| ())).expect_err("is full").to_string();
+    assert!(error.starts_with("found no way to append after 1 chunks of 1 instructions ("), "{error}");
+    assert!(error.contains(&io::Error::from(io::ErrorKind::StorageFull).to_string()), "{error}");
 }

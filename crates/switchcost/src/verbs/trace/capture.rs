@@ -59,6 +59,8 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let session = Session::prepare(&arguments.capture)?;
     let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
     let interrupt = Interrupt::watch()?;
+    // Threads inherit where they may run. What the kernel does with the traced CPU is to be seen as run, and not ours.
+    let _guard = session.is_as_run().then(|| session.options.cpu.and_then(stay_off));
     let recorder = Recorder::create(new_file(&path)?, &session.header());
     let mut recorder = recorder.map_err(|source| failed(&path, source))?;
     let outcome = session.record(&interrupt, &path, &mut recorder);
@@ -123,6 +125,10 @@ impl Session {
         let cpu = Some(cpu.map_or_else(last_cpu, allowed)?);
         let options = Options { order, cpu, stop_after_switches: switches, ..Options::new(Tool::find()?) };
         Ok(Session { commands, options })
+    }
+
+    fn is_as_run(&self) -> bool {
+        matches!(self.options.order, Order::AsRun)
     }
 
     /// The programs' own output goes nowhere.
@@ -220,7 +226,7 @@ fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Failure> {
 
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Result<CpuId, Failure> {
-    let allowed = host::facts::manifest(&Root::system()).cpus_allowed;
+    let allowed = host::facts::allowed_cpus(&Root::system());
     allowed.last().copied().ok_or_else(|| Failure::Selection("found no CPU to run on".to_owned()))
 }
 
@@ -237,7 +243,7 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
 /// Keeps this thread, and those that it starts, off a CPU as long as the guard lives. Without it the capture is slower,
 /// and just as right.
 fn stay_off(cpu: CpuId) -> Option<PinGuard> {
-    let allowed = host::facts::manifest(&Root::system()).cpus_allowed;
+    let allowed = host::facts::allowed_cpus(&Root::system());
     let others: Vec<CpuId> = allowed.into_iter().filter(|&other| other != cpu).collect();
     if others.is_empty() { None } else { pin(&others).ok() }
 }

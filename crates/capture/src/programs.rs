@@ -1,0 +1,61 @@
+//! The commands as the keeper starts and ends them, and how each has ended.
+
+use std::io;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use host::keeper::{Keeper, Report};
+
+/// How long one look for a report takes where none comes.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+#[derive(Debug)]
+pub(crate) struct Programs {
+    keeper: Keeper,
+    statuses: Vec<Option<ExitStatus>>,
+}
+
+impl Programs {
+    /// `count` commands, none of which has been started.
+    pub(crate) fn new(keeper: Keeper, count: usize) -> Programs {
+        Programs { keeper, statuses: vec![None; count] }
+    }
+
+    pub(crate) fn launch(&mut self, command: u32) -> io::Result<()> {
+        self.keeper.launch(command)
+    }
+
+    /// The next report, if one comes within `patience`. An end is kept.
+    pub(crate) fn report(&mut self, patience: Duration) -> io::Result<Option<Report>> {
+        let report = self.keeper.report(patience)?;
+        if let Some(Report::Ended { program, status }) = report
+            && let Some(place) = self.statuses.get_mut(program as usize)
+        {
+            *place = Some(status);
+        }
+        Ok(report)
+    }
+
+    /// How a command has ended, if it has.
+    pub(crate) fn status(&self, command: u32) -> Option<ExitStatus> {
+        self.statuses.get(command as usize).copied().flatten()
+    }
+
+    /// Waits for a report, but not for long. False where every command has ended, or the time for that is over.
+    pub(crate) fn is_any_awaited(&mut self, deadline: Instant) -> io::Result<bool> {
+        if self.statuses.iter().all(Option::is_some) || Instant::now() >= deadline {
+            return Ok(false);
+        }
+        self.report(PATIENCE).map(|_| true)
+    }
+
+    /// Ends all that is left.
+    pub(crate) fn dismiss(&mut self) {
+        self.keeper.dismiss();
+    }
+
+    /// None where a command was ended with the capture.
+    pub(crate) fn into_statuses(self) -> Vec<Option<ExitStatus>> {
+        self.statuses
+    }
+}
