@@ -4,7 +4,7 @@ mod error;
 mod runner;
 
 use record::{ByView, Design, DesignResult, Interval, ProcessFacts, SwitchCause};
-use trace::{Block, Chunk, Mark, Reference};
+use trace::{BlockRun, Chunk, Mark, Reference};
 
 use crate::causes::Why;
 use crate::machine::{Context, Machine, Scene};
@@ -132,7 +132,7 @@ impl Simulator {
     /// A chunk that contradicts itself; nothing can be said then about what follows it.
     pub fn feed(&mut self, chunk: &Chunk, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
         error::check_marks(chunk)?;
-        let (mut blocks, mut references) = (&chunk.blocks[..], &chunk.references[..]);
+        let (mut blocks, mut references) = (chunk.blocks.run(), &chunk.references[..]);
         let unfit = || error::unfit_references(chunk);
         for placed in &chunk.marks {
             let passed = chunk.blocks.len() - blocks.len();
@@ -157,13 +157,14 @@ impl Simulator {
     }
 
     /// Blocks without a mark between them. Gives the references that are left; none where there are too few.
-    fn blocks<'a>(&mut self, mut blocks: &[Block], mut references: &'a [Reference]) -> Option<&'a [Reference]> {
+    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> Option<&'a [Reference]> {
         while !blocks.is_empty() {
             let limit = self.open_tuple();
             let run = Run::cut(blocks, limit);
             let (now, later) = references.split_at_checked(run.references)?;
-            self.run(&blocks[..run.blocks], now, run.instructions);
-            blocks = &blocks[run.blocks..];
+            let (these, rest) = blocks.split_at(run.blocks);
+            self.run(these, now, run.instructions);
+            blocks = rest;
             references = later;
         }
         Some(references)
@@ -197,7 +198,7 @@ impl Simulator {
         }
     }
 
-    fn run(&mut self, blocks: &[Block], references: &[Reference], instructions: u64) {
+    fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], instructions: u64) {
         self.references[0] += instructions;
         let stores = references.iter().map(|reference| u64::from(reference.is_store())).sum::<u64>();
         self.references[1] += references.len() as u64 - stores;
@@ -366,26 +367,23 @@ struct Run {
 
 impl Run {
     /// The last block starts before `limit` instructions are over.
-    fn cut(blocks: &[Block], limit: u64) -> Run {
-        let slice = &blocks[..blocks.len().min(SLICE_BLOCKS)];
+    fn cut(blocks: BlockRun<'_>, limit: u64) -> Run {
+        let slice = blocks.slice(0..blocks.len().min(SLICE_BLOCKS));
         let mut run = Run { blocks: 0, references: 0, instructions: 0 };
-        for group in slice.chunks(GROUP_BLOCKS) {
-            let sum = Run::of(group);
+        while run.blocks < slice.len() {
+            let sum = Run::of(slice.slice(run.blocks..slice.len().min(run.blocks + GROUP_BLOCKS)));
             if run.instructions + sum.instructions >= limit {
                 break;
             }
             run.add(&sum);
         }
-        for block in &slice[run.blocks..] {
-            if run.instructions >= limit && run.blocks > 0 {
-                break;
-            }
-            run.add(&Run::of(std::slice::from_ref(block)));
+        while run.blocks < slice.len() && (run.instructions < limit || run.blocks == 0) {
+            run.add(&Run::of(slice.slice(run.blocks..run.blocks + 1)));
         }
         run
     }
 
-    fn of(blocks: &[Block]) -> Run {
+    fn of(blocks: BlockRun<'_>) -> Run {
         Run {
             blocks: blocks.len(),
             references: blocks.iter().map(|block| usize::from(block.references)).sum(),

@@ -13,6 +13,7 @@ mod encoder;
 pub(crate) mod limits;
 mod marks;
 mod open;
+mod references;
 mod sequence;
 mod shapes;
 mod varint;

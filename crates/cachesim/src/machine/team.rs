@@ -11,7 +11,7 @@ mod member;
 mod pass;
 
 use record::{DesignResult, Interval};
-use trace::{Block, Reference};
+use trace::{BlockRun, Reference};
 
 use super::{Machine, Scene};
 use front::{ANY, Front};
@@ -92,7 +92,7 @@ impl Team {
     }
 
     /// Blocks of one process, and their references.
-    pub(crate) fn run(&mut self, blocks: &[Block], references: &[Reference], scene: &Scene<'_>) {
+    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
         let lend = |(_, machine): &mut (u16, Box<Machine>)| machine.lend_private(scene.process);
         let mut privates: Vec<_> = self.members.iter_mut().map(lend).collect();
         let lent = self.members.iter_mut().zip(&mut privates);
@@ -160,7 +160,7 @@ fn pass<const BITS: u32>(
     code: &mut Front,
     data: &mut Front,
     crew: &mut [Member<'_>],
-    blocks: &[Block],
+    blocks: BlockRun<'_>,
     references: &[Reference],
 ) -> u64 {
     let mut pass = Pass { code: code.open::<BITS>(), data: data.open::<BITS>(), crew, time: 0 };

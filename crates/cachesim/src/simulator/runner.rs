@@ -1,7 +1,7 @@
 //! One design by itself, some together, or many in one pass: the same to whoever feeds them.
 
 use record::{Design, DesignResult, Interval};
-use trace::{Block, Reference};
+use trace::{BlockRun, Reference};
 
 use crate::machine::{Machine, Scene, Team};
 use crate::sweep::{Family, groups};
@@ -68,7 +68,7 @@ impl Runner {
         }
     }
 
-    pub(super) fn run(&mut self, blocks: &[Block], references: &[Reference], scene: &Scene<'_>) {
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
         match self {
             Runner::One(_, machine) => machine.run(blocks, references, scene),
             Runner::Together(team) => team.run(blocks, references, scene),

@@ -7,12 +7,12 @@ use super::decoder::ChunkHead;
 use super::marks;
 use super::open::{self, BlockSource, Cold, Hot, Known, Open};
 use crate::shape::{self, Form, Place, UnfitShape};
-use crate::{Block, Placed, Reference, TaskId, UnfitBlock};
+use crate::{Block, BlockRun, Placed, Reference, TaskId, UnfitBlock};
 
 /// A part of a chunk that goes into one record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece<'a> {
-    pub(crate) blocks: &'a [Block],
+    pub(crate) blocks: BlockRun<'a>,
     pub(crate) references: &'a [Reference],
     pub(crate) marks: &'a [Placed],
     /// What the places of the marks are counted from.
@@ -62,7 +62,7 @@ const NO_ID: u32 = 0;
 /// The blocks of a piece, with the numbers of their shapes.
 struct PieceSource<'a> {
     ids: &'a [u32],
-    blocks: &'a [Block],
+    blocks: BlockRun<'a>,
     references: &'a [Reference],
 }
 
@@ -70,7 +70,7 @@ impl BlockSource for PieceSource<'_> {
     type Address = Reference;
 
     fn next(&self) -> Option<(u32, &[Reference])> {
-        let told = usize::from(self.blocks.first()?.references);
+        let told = usize::from(self.blocks.get(0)?.references);
         Some((*self.ids.first()?, self.references.get(..told)?))
     }
 
@@ -79,7 +79,8 @@ impl BlockSource for PieceSource<'_> {
     }
 
     fn pass(&mut self, told: usize) {
-        (self.ids, self.blocks, self.references) = (&self.ids[1..], &self.blocks[1..], &self.references[told..]);
+        (self.ids, self.references) = (&self.ids[1..], &self.references[told..]);
+        self.blocks = self.blocks.split_at(1).1;
     }
 }
 

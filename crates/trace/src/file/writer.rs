@@ -5,7 +5,7 @@ use super::header::TraceHeader;
 use super::index::{ChunkEntry, Life, TraceIndex, changes_lives, is_life};
 use super::record::{Head, MAGIC, kind};
 use crate::codec::{self, ChunkEncoder, ChunkHead, EncodeError, Piece, Position, limits};
-use crate::{Chunk, Mark, Placed, TaskId};
+use crate::{BlockRun, Chunk, Mark, Placed, TaskId};
 
 /// The longest header in bytes.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
@@ -204,7 +204,8 @@ struct Rest<'a> {
 impl<'a> Rest<'a> {
     /// As much as fits one record: at least one block or mark. A mark goes with the blocks before it where it can.
     fn next_piece(&mut self) -> Option<Piece<'a>> {
-        let (blocks, marks) = (&self.chunk.blocks[self.block..], &self.chunk.marks[self.mark..]);
+        let (_, blocks) = self.chunk.blocks.run().split_at(self.block);
+        let marks = &self.chunk.marks[self.mark..];
         if blocks.is_empty() && marks.is_empty() {
             return None;
         }
@@ -215,7 +216,7 @@ impl<'a> Rest<'a> {
             Some(next) => next.before_block as usize - self.block,
             None => blocks.len(),
         };
-        let (block_count, reference_count) = blocks_that_fit(&blocks[..most_blocks]);
+        let (block_count, reference_count) = blocks_that_fit(blocks.slice(0..most_blocks));
         let end = self.block + block_count;
         let mark_count = if all_marks_fit && end == self.chunk.blocks.len() {
             mark_count
@@ -223,7 +224,7 @@ impl<'a> Rest<'a> {
             marks[..mark_count].partition_point(|placed| placed.before_block as usize <= end)
         };
         let piece = Piece {
-            blocks: &blocks[..block_count],
+            blocks: blocks.slice(0..block_count),
             references: &self.chunk.references[self.reference..][..reference_count],
             marks: &marks[..mark_count],
             first_block: self.block,
@@ -245,7 +246,7 @@ fn marks_that_fit(marks: &[Placed]) -> usize {
 }
 
 /// How many blocks fit, at least one where there is one, and the references in them.
-fn blocks_that_fit(blocks: &[crate::Block]) -> (usize, usize) {
+fn blocks_that_fit(blocks: BlockRun<'_>) -> (usize, usize) {
     let (mut count, mut references) = (0, 0);
     for block in blocks.iter().take(Chunk::BLOCKS) {
         let more = references + usize::from(block.references);

@@ -1,6 +1,6 @@
 //! One pass over blocks for all members. Only what not all of them hold, and stores, reach each member.
 
-use trace::{Block, Reference};
+use trace::{Block, BlockRun, Reference};
 
 use super::front::Open;
 use super::member::Member;
@@ -16,9 +16,9 @@ pub(super) struct Pass<'a, 'b, const BITS: u32> {
 
 impl<const BITS: u32> Pass<'_, '_, BITS> {
     #[inline(never)]
-    pub(super) fn run(&mut self, blocks: &[Block], references: &[Reference]) {
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference]) {
         let mut left = references;
-        for block in blocks {
+        for block in blocks.iter() {
             let (own, later) = left.split_at(usize::from(block.references).min(left.len()));
             left = later;
             self.time += u64::from(block.instructions);
