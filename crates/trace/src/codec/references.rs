@@ -7,7 +7,7 @@ use crate::Reference;
 use crate::shape::Unfold;
 
 /// References are put together so many at once.
-pub(super) const STEP: usize = 4;
+pub(super) const STEP: usize = 2;
 /// Slots are written so many at once.
 pub(super) const SLOTS: usize = 8;
 /// Residuals are read eight bytes at once, those that are far in eleven.
