@@ -125,6 +125,23 @@ impl Machine {
         self.forget_known();
     }
 
+    /// All three views of a process hold a line in the only way of a set, in a level that never holds anything modified.
+    fn put_line(&mut self, at: usize, process: u32, set: usize, line: u64) {
+        let key = self.plan.levels[at].process_bits(process) | line;
+        self.shared.levels[at].put_key(set, key);
+        self.flushed.levels[at].put_key(set, key);
+        if let Some(private) = self.privates.get_mut(process) {
+            private.levels[at].put_key(set, key);
+        }
+    }
+
+    /// Of the first levels nothing is known but what they hold.
+    fn forget_first_levels(&mut self) {
+        for at in [self.entry.fetch_cache, self.entry.data_cache] {
+            self.shortcuts[at].filter.forget();
+        }
+    }
+
     /// Lookups may change something again, whatever was looked up before.
     fn forget_known(&mut self) {
         self.shortcuts.iter_mut().for_each(|shortcut| shortcut.filter.forget());

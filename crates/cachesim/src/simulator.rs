@@ -4,7 +4,7 @@ mod error;
 mod runner;
 
 use record::{ByView, Design, DesignResult, Interval, ProcessFacts, SwitchCause};
-use trace::{Block, Chunk, Mark, Reference};
+use trace::{Block, BlockRun, Chunk, Mark, Reference};
 
 use crate::causes::Why;
 use crate::machine::{Context, Machine, Scene};
@@ -76,6 +76,8 @@ pub struct Outcome {
 pub struct Simulator {
     options: Options,
     runners: Vec<Runner>,
+    /// Of each kind of block in the chunk.
+    weights: Vec<u64>,
     world: World,
     /// Whether the machines know who runs.
     has_begun: bool,
@@ -108,6 +110,7 @@ impl Simulator {
         Ok(Simulator {
             options,
             runners,
+            weights: Vec::new(),
             world: World::default(),
             has_begun: false,
             open: None,
@@ -132,7 +135,11 @@ impl Simulator {
     /// A chunk that contradicts itself; nothing can be said then about what follows it.
     pub fn feed(&mut self, chunk: &Chunk, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
         error::check_marks(chunk)?;
-        let (mut blocks, mut references) = (&chunk.blocks[..], &chunk.references[..]);
+        let kinds = chunk.blocks.run().kinds();
+        self.weights.clear();
+        self.weights.extend(kinds.iter().map(weight));
+        self.runners.iter_mut().for_each(|runner| runner.begin_chunk(kinds));
+        let (mut blocks, mut references) = (chunk.blocks.run(), &chunk.references[..]);
         let unfit = || error::unfit_references(chunk);
         for placed in &chunk.marks {
             let passed = chunk.blocks.len() - blocks.len();
@@ -157,13 +164,14 @@ impl Simulator {
     }
 
     /// Blocks without a mark between them. Gives the references that are left; none where there are too few.
-    fn blocks<'a>(&mut self, mut blocks: &[Block], mut references: &'a [Reference]) -> Option<&'a [Reference]> {
+    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> Option<&'a [Reference]> {
         while !blocks.is_empty() {
             let limit = self.open_tuple();
-            let run = Run::cut(blocks, limit);
+            let run = Run::cut(blocks, &self.weights, limit);
             let (now, later) = references.split_at_checked(run.references)?;
-            self.run(&blocks[..run.blocks], now, run.instructions);
-            blocks = &blocks[run.blocks..];
+            let (these, rest) = blocks.split_at(run.blocks);
+            self.run(these, now, run.instructions);
+            blocks = rest;
             references = later;
         }
         Some(references)
@@ -197,16 +205,18 @@ impl Simulator {
         }
     }
 
-    fn run(&mut self, blocks: &[Block], references: &[Reference], instructions: u64) {
+    fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], instructions: u64) {
         self.references[0] += instructions;
-        let stores = references.iter().map(|reference| u64::from(reference.is_store())).sum::<u64>();
-        self.references[1] += references.len() as u64 - stores;
-        self.references[2] += stores;
         self.world.count(instructions);
         if let Some(open) = &mut self.open {
             open.instructions += instructions;
         }
-        self.each(|runner, scene| runner.run(blocks, references, scene));
+        let mut counted = None;
+        self.each(|runner, scene| counted = runner.run(blocks, references, scene).or(counted));
+        let count = || references.iter().map(|reference| u64::from(reference.is_store())).sum::<u64>();
+        let stores = counted.unwrap_or_else(count);
+        self.references[1] += references.len() as u64 - stores;
+        self.references[2] += stores;
     }
 
     /// Before the first switch nobody was switched to: process 0 runs.
@@ -364,38 +374,37 @@ struct Run {
     instructions: u64,
 }
 
+/// What a block counts for, in one word, so that many are added up at once: instructions, and above them references. A
+/// slice has no more of either than fits.
+fn weight(block: &Block) -> u64 {
+    u64::from(block.instructions) | u64::from(block.references) << 32
+}
+
+const _: () = assert!(SLICE_BLOCKS * (u16::MAX as usize) < 1 << 32);
+
 impl Run {
-    /// The last block starts before `limit` instructions are over.
-    fn cut(blocks: &[Block], limit: u64) -> Run {
-        let slice = &blocks[..blocks.len().min(SLICE_BLOCKS)];
-        let mut run = Run { blocks: 0, references: 0, instructions: 0 };
-        for group in slice.chunks(GROUP_BLOCKS) {
-            let sum = Run::of(group);
-            if run.instructions + sum.instructions >= limit {
+    /// The last block starts before `limit` instructions are over. `weights` are those of the chunk's kinds of blocks.
+    fn cut(blocks: BlockRun<'_>, weights: &[u64], limit: u64) -> Run {
+        let weight = |number: &u32| weights[*number as usize];
+        let numbers = &blocks.numbers()[..blocks.len().min(SLICE_BLOCKS)];
+        let (mut blocks, mut sum) = (0, 0);
+        for group in numbers.chunks(GROUP_BLOCKS) {
+            let more: u64 = group.iter().map(weight).sum();
+            if instructions_in(sum + more) >= limit {
                 break;
             }
-            run.add(&sum);
+            (blocks, sum) = (blocks + group.len(), sum + more);
         }
-        for block in &slice[run.blocks..] {
-            if run.instructions >= limit && run.blocks > 0 {
+        for number in &numbers[blocks..] {
+            if instructions_in(sum) >= limit && blocks > 0 {
                 break;
             }
-            run.add(&Run::of(std::slice::from_ref(block)));
+            (blocks, sum) = (blocks + 1, sum + weight(number));
         }
-        run
+        Run { blocks, references: (sum >> 32) as usize, instructions: instructions_in(sum) }
     }
+}
 
-    fn of(blocks: &[Block]) -> Run {
-        Run {
-            blocks: blocks.len(),
-            references: blocks.iter().map(|block| usize::from(block.references)).sum(),
-            instructions: blocks.iter().map(|block| u64::from(block.instructions)).sum(),
-        }
-    }
-
-    fn add(&mut self, more: &Run) {
-        self.blocks += more.blocks;
-        self.references += more.references;
-        self.instructions += more.instructions;
-    }
+fn instructions_in(weights: u64) -> u64 {
+    weights & u64::from(u32::MAX)
 }

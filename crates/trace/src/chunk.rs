@@ -1,4 +1,4 @@
-use crate::{Mark, Reference};
+use crate::{Blocks, Mark, Reference};
 
 /// What kind of code a block is. One bit is in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -111,7 +111,7 @@ pub struct Placed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
     /// The blocks.
-    pub blocks: Vec<Block>,
+    pub blocks: Blocks,
     /// The references of all blocks.
     pub references: Vec<Reference>,
     /// The marks.

@@ -15,6 +15,7 @@ mod known;
 pub(crate) mod limits;
 mod marks;
 mod open;
+mod references;
 mod sequence;
 mod shapes;
 mod take;

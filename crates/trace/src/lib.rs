@@ -5,6 +5,7 @@
 //! of one CPU: blocks of instructions, the references they make, and [`Mark`]s between blocks. Nothing here knows what
 //! a cache is.
 
+mod blocks;
 mod check;
 mod chunk;
 mod codec;
@@ -21,6 +22,7 @@ mod syscall;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use blocks::{BlockRun, Blocks};
 pub use check::{CheckReport, Checker, Problem, Trouble, check};
 pub use chunk::{Block, BlockFlags, Chunk, Placed, UnfitBlock};
 pub use codec::BlockSource;

@@ -76,13 +76,11 @@ pub(crate) fn told(forms: &[Form]) -> usize {
 /// A reference of a shape, made ready to be given its address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unfold {
-    /// The reference without its address.
-    fixed: u64,
-    /// Added to the address that was told.
-    add: u64,
-    /// 0 where no told address matters.
-    mask: u64,
+    /// The reference, with what is added to the address that was told in place of its own.
+    base: u64,
     source: u32,
+    /// -1, or 0 where no told address matters.
+    mask: i32,
 }
 
 const ADDRESS_MASK: u64 = (1 << 48) - 1;
@@ -97,7 +95,8 @@ impl Unfold {
     /// The reference, from the told address that it needs.
     #[inline(always)]
     pub fn at(&self, told: u64) -> Reference {
-        Reference(self.fixed | (told & self.mask).wrapping_add(self.add) & ADDRESS_MASK)
+        let address = (told & i64::from(self.mask) as u64).wrapping_add(self.base);
+        Reference(self.base & !ADDRESS_MASK | address & ADDRESS_MASK)
     }
 }
 
@@ -112,12 +111,12 @@ pub fn unfold(forms: &[Form]) -> impl Iterator<Item = Unfold> + '_ {
                 let source = next_told;
                 source_of[number] = source;
                 next_told += 1;
-                Unfold { fixed, add: 0, mask: ADDRESS_MASK, source }
+                Unfold { base: fixed, source, mask: -1 }
             }
-            Place::Fixed(address) => Unfold { fixed, add: address & ADDRESS_MASK, mask: 0, source: 0 },
+            Place::Fixed(address) => Unfold { base: fixed | address & ADDRESS_MASK, source: 0, mask: 0 },
             Place::Relative { base, offset } => {
                 let source = source_of.get(usize::from(base)).copied().unwrap_or(0);
-                Unfold { fixed, add: offset & ADDRESS_MASK, mask: ADDRESS_MASK, source }
+                Unfold { base: fixed | offset & ADDRESS_MASK, source, mask: -1 }
             }
         }
     })

@@ -118,24 +118,25 @@ impl TraceSummary {
         let stores = chunk.references.iter().filter(|reference| reference.is_store()).count() as u64;
         self.stores += stores;
         self.loads += chunk.references.len() as u64 - stores;
+        let blocks = chunk.blocks.run();
         let mut from = 0;
         for placed in &chunk.marks {
             let to = placed.before_block as usize;
-            self.run(&chunk.blocks[from..to], lives);
+            self.run(blocks.slice(from..to), lives);
             from = to;
             self.mark(&placed.mark);
             lives.follow(&placed.mark);
         }
-        self.run(&chunk.blocks[from..], lives);
+        self.run(blocks.slice(from..blocks.len()), lives);
     }
 
-    fn run(&mut self, blocks: &[crate::Block], lives: &Lives) {
+    fn run(&mut self, blocks: crate::BlockRun<'_>, lives: &Lives) {
         if blocks.is_empty() {
             return;
         }
         let process = lives.running_task().map_or(ProcessId(0), |task| task.process);
         let counts = self.processes.entry(process).or_default();
-        for block in blocks {
+        for block in blocks.iter() {
             let instructions = u64::from(block.instructions);
             counts.instructions += instructions;
             counts.references += u64::from(block.references);

@@ -185,28 +185,67 @@ impl Bus {
 }
 
 /// Stores on their way to the next level.
+///
+/// While all take the same time, the newest one tells when those before it are written, as far as they are not yet. Only
+/// where one takes another time is each remembered by itself, until that matters no more.
 #[derive(Debug, Default)]
 pub(super) struct WriteQueue {
-    /// When each buffer's last store is written; a ring, oldest first from `at`.
+    count: usize,
+    drain_cycles: u64,
+    /// When the newest store is written, and how long it took.
+    newest: u64,
+    service: u64,
+    /// How many of the newest stores took as long; [`WriteQueue::count`] where those before are all written.
+    alike: usize,
+    /// When each buffer's last store is written, where they are not alike; a ring, oldest first from `at`.
     written: Vec<u64>,
     at: usize,
-    newest: u64,
-    drain_cycles: u64,
 }
 
 impl WriteQueue {
     pub(super) fn new(count: u32, drain_cycles: u32) -> WriteQueue {
-        WriteQueue { written: vec![0; count as usize], at: 0, newest: 0, drain_cycles: drain_cycles.into() }
+        let (count, drain_cycles) = (count as usize, drain_cycles.into());
+        WriteQueue { count, drain_cycles, service: drain_cycles, alike: count, ..WriteQueue::default() }
     }
 
     pub(super) fn is_absent(&self) -> bool {
-        self.written.is_empty()
+        self.count == 0
+    }
+
+    /// Whether the newest store tells of all that are not written.
+    #[inline]
+    fn is_steady(&self) -> bool {
+        self.alike + 1 >= self.count
+    }
+
+    /// What stores take while the next level takes so long, and what all buffers together do.
+    pub(super) fn pace(&self, next_level_cycles: u64) -> [u64; 2] {
+        if self.is_absent() {
+            return [0; 2];
+        }
+        let service = self.drain_cycles + next_level_cycles;
+        [service, service * self.count as u64]
+    }
+
+    /// When the newest store is written, where that is all there is to know as long as each takes `service` cycles.
+    pub(super) fn newest(&self, service: u64) -> Option<u64> {
+        (self.is_absent() || (self.is_steady() && self.service == service)).then_some(self.newest)
+    }
+
+    /// More stores have passed at the pace of those before.
+    pub(super) fn set_newest(&mut self, newest: u64) {
+        self.newest = newest;
     }
 
     /// Cycles until a buffer is free.
     #[inline]
     pub(super) fn wait(&self, now: u64) -> u64 {
-        self.written.get(self.at).map_or(0, |written| written.saturating_sub(now))
+        let oldest = if self.is_steady() {
+            self.newest.saturating_sub(self.service * self.count.saturating_sub(1) as u64)
+        } else {
+            self.written[self.at]
+        };
+        oldest.saturating_sub(now)
     }
 
     /// Whether all stores are written at `now`.
@@ -216,27 +255,102 @@ impl WriteQueue {
     }
 
     /// When the last store is written.
-    pub(super) fn newest(&self) -> u64 {
+    pub(super) fn last_written(&self) -> u64 {
         self.newest
+    }
+
+    /// How long it takes from `now` until all are written, where that is all there is to know.
+    pub(super) fn backlog(&self, now: u64) -> Option<[u64; 2]> {
+        self.is_steady().then(|| [self.newest.saturating_sub(now), self.service])
     }
 
     /// Takes over what another queue holds, some cycles later (or earlier).
     pub(super) fn copy_from(&mut self, other: &WriteQueue, later: i64) {
         let moved = |time: u64| time.saturating_add_signed(later);
-        self.written.iter_mut().zip(&other.written).for_each(|(own, &other)| *own = moved(other));
+        self.written.clear();
+        self.written.extend(other.written.iter().map(|&time| moved(time)));
         (self.at, self.newest) = (other.at, moved(other.newest));
+        (self.service, self.alike) = (other.service, other.alike);
     }
 
     /// Takes the buffer that is free at `now`.
     #[inline]
     pub(super) fn put(&mut self, now: u64, next_level_cycles: u64) {
-        self.newest = self.newest.max(now) + self.drain_cycles + next_level_cycles;
-        if let Some(written) = self.written.get_mut(self.at) {
-            *written = self.newest;
+        let service = self.drain_cycles + next_level_cycles;
+        if self.newest <= now {
+            (self.service, self.alike) = (service, self.count);
+        } else if service == self.service {
+            self.alike = (self.alike + 1).min(self.count);
+        } else {
+            self.tell_apart(service);
         }
-        self.at += 1;
-        if self.at == self.written.len() {
+        self.newest = self.newest.max(now) + service;
+        if !self.is_steady() {
+            self.written[self.at] = self.newest;
+            self.at = (self.at + 1) % self.count;
+        }
+    }
+
+    /// Before a store that takes another time.
+    #[cold]
+    fn tell_apart(&mut self, service: u64) {
+        if self.is_steady() {
+            let before = (0..self.count as u64).rev();
+            self.written.clear();
+            self.written.extend(before.map(|later| self.newest.saturating_sub(later * self.service)));
             self.at = 0;
         }
+        (self.service, self.alike) = (service, 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every store by itself.
+    struct Simple {
+        written: VecDeque<u64>,
+        drain: u64,
+    }
+
+    impl Simple {
+        fn wait(&self, now: u64) -> u64 {
+            self.written[0].saturating_sub(now)
+        }
+
+        fn put(&mut self, now: u64, next: u64) {
+            let newest = self.written.back().copied().unwrap_or_default();
+            self.written.push_back(newest.max(now) + self.drain + next);
+            self.written.pop_front();
+        }
+    }
+
+    #[test]
+    fn stores_wait_as_if_each_were_remembered() {
+        let mut dice = 1_u64;
+        let mut below = |bound: u64| {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (dice >> 33) % bound
+        };
+        let (mut waits, mut irregular) = (0, 0);
+        for count in [1, 2, 3, 6] {
+            let mut queue = WriteQueue::new(count, 5);
+            let mut simple = Simple { written: std::iter::repeat_n(0, count as usize).collect(), drain: 5 };
+            let mut now = 0;
+            for _ in 0..20_000 {
+                now += below(9);
+                let next = if below(8) == 0 { below(40) } else { 0 };
+                let wait = queue.wait(now);
+                assert_eq!(wait, simple.wait(now), "{count} buffers at {now}");
+                assert_eq!(queue.is_idle(now), simple.written.back().is_some_and(|&newest| newest <= now));
+                now += wait;
+                queue.put(now, next);
+                simple.put(now, next);
+                waits += u64::from(wait > 0);
+                irregular += u64::from(queue.newest(5).is_none());
+            }
+        }
+        assert!(waits > 1000 && irregular > 1000, "{waits} waits, {irregular} times irregular");
     }
 }

@@ -163,15 +163,21 @@ impl Sight<'_> {
 
     #[inline(always)]
     pub(super) fn holds_lines(&self, first: u64, last: u64) -> bool {
-        let mut line = (first + 1).min(last);
-        // Most blocks have three lines at most: looked at without a branch for each.
-        let mut is_held = (first <= last) & self.holds(first) & self.holds(line) & self.holds(last);
-        while line + 1 < last {
-            line += 1;
-            is_held &= self.holds(line);
-        }
-        is_held
+        all_of(first, last, |line| self.holds(line))
     }
+}
+
+/// Whether something holds of all lines from the first to the last, which there are.
+#[inline(always)]
+pub(super) fn all_of(first: u64, last: u64, holds: impl Fn(u64) -> bool) -> bool {
+    let mut line = (first + 1).min(last);
+    // Most blocks have three lines at most: looked at without a branch for each.
+    let mut is_held = (first <= last) & holds(first) & holds(line) & holds(last);
+    while line + 1 < last {
+        line += 1;
+        is_held &= holds(line);
+    }
+    is_held
 }
 
 /// A filter, to look at and to write lines into that all three views hold.

@@ -236,7 +236,7 @@ impl<'a, W: Watch> Walk<'a, W> {
             self.ask_next(request, Kind::Store);
         } else {
             let now = self.hierarchy.wait_for_buffer(at, 0);
-            self.hierarchy.delay = self.lines(at).writes.newest().saturating_sub(now).max(delay);
+            self.hierarchy.delay = self.lines(at).writes.last_written().saturating_sub(now).max(delay);
             let cycles = self.ask_next(request, Kind::Store).cycles;
             self.lines(at).writes.put(now, cycles);
         }

@@ -1,7 +1,7 @@
 //! Blocks and references, cut into single lookups.
 
 use record::Inclusion;
-use trace::{Block, Reference};
+use trace::{Block, BlockRun, Reference};
 
 use super::address::{Address, VIRTUAL_MASK};
 use super::code::Bill;
@@ -71,7 +71,7 @@ struct Ahead {
 
 impl Machine {
     /// Blocks of one process, and their references.
-    pub(crate) fn run(&mut self, blocks: &[Block], references: &[Reference], scene: &Scene<'_>) {
+    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
         let mut private = self.lend_private(scene.process);
         let entry = self.entry;
         let (mut views, bill) = self.views(&mut private, scene);
@@ -158,7 +158,7 @@ pub(crate) fn pieces(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u64
 fn run_blocks(
     views: &mut Views<'_>,
     entry: &Entry,
-    mut blocks: &[Block],
+    mut blocks: BlockRun<'_>,
     mut references: &[Reference],
     mut pay: impl FnMut(&Block, i64),
 ) {
@@ -168,11 +168,11 @@ fn run_blocks(
         let mut begun = None;
         if entry.can_skim {
             let stop = views.skim(entry, blocks, references, &mut held);
-            (blocks, references, begun) = (&blocks[stop.blocks..], &references[stop.references..], stop.begun);
+            (blocks, references, begun) = (blocks.split_at(stop.blocks).1, &references[stop.references..], stop.begun);
         }
-        let Some((block, later)) = blocks.split_first() else { break };
+        let Some(block) = blocks.get(0) else { break };
         held = held.saturating_sub(1);
-        blocks = later;
+        blocks = blocks.split_at(1).1;
         let left = usize::from(block.references) - begun.map_or(0, |begun: Begun| begun.references);
         let own = references.split_off(..left.min(references.len())).unwrap_or_default();
         views.one_block(entry, block, own, begun);

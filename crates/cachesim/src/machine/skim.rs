@@ -5,7 +5,7 @@
 
 mod open;
 
-use trace::{Block, Reference};
+use trace::{Block, BlockRun, Reference};
 
 use super::aside::WriteQueue;
 use super::lane::{First, Lane, store};
@@ -65,16 +65,17 @@ struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    fn run(&mut self, blocks: &[Block], references: &[Reference], held: &mut usize) -> Stop {
+    fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], held: &mut usize) -> Stop {
         let mut at = Stop { blocks: 0, references: 0, begun: None };
         while at.blocks < blocks.len() {
             if *held == 0 {
-                *held = self.count_held(&blocks[at.blocks..]);
+                *held = self.count_held(blocks.split_at(at.blocks).1);
             }
             let passed = if *held == 0 {
-                self.one_with_misses(&blocks[at.blocks], &references[at.references..])
+                let Some(block) = blocks.get(at.blocks) else { break };
+                self.one_with_misses(block, &references[at.references..])
             } else {
-                let those = &blocks[at.blocks..at.blocks + *held];
+                let those = blocks.slice(at.blocks..at.blocks + *held);
                 let passed = self.all_held(those, &references[at.references..]);
                 *held -= passed.blocks;
                 passed
@@ -90,7 +91,7 @@ impl Loop<'_> {
 
     /// How many blocks from the first one on are all there.
     #[inline(never)]
-    fn count_held(&self, blocks: &[Block]) -> usize {
+    fn count_held(&self, blocks: BlockRun<'_>) -> usize {
         let sight = self.code.pen.sight();
         let is_held = |block: &Block| {
             let first = sight.line_of(block.address);
@@ -102,7 +103,7 @@ impl Loop<'_> {
 
     /// Loads and stores of blocks whose code is all there.
     #[inline(never)]
-    fn all_held(&mut self, blocks: &[Block], references: &[Reference]) -> Passed {
+    fn all_held(&mut self, blocks: BlockRun<'_>, references: &[Reference]) -> Passed {
         let mut left = references.iter();
         for (index, block) in blocks.iter().enumerate() {
             self.sums.ahead += u64::from(block.instructions);

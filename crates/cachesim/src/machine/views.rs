@@ -362,7 +362,7 @@ impl Views<'_> {
         self.buffers.are_alike = at == self.buffers.level && are_idle && is_even(passed) && is_even(cycles);
     }
 
-    fn put_apart(&mut self, at: usize, now: [u64; 3], cycles: [u64; 3]) {
+    pub(super) fn put_apart(&mut self, at: usize, now: [u64; 3], cycles: [u64; 3]) {
         self.shared.levels[at].writes.put(now[0], cycles[0]);
         self.private.levels[at].writes.put(now[1], cycles[1]);
         self.flushed.levels[at].writes.put(now[2], cycles[2]);

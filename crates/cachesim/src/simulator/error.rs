@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn says_what_is_wrong_with_a_chunk() {
         let block = Block { bytes: 4, instructions: 1, first_bytes: 4, references: 2, ..Block::default() };
-        let mut chunk = Chunk { blocks: vec![block], ..Chunk::default() };
+        let mut chunk = Chunk { blocks: [block].into_iter().collect(), ..Chunk::default() };
         let said = |chunk: &Chunk| {
             let mut simulator = Simulator::new(Vec::new(), Options::default()).expect("a simulator");
             simulator.feed(chunk, &mut Vec::new()).expect_err("unfit").to_string()

@@ -1,7 +1,7 @@
 //! One design by itself, some together, or many in one pass: the same to whoever feeds them.
 
 use record::{Design, DesignResult, Interval};
-use trace::{Block, Reference};
+use trace::{Block, BlockRun, Reference};
 
 use crate::machine::{Machine, Scene, Team};
 use crate::sweep::{Family, groups};
@@ -68,12 +68,21 @@ impl Runner {
         }
     }
 
-    pub(super) fn run(&mut self, blocks: &[Block], references: &[Reference], scene: &Scene<'_>) {
+    /// Another chunk begins, with these kinds of blocks.
+    pub(super) fn begin_chunk(&mut self, kinds: &[Block]) {
+        if let Runner::Together(team) = self {
+            team.begin_chunk(kinds);
+        }
+    }
+
+    /// Gives the number of stores where that was counted on the way.
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) -> Option<u64> {
         match self {
             Runner::One(_, machine) => machine.run(blocks, references, scene),
-            Runner::Together(team) => team.run(blocks, references, scene),
+            Runner::Together(team) => return Some(team.run(blocks, references, scene)),
             Runner::Many(family) => family.run(blocks, references, scene),
         }
+        None
     }
 
     pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, scene: &Scene<'_>) -> [u64; 2] {

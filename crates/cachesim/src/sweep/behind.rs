@@ -1,7 +1,7 @@
 //! Levels that other levels ask: those are simulated once, by a machine that writes down what it asks.
 
 use record::Design;
-use trace::{Block, Reference};
+use trace::{BlockRun, Reference};
 
 use crate::machine::{Kind, Machine, Scene, Sent};
 
@@ -45,7 +45,7 @@ impl Behind {
         &mut self.front
     }
 
-    pub(super) fn run(&mut self, blocks: &[Block], references: &[Reference], scene: &Scene<'_>) {
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
         self.front.run(blocks, references, scene);
         self.take();
     }

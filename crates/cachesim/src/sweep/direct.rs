@@ -1,6 +1,6 @@
 //! Levels that the processor asks itself: blocks and references, cut into lookups.
 
-use trace::{Block, Reference};
+use trace::{Block, BlockRun, Reference};
 
 use crate::machine::{Kind, VALID, VIRTUAL_BITS, VIRTUAL_MASK, pieces};
 
@@ -68,8 +68,8 @@ impl Direct {
         direct
     }
 
-    pub(super) fn run(&mut self, blocks: &[Block], mut references: &[Reference]) {
-        for block in blocks {
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, mut references: &[Reference]) {
+        for block in blocks.iter() {
             let own;
             (own, references) = references.split_at(usize::from(block.references).min(references.len()));
             if self.fetch == self.data {

@@ -1,7 +1,7 @@
 //! A family: designs that differ in some levels only, simulated together.
 
 use record::{ByView, Depth, Design, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
-use trace::{Block, Reference};
+use trace::{BlockRun, Reference};
 
 use crate::machine::{Kind, Machine, Scene};
 
@@ -91,7 +91,7 @@ impl Family {
         self.guide.most_processes()
     }
 
-    pub(crate) fn run(&mut self, blocks: &[Block], references: &[Reference], scene: &Scene<'_>) {
+    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
         self.closed = None;
         if self.opened.is_none() {
             self.opened = Some(self.counted().to_vec());

@@ -28,7 +28,7 @@ fn check(chunks: &[Chunk], summary: &Summary) {
     let mut running = TaskId::NONE;
     for chunk in chunks {
         let mut references = &chunk.references[..];
-        for block in &chunk.blocks {
+        for block in chunk.blocks.iter() {
             let (own, rest) = references.split_at(usize::from(block.references));
             block.check(own).expect("a block as it should be");
             references = rest;
@@ -54,7 +54,7 @@ fn check(chunks: &[Chunk], summary: &Summary) {
 fn difference(first: &[Chunk], second: &[Chunk]) -> Option<String> {
     for (number, (one, other)) in first.iter().zip(second).enumerate() {
         let mark = one.marks.iter().zip(&other.marks).find(|(one, other)| one != other);
-        let block = one.blocks.iter().zip(&other.blocks).position(|(one, other)| one != other);
+        let block = one.blocks.iter().zip(other.blocks.iter()).position(|(one, other)| one != other);
         let reference = one.references.iter().zip(&other.references).position(|(one, other)| one != other);
         if one != other {
             let blocks = block.map(|at| (at, one.blocks[at], other.blocks[at]));

@@ -1,8 +1,10 @@
 use std::io;
 
-use super::addresses::{FAR, FAR_BYTES, Slot, bytes_of};
+use super::addresses::{FAR_BYTES, Slot};
 use super::columns::{BadBody, Column, Directory, NAMES, Unpacker};
-use super::sequence::{SequenceReader, Start, Unrolled};
+use super::open::zeroed;
+use super::references::{BLOCKS, ROOM, Residuals, STEP, put_together};
+use super::sequence::SequenceReader;
 use super::shapes::{Shape, ShapeReader};
 use super::varint::Numbers;
 use super::{limits, marks};
@@ -24,10 +26,6 @@ pub(crate) struct ChunkHead {
 }
 
 const HEAD_BYTES: usize = 48;
-/// Residuals are read eight bytes at once, those that are far in eleven.
-const PADDING: usize = 16;
-/// References are put together so many at once.
-const STEP: usize = 4;
 
 impl ChunkHead {
     pub(super) fn put(&self, body: &mut Vec<u8>) {
@@ -100,14 +98,14 @@ impl ChunkHead {
 /// Turns bodies of records into chunks, using its memory again.
 pub(crate) struct ChunkDecoder {
     unpacker: Unpacker,
-    columns: [Vec<u8>; 3],
+    columns: [Vec<u8>; 4],
     shapes: Vec<Shape>,
     forms: Vec<Form>,
     unfolds: Vec<Unfold>,
     slots: Vec<Slot>,
-    starts: Vec<Start>,
-    slot_of_told: Vec<u32>,
-    told: Vec<u64>,
+    choices: Vec<u32>,
+    slot_of_told: Box<[u32; ROOM]>,
+    told: Box<[u64; ROOM]>,
 }
 
 impl ChunkDecoder {
@@ -119,9 +117,9 @@ impl ChunkDecoder {
             forms: Vec::new(),
             unfolds: Vec::new(),
             slots: Vec::new(),
-            starts: Vec::new(),
-            slot_of_told: Vec::new(),
-            told: Vec::new(),
+            choices: Vec::new(),
+            slot_of_told: zeroed(),
+            told: zeroed(),
         })
     }
 
@@ -149,117 +147,76 @@ impl ChunkDecoder {
         let (head, rest) = ChunkHead::read(body)?;
         let directory = Directory::read(rest)?;
         head.check_lengths(&directory)?;
-        self.table(&head, &directory)?;
-        let told = self.sequence(&head, &directory, &mut chunk.blocks)?;
-        self.addresses(told, &directory)?;
-        self.references(head.references as usize, &chunk.blocks, &mut chunk.references);
+        let (kinds, numbers) = chunk.blocks.parts_mut();
+        self.table(&head, &directory, kinds)?;
+        self.sequence(&head, &directory, numbers, &mut chunk.references)?;
         self.marks(&head, &directory, &mut chunk.marks)?;
         Ok(head)
     }
 
-    fn table(&mut self, head: &ChunkHead, directory: &Directory<'_>) -> Result<(), BadBody> {
-        let [addresses, shapes, references] = &mut self.columns;
+    fn table(&mut self, head: &ChunkHead, directory: &Directory<'_>, blocks: &mut Vec<Block>) -> Result<(), BadBody> {
+        let [addresses, shapes, references, _] = &mut self.columns;
         self.unpacker.column(directory, Column::ShapeAddresses, addresses)?;
         self.unpacker.column(directory, Column::Shapes, shapes)?;
         self.unpacker.column(directory, Column::ShapeReferences, references)?;
         let (count, form_count) = (head.shapes as usize, head.slots as usize);
         let reader = ShapeReader::new(addresses, shapes, references);
-        let slots = reader.read(count, form_count, &mut self.shapes, &mut self.forms)?;
+        let slots = reader.read(count, form_count, blocks, &mut self.shapes, &mut self.forms)?;
         self.slots.clear();
         self.slots.resize(slots, Slot::default());
         self.unfolds.clear();
         for shape in &self.shapes {
-            let own = &self.forms[shape.first_form as usize..][..usize::from(shape.block.references)];
+            let own = &self.forms[shape.first_form as usize..][..usize::from(shape.references)];
             self.unfolds.extend(unfold(own));
         }
         self.unfolds.resize(form_count + STEP, Unfold::default());
         Ok(())
     }
 
-    /// Returns how many references are told.
+    /// The blocks and their references, from the addresses that are told and what is known of the others.
     fn sequence(
         &mut self,
         head: &ChunkHead,
         directory: &Directory<'_>,
-        blocks: &mut Vec<Block>,
-    ) -> Result<usize, BadBody> {
-        let [turns, exceptions, _] = &mut self.columns;
-        self.unpacker.column(directory, Column::Turns, turns)?;
-        self.unpacker.column(directory, Column::Exceptions, exceptions)?;
-        let reader = SequenceReader { turns, exceptions: Numbers::new("exceptions", exceptions) };
-        self.shapes.push(Shape { choices: [super::shapes::NO_SHAPE; 2], ..Shape::default() });
-        blocks.resize(head.blocks as usize, Block::default());
-        self.starts.resize(head.blocks as usize, Start::default());
-        let unrolled = Unrolled { blocks, starts: &mut self.starts, slots: &mut self.slot_of_told };
-        let sums = reader.read(&mut self.shapes, head.references as usize, unrolled)?;
+        numbers: &mut Vec<u32>,
+        references: &mut Vec<Reference>,
+    ) -> Result<(), BadBody> {
+        let [turns, exceptions, widths, residuals] = &mut self.columns;
+        for (column, into) in [
+            (Column::Turns, &mut *turns),
+            (Column::Exceptions, &mut *exceptions),
+            (Column::Widths, &mut *widths),
+            (Column::Residuals, &mut *residuals),
+        ] {
+            self.unpacker.column(directory, column, into)?;
+        }
+        let (blocks, count) = (head.blocks as usize, head.references as usize);
+        numbers.resize(blocks, 0);
+        references.resize(count + STEP, Reference(0));
+        let exceptions = Numbers::new("exceptions", exceptions);
+        let mut sequence = SequenceReader::new(turns, exceptions, &mut self.choices, self.shapes.len(), blocks)?;
+        let mut residuals = Residuals::new(widths, residuals);
+        let (mut done, mut at) = (0, 0);
+        while done < blocks {
+            let next = &mut numbers[done..blocks.min(done + BLOCKS)];
+            let (read, told) = sequence.read(&self.shapes, next, &mut self.slot_of_told)?;
+            residuals.read(&self.slot_of_told[..told], &mut self.slots, &mut self.told[..told])?;
+            let rest = references.get_mut(at..).unwrap_or_default();
+            at += put_together(&self.shapes, &self.unfolds, &next[..read], &self.told, rest);
+            done += read;
+        }
+        references.truncate(count);
+        residuals.end()?;
+        let sums = sequence.end()?;
         for (what, found, need) in [
-            ("references", sums.references as u64, head.references.into()),
+            ("references", sums.references, head.references.into()),
             ("instructions", sums.instructions, head.instructions),
         ] {
             if found != need {
                 return Err(BadBody::Count { what, found, need });
             }
         }
-        Ok(sums.told)
-    }
-
-    /// The addresses that are told, in the order of the blocks.
-    fn addresses(&mut self, told: usize, directory: &Directory<'_>) -> Result<(), BadBody> {
-        let [widths, residuals, _] = &mut self.columns;
-        self.unpacker.column(directory, Column::Widths, widths)?;
-        self.unpacker.column(directory, Column::Residuals, residuals)?;
-        let length = residuals.len();
-        residuals.resize(length + PADDING, 0);
-        if widths.len() != told.div_ceil(4) {
-            let (found, need) = (widths.len() as u64, told.div_ceil(4) as u64);
-            return Err(BadBody::Count { what: "bytes of widths", found, need });
-        }
-        self.told.resize(told + STEP, 0);
-        let slots = &mut self.slots[..];
-        let mut place = 0;
-        let of_told = self.told[..told].iter_mut().zip(&self.slot_of_told).enumerate();
-        for (number, (address, &slot)) in of_told {
-            let code = widths[number / 4] >> (2 * (number % 4)) & 3;
-            let (Some(slot), Some(bytes)) =
-                (slots.get_mut(slot as usize), residuals.get(place..).and_then(|rest| rest.first_chunk::<8>()))
-            else {
-                return Err(BadBody::Short { column: "residuals" });
-            };
-            let bytes_of_residual = bytes_of(code.into());
-            let mut residual = u64::from_le_bytes(*bytes) & ((1 << (8 * bytes_of_residual)) - 1);
-            place += bytes_of_residual;
-            if residual == FAR {
-                residual = far(residuals, place)?;
-                place += FAR_BYTES - bytes_of_residual;
-            }
-            *address = slot.decode(residual);
-        }
-        if place > length {
-            return Err(BadBody::Short { column: "residuals" });
-        }
-        if place < length {
-            return Err(BadBody::Long { column: "residuals", bytes: length - place });
-        }
         Ok(())
-    }
-
-    /// Puts all references together, from what is told of each block and what is known.
-    fn references(&mut self, count: usize, blocks: &[Block], references: &mut Vec<Reference>) {
-        references.resize(count + usize::from(u16::MAX) + STEP, Reference(0));
-        let mut at = 0;
-        for (block, start) in blocks.iter().zip(&self.starts) {
-            let wanted = usize::from(block.references);
-            let unfolds = &self.unfolds[start.form as usize..];
-            let addresses = &self.told[start.told as usize..];
-            let groups = references[at..].chunks_exact_mut(STEP).zip(unfolds.chunks_exact(STEP));
-            for (into, unfolds) in groups.take(wanted.div_ceil(STEP)) {
-                for (reference, unfold) in into.iter_mut().zip(unfolds) {
-                    *reference = unfold.at(addresses.get(unfold.source()).copied().unwrap_or(0));
-                }
-            }
-            at += wanted;
-        }
-        references.truncate(count);
     }
 
     fn marks(&mut self, head: &ChunkHead, directory: &Directory<'_>, marks: &mut Vec<Placed>) -> Result<(), BadBody> {
@@ -267,11 +224,4 @@ impl ChunkDecoder {
         self.unpacker.column(directory, Column::Marks, column)?;
         marks::decode(column, head.marks as usize, head.blocks as usize, marks)
     }
-}
-
-/// A residual that did not fit five bytes.
-#[cold]
-fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
-    let bytes = residuals.get(place..place + 6).ok_or(BadBody::Short { column: "residuals" })?;
-    Ok(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }

@@ -5,12 +5,12 @@ use super::known::{Cold, Hot, Known};
 use super::open::Open;
 use super::take::{self, Batch, BlockSource};
 use crate::shape::{self, Form, Place, UnfitShape};
-use crate::{Block, Placed, Reference, UnfitBlock};
+use crate::{Block, BlockRun, Placed, Reference, UnfitBlock};
 
 /// A part of a chunk that goes into one record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece<'a> {
-    pub(crate) blocks: &'a [Block],
+    pub(crate) blocks: BlockRun<'a>,
     pub(crate) references: &'a [Reference],
     pub(crate) marks: &'a [Placed],
     /// What the places of the marks are counted from.
@@ -44,7 +44,7 @@ const NO_ID: u32 = 0;
 /// The blocks of a piece, with the numbers of their shapes.
 struct PieceSource<'a> {
     ids: &'a [u32],
-    blocks: &'a [Block],
+    blocks: BlockRun<'a>,
     references: &'a [Reference],
 }
 
@@ -66,12 +66,13 @@ impl BlockSource for PieceSource<'_> {
     fn pass(&mut self, _words: usize) {}
 
     fn next(&self) -> Option<(u32, &[Reference])> {
-        let told = usize::from(self.blocks.first()?.references);
+        let told = usize::from(self.blocks.get(0)?.references);
         Some((*self.ids.first()?, self.references.get(..told)?))
     }
 
     fn pass_block(&mut self, told: usize) {
-        (self.ids, self.blocks, self.references) = (&self.ids[1..], &self.blocks[1..], &self.references[told..]);
+        (self.ids, self.references) = (&self.ids[1..], &self.references[told..]);
+        self.blocks = self.blocks.split_at(1).1;
     }
 }
 

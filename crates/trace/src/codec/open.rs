@@ -77,8 +77,8 @@ fn padded<const LENGTH: usize>(bytes: &[u8]) -> [u8; LENGTH] {
 }
 
 /// Memory that is only there where it is used.
-fn zeroed<const LENGTH: usize>() -> Box<[u8; LENGTH]> {
-    vec![0; LENGTH].into_boxed_slice().try_into().expect("it has this length")
+pub(super) fn zeroed<T: Copy + Default + std::fmt::Debug, const LENGTH: usize>() -> Box<[T; LENGTH]> {
+    vec![T::default(); LENGTH].into_boxed_slice().try_into().expect("it has this length")
 }
 
 impl Open {

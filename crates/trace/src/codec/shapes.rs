@@ -60,17 +60,16 @@ pub(super) fn end_of(block: &Block) -> u64 {
     block.address.wrapping_add(block.bytes.into())
 }
 
-/// A shape and what follows from the ones that ran before.
+/// A shape, but for its block: where in other tables its references are.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
-    pub(super) block: Block,
     /// Place of its first reference among the forms.
     pub(super) first_form: u32,
     /// Place of its first told reference among the slots.
     pub(super) first_slot: u32,
-    pub(super) told: u32,
-    /// The two shapes that may run behind it, as long as nothing else is said.
-    pub(super) choices: [u32; 2],
+    pub(super) told: u16,
+    pub(super) references: u16,
+    pub(super) instructions: u16,
 }
 
 /// Reads the table.
@@ -96,9 +95,11 @@ impl<'a> ShapeReader<'a> {
         mut self,
         count: usize,
         form_count: usize,
+        blocks: &mut Vec<Block>,
         shapes: &mut Vec<Shape>,
         forms: &mut Vec<Form>,
     ) -> Result<usize, BadBody> {
+        blocks.clear();
         shapes.clear();
         forms.clear();
         let mut slots = 0;
@@ -113,12 +114,13 @@ impl<'a> ShapeReader<'a> {
             let own = &forms[first_form..];
             shape::check_shape(&block, own).map_err(|why| BadBody::Unfit { shape: number, why })?;
             let told = shape::told(own);
+            blocks.push(block);
             shapes.push(Shape {
-                block,
                 first_form: first_form as u32,
                 first_slot: slots as u32,
-                told: told as u32,
-                choices: [NO_SHAPE; 2],
+                told: told as u16,
+                references: block.references,
+                instructions: block.instructions,
             });
             slots += told;
         }

@@ -197,7 +197,7 @@ mod tests {
         let mut lines = Vec::new();
         for chunk in chunks {
             let mut rest = chunk.references.as_slice();
-            for block in &chunk.blocks {
+            for block in chunk.blocks.iter() {
                 let (own, later) = rest.split_at(block.references.into());
                 rest = later;
                 let last = |through: u16| (block.address + u64::from(through)) / 64;

@@ -6,7 +6,7 @@ use super::appender::{Appender, Written};
 use super::error::WriteTraceError;
 use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, EncodeError, Piece, limits};
-use crate::{Chunk, Placed};
+use crate::{BlockRun, Chunk, Placed};
 
 /// Appends chunks to a trace. Each one is handed over as a whole record, so that a crash keeps those before it.
 pub struct TraceWriter<W> {
@@ -87,7 +87,8 @@ struct Rest<'a> {
 impl<'a> Rest<'a> {
     /// As much as fits one record: at least one block or mark. A mark goes with the blocks before it where it can.
     fn next_piece(&mut self) -> Option<Piece<'a>> {
-        let (blocks, marks) = (&self.chunk.blocks[self.block..], &self.chunk.marks[self.mark..]);
+        let (_, blocks) = self.chunk.blocks.run().split_at(self.block);
+        let marks = &self.chunk.marks[self.mark..];
         if blocks.is_empty() && marks.is_empty() {
             return None;
         }
@@ -98,7 +99,7 @@ impl<'a> Rest<'a> {
             Some(next) => next.before_block as usize - self.block,
             None => blocks.len(),
         };
-        let (block_count, reference_count) = blocks_that_fit(&blocks[..most_blocks]);
+        let (block_count, reference_count) = blocks_that_fit(blocks.slice(0..most_blocks));
         let end = self.block + block_count;
         let mark_count = if all_marks_fit && end == self.chunk.blocks.len() {
             mark_count
@@ -106,7 +107,7 @@ impl<'a> Rest<'a> {
             marks[..mark_count].partition_point(|placed| placed.before_block as usize <= end)
         };
         let piece = Piece {
-            blocks: &blocks[..block_count],
+            blocks: blocks.slice(0..block_count),
             references: &self.chunk.references[self.reference..][..reference_count],
             marks: &marks[..mark_count],
             first_block: self.block,
@@ -128,7 +129,7 @@ fn marks_that_fit(marks: &[Placed]) -> usize {
 }
 
 /// How many blocks fit, at least one where there is one, and the references in them.
-fn blocks_that_fit(blocks: &[crate::Block]) -> (usize, usize) {
+fn blocks_that_fit(blocks: BlockRun<'_>) -> (usize, usize) {
     let (mut count, mut references) = (0, 0);
     for block in blocks.iter().take(Chunk::BLOCKS) {
         let more = references + usize::from(block.references);

@@ -110,7 +110,7 @@ fn loops_have_as_many_instructions_as_they_are_given() {
         let walks = Walks { sets: vec![set; 2], instructions: Some(given), switches: 3, seed: 5 };
         let chunks: Vec<_> = walks.chunks().collect();
         assert_eq!(problems(&chunks), []);
-        let all: Vec<&Block> = chunks.iter().flat_map(|chunk| &chunk.blocks).collect();
+        let all: Vec<&Block> = chunks.iter().flat_map(|chunk| chunk.blocks.iter()).collect();
         assert!(all.len() > 2 * blocks.len());
         for (block, expected) in all.iter().zip(blocks.iter().cycle()) {
             assert_eq!((u32::from(block.instructions), u32::from(block.bytes)), (*expected, 4 * *expected));

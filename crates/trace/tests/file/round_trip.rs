@@ -9,7 +9,7 @@ fn joined(chunks: &[Chunk]) -> Chunk {
     let mut whole = Chunk::default();
     for chunk in chunks {
         let first_block = whole.blocks.len() as u32;
-        whole.blocks.extend(&chunk.blocks);
+        whole.blocks.extend(chunk.blocks.iter());
         whole.references.extend(&chunk.references);
         whole.marks.extend(chunk.marks.iter().cloned().map(|mut placed| {
             placed.before_block += first_block;

@@ -79,9 +79,12 @@ fn nothing_follows_a_part_of_a_record() {
 }
 
 fn one_block() -> Chunk {
-    let block =
-        Block { address: 64, bytes: 4, instructions: 1, references: 1, first_bytes: 4, flags: BlockFlags::USER };
-    Chunk { blocks: vec![block], references: vec![Reference::new(8, 7, 3, false)], marks: Vec::new() }
+    block_of(1)
+}
+
+fn block_of(instructions: u16) -> Chunk {
+    let block = Block { address: 64, bytes: 4, instructions, references: 1, first_bytes: 4, flags: BlockFlags::USER };
+    Chunk { blocks: [block].into_iter().collect(), references: vec![Reference::new(8, 7, 3, false)], marks: Vec::new() }
 }
 
 fn refusal(chunk: &Chunk) -> WriteTraceError {
@@ -98,8 +101,7 @@ fn chunks_that_cannot_be_are_refused() {
     chunk.references.clear();
     assert_eq!(refusal(&chunk).to_string(), "found a chunk with 0 references, need 1; mend its source");
 
-    let mut chunk = one_block();
-    chunk.blocks[0].instructions = 0;
+    let chunk = block_of(0);
     assert_eq!(
         refusal(&chunk).to_string(),
         "found a chunk whose block 0 is none (found 0 instructions in 4 bytes, the first of 4, need 1 to 1024 bytes), \

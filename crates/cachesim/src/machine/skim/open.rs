@@ -1,6 +1,6 @@
 //! Lends the loop what it touches of a design's three views, and takes over what it counted.
 
-use trace::{Block, Reference};
+use trace::{BlockRun, Reference};
 
 use super::{Loop, Stop, Sums};
 use crate::machine::lane::{First, Next};
@@ -15,7 +15,7 @@ impl Views<'_> {
     pub(in crate::machine) fn skim(
         &mut self,
         entry: &Entry,
-        blocks: &[Block],
+        blocks: BlockRun<'_>,
         references: &[Reference],
         held: &mut usize,
     ) -> Stop {

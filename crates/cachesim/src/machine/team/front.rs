@@ -1,53 +1,107 @@
-//! The lines that the first levels of all members hold in all three views.
+//! The lines that the first levels of members of one size hold in all three views.
 
 use crate::machine::VIRTUAL_MASK;
 
-/// More sets would take more of this machine's own nearest cache than they spare.
-const MOST_SETS: usize = 4096;
 const NO_LINE: u64 = u64::MAX;
 
-/// For each set, the line that was fetched or loaded last since somebody else touched the levels.
+/// For each set, the line that was fetched or loaded last since somebody else touched the levels. Where one is named, the
+/// levels themselves are not kept up to date.
 #[derive(Debug)]
 pub(super) struct Front {
-    line_bits: u32,
     lines: Vec<u64>,
+    /// Sets where one is named.
+    touched: Vec<u32>,
+    /// Who has so many sets.
+    members: Vec<usize>,
+}
+
+/// What is known of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// All three views hold it.
+    Here,
+    /// All three views hold another one in its place.
+    Other,
+    Nothing,
 }
 
 impl Front {
     /// For a level of so many sets, which must be a power of two.
-    pub(super) fn new(line_bits: u32, sets: usize) -> Front {
-        Front { line_bits, lines: vec![NO_LINE; sets.min(MOST_SETS)] }
+    fn new(sets: usize) -> Front {
+        Front { lines: vec![NO_LINE; sets], touched: Vec::new(), members: Vec::new() }
     }
 
-    /// One more level, of so many sets; nothing has been looked up yet.
-    pub(super) fn narrow(&mut self, sets: usize) {
-        self.lines.truncate(sets);
+    /// Enters a member, whose level has so many sets, into fronts that are in ascending order of theirs.
+    pub(super) fn enter(fronts: &mut Vec<Front>, sets: usize, member: usize) {
+        let place = fronts.partition_point(|front| front.lines.len() < sets);
+        if fronts.get(place).is_none_or(|front| front.lines.len() != sets) {
+            fronts.insert(place, Front::new(sets));
+        }
+        fronts[place].members.push(member);
     }
 
-    /// Nothing is known any more.
-    pub(super) fn forget(&mut self) {
-        self.lines.fill(NO_LINE);
+    /// Nothing is known any more; each member is told what its level holds: set and line.
+    pub(super) fn forget(&mut self, mut tell: impl FnMut(usize, usize, u64)) {
+        for &member in &self.members {
+            self.touched.iter().for_each(|&set| tell(member, set as usize, self.lines[set as usize]));
+        }
+        for set in self.touched.drain(..) {
+            self.lines[set as usize] = NO_LINE;
+        }
     }
 
-    pub(super) fn line_bits(&self) -> u32 {
-        self.line_bits
+    pub(super) fn members(&self) -> &[usize] {
+        &self.members
     }
 
-    pub(super) fn open<const BITS: u32>(&mut self) -> Open<'_, BITS> {
-        Open { line_bits: self.line_bits, lines: &mut self.lines }
+    #[inline(always)]
+    fn set(&self, line: u64) -> usize {
+        line as usize & (self.lines.len() - 1)
+    }
+
+    #[inline(always)]
+    pub(super) fn find(&self, line: u64) -> Found {
+        match self.lines[self.set(line)] {
+            held if held == line => Found::Here,
+            NO_LINE => Found::Nothing,
+            _ => Found::Other,
+        }
+    }
+
+    /// All members hold a line now.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, line: u64) {
+        let set = self.set(line);
+        if std::mem::replace(&mut self.lines[set], line) == NO_LINE {
+            self.touched.push(set as u32);
+        }
     }
 }
 
-/// `BITS` of a front whose lines may have any length.
+/// `BITS` of fronts whose lines may have any length.
 pub(super) const ANY: u32 = 0;
 
-/// A front in use. `BITS` tells the compiler how long lines are, so that it need not keep that at hand.
+/// Fronts in use, the one with fewest sets first: what that one holds, all hold. `BITS` tells the compiler how long lines
+/// are, so that it need not keep that at hand.
 pub(super) struct Open<'a, const BITS: u32> {
     line_bits: u32,
-    lines: &'a mut [u64],
+    first: &'a mut Front,
+    others: &'a mut [Front],
 }
 
-impl<const BITS: u32> Open<'_, BITS> {
+impl<'a, const BITS: u32> Open<'a, BITS> {
+    /// None where there are no fronts.
+    pub(super) fn new(line_bits: u32, fronts: &'a mut [Front]) -> Option<Open<'a, BITS>> {
+        let (first, others) = fronts.split_first_mut()?;
+        Some(Open { line_bits, first, others })
+    }
+
+    /// All of them, in their order.
+    #[inline(always)]
+    pub(super) fn fronts(&mut self) -> impl Iterator<Item = &mut Front> {
+        std::iter::once(&mut *self.first).chain(&mut *self.others)
+    }
+
     #[inline(always)]
     pub(super) fn line_of(&self, address: u64) -> u64 {
         (address & VIRTUAL_MASK) >> self.line_bits()
@@ -61,25 +115,37 @@ impl<const BITS: u32> Open<'_, BITS> {
     /// Whether all members hold a line in all views.
     #[inline(always)]
     pub(super) fn holds(&self, line: u64) -> bool {
-        self.lines[line as usize & (self.lines.len() - 1)] == line
+        self.first.find(line) == Found::Here
     }
+}
 
-    #[inline(always)]
-    pub(super) fn holds_all(&self, first: u64, last: u64) -> bool {
-        let mut line = (first + 1).min(last);
-        // Most blocks have three lines at most: looked at without a branch for each.
-        let mut is_held = (first <= last) & self.holds(first) & self.holds(line) & self.holds(last);
-        while line + 1 < last {
-            line += 1;
-            is_held &= self.holds(line);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_one_size_share_a_front_and_the_smallest_comes_first() {
+        let mut fronts = Vec::new();
+        for (member, sets) in [8, 2, 8, 4].into_iter().enumerate() {
+            Front::enter(&mut fronts, sets, member);
         }
-        is_held
+        let sizes: Vec<usize> = fronts.iter().map(|front| front.lines.len()).collect();
+        assert_eq!(sizes, [2, 4, 8]);
+        assert_eq!(fronts[2].members(), [0, 2]);
     }
 
-    /// All members hold a line now.
-    #[inline(always)]
-    pub(super) fn keep(&mut self, line: u64) {
-        let set = line as usize & (self.lines.len() - 1);
-        self.lines[set] = line;
+    #[test]
+    fn a_front_tells_what_it_held_once() {
+        let mut fronts = Vec::new();
+        Front::enter(&mut fronts, 4, 7);
+        let front = &mut fronts[0];
+        assert_eq!(front.find(9), Found::Nothing);
+        [5, 9, 2].into_iter().for_each(|line| front.keep(line));
+        assert_eq!([9, 5, 3].map(|line| front.find(line)), [Found::Here, Found::Other, Found::Nothing]);
+        let mut told = Vec::new();
+        front.forget(|member, set, line| told.push((member, set, line)));
+        assert_eq!(told, [(7, 1, 9), (7, 2, 2)]);
+        assert_eq!(front.find(9), Found::Nothing);
+        front.forget(|_, _, _| panic!("nothing is known"));
     }
 }

@@ -60,7 +60,7 @@ fn whole(records: &[(u16, u16, u64)]) -> Vec<(u16, u16, u64)> {
 #[test]
 fn reads_what_its_documentation_shows() {
     let chunk = only(&[PUBLISHED, &[FOOTER]].concat());
-    let [block] = chunk.blocks.as_slice() else { panic!("one block") };
+    let [block] = chunk.blocks.iter().collect::<Vec<_>>()[..] else { panic!("one block") };
     assert_eq!((block.address, block.bytes, block.instructions), (0x5555_c5db_2e40, 3, 1));
     let [load] = chunk.references.as_slice() else { panic!("one reference") };
     assert_eq!((load.address(), load.bytes(), load.is_store(), load.through()), (0x7ffe_d4b5_46ac, 4, false, 2));
@@ -127,7 +127,7 @@ fn every_kind_of_instruction_counts_and_nothing_else() {
 #[test]
 fn a_bundle_follows_the_instruction_before() {
     let chunk = only(&whole(&[(10, 3, 0x100), (17, 3, u64::from_le_bytes([1, 2, 5, 9, 9, 9, 9, 9])), (1, 8, 0x40)]));
-    let [block] = chunk.blocks.as_slice() else { panic!("one block") };
+    let [block] = chunk.blocks.iter().collect::<Vec<_>>()[..] else { panic!("one block") };
     assert_eq!((block.bytes, block.instructions, block.references), (11, 4, 1));
     assert_eq!(
         message(&whole(&[(10, 3, 0), (17, 9, 0)])),

@@ -1,0 +1,227 @@
+//! The blocks of a chunk: each a number into a table of those that are told apart. Most blocks ran many times, so a number
+//! says in four bytes what would take sixteen, and whoever reads them can keep what he knows of each in a table of his own.
+
+use std::ops::{Index, Range};
+
+use crate::Block;
+
+/// Places where a block like the one that comes may be found; a power of two.
+const RECENT: usize = 4096;
+
+/// Blocks in the order of execution. Two are equal where their blocks are, however these are numbered.
+#[derive(Clone, Debug, Default)]
+pub struct Blocks {
+    kinds: Vec<Block>,
+    numbers: Vec<u32>,
+    /// The kind that was pushed last, of all with the same hash.
+    recent: Vec<u32>,
+}
+
+impl Blocks {
+    /// Appends a block.
+    pub fn push(&mut self, block: Block) {
+        if self.recent.is_empty() {
+            self.recent.resize(RECENT, 0);
+        }
+        let recent = &mut self.recent[place_of(&block)];
+        if self.kinds.get(*recent as usize) != Some(&block) {
+            *recent = self.kinds.len() as u32;
+            self.kinds.push(block);
+        }
+        self.numbers.push(*recent);
+    }
+
+    /// Empties it, keeping its memory.
+    pub fn clear(&mut self) {
+        self.kinds.clear();
+        self.numbers.clear();
+    }
+
+    /// How many blocks ran.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Whether nothing ran.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// All blocks, in their order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Block> + Clone {
+        self.run().iter()
+    }
+
+    /// The block at a place, where there is one.
+    pub fn get(&self, place: usize) -> Option<&Block> {
+        self.run().get(place)
+    }
+
+    /// All of them.
+    pub fn run(&self) -> BlockRun<'_> {
+        BlockRun { kinds: &self.kinds, numbers: &self.numbers }
+    }
+
+    /// For the decoder, which knows a table already: the table, and numbers that are all to lie within it.
+    pub(crate) fn parts_mut(&mut self) -> (&mut Vec<Block>, &mut Vec<u32>) {
+        (&mut self.kinds, &mut self.numbers)
+    }
+}
+
+/// Multiplying spreads addresses over the upper bits (Knuth's multiplicative hashing).
+fn place_of(block: &Block) -> usize {
+    let size = u64::from(block.bytes) << 32 | u64::from(block.references) << 48;
+    let hash = (block.address ^ size).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (hash >> (u64::BITS - RECENT.trailing_zeros())) as usize
+}
+
+impl PartialEq for Blocks {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Blocks {}
+
+impl Index<usize> for Blocks {
+    type Output = Block;
+
+    fn index(&self, place: usize) -> &Block {
+        &self.kinds[self.numbers[place] as usize]
+    }
+}
+
+impl Extend<Block> for Blocks {
+    fn extend<T: IntoIterator<Item = Block>>(&mut self, blocks: T) {
+        blocks.into_iter().for_each(|block| self.push(block));
+    }
+}
+
+impl<'a> Extend<&'a Block> for Blocks {
+    fn extend<T: IntoIterator<Item = &'a Block>>(&mut self, blocks: T) {
+        self.extend(blocks.into_iter().copied());
+    }
+}
+
+impl FromIterator<Block> for Blocks {
+    fn from_iter<T: IntoIterator<Item = Block>>(blocks: T) -> Self {
+        let mut all = Blocks::default();
+        all.extend(blocks);
+        all
+    }
+}
+
+/// Some blocks of a chunk, one behind the other.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockRun<'a> {
+    kinds: &'a [Block],
+    numbers: &'a [u32],
+}
+
+impl<'a> BlockRun<'a> {
+    /// How many blocks ran.
+    #[inline]
+    pub fn len(self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Whether nothing ran.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// The blocks, in their order.
+    #[inline]
+    pub fn iter(self) -> impl ExactSizeIterator<Item = &'a Block> + Clone {
+        self.numbers.iter().map(move |&number| &self.kinds[number as usize])
+    }
+
+    /// The blocks that are told apart in the whole chunk. Some of them may be equal.
+    #[inline]
+    pub fn kinds(self) -> &'a [Block] {
+        self.kinds
+    }
+
+    /// Which of [`BlockRun::kinds`] each block is.
+    #[inline]
+    pub fn numbers(self) -> &'a [u32] {
+        self.numbers
+    }
+
+    /// The block at a place, where there is one.
+    #[inline]
+    pub fn get(self, place: usize) -> Option<&'a Block> {
+        self.numbers.get(place).map(|&number| &self.kinds[number as usize])
+    }
+
+    /// Those from one place to another.
+    ///
+    /// # Panics
+    /// Where there are not so many.
+    #[inline]
+    pub fn slice(self, places: Range<usize>) -> BlockRun<'a> {
+        BlockRun { numbers: &self.numbers[places], ..self }
+    }
+
+    /// Those before a place, and those from it on.
+    ///
+    /// # Panics
+    /// Where there are not so many.
+    #[inline]
+    pub fn split_at(self, place: usize) -> (BlockRun<'a>, BlockRun<'a>) {
+        let (before, after) = self.numbers.split_at(place);
+        (BlockRun { numbers: before, ..self }, BlockRun { numbers: after, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(address: u64) -> Block {
+        Block { address, bytes: 4, instructions: 1, first_bytes: 4, ..Block::default() }
+    }
+
+    #[test]
+    fn gives_back_what_was_pushed_and_tells_few_kinds_apart() {
+        let some: Vec<Block> = (0..1000).map(|number| block(number % 10 * 4)).collect();
+        let blocks: Blocks = some.iter().copied().collect();
+        assert_eq!(blocks.len(), 1000);
+        assert!(blocks.iter().eq(&some));
+        assert!(blocks.run().kinds().len() < 30, "{} kinds", blocks.run().kinds().len());
+        assert_eq!(blocks[11], block(4));
+    }
+
+    #[test]
+    fn any_number_of_kinds_fits() {
+        let some: Vec<Block> = (0..3 * RECENT as u64).chain(0..RECENT as u64).map(|at| block(at * 64)).collect();
+        let blocks: Blocks = some.iter().copied().collect();
+        assert!(blocks.iter().eq(&some));
+    }
+
+    #[test]
+    fn blocks_are_equal_however_they_are_numbered() {
+        let mut one: Blocks = [block(0), block(4)].into_iter().collect();
+        let mut other: Blocks = [block(4), block(0), block(4)].into_iter().collect();
+        assert_ne!(one, other);
+        other.clear();
+        other.extend([block(0), block(4)]);
+        assert_eq!(one, other);
+        let (kinds, numbers) = one.parts_mut();
+        kinds.swap(0, 1);
+        numbers.swap(0, 1);
+        assert_eq!(one, other);
+    }
+
+    #[test]
+    fn a_run_is_cut_where_it_is_asked_to() {
+        let blocks: Blocks = (0..10).map(|number| block(number * 4)).collect();
+        let (before, after) = blocks.run().split_at(3);
+        assert_eq!((before.len(), after.len()), (3, 7));
+        assert_eq!(after.get(0), Some(&block(12)));
+        assert_eq!(after.get(7), None);
+        assert!(after.slice(1..3).iter().eq(&[block(16), block(20)]));
+        assert!(after.slice(2..2).is_empty());
+    }
+}

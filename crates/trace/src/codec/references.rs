@@ -1,0 +1,134 @@
+//! References from what is told of each block and what is known of its shape, some blocks at once.
+
+use super::BadBody;
+use super::addresses::{FAR, FAR_BYTES, Slot, bytes_of};
+use super::shapes::Shape;
+use crate::Reference;
+use crate::shape::Unfold;
+
+/// References are put together so many at once.
+pub(super) const STEP: usize = 2;
+/// Slots are written so many at once.
+pub(super) const SLOTS: usize = 8;
+/// Residuals are read eight bytes at once, those that are far in eleven.
+const PADDING: usize = 16;
+
+/// Blocks and told references that are put together at once: what passes from one step to the next stays in the machine's
+/// nearest caches.
+pub(super) const BLOCKS: usize = 2048;
+pub(super) const TOLD: usize = 1 << 13;
+/// Room for them, and for all of the block that comes last. A power of two, so that a masked place is always inside.
+pub(super) const ROOM: usize = 1 << 17;
+
+const _: () = assert!(ROOM >= TOLD + u16::MAX as usize + SLOTS);
+
+/// The addresses that are told, in the order of the blocks.
+pub(super) struct Residuals<'a> {
+    widths: &'a [u8],
+    bytes: &'a [u8],
+    /// Without the padding.
+    length: usize,
+    /// How many addresses are read, and how many bytes.
+    number: usize,
+    place: usize,
+}
+
+impl<'a> Residuals<'a> {
+    pub(super) fn new(widths: &'a [u8], bytes: &'a mut Vec<u8>) -> Residuals<'a> {
+        let length = bytes.len();
+        bytes.resize(length + PADDING, 0);
+        Residuals { widths, bytes, length, number: 0, place: 0 }
+    }
+
+    /// The addresses of the next told references, whose slots these are.
+    #[inline(never)]
+    pub(super) fn read(
+        &mut self,
+        slot_of_told: &[u32],
+        slots: &mut [Slot],
+        addresses: &mut [u64],
+    ) -> Result<(), BadBody> {
+        let mut place = self.place;
+        if self.widths.len() < (self.number + slot_of_told.len()).div_ceil(4) {
+            return Err(BadBody::Short { column: "widths" });
+        }
+        for (number, (address, &slot)) in (self.number..).zip(addresses.iter_mut().zip(slot_of_told)) {
+            let (Some(width), Some(slot), Some(bytes)) = (
+                self.widths.get(number / 4),
+                slots.get_mut(slot as usize),
+                self.bytes.get(place..).and_then(|rest| rest.first_chunk::<8>()),
+            ) else {
+                return Err(BadBody::Short { column: "residuals" });
+            };
+            let bytes_of_residual = bytes_of((width >> (2 * (number % 4)) & 3).into());
+            let mut residual = u64::from_le_bytes(*bytes) & ((1 << (8 * bytes_of_residual)) - 1);
+            place += bytes_of_residual;
+            if residual == FAR {
+                residual = far(self.bytes, place)?;
+                place += FAR_BYTES - bytes_of_residual;
+            }
+            *address = slot.decode(residual);
+        }
+        self.place = place;
+        self.number += slot_of_told.len();
+        Ok(())
+    }
+
+    /// Whether all is used up.
+    pub(super) fn end(self) -> Result<(), BadBody> {
+        let used = self.number.div_ceil(4);
+        if self.widths.len() > used {
+            return Err(BadBody::Long { column: "widths", bytes: self.widths.len() - used });
+        }
+        if self.place > self.length {
+            return Err(BadBody::Short { column: "residuals" });
+        }
+        if self.place < self.length {
+            return Err(BadBody::Long { column: "residuals", bytes: self.length - self.place });
+        }
+        Ok(())
+    }
+}
+
+/// A residual that did not fit five bytes.
+#[cold]
+fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
+    let bytes = residuals.get(place..place + 6).ok_or(BadBody::Short { column: "residuals" })?;
+    Ok(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+}
+
+/// Puts the references of some blocks together; gives how many. There is room behind them for what is written too much.
+#[inline(never)]
+pub(super) fn put_together(
+    shapes: &[Shape],
+    unfolds: &[Unfold],
+    numbers: &[u32],
+    told: &[u64; ROOM],
+    references: &mut [Reference],
+) -> usize {
+    let (mut at, mut next_told) = (0, 0);
+    for &number in numbers {
+        let shape = &shapes[number as usize];
+        let wanted = usize::from(shape.references);
+        let mut done = 0;
+        // Once at least: whether a block has any is hard to foresee.
+        loop {
+            let form = shape.first_form as usize + done;
+            let (Some(into), Some(unfolds)) =
+                (references.get_mut(at + done..at + done + STEP), unfolds.get(form..form + STEP))
+            else {
+                break;
+            };
+            for (reference, unfold) in into.iter_mut().zip(unfolds) {
+                *reference = unfold.at(told[(next_told + unfold.source()) & (ROOM - 1)]);
+            }
+            done += STEP;
+            if done >= wanted {
+                break;
+            }
+        }
+        at += wanted;
+        next_told += usize::from(shape.told);
+    }
+    at
+}
