@@ -6,11 +6,11 @@
 //! only if they are still the files that were traced.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
-use object::read::{Object, ObjectSegment};
+use object::read::{Object, ObjectSegment, ReadCache};
 
 /// What lies at a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,8 +55,9 @@ impl Symbols {
 
 impl Opened {
     fn open(path: &Path, wanted: Option<&str>) -> Option<Opened> {
-        let contents = read_regular(path)?;
-        let file = object::File::parse(contents.as_slice()).ok()?;
+        // Of a large file little is needed here.
+        let contents = ReadCache::new(open_regular(path)?);
+        let file = object::File::parse(&contents).ok()?;
         let found = file.build_id().ok().flatten().map(hexadecimal);
         if wanted.is_some() && found.as_deref() != wanted {
             return None;
@@ -99,12 +100,12 @@ fn look_up(loader: &Loader, address: u64) -> Place {
     Place { function: function.or_else(symbol), line }
 }
 
-fn read_regular(path: &Path) -> Option<Vec<u8>> {
+fn open_regular(path: &Path) -> Option<File> {
     let facts = fs::metadata(path).ok()?;
     if !path.is_absolute() || !facts.is_file() || facts.len() > LARGEST_OBJECT {
         return None;
     }
-    fs::read(path).ok()
+    File::open(path).ok()
 }
 
 /// Where distributions keep debugging information apart.
