@@ -3,7 +3,8 @@
 //! The cost of a switch is what the shared caches take longer than private ones: the walks of two processes that take
 //! turns, less the same walks of each alone, which is what the paper's baseline is. What its memory sustained is not
 //! published: each point is simulated with the fastest and the slowest bus that the machine can have had, and with one between
-//! them that is fitted to one of the paper's figures. That one decides the claims.
+//! them that is fitted to one of the paper's figures. A claim holds where it does with all three: the fitted one shows what
+//! one bus can do at once, and decides nothing.
 
 use std::ops::Range;
 
@@ -26,6 +27,8 @@ const BUSES: [&str; 3] = ["3.2 GB/s", "2.2 GB/s", "1.7 GB/s"];
 
 /// The one with which reading and writing costs twice reading from 384 to 512 KB, as the paper has it.
 const FITTED: usize = 1;
+
+const NOT_PUBLISHED: &str = "it depends on the bus: what the machine's memory sustained is not published";
 
 pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     vec![figure_1(records), figure_2(records)]
@@ -54,9 +57,16 @@ fn with_each(numbers: [f64; 3], show: impl Fn(f64) -> String) -> String {
     format!("{fitted} with the fitted bus of {} ({fast} with {}, {slow} with {})", BUSES[1], BUSES[0], BUSES[2])
 }
 
-/// Whether the number of the fitted bus lies where it should.
-fn fits(numbers: [f64; 3], wanted: &Range<f64>, why_not: &str) -> Shape {
-    Shape::of(wanted.contains(&numbers[FITTED]), why_not)
+/// Whether all numbers lie where they should; neither is said where some do not, or what is looked for lies between.
+fn in_all(numbers: [f64; 3], wanted: &Range<f64>, why_not: &str) -> Shape {
+    if numbers.iter().all(|number| wanted.contains(number)) {
+        Shape::Holds
+    } else if numbers.iter().all(|number| *number < wanted.start) || numbers.iter().all(|number| *number >= wanted.end)
+    {
+        Shape::Differs(why_not.to_owned())
+    } else {
+        Shape::NotShown(NOT_PUBLISHED.to_owned())
+    }
 }
 
 fn bytes(kib: u64) -> String {
@@ -111,8 +121,7 @@ fn figure_1(records: &Records) -> Exhibit {
             middle(rmw),
         ),
         Claim::decided(
-            "From 384 KB on, writing costs about twice as much as reading (1.5 to 3 are taken; rmw is what the bus is fitted to, \
-             so it says that a bus the machine can have had does this, and write that the same one does it for stores alone)",
+            "From 384 KB on, writing costs about twice as much as reading (1.5 to 3 are taken; the fitted bus is fitted to this)",
             twice(read, write, rmw),
         ),
         Claim::decided(
@@ -123,8 +132,8 @@ fn figure_1(records: &Records) -> Exhibit {
     exhibit.notes.push(
         "Simulated with three buses. Lines that are fetched, prefetched and written back take the bus one after the other: for \
          80 cycles each at its peak of 3.2 GB/s, for 152 at 1.7 GB/s, the slowest that the paper's own times allow, and for 117 \
-         at 2.2 GB/s, where rmw costs twice reading from 384 to 512 KB, as in the paper. One figure of the paper is used for \
-         that; what the same bus shows beside it is not. Where a stream of reads takes the bus for less time than the loop \
+         at 2.2 GB/s, where rmw costs twice reading from 384 to 512 KB, as in the paper. A claim holds where it does with all \
+         three. Where a stream of reads takes the bus for less time than the loop \
          needs for a line, it costs next to nothing beyond the first lines of each page; written lines take it twice as long. \
          So what writing costs against reading depends on which side of the bus the loop is."
             .into(),
@@ -167,7 +176,7 @@ fn small(rmw: Curves<'_>) -> Outcome {
     let most = of_each(rmw, |points| Ok(most(&within(points, 1, 200)?)))?;
     let why = "two arrays of this size lose lines to each other";
     // 8.7 us at most, of which 3.8 are direct.
-    let shape = fits(most, &(f64::NEG_INFINITY..8700.0 - 3800.0), why);
+    let shape = in_all(most, &(f64::NEG_INFINITY..8700.0 - 3800.0), why);
     Ok((format!("at most {}", with_each(most, microseconds)), shape))
 }
 
@@ -175,11 +184,11 @@ fn middle(rmw: Curves<'_>) -> Outcome {
     let highest = of_each(rmw, |points| Ok(most(&within(points, 256, 512)?)))?;
     let before = of_each(rmw, |points| Ok(most(&within(points, 1, 128)?)))?;
     let found = format!("at most {}; {} up to 128 KB", with_each(highest, microseconds), microseconds(before[FITTED]));
-    if highest[FITTED] <= 10.0 * before[FITTED] {
+    if highest.iter().zip(before).any(|(highest, before)| *highest <= 10.0 * before) {
         return Ok((found, Shape::Differs("the loss does not grow with what no longer fits".to_owned())));
     }
     let why = "less is lost than the machine took: its memory was slower, or its prefetcher began later";
-    Ok((found, fits(highest, &(38_600.0..2.0 * 203_200.0), why)))
+    Ok((found, in_all(highest, &(38_600.0..2.0 * 203_200.0), why)))
 }
 
 fn twice(read: Curves<'_>, write: Curves<'_>, rmw: Curves<'_>) -> Outcome {
@@ -190,20 +199,28 @@ fn twice(read: Curves<'_>, write: Curves<'_>, rmw: Curves<'_>) -> Outcome {
     let found = format!("write {}; rmw {} times read", with_each(write, number), with_each(rmw, number));
     let why = "lines written back take the bus for more or less time than the loop leaves";
     let wanted = 1.5..3.0;
-    let worse = if wanted.contains(&write[FITTED]) { rmw } else { write };
-    Ok((found, fits(worse, &wanted, why)))
+    let shapes = [in_all(write, &wanted, why), in_all(rmw, &wanted, why)];
+    let rank = |shape: &Shape| match shape {
+        Shape::Holds => 0,
+        Shape::NotShown(_) => 1,
+        Shape::Differs(_) => 2,
+    };
+    let [write, rmw] = shapes;
+    Ok((found, if rank(&write) > rank(&rmw) { write } else { rmw }))
 }
 
 fn large(rmw: Curves<'_>) -> Outcome {
-    let points = within(rmw[FITTED], 512, 1024)?;
+    let [fast, fitted, slow] = rmw.map(|points| within(points, 512, 1024));
+    let all = [fast?, fitted?, slow?];
+    let points = &all[FITTED];
     if points.len() < 2 {
         return Err("one size alone was simulated".to_owned());
     }
     let list: Vec<String> =
         points.iter().map(|(kib, ns)| format!("{} at {}", microseconds(*ns), bytes(*kib))).collect();
-    let falls = points.windows(2).any(|pair| pair[1].1 < pair[0].1);
+    let falls = |points: &Points| points.windows(2).any(|pair| pair[1].1 < pair[0].1);
     let why = "what is missed anyway is no longer lost: but more is lost still";
-    Ok((format!("{} with the fitted bus", list.join(", ")), Shape::of(falls, why)))
+    Ok((format!("{} with the fitted bus", list.join(", ")), Shape::of(all.iter().all(falls), why)))
 }
 
 fn figure_2(records: &Records) -> Exhibit {
@@ -263,7 +280,7 @@ fn ends(records: &Records, kibs: &[u64]) -> Result<[(f64, f64); 3], String> {
 fn small_strides(records: &Records) -> Outcome {
     let more = ends(records, &STRIDE_SIZES_KIB[..2])?.map(|(near, far)| (far - near).abs());
     let why = "lines are lost at one stride that are kept at the other";
-    Ok((format!("by {}", with_each(more, microseconds)), fits(more, &(0.0..5000.0), why)))
+    Ok((format!("by {}", with_each(more, microseconds)), in_all(more, &(0.0..5000.0), why)))
 }
 
 fn large_strides(records: &Records) -> Outcome {
@@ -273,5 +290,5 @@ fn large_strides(records: &Records) -> Outcome {
     let found =
         format!("{} at 8 B, {} at 128 B: {} times", microseconds(near), microseconds(far), with_each(times, number));
     let why = "the prefetcher hides as much at long strides as at short ones";
-    Ok((found, fits(times, &(3.0..15.0), why)))
+    Ok((found, in_all(times, &(3.0..15.0), why)))
 }

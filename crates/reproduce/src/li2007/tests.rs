@@ -68,19 +68,19 @@ fn a_cache_that_loses_nothing_does_not() {
 }
 
 #[test]
-fn the_fitted_bus_decides_and_the_others_are_told() {
+fn what_depends_on_the_bus_is_not_told() {
     // As published with the fitted bus; with the faster one stores are as cheap as loads, with the slower one four times as dear.
     let records = in_silico(|bus, access, stride, kib| {
         let stores = if access == Access::Read { 1.0 } else { [0.5, 1.0, 2.0][bus] };
         as_published(access, stride, kib) * stores
     });
     let figure_1 = exhibit(&records, "Figure 1, simulated");
-    assert_eq!(verdicts(&figure_1), [Some(true); 4]);
+    assert_eq!(verdicts(&figure_1)[2], None, "one bus in three is not enough");
     let found = "2.00 with the fitted bus of 2.2 GB/s (1.00 with 3.2 GB/s, 4.00 with 1.7 GB/s)";
     assert_eq!(figure_1.claims[2].found, format!("write {found}; rmw {found} times read"));
-    // The other way round: what another bus shows decides nothing.
+    // All beyond what is looked for, on one side of it.
     let records = in_silico(|bus, access, stride, kib| {
-        let stores = if access == Access::Read || bus != 1 { 1.0 } else { 2.5 };
+        let stores = if access == Access::Read { 1.0 } else { [2.0, 3.0, 4.0][bus] };
         as_published(access, stride, kib) * stores
     });
     assert_eq!(verdicts(&exhibit(&records, "Figure 1, simulated"))[2], Some(false));
