@@ -416,6 +416,20 @@ fn walks_are_traced_without_a_program_and_lose_to_each_other() {
 }
 
 #[test]
+fn the_xeon_of_2007_reads_a_stream_as_fast_as_was_measured() {
+    let place = Place::new();
+    let path = place.path("stream.sct");
+    let walks = ["trace", "walks", "--size", "2MiB", "--access", "read", "--turns", "1", "--instructions", "3"];
+    assert_eq!(place.run(&[&walks[..], &["-o", text(&path)]].concat()).code, 0);
+    let found = json(&place, &["simulate", text(&path), "--design", "li2007-xeon", "--format", "json"]);
+    let design = &found["designs"][0];
+    let lines = count(&design["data_refs"]) / (128 / 8);
+    let cycles_a_line = count(&design["private"]["cycles"]) as f64 / lines as f64;
+    // 128 bytes in 83 ns, the rate to which the design's source leads at 2.0 GHz.
+    assert!((cycles_a_line - 166.0).abs() < 2.0, "{cycles_a_line} cycles a line");
+}
+
+#[test]
 fn walks_that_cannot_be_are_refused() {
     let place = Place::new();
     let path = place.path("walks.sct");

@@ -1,7 +1,7 @@
 use record::Mechanism;
 use workload::Access;
 
-use super::steps::{GRID, points, simulated_step};
+use super::steps::{BUS_CYCLES, GRID, points, simulated_step};
 use crate::testing::{case, measured, simulated};
 use crate::{Cell, Exhibit, Paper, Records, Shape};
 
@@ -24,7 +24,7 @@ fn verdicts(exhibit: &Exhibit) -> Vec<Option<bool>> {
 fn in_silico(excess: impl Fn(usize, Access, u64, u64) -> f64) -> Records {
     let (head, mut findings) = simulated();
     findings.designs.truncate(1);
-    findings.designs = vec![findings.designs[0].clone(); 3];
+    findings.designs = vec![findings.designs[0].clone(); BUS_CYCLES.len()];
     let mut records = Records::default();
     for (access, stride, kib) in points(false) {
         for (bus, design) in findings.designs.iter_mut().enumerate() {
@@ -67,23 +67,52 @@ fn a_cache_that_loses_nothing_does_not() {
     assert_eq!(verdicts(&exhibit(&records, "Figure 2, simulated")), [Some(true), Some(false)]);
 }
 
+/// As published, but with these factors by bus: what storing costs, and how much dearer a long stride is.
+fn by_bus(stores: [f64; 8], strides: [f64; 8]) -> Records {
+    in_silico(move |bus, access, stride, kib| {
+        let stores = if access == Access::Read || kib < 384 { 1.0 } else { stores[bus] / 2.0 };
+        let strides = if stride == 128 && kib >= 384 { strides[bus] / 7.0 } else { 1.0 };
+        as_published(access, stride, kib) * stores * strides
+    })
+}
+
 #[test]
-fn what_depends_on_the_bus_is_not_told() {
-    // As published with the fitted bus; with the faster one stores are as cheap as loads, with the slower one four times as dear.
-    let records = in_silico(|bus, access, stride, kib| {
-        let stores = if access == Access::Read { 1.0 } else { [0.5, 1.0, 2.0][bus] };
-        as_published(access, stride, kib) * stores
-    });
-    let figure_1 = exhibit(&records, "Figure 1, simulated");
-    assert_eq!(verdicts(&figure_1)[2], None, "one bus in three is not enough");
-    let found = "2.00 with the fitted bus of 2.2 GB/s (1.00 with 3.2 GB/s, 4.00 with 1.7 GB/s)";
+fn what_depends_on_the_bus_is_decided_by_the_one_that_the_other_figure_leads_to() {
+    let stores = [0.5, 0.6, 0.7, 2.1, 2.9, 4.0, 5.0, 6.0];
+    let strides = [20.0, 16.0, 12.0, 7.0, 6.0, 5.0, 4.0, 3.5];
+    let records = by_bus(stores, strides);
+    let (figure_1, figure_2) = (exhibit(&records, "Figure 1, simulated"), exhibit(&records, "Figure 2, simulated"));
+    assert_eq!(verdicts(&figure_1)[2], Some(true));
+    let found = "2.10 with 2.21 GB/s (0.500 to 6.00 over all buses)";
     assert_eq!(figure_1.claims[2].found, format!("write {found}; rmw {found} times read"));
-    // All beyond what is looked for, on one side of it.
-    let records = in_silico(|bus, access, stride, kib| {
-        let stores = if access == Access::Read { 1.0 } else { [2.0, 3.0, 4.0][bus] };
-        as_published(access, stride, kib) * stores
-    });
+    assert_eq!(verdicts(&figure_2)[1], Some(true));
+    assert!(figure_2.claims[1].found.ends_with("7.00 with 2.21 GB/s (3.50 to 20.0 over all buses) times"));
+    let led_to: Vec<_> =
+        exhibit(&records, "Figures 1 and 2, by bus").table.rows.iter().map(|row| row[6].clone()).collect();
+    assert_eq!(led_to[3], Cell::from("figure 1, figure 2"));
+    assert!(led_to.iter().enumerate().all(|(bus, by)| bus == 3 || *by == Cell::from("")));
+}
+
+#[test]
+fn no_figure_is_tested_with_the_bus_that_it_leads_to_itself() {
+    // Storing costs twice loading with the fourth bus, a long stride seven times a short one with the seventh.
+    let stores = [0.5, 0.6, 0.7, 2.0, 3.5, 4.0, 5.0, 6.0];
+    let strides = [40.0, 30.0, 25.0, 20.0, 16.0, 10.0, 7.0, 4.0];
+    let records = by_bus(stores, strides);
     assert_eq!(verdicts(&exhibit(&records, "Figure 1, simulated"))[2], Some(false));
+    assert_eq!(verdicts(&exhibit(&records, "Figure 2, simulated"))[1], Some(false));
+}
+
+#[test]
+fn what_no_bus_leads_to_is_not_told() {
+    let stores = [0.5, 0.6, 0.7, 2.0, 3.5, 4.0, 5.0, 6.0];
+    let figure_1 = exhibit(&by_bus(stores, [1.0; 8]), "Figure 1, simulated");
+    let Shape::NotShown(why) = &figure_1.claims[2].shape else { panic!("{:?}", figure_1.claims[2]) };
+    assert_eq!(why, "it depends on the bus, and the other figure leads to none: 1.00 there at best");
+    assert_eq!(figure_1.claims[2].found.matches("over all buses").count(), 2);
+    // All on one side of what is looked for: no bus is needed to tell.
+    let figure_1 = exhibit(&by_bus([4.0; 8], [1.0; 8]), "Figure 1, simulated");
+    assert_eq!(verdicts(&figure_1)[2], Some(false));
 }
 
 /// A grid of the pipe with these costs in us by size in KiB for reading; writing costs `writes` times as much.
