@@ -89,8 +89,12 @@ fn a_folder_gets_tables_and_pictures() {
         return;
     }
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let again = place.path("again");
+    assert_eq!(place.run(&["report", &sample("simulation-1.parquet"), "--figures", text(&again)]).code, 0);
     for ending in ["svg", "png"] {
-        let picture = fs::read(folder.join(format!("figure-r1-lengths.{ending}"))).expect("a picture");
+        let name = format!("figure-r1-lengths.{ending}");
+        let picture = fs::read(folder.join(&name)).expect("a picture");
+        assert_eq!(picture, fs::read(again.join(&name)).expect("a picture"), "the same record gives the same bytes");
         assert!(picture.len() > 1000 && (picture.starts_with(b"<svg") || picture.starts_with(b"\x89PNG")));
     }
 }
