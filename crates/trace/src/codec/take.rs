@@ -126,6 +126,7 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
 }
 
 /// Encodes the addresses of a block beyond the first few. False where they do not fit, or it is no block.
+#[cold]
 #[inline(never)]
 fn encode_more<S: BlockSource>(
     shape: &Cold,
