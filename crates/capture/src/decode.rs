@@ -13,7 +13,7 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use trace::{BlockSource, Mark};
+use trace::{BlockSource, Mark, NO_BLOCK};
 
 use crate::as_run::Left;
 
@@ -153,16 +153,16 @@ impl<'a, T: Take> Decoder<'a, T> {
     ) -> Result<usize, Stopped<T::Error>> {
         let (id, told) = block_head(words[0].load(Relaxed));
         let addresses = words.get(1..=told).ok_or_else(|| damaged(Problem::Short))?;
-        let shapes = self.spaces.running();
-        let is_plain = shapes.entries().get(id as usize).is_some_and(|entry| entry.plain().is_some());
+        let (entries, meaning) = self.spaces.running_entries();
+        let is_plain = entries.get(id as usize).is_some_and(|entry| entry.plain().is_some());
         let problem = || if is_plain { Problem::Short } else { Problem::Shape(id.into()) };
-        let guarded = shapes.guarded(id).map(Arc::clone).ok_or_else(|| damaged(problem()))?;
+        let guarded = self.spaces.running().guarded(id).map(Arc::clone).ok_or_else(|| damaged(problem()))?;
         let addresses: Vec<u64> = addresses.iter().map(|address| address.load(Relaxed)).collect();
         let is_done = |number: usize| addresses.get(number).is_some_and(|&address| address != NOT_DONE);
         let done = guarded.without_undone(is_done).map_err(&damaged)?;
         let shape = self.take.define(&done.block, &done.forms).map_err(&damaged)?;
         let happened: Vec<u64> = addresses.into_iter().filter(|&address| address != NOT_DONE).collect();
-        let mut source = Happened { shape, addresses: &happened, is_taken: false };
+        let mut source = Happened { shape, meaning, addresses: &happened, is_taken: false };
         self.take.blocks(&mut source).map_err(Stopped::Refused)?;
         if source.is_taken { Ok(told + 1) } else { Err(damaged(Problem::Short)) }
     }
@@ -198,6 +198,12 @@ struct Words<'a> {
 impl BlockSource for Words<'_> {
     type Word = AtomicU64;
 
+    #[inline(always)]
+    fn told(head: u64) -> u32 {
+        // What is set in the tag or above the count makes it large.
+        (head >> 32 ^ tag::BLOCK << 24) as u32
+    }
+
     fn meaning(&self) -> u32 {
         self.meaning
     }
@@ -210,6 +216,11 @@ impl BlockSource for Words<'_> {
     #[inline(always)]
     fn value(word: &AtomicU64) -> u64 {
         word.load(Relaxed)
+    }
+
+    #[inline(always)]
+    fn values(words: &[AtomicU64; 4]) -> [u64; 4] {
+        host::shared_file::read(words)
     }
 
     fn pass(&mut self, words: usize) {
@@ -233,6 +244,7 @@ impl BlockSource for Words<'_> {
 /// One block whose addresses were picked out.
 struct Happened<'a> {
     shape: u32,
+    meaning: u32,
     addresses: &'a [u64],
     is_taken: bool,
 }
@@ -240,8 +252,12 @@ struct Happened<'a> {
 impl BlockSource for Happened<'_> {
     type Word = u64;
 
+    fn told(_head: u64) -> u32 {
+        NO_BLOCK
+    }
+
     fn meaning(&self) -> u32 {
-        0
+        self.meaning
     }
 
     fn words(&self) -> &[u64] {
@@ -250,6 +266,10 @@ impl BlockSource for Happened<'_> {
 
     fn value(address: &u64) -> u64 {
         *address
+    }
+
+    fn values(addresses: &[u64; 4]) -> [u64; 4] {
+        *addresses
     }
 
     fn pass(&mut self, _words: usize) {}

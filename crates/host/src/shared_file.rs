@@ -80,6 +80,15 @@ pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
     }
 }
 
+/// Reads words that stand one behind the other, at once where the machine can: one by one takes several times as long. Nobody
+/// may write them meanwhile; what is read is of no use where another process does so against what was agreed.
+#[inline(always)]
+pub fn read<const COUNT: usize>(words: &[AtomicU64; COUNT]) -> [u64; COUNT] {
+    // SAFETY: the reference says that so many words are there, aligned and initialized; they are a copy from here on, which
+    // nothing but their values depends on.
+    unsafe { std::ptr::from_ref(words).cast::<[u64; COUNT]>().read() }
+}
+
 /// Wakes everybody, in whatever process, who waits on `word`.
 pub fn wake(word: &AtomicU32) -> io::Result<()> {
     futex::wake(word, futex::Flags::empty(), i32::MAX as u32)?;

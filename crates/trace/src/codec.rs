@@ -16,10 +16,12 @@ pub(crate) mod limits;
 mod marks;
 mod open;
 mod references;
+mod residuals;
 mod sequence;
 mod shapes;
 mod take;
 mod varint;
+mod wide;
 
 pub(crate) use closing::{Closer, Position};
 pub(crate) use columns::BadBody;
@@ -27,4 +29,4 @@ pub(crate) use decoder::{ChunkDecoder, ChunkHead};
 pub(crate) use encoder::{ChunkEncoder, EncodeError, Piece};
 pub(crate) use marks::{oversized, text_bytes};
 pub(crate) use open::Open;
-pub use take::BlockSource;
+pub use take::{BlockSource, NO_BLOCK};

@@ -7,7 +7,7 @@ pub(super) const ADDRESS_MASK: u64 = (1 << 48) - 1;
 const SHIFT: u32 = 16;
 
 /// Residuals of more bits do not go into five bytes.
-const NEAR_BITS: u32 = 39;
+pub(super) const NEAR_BITS: u32 = 39;
 /// In five bytes: the residual follows whole, in six bytes more.
 pub(super) const FAR: u64 = 0xff_ffff_ffff;
 pub(super) const FAR_BYTES: usize = 11;
@@ -17,7 +17,7 @@ const BYTES: u32 = 0x05_02_01_00;
 
 /// Bytes of a residual with a width code of 0 to 3.
 #[inline(always)]
-pub(super) fn bytes_of(code: u32) -> usize {
+pub(super) const fn bytes_of(code: u32) -> usize {
     (BYTES >> (8 * (code & 3)) & 7) as usize
 }
 
@@ -45,35 +45,87 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    #[inline(always)]
-    fn learn(&mut self, address: u64, moved: u64) {
-        let is_steady = (moved == self.moved) | (moved == 0);
-        self.stride = if is_steady { moved } else { self.stride };
-        self.moved = moved;
-        self.last = address;
-    }
-
-    /// What is left to say of an address, of which only the lower 48 bits count; nothing where it was expected.
-    #[inline(always)]
-    pub(super) fn encode(&mut self, address: u64) -> Option<u64> {
-        let address = address << SHIFT;
-        let moved = address.wrapping_sub(self.last);
-        let difference = moved.wrapping_sub(self.stride);
-        if difference == 0 {
-            (self.last, self.moved) = (address, moved);
-            return None;
-        }
-        self.learn(address, moved);
-        Some((difference << 1 ^ ((difference as i64) >> 63) as u64) >> SHIFT)
-    }
-
     /// The address that is left to say so much of.
     #[inline(always)]
     pub(super) fn decode(&mut self, residual: u64) -> u64 {
         let difference = ((residual >> 1) ^ (residual & 1).wrapping_neg()) << SHIFT;
         let moved = difference.wrapping_add(self.stride);
         let address = self.last.wrapping_add(moved);
-        self.learn(address, moved);
+        let is_steady = (moved == self.moved) | (moved == 0);
+        self.stride = if is_steady { moved } else { self.stride };
+        (self.moved, self.last) = (moved, address);
         address >> SHIFT
+    }
+}
+
+/// Told references of one shape that are encoded at once.
+pub(super) const LANES: usize = 4;
+
+/// What is known of some told references of one shape that stand one behind the other: what so many [`Slot`]s know, side by
+/// side.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Row {
+    last: [u64; LANES],
+    /// The address that is expected, and not how far that is from the last one: what is chosen between two would be written
+    /// over one of the two, for which there is an instruction, and that takes some machines a hundred times as long.
+    expected: [u64; LANES],
+    moved: [u64; LANES],
+}
+
+impl Row {
+    /// What is left to say of each address, of which only the lower 48 bits count. Without a branch: whether an address was
+    /// expected is as hard to foresee for a machine as it was for us.
+    #[inline(always)]
+    pub(super) fn encode(&mut self, addresses: [u64; LANES]) -> [u64; LANES] {
+        let Row { last, expected, moved: before } = *self;
+        let addresses = addresses.map(|address| address << SHIFT);
+        let moved: [u64; LANES] = std::array::from_fn(|lane| addresses[lane].wrapping_sub(last[lane]));
+        let is_steady: [bool; LANES] =
+            std::array::from_fn(|lane| (moved[lane] == before[lane]) | (addresses[lane] == last[lane]));
+        let stride: [u64; LANES] =
+            std::array::from_fn(
+                |lane| {
+                    if is_steady[lane] { moved[lane] } else { expected[lane].wrapping_sub(last[lane]) }
+                },
+            );
+        *self = Row {
+            last: addresses,
+            expected: std::array::from_fn(|lane| addresses[lane].wrapping_add(stride[lane])),
+            moved,
+        };
+        std::array::from_fn(|lane| {
+            let difference = addresses[lane].wrapping_sub(expected[lane]);
+            (difference << 1 ^ ((difference as i64) >> 63) as u64) >> SHIFT
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_gives_back_what_a_row_has_encoded() {
+        let (mut row, mut slots) = (Row::default(), [Slot::default(); LANES]);
+        let mut address = [0x7fff_0000_0000, 0x1000, 0, ADDRESS_MASK];
+        for step in 0..200_u64 {
+            let residuals = row.encode(address.map(|address| address | step << 48));
+            for (lane, slot) in slots.iter_mut().enumerate() {
+                assert_eq!(slot.decode(residuals[lane]), address[lane] & ADDRESS_MASK, "step {step}, lane {lane}");
+            }
+            let step = [8, step % 7 / 3 * 64, step * step * 0x1234_5677, (step % 5).wrapping_sub(2)];
+            for (address, step) in address.iter_mut().zip(step) {
+                *address = address.wrapping_add(step) & ADDRESS_MASK;
+            }
+        }
+    }
+
+    #[test]
+    fn what_moves_as_before_leaves_nothing_to_say() {
+        let mut row = Row::default();
+        let residuals: Vec<_> = (0..5).map(|step| row.encode([0x1000 + step * 8, 0x50, 0, 7])).collect();
+        assert_eq!(residuals[0], [0x2000, 0xa0, 0, 14]);
+        assert_eq!(residuals[1], [16, 0, 0, 0]);
+        assert_eq!(residuals[4], [0; LANES]);
     }
 }

@@ -20,14 +20,13 @@ pub(crate) struct Position {
 /// Turns chunks into bodies of records, using its memory again.
 pub(crate) struct Closer {
     packer: Packer,
-    /// Turns and widths.
-    columns: [Vec<u8>; 2],
+    turns: Vec<u8>,
     volume: Volume,
 }
 
 impl Closer {
     pub(crate) fn new() -> io::Result<Closer> {
-        Ok(Closer { packer: Packer::new()?, columns: Default::default(), volume: Volume::default() })
+        Ok(Closer { packer: Packer::new()?, turns: Vec::new(), volume: Volume::default() })
     }
 
     /// Puts a chunk into `body`. The places of the marks are counted from `first_block`.
@@ -52,12 +51,10 @@ impl Closer {
             first_instruction: at.instruction,
             first_block: at.block,
         };
-        let [turns, widths] = &mut self.columns;
+        let turns = &mut self.turns;
         turns.clear();
-        widths.clear();
         open.put_turns(turns);
-        open.put_widths(widths);
-        let residuals = open.residuals();
+        let (widths, residuals) = (open.widths(), open.residuals());
         self.volume.instructions += sums.instructions();
         let is_packed = self.volume.is_exceeded_by(turns.len() + widths.len() + residuals.len());
         let mut encoded = Vec::new();
@@ -71,7 +68,7 @@ impl Closer {
             (&table.references, true),
             (&*turns, is_packed),
             (&table.exceptions, true),
-            (&*widths, is_packed),
+            (widths, is_packed),
             (residuals, is_packed),
             (&encoded, true),
         ] {

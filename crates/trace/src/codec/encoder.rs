@@ -1,9 +1,10 @@
 use std::collections::HashMap;
 
-use super::addresses::Slot;
-use super::known::{Cold, Hot, Known};
+use super::addresses::Row;
+use super::known::{Cold, Hot, Known, more_rows};
 use super::open::Open;
-use super::take::{self, Batch, BlockSource};
+use super::residuals::Waiting;
+use super::take::{self, BlockSource, NO_BLOCK};
 use crate::shape::{self, Form, Place, UnfitShape};
 use crate::{Block, BlockRun, Placed, Reference, UnfitBlock};
 
@@ -30,7 +31,7 @@ pub(crate) enum EncodeError {
 pub(crate) struct ChunkEncoder {
     known: Known,
     open: Open,
-    batch: Batch,
+    waiting: Waiting,
     /// Shapes by the hash of block and references. Those of equal hashes are linked.
     by_hash: HashMap<u64, u32>,
     same_hash: Vec<u32>,
@@ -51,16 +52,24 @@ struct PieceSource<'a> {
 impl BlockSource for PieceSource<'_> {
     type Word = Reference;
 
-    fn meaning(&self) -> u32 {
-        0
-    }
-
     fn words(&self) -> &[Reference] {
         &[]
     }
 
+    fn meaning(&self) -> u32 {
+        0
+    }
+
+    fn told(_head: u64) -> u32 {
+        NO_BLOCK
+    }
+
     fn value(address: &Reference) -> u64 {
         address.0
+    }
+
+    fn values(addresses: &[Reference; 4]) -> [u64; 4] {
+        addresses.map(|address| address.0)
     }
 
     fn pass(&mut self, _words: usize) {}
@@ -81,7 +90,7 @@ impl ChunkEncoder {
         ChunkEncoder {
             known: Known::default(),
             open: Open::new(),
-            batch: Batch::default(),
+            waiting: Waiting::new(),
             by_hash: HashMap::new(),
             same_hash: Vec::new(),
             ids: Vec::new(),
@@ -98,9 +107,10 @@ impl ChunkEncoder {
         self.learn(&piece)?;
         let mut source = PieceSource { ids: &self.ids, blocks: piece.blocks, references: piece.references };
         // A piece is divided already: what is full for a chunk that grows is not for one of known size.
-        while take::take(&mut self.known, &mut self.open, &mut self.batch, &mut source) {
+        while take::take(&mut self.known, &mut self.open, &mut self.waiting, &mut source) {
             self.open.counts.make_room();
         }
+        self.waiting.put_all(&mut self.open);
         Ok(&self.open)
     }
 
@@ -144,9 +154,10 @@ impl ChunkEncoder {
         self.same_hash.resize(id as usize, NO_ID);
         self.same_hash.push(first);
         let told = shape::told(forms);
-        self.known.hot.push(Hot::new(self.known.slots.len(), told, block));
-        self.known.cold.push(Cold { block: *block, first_form: self.known.forms.len() as u32 });
-        self.known.slots.resize(self.known.slots.len() + told, Slot::default());
+        self.known.hot.push(Hot::new(block));
+        let (first_form, first_row) = (self.known.forms.len() as u32, self.known.rows.len() as u32);
+        self.known.cold.push(Cold { block: *block, told: told as u32, first_form, first_row, ..Cold::default() });
+        self.known.rows.resize(self.known.rows.len() + more_rows(told), Row::default());
         self.known.forms.extend_from_slice(forms);
         self.known.most_references = self.known.most_references.max(forms.len());
         Ok(id)
@@ -171,11 +182,12 @@ impl ChunkEncoder {
     /// full instead.
     #[inline]
     pub(crate) fn take<S: BlockSource>(&mut self, source: &mut S) -> bool {
-        take::take(&mut self.known, &mut self.open, &mut self.batch, source)
+        take::take(&mut self.known, &mut self.open, &mut self.waiting, source)
     }
 
     /// Hands out the open chunk, and begins one in the memory of another.
     pub(crate) fn exchange(&mut self, spare: Open) -> Open {
+        self.waiting.put_all(&mut self.open);
         let open = std::mem::replace(&mut self.open, spare);
         self.begin();
         open

@@ -1,6 +1,8 @@
 //! What a capture's encoder knows of shapes, from chunk to chunk.
 
-use super::addresses::Slot;
+use std::cell::Cell;
+
+use super::addresses::{LANES, Row};
 use super::shapes::NO_SHAPE;
 use crate::Block;
 use crate::shape::Form;
@@ -24,20 +26,15 @@ impl Sums {
 }
 
 /// What the innermost loop needs to know of a shape. What it knows of the chunk holds in one chunk only.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[derive(Clone, Debug)]
+#[repr(align(128))]
 pub(super) struct Hot {
-    /// Heads of blocks of the choices, as they were last seen: to look a shape up by its head costs much more.
+    /// Of the first told references. The loop holds on to the shape before while it changes this of the next.
+    pub(super) row: Cell<Row>,
+    /// Heads of blocks of the choices, as they were last seen, salted with what they meant: to look a shape up by its head
+    /// costs more.
     pub(super) heads: [u64; 2],
     pub(super) choices: [u32; 2],
-    /// What the heads mean.
-    pub(super) meaning: u32,
-    pub(super) first_slot: u32,
-    pub(super) told: u32,
-    /// The chunk that it last occurred in.
-    pub(super) chunk: u32,
-    /// In that chunk.
-    pub(super) number: u32,
     pub(super) sums: Sums,
 }
 
@@ -45,17 +42,8 @@ pub(super) struct Hot {
 pub(super) const NO_HEAD: u64 = u64::MAX;
 
 impl Hot {
-    pub(super) fn new(first_slot: usize, told: usize, block: &Block) -> Hot {
-        Hot {
-            heads: [NO_HEAD; 2],
-            choices: [NO_SHAPE; 2],
-            meaning: 0,
-            first_slot: first_slot as u32,
-            told: told as u32,
-            chunk: 0,
-            number: 0,
-            sums: Sums::of(block),
-        }
+    pub(super) fn new(block: &Block) -> Hot {
+        Hot { row: Cell::default(), heads: [NO_HEAD; 2], choices: [NO_SHAPE; 2], sums: Sums::of(block) }
     }
 
     pub(super) fn forget_choices(&mut self) {
@@ -63,36 +51,65 @@ impl Hot {
     }
 }
 
+/// How many rows the told references beyond the first few have.
+#[inline(always)]
+pub(super) fn more_rows(told: usize) -> usize {
+    told.saturating_sub(1) / LANES
+}
+
 /// The rest of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cold {
     pub(super) block: Block,
+    pub(super) told: u32,
     pub(super) first_form: u32,
+    /// Where the rows are of the told references beyond the first few.
+    pub(super) first_row: u32,
+    /// The chunk that it last occurred in.
+    pub(super) chunk: u32,
+    /// In that chunk.
+    pub(super) number: u32,
 }
+
+/// Bits 40 to 55 of heads of blocks are clear ([`super::BlockSource::told`]).
+const SALT_SHIFT: u32 = 40;
+const SALT_BITS: u32 = 16;
 
 /// What the encoder knows of shapes, by their ids. Number 0 is none: what a chunk begins behind.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) hot: Vec<Hot>,
     pub(super) cold: Vec<Cold>,
-    pub(super) slots: Vec<Slot>,
+    pub(super) rows: Vec<Row>,
     pub(super) forms: Vec<Form>,
     /// References of the shape that has most.
     pub(super) most_references: usize,
     /// The number of the open chunk. Never 0 once there was one, so that no shape seems to belong to it.
     pub(super) chunk: u32,
+    /// What [`super::BlockSource::meaning`] was last, but for the bits that heads are salted with.
+    pub(super) era: u32,
 }
 
 impl Known {
+    /// What heads are salted with, so that those of another meaning are not taken for each other.
+    pub(super) fn salt(&mut self, meaning: u32) -> u64 {
+        let era = meaning >> SALT_BITS;
+        if era != self.era {
+            self.era = era;
+            self.hot.iter_mut().for_each(|shape| shape.heads = [NO_HEAD; 2]);
+        }
+        u64::from(meaning & ((1 << SALT_BITS) - 1)) << SALT_SHIFT
+    }
+
     pub(super) fn forms_of(&self, id: usize) -> &[Form] {
-        let Cold { block, first_form } = self.cold[id];
+        let Cold { block, first_form, .. } = self.cold[id];
         &self.forms[first_form as usize..][..usize::from(block.references)]
     }
 
     pub(super) fn clear(&mut self) {
         self.hot.clear();
         self.cold.clear();
-        self.slots.clear();
+        self.rows.clear();
         self.forms.clear();
         self.most_references = 0;
     }

@@ -49,13 +49,13 @@ impl Table {
 /// As long as the longest chunk needs, and a power of two, so that no place need be looked at twice: a masked one is
 /// always inside.
 pub(super) const TURNS: usize = 1 << 19;
-pub(super) const WIDTHS: usize = 1 << 23;
+pub(super) const WIDTHS: usize = 1 << 21;
 pub(super) const RESIDUALS: usize = 1 << 26;
-/// Residuals are written eight bytes at once, those that are far in eleven.
-pub(super) const SLACK: usize = 16;
+/// Four residuals are written as 32 bytes, or as four of eleven at most.
+pub(super) const SLACK: usize = 64;
 
 const _: () = assert!(TURNS >= crate::Chunk::BLOCKS);
-const _: () = assert!(WIDTHS >= limits::REFERENCES);
+const _: () = assert!(4 * WIDTHS >= limits::REFERENCES + 4);
 const _: () = assert!(RESIDUALS >= limits::REFERENCES * FAR_BYTES);
 
 /// The chunk that is being written.
@@ -65,7 +65,7 @@ pub(crate) struct Open {
     pub(super) table: Table,
     /// A byte each, until the chunk ends: 0 or 1.
     pub(super) turns: Box<[u8; TURNS]>,
-    /// A byte each: 0 to 3.
+    /// Two bits each.
     pub(super) widths: Box<[u8; WIDTHS]>,
     pub(super) residuals: Box<[u8; RESIDUALS + SLACK]>,
 }
@@ -98,16 +98,14 @@ impl Open {
 
     /// Begins a chunk.
     pub(super) fn begin(&mut self, known: &mut Known) {
-        // Where an address was expected, its width is not written.
-        self.widths[..self.counts.told].fill(0);
         self.counts = Counts::default();
         self.table.begin();
         known.chunk = known.chunk.wrapping_add(1).max(1);
         match known.hot.first_mut() {
             Some(start) => start.forget_choices(),
             None => {
-                known.hot.push(Hot::new(0, 0, &Block::default()));
-                known.cold.push(Cold { block: Block::default(), first_form: 0 });
+                known.hot.push(Hot::new(&Block::default()));
+                known.cold.push(Cold::default());
             }
         }
     }
@@ -122,15 +120,8 @@ impl Open {
         column.extend((!rest.is_empty()).then(|| bits(padded(rest))));
     }
 
-    /// Appends two bits for each width.
-    pub(super) fn put_widths(&self, column: &mut Vec<u8>) {
-        let (whole, rest) = self.widths[..self.counts.told].as_chunks();
-        let four = |bytes| {
-            let bits = u32::from_le_bytes(bytes);
-            (bits | bits >> 6 | bits >> 12 | bits >> 18) as u8
-        };
-        column.extend(whole.iter().copied().map(four));
-        column.extend((!rest.is_empty()).then(|| four(padded(rest))));
+    pub(super) fn widths(&self) -> &[u8] {
+        &self.widths[..self.counts.told.div_ceil(4)]
     }
 
     pub(super) fn residuals(&self) -> &[u8] {

@@ -1,54 +1,19 @@
-//! Taking blocks into the chunk that is being written: the innermost loops of a capture. No memory is taken in them, and
-//! what they count stays in registers.
+//! Taking blocks into the chunk that is being written: the innermost loop of a capture. No memory is taken in it, what it
+//! counts stays in registers, and addresses are encoded several at once.
 
-use super::addresses::{FAR, FAR_BYTES, Slot, bytes_of, code_of, is_far};
-use super::known::{Cold, Hot, Known, NO_HEAD};
+use super::addresses::{FAR_BYTES, LANES, Row};
+use super::known::{Cold, Hot, Known, NO_HEAD, more_rows};
 use super::limits;
-use super::open::{Counts, Open, RESIDUALS, TURNS, Table};
+use super::open::{Counts, Open, TURNS, Table};
+use super::residuals::Waiting;
 use super::shapes::{ShapeColumns, end_of};
 use super::varint::put;
 use crate::shape::Form;
-
-/// Told addresses that wait for their prediction, so that the loops over blocks and over addresses are both short.
-#[derive(Debug)]
-pub(super) struct Batch {
-    slots: Box<[u32; Batch::ROOM]>,
-    addresses: Box<[u64; Batch::ROOM]>,
-    length: usize,
-}
-
-impl Default for Batch {
-    fn default() -> Batch {
-        Batch { slots: Box::new([0; Batch::ROOM]), addresses: Box::new([0; Batch::ROOM]), length: 0 }
-    }
-}
-
-impl Batch {
-    const MOST: usize = 1024;
-    /// A block with more addresses is taken in parts.
-    const LONGEST: usize = 256;
-    const ROOM: usize = Batch::MOST + Batch::LONGEST;
-
-    fn is_full(&self) -> bool {
-        self.length >= Batch::MOST
-    }
-
-    /// Appends addresses, no more than [`Batch::LONGEST`], where it is not full.
-    fn extend(&mut self, first_slot: u32, addresses: impl Iterator<Item = u64>) {
-        for (slot, address) in (first_slot..).zip(addresses) {
-            (self.slots[self.length], self.addresses[self.length]) = (slot, address);
-            self.length += 1;
-        }
-    }
-}
 
 /// Where blocks come from.
 pub trait BlockSource {
     /// What holds a head or an address.
     type Word;
-
-    /// Heads that are equal stand for blocks of the same shape as long as this is the same, too.
-    fn meaning(&self) -> u32;
 
     /// Blocks as they stand one behind the other, each with its head and then the addresses that are told, and whatever
     /// stands between them. Nothing where they do not stand like this.
@@ -56,6 +21,16 @@ pub trait BlockSource {
 
     /// A word as a number. Of an address the lower 48 bits count.
     fn value(word: &Self::Word) -> u64;
+
+    /// The same of four that stand one behind the other.
+    fn values(words: &[Self::Word; 4]) -> [u64; 4];
+
+    /// How many addresses are told behind a head; [`NO_BLOCK`] or more where it is none of a block, or where one of its bits
+    /// 40 to 55 is set.
+    fn told(head: u64) -> u32;
+
+    /// Heads that are equal stand for blocks of the same shape as long as this is the same, too.
+    fn meaning(&self) -> u32;
 
     /// Passes over so many words.
     fn pass(&mut self, words: usize);
@@ -68,105 +43,137 @@ pub trait BlockSource {
     fn pass_block(&mut self, told: usize);
 }
 
+/// More addresses than a block with a head tells.
+pub const NO_BLOCK: u32 = 256;
+
 /// Takes blocks until the source has none, or has one that does not fit its shape. Returns whether the chunk is full
 /// instead.
-pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, batch: &mut Batch, source: &mut S) -> bool {
+pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     loop {
         if open.counts.room == 0 {
-            put_addresses(known, open, batch);
+            waiting.put(open);
             open.counts.room = room_for(known.most_references, &open.counts);
             if open.counts.room == 0 {
                 return source.next().is_some();
             }
         }
-        take_expected(known, open, batch, source);
-        if batch.is_full() {
-            put_addresses(known, open, batch);
-        } else if open.counts.room > 0 && !take_any(known, open, batch, source) {
-            put_addresses(known, open, batch);
+        waiting.wide.call(
+            #[inline(always)]
+            || take_expected(known, open, waiting, source),
+        );
+        if waiting.is_full() {
+            waiting.put(open);
+        } else if open.counts.room > 0 && !take_any(known, open, waiting, source) {
             return false;
         }
     }
 }
 
 /// Takes blocks that are one of the two that were expected, as long as there is room.
-#[inline(never)]
-fn take_expected<S: BlockSource>(known: &Known, open: &mut Open, batch: &mut Batch, source: &mut S) {
-    let hot = &known.hot[..];
-    let Open { counts, turns, .. } = open;
-    let Batch { slots, addresses, length } = batch;
-    let meaning = source.meaning();
-    let Counts { mut blocks, mut sums, room, mut current, .. } = *counts;
-    let end = blocks + room;
-    let mut at = *length;
+#[inline(always)]
+fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) {
+    let salt = known.salt(source.meaning());
+    let Known { hot, cold, rows, .. } = known;
+    let hot = &hot[..];
+    let Counts { blocks, mut sums, room, mut current, .. } = open.counts;
+    let residuals = &mut *waiting.residuals;
+    let mut at = waiting.length;
     let Some(mut before) = hot.get(current as usize) else { return };
     let mut rest = source.words();
     let all = rest.len();
-    while blocks < end && at < Batch::MOST && before.meaning == meaning {
-        let [head, first, second, ..] = rest else { break };
+    let turns = open.turns.get_mut(blocks..blocks + room).unwrap_or_default();
+    let mut taken = 0;
+    for into in turns {
+        if at >= Waiting::MOST {
+            break;
+        }
+        let Some(([head], addresses)) = rest.split_first_chunk() else { break };
+        let Some(addresses) = addresses.first_chunk() else { break };
         let head = S::value(head);
-        let turn = if head == before.heads[0] {
+        let salted = head ^ salt;
+        let turn = if salted == before.heads[0] {
             0
-        } else if head == before.heads[1] {
+        } else if salted == before.heads[1] {
             1
         } else {
             break;
         };
-        let id = before.choices[turn];
-        let Some(shape) = hot.get(id as usize) else { break };
-        let Hot { first_slot, told, .. } = *shape;
-        let told = told as usize;
-        let Some(later) = rest.get(1 + told..) else { break };
-        if told > Batch::LONGEST {
-            break;
+        let (told, id) = (S::told(head) as usize, before.choices[turn]);
+        let (Some(shape), Some(later)) = (hot.get(id as usize), rest.get(1 + told..)) else { break };
+        if told > LANES {
+            let (words, into) = (&rest[1 + LANES..], &mut residuals[at + LANES..]);
+            if !encode_more::<S>(&cold[id as usize], rows, told, words, into) {
+                break;
+            }
         }
-        // Two are there in any case, and one loop less to begin is worth more than what is written in vain.
-        [addresses[at], addresses[at + 1]] = [S::value(first), S::value(second)];
-        [slots[at], slots[at + 1]] = [first_slot, first_slot.wrapping_add(1)];
-        for (more, address) in rest[..1 + told].iter().enumerate().skip(3) {
-            addresses[at + more - 1] = S::value(address);
-            slots[at + more - 1] = first_slot + more as u32 - 1;
-        }
+        // Those that the shape does not tell are overwritten by the next block's.
+        let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
+        residuals[place..place + LANES].copy_from_slice(&row.encode(S::values(addresses)));
+        shape.row.set(row);
         at += told;
         rest = later;
         (before, current) = (shape, id);
         sums.0 += shape.sums.0;
-        turns[blocks & (TURNS - 1)] = turn as u8;
-        blocks += 1;
+        *into = turn as u8;
+        taken += 1;
     }
     let passed = all - rest.len();
     source.pass(passed);
-    *length = at;
-    counts.room -= blocks - counts.blocks;
-    (counts.blocks, counts.sums, counts.current) = (blocks, sums, current);
+    waiting.length = at;
+    let counts = &mut open.counts;
+    counts.room -= taken;
+    (counts.blocks, counts.sums, counts.current) = (blocks + taken, sums, current);
+}
+
+/// Encodes the addresses of a block beyond the first few. False where they do not fit, or it is no block.
+#[cold]
+#[inline(never)]
+fn encode_more<S: BlockSource>(
+    shape: &Cold,
+    rows: &mut [Row],
+    told: usize,
+    words: &[S::Word],
+    residuals: &mut [u64],
+) -> bool {
+    let count = more_rows(told);
+    let (words, residuals) = (words.as_chunks::<LANES>().0, residuals.as_chunks_mut::<LANES>().0);
+    let rows = rows.get_mut(shape.first_row as usize..).unwrap_or_default();
+    if told >= NO_BLOCK as usize || words.len() < count || residuals.len() < count || rows.len() < count {
+        return false;
+    }
+    for ((row, words), into) in rows.iter_mut().zip(words).zip(residuals).take(count) {
+        *into = row.encode(S::values(words));
+    }
+    true
 }
 
 /// Takes the next block, whatever it is. False where it is none, or does not fit its shape.
 #[cold]
 #[inline(never)]
-fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, batch: &mut Batch, source: &mut S) -> bool {
-    let Known { hot, cold, slots, forms, chunk: open_chunk, .. } = known;
+fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
+    let salt = known.salt(source.meaning());
+    let Known { hot, cold, rows, forms, chunk: open_chunk, .. } = known;
     let Open { counts, table, turns, .. } = open;
     let Some((id, addresses)) = source.next() else { return false };
-    let (told, head) = (addresses.len(), source.words().first().map_or(NO_HEAD, S::value));
-    let Some(&Hot { chunk, first_slot, told: need, number, sums, .. }) = hot.get(id as usize) else {
+    let (told, head) = (addresses.len(), source.words().first().map_or(NO_HEAD, |head| S::value(head) ^ salt));
+    let (Some(&Cold { chunk, first_row, number, told: need, .. }), Some(shape)) =
+        (cold.get(id as usize), hot.get(id as usize))
+    else {
         return false;
     };
-    let Some(slots) = slots.get_mut(first_slot as usize..(first_slot + need) as usize) else { return false };
+    let Some(rows) = rows.get_mut(first_row as usize..first_row as usize + more_rows(told)) else { return false };
     if need as usize != told || hot.len() <= counts.current as usize {
         return false;
     }
+    counts.sums.0 += shape.sums.0;
     let is_first = chunk != *open_chunk;
     if is_first {
-        slots.fill(Slot::default());
+        rows.fill(Row::default());
+        hot[id as usize].row.take();
+        cold[id as usize].chunk = *open_chunk;
         enter(hot, cold, forms, table, id);
-        hot[id as usize].chunk = *open_chunk;
     }
-    let meaning = source.meaning();
     let before = &mut hot[counts.current as usize];
-    if before.meaning != meaning {
-        (before.meaning, before.heads) = (meaning, [NO_HEAD; 2]);
-    }
     let turn = match before.choices.iter().position(|&choice| choice == id) {
         Some(turn) => {
             before.heads[turn] = head;
@@ -179,45 +186,21 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, batch: &mut Batc
         }
     };
     turns[counts.blocks & (TURNS - 1)] = turn as u8;
-    counts.sums.0 += sums.0;
     counts.blocks += 1;
     counts.room -= 1;
     counts.current = id;
-    for (part, first) in addresses.chunks(Batch::LONGEST).zip((first_slot..).step_by(Batch::LONGEST)) {
-        if batch.is_full() {
-            put_addresses(known, open, batch);
+    let rows = std::iter::once(hot[id as usize].row.get_mut()).chain(rows);
+    for (row, some) in rows.zip(addresses.chunks(LANES)) {
+        if waiting.is_full() {
+            waiting.put(open);
         }
-        batch.extend(first, part.iter().map(S::value));
+        let mut addresses = [0; LANES];
+        addresses.iter_mut().zip(some).for_each(|(address, word)| *address = S::value(word));
+        waiting.residuals[waiting.length..][..LANES].copy_from_slice(&row.encode(addresses));
+        waiting.length += some.len();
     }
     source.pass_block(told);
     true
-}
-
-/// Puts what is left to say of the addresses of the batch.
-#[inline(never)]
-fn put_addresses(known: &mut Known, open: &mut Open, batch: &mut Batch) {
-    let Open { counts, widths, residuals, .. } = open;
-    let slots = &mut known.slots[..];
-    let mut bytes = counts.residual_bytes;
-    let length = batch.length;
-    let (own, addresses) = (&batch.slots[..length], &batch.addresses[..length]);
-    let widths = &mut widths[counts.told..counts.told + length];
-    for ((&slot, &address), width) in own.iter().zip(addresses).zip(widths) {
-        let Some(slot) = slots.get_mut(slot as usize) else { break };
-        let Some(residual) = slot.encode(address) else { continue };
-        let code = code_of(residual);
-        *width = code as u8;
-        let place = bytes & (RESIDUALS - 1);
-        residuals[place..place + 8].copy_from_slice(&residual.to_le_bytes());
-        if is_far(residual) {
-            residuals[place..place + FAR_BYTES].copy_from_slice(&far(residual));
-            bytes += FAR_BYTES - bytes_of(code);
-        }
-        bytes += bytes_of(code);
-    }
-    counts.told += length;
-    counts.residual_bytes = bytes;
-    batch.length = 0;
 }
 
 /// So many blocks fit at least; none where the chunk should end here.
@@ -249,11 +232,10 @@ fn except(table: &mut Table, blocks: usize, choice: u64) {
 /// A shape's first occurrence in the chunk.
 #[cold]
 #[inline(never)]
-fn enter(hot: &mut [Hot], cold: &[Cold], forms: &[Form], table: &mut Table, id: u32) {
-    let known = &mut hot[id as usize];
-    known.forget_choices();
-    known.number = table.count;
-    let Cold { block, first_form } = &cold[id as usize];
+fn enter(hot: &mut [Hot], cold: &mut [Cold], forms: &[Form], table: &mut Table, id: u32) {
+    hot[id as usize].forget_choices();
+    cold[id as usize].number = table.count;
+    let Cold { block, first_form, .. } = &cold[id as usize];
     let own = &forms[*first_form as usize..][..usize::from(block.references)];
     let mut columns =
         ShapeColumns { addresses: &mut table.addresses, shapes: &mut table.shapes, references: &mut table.references };
@@ -261,14 +243,4 @@ fn enter(hot: &mut [Hot], cold: &[Cold], forms: &[Form], table: &mut Table, id: 
     table.expected = end_of(block);
     table.count += 1;
     table.forms += u32::from(block.references);
-}
-
-/// A residual that does not fit five bytes.
-#[cold]
-#[inline(never)]
-fn far(residual: u64) -> [u8; FAR_BYTES] {
-    let mut bytes = [0; FAR_BYTES];
-    bytes[..5].copy_from_slice(&FAR.to_le_bytes()[..5]);
-    bytes[5..].copy_from_slice(&residual.to_le_bytes()[..6]);
-    bytes
 }

@@ -147,6 +147,14 @@ impl BlockSource for Words<'_> {
         *word
     }
 
+    fn values(words: &[u64; 4]) -> [u64; 4] {
+        *words
+    }
+
+    fn told(_head: u64) -> u32 {
+        1
+    }
+
     fn pass(&mut self, words: usize) {
         self.0 = &self.0[words..];
     }

@@ -1,0 +1,233 @@
+//! From what is left to say of addresses to the two columns that say it: widths and residuals.
+
+use super::addresses::{FAR, FAR_BYTES, LANES, bytes_of, code_of, is_far};
+use super::open::{Counts, Open, RESIDUALS, WIDTHS, zeroed};
+use super::wide::Wide;
+
+/// Residuals that wait, so that the loops over blocks and over residuals are both short.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) residuals: Box<[u64; Waiting::ROOM + LANES]>,
+    pub(super) length: usize,
+    pub(super) wide: Wide,
+}
+
+impl Waiting {
+    pub(super) const MOST: usize = 1024;
+    /// Room for those of the longest block that has a head, and for what is written too much. A power of two, so that a masked
+    /// place is always inside.
+    pub(super) const ROOM: usize = 2048;
+
+    pub(super) fn new() -> Waiting {
+        Waiting { residuals: zeroed(), length: 0, wide: Wide::detect() }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.length >= Waiting::MOST
+    }
+
+    /// Puts all but the last few, which do not fill a byte of widths.
+    pub(super) fn put(&mut self, open: &mut Open) {
+        let (groups, rest) = self.residuals[..self.length].as_chunks();
+        self.wide.call(
+            #[inline(always)]
+            || put(self.wide, groups, open),
+        );
+        let (done, rest) = (groups.len() * LANES, rest.len());
+        self.residuals.copy_within(done..done + rest, 0);
+        self.length = rest;
+    }
+
+    /// Puts all, as the chunk ends.
+    pub(super) fn put_all(&mut self, open: &mut Open) {
+        let told = open.counts.told + self.length;
+        self.residuals[self.length..self.length + LANES].fill(0);
+        self.length = self.length.next_multiple_of(LANES);
+        self.put(open);
+        open.counts.told = told;
+    }
+}
+
+#[inline(always)]
+fn put(wide: Wide, groups: &[[u64; LANES]], open: &mut Open) {
+    let Open { counts: Counts { told, residual_bytes, .. }, widths, residuals, .. } = open;
+    let (first, mut place) = (*told / LANES, *residual_bytes);
+    for (number, &group) in (first..).zip(groups) {
+        let width = &mut widths[number & (WIDTHS - 1)];
+        let start = place & (RESIDUALS - 1);
+        let (codes, bytes) = match pack(wide, group) {
+            Some(packed) => packed.put(&mut residuals[start..]),
+            None => put_each(group, &mut residuals[start..]),
+        };
+        *width = codes;
+        place += bytes;
+    }
+    (*told, *residual_bytes) = ((first + groups.len()) * LANES, place);
+}
+
+/// Puts a group one by one; gives the width codes and how many bytes that took.
+#[cold]
+#[inline(never)]
+fn put_each(group: [u64; LANES], into: &mut [u8]) -> (u8, usize) {
+    let (mut codes, mut bytes) = (0, 0);
+    for (lane, residual) in group.into_iter().enumerate() {
+        let code = code_of(residual);
+        codes |= (code as u8) << (2 * lane);
+        if is_far(residual) {
+            into[bytes..bytes + FAR_BYTES].copy_from_slice(&far(residual));
+            bytes += FAR_BYTES;
+        } else {
+            into[bytes..bytes + 8].copy_from_slice(&residual.to_le_bytes());
+            bytes += bytes_of(code);
+        }
+    }
+    (codes, bytes)
+}
+
+/// A residual that does not fit five bytes.
+fn far(residual: u64) -> [u8; FAR_BYTES] {
+    let mut bytes = [0; FAR_BYTES];
+    bytes[..5].copy_from_slice(&FAR.to_le_bytes()[..5]);
+    bytes[5..].copy_from_slice(&residual.to_le_bytes()[..6]);
+    bytes
+}
+
+/// A group whose bytes stand one behind the other, half of it in each part.
+struct Packed {
+    codes: u8,
+    parts: [([u8; 16], u8); 2],
+}
+
+impl Packed {
+    #[inline(always)]
+    fn put(self, into: &mut [u8]) -> (u8, usize) {
+        let [(first, first_bytes), (second, second_bytes)] = self.parts;
+        let first_bytes = usize::from(first_bytes & 15);
+        if let Some(into) = into.first_chunk_mut::<32>() {
+            into[..16].copy_from_slice(&first);
+            into[first_bytes..first_bytes + 16].copy_from_slice(&second);
+        }
+        (self.codes, first_bytes + usize::from(second_bytes))
+    }
+}
+
+/// Packs a group at once, where the machine can, and where none of it is far.
+#[inline(always)]
+fn pack(wide: Wide, group: [u64; LANES]) -> Option<Packed> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v3) = wide.v3 {
+        return pack_at_once::pack(v3, group);
+    }
+    let _ = (wide, group);
+    None
+}
+
+#[cfg(target_arch = "x86_64")]
+mod pack_at_once {
+    use std::arch::x86_64::{__m128i, __m256i};
+
+    use super::super::addresses::{LANES, NEAR_BITS, bytes_of};
+    use super::super::wide::V3;
+    use super::Packed;
+
+    /// Bit i of four goes to bit 2 i.
+    static SPREAD: [u8; 16] = {
+        let mut spread = [0; 16];
+        let mut bits = 0;
+        while bits < 16 {
+            spread[bits] = (bits & 1 | (bits & 2) << 1 | (bits & 4) << 2 | (bits & 8) << 3) as u8;
+            bits += 1;
+        }
+        spread
+    };
+
+    #[repr(align(16))]
+    struct Moves([[u8; 16]; 16]);
+
+    /// For the codes of two residuals: which of their 16 bytes go where.
+    static MOVES: Moves = {
+        let mut moves = [[0x80; 16]; 16];
+        let mut codes = 0;
+        while codes < 16 {
+            let first = bytes_of(codes as u32 & 3);
+            let mut byte = 0;
+            while byte < LENGTHS[codes] as usize {
+                moves[codes][byte] = if byte < first { byte } else { 8 + byte - first } as u8;
+                byte += 1;
+            }
+            codes += 1;
+        }
+        Moves(moves)
+    };
+
+    /// And how many these are.
+    static LENGTHS: [u8; 16] = {
+        let mut lengths = [0; 16];
+        let mut codes = 0;
+        while codes < 16 {
+            lengths[codes] = (bytes_of(codes as u32 & 3) + bytes_of(codes as u32 >> 2)) as u8;
+            codes += 1;
+        }
+        lengths
+    };
+
+    #[inline(always)]
+    pub(super) fn pack(v3: V3, group: [u64; LANES]) -> Option<Packed> {
+        let all: __m256i = pulp::cast(group);
+        let above = |limit| {
+            let is_above = v3.avx2._mm256_cmpgt_epi64(all, v3.avx._mm256_set1_epi64x(limit));
+            SPREAD[v3.avx._mm256_movemask_pd(v3.avx._mm256_castsi256_pd(is_above)) as usize & 15]
+        };
+        if v3.avx._mm256_testz_si256(all, v3.avx._mm256_set1_epi64x(-1 << NEAR_BITS)) == 0 {
+            return None;
+        }
+        let codes = above(0) + above(0xff) + above(0xffff);
+        let halves: [__m128i; 2] = [v3.avx._mm256_castsi256_si128(all), v3.avx2._mm256_extracti128_si256::<1>(all)];
+        let part = |half: usize| {
+            let codes = usize::from(codes >> (4 * half) & 15);
+            (pulp::cast(v3.ssse3._mm_shuffle_epi8(halves[half], pulp::cast(MOVES.0[codes]))), LENGTHS[codes])
+        };
+        Some(Packed { codes, parts: [part(0), part(1)] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(wide: Wide, residuals: &[u64]) -> (Vec<u8>, Vec<u8>) {
+        let (mut open, mut waiting) = (Open::new(), Waiting { wide, ..Waiting::new() });
+        for some in residuals.chunks(256) {
+            waiting.residuals[waiting.length..][..some.len()].copy_from_slice(some);
+            waiting.length += some.len();
+            if waiting.is_full() {
+                waiting.put(&mut open);
+            }
+        }
+        waiting.put_all(&mut open);
+        assert_eq!(open.counts.told, residuals.len());
+        (open.widths().to_vec(), open.residuals().to_vec())
+    }
+
+    #[test]
+    fn residuals_take_as_many_bytes_as_their_codes_say() {
+        let (widths, bytes) =
+            columns(Wide::detect(), &[0, 0x12, 0x3456, 0x789a_bcde, 1, 0, 0x7f_ffff_ffff, 1 << 47, 9]);
+        assert_eq!(widths, [0b11_10_01_00, 0b11_11_00_01, 0b01]);
+        let far = [0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0x80];
+        let near = [0x12, 0x56, 0x34, 0xde, 0xbc, 0x9a, 0x78, 0, 1, 0xff, 0xff, 0xff, 0xff, 0x7f];
+        assert_eq!(bytes, [&near[..], &far, &[9]].concat());
+    }
+
+    #[test]
+    fn it_does_not_matter_what_the_machine_has() {
+        let edge = [0, 1, 0xff, 0x100, 0xffff, 0x1_0000, (1 << 39) - 1, 1 << 39, (1 << 48) - 1];
+        let residuals: Vec<u64> =
+            (0..10_007_usize).map(|number| edge[number * number / 7 % 8 + usize::from(number % 97 == 0)]).collect();
+        let none = Wide {
+            #[cfg(target_arch = "x86_64")]
+            v3: None,
+        };
+        assert_eq!(columns(Wide::detect(), &residuals), columns(none, &residuals));
+    }
+}

@@ -1,0 +1,31 @@
+//! Machine instructions that work on four numbers at once, where the machine has them: looked for once, then used where
+//! it matters.
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use pulp::x86::V3;
+
+/// What the machine has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wide {
+    #[cfg(target_arch = "x86_64")]
+    pub(super) v3: Option<V3>,
+}
+
+impl Wide {
+    pub(super) fn detect() -> Wide {
+        Wide {
+            #[cfg(target_arch = "x86_64")]
+            v3: V3::try_new(),
+        }
+    }
+
+    /// Calls a function that is compiled for what the machine has: what is to profit must be inlined into it.
+    #[inline(always)]
+    pub(super) fn call<R>(self, function: impl FnOnce() -> R) -> R {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v3) = self.v3 {
+            return v3.vectorize(function);
+        }
+        function()
+    }
+}
