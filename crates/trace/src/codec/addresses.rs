@@ -21,6 +21,18 @@ pub(super) fn bytes_of(code: u32) -> usize {
     (BYTES >> (8 * (code & 3)) & 7) as usize
 }
 
+/// Bytes of a residual, and the bits that these hold.
+pub(super) const WIDTHS: [(usize, u64); 4] = {
+    let mut widths = [(0, 0); 4];
+    let mut code = 0;
+    while code < 4 {
+        let bytes = BYTES >> (8 * code) & 7;
+        widths[code] = (bytes as usize, (1 << (8 * bytes)) - 1);
+        code += 1;
+    }
+    widths
+};
+
 /// The shortest width code for a residual.
 #[inline(always)]
 pub(super) fn code_of(residual: u64) -> u32 {
@@ -67,13 +79,13 @@ impl Slot {
         Some((difference << 1 ^ ((difference as i64) >> 63) as u64) >> SHIFT)
     }
 
-    /// The address that is left to say so much of.
+    /// The address that is left to say so much of, in the upper bits.
     #[inline(always)]
     pub(super) fn decode(&mut self, residual: u64) -> u64 {
         let difference = ((residual >> 1) ^ (residual & 1).wrapping_neg()) << SHIFT;
         let moved = difference.wrapping_add(self.stride);
         let address = self.last.wrapping_add(moved);
         self.learn(address, moved);
-        address >> SHIFT
+        address
     }
 }
