@@ -11,6 +11,9 @@ use record::HostManifest;
 use symbols::{Symbols, hexadecimal};
 use trace::{Chunk, Mapping, Mark};
 
+/// More objects are not remembered.
+const MOST_OBJECTS: usize = 64;
+
 /// Path and build ID.
 type Object = (String, Option<String>);
 
@@ -33,6 +36,7 @@ impl Meanwhile {
         for placed in &chunk.marks {
             if let Mark::Map(mapping) = &placed.mark
                 && mapping.is_executable
+                && self.known.len() < MOST_OBJECTS
                 && self.known.insert(object(mapping))
             {
                 // A thread that has ended is done without.
