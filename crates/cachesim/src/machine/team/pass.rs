@@ -71,7 +71,7 @@ impl<const BITS: u32> Pass<'_, '_, BITS> {
         let mut left = references;
         for &number in blocks.numbers() {
             let code = &mut codes[number as usize];
-            let (own, later) = left.split_at(usize::from(code.references).min(left.len()));
+            let (own, later) = left.split_at_checked(usize::from(code.references)).unwrap_or((left, &[]));
             left = later;
             self.time += u64::from(code.instructions);
             let before = self.stores;
@@ -102,11 +102,15 @@ impl<const BITS: u32> Pass<'_, '_, BITS> {
             let (sight, bits, mut stores) = (self.data.sight(), self.data.line_bits(), 0);
             let apart = left.find(|&&reference| {
                 let line = self.data.line_of(reference.0);
-                let is_apart = !sight.holds(line)
-                    || !Room::<BITS>::fits(reference, bits)
-                    || (IS_BEHIND && reference.is_store() && !self.absorbed.knows(line));
-                stores += u64::from(reference.is_store() & !is_apart);
-                is_apart
+                if !sight.holds(line) || !Room::<BITS>::fits(reference, bits) {
+                    return true;
+                }
+                // One branch: whether it stores is hard to foresee.
+                if IS_BEHIND && (reference.is_store() & !self.absorbed.knows(line)) {
+                    return true;
+                }
+                stores += u64::from(reference.is_store());
+                false
             });
             self.stores += stores;
             let Some(&reference) = apart else { return };
