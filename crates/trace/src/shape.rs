@@ -76,16 +76,22 @@ pub(crate) fn told(forms: &[Form]) -> usize {
 /// A reference of a shape, made ready to be given its address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unfold {
-    /// The reference, with what is added to the address that was told in place of its own.
+    /// What is added to the address that was told, in the upper bits, where it wraps by itself; below it what else the
+    /// reference says.
     base: u64,
     source: u32,
     /// -1, or 0 where no told address matters.
     mask: i32,
 }
 
-const ADDRESS_MASK: u64 = (1 << 48) - 1;
+const ADDRESS_BITS: u32 = 48;
+const SHIFT: u32 = u64::BITS - ADDRESS_BITS;
 
 impl Unfold {
+    fn new(reference: Reference, address: u64, source: u32, mask: i32) -> Unfold {
+        Unfold { base: address << SHIFT | reference.0 >> ADDRESS_BITS, source, mask }
+    }
+
     /// Which of the addresses that were told of the block it needs.
     #[inline(always)]
     pub fn source(&self) -> usize {
@@ -95,8 +101,13 @@ impl Unfold {
     /// The reference, from the told address that it needs.
     #[inline(always)]
     pub fn at(&self, told: u64) -> Reference {
-        let address = (told & i64::from(self.mask) as u64).wrapping_add(self.base);
-        Reference(self.base & !ADDRESS_MASK | address & ADDRESS_MASK)
+        self.at_upper(told << SHIFT)
+    }
+
+    /// The same, of an address that stands in the upper bits.
+    #[inline(always)]
+    pub(crate) fn at_upper(&self, told: u64) -> Reference {
+        Reference((told & i64::from(self.mask) as u64).wrapping_add(self.base).rotate_right(SHIFT))
     }
 }
 
@@ -104,20 +115,17 @@ impl Unfold {
 pub fn unfold(forms: &[Form]) -> impl Iterator<Item = Unfold> + '_ {
     let mut next_told = 0;
     let mut source_of = vec![0; forms.len()];
-    forms.iter().enumerate().map(move |(number, form)| {
-        let fixed = form.reference.0 & !ADDRESS_MASK;
-        match form.place {
-            Place::Told => {
-                let source = next_told;
-                source_of[number] = source;
-                next_told += 1;
-                Unfold { base: fixed, source, mask: -1 }
-            }
-            Place::Fixed(address) => Unfold { base: fixed | address & ADDRESS_MASK, source: 0, mask: 0 },
-            Place::Relative { base, offset } => {
-                let source = source_of.get(usize::from(base)).copied().unwrap_or(0);
-                Unfold { base: fixed | offset & ADDRESS_MASK, source, mask: -1 }
-            }
+    forms.iter().enumerate().map(move |(number, form)| match form.place {
+        Place::Told => {
+            let source = next_told;
+            source_of[number] = source;
+            next_told += 1;
+            Unfold::new(form.reference, 0, source, -1)
+        }
+        Place::Fixed(address) => Unfold::new(form.reference, address, 0, 0),
+        Place::Relative { base, offset } => {
+            let source = source_of.get(usize::from(base)).copied().unwrap_or(0);
+            Unfold::new(form.reference, offset, source, -1)
         }
     })
 }

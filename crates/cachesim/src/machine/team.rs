@@ -14,6 +14,7 @@ mod alone;
 mod front;
 mod member;
 mod pass;
+mod room;
 
 use record::{DesignResult, Interval};
 use trace::{Block, BlockRun, Reference};

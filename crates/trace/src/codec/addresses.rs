@@ -21,6 +21,18 @@ pub(super) const fn bytes_of(code: u32) -> usize {
     (BYTES >> (8 * (code & 3)) & 7) as usize
 }
 
+/// Bytes of a residual, and the bits that these hold.
+pub(super) const WIDTHS: [(usize, u64); 4] = {
+    let mut widths = [(0, 0); 4];
+    let mut code = 0;
+    while code < 4 {
+        let bytes = BYTES >> (8 * code) & 7;
+        widths[code] = (bytes as usize, (1 << (8 * bytes)) - 1);
+        code += 1;
+    }
+    widths
+};
+
 /// The shortest width code for a residual.
 #[inline(always)]
 pub(super) fn code_of(residual: u64) -> u32 {
@@ -45,7 +57,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The address that is left to say so much of.
+    /// The address that is left to say so much of, in the upper bits.
     #[inline(always)]
     pub(super) fn decode(&mut self, residual: u64) -> u64 {
         let difference = ((residual >> 1) ^ (residual & 1).wrapping_neg()) << SHIFT;
@@ -54,7 +66,7 @@ impl Slot {
         let is_steady = (moved == self.moved) | (moved == 0);
         self.stride = if is_steady { moved } else { self.stride };
         (self.moved, self.last) = (moved, address);
-        address >> SHIFT
+        address
     }
 }
 
@@ -111,7 +123,11 @@ mod tests {
         for step in 0..200_u64 {
             let residuals = row.encode(address.map(|address| address | step << 48));
             for (lane, slot) in slots.iter_mut().enumerate() {
-                assert_eq!(slot.decode(residuals[lane]), address[lane] & ADDRESS_MASK, "step {step}, lane {lane}");
+                assert_eq!(
+                    slot.decode(residuals[lane]) >> SHIFT,
+                    address[lane] & ADDRESS_MASK,
+                    "step {step}, lane {lane}"
+                );
             }
             let step = [8, step % 7 / 3 * 64, step * step * 0x1234_5677, (step % 5).wrapping_sub(2)];
             for (address, step) in address.iter_mut().zip(step) {

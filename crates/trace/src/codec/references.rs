@@ -1,7 +1,7 @@
 //! References from what is told of each block and what is known of its shape, some blocks at once.
 
 use super::BadBody;
-use super::addresses::{FAR, FAR_BYTES, Slot, bytes_of};
+use super::addresses::{FAR, FAR_BYTES, Slot, WIDTHS};
 use super::shapes::Shape;
 use crate::Reference;
 use crate::shape::Unfold;
@@ -40,7 +40,7 @@ impl<'a> Residuals<'a> {
         Residuals { widths, bytes, length, number: 0, place: 0 }
     }
 
-    /// The addresses of the next told references, whose slots these are.
+    /// The addresses of the next told references, whose slots these are, in the upper bits.
     #[inline(never)]
     pub(super) fn read(
         &mut self,
@@ -60,12 +60,12 @@ impl<'a> Residuals<'a> {
             ) else {
                 return Err(BadBody::Short { column: "residuals" });
             };
-            let bytes_of_residual = bytes_of((width >> (2 * (number % 4)) & 3).into());
-            let mut residual = u64::from_le_bytes(*bytes) & ((1 << (8 * bytes_of_residual)) - 1);
-            place += bytes_of_residual;
+            let (length, bits) = WIDTHS[usize::from(width >> (2 * (number % 4)) & 3)];
+            let mut residual = u64::from_le_bytes(*bytes) & bits;
+            place += length;
             if residual == FAR {
                 residual = far(self.bytes, place)?;
-                place += FAR_BYTES - bytes_of_residual;
+                place += FAR_BYTES - length;
             }
             *address = slot.decode(residual);
         }
@@ -106,29 +106,29 @@ pub(super) fn put_together(
     told: &[u64; ROOM],
     references: &mut [Reference],
 ) -> usize {
-    let (mut at, mut next_told) = (0, 0);
+    // Numbers of 32 bits, whose sums cannot go wrong.
+    let (mut at, mut next_told) = (0_u32, 0_u32);
     for &number in numbers {
         let shape = &shapes[number as usize];
-        let wanted = usize::from(shape.references);
+        let wanted = u32::from(shape.references);
         let mut done = 0;
         // Once at least: whether a block has any is hard to foresee.
         loop {
-            let form = shape.first_form as usize + done;
-            let (Some(into), Some(unfolds)) =
-                (references.get_mut(at + done..at + done + STEP), unfolds.get(form..form + STEP))
+            let (into, form) = (at as usize + done as usize, shape.first_form as usize + done as usize);
+            let (Some(into), Some(unfolds)) = (references.get_mut(into..into + STEP), unfolds.get(form..form + STEP))
             else {
                 break;
             };
             for (reference, unfold) in into.iter_mut().zip(unfolds) {
-                *reference = unfold.at(told[(next_told + unfold.source()) & (ROOM - 1)]);
+                *reference = unfold.at_upper(told[(next_told as usize + unfold.source()) & (ROOM - 1)]);
             }
-            done += STEP;
+            done += STEP as u32;
             if done >= wanted {
                 break;
             }
         }
         at += wanted;
-        next_told += usize::from(shape.told);
+        next_told += u32::from(shape.told);
     }
-    at
+    at as usize
 }

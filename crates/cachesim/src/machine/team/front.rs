@@ -78,6 +78,18 @@ impl Front {
     }
 }
 
+/// The lines of a front, to look at many in a row.
+#[derive(Clone, Copy)]
+pub(super) struct Sight<'a>(&'a [u64]);
+
+impl Sight<'_> {
+    /// Whether all members hold a line in all views.
+    #[inline(always)]
+    pub(super) fn holds(self, line: u64) -> bool {
+        self.0[line as usize & (self.0.len() - 1)] == line
+    }
+}
+
 /// `BITS` of fronts whose lines may have any length.
 pub(super) const ANY: u32 = 0;
 
@@ -110,6 +122,11 @@ impl<'a, const BITS: u32> Open<'a, BITS> {
     #[inline(always)]
     pub(super) fn line_bits(&self) -> u32 {
         if BITS == ANY { self.line_bits } else { BITS }
+    }
+
+    #[inline(always)]
+    pub(super) fn sight(&self) -> Sight<'_> {
+        Sight(&self.first.lines)
     }
 
     /// Whether all members hold a line in all views.

@@ -5,6 +5,7 @@ use trace::{Block, BlockRun, Reference};
 use super::absorbed::Absorbed;
 use super::front::{Found, Open};
 use super::member::{Effect, Join, Member};
+use super::room::Room;
 use crate::machine::filter::all_of;
 use crate::machine::plan::Kind;
 
@@ -55,17 +56,27 @@ pub(super) struct Pass<'a, 'b, const BITS: u32> {
 }
 
 impl<const BITS: u32> Pass<'_, '_, BITS> {
-    #[inline(never)]
     pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference]) {
+        if self.behind.is_empty() {
+            self.all::<false>(blocks, references);
+        } else {
+            self.all::<true>(blocks, references);
+        }
+    }
+
+    /// `IS_BEHIND` where `behind` is not empty.
+    #[inline(never)]
+    fn all<const IS_BEHIND: bool>(&mut self, blocks: BlockRun<'_>, references: &[Reference]) {
+        let codes = std::mem::take(&mut self.codes);
         let mut left = references;
         for &number in blocks.numbers() {
-            let code = &mut self.codes[number as usize];
-            let (own, later) = left.split_at(usize::from(code.references).min(left.len()));
+            let code = &mut codes[number as usize];
+            let (own, later) = left.split_at_checked(usize::from(code.references)).unwrap_or((left, &[]));
             left = later;
             self.time += u64::from(code.instructions);
             let before = self.stores;
-            if code.held_in == self.generation || self.look(number as usize) {
-                own.iter().for_each(|&reference| self.refer(reference));
+            if code.held_in == self.generation || self.look(code) {
+                self.refer_all::<IS_BEHIND>(own);
             } else {
                 self.block_with_misses(&blocks.kinds()[number as usize], own);
             }
@@ -79,6 +90,32 @@ impl<const BITS: u32> Pass<'_, '_, BITS> {
                 self.pay(&blocks.kinds()[number as usize]);
             }
         }
+        self.codes = codes;
+    }
+
+    /// Loads and stores. Those that need no more than to be counted go by in a loop of their own, which is given all that it
+    /// needs at once.
+    #[inline(always)]
+    fn refer_all<const IS_BEHIND: bool>(&mut self, references: &[Reference]) {
+        let mut left = references.iter();
+        loop {
+            let (sight, bits, mut stores) = (self.data.sight(), self.data.line_bits(), 0);
+            let apart = left.find(|&&reference| {
+                let line = self.data.line_of(reference.0);
+                if !sight.holds(line) || !Room::<BITS>::fits(reference, bits) {
+                    return true;
+                }
+                // One branch: whether it stores is hard to foresee.
+                if IS_BEHIND && (reference.is_store() & !self.absorbed.knows(line)) {
+                    return true;
+                }
+                stores += u64::from(reference.is_store());
+                false
+            });
+            self.stores += stores;
+            let Some(&reference) = apart else { return };
+            self.refer_apart(reference);
+        }
     }
 
     /// The block that has just gone by may have cost the shared view of a member more than the private one.
@@ -90,11 +127,10 @@ impl<const BITS: u32> Pass<'_, '_, BITS> {
 
     /// Whether all members hold all lines of a block.
     #[inline(always)]
-    fn look(&mut self, number: usize) -> bool {
-        let Code { first_line, last_line, .. } = self.codes[number];
-        let is_held = all_of(first_line, last_line, |line| self.code.holds(line));
+    fn look(&mut self, code: &mut Code) -> bool {
+        let is_held = all_of(code.first_line, code.last_line, |line| self.code.holds(line));
         if is_held {
-            self.codes[number].held_in = self.generation;
+            code.held_in = self.generation;
         }
         is_held
     }
@@ -145,26 +181,27 @@ impl<const BITS: u32> Pass<'_, '_, BITS> {
     /// A load or store.
     #[inline(always)]
     fn refer(&mut self, reference: Reference) {
-        let first = reference.address();
-        let line = self.data.line_of(first);
-        let reach = (first & ((1 << self.data.line_bits()) - 1)) + u64::from(reference.bytes()) - 1;
+        let is_long = !Room::<BITS>::fits(reference, self.data.line_bits());
         // One branch for all that is seldom: whether it stores is hard to foresee.
-        if (reach >> self.data.line_bits() != 0) | !self.data.holds(line) {
-            self.refer_apart(reference, line, reach >> self.data.line_bits() != 0);
+        if is_long | !self.data.holds(self.data.line_of(reference.0)) {
+            self.refer_apart(reference);
         } else if self.behind.is_empty() {
             self.stores += u64::from(reference.is_store());
         } else if reference.is_store() {
-            self.pass_store(line);
+            self.pass_store(self.data.line_of(reference.0));
         }
     }
 
-    /// A load or store of more than one line, or of one that not all members hold.
-    #[inline(always)]
-    fn refer_apart(&mut self, reference: Reference, line: u64, is_long: bool) {
-        if is_long {
+    /// A load or store of more than one line, or of one that not all members hold, or a store that goes further.
+    #[inline(never)]
+    fn refer_apart(&mut self, reference: Reference) {
+        let line = self.data.line_of(reference.0);
+        if !Room::<BITS>::fits(reference, self.data.line_bits()) {
             self.refer_to_lines(reference);
         } else if reference.is_store() {
-            self.miss_stores(line, Join::No);
+            if !self.data.holds(line) {
+                self.miss_stores(line, Join::No);
+            }
             self.pass_store(line);
         } else {
             self.load(line, Join::No);
