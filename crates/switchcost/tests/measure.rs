@@ -90,7 +90,8 @@ fn every_mechanism_is_measured_or_says_why_not() {
     for result in results {
         let name = format!("{} between {}", result["mechanism"], result["between"]);
         match result["status"].as_str() {
-            Some("measured" | "suspect") => assert!(number(&result["direct_ns"]["estimate"]) > 0.0, "{name}"),
+            // Neighbours may hide a cheap switch: then its interval reaches below 0, but never lies there.
+            Some("measured" | "suspect") => assert!(number(&result["direct_ns"]["high"]) > 0.0, "{name}"),
             Some("not-measured") => {
                 assert!(result["direct_ns"].is_null(), "{name}: no number where there is no measurement");
                 let why = result["why"].as_str().unwrap_or_default();
