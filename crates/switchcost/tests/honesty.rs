@@ -66,27 +66,21 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
     assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
 }
 
-/// A neighbour of a virtual machine may shift one run unseen; an error of ours would shift every run.
-const RUNS: usize = 3;
-
-/// Whether one of a few runs, or one that says that it was disturbed, gives what was made up, to within these shares.
+/// Whether two of three runs give what was made up, to within these shares: a neighbour of a virtual machine may shift one
+/// run unseen, an error of ours would shift every run. A run that says that it was disturbed tells nothing.
 fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), String> {
     let mut missed = Vec::new();
-    for _ in 0..RUNS {
+    for _ in 0..3 {
         let result = &Place::new().measure_json(flags)["results"][0];
         if is_disturbed(result) {
-            return Ok(());
+            continue;
         }
-        let wrong = made_up.iter().find_map(|&(name, nanos, share)| {
+        missed.extend(made_up.iter().find_map(|&(name, nanos, share)| {
             let found = number(&result[name]["estimate"]);
             ((found / nanos - 1.0).abs() >= share).then(|| format!("found {found} ns of {nanos} ns"))
-        });
-        missed.push(match wrong {
-            Some(wrong) => wrong,
-            None => return Ok(()),
-        });
+        }));
     }
-    Err(missed.join("; "))
+    if missed.len() < 2 { Ok(()) } else { Err(missed.join("; ")) }
 }
 
 #[test]

@@ -10,6 +10,12 @@ use crate::exhibit::Cell;
 use crate::text::number;
 use crate::{Exhibit, Records, Shape, Table};
 
+/// What is told of a claim.
+pub(super) type Outcome = Result<(String, Shape), String>;
+
+/// The bus that the other figure leads to; why there is none.
+pub(super) type Fitted = Result<usize, String>;
+
 /// Drawn where no figure leads to a bus.
 const BETWEEN: usize = 3;
 /// How many times as much writing costs as reading, and a stride of 128 B as one of 8 B: the paper, sections 3.1 and 3.2.
@@ -39,18 +45,18 @@ pub(super) fn strides(records: &Records) -> Result<ByBus<(f64, f64)>, String> {
 }
 
 /// The bus that Figure 1 leads to: writing, and reading and writing, come nearest to twice reading.
-pub(super) fn of_figure_1(records: &Records) -> Result<usize, String> {
+pub(super) fn of_figure_1(records: &Records) -> Fitted {
     let (write, rmw) = (over_reading(records, Access::Write)?, over_reading(records, Access::Rmw)?);
     nearest(by_bus(|bus| Ok((write[bus] * rmw[bus]).sqrt()))?, TWICE)
 }
 
 /// The bus that Figure 2 leads to: a stride of 128 B comes nearest to seven times one of 8 B.
-pub(super) fn of_figure_2(records: &Records) -> Result<usize, String> {
+pub(super) fn of_figure_2(records: &Records) -> Fitted {
     nearest(strides(records)?.map(|(short, long)| long / short), SEVEN_TIMES)
 }
 
 /// The bus with which `ratio` comes nearest to a published one.
-fn nearest(ratios: ByBus<f64>, published: f64) -> Result<usize, String> {
+fn nearest(ratios: ByBus<f64>, published: f64) -> Fitted {
     let far = |ratio: f64| if ratio > 0.0 { (ratio / published).ln().abs() } else { f64::INFINITY };
     let (bus, ratio) = ratios
         .into_iter()
@@ -65,12 +71,12 @@ fn nearest(ratios: ByBus<f64>, published: f64) -> Result<usize, String> {
 }
 
 /// The bus to draw.
-pub(super) fn shown(fitted: &Result<usize, String>) -> usize {
+pub(super) fn shown(fitted: &Fitted) -> usize {
     *fitted.as_ref().unwrap_or(&BETWEEN)
 }
 
 /// One number of each bus: the one of the bus that the other figure leads to, and the range.
-pub(super) fn told(numbers: &ByBus<f64>, fitted: &Result<usize, String>, show: impl Fn(f64) -> String) -> String {
+pub(super) fn told(numbers: &ByBus<f64>, fitted: &Fitted, show: impl Fn(f64) -> String) -> String {
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let [low, high] = [show(low), show(high)];
@@ -85,12 +91,7 @@ pub(super) fn told(numbers: &ByBus<f64>, fitted: &Result<usize, String>, show: i
 }
 
 /// Whether the numbers lie where they should. Where the buses do not agree, the one that the other figure leads to decides.
-pub(super) fn judged(
-    numbers: &ByBus<f64>,
-    wanted: &Range<f64>,
-    fitted: &Result<usize, String>,
-    why_not: &str,
-) -> Shape {
+pub(super) fn judged(numbers: &ByBus<f64>, wanted: &Range<f64>, fitted: &Fitted, why_not: &str) -> Shape {
     let [below, above] = [numbers.iter().all(|n| *n < wanted.start), numbers.iter().all(|n| *n >= wanted.end)];
     if numbers.iter().all(|number| wanted.contains(number)) {
         return Shape::Holds;

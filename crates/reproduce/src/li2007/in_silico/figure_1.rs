@@ -3,17 +3,11 @@
 use workload::Access;
 
 use super::super::steps::{ACCESSES, BUS_CYCLES, SIZES_KIB};
-use super::buses::{judged, name, of_figure_2, over_reading, shown, told};
+use super::buses::{Fitted, Outcome, judged, name, of_figure_2, over_reading, shown, told};
 use super::walks::{ByBus, Points, by_bus, bytes, most, points, series, within};
 use crate::exhibit::Cell;
 use crate::text::{microseconds, number};
 use crate::{Axis, Chart, Claim, Exhibit, Records, Series, Shape, Style, Table};
-
-/// What is told of a claim.
-type Outcome = Result<(String, Shape), String>;
-
-/// The bus that the other figure leads to; why there is none.
-type Fitted = Result<usize, String>;
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let fitted = of_figure_2(records);

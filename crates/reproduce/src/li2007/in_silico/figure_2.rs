@@ -3,17 +3,11 @@
 use workload::Access;
 
 use super::super::steps::{BUS_CYCLES, STRIDE_SIZES_KIB, STRIDES};
-use super::buses::{judged, name, of_figure_1, shown, strides, told};
+use super::buses::{Fitted, Outcome, judged, name, of_figure_1, shown, strides, told};
 use super::walks::{by_bus, bytes, cost, mean, points};
 use crate::exhibit::Cell;
 use crate::text::{microseconds, number};
-use crate::{Axis, Chart, Claim, Exhibit, Records, Series, Shape, Style, Table};
-
-/// What is told of a claim.
-type Outcome = Result<(String, Shape), String>;
-
-/// The bus that the other figure leads to; why there is none.
-type Fitted = Result<usize, String>;
+use crate::{Axis, Chart, Claim, Exhibit, Records, Series, Style, Table};
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let fitted = of_figure_1(records);
