@@ -78,38 +78,32 @@ pub(super) const LANES: usize = 4;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
     last: [u64; LANES],
-    /// The address that is expected, and not how far that is from the last one: what is chosen between two would be written
-    /// over one of the two, for which there is an instruction, and that takes some machines a hundred times as long.
-    expected: [u64; LANES],
+    stride: [u64; LANES],
     moved: [u64; LANES],
 }
 
 impl Row {
-    /// What is left to say of each address, of which only the lower 48 bits count. Without a branch: whether an address was
-    /// expected is as hard to foresee for a machine as it was for us.
+    /// How far each address lies behind the expected one, in the upper bits. Of the addresses only the lower 48 bits count.
+    /// Without a branch: whether an address was expected is as hard to foresee for a machine as it was for us.
     #[inline(always)]
     pub(super) fn encode(&mut self, addresses: [u64; LANES]) -> [u64; LANES] {
-        let Row { last, expected, moved: before } = *self;
+        let Row { last, stride, moved: before } = *self;
         let addresses = addresses.map(|address| address << SHIFT);
         let moved: [u64; LANES] = std::array::from_fn(|lane| addresses[lane].wrapping_sub(last[lane]));
-        let is_steady: [bool; LANES] =
-            std::array::from_fn(|lane| (moved[lane] == before[lane]) | (addresses[lane] == last[lane]));
-        let stride: [u64; LANES] =
-            std::array::from_fn(
-                |lane| {
-                    if is_steady[lane] { moved[lane] } else { expected[lane].wrapping_sub(last[lane]) }
-                },
-            );
+        let is_steady: [bool; LANES] = std::array::from_fn(|lane| (moved[lane] == before[lane]) | (moved[lane] == 0));
         *self = Row {
             last: addresses,
-            expected: std::array::from_fn(|lane| addresses[lane].wrapping_add(stride[lane])),
+            stride: std::array::from_fn(|lane| if is_steady[lane] { moved[lane] } else { stride[lane] }),
             moved,
         };
-        std::array::from_fn(|lane| {
-            let difference = addresses[lane].wrapping_sub(expected[lane]);
-            (difference << 1 ^ ((difference as i64) >> 63) as u64) >> SHIFT
-        })
+        std::array::from_fn(|lane| moved[lane].wrapping_sub(stride[lane]))
     }
+}
+
+/// What is left to say of addresses, by how far they lie behind the expected ones.
+#[inline(always)]
+pub(super) fn residuals_of(differences: [u64; LANES]) -> [u64; LANES] {
+    differences.map(|difference| (difference << 1 ^ ((difference as i64) >> 63) as u64) >> SHIFT)
 }
 
 #[cfg(test)]
@@ -121,7 +115,7 @@ mod tests {
         let (mut row, mut slots) = (Row::default(), [Slot::default(); LANES]);
         let mut address = [0x7fff_0000_0000, 0x1000, 0, ADDRESS_MASK];
         for step in 0..200_u64 {
-            let residuals = row.encode(address.map(|address| address | step << 48));
+            let residuals = residuals_of(row.encode(address.map(|address| address | step << 48)));
             for (lane, slot) in slots.iter_mut().enumerate() {
                 assert_eq!(
                     slot.decode(residuals[lane]) >> SHIFT,
@@ -139,7 +133,7 @@ mod tests {
     #[test]
     fn what_moves_as_before_leaves_nothing_to_say() {
         let mut row = Row::default();
-        let residuals: Vec<_> = (0..5).map(|step| row.encode([0x1000 + step * 8, 0x50, 0, 7])).collect();
+        let residuals: Vec<_> = (0..5).map(|step| residuals_of(row.encode([0x1000 + step * 8, 0x50, 0, 7]))).collect();
         assert_eq!(residuals[0], [0x2000, 0xa0, 0, 14]);
         assert_eq!(residuals[1], [16, 0, 0, 0]);
         assert_eq!(residuals[4], [0; LANES]);

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 
 use super::addresses::{LANES, Row};
-use super::shapes::NO_SHAPE;
 use crate::Block;
 use crate::shape::Form;
 
@@ -34,8 +33,35 @@ pub(super) struct Hot {
     /// Heads of blocks of the choices, as they were last seen, salted with what they meant: to look a shape up by its head
     /// costs more.
     pub(super) heads: [u64; 2],
-    pub(super) choices: [u32; 2],
+    pub(super) choices: [Choice; 2],
     pub(super) sums: Sums,
+}
+
+/// A shape that may run next: its id, and how many references it tells, up to [`Choice::MANY`]. Who knows that needs not
+/// wait for the head that comes to know where the next one stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Choice(u32);
+
+impl Choice {
+    pub(super) const NONE: Choice = Choice(u32::MAX);
+    /// So many or more.
+    pub(super) const MANY: usize = LANES + 1;
+    const TOLD_BITS: u32 = 3;
+
+    pub(super) fn new(id: u32, told: usize) -> Choice {
+        debug_assert!(id <= u32::MAX >> Choice::TOLD_BITS, "so many shapes do not fit into memory");
+        Choice(id << Choice::TOLD_BITS | told.min(Choice::MANY) as u32)
+    }
+
+    #[inline(always)]
+    pub(super) fn id(self) -> u32 {
+        self.0 >> Choice::TOLD_BITS
+    }
+
+    #[inline(always)]
+    pub(super) fn told(self) -> usize {
+        (self.0 & ((1 << Choice::TOLD_BITS) - 1)) as usize
+    }
 }
 
 /// No block has it, or where one has, there is no choice behind it.
@@ -43,11 +69,11 @@ pub(super) const NO_HEAD: u64 = u64::MAX;
 
 impl Hot {
     pub(super) fn new(block: &Block) -> Hot {
-        Hot { row: Cell::default(), heads: [NO_HEAD; 2], choices: [NO_SHAPE; 2], sums: Sums::of(block) }
+        Hot { row: Cell::default(), heads: [NO_HEAD; 2], choices: [Choice::NONE; 2], sums: Sums::of(block) }
     }
 
     pub(super) fn forget_choices(&mut self) {
-        (self.heads, self.choices) = ([NO_HEAD; 2], [NO_SHAPE; 2]);
+        (self.heads, self.choices) = ([NO_HEAD; 2], [Choice::NONE; 2]);
     }
 }
 
@@ -71,7 +97,7 @@ pub(super) struct Cold {
     pub(super) number: u32,
 }
 
-/// Bits 40 to 55 of heads of blocks are clear ([`super::BlockSource::told`]).
+/// Bits 40 to 55 of heads of blocks are clear ([`super::BlockSource::meaning`]).
 const SALT_SHIFT: u32 = 40;
 const SALT_BITS: u32 = 16;
 

@@ -1,13 +1,13 @@
-//! From what is left to say of addresses to the two columns that say it: widths and residuals.
+//! From how far addresses lie behind the expected ones to the two columns that say it: widths and residuals.
 
-use super::addresses::{FAR, FAR_BYTES, LANES, bytes_of, code_of, is_far};
+use super::addresses::{FAR, FAR_BYTES, LANES, bytes_of, code_of, is_far, residuals_of};
 use super::open::{Counts, Open, RESIDUALS, WIDTHS, zeroed};
 use super::wide::Wide;
 
-/// Residuals that wait, so that the loops over blocks and over residuals are both short.
+/// Differences that wait, so that the loops over blocks and over residuals are both short.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    pub(super) residuals: Box<[u64; Waiting::ROOM + LANES]>,
+    pub(super) differences: Box<[u64; Waiting::ROOM + LANES]>,
     pub(super) length: usize,
     pub(super) wide: Wide,
 }
@@ -19,7 +19,7 @@ impl Waiting {
     pub(super) const ROOM: usize = 2048;
 
     pub(super) fn new() -> Waiting {
-        Waiting { residuals: zeroed(), length: 0, wide: Wide::detect() }
+        Waiting { differences: zeroed(), length: 0, wide: Wide::detect() }
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -28,20 +28,20 @@ impl Waiting {
 
     /// Puts all but the last few, which do not fill a byte of widths.
     pub(super) fn put(&mut self, open: &mut Open) {
-        let (groups, rest) = self.residuals[..self.length].as_chunks();
+        let (groups, rest) = self.differences[..self.length].as_chunks();
         self.wide.call(
             #[inline(always)]
             || put(self.wide, groups, open),
         );
         let (done, rest) = (groups.len() * LANES, rest.len());
-        self.residuals.copy_within(done..done + rest, 0);
+        self.differences.copy_within(done..done + rest, 0);
         self.length = rest;
     }
 
     /// Puts all, as the chunk ends.
     pub(super) fn put_all(&mut self, open: &mut Open) {
         let told = open.counts.told + self.length;
-        self.residuals[self.length..self.length + LANES].fill(0);
+        self.differences[self.length..self.length + LANES].fill(0);
         self.length = self.length.next_multiple_of(LANES);
         self.put(open);
         open.counts.told = told;
@@ -52,7 +52,8 @@ impl Waiting {
 fn put(wide: Wide, groups: &[[u64; LANES]], open: &mut Open) {
     let Open { counts: Counts { told, residual_bytes, .. }, widths, residuals, .. } = open;
     let (first, mut place) = (*told / LANES, *residual_bytes);
-    for (number, &group) in (first..).zip(groups) {
+    for (number, &differences) in (first..).zip(groups) {
+        let group = residuals_of(differences);
         let width = &mut widths[number & (WIDTHS - 1)];
         let start = place & (RESIDUALS - 1);
         let (codes, bytes) = match pack(wide, group) {
@@ -195,10 +196,17 @@ mod pack_at_once {
 mod tests {
     use super::*;
 
+    fn difference_of(residual: u64) -> u64 {
+        ((residual >> 1) ^ (residual & 1).wrapping_neg()) << 16
+    }
+
     fn columns(wide: Wide, residuals: &[u64]) -> (Vec<u8>, Vec<u8>) {
         let (mut open, mut waiting) = (Open::new(), Waiting { wide, ..Waiting::new() });
         for some in residuals.chunks(256) {
-            waiting.residuals[waiting.length..][..some.len()].copy_from_slice(some);
+            waiting.differences[waiting.length..]
+                .iter_mut()
+                .zip(some)
+                .for_each(|(into, &some)| *into = difference_of(some));
             waiting.length += some.len();
             if waiting.is_full() {
                 waiting.put(&mut open);

@@ -2,7 +2,7 @@
 //! counts stays in registers, and addresses are encoded several at once.
 
 use super::addresses::{FAR_BYTES, LANES, Row};
-use super::known::{Cold, Hot, Known, NO_HEAD, more_rows};
+use super::known::{Choice, Cold, Hot, Known, NO_HEAD, more_rows};
 use super::limits;
 use super::open::{Counts, Open, TURNS, Table};
 use super::residuals::Waiting;
@@ -25,11 +25,8 @@ pub trait BlockSource {
     /// The same of four that stand one behind the other.
     fn values(words: &[Self::Word; 4]) -> [u64; 4];
 
-    /// How many addresses are told behind a head; [`NO_BLOCK`] or more where it is none of a block, or where one of its bits
-    /// 40 to 55 is set.
-    fn told(head: u64) -> u32;
-
-    /// Heads that are equal stand for blocks of the same shape as long as this is the same, too.
+    /// Heads that are equal stand for blocks of the same shape as long as this is the same, too. Bits 40 to 55 of a block's
+    /// head are clear.
     fn meaning(&self) -> u32;
 
     /// Passes over so many words.
@@ -43,9 +40,6 @@ pub trait BlockSource {
     fn pass_block(&mut self, told: usize);
 }
 
-/// More addresses than a block with a head tells.
-pub const NO_BLOCK: u32 = 256;
-
 /// Takes blocks until the source has none, or has one that does not fit its shape. Returns whether the chunk is full
 /// instead.
 pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
@@ -57,40 +51,36 @@ pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: 
                 return source.next().is_some();
             }
         }
-        waiting.wide.call(
+        let has_more = waiting.wide.call(
             #[inline(always)]
             || take_expected(known, open, waiting, source),
         );
         if waiting.is_full() {
             waiting.put(open);
-        } else if open.counts.room > 0 && !take_any(known, open, waiting, source) {
+        } else if !has_more && !take_any(known, open, waiting, source) {
             return false;
         }
     }
 }
 
-/// Takes blocks that are one of the two that were expected, as long as there is room.
+/// Takes blocks that are one of the two that were expected and tell no more than fits a row, as long as there is room.
+/// Returns whether more of them may come.
 #[inline(always)]
-fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) {
+fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     let salt = known.salt(source.meaning());
-    let Known { hot, cold, rows, .. } = known;
-    let hot = &hot[..];
+    let hot = &known.hot[..];
     let Counts { blocks, mut sums, room, mut current, .. } = open.counts;
-    let residuals = &mut *waiting.residuals;
+    let differences = &mut *waiting.differences;
     let mut at = waiting.length;
-    let Some(mut before) = hot.get(current as usize) else { return };
+    let Some(mut before) = hot.get(current as usize) else { return false };
     let mut rest = source.words();
     let all = rest.len();
-    let turns = open.turns.get_mut(blocks..blocks + room).unwrap_or_default();
+    let most = room.min((Waiting::ROOM - at) / LANES);
+    let turns = open.turns.get_mut(blocks..blocks + most).unwrap_or_default();
     let mut taken = 0;
     for into in turns {
-        if at >= Waiting::MOST {
-            break;
-        }
-        let Some(([head], addresses)) = rest.split_first_chunk() else { break };
-        let Some(addresses) = addresses.first_chunk() else { break };
-        let head = S::value(head);
-        let salted = head ^ salt;
+        let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else { break };
+        let salted = S::value(head) ^ salt;
         let turn = if salted == before.heads[0] {
             0
         } else if salted == before.heads[1] {
@@ -98,20 +88,15 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
         } else {
             break;
         };
-        let (told, id) = (S::told(head) as usize, before.choices[turn]);
-        let (Some(shape), Some(later)) = (hot.get(id as usize), rest.get(1 + told..)) else { break };
-        if told > LANES {
-            let (words, into) = (&rest[1 + LANES..], &mut residuals[at + LANES..]);
-            if !encode_more::<S>(&cold[id as usize], rows, told, words, into) {
-                break;
-            }
-        }
+        let choice = before.choices[turn];
+        let (told, id) = (choice.told(), choice.id());
+        let Some(shape) = hot.get(id as usize).filter(|_| told <= LANES) else { break };
         // Those that the shape does not tell are overwritten by the next block's.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
-        residuals[place..place + LANES].copy_from_slice(&row.encode(S::values(addresses)));
+        differences[place..place + LANES].copy_from_slice(&row.encode(S::values(addresses)));
         shape.row.set(row);
         at += told;
-        rest = later;
+        rest = &rest[1 + told..];
         (before, current) = (shape, id);
         sums.0 += shape.sums.0;
         *into = turn as u8;
@@ -123,28 +108,7 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
     let counts = &mut open.counts;
     counts.room -= taken;
     (counts.blocks, counts.sums, counts.current) = (blocks + taken, sums, current);
-}
-
-/// Encodes the addresses of a block beyond the first few. False where they do not fit, or it is no block.
-#[cold]
-#[inline(never)]
-fn encode_more<S: BlockSource>(
-    shape: &Cold,
-    rows: &mut [Row],
-    told: usize,
-    words: &[S::Word],
-    residuals: &mut [u64],
-) -> bool {
-    let count = more_rows(told);
-    let (words, residuals) = (words.as_chunks::<LANES>().0, residuals.as_chunks_mut::<LANES>().0);
-    let rows = rows.get_mut(shape.first_row as usize..).unwrap_or_default();
-    if told >= NO_BLOCK as usize || words.len() < count || residuals.len() < count || rows.len() < count {
-        return false;
-    }
-    for ((row, words), into) in rows.iter_mut().zip(words).zip(residuals).take(count) {
-        *into = row.encode(S::values(words));
-    }
-    true
+    taken == most
 }
 
 /// Takes the next block, whatever it is. False where it is none, or does not fit its shape.
@@ -174,13 +138,13 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         enter(hot, cold, forms, table, id);
     }
     let before = &mut hot[counts.current as usize];
-    let turn = match before.choices.iter().position(|&choice| choice == id) {
+    let turn = match before.choices.iter().position(|&choice| choice.id() == id) {
         Some(turn) => {
             before.heads[turn] = head;
             turn
         }
         None => {
-            (before.choices, before.heads) = ([id, before.choices[0]], [head, before.heads[0]]);
+            (before.choices, before.heads) = ([Choice::new(id, told), before.choices[0]], [head, before.heads[0]]);
             except(table, counts.blocks, if is_first { 0 } else { u64::from(number) + 1 });
             0
         }
@@ -196,7 +160,7 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         }
         let mut addresses = [0; LANES];
         addresses.iter_mut().zip(some).for_each(|(address, word)| *address = S::value(word));
-        waiting.residuals[waiting.length..][..LANES].copy_from_slice(&row.encode(addresses));
+        waiting.differences[waiting.length..][..LANES].copy_from_slice(&row.encode(addresses));
         waiting.length += some.len();
     }
     source.pass_block(told);
