@@ -59,10 +59,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let session = Session::prepare(&arguments.capture)?;
     let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
     let interrupt = Interrupt::watch()?;
-    // Threads inherit where they may run. What the kernel does with the traced CPU is to be seen as run, and not ours.
-    let _guard = session.is_as_run().then(|| session.options.cpu.and_then(stay_off));
-    let recorder = Recorder::create(new_file(&path)?, &session.header());
-    let mut recorder = recorder.map_err(|source| failed(&path, source))?;
+    let mut recorder = session.recorder(new_file(&path)?).map_err(|source| failed(&path, source))?;
     let outcome = session.record(&interrupt, &path, &mut recorder);
     // Whatever ended it, what was captured is whole and stays.
     let finished = recorder.finish().map_err(|source| failed(&path, source));
@@ -168,6 +165,18 @@ impl Session {
         })
     }
 
+    /// Begins a trace. The thread that writes it is started here, and inherits where this one may run: what the kernel does
+    /// with the traced CPU is to be seen as run, and not what we do; otherwise, of two CPUs, the traced one has more time left
+    /// than the one on which all is decoded.
+    fn recorder(&self, into: File) -> Result<Recorder<File>, WriteTraceError> {
+        let _guard = self.options.cpu.and_then(|cpu| match (self.is_as_run(), &others(cpu)[..]) {
+            (false, [_]) => pin(&[cpu]).ok(),
+            (false, _) => None,
+            (true, others) => stay_on(others),
+        });
+        Recorder::create(into, &self.header())
+    }
+
     /// The same, straight into a trace.
     fn record(self, interrupt: &Interrupt, path: &Path, recorder: &mut Recorder<File>) -> Result<Summary, Failure> {
         self.watch(|commands, options| {
@@ -179,7 +188,7 @@ impl Session {
     /// Captures, and says what came of it. This thread and those of the capture stay off the traced CPU where there is
     /// another.
     fn watch(self, capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>) -> Result<Summary, Failure> {
-        let _guard = self.options.cpu.and_then(stay_off);
+        let _guard = self.options.cpu.and_then(|cpu| stay_on(&others(cpu)));
         let summary = capture(&self.commands, self.options)?;
         for warning in &summary.warnings {
             eprintln!("switchcost: {warning}");
@@ -240,10 +249,13 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
     Err(Failure::NotAllowed(cpu, names.join(", ")))
 }
 
-/// Keeps this thread, and those that it starts, off a CPU as long as the guard lives. Without it the capture is slower,
-/// and just as right.
-fn stay_off(cpu: CpuId) -> Option<PinGuard> {
-    let allowed = host::facts::allowed_cpus(&Root::system());
-    let others: Vec<CpuId> = allowed.into_iter().filter(|&other| other != cpu).collect();
-    if others.is_empty() { None } else { pin(&others).ok() }
+/// The CPUs that we may run on but for one.
+fn others(cpu: CpuId) -> Vec<CpuId> {
+    host::facts::allowed_cpus(&Root::system()).into_iter().filter(|&other| other != cpu).collect()
+}
+
+/// Keeps this thread, and those that it starts, on some CPUs as long as the guard lives, if there are any. Without it the
+/// capture is slower, and just as right.
+fn stay_on(cpus: &[CpuId]) -> Option<PinGuard> {
+    if cpus.is_empty() { None } else { pin(cpus).ok() }
 }
