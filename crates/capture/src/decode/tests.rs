@@ -92,6 +92,31 @@ fn blocks_carry_their_references_and_leave_out_what_did_not_happen() {
 }
 
 #[test]
+fn no_word_is_taken_for_a_block_that_has_no_head() {
+    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape_with(5, how::GUARDED)].concat();
+    let run: Vec<u64> = std::iter::repeat_n([block(5), NOT_DONE, 0x9000], 4).flatten().collect();
+    for meaning in 0..16 {
+        let none = NOT_DONE ^ meaning << 40;
+        let words = [&start[..], &run, &[none; 9]].concat();
+        let error = recorded(&words).expect_err("no block");
+        assert_eq!((error.word, error.problem), (start.len() + run.len(), Problem::Short), "{none:#x}");
+    }
+}
+
+#[test]
+fn no_word_is_taken_for_a_block_of_another_process() {
+    let run: Vec<u64> = std::iter::repeat_n([block(5), 0x8000, 0x9000], 4).flatten().collect();
+    let start =
+        [&born(0, NO_SLOT, 0)[..], &born(1, NO_SLOT, 1), &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(5), &run].concat();
+    let words = [&start[..], &switch(0, 1, 1), &shape(5), &run, &switch(1, 0, 1)].concat();
+    for meanings in 1..16 {
+        let words = [&words[..], &[block(5) ^ meanings << 40; 9]].concat();
+        let error = recorded(&words).expect_err("no block");
+        assert_eq!((error.word, error.problem), (words.len() - 9, Problem::Short), "{meanings}");
+    }
+}
+
+#[test]
 fn addresses_that_are_not_told_are_worked_out() {
     // A load that is told, a store 16 behind it, and one that is always at 0x4000.
     let form = 7 | 2 << 16 | 3 << 32 | 3 << 48;

@@ -64,7 +64,7 @@ impl Choice {
     }
 }
 
-/// No block has it, or where one has, there is no choice behind it.
+/// No block has it.
 pub(super) const NO_HEAD: u64 = u64::MAX;
 
 impl Hot {
@@ -74,6 +74,17 @@ impl Hot {
 
     pub(super) fn forget_choices(&mut self) {
         (self.heads, self.choices) = ([NO_HEAD; 2], [Choice::NONE; 2]);
+    }
+
+    fn forget_heads(&mut self) {
+        (self.heads, self.choices) = ([NO_HEAD; 2], self.choices.map(|choice| Choice::new(choice.id(), Choice::MANY)));
+    }
+
+    /// A shape that told so much ran behind this one. Where its head is not known it is not taken by its head either: any
+    /// word may be [`NO_HEAD`].
+    pub(super) fn choose(&mut self, turn: usize, id: u32, told: usize, head: u64) {
+        let told = if head == NO_HEAD { Choice::MANY } else { told };
+        (self.choices[turn], self.heads[turn]) = (Choice::new(id, told), head);
     }
 }
 
@@ -100,6 +111,7 @@ pub(super) struct Cold {
 /// Bits 40 to 55 of heads of blocks are clear ([`super::BlockSource::meaning`]).
 const SALT_SHIFT: u32 = 40;
 const SALT_BITS: u32 = 16;
+pub(super) const SALT_MASK: u64 = ((1 << SALT_BITS) - 1) << SALT_SHIFT;
 
 /// What the encoder knows of shapes, by their ids. Number 0 is none: what a chunk begins behind.
 #[derive(Debug, Default)]
@@ -122,7 +134,7 @@ impl Known {
         let era = meaning >> SALT_BITS;
         if era != self.era {
             self.era = era;
-            self.hot.iter_mut().for_each(|shape| shape.heads = [NO_HEAD; 2]);
+            self.hot.iter_mut().for_each(Hot::forget_heads);
         }
         u64::from(meaning & ((1 << SALT_BITS) - 1)) << SALT_SHIFT
     }

@@ -2,7 +2,7 @@
 //! counts stays in registers, and addresses are encoded several at once.
 
 use super::addresses::{FAR_BYTES, LANES, Row};
-use super::known::{Choice, Cold, Hot, Known, NO_HEAD, more_rows};
+use super::known::{Cold, Hot, Known, NO_HEAD, SALT_MASK, more_rows};
 use super::limits;
 use super::open::{Counts, Open, TURNS, Table};
 use super::residuals::Waiting;
@@ -80,7 +80,11 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
     let mut taken = 0;
     for into in turns {
         let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else { break };
-        let salted = S::value(head) ^ salt;
+        let head = S::value(head);
+        if head & SALT_MASK != 0 {
+            break;
+        }
+        let salted = head ^ salt;
         let turn = if salted == before.heads[0] {
             0
         } else if salted == before.heads[1] {
@@ -138,17 +142,12 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         enter(hot, cold, forms, table, id);
     }
     let before = &mut hot[counts.current as usize];
-    let turn = match before.choices.iter().position(|&choice| choice.id() == id) {
-        Some(turn) => {
-            before.heads[turn] = head;
-            turn
-        }
-        None => {
-            (before.choices, before.heads) = ([Choice::new(id, told), before.choices[0]], [head, before.heads[0]]);
-            except(table, counts.blocks, if is_first { 0 } else { u64::from(number) + 1 });
-            0
-        }
-    };
+    let turn = before.choices.iter().position(|&choice| choice.id() == id).unwrap_or_else(|| {
+        (before.choices[1], before.heads[1]) = (before.choices[0], before.heads[0]);
+        except(table, counts.blocks, if is_first { 0 } else { u64::from(number) + 1 });
+        0
+    });
+    before.choose(turn, id, told, head);
     turns[counts.blocks & (TURNS - 1)] = turn as u8;
     counts.blocks += 1;
     counts.room -= 1;
