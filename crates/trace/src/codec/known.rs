@@ -44,13 +44,15 @@ pub(super) struct Choice(u32);
 
 impl Choice {
     pub(super) const NONE: Choice = Choice(u32::MAX);
-    /// So many or more.
-    pub(super) const MANY: usize = LANES + 1;
+    /// More than a row has, or not known: what no head says that tells so much.
+    pub(super) const MANY: usize = 0;
     const TOLD_BITS: u32 = 3;
+    /// The largest number that fits beside the id.
+    pub(super) const MOST: usize = (1 << Choice::TOLD_BITS) - 1;
 
     pub(super) fn new(id: u32, told: usize) -> Choice {
         debug_assert!(id <= u32::MAX >> Choice::TOLD_BITS, "so many shapes do not fit into memory");
-        Choice(id << Choice::TOLD_BITS | told.min(Choice::MANY) as u32)
+        Choice(id << Choice::TOLD_BITS | if told > LANES { Choice::MANY } else { told } as u32)
     }
 
     #[inline(always)]
@@ -60,7 +62,7 @@ impl Choice {
 
     #[inline(always)]
     pub(super) fn told(self) -> usize {
-        (self.0 & ((1 << Choice::TOLD_BITS) - 1)) as usize
+        self.0 as usize & Choice::MOST
     }
 }
 
@@ -111,7 +113,6 @@ pub(super) struct Cold {
 /// Bits 40 to 55 of heads of blocks are clear ([`super::BlockSource::meaning`]).
 const SALT_SHIFT: u32 = 40;
 const SALT_BITS: u32 = 16;
-pub(super) const SALT_MASK: u64 = ((1 << SALT_BITS) - 1) << SALT_SHIFT;
 
 /// What the encoder knows of shapes, by their ids. Number 0 is none: what a chunk begins behind.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 //! counts stays in registers, and addresses are encoded several at once.
 
 use super::addresses::{FAR_BYTES, LANES, Row};
-use super::known::{Cold, Hot, Known, NO_HEAD, SALT_MASK, more_rows};
+use super::known::{Choice, Cold, Hot, Known, NO_HEAD, more_rows};
 use super::limits;
 use super::open::{Counts, Open, TURNS, Table};
 use super::residuals::Waiting;
@@ -79,11 +79,9 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
     let turns = open.turns.get_mut(blocks..blocks + most).unwrap_or_default();
     let mut taken = 0;
     for into in turns {
-        let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else { break };
+        // As many as a choice can say, so that no place need be looked at twice.
+        let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + Choice::MOST }>() else { break };
         let head = S::value(head);
-        if head & SALT_MASK != 0 {
-            break;
-        }
         let salted = head ^ salt;
         let turn = if salted == before.heads[0] {
             0
@@ -94,10 +92,10 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
         };
         let choice = before.choices[turn];
         let (told, id) = (choice.told(), choice.id());
-        let Some(shape) = hot.get(id as usize).filter(|_| told <= LANES) else { break };
+        let Some(shape) = hot.get(id as usize).filter(|_| told_of(head) == told) else { break };
         // Those that the shape does not tell are overwritten by the next block's.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
-        differences[place..place + LANES].copy_from_slice(&row.encode(S::values(addresses)));
+        differences[place..place + LANES].copy_from_slice(&row.encode(S::values(first(addresses))));
         shape.row.set(row);
         at += told;
         rest = &rest[1 + told..];
@@ -113,6 +111,18 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
     counts.room -= taken;
     (counts.blocks, counts.sums, counts.current) = (blocks + taken, sums, current);
     taken == most
+}
+
+/// Those that go into a row.
+#[inline(always)]
+fn first<T>(addresses: &[T; Choice::MOST]) -> &[T; LANES] {
+    addresses.first_chunk().expect("a row has fewer")
+}
+
+/// What a head says of how much is told, and the bits above it, which are clear in one that is none of another process.
+#[inline(always)]
+fn told_of(head: u64) -> usize {
+    (head >> 32) as usize & 0x00ff_ffff
 }
 
 /// Takes the next block, whatever it is. False where it is none, or does not fit its shape.
