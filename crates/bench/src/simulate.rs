@@ -10,7 +10,7 @@ use crate::row::Row;
 use crate::run::{run, words};
 use crate::spread::Spread;
 
-/// For the rates: two thousand million references, so that what a run takes to start and to end does not count.
+/// For the rates: some 1,800 million references, so that what a run takes to start and to end does not count.
 const LONG_TEXT_BYTES: usize = 6_000_000;
 /// For the ratios.
 const SHORT_TEXT_BYTES: usize = 1_500_000;

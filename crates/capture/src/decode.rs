@@ -13,7 +13,7 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use trace::{BlockSource, Mark};
+use trace::{BlockSource, Mark, NO_BLOCK};
 
 use crate::as_run::Left;
 
@@ -198,6 +198,12 @@ struct Words<'a> {
 impl BlockSource for Words<'_> {
     type Word = AtomicU64;
 
+    #[inline(always)]
+    fn told(head: u64) -> u32 {
+        // What is set in the tag or above the count makes it large.
+        (head >> 32 ^ tag::BLOCK << 24) as u32
+    }
+
     fn meaning(&self) -> u32 {
         self.meaning
     }
@@ -245,6 +251,10 @@ struct Happened<'a> {
 
 impl BlockSource for Happened<'_> {
     type Word = u64;
+
+    fn told(_head: u64) -> u32 {
+        NO_BLOCK
+    }
 
     fn meaning(&self) -> u32 {
         self.meaning

@@ -66,21 +66,22 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
     assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
 }
 
-/// Whether two of three runs give what was made up, to within these shares: a neighbour of a virtual machine may shift one
+/// Whether most of three runs give what was made up, to within these shares: a neighbour of a virtual machine may shift one
 /// run unseen, an error of ours would shift every run. A run that says that it was disturbed tells nothing.
 fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), String> {
-    let mut missed = Vec::new();
+    let (mut told, mut missed) = (0, Vec::new());
     for _ in 0..3 {
         let result = &Place::new().measure_json(flags)["results"][0];
         if is_disturbed(result) {
             continue;
         }
+        told += 1;
         missed.extend(made_up.iter().find_map(|&(name, nanos, share)| {
             let found = number(&result[name]["estimate"]);
             ((found / nanos - 1.0).abs() >= share).then(|| format!("found {found} ns of {nanos} ns"))
         }));
     }
-    if missed.len() < 2 { Ok(()) } else { Err(missed.join("; ")) }
+    if told == 0 || 2 * missed.len() < told { Ok(()) } else { Err(missed.join("; ")) }
 }
 
 #[test]

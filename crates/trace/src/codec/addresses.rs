@@ -4,7 +4,7 @@
 pub(super) const ADDRESS_MASK: u64 = (1 << 48) - 1;
 
 /// Addresses stand in the upper bits here, so that what is added to them wraps by itself.
-const SHIFT: u32 = 16;
+pub(super) const SHIFT: u32 = 16;
 
 /// Residuals of more bits do not go into five bytes.
 pub(super) const NEAR_BITS: u32 = 39;

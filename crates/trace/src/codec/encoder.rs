@@ -4,7 +4,7 @@ use super::addresses::Row;
 use super::known::{Cold, Hot, Known, more_rows};
 use super::open::Open;
 use super::residuals::Waiting;
-use super::take::{self, BlockSource};
+use super::take::{self, BlockSource, NO_BLOCK};
 use crate::shape::{self, Form, Place, UnfitShape};
 use crate::{Block, BlockRun, Placed, Reference, UnfitBlock};
 
@@ -58,6 +58,10 @@ impl BlockSource for PieceSource<'_> {
 
     fn meaning(&self) -> u32 {
         0
+    }
+
+    fn told(_head: u64) -> u32 {
+        NO_BLOCK
     }
 
     fn value(address: &Reference) -> u64 {

@@ -37,22 +37,23 @@ pub(super) struct Hot {
     pub(super) sums: Sums,
 }
 
-/// A shape that may run next: its id, and how many references it tells, up to [`Choice::MANY`]. Who knows that needs not
-/// wait for the head that comes to know where the next one stands.
+/// A shape that may run next: its id, and how many references it tells. Who knows that needs not wait for the head that
+/// comes to know where the next one stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice(u32);
 
 impl Choice {
     pub(super) const NONE: Choice = Choice(u32::MAX);
-    /// More than a row has, or not known: what no head says that tells so much.
-    pub(super) const MANY: usize = 0;
+    /// In place of how many, where a block is not to be taken by its head: it tells more than fits a row, or its head is not
+    /// known. The head of neither says 0.
+    const NOT_BY_HEAD: usize = 0;
     const TOLD_BITS: u32 = 3;
     /// The largest number that fits beside the id.
     pub(super) const MOST: usize = (1 << Choice::TOLD_BITS) - 1;
 
     pub(super) fn new(id: u32, told: usize) -> Choice {
         debug_assert!(id <= u32::MAX >> Choice::TOLD_BITS, "so many shapes do not fit into memory");
-        Choice(id << Choice::TOLD_BITS | if told > LANES { Choice::MANY } else { told } as u32)
+        Choice(id << Choice::TOLD_BITS | if told > LANES { Choice::NOT_BY_HEAD } else { told } as u32)
     }
 
     #[inline(always)]
@@ -79,13 +80,14 @@ impl Hot {
     }
 
     fn forget_heads(&mut self) {
-        (self.heads, self.choices) = ([NO_HEAD; 2], self.choices.map(|choice| Choice::new(choice.id(), Choice::MANY)));
+        (self.heads, self.choices) =
+            ([NO_HEAD; 2], self.choices.map(|choice| Choice::new(choice.id(), Choice::NOT_BY_HEAD)));
     }
 
     /// A shape that told so much ran behind this one. Where its head is not known it is not taken by its head either: any
     /// word may be [`NO_HEAD`].
     pub(super) fn choose(&mut self, turn: usize, id: u32, told: usize, head: u64) {
-        let told = if head == NO_HEAD { Choice::MANY } else { told };
+        let told = if head == NO_HEAD { Choice::NOT_BY_HEAD } else { told };
         (self.choices[turn], self.heads[turn]) = (Choice::new(id, told), head);
     }
 }
@@ -110,7 +112,7 @@ pub(super) struct Cold {
     pub(super) number: u32,
 }
 
-/// Bits 40 to 55 of heads of blocks are clear ([`super::BlockSource::meaning`]).
+/// Bits 40 to 55 of heads of blocks are clear ([`super::BlockSource::told`]).
 const SALT_SHIFT: u32 = 40;
 const SALT_BITS: u32 = 16;
 

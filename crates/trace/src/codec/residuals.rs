@@ -194,10 +194,12 @@ mod pack_at_once {
 
 #[cfg(test)]
 mod tests {
+    use super::super::addresses::SHIFT;
+    use super::super::varint::unzigzag;
     use super::*;
 
     fn difference_of(residual: u64) -> u64 {
-        ((residual >> 1) ^ (residual & 1).wrapping_neg()) << 16
+        (unzigzag(residual) as u64) << SHIFT
     }
 
     fn columns(wide: Wide, residuals: &[u64]) -> (Vec<u8>, Vec<u8>) {

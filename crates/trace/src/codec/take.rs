@@ -25,8 +25,11 @@ pub trait BlockSource {
     /// The same of four that stand one behind the other.
     fn values(words: &[Self::Word; 4]) -> [u64; 4];
 
-    /// Heads that are equal stand for blocks of the same shape as long as this is the same, too. Bits 40 to 55 of a block's
-    /// head are clear.
+    /// How many addresses are told behind a head; [`NO_BLOCK`] or more where it is none of a block, or where one of its bits
+    /// 40 to 55 is set.
+    fn told(head: u64) -> u32;
+
+    /// Heads that are equal stand for blocks of the same shape as long as this is the same, too.
     fn meaning(&self) -> u32;
 
     /// Passes over so many words.
@@ -39,6 +42,9 @@ pub trait BlockSource {
     /// Passes over that block, which had so many told addresses.
     fn pass_block(&mut self, told: usize);
 }
+
+/// More addresses than a block with a head tells.
+pub const NO_BLOCK: u32 = 256;
 
 /// Takes blocks until the source has none, or has one that does not fit its shape. Returns whether the chunk is full
 /// instead.
@@ -92,7 +98,7 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
         };
         let choice = before.choices[turn];
         let (told, id) = (choice.told(), choice.id());
-        let Some(shape) = hot.get(id as usize).filter(|_| told_of(head) == told) else { break };
+        let Some(shape) = hot.get(id as usize).filter(|_| S::told(head) as usize == told) else { break };
         // Those that the shape does not tell are overwritten by the next block's.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
         differences[place..place + LANES].copy_from_slice(&row.encode(S::values(first(addresses))));
@@ -117,12 +123,6 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
 #[inline(always)]
 fn first<T>(addresses: &[T; Choice::MOST]) -> &[T; LANES] {
     addresses.first_chunk().expect("a row has fewer")
-}
-
-/// What a head says of how much is told, and the bits above it, which are clear in one that is none of another process.
-#[inline(always)]
-fn told_of(head: u64) -> usize {
-    (head >> 32) as usize & 0x00ff_ffff
 }
 
 /// Takes the next block, whatever it is. False where it is none, or does not fit its shape.

@@ -151,6 +151,10 @@ impl BlockSource for Words<'_> {
         *words
     }
 
+    fn told(_head: u64) -> u32 {
+        1
+    }
+
     fn pass(&mut self, words: usize) {
         self.0 = &self.0[words..];
     }
