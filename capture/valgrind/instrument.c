@@ -1,9 +1,10 @@
-/* Instrumentation: each superblock writes its blocks and their addresses by itself. GPL-2.0-or-later, see COPYING.
+/* Instrumentation: each superblock writes what it ran, and its addresses, by itself. GPL-2.0-or-later, see COPYING.
 
    A block is a run of instructions that follow one another in memory. A superblock begins one at its first instruction
-   and wherever its code jumps or a block would be too long. Before each exit it writes the id of the shape that it has
-   up to there, and moves the cursor; where the exit is not taken, the block goes on in the same place, so that the next
-   id overwrites the last. What a fault cuts off is therefore not counted: the cursor has not moved yet. */
+   and wherever its code jumps or a block would be too long. Its blocks have one shape together. Before each exit it
+   writes the id of the shape that it has up to there, and moves the cursor; where the exit is not taken, the shape goes
+   on in the same place, so that the next id overwrites the last. What a fault cuts off is therefore not counted: the
+   cursor has not moved yet. */
 #include "switchcost.h"
 
 #include "libvex_guest_amd64.h"
@@ -41,10 +42,10 @@ struct builder {
     IRSB *out;
     IRTemp cursor;
     IRTemp period;
-    UInt block_word;    /* where the block starts, in words from the cursor */
-    UInt words;         /* written so far, the block's included */
+    UInt head_word;     /* where the shape's head goes, in words from the cursor */
+    UInt words;         /* written so far, the head included */
     UInt instructions;  /* so far, of the whole superblock */
-    Bool is_written;    /* the block stands in the buffer as it is now */
+    Bool is_written;    /* the head stands in the buffer as the shape is now */
     Bool is_committed;  /* and the cursor is behind it */
     struct shape shape;
     UInt told_count;
@@ -78,15 +79,16 @@ static void write_word(struct builder *builder, UInt word, IRExpr *value)
     addStmtToIRSB(builder->out, IRStmt_Store(Iend_LE, place(builder, word), value));
 }
 
-/* The block as it is now gets its shape. */
-static void write_block(struct builder *builder)
+/* The blocks as they are now get their head. */
+static void write_head(struct builder *builder)
 {
-    if (builder->is_written || builder->shape.instructions == 0)
+    const struct shape *shape = &builder->shape;
+
+    if (builder->is_written || shape->blocks == 0)
         return;
     stream_need(builder->words, builder->instructions);
-    write_word(builder, builder->block_word,
-               constant(SC_BLOCK << 56 | (ULong)(builder->shape.references - builder->shape.untold) << 32
-                        | shapes_define(&builder->shape)));
+    write_word(builder, builder->head_word,
+               constant(SC_BLOCK << 56 | (ULong)(shape->references - shape->untold) << 32 | shapes_define(shape)));
     builder->is_written = True;
 }
 
@@ -96,7 +98,7 @@ static void commit(struct builder *builder)
     IRExpr *left;
 
     builder->last_load = NULL;
-    write_block(builder);
+    write_head(builder);
     if (builder->is_committed)
         return;
     addStmtToIRSB(builder->out, IRStmt_Put(CURSOR_OFFSET, place(builder, builder->words)));
@@ -106,36 +108,55 @@ static void commit(struct builder *builder)
     builder->is_committed = True;
 }
 
-static void begin_block(struct builder *builder, Addr address)
+static void begin_shape(struct builder *builder)
 {
-    write_block(builder);
-    builder->block_word = builder->words;
+    write_head(builder);
+    builder->head_word = builder->words;
     builder->words += 1;
-    builder->shape.address = address;
-    builder->shape.bytes = 0;
-    builder->shape.instructions = 0;
-    builder->shape.first_bytes = 0;
+    builder->shape.blocks = 0;
     builder->shape.references = 0;
     builder->shape.untold = 0;
     builder->told_count = 0;
 }
 
-static Bool continues_block(const struct shape *shape, Addr address, UInt bytes)
+/* Half of the room is left for the references of one instruction. */
+static Bool has_room(const struct shape *shape)
 {
-    return shape->instructions > 0 && shape->address + shape->bytes == address
-        && shape->bytes + bytes <= LONGEST_BLOCK && shape->references + shape->untold <= MOST_REFERENCES / 2;
+    return shape->references + shape->untold <= MOST_REFERENCES / 2;
+}
+
+static void begin_block(struct builder *builder, Addr address)
+{
+    struct shape *shape = &builder->shape;
+
+    if (shape->blocks == 0 || shape->blocks == MOST_BLOCKS || !has_room(shape))
+        begin_shape(builder);
+    shape->block[shape->blocks++] = (struct block){ .address = address };
+}
+
+static struct block *last_block(struct shape *shape)
+{
+    return &shape->block[shape->blocks - 1];
+}
+
+static Bool continues_block(struct shape *shape, Addr address, UInt bytes)
+{
+    return shape->blocks > 0 && has_room(shape) && last_block(shape)->address + last_block(shape)->bytes == address
+        && last_block(shape)->bytes + bytes <= LONGEST_BLOCK;
 }
 
 static void add_instruction(struct builder *builder, Addr address, UInt bytes)
 {
     struct shape *shape = &builder->shape;
+    struct block *block;
 
     if (!continues_block(shape, address, bytes))
         begin_block(builder, address);
-    if (shape->instructions == 0)
-        shape->first_bytes = bytes;
-    shape->instructions += 1;
-    shape->bytes += bytes;
+    block = last_block(shape);
+    if (block->instructions == 0)
+        block->first_bytes = bytes;
+    block->instructions += 1;
+    block->bytes += bytes;
     builder->instructions += 1;
     builder->last_load = NULL;
     builder->is_written = False;
@@ -152,9 +173,11 @@ static Bool is_update(const struct builder *builder, IRExpr *address, UInt bytes
 static void note_piece(struct builder *builder, UInt bytes, Bool is_store, Bool is_updated, ULong how)
 {
     struct shape *shape = &builder->shape;
+    struct block *block = last_block(shape);
 
-    tl_assert(shape->instructions > 0 && shape->references < MOST_REFERENCES);
-    shape->reference[shape->references++] = (shape->bytes - 1) | (ULong)bytes << 16 | (ULong)is_store << 32
+    tl_assert(shape->blocks > 0 && shape->references < MOST_REFERENCES);
+    block->references += 1;
+    shape->reference[shape->references++] = (block->bytes - 1) | (ULong)bytes << 16 | (ULong)is_store << 32
                                           | (ULong)is_updated << 33 | how;
     builder->is_written = False;
     builder->is_committed = False;

@@ -1,4 +1,4 @@
-/* Shapes: what is the same each time that a block of code runs. GPL-2.0-or-later, see COPYING.
+/* Shapes: what is the same each time that some blocks of code run one after the other. GPL-2.0-or-later, see COPYING.
 
    Translation happens only for a task that holds the virtual CPU, but for one: a thread that comes out of an interrupted
    system call. Its shapes wait here until it has the CPU. */
@@ -15,6 +15,7 @@ struct known {
     UWord hash;
     struct known *next_waiting;
     UInt id;
+    UInt blocks;
     UInt count;
     Bool is_waiting;
     ULong words[];
@@ -32,18 +33,25 @@ static Bool can_write(void)
     return tid != VG_INVALID_THREADID && tasks[tid].has_cpu;
 }
 
+#define MOST_WORDS (2 * MOST_BLOCKS + MOST_REFERENCES)
+
+/* Words of blocks in a row, of references, and of addresses that are not told. */
 static UInt definition(const struct shape *shape, ULong *words)
 {
-    UInt reference;
+    ULong *word = words;
+    UInt index;
 
-    words[0] = shape->address;
-    words[1] = shape->bytes | (ULong)shape->instructions << 16 | (ULong)shape->first_bytes << 32
-             | (ULong)shape->references << 48;
-    for (reference = 0; reference < shape->references; reference++)
-        words[2 + reference] = shape->reference[reference];
-    for (reference = 0; reference < shape->untold; reference++)
-        words[2 + shape->references + reference] = shape->untold_address[reference];
-    return 2 + shape->references + shape->untold;
+    for (index = 0; index < shape->blocks; index++) {
+        const struct block *block = &shape->block[index];
+        *word++ = block->address;
+        *word++ = block->bytes | (ULong)block->instructions << 16 | (ULong)block->first_bytes << 32
+                | (ULong)block->references << 48;
+    }
+    for (index = 0; index < shape->references; index++)
+        *word++ = shape->reference[index];
+    for (index = 0; index < shape->untold; index++)
+        *word++ = shape->untold_address[index];
+    return word - words;
 }
 
 static UWord hash_of(const ULong *words, UInt count)
@@ -64,15 +72,22 @@ static Word differ(const void *left, const void *right)
 {
     const struct known *one = left, *other = right;
 
-    return one->count != other->count || VG_(memcmp)(one->words, other->words, one->count * sizeof(ULong)) != 0;
+    return one->blocks != other->blocks || one->count != other->count ||
+           VG_(memcmp)(one->words, other->words, one->count * sizeof(ULong)) != 0;
 }
 
-static struct known *new_known(const ULong *words, UInt count)
+static void publish(const struct known *known)
+{
+    stream_record(SC_DEFINE, (ULong)known->blocks << 32 | known->id, known->words, known->count);
+}
+
+static struct known *new_known(const ULong *words, UInt count, UInt blocks)
 {
     struct known *known = VG_(malloc)("switchcost.shapes", sizeof *known + count * sizeof *words);
 
     known->next_waiting = NULL;
     known->id = 0;
+    known->blocks = blocks;
     known->count = count;
     known->is_waiting = False;
     known->hash = hash_of(words, count);
@@ -92,7 +107,7 @@ static UInt define(struct known *known)
     known->id = next_id++;
     tl_assert(next_id != 0);
     if (can_write())
-        stream_record(SC_DEFINE, known->id, known->words, known->count);
+        publish(known);
     else
         wait_for_cpu(known);
     VG_(HT_add_node)(all, known);
@@ -103,8 +118,8 @@ static UInt define(struct known *known)
    superblock that begins elsewhere) has one id: the reader remembers what follows what by these. */
 UInt shapes_define(const struct shape *shape)
 {
-    ULong words[2 + 2 * MOST_REFERENCES];
-    struct known *fresh = new_known(words, definition(shape, words));
+    ULong words[MOST_WORDS];
+    struct known *fresh = new_known(words, definition(shape, words), shape->blocks);
     struct known *known;
 
     if (!all)
@@ -123,7 +138,7 @@ void shapes_publish(void)
 {
     while (first_waiting) {
         struct known *known = first_waiting;
-        stream_record(SC_DEFINE, known->id, known->words, known->count);
+        publish(known);
         known->is_waiting = False;
         first_waiting = known->next_waiting;
     }

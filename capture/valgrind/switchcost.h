@@ -96,13 +96,20 @@ UInt stream_pack(ULong *words, const HChar *bytes, UInt length);
 
 /* shapes.c */
 #define LONGEST_BLOCK 1024
-#define MOST_REFERENCES 250 /* of a shape, and addresses that are not told: its definition is one record */
-struct shape {
+/* Of a shape; and references, and addresses that are not told: its definition is one record. */
+#define MOST_BLOCKS 12
+#define MOST_REFERENCES 230
+struct block {
     Addr address;
     UInt bytes;
     UInt instructions;
     UInt first_bytes;
     UInt references;
+};
+struct shape {
+    UInt blocks;
+    struct block block[MOST_BLOCKS];
+    UInt references; /* of all blocks */
     UInt untold;
     ULong reference[MOST_REFERENCES];
     ULong untold_address[MOST_REFERENCES];

@@ -44,7 +44,7 @@ pub enum Problem {
     /// A record that crosses the end of the buffer or is too short.
     #[error("found a record cut short")]
     Short,
-    /// A block of a shape that was not defined.
+    /// A shape that was not defined.
     #[error("found a block of the undefined shape {0}")]
     Shape(u64),
     /// A shape that is none.
@@ -160,7 +160,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         let addresses: Vec<u64> = addresses.iter().map(|address| address.load(Relaxed)).collect();
         let is_done = |number: usize| addresses.get(number).is_some_and(|&address| address != NOT_DONE);
         let done = guarded.without_undone(is_done).map_err(&damaged)?;
-        let shape = self.take.define(&done.block, &done.forms).map_err(&damaged)?;
+        let shape = self.take.define(&done.blocks, &done.forms).map_err(&damaged)?;
         let happened: Vec<u64> = addresses.into_iter().filter(|&address| address != NOT_DONE).collect();
         let mut source = Happened { shape, meaning, addresses: &happened, is_taken: false };
         self.take.blocks(&mut source).map_err(Stopped::Refused)?;
@@ -236,7 +236,7 @@ impl BlockSource for Words<'_> {
         (head >> 40 == tag::BLOCK << 16).then_some((shape, addresses))
     }
 
-    fn pass_block(&mut self, told: usize) {
+    fn pass_shape(&mut self, told: usize) {
         self.at += 1 + told;
     }
 }
@@ -278,7 +278,7 @@ impl BlockSource for Happened<'_> {
         (!self.is_taken).then_some((self.shape, self.addresses))
     }
 
-    fn pass_block(&mut self, _told: usize) {
+    fn pass_shape(&mut self, _told: usize) {
         self.is_taken = true;
     }
 }

@@ -1,4 +1,4 @@
-//! What is the same each time that a piece of code runs: the shape of a block.
+//! What is the same each time that a piece of code runs: the shape of one block, or of some that run one after the other.
 
 use crate::{Block, Reference, UnfitBlock};
 
@@ -9,9 +9,9 @@ pub enum Place {
     Told,
     /// It is always this one.
     Fixed(u64),
-    /// It is always so far behind the address of an earlier reference of the block, which is told.
+    /// It is always so far behind the address of an earlier reference of the shape, which is told.
     Relative {
-        /// That reference, counted from 0 in the block.
+        /// That reference, counted from 0 in the shape.
         base: u16,
         /// How far, modulo 2^48.
         offset: u64,
@@ -41,22 +41,52 @@ pub enum UnfitShape {
         /// What it is relative to.
         base: u16,
     },
-    /// The block claims another number of references.
-    #[error("found {found} references, need the {need} that the block claims")]
+    /// The blocks claim another number of references.
+    #[error("found {found} references, need the {need} that the blocks claim")]
     Count {
         /// References there.
         found: usize,
         /// References claimed.
-        need: u16,
+        need: usize,
+    },
+    /// No block, or more than a shape can have.
+    #[error("found {found} blocks, need 1 to {MOST_BLOCKS}")]
+    Blocks {
+        /// Blocks there.
+        found: usize,
+    },
+    /// More references than a shape can have.
+    #[error("found {found} references, need at most {MOST_REFERENCES}")]
+    References {
+        /// References there.
+        found: usize,
     },
 }
 
-/// Checks a block against its references, and how their addresses are known.
-pub fn check_shape(block: &Block, forms: &[Form]) -> Result<(), UnfitShape> {
-    if forms.len() != usize::from(block.references) {
-        return Err(UnfitShape::Count { found: forms.len(), need: block.references });
+/// Blocks of a shape, at most.
+pub(crate) const MOST_BLOCKS: usize = u8::MAX as usize;
+
+/// References of a shape, at most.
+pub(crate) const MOST_REFERENCES: usize = u16::MAX as usize;
+
+/// Checks the blocks of a shape against their references, and how the addresses of these are known.
+pub fn check_shape(blocks: &[Block], forms: &[Form]) -> Result<(), UnfitShape> {
+    let need = blocks.iter().map(|block| usize::from(block.references)).sum();
+    if blocks.is_empty() || blocks.len() > MOST_BLOCKS {
+        return Err(UnfitShape::Blocks { found: blocks.len() });
     }
-    block.check_ends(forms.iter().map(|form| form.reference.through()))?;
+    if forms.len() != need {
+        return Err(UnfitShape::Count { found: forms.len(), need });
+    }
+    if need > MOST_REFERENCES {
+        return Err(UnfitShape::References { found: need });
+    }
+    let mut rest = forms;
+    for block in blocks {
+        let (own, behind) = rest.split_at(usize::from(block.references));
+        block.check_ends(own.iter().map(|form| form.reference.through()))?;
+        rest = behind;
+    }
     for (reference, form) in forms.iter().enumerate() {
         if let Place::Relative { base, .. } = form.place {
             let is_told = forms[..reference].get(usize::from(base)).is_some_and(|base| base.place == Place::Told);
@@ -92,7 +122,7 @@ impl Unfold {
         Unfold { base: address << SHIFT | reference.0 >> ADDRESS_BITS, source, mask }
     }
 
-    /// Which of the addresses that were told of the block it needs.
+    /// Which of the addresses that were told of the shape it needs.
     #[inline(always)]
     pub fn source(&self) -> usize {
         self.source as usize

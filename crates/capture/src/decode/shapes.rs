@@ -1,4 +1,4 @@
-//! What blocks look like: defined once, named by a number from then on.
+//! What runs look like: shapes of one block or more, defined once, named by a number from then on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::protocol::how;
 /// More translations than any program has; the bound of memory for one address space.
 const MOST_SHAPES: usize = 4 << 20;
 
-/// What the number of a block stands for: nothing, or a shape of [`Take`].
+/// What a number stands for: nothing, or a shape of [`Take`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entry(u32);
 
@@ -29,7 +29,7 @@ impl Entry {
 /// A shape with references that may not happen.
 #[derive(Clone, Debug)]
 pub(super) struct Guarded {
-    pub(super) block: Block,
+    pub(super) blocks: Vec<Block>,
     pub(super) forms: Vec<Form>,
 }
 
@@ -51,18 +51,22 @@ impl Shapes {
     }
 
     /// Defines a shape, in place of any of the same number; returns whether there was one.
-    pub(super) fn define<T: Take>(&mut self, id: u64, words: &[u64], take: &mut T) -> Result<bool, Problem> {
-        let id = usize::try_from(id).ok().filter(|&id| id < MOST_SHAPES).ok_or(Problem::TooManyShapes)?;
-        let (block, forms, is_guarded) = shape(words)?;
-        let shape = take.define(&block, &forms)?;
-        if self.entries.len() <= id {
-            self.entries.resize(id + 1, Entry::default());
+    pub(super) fn define<T: Take>(&mut self, head: u64, words: &[u64], take: &mut T) -> Result<bool, Problem> {
+        let (id, blocks) = (head as u32, (head >> 32) as u16);
+        if id as usize >= MOST_SHAPES {
+            return Err(Problem::TooManyShapes);
         }
-        self.guarded.remove(&(id as u32));
+        let (Guarded { blocks, forms }, is_guarded) = shape(words, blocks.into())?;
+        let shape = take.define(&blocks, &forms)?;
+        if self.entries.len() <= id as usize {
+            self.entries.resize(id as usize + 1, Entry::default());
+        }
+        self.guarded.remove(&id);
         if is_guarded {
-            self.guarded.insert(id as u32, Arc::new(Guarded { block, forms }));
+            self.guarded.insert(id, Arc::new(Guarded { blocks, forms }));
         }
-        let before = std::mem::replace(&mut self.entries[id], Entry(shape | if is_guarded { GUARDED } else { 0 }));
+        let entry = Entry(shape | if is_guarded { GUARDED } else { 0 });
+        let before = std::mem::replace(&mut self.entries[id as usize], entry);
         Ok(before.0 != 0)
     }
 }
@@ -70,47 +74,47 @@ impl Shapes {
 impl Guarded {
     /// The shape without the told references that did not happen. `is_done` is asked for each told one in order.
     pub(super) fn without_undone(&self, is_done: impl Fn(usize) -> bool) -> Result<Guarded, Problem> {
+        let mut blocks = self.blocks.clone();
         let mut forms = Vec::with_capacity(self.forms.len());
         let mut kept_as = Vec::with_capacity(self.forms.len());
-        let mut told = 0;
-        for &form in &self.forms {
-            let mut form = form;
-            let mut is_kept = true;
-            match &mut form.place {
-                Place::Told => {
-                    is_kept = is_done(told);
-                    told += 1;
+        let (mut told, mut rest) = (0, self.forms.iter());
+        for block in &mut blocks {
+            let kept_before = forms.len();
+            for &form in rest.by_ref().take(block.references.into()) {
+                let mut form = form;
+                let mut is_kept = true;
+                match &mut form.place {
+                    Place::Told => {
+                        is_kept = is_done(told);
+                        told += 1;
+                    }
+                    Place::Fixed(_) => {}
+                    Place::Relative { base, .. } => {
+                        *base = kept_as
+                            .get(usize::from(*base))
+                            .copied()
+                            .flatten()
+                            .ok_or_else(|| unfit("a reference relative to one that did not happen"))?;
+                    }
                 }
-                Place::Fixed(_) => {}
-                Place::Relative { base, .. } => {
-                    *base = kept_as
-                        .get(usize::from(*base))
-                        .copied()
-                        .flatten()
-                        .ok_or_else(|| unfit("a reference relative to one that did not happen"))?;
+                kept_as.push(is_kept.then_some(forms.len() as u16));
+                if is_kept {
+                    forms.push(form);
                 }
             }
-            kept_as.push(is_kept.then_some(forms.len() as u16));
-            if is_kept {
-                forms.push(form);
-            }
+            block.references = (forms.len() - kept_before) as u16;
         }
-        Ok(Guarded { block: Block { references: forms.len() as u16, ..self.block }, forms })
+        Ok(Guarded { blocks, forms })
     }
 }
 
-fn shape(words: &[u64]) -> Result<(Block, Vec<Form>, bool), Problem> {
-    let [address, form, rest @ ..] = words else { return Err(Problem::Short) };
-    let block = Block {
-        address: *address,
-        bytes: *form as u16,
-        instructions: (form >> 16) as u16,
-        first_bytes: u8::try_from(form >> 32 & 0xffff).map_err(|_| unfit("a first instruction too long"))?,
-        references: (form >> 48) as u16,
-        flags: BlockFlags::USER,
-    };
-    let there = || Problem::Unfit(format!("{} references told, {} words there", block.references, rest.len()));
-    let (references, untold) = rest.split_at_checked(block.references.into()).ok_or_else(there)?;
+/// A shape as it is defined, and whether some of its references may not happen.
+fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool), Problem> {
+    let (heads, rest) = words.split_at_checked(2 * block_count).ok_or(Problem::Short)?;
+    let blocks = heads.as_chunks().0.iter().map(block).collect::<Result<Vec<Block>, Problem>>()?;
+    let claimed = blocks.iter().map(|block| usize::from(block.references)).sum();
+    let there = || Problem::Unfit(format!("{claimed} references told, {} words there", rest.len()));
+    let (references, untold) = rest.split_at_checked(claimed).ok_or_else(there)?;
     let mut untold = untold.iter().copied();
     let mut is_guarded = false;
     let mut forms = Vec::with_capacity(references.len());
@@ -129,7 +133,18 @@ fn shape(words: &[u64]) -> Result<(Block, Vec<Form>, bool), Problem> {
     if untold.next().is_some() {
         return Err(there());
     }
-    Ok((block, forms, is_guarded))
+    Ok((Guarded { blocks, forms }, is_guarded))
+}
+
+fn block(&[address, form]: &[u64; 2]) -> Result<Block, Problem> {
+    Ok(Block {
+        address,
+        bytes: form as u16,
+        instructions: (form >> 16) as u16,
+        first_bytes: u8::try_from(form >> 32 & 0xffff).map_err(|_| unfit("a first instruction too long"))?,
+        references: (form >> 48) as u16,
+        flags: BlockFlags::USER,
+    })
 }
 
 fn unfit(what: &str) -> Problem {

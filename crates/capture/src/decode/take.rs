@@ -13,7 +13,7 @@ pub(crate) trait Take {
     type Error;
 
     /// The number of a shape, never 0, the same for the same one.
-    fn define(&mut self, block: &Block, forms: &[Form]) -> Result<u32, Problem>;
+    fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<u32, Problem>;
 
     /// Takes blocks until the source has none, or has one that does not fit its shape.
     fn blocks<S: BlockSource>(&mut self, source: &mut S) -> Result<(), Self::Error>;
@@ -39,12 +39,12 @@ fn problem(error: &UnfitShape) -> Problem {
 impl<W: Write + Send + 'static> Take for Recorder<W> {
     type Error = WriteTraceError;
 
-    fn define(&mut self, block: &Block, forms: &[Form]) -> Result<u32, Problem> {
+    fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<u32, Problem> {
         let (shapes, kept_forms) = self.kept();
         if shapes >= MOST_SHAPES || kept_forms >= MOST_FORMS {
             return Err(Problem::TooManyShapes);
         }
-        Recorder::define(self, block, forms).map(ShapeId::number).map_err(|error| problem(&error))
+        Recorder::define(self, blocks, forms).map(ShapeId::number).map_err(|error| problem(&error))
     }
 
     fn blocks<S: BlockSource>(&mut self, source: &mut S) -> Result<(), WriteTraceError> {
@@ -67,9 +67,12 @@ impl<W: Write + Send + 'static> Take for Recorder<W> {
 /// A shape in the table of [`Chunks`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
-    block: Block,
-    first: u32,
-    told: u16,
+    first_block: u32,
+    blocks: u32,
+    first_unfold: u32,
+    references: u32,
+    told: u32,
+    instructions: u32,
 }
 
 /// Puts chunks together and hands each that is full to a sink, which may take its memory.
@@ -77,8 +80,9 @@ pub(crate) struct Chunks<S> {
     sink: S,
     chunk: Chunk,
     shapes: Vec<Shape>,
+    blocks: Vec<Block>,
     unfolds: Vec<Unfold>,
-    numbers: HashMap<(Block, Vec<Form>), u32>,
+    numbers: HashMap<(Vec<Block>, Vec<Form>), u32>,
     instructions: u64,
 }
 
@@ -92,6 +96,7 @@ impl<S> Chunks<S> {
             sink,
             chunk: Chunk::default(),
             shapes: vec![Shape::default()],
+            blocks: Vec::new(),
             unfolds: Vec::new(),
             numbers: HashMap::new(),
             instructions: 0,
@@ -102,18 +107,26 @@ impl<S> Chunks<S> {
 impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
     type Error = E;
 
-    fn define(&mut self, block: &Block, forms: &[Form]) -> Result<u32, Problem> {
-        let key = (*block, forms.to_vec());
+    fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<u32, Problem> {
+        let key = (blocks.to_vec(), forms.to_vec());
         if let Some(&number) = self.numbers.get(&key) {
             return Ok(number);
         }
         if self.shapes.len() >= MOST_SHAPES || self.unfolds.len() >= MOST_FORMS {
             return Err(Problem::TooManyShapes);
         }
-        trace::check_shape(block, forms).map_err(|error| problem(&error))?;
+        trace::check_shape(blocks, forms).map_err(|error| problem(&error))?;
         let number = self.shapes.len() as u32;
         let told = forms.iter().filter(|form| form.place == trace::Place::Told).count();
-        self.shapes.push(Shape { block: *block, first: self.unfolds.len() as u32, told: told as u16 });
+        self.shapes.push(Shape {
+            first_block: self.blocks.len() as u32,
+            blocks: blocks.len() as u32,
+            first_unfold: self.unfolds.len() as u32,
+            references: forms.len() as u32,
+            told: told as u32,
+            instructions: blocks.iter().map(|block| u32::from(block.instructions)).sum(),
+        });
+        self.blocks.extend_from_slice(blocks);
         self.unfolds.extend(trace::unfold(forms));
         self.numbers.insert(key, number);
         Ok(number)
@@ -121,20 +134,20 @@ impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
 
     fn blocks<B: BlockSource>(&mut self, source: &mut B) -> Result<(), E> {
         while let Some((number, addresses)) = source.next() {
-            let Some(&Shape { block, first, told }) = self.shapes.get(number as usize) else { break };
-            if usize::from(told) != addresses.len() {
+            let Some(&shape) = self.shapes.get(number as usize) else { break };
+            if shape.told as usize != addresses.len() {
                 break;
             }
             if is_full(&self.chunk) {
                 self.flush()?;
             }
-            let unfolds = &self.unfolds[first as usize..][..usize::from(block.references)];
-            self.chunk.blocks.push(block);
+            let unfolds = &self.unfolds[shape.first_unfold as usize..][..shape.references as usize];
+            self.chunk.blocks.extend(&self.blocks[shape.first_block as usize..][..shape.blocks as usize]);
             // A fixed one needs no address, and there may be none.
             let address = |number| addresses.get(number).map_or(0, B::value);
             self.chunk.references.extend(unfolds.iter().map(|unfold| unfold.at(address(unfold.source()))));
-            self.instructions += u64::from(block.instructions);
-            source.pass_block(told.into());
+            self.instructions += u64::from(shape.instructions);
+            source.pass_shape(shape.told as usize);
         }
         Ok(())
     }

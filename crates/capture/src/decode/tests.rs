@@ -61,10 +61,14 @@ fn switch(from: u32, to: u64, reason: u64) -> [u64; 3] {
     [head(tag::SWITCH, 2, 0), u64::from(from) << 32 | to, reason]
 }
 
+fn define(words: u64, id: u64, blocks: u64) -> u64 {
+    head(tag::DEFINE, words, id | blocks << 32)
+}
+
 /// A shape at 0x1000 of two instructions of 3 and 4 bytes: a load of 8 bytes by the first, a store of 4 by the second.
 fn shape_with(id: u64, how: u64) -> [u64; 5] {
     let form = 7 | 2 << 16 | 3 << 32 | 2 << 48;
-    [head(tag::DEFINE, 4, id), 0x1000, form, 2 | 8 << 16 | how << 34, 6 | 4 << 16 | 1 << 32 | how << 34]
+    [define(4, id, 1), 0x1000, form, 2 | 8 << 16 | how << 34, 6 | 4 << 16 | 1 << 32 | how << 34]
 }
 
 fn shape(id: u64) -> [u64; 5] {
@@ -122,7 +126,7 @@ fn addresses_that_are_not_told_are_worked_out() {
     let form = 7 | 2 << 16 | 3 << 32 | 3 << 48;
     let store = 6 | 4 << 16 | 1 << 32;
     let define = [
-        head(tag::DEFINE, 7, 5),
+        define(7, 5, 1),
         0x1000,
         form,
         2 | 8 << 16,
@@ -146,6 +150,58 @@ fn addresses_that_are_not_told_are_worked_out() {
         "buffer 7, word 6: found an impossible shape: found reference 0 relative to reference 0, need an earlier one \
          that is told"
     );
+}
+
+/// A shape of so many blocks at 0x1000, 0x1100, ...: each loads 8 bytes, the first from an address that is told, the others so
+/// many times 8 behind it; the last one stores to another that is told.
+fn long_shape(id: u64, blocks: u64, how: u64) -> Vec<u64> {
+    let form = |references: u64| 7 | 2 << 16 | 3 << 32 | references << 48;
+    let heads = (0..blocks).flat_map(|block| [0x1000 + 0x100 * block, form(if block + 1 == blocks { 2 } else { 1 })]);
+    let load = |block: u64| 2 | 8 << 16 | if block == 0 { how } else { how::RELATIVE } << 34;
+    let words: Vec<u64> = heads
+        .chain((0..blocks).map(load))
+        .chain([6 | 4 << 16 | 1 << 32 | how << 34])
+        .chain((1..blocks).map(|block| 8 * block))
+        .collect();
+    [&[define(words.len() as u64, id, blocks)], &words[..]].concat()
+}
+
+#[test]
+fn a_shape_may_have_blocks_that_run_one_after_the_other() {
+    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &long_shape(5, 3, how::TOLD)].concat();
+    let words = [&start[..], &shape(6), &[block(5), 0x7000, 0x9000, block(6), 1, 2, block(5), 0x8000, 0x9004]].concat();
+    let chunks = decode(&words).expect("a good stream");
+    let ran: Vec<(u64, u16)> = chunks[0].blocks.iter().map(|block| (block.address, block.references)).collect();
+    let once = [(0x1000, 1), (0x1100, 1), (0x1200, 2)];
+    assert_eq!(ran, [&once[..], &[(0x1000, 2)], &once].concat());
+    let addresses: Vec<u64> = chunks[0].references.iter().map(|reference| reference.address()).collect();
+    assert_eq!(addresses, [0x7000, 0x7008, 0x7010, 0x9000, 1, 2, 0x8000, 0x8008, 0x8010, 0x9004]);
+    assert_eq!(recorded(&words).expect("a good stream"), chunks);
+}
+
+#[test]
+fn what_did_not_happen_is_missing_in_its_own_block() {
+    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8)].concat();
+    let words =
+        [&start[..], &long_shape(5, 2, how::GUARDED), &[block(5), 0x7000, NOT_DONE, block(5), 0x7000, 1]].concat();
+    let chunks = decode(&words).expect("a good stream");
+    let references: Vec<u16> = chunks[0].blocks.iter().map(|block| block.references).collect();
+    assert_eq!(references, [1, 1, 1, 2]);
+    assert_eq!(recorded(&words).expect("a good stream"), chunks);
+    let nothing_to_stand_behind = [&words[..], &[block(5), NOT_DONE, 1]].concat();
+    let error = decode(&nothing_to_stand_behind).expect_err("the second load stands behind the first");
+    assert!(error.to_string().ends_with("found an impossible shape: a reference relative to one that did not happen"));
+}
+
+#[test]
+fn larger_shapes_may_be_defined_while_a_chunk_grows() {
+    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(0)].concat();
+    let small = std::iter::repeat_n([block(0), 1, 2], 30_000).flatten();
+    let large = std::iter::repeat_n([block(1), 1, 2], 10_000).flatten();
+    let words: Vec<u64> = start.into_iter().chain(small).chain(long_shape(1, 20, how::TOLD)).chain(large).collect();
+    let (chunks, _, instructions) = decode_all(&[&words]).expect("a good stream");
+    assert_eq!(instructions, 2 * (30_000 + 20 * 10_000));
+    assert!(recorded(&words).expect("a good stream") == chunks, "both ways give the same chunks");
 }
 
 #[test]
@@ -291,8 +347,16 @@ fn damage_is_named_with_its_place() {
         "buffer 7, word 3: found the unknown cause 9"
     );
     let mut huge = shape(0);
-    huge[0] = head(tag::DEFINE, 4, 1 << 40);
+    huge[0] = define(4, 1 << 30, 1);
     assert_eq!(message(&huge), "buffer 7, word 0: found more shapes than fit into memory");
+    huge[0] = define(4, 0, 0);
+    assert_eq!(message(&huge), "buffer 7, word 0: found an impossible shape: 0 references told, 4 words there");
+    assert_eq!(
+        message(&[define(0, 0, 0)]),
+        "buffer 7, word 0: found an impossible shape: found 0 blocks, need 1 to 255"
+    );
+    huge[0] = define(4, 0, 3);
+    assert_eq!(message(&huge), "buffer 7, word 0: found a record cut short");
     let mut empty = shape(0);
     empty[2] &= !0xffff_0000;
     assert!(
@@ -317,6 +381,7 @@ fn record() -> impl Strategy<Value = Vec<u64>> {
         (0_u32..4, 0_u64..4, any::<u64>())
             .prop_map(|(from, to, reason)| switch(from, to, reason & 0xffff_07ff).to_vec()),
         (0_u64..4, 0_u64..4).prop_map(|(id, how)| shape_with(id, how).to_vec()),
+        (0_u64..4, 1_u64..5, 0_u64..4).prop_map(|(id, blocks, how)| long_shape(id, blocks, how)),
         (0_u64..4, any::<u64>(), any::<u64>()).prop_map(|(id, a, b)| vec![block(id), a, b]),
         (0_u64..4).prop_map(|slot| vec![head(tag::EXIT, 0, slot)]),
         (0_u64..4).prop_map(|slot| vec![head(tag::EXEC, 1, slot), 0]),

@@ -5,6 +5,7 @@ use std::io;
 
 use super::columns::Packer;
 use super::decoder::ChunkHead;
+use super::known::Totals;
 use super::marks;
 use super::open::Open;
 use crate::{Placed, TaskId};
@@ -39,15 +40,15 @@ impl Closer {
         body: &mut Vec<u8>,
     ) -> io::Result<ChunkHead> {
         let Open { counts, table, .. } = open;
-        let sums = counts.sums;
+        let Totals { instructions, references, blocks } = counts.totals();
         let head = ChunkHead {
-            blocks: counts.blocks as u32,
-            references: sums.references() as u32,
+            blocks: blocks as u32,
+            references: references as u32,
             marks: marks.len() as u32,
-            shapes: table.count,
+            kinds: table.blocks,
             slots: table.forms,
             running: at.running,
-            instructions: sums.instructions(),
+            instructions,
             first_instruction: at.instruction,
             first_block: at.block,
         };
@@ -55,7 +56,7 @@ impl Closer {
         turns.clear();
         open.put_turns(turns);
         let (widths, residuals) = (open.widths(), open.residuals());
-        self.volume.instructions += sums.instructions();
+        self.volume.instructions += instructions;
         let is_packed = self.volume.is_exceeded_by(turns.len() + widths.len() + residuals.len());
         let mut encoded = Vec::new();
         marks::encode(&mut encoded, marks, first_block)?;

@@ -26,7 +26,7 @@ pub(crate) enum BadBody {
     Unfit { shape: usize, why: UnfitShape },
     #[error("found shape {found} of {shapes} in the sequence")]
     Shape { found: u64, shapes: usize },
-    #[error("found an exception at block {found}, need one before block {need}")]
+    #[error("found an exception at number {found} of what ran, need one before number {need}")]
     Exception { found: u64, need: u64 },
     #[error("found {found} {what}, need {need}")]
     Count { what: &'static str, found: u64, need: u64 },
@@ -42,7 +42,7 @@ pub(super) enum Column {
     ShapeAddresses,
     Shapes,
     ShapeReferences,
-    /// A bit a block: the second of the two shapes that were expected.
+    /// A bit for each shape that ran: the second of the two that were expected.
     Turns,
     Exceptions,
     /// Two bits a told reference.

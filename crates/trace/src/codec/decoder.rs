@@ -3,7 +3,7 @@ use std::io;
 use super::addresses::{FAR_BYTES, Slot};
 use super::columns::{BadBody, Column, Directory, NAMES, Unpacker};
 use super::open::zeroed;
-use super::references::{BLOCKS, ROOM, Residuals, STEP, put_together};
+use super::references::{KINDS, ROOM, RUNS, Residuals, STEP, put_together};
 use super::sequence::SequenceReader;
 use super::shapes::{Shape, ShapeReader};
 use super::varint::Numbers;
@@ -17,7 +17,9 @@ pub(crate) struct ChunkHead {
     pub(crate) blocks: u32,
     pub(crate) references: u32,
     pub(crate) marks: u32,
-    pub(crate) shapes: u32,
+    /// Blocks of all shapes.
+    pub(crate) kinds: u32,
+    /// References of all shapes.
     pub(crate) slots: u32,
     pub(crate) running: TaskId,
     pub(crate) instructions: u64,
@@ -29,7 +31,7 @@ const HEAD_BYTES: usize = 48;
 
 impl ChunkHead {
     pub(super) fn put(&self, body: &mut Vec<u8>) {
-        for word in [self.blocks, self.references, self.marks, self.shapes, self.slots, self.running.0] {
+        for word in [self.blocks, self.references, self.marks, self.kinds, self.slots, self.running.0] {
             body.extend_from_slice(&word.to_le_bytes());
         }
         for word in [self.instructions, self.first_instruction, self.first_block] {
@@ -46,7 +48,7 @@ impl ChunkHead {
             blocks: word(0),
             references: word(4),
             marks: word(8),
-            shapes: word(12),
+            kinds: word(12),
             slots: word(16),
             running: TaskId(word(20)),
             instructions: long(24),
@@ -62,7 +64,7 @@ impl ChunkHead {
             ("blocks", self.blocks, limits::BLOCKS as u32),
             ("references", self.references, limits::REFERENCES as u32),
             ("marks", self.marks, limits::MARKS as u32),
-            ("shapes", self.shapes, self.blocks),
+            ("blocks of shapes", self.kinds, self.blocks),
             ("references of shapes", self.slots, self.references),
         ] {
             if found > most {
@@ -75,10 +77,10 @@ impl ChunkHead {
     /// The largest length of each column that these counts allow.
     fn check_lengths(&self, directory: &Directory<'_>) -> Result<(), BadBody> {
         let (blocks, references) = (self.blocks as usize, self.references as usize);
-        let (shapes, slots) = (self.shapes as usize, self.slots as usize);
+        let (kinds, slots) = (self.kinds as usize, self.slots as usize);
         let most = [
-            10 * shapes,
-            13 * shapes,
+            10 * kinds,
+            13 * kinds,
             12 * slots,
             blocks.div_ceil(8),
             6 * blocks,
@@ -104,6 +106,7 @@ pub(crate) struct ChunkDecoder {
     unfolds: Vec<Unfold>,
     slots: Vec<Slot>,
     choices: Vec<u32>,
+    ran: Box<[u32; RUNS]>,
     slot_of_told: Box<[u32; ROOM]>,
     told: Box<[u64; ROOM]>,
 }
@@ -118,6 +121,7 @@ impl ChunkDecoder {
             unfolds: Vec::new(),
             slots: Vec::new(),
             choices: Vec::new(),
+            ran: zeroed(),
             slot_of_told: zeroed(),
             told: zeroed(),
         })
@@ -159,7 +163,7 @@ impl ChunkDecoder {
         self.unpacker.column(directory, Column::ShapeAddresses, addresses)?;
         self.unpacker.column(directory, Column::Shapes, shapes)?;
         self.unpacker.column(directory, Column::ShapeReferences, references)?;
-        let (count, form_count) = (head.shapes as usize, head.slots as usize);
+        let (count, form_count) = (head.kinds as usize, head.slots as usize);
         let reader = ShapeReader::new(addresses, shapes, references);
         let slots = reader.read(count, form_count, blocks, &mut self.shapes, &mut self.forms)?;
         self.slots.clear();
@@ -191,24 +195,26 @@ impl ChunkDecoder {
             self.unpacker.column(directory, column, into)?;
         }
         let (blocks, count) = (head.blocks as usize, head.references as usize);
-        numbers.resize(blocks, 0);
+        numbers.resize(blocks + KINDS, 0);
         references.resize(count + STEP, Reference(0));
         let exceptions = Numbers::new("exceptions", exceptions);
         let mut sequence = SequenceReader::new(turns, exceptions, &mut self.choices, self.shapes.len(), blocks)?;
         let mut residuals = Residuals::new(widths, residuals);
         let (mut done, mut at) = (0, 0);
         while done < blocks {
-            let next = &mut numbers[done..blocks.min(done + BLOCKS)];
-            let (read, told) = sequence.read(&self.shapes, next, &mut self.slot_of_told)?;
+            let step = sequence.read(&self.shapes, &mut self.ran, &mut numbers[done..], &mut self.slot_of_told)?;
+            let (ran, told) = (&self.ran[..step.ran], step.told);
             residuals.read(&self.slot_of_told[..told], &mut self.slots, &mut self.told[..told])?;
             let rest = references.get_mut(at..).unwrap_or_default();
-            at += put_together(&self.shapes, &self.unfolds, &next[..read], &self.told, rest);
-            done += read;
+            at += put_together(&self.shapes, &self.unfolds, ran, &self.told, rest);
+            done += step.blocks;
         }
+        numbers.truncate(blocks);
         references.truncate(count);
         residuals.end()?;
         let sums = sequence.end()?;
         for (what, found, need) in [
+            ("blocks", done as u64, head.blocks.into()),
             ("references", sums.references, head.references.into()),
             ("instructions", sums.instructions, head.instructions),
         ] {

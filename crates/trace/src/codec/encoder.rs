@@ -1,7 +1,8 @@
 use std::collections::HashMap;
+use std::slice;
 
 use super::addresses::Row;
-use super::known::{Cold, Hot, Known, more_rows};
+use super::known::{Cold, Hot, Known, Totals, more_rows};
 use super::open::Open;
 use super::residuals::Waiting;
 use super::take::{self, BlockSource, NO_BLOCK};
@@ -79,7 +80,7 @@ impl BlockSource for PieceSource<'_> {
         Some((*self.ids.first()?, self.references.get(..told)?))
     }
 
-    fn pass_block(&mut self, told: usize) {
+    fn pass_shape(&mut self, told: usize) {
         (self.ids, self.references) = (&self.ids[1..], &self.references[told..]);
         self.blocks = self.blocks.split_at(1).1;
     }
@@ -104,7 +105,7 @@ impl ChunkEncoder {
         self.by_hash.clear();
         self.same_hash.clear();
         self.open.begin(&mut self.known);
-        self.learn(&piece)?;
+        self.find_shapes(&piece)?;
         let mut source = PieceSource { ids: &self.ids, blocks: piece.blocks, references: piece.references };
         // A piece is divided already: what is full for a chunk that grows is not for one of known size.
         while take::take(&mut self.known, &mut self.open, &mut self.waiting, &mut source) {
@@ -115,7 +116,7 @@ impl ChunkEncoder {
     }
 
     /// Finds the shape of each block.
-    fn learn(&mut self, piece: &Piece<'_>) -> Result<(), EncodeError> {
+    fn find_shapes(&mut self, piece: &Piece<'_>) -> Result<(), EncodeError> {
         self.ids.clear();
         let mut rest = piece.references;
         for (place, block) in piece.blocks.iter().enumerate() {
@@ -127,7 +128,7 @@ impl ChunkEncoder {
                 reference: Reference(reference.0 & !super::addresses::ADDRESS_MASK),
                 place: Place::Told,
             }));
-            let id = self.define(block, &forms).map_err(|why| unfit(place, block, references, why));
+            let id = self.define(slice::from_ref(block), &forms).map_err(|why| unfit(place, block, references, why));
             self.forms = forms;
             self.ids.push(id?);
         }
@@ -135,17 +136,17 @@ impl ChunkEncoder {
     }
 
     /// The id of a shape, whether or not it is known. It holds until [`Self::encode`] is called.
-    pub(crate) fn define(&mut self, block: &Block, forms: &[Form]) -> Result<u32, UnfitShape> {
-        let hash = hash_of(block, forms);
+    pub(crate) fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<u32, UnfitShape> {
+        let hash = hash_of(blocks, forms);
         let first = self.by_hash.get(&hash).copied().unwrap_or(NO_ID);
         let mut id = first;
         while id != NO_ID {
-            if self.known.cold[id as usize].block == *block && self.known.forms_of(id as usize) == forms {
+            if self.known.parts_of(id as usize) == (blocks, forms) {
                 return Ok(id);
             }
             id = self.same_hash[id as usize];
         }
-        shape::check_shape(block, forms)?;
+        shape::check_shape(blocks, forms)?;
         if self.known.hot.is_empty() {
             self.begin();
         }
@@ -153,14 +154,31 @@ impl ChunkEncoder {
         self.by_hash.insert(hash, id);
         self.same_hash.resize(id as usize, NO_ID);
         self.same_hash.push(first);
-        let told = shape::told(forms);
-        self.known.hot.push(Hot::new(block));
-        let (first_form, first_row) = (self.known.forms.len() as u32, self.known.rows.len() as u32);
-        self.known.cold.push(Cold { block: *block, told: told as u32, first_form, first_row, ..Cold::default() });
-        self.known.rows.resize(self.known.rows.len() + more_rows(told), Row::default());
-        self.known.forms.extend_from_slice(forms);
-        self.known.most_references = self.known.most_references.max(forms.len());
+        self.learn(blocks, forms);
         Ok(id)
+    }
+
+    fn learn(&mut self, blocks: &[Block], forms: &[Form]) {
+        let known = &mut self.known;
+        let (told, totals) = (shape::told(forms), Totals::of(blocks));
+        known.hot.push(Hot::new(totals));
+        known.cold.push(Cold {
+            first_block: known.blocks.len() as u32,
+            blocks: blocks.len() as u32,
+            told: told as u32,
+            first_form: known.forms.len() as u32,
+            references: forms.len() as u32,
+            first_row: known.rows.len() as u32,
+            ..Cold::default()
+        });
+        known.rows.resize(known.rows.len() + more_rows(told), Row::default());
+        known.blocks.extend_from_slice(blocks);
+        known.forms.extend_from_slice(forms);
+        let largest = known.largest.largest(totals);
+        if largest != known.largest {
+            known.largest = largest;
+            self.open.counts.forget_room();
+        }
     }
 
     /// Shapes that are kept.
@@ -173,7 +191,7 @@ impl ChunkEncoder {
         self.known.forms.len()
     }
 
-    /// Begins a chunk that is given block by block.
+    /// Begins a chunk that is given shape by shape.
     pub(crate) fn begin(&mut self) {
         self.open.begin(&mut self.known);
     }
@@ -195,7 +213,7 @@ impl ChunkEncoder {
 
     /// Blocks in the open chunk.
     pub(crate) fn blocks(&self) -> usize {
-        self.open.counts.blocks
+        self.open.totals().blocks
     }
 }
 
@@ -206,17 +224,20 @@ fn unfit(place: usize, block: &Block, references: &[Reference], why: UnfitShape)
     }
 }
 
-fn hash_of(block: &Block, forms: &[Form]) -> u64 {
+fn hash_of(blocks: &[Block], forms: &[Form]) -> u64 {
     /// 2 to the 64 over the golden ratio, odd: Knuth's multiplicative hash.
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(FACTOR).rotate_left(29);
-    let Block { address, bytes, instructions, references: count, first_bytes, flags } = *block;
-    let rest = u64::from(bytes)
-        | u64::from(instructions) << 16
-        | u64::from(count) << 32
-        | u64::from(first_bytes) << 48
-        | u64::from(flags.0) << 56;
-    forms.iter().fold(mix(mix(0, address), rest), |hash, form| {
+    let of_blocks = blocks.iter().fold(0, |hash, block| {
+        let Block { address, bytes, instructions, references: count, first_bytes, flags } = *block;
+        let rest = u64::from(bytes)
+            | u64::from(instructions) << 16
+            | u64::from(count) << 32
+            | u64::from(first_bytes) << 48
+            | u64::from(flags.0) << 56;
+        mix(mix(hash, address), rest)
+    });
+    forms.iter().fold(of_blocks, |hash, form| {
         let place = match form.place {
             Place::Told => 0,
             Place::Fixed(address) => address << 2 | 1,

@@ -6,21 +6,67 @@ use super::addresses::{LANES, Row};
 use crate::Block;
 use crate::shape::Form;
 
-/// Instructions in the lower half, references in the upper: a chunk has too few of either to reach the other half.
+/// How much ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) instructions: u64,
+    pub(crate) references: usize,
+    pub(crate) blocks: usize,
+}
+
+impl Totals {
+    pub(super) fn of(blocks: &[Block]) -> Totals {
+        blocks.iter().fold(Totals::default(), |sum, block| Totals {
+            instructions: sum.instructions + u64::from(block.instructions),
+            references: sum.references + usize::from(block.references),
+            blocks: sum.blocks + 1,
+        })
+    }
+
+    pub(super) fn plus(self, other: Totals) -> Totals {
+        Totals {
+            instructions: self.instructions + other.instructions,
+            references: self.references + other.references,
+            blocks: self.blocks + other.blocks,
+        }
+    }
+
+    pub(super) fn largest(self, other: Totals) -> Totals {
+        Totals {
+            instructions: self.instructions.max(other.instructions),
+            references: self.references.max(other.references),
+            blocks: self.blocks.max(other.blocks),
+        }
+    }
+}
+
+/// The same in one number, so that a sum of all is one addition: 24 bits of instructions, 24 of references, 16 of blocks.
+/// What a few shapes ran fits ([`Sums::room`]).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sums(pub(super) u64);
+pub(super) struct Sums(pub(super) u64);
 
 impl Sums {
-    fn of(block: &Block) -> Sums {
-        Sums(u64::from(block.instructions) | u64::from(block.references) << 32)
+    const FIELD: u64 = (1 << 24) - 1;
+
+    fn of(totals: Totals) -> Sums {
+        debug_assert!(Sums::room(totals) > 0, "a shape fits: {totals:?}");
+        Sums(totals.instructions | (totals.references as u64) << 24 | (totals.blocks as u64) << 48)
     }
 
-    pub(crate) fn instructions(self) -> u64 {
-        self.0 & 0xffff_ffff
+    pub(super) fn totals(self) -> Totals {
+        Totals {
+            instructions: self.0 & Sums::FIELD,
+            references: (self.0 >> 24 & Sums::FIELD) as usize,
+            blocks: (self.0 >> 48) as usize,
+        }
     }
 
-    pub(crate) fn references(self) -> usize {
-        (self.0 >> 32) as usize
+    /// So many shapes can be summed up, of which none is larger.
+    pub(super) fn room(largest: Totals) -> usize {
+        let of = |field: u64, one: u64| (field / one.max(1)) as usize;
+        of(Sums::FIELD, largest.instructions)
+            .min(of(Sums::FIELD, largest.references as u64))
+            .min(of(u16::MAX.into(), largest.blocks as u64))
     }
 }
 
@@ -30,7 +76,7 @@ impl Sums {
 pub(super) struct Hot {
     /// Of the first told references. The loop holds on to the shape before while it changes this of the next.
     pub(super) row: Cell<Row>,
-    /// Heads of blocks of the choices, as they were last seen, salted with what they meant: to look a shape up by its head
+    /// Heads of the choices, as they were last seen, salted with what they meant: to look a shape up by its head
     /// costs more.
     pub(super) heads: [u64; 2],
     pub(super) choices: [Choice; 2],
@@ -44,7 +90,7 @@ pub(super) struct Choice(u32);
 
 impl Choice {
     pub(super) const NONE: Choice = Choice(u32::MAX);
-    /// In place of how many, where a block is not to be taken by its head: it tells more than fits a row, or its head is not
+    /// In place of how many, where a shape is not to be taken by its head: it tells more than fits a row, or its head is not
     /// known. The head of neither says 0.
     const NOT_BY_HEAD: usize = 0;
     const TOLD_BITS: u32 = 3;
@@ -67,12 +113,12 @@ impl Choice {
     }
 }
 
-/// No block has it.
+/// No shape has it.
 pub(super) const NO_HEAD: u64 = u64::MAX;
 
 impl Hot {
-    pub(super) fn new(block: &Block) -> Hot {
-        Hot { row: Cell::default(), heads: [NO_HEAD; 2], choices: [Choice::NONE; 2], sums: Sums::of(block) }
+    pub(super) fn new(totals: Totals) -> Hot {
+        Hot { row: Cell::default(), heads: [NO_HEAD; 2], choices: [Choice::NONE; 2], sums: Sums::of(totals) }
     }
 
     pub(super) fn forget_choices(&mut self) {
@@ -101,9 +147,11 @@ pub(super) fn more_rows(told: usize) -> usize {
 /// The rest of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cold {
-    pub(super) block: Block,
+    pub(super) first_block: u32,
+    pub(super) blocks: u32,
     pub(super) told: u32,
     pub(super) first_form: u32,
+    pub(super) references: u32,
     /// Where the rows are of the told references beyond the first few.
     pub(super) first_row: u32,
     /// The chunk that it last occurred in.
@@ -112,7 +160,15 @@ pub(super) struct Cold {
     pub(super) number: u32,
 }
 
-/// Bits 40 to 55 of heads of blocks are clear ([`super::BlockSource::told`]).
+impl Cold {
+    /// Its own of all blocks and forms.
+    pub(super) fn parts<'a>(&self, blocks: &'a [Block], forms: &'a [Form]) -> (&'a [Block], &'a [Form]) {
+        let Cold { first_block, blocks: count, first_form, references, .. } = *self;
+        (&blocks[first_block as usize..][..count as usize], &forms[first_form as usize..][..references as usize])
+    }
+}
+
+/// Bits 40 to 55 of heads are clear ([`super::BlockSource::told`]).
 const SALT_SHIFT: u32 = 40;
 const SALT_BITS: u32 = 16;
 
@@ -122,9 +178,10 @@ pub(super) struct Known {
     pub(super) hot: Vec<Hot>,
     pub(super) cold: Vec<Cold>,
     pub(super) rows: Vec<Row>,
+    pub(super) blocks: Vec<Block>,
     pub(super) forms: Vec<Form>,
-    /// References of the shape that has most.
-    pub(super) most_references: usize,
+    /// The most that any shape has of each.
+    pub(super) largest: Totals,
     /// The number of the open chunk. Never 0 once there was one, so that no shape seems to belong to it.
     pub(super) chunk: u32,
     /// What [`super::BlockSource::meaning`] was last, but for the bits that heads are salted with.
@@ -142,16 +199,16 @@ impl Known {
         u64::from(meaning & ((1 << SALT_BITS) - 1)) << SALT_SHIFT
     }
 
-    pub(super) fn forms_of(&self, id: usize) -> &[Form] {
-        let Cold { block, first_form, .. } = self.cold[id];
-        &self.forms[first_form as usize..][..usize::from(block.references)]
+    pub(super) fn parts_of(&self, id: usize) -> (&[Block], &[Form]) {
+        self.cold[id].parts(&self.blocks, &self.forms)
     }
 
     pub(super) fn clear(&mut self) {
         self.hot.clear();
         self.cold.clear();
         self.rows.clear();
+        self.blocks.clear();
         self.forms.clear();
-        self.most_references = 0;
+        self.largest = Totals::default();
     }
 }

@@ -1,25 +1,43 @@
 //! The chunk that is being written: its columns before they are packed.
 
 use super::addresses::FAR_BYTES;
-use super::known::{Cold, Hot, Known, Sums};
+use super::known::{Cold, Hot, Known, Sums, Totals};
 use super::limits;
-use crate::Block;
 
 /// Places in the open chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    pub(super) blocks: usize,
+    /// Shapes that ran.
+    pub(super) ran: usize,
     pub(super) told: usize,
     pub(super) residual_bytes: usize,
+    /// Without what is in `sums`.
+    totals: Totals,
     pub(super) sums: Sums,
-    /// So many blocks fit at least before it must be seen whether the chunk is full.
+    /// So many shapes fit at least before it must be seen whether the chunk is full.
     pub(super) room: usize,
-    /// Id of the shape of the last block.
+    /// Id of the shape that ran last.
     pub(super) current: u32,
 }
 
 impl Counts {
-    /// Lets a chunk that is full take one block more.
+    pub(super) fn totals(&self) -> Totals {
+        self.totals.plus(self.sums.totals())
+    }
+
+    /// Empties the sums, which hold so much only.
+    pub(super) fn add_up(&mut self) -> Totals {
+        self.totals = self.totals();
+        self.sums = Sums::default();
+        self.totals
+    }
+
+    /// There are larger shapes than when it was seen how many fit.
+    pub(super) fn forget_room(&mut self) {
+        self.room = 0;
+    }
+
+    /// Lets a chunk that is full take one shape more.
     pub(super) fn make_room(&mut self) {
         self.room = 1;
     }
@@ -29,6 +47,7 @@ impl Counts {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) count: u32,
+    pub(super) blocks: u32,
     pub(super) forms: u32,
     pub(super) expected: u64,
     pub(super) last_exception: usize,
@@ -40,7 +59,7 @@ pub(super) struct Table {
 
 impl Table {
     fn begin(&mut self) {
-        (self.count, self.forms, self.expected, self.last_exception) = (0, 0, 0, 0);
+        (self.count, self.blocks, self.forms, self.expected, self.last_exception) = (0, 0, 0, 0, 0);
         let Table { exceptions, addresses, shapes, references, .. } = self;
         [exceptions, addresses, shapes, references].into_iter().for_each(Vec::clear);
     }
@@ -54,7 +73,7 @@ pub(super) const RESIDUALS: usize = 1 << 26;
 /// Four residuals are written as 32 bytes, or as four of eleven at most.
 pub(super) const SLACK: usize = 64;
 
-const _: () = assert!(TURNS >= crate::Chunk::BLOCKS);
+const _: () = assert!(TURNS > crate::Chunk::BLOCKS);
 const _: () = assert!(4 * WIDTHS >= limits::REFERENCES + 4);
 const _: () = assert!(RESIDUALS >= limits::REFERENCES * FAR_BYTES);
 
@@ -82,8 +101,8 @@ pub(super) fn zeroed<T: Copy + Default + std::fmt::Debug, const LENGTH: usize>()
 }
 
 impl Open {
-    pub(crate) fn sums(&self) -> Sums {
-        self.counts.sums
+    pub(crate) fn totals(&self) -> Totals {
+        self.counts.totals()
     }
 
     pub(crate) fn new() -> Open {
@@ -104,7 +123,7 @@ impl Open {
         match known.hot.first_mut() {
             Some(start) => start.forget_choices(),
             None => {
-                known.hot.push(Hot::new(&Block::default()));
+                known.hot.push(Hot::new(Totals::default()));
                 known.cold.push(Cold::default());
             }
         }
@@ -114,7 +133,7 @@ impl Open {
     pub(super) fn put_turns(&self, column: &mut Vec<u8>) {
         // Byte i of eight goes to bit 56 + i of the product.
         const GATHER: u64 = 0x0102_0408_1020_4080;
-        let (whole, rest) = self.turns[..self.counts.blocks].as_chunks();
+        let (whole, rest) = self.turns[..self.counts.ran].as_chunks();
         let bits = |eight| (u64::from_le_bytes(eight).wrapping_mul(GATHER) >> 56) as u8;
         column.extend(whole.iter().copied().map(bits));
         column.extend((!rest.is_empty()).then(|| bits(padded(rest))));

@@ -1,4 +1,4 @@
-//! References from what is told of each block and what is known of its shape, some blocks at once.
+//! References from what is told of each shape that ran and what is known of it, some at once.
 
 use super::BadBody;
 use super::addresses::{FAR, FAR_BYTES, Slot, WIDTHS};
@@ -10,19 +10,21 @@ use crate::shape::Unfold;
 pub(super) const STEP: usize = 2;
 /// Slots are written so many at once.
 pub(super) const SLOTS: usize = 8;
+/// Numbers of blocks are written so many at once.
+pub(super) const KINDS: usize = 2;
 /// Residuals are read eight bytes at once, those that are far in eleven.
 const PADDING: usize = 16;
 
-/// Blocks and told references that are put together at once: what passes from one step to the next stays in the machine's
+/// Shapes that ran and told references that are put together at once: what passes from one step to the next stays in the machine's
 /// nearest caches.
-pub(super) const BLOCKS: usize = 2048;
+pub(super) const RUNS: usize = 2048;
 pub(super) const TOLD: usize = 1 << 13;
-/// Room for them, and for all of the block that comes last. A power of two, so that a masked place is always inside.
+/// Room for them, and for all of the shape that comes last. A power of two, so that a masked place is always inside.
 pub(super) const ROOM: usize = 1 << 17;
 
 const _: () = assert!(ROOM >= TOLD + u16::MAX as usize + SLOTS);
 
-/// The addresses that are told, in the order of the blocks.
+/// The addresses that are told, in the order of what ran.
 pub(super) struct Residuals<'a> {
     widths: &'a [u8],
     bytes: &'a [u8],
@@ -97,22 +99,22 @@ fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
     Ok(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-/// Puts the references of some blocks together; gives how many. There is room behind them for what is written too much.
+/// Puts the references of some shapes together; gives how many. There is room behind them for what is written too much.
 #[inline(never)]
 pub(super) fn put_together(
     shapes: &[Shape],
     unfolds: &[Unfold],
-    numbers: &[u32],
+    ran: &[u32],
     told: &[u64; ROOM],
     references: &mut [Reference],
 ) -> usize {
     // Numbers of 32 bits, whose sums cannot go wrong.
     let (mut at, mut next_told) = (0_u32, 0_u32);
-    for &number in numbers {
+    for &number in ran {
         let shape = &shapes[number as usize];
         let wanted = u32::from(shape.references);
         let mut done = 0;
-        // Once at least: whether a block has any is hard to foresee.
+        // Once at least: whether a shape has any is hard to foresee.
         loop {
             let (into, form) = (at as usize + done as usize, shape.first_form as usize + done as usize);
             let (Some(into), Some(unfolds)) = (references.get_mut(into..into + STEP), unfolds.get(form..form + STEP))

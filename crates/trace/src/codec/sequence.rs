@@ -1,20 +1,20 @@
-//! The order in which the shapes ran: which of two, a bit a block, and what was neither of them.
+//! The order in which the shapes ran: which of two, a bit each, and what was neither of them.
 
 use super::BadBody;
-use super::references::{ROOM, SLOTS, TOLD};
+use super::references::{KINDS, ROOM, RUNS, SLOTS, TOLD};
 use super::shapes::{NO_SHAPE, Shape};
 use super::varint::Numbers;
 
-/// Unpacks the sequence, some blocks at once.
+/// Unpacks the sequence, some of it at once.
 pub(super) struct SequenceReader<'a> {
     turns: &'a [u8],
     exceptions: Numbers<'a>,
     /// The two shapes that may run behind each, as long as nothing else is said, and behind the start of the chunk.
     choices: &'a mut [u32],
-    /// Blocks in the chunk.
-    length: usize,
-    /// Those that are read.
+    /// Blocks in the chunk that are not read yet.
     blocks: usize,
+    /// Shapes that were read.
+    ran: usize,
     current: usize,
     /// Shapes that have run.
     seen: u32,
@@ -29,6 +29,14 @@ pub(super) struct Sums {
     pub(super) instructions: u64,
 }
 
+/// How much was read at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) ran: usize,
+    pub(super) blocks: usize,
+    pub(super) told: usize,
+}
+
 impl<'a> SequenceReader<'a> {
     /// Begins a sequence of so many blocks. `choices` is memory to be used.
     pub(super) fn new(
@@ -36,20 +44,16 @@ impl<'a> SequenceReader<'a> {
         exceptions: Numbers<'a>,
         choices: &'a mut Vec<u32>,
         shapes: usize,
-        length: usize,
+        blocks: usize,
     ) -> Result<Self, BadBody> {
-        if turns.len() != length.div_ceil(8) {
-            let (found, need) = (turns.len() as u64, length.div_ceil(8) as u64);
-            return Err(BadBody::Count { what: "bytes of turns", found, need });
-        }
         choices.clear();
         choices.resize(2 * (shapes + 1), NO_SHAPE);
         let mut reader = SequenceReader {
             turns,
             exceptions,
             choices,
-            length,
-            blocks: 0,
+            blocks,
+            ran: 0,
             current: shapes,
             seen: 0,
             next_exception: 0,
@@ -59,51 +63,65 @@ impl<'a> SequenceReader<'a> {
         Ok(reader)
     }
 
-    /// The numbers of the next blocks, as many as fit, and which slot each of their told references has. Gives how many of
-    /// both there are.
+    /// The shapes that ran next, as many as fit, the numbers of their blocks, and which slot each of their told references
+    /// has. There is room behind the numbers of the chunk's blocks for what is written too much.
     ///
     /// A function of its own, as are the two steps behind it: each needs all registers.
     #[inline(never)]
     pub(super) fn read(
         &mut self,
         shapes: &[Shape],
+        into: &mut [u32; RUNS],
         numbers: &mut [u32],
         slots: &mut [u32; ROOM],
-    ) -> Result<(usize, usize), BadBody> {
+    ) -> Result<Step, BadBody> {
         let Sums { mut references, mut instructions } = self.sums;
-        let (mut current, mut blocks, mut told) = (self.current, 0, 0);
-        let (turns, first) = (self.turns, self.blocks);
-        for into in numbers {
-            let number = first + blocks;
+        let (mut current, mut ran, mut blocks, mut told) = (self.current, 0, 0, 0);
+        let (turns, first) = (self.turns, self.ran);
+        for into in into {
+            let number = first + ran;
             if number == self.next_exception {
                 self.except(current, shapes.len())?;
             }
-            let turn = turns[number / 8] >> (number % 8) & 1;
+            let Some(eight) = turns.get(number / 8) else { return Err(BadBody::Short { column: "turns" }) };
+            let turn = eight >> (number % 8) & 1;
             current = self.choices[2 * current + usize::from(turn)] as usize;
             let Some(shape) = shapes.get(current) else { return Err(refusal(current, shapes.len())) };
             *into = current as u32;
             references += u64::from(shape.references);
             instructions += u64::from(shape.instructions);
             let wanted = usize::from(shape.told);
-            fill(&mut slots[told..], shape.first_slot, wanted);
-            blocks += 1;
+            fill::<SLOTS>(&mut slots[told..], shape.first_slot, wanted);
+            fill::<KINDS>(numbers.get_mut(blocks..).unwrap_or_default(), shape.first_block, shape.blocks.into());
+            ran += 1;
+            blocks += usize::from(shape.blocks);
             told += wanted;
-            if told >= TOLD {
+            if told >= TOLD || blocks >= self.blocks {
                 break;
             }
         }
-        (self.current, self.blocks) = (current, self.blocks + blocks);
+        if blocks > self.blocks {
+            return Err(BadBody::Count { what: "blocks", found: blocks as u64, need: self.blocks as u64 });
+        }
+        (self.current, self.ran, self.blocks) = (current, self.ran + ran, self.blocks - blocks);
         self.sums = Sums { references, instructions };
-        Ok((blocks, told))
+        Ok(Step { ran, blocks, told })
     }
 
     /// Behind the last block.
     pub(super) fn end(self) -> Result<Sums, BadBody> {
+        if self.next_exception != usize::MAX {
+            return Err(BadBody::Exception { found: self.next_exception as u64, need: self.ran as u64 });
+        }
+        let need = self.ran.div_ceil(8);
+        if self.turns.len() != need {
+            return Err(BadBody::Count { what: "bytes of turns", found: self.turns.len() as u64, need: need as u64 });
+        }
         self.exceptions.end()?;
         Ok(self.sums)
     }
 
-    /// The next block is an exception.
+    /// The next shape is an exception.
     #[cold]
     #[inline(never)]
     fn except(&mut self, current: usize, count: usize) -> Result<(), BadBody> {
@@ -114,14 +132,14 @@ impl<'a> SequenceReader<'a> {
         Ok(())
     }
 
-    /// The number of the next block that is an exception; that of none where there are no more.
+    /// The place of the next exception; that of none where there are no more.
     fn next_exception(&mut self, last: usize) -> Result<usize, BadBody> {
         if self.exceptions.rest().is_empty() {
             return Ok(usize::MAX);
         }
-        let found = u64::saturating_add(self.exceptions.take()?, last as u64);
-        if found >= self.length as u64 {
-            return Err(BadBody::Exception { found, need: self.length as u64 });
+        let (found, need) = (u64::saturating_add(self.exceptions.take()?, last as u64), 8 * self.turns.len());
+        if found >= need as u64 {
+            return Err(BadBody::Exception { found, need: need as u64 });
         }
         Ok(found as usize)
     }
@@ -140,14 +158,14 @@ impl<'a> SequenceReader<'a> {
 
 /// Writes the numbers from the first on; there is room for some more than are wanted.
 #[inline(always)]
-fn fill(slots: &mut [u32], first: u32, wanted: usize) {
-    let (mut slot, mut done) = (first, 0);
-    for group in slots.chunks_exact_mut(SLOTS) {
+fn fill<const AT_ONCE: usize>(numbers: &mut [u32], first: u32, wanted: usize) {
+    let (mut next, mut done) = (first, 0);
+    for group in numbers.chunks_exact_mut(AT_ONCE) {
         for (step, into) in group.iter_mut().enumerate() {
-            *into = slot + step as u32;
+            *into = next + step as u32;
         }
-        slot += SLOTS as u32;
-        done += SLOTS;
+        next += AT_ONCE as u32;
+        done += AT_ONCE;
         if done >= wanted {
             break;
         }

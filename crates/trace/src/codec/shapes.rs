@@ -9,6 +9,9 @@ use crate::{Block, BlockFlags, Reference};
 /// No shape: what nothing has run behind yet.
 pub(super) const NO_SHAPE: u32 = u32::MAX;
 
+/// Beside the flags of a block: it belongs to the same shape as the block before.
+const CONTINUES: u64 = 256;
+
 const STORE: u64 = 32;
 const FIXED: u64 = 64;
 const RELATIVE: u64 = 128;
@@ -21,15 +24,26 @@ pub(super) struct ShapeColumns<'a> {
 }
 
 impl ShapeColumns<'_> {
-    /// Appends a shape; `expected` is the end of the shape before.
-    pub(super) fn put(&mut self, expected: u64, block: &Block, forms: &[Form]) {
-        put(self.addresses, zigzag(block.address.wrapping_sub(expected) as i64));
-        let Block { bytes, instructions, references: count, first_bytes, flags, .. } = *block;
-        for number in [bytes, instructions, count, first_bytes.into(), flags.0.into()] {
-            put(self.shapes, number.into());
+    /// Appends a shape; `expected` is the end of the block before.
+    pub(super) fn put(&mut self, expected: u64, blocks: &[Block], forms: &[Form]) {
+        let (mut end, mut continues, mut first) = (expected, 0, 0);
+        for block in blocks {
+            put(self.addresses, zigzag(block.address.wrapping_sub(end) as i64));
+            let Block { bytes, instructions, references, first_bytes, flags, .. } = *block;
+            for number in [bytes, instructions, references, first_bytes.into()] {
+                put(self.shapes, number.into());
+            }
+            put(self.shapes, u64::from(flags.0) | continues);
+            let behind = first + usize::from(references);
+            self.references(block, first, &forms[first..behind]);
+            (end, continues, first) = (end_of(block), CONTINUES, behind);
         }
+    }
+
+    /// The references of a block, numbered from `first` on.
+    fn references(&mut self, block: &Block, first: usize, forms: &[Form]) {
         let mut before = 0;
-        for (number, form) in forms.iter().enumerate() {
+        for (number, form) in (first..).zip(forms) {
             let reference = form.reference;
             put(self.references, (reference.through() - before).into());
             let kind = u64::from(reference.code()) | if reference.is_store() { STORE } else { 0 };
@@ -55,21 +69,24 @@ fn signed(difference: u64) -> u64 {
     zigzag((difference << 16) as i64 >> 16)
 }
 
-/// Where the address of the next shape is expected: where this one ends.
+/// Where the address of the next block is expected: where this one ends.
 pub(super) fn end_of(block: &Block) -> u64 {
     block.address.wrapping_add(block.bytes.into())
 }
 
-/// A shape, but for its block: where in other tables its references are.
+/// A shape: where in other tables its blocks and references are.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
+    /// Place of its first block among all.
+    pub(super) first_block: u32,
     /// Place of its first reference among the forms.
     pub(super) first_form: u32,
     /// Place of its first told reference among the slots.
     pub(super) first_slot: u32,
     pub(super) told: u16,
     pub(super) references: u16,
-    pub(super) instructions: u16,
+    pub(super) blocks: u8,
+    pub(super) instructions: u32,
 }
 
 /// Reads the table.
@@ -93,7 +110,7 @@ impl<'a> ShapeReader<'a> {
     /// Reads a whole table of known size; every shape in it is one that can be. Returns how many references are told.
     pub(super) fn read(
         mut self,
-        count: usize,
+        block_count: usize,
         form_count: usize,
         blocks: &mut Vec<Block>,
         shapes: &mut Vec<Shape>,
@@ -102,27 +119,24 @@ impl<'a> ShapeReader<'a> {
         blocks.clear();
         shapes.clear();
         forms.clear();
-        let mut slots = 0;
-        for number in 0..count {
-            let block = self.block()?;
-            let first_form = forms.len();
-            if first_form + usize::from(block.references) > form_count {
-                let found = first_form as u64 + u64::from(block.references);
+        let (mut slots, mut first_block, mut first_form) = (0, 0, 0);
+        for number in 0..block_count {
+            let (block, continues) = self.block()?;
+            if !continues && number > 0 {
+                slots +=
+                    self.shape(&blocks[first_block..], &forms[first_form..], [first_block, first_form, slots], shapes)?;
+                (first_block, first_form) = (number, forms.len());
+            }
+            if forms.len() + usize::from(block.references) > form_count {
+                let found = forms.len() as u64 + u64::from(block.references);
                 return Err(BadBody::Count { what: "references of shapes", found, need: form_count as u64 });
             }
-            self.references(&block, forms)?;
-            let own = &forms[first_form..];
-            shape::check_shape(&block, own).map_err(|why| BadBody::Unfit { shape: number, why })?;
-            let told = shape::told(own);
+            self.references(&block, forms.len() - first_form, forms)?;
             blocks.push(block);
-            shapes.push(Shape {
-                first_form: first_form as u32,
-                first_slot: slots as u32,
-                told: told as u16,
-                references: block.references,
-                instructions: block.instructions,
-            });
-            slots += told;
+        }
+        if block_count > 0 {
+            slots +=
+                self.shape(&blocks[first_block..], &forms[first_form..], [first_block, first_form, slots], shapes)?;
         }
         self.addresses.end()?;
         self.shapes.end()?;
@@ -134,23 +148,49 @@ impl<'a> ShapeReader<'a> {
         Ok(slots)
     }
 
-    fn block(&mut self) -> Result<Block, BadBody> {
+    /// A shape is complete; gives how many of its references are told.
+    fn shape(
+        &self,
+        blocks: &[Block],
+        forms: &[Form],
+        [first_block, first_form, first_slot]: [usize; 3],
+        shapes: &mut Vec<Shape>,
+    ) -> Result<usize, BadBody> {
+        shape::check_shape(blocks, forms).map_err(|why| BadBody::Unfit { shape: shapes.len(), why })?;
+        let told = shape::told(forms);
+        shapes.push(Shape {
+            first_block: first_block as u32,
+            first_form: first_form as u32,
+            first_slot: first_slot as u32,
+            told: told as u16,
+            references: forms.len() as u16,
+            blocks: blocks.len() as u8,
+            instructions: blocks.iter().map(|block| u32::from(block.instructions)).sum(),
+        });
+        Ok(told)
+    }
+
+    /// The next block, and whether it belongs to the same shape as the one before.
+    fn block(&mut self) -> Result<(Block, bool), BadBody> {
         let address = self.expected.wrapping_add_signed(unzigzag(self.addresses.take()?));
-        let block = Block {
+        let mut block = Block {
             address,
             bytes: self.shapes.at_most(u16::MAX.into())? as u16,
             instructions: self.shapes.at_most(u16::MAX.into())? as u16,
             references: self.shapes.at_most(u16::MAX.into())? as u16,
             first_bytes: self.shapes.at_most(u8::MAX.into())? as u8,
-            flags: BlockFlags(self.shapes.at_most(u8::MAX.into())? as u8),
+            flags: BlockFlags::USER,
         };
+        let flags = self.shapes.at_most(CONTINUES | u64::from(u8::MAX))?;
+        block.flags = BlockFlags(flags as u8);
         self.expected = end_of(&block);
-        Ok(block)
+        Ok((block, flags & CONTINUES != 0))
     }
 
-    fn references(&mut self, block: &Block, forms: &mut Vec<Form>) -> Result<(), BadBody> {
+    /// The references of a block, of whose shape there are `before` already.
+    fn references(&mut self, block: &Block, before: usize, forms: &mut Vec<Form>) -> Result<(), BadBody> {
         let mut through = 0;
-        for number in 0..u64::from(block.references) {
+        for number in (before as u64..).take(block.references.into()) {
             through += self.references.at_most(u64::from(Reference::LAST_OFFSET - through))? as u16;
             let kind = self.references.at_most(RELATIVE | 63)?;
             let place = if kind < FIXED {

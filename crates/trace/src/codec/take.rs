@@ -1,21 +1,22 @@
-//! Taking blocks into the chunk that is being written: the innermost loop of a capture. No memory is taken in it, what it
+//! Taking what ran into the chunk that is being written: the innermost loop of a capture. No memory is taken in it, what it
 //! counts stays in registers, and addresses are encoded several at once.
 
 use super::addresses::{FAR_BYTES, LANES, Row};
-use super::known::{Choice, Cold, Hot, Known, NO_HEAD, more_rows};
+use super::known::{Choice, Cold, Known, NO_HEAD, Sums, Totals, more_rows};
 use super::limits;
 use super::open::{Counts, Open, TURNS, Table};
 use super::residuals::Waiting;
 use super::shapes::{ShapeColumns, end_of};
 use super::varint::put;
+use crate::Block;
 use crate::shape::Form;
 
-/// Where blocks come from.
+/// Where comes from what ran: shapes, of one block or more each.
 pub trait BlockSource {
     /// What holds a head or an address.
     type Word;
 
-    /// Blocks as they stand one behind the other, each with its head and then the addresses that are told, and whatever
+    /// Shapes as they stand one behind the other, each with its head and then the addresses that are told, and whatever
     /// stands between them. Nothing where they do not stand like this.
     fn words(&self) -> &[Self::Word];
 
@@ -25,34 +26,34 @@ pub trait BlockSource {
     /// The same of four that stand one behind the other.
     fn values(words: &[Self::Word; 4]) -> [u64; 4];
 
-    /// How many addresses are told behind a head; [`NO_BLOCK`] or more where it is none of a block, or where one of its bits
+    /// How many addresses are told behind a head; [`NO_BLOCK`] or more where it is none of a shape, or where one of its bits
     /// 40 to 55 is set.
     fn told(head: u64) -> u32;
 
-    /// Heads that are equal stand for blocks of the same shape as long as this is the same, too.
+    /// Heads that are equal stand for the same shape as long as this is the same, too.
     fn meaning(&self) -> u32;
 
     /// Passes over so many words.
     fn pass(&mut self, words: usize);
 
-    /// The number of the next block's shape and the addresses of it that are told; none where the source ends or
+    /// The number of the next shape and the addresses of it that are told; none where the source ends or
     /// something else comes first.
     fn next(&self) -> Option<(u32, &[Self::Word])>;
 
-    /// Passes over that block, which had so many told addresses.
-    fn pass_block(&mut self, told: usize);
+    /// Passes over that one, which had so many told addresses.
+    fn pass_shape(&mut self, told: usize);
 }
 
-/// More addresses than a block with a head tells.
+/// More addresses than a shape with a head tells.
 pub const NO_BLOCK: u32 = 256;
 
-/// Takes blocks until the source has none, or has one that does not fit its shape. Returns whether the chunk is full
+/// Takes shapes until the source has none, or has one that does not fit what is known of it. Returns whether the chunk is full
 /// instead.
 pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     loop {
         if open.counts.room == 0 {
             waiting.put(open);
-            open.counts.room = room_for(known.most_references, &open.counts);
+            open.counts.room = room_for(known.largest, &mut open.counts);
             if open.counts.room == 0 {
                 return source.next().is_some();
             }
@@ -69,20 +70,20 @@ pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: 
     }
 }
 
-/// Takes blocks that are one of the two that were expected and tell no more than fits a row, as long as there is room.
+/// Takes shapes that are one of the two that were expected and tell no more than fits a row, as long as there is room.
 /// Returns whether more of them may come.
 #[inline(always)]
 fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     let salt = known.salt(source.meaning());
     let hot = &known.hot[..];
-    let Counts { blocks, mut sums, room, mut current, .. } = open.counts;
+    let Counts { ran, mut sums, room, mut current, .. } = open.counts;
     let differences = &mut *waiting.differences;
     let mut at = waiting.length;
     let Some(mut before) = hot.get(current as usize) else { return false };
     let mut rest = source.words();
     let all = rest.len();
     let most = room.min((Waiting::ROOM - at) / LANES);
-    let turns = open.turns.get_mut(blocks..blocks + most).unwrap_or_default();
+    let turns = open.turns.get_mut(ran..ran + most).unwrap_or_default();
     let mut taken = 0;
     for into in turns {
         // As many as a choice can say, so that no place need be looked at twice.
@@ -99,7 +100,7 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
         let choice = before.choices[turn];
         let (told, id) = (choice.told(), choice.id());
         let Some(shape) = hot.get(id as usize).filter(|_| S::told(head) as usize == told) else { break };
-        // Those that the shape does not tell are overwritten by the next block's.
+        // Those that the shape does not tell are overwritten by the next one's.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
         differences[place..place + LANES].copy_from_slice(&row.encode(S::values(first(addresses))));
         shape.row.set(row);
@@ -115,7 +116,7 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
     waiting.length = at;
     let counts = &mut open.counts;
     counts.room -= taken;
-    (counts.blocks, counts.sums, counts.current) = (blocks + taken, sums, current);
+    (counts.ran, counts.sums, counts.current) = (ran + taken, sums, current);
     taken == most
 }
 
@@ -125,12 +126,12 @@ fn first<T>(addresses: &[T; Choice::MOST]) -> &[T; LANES] {
     addresses.first_chunk().expect("a row has fewer")
 }
 
-/// Takes the next block, whatever it is. False where it is none, or does not fit its shape.
+/// Takes the next shape, whatever it is. False where it is none, or does not fit what is known of it.
 #[cold]
 #[inline(never)]
 fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     let salt = known.salt(source.meaning());
-    let Known { hot, cold, rows, forms, chunk: open_chunk, .. } = known;
+    let Known { hot, cold, rows, blocks, forms, chunk: open_chunk, .. } = known;
     let Open { counts, table, turns, .. } = open;
     let Some((id, addresses)) = source.next() else { return false };
     let (told, head) = (addresses.len(), source.words().first().map_or(NO_HEAD, |head| S::value(head) ^ salt));
@@ -149,17 +150,18 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         rows.fill(Row::default());
         hot[id as usize].row.take();
         cold[id as usize].chunk = *open_chunk;
-        enter(hot, cold, forms, table, id);
+        hot[id as usize].forget_choices();
+        enter(&mut cold[id as usize], blocks, forms, table);
     }
     let before = &mut hot[counts.current as usize];
     let turn = before.choices.iter().position(|&choice| choice.id() == id).unwrap_or_else(|| {
         (before.choices[1], before.heads[1]) = (before.choices[0], before.heads[0]);
-        except(table, counts.blocks, if is_first { 0 } else { u64::from(number) + 1 });
+        except(table, counts.ran, if is_first { 0 } else { u64::from(number) + 1 });
         0
     });
     before.choose(turn, id, told, head);
-    turns[counts.blocks & (TURNS - 1)] = turn as u8;
-    counts.blocks += 1;
+    turns[counts.ran & (TURNS - 1)] = turn as u8;
+    counts.ran += 1;
     counts.room -= 1;
     counts.current = id;
     let rows = std::iter::once(hot[id as usize].row.get_mut()).chain(rows);
@@ -172,48 +174,49 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         waiting.differences[waiting.length..][..LANES].copy_from_slice(&row.encode(addresses));
         waiting.length += some.len();
     }
-    source.pass_block(told);
+    source.pass_shape(told);
     true
 }
 
-/// So many blocks fit at least; none where the chunk should end here.
+/// So many shapes fit at least, of which none is larger; none where the chunk should end here.
 #[cold]
 #[inline(never)]
-fn room_for(most_references: usize, counts: &Counts) -> usize {
-    let &Counts { blocks, residual_bytes, sums, .. } = counts;
-    let (most, references) = (most_references.max(1), sums.references());
+fn room_for(largest: Totals, counts: &mut Counts) -> usize {
+    let Totals { references, blocks, .. } = counts.add_up();
+    let residual_bytes = counts.residual_bytes;
     if blocks >= crate::Chunk::BLOCKS
         || references >= limits::CUT_REFERENCES
         || residual_bytes >= limits::CUT_RESIDUAL_BYTES
     {
         return 0;
     }
+    let most = largest.references.max(1);
+    let of_blocks = (crate::Chunk::BLOCKS - blocks) / largest.blocks.max(1);
     let of_references = (limits::CUT_REFERENCES - references) / most;
     let of_residuals = (limits::CUT_RESIDUAL_BYTES - residual_bytes) / (FAR_BYTES * most);
-    (crate::Chunk::BLOCKS - blocks).min(of_references).min(of_residuals).max(1)
+    of_blocks.min(of_references).min(of_residuals).min(Sums::room(largest)).max(1)
 }
 
-/// A block that was none of the two that were expected.
+/// A shape that was none of the two that were expected.
 #[cold]
 #[inline(never)]
-fn except(table: &mut Table, blocks: usize, choice: u64) {
-    put(&mut table.exceptions, (blocks - table.last_exception) as u64);
+fn except(table: &mut Table, ran: usize, choice: u64) {
+    put(&mut table.exceptions, (ran - table.last_exception) as u64);
     put(&mut table.exceptions, choice);
-    table.last_exception = blocks;
+    table.last_exception = ran;
 }
 
 /// A shape's first occurrence in the chunk.
 #[cold]
 #[inline(never)]
-fn enter(hot: &mut [Hot], cold: &mut [Cold], forms: &[Form], table: &mut Table, id: u32) {
-    hot[id as usize].forget_choices();
-    cold[id as usize].number = table.count;
-    let Cold { block, first_form, .. } = &cold[id as usize];
-    let own = &forms[*first_form as usize..][..usize::from(block.references)];
+fn enter(shape: &mut Cold, blocks: &[Block], forms: &[Form], table: &mut Table) {
+    shape.number = table.count;
+    let (blocks, forms) = shape.parts(blocks, forms);
     let mut columns =
         ShapeColumns { addresses: &mut table.addresses, shapes: &mut table.shapes, references: &mut table.references };
-    columns.put(table.expected, block, own);
-    table.expected = end_of(block);
+    columns.put(table.expected, blocks, forms);
+    table.expected = blocks.last().map_or(table.expected, end_of);
     table.count += 1;
-    table.forms += u32::from(block.references);
+    table.blocks += blocks.len() as u32;
+    table.forms += forms.len() as u32;
 }

@@ -8,7 +8,7 @@ use super::error::ReadTraceError;
 pub const TRACE_SCHEMA: &str = "switchcost.trace";
 
 /// The newest version that this program reads, and the one that it writes.
-pub const TRACE_VERSION: u32 = 1;
+pub const TRACE_VERSION: u32 = 2;
 
 /// How the order of the tasks came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -94,12 +94,13 @@ mod tests {
     #[test]
     fn only_known_versions_are_read() {
         assert!(check_schema("switchcost.trace/1").is_ok());
-        for other in ["switchcost.trace/2", "switchcost.trace/01", "switchcost.trace/+1", "switchcost.trace", "x/1"] {
+        assert!(check_schema("switchcost.trace/2").is_ok());
+        for other in ["switchcost.trace/3", "switchcost.trace/01", "switchcost.trace/+1", "switchcost.trace", "x/1"] {
             let refusal = check_schema(other).expect_err("is no version that can be read").to_string();
             assert_eq!(
                 refusal,
                 format!(
-                    "found format {other}, need switchcost.trace/1 to switchcost.trace/1; read it with the version of \
+                    "found format {other}, need switchcost.trace/1 to switchcost.trace/2; read it with the version of \
                      switchcost that wrote it or a later one"
                 )
             );

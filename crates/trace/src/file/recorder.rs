@@ -40,9 +40,9 @@ impl<W: Write + Send + 'static> Recorder<W> {
         Ok(Recorder { encoder, behind, marks: Vec::new(), mark_bytes: 0, instructions: 0 })
     }
 
-    /// The number of a shape, the same for the same one.
-    pub fn define(&mut self, block: &Block, forms: &[Form]) -> Result<ShapeId, UnfitShape> {
-        self.encoder.define(block, forms).map(ShapeId)
+    /// The number of a shape, the same for the same one. Its blocks run one after the other.
+    pub fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<ShapeId, UnfitShape> {
+        self.encoder.define(blocks, forms).map(ShapeId)
     }
 
     /// How many shapes and references of shapes are kept in memory.
@@ -84,7 +84,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
         if self.encoder.blocks() > 0 || !self.marks.is_empty() {
             let (spare, no_marks) = self.behind.spare()?;
             let open = self.encoder.exchange(spare);
-            self.instructions += open.sums().instructions();
+            self.instructions += open.totals().instructions;
             self.behind.append(open, std::mem::replace(&mut self.marks, no_marks));
             self.mark_bytes = 0;
         }

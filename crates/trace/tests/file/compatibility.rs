@@ -5,21 +5,32 @@ use std::path::Path;
 
 use switchcost_trace::testing::seeded;
 
-use crate::support::{read, written};
+use crate::shapes::Told;
+use crate::support::read;
 
-const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/trace-1.sctrace");
+const SAMPLE_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/trace-1.sctrace");
+const SAMPLE_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/trace-2.sctrace");
 
 #[test]
 fn a_file_of_version_1_reads_as_it_always_did() {
-    let file = std::fs::read(SAMPLE).expect("the sample is in the tree");
+    let file = std::fs::read(SAMPLE_1).expect("the sample is in the tree");
     let (chunks, error) = read(&file);
     assert!(error.is_none(), "{error:?}");
     assert!(chunks == seeded(1, 1_500), "the sample has other chunks than it was made of");
 }
 
+fn told() -> Told {
+    Told::seeded(2, 40, 1_500)
+}
+
+#[test]
+fn a_file_of_version_2_reads_as_it_always_did() {
+    told().check(&std::fs::read(SAMPLE_2).expect("the sample is in the tree"));
+}
+
 #[test]
 #[ignore = "makes the sample of a new version"]
 fn write_sample() {
-    assert!(!Path::new(SAMPLE).exists(), "a sample is never written again");
-    std::fs::write(SAMPLE, written(&seeded(1, 1_500))).expect("the folder is there");
+    assert!(!Path::new(SAMPLE_2).exists(), "a sample is never written again");
+    std::fs::write(SAMPLE_2, told().file).expect("the folder is there");
 }

@@ -8,6 +8,7 @@ mod hostile;
 mod messages;
 mod round_trip;
 mod seeking;
+mod shapes;
 mod summary;
 mod support;
 mod write_errors;

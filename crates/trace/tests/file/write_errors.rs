@@ -163,7 +163,7 @@ impl BlockSource for Words<'_> {
         Some((*self.0.first()? as u32, self.0.get(1..2)?))
     }
 
-    fn pass_block(&mut self, told: usize) {
+    fn pass_shape(&mut self, told: usize) {
         self.pass(1 + told);
     }
 }
@@ -173,7 +173,7 @@ fn record(into: Disk) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTrac
     let mut recorder = Recorder::create(into, &header()).expect("the header fits");
     let Chunk { blocks, references, .. } = one_block();
     let form = Form { reference: Reference(references[0].0 & !0xffff_ffff_ffff), place: Place::Told };
-    let shape = recorder.define(&blocks[0], &[form]).expect("a shape").number();
+    let shape = recorder.define(&[blocks[0]], &[form]).expect("a shape").number();
     let taken = (0..3_u64).try_for_each(|address| {
         recorder.take(&mut Words(&[shape.into(), address]))?;
         recorder.cut()

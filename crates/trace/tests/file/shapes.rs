@@ -1,0 +1,187 @@
+//! What ran told shape by shape: shapes of several blocks, with references of which some are told, some are fixed, and some
+//! stand behind a told one of the same shape.
+
+use proptest::prelude::*;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+use switchcost_trace::{Block, BlockFlags, BlockSource, Form, NO_BLOCK, Place, Recorder, Reference};
+
+use crate::support::{header, read};
+
+const ADDRESS_MASK: u64 = (1 << 48) - 1;
+
+/// A word of a source: of a head, what it tells stands above its number.
+const TOLD_SHIFT: u32 = 32;
+
+#[derive(Clone, Debug)]
+struct Shape {
+    blocks: Vec<Block>,
+    forms: Vec<Form>,
+}
+
+impl Shape {
+    fn any(random: &mut ChaCha8Rng) -> Shape {
+        let mut roll = |sides: u64| random.next_u64() % sides;
+        let (mut blocks, mut forms) = (Vec::new(), Vec::<Form>::new());
+        for _ in 0..=roll(5) {
+            let references = roll(4) as u16;
+            blocks.push(Block {
+                address: roll(1 << 47),
+                bytes: 8,
+                instructions: 2,
+                references,
+                first_bytes: 3,
+                flags: BlockFlags(roll(2) as u8),
+            });
+            for number in 0..references {
+                let through = 2 + 5 * u16::from(number > 1);
+                let told: Vec<u16> =
+                    (0..forms.len()).filter(|&at| forms[at].place == Place::Told).map(|at| at as u16).collect();
+                let place = match (roll(4), &told[..]) {
+                    (0, _) => Place::Fixed(roll(1 << 48)),
+                    (1, [_, ..]) => {
+                        Place::Relative { base: told[roll(told.len() as u64) as usize], offset: roll(1 << 48) }
+                    }
+                    _ => Place::Told,
+                };
+                let reference = Reference::new(0, roll(32) as u8, through, roll(2) == 1);
+                forms.push(Form { reference, place });
+            }
+        }
+        Shape { blocks, forms }
+    }
+
+    fn told(&self) -> usize {
+        self.forms.iter().filter(|form| form.place == Place::Told).count()
+    }
+
+    /// Its references where these addresses are told, the plain way.
+    fn references(&self, told: &[u64]) -> Vec<Reference> {
+        let mut told = told.iter();
+        let mut addresses: Vec<u64> = Vec::new();
+        for form in &self.forms {
+            addresses.push(match form.place {
+                Place::Told => *told.next().expect("one for each"),
+                Place::Fixed(address) => address,
+                Place::Relative { base, offset } => addresses[usize::from(base)].wrapping_add(offset),
+            });
+        }
+        let at = |(form, address): (&Form, u64)| Reference(form.reference.0 | address & ADDRESS_MASK);
+        self.forms.iter().zip(addresses).map(at).collect()
+    }
+}
+
+/// A trace that was told shape by shape, and what must be in it.
+pub(crate) struct Told {
+    pub(crate) file: Vec<u8>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) references: Vec<Reference>,
+}
+
+impl Told {
+    /// Of so many shapes, `runs` run, in an order that repeats itself more often than not.
+    pub(crate) fn seeded(seed: u64, shapes: usize, runs: usize) -> Told {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut recorder = Recorder::create(Vec::new(), &header()).expect("memory takes it");
+        let shapes: Vec<Shape> = (0..shapes).map(|_| Shape::any(&mut random)).collect();
+        let mut numbers = Vec::new();
+        let mut told = Told { file: Vec::new(), blocks: Vec::new(), references: Vec::new() };
+        let mut words = Vec::new();
+        let mut next = 0;
+        for run in 0..runs {
+            // Later shapes are defined while others have run.
+            if numbers.len() < shapes.len() && (numbers.is_empty() || random.next_u64().is_multiple_of(8)) {
+                take(&mut recorder, &mut words);
+                let Shape { blocks, forms } = &shapes[numbers.len()];
+                numbers.push(recorder.define(blocks, forms).expect("a shape").number());
+            }
+            let is_turn = random.next_u64().is_multiple_of(4);
+            next = if is_turn { random.next_u64() as usize } else { next + 1 } % numbers.len();
+            let addresses: Vec<u64> = (0..shapes[next].told() as u64)
+                .map(|number| match random.next_u64() % 8 {
+                    0 => random.next_u64() & ADDRESS_MASK,
+                    some => (number << 20) + run as u64 * 8 * some,
+                })
+                .collect();
+            words.push((addresses.len() as u64) << TOLD_SHIFT | u64::from(numbers[next]));
+            words.extend(&addresses);
+            told.blocks.extend(&shapes[next].blocks);
+            told.references.extend(shapes[next].references(&addresses));
+        }
+        take(&mut recorder, &mut words);
+        told.file = recorder.finish().expect("memory takes it").0;
+        told
+    }
+
+    /// Whether the file holds what it was told.
+    pub(crate) fn check(&self, file: &[u8]) {
+        let (chunks, error) = read(file);
+        assert!(error.is_none(), "{error:?}");
+        assert!(chunks.iter().flat_map(|chunk| chunk.blocks.iter()).eq(&self.blocks), "other blocks");
+        assert!(chunks.iter().flat_map(|chunk| &chunk.references).eq(&self.references), "other references");
+    }
+}
+
+fn take(recorder: &mut Recorder<Vec<u8>>, words: &mut Vec<u64>) {
+    let mut source = Words(words);
+    recorder.take(&mut source).expect("memory takes it");
+    assert!(source.0.is_empty(), "all was taken");
+    words.clear();
+}
+
+struct Words<'a>(&'a [u64]);
+
+impl BlockSource for Words<'_> {
+    type Word = u64;
+
+    fn meaning(&self) -> u32 {
+        1
+    }
+
+    fn words(&self) -> &[u64] {
+        self.0
+    }
+
+    fn value(word: &u64) -> u64 {
+        *word
+    }
+
+    fn values(words: &[u64; 4]) -> [u64; 4] {
+        *words
+    }
+
+    fn told(head: u64) -> u32 {
+        ((head >> TOLD_SHIFT) as u32).min(NO_BLOCK)
+    }
+
+    fn pass(&mut self, words: usize) {
+        self.0 = &self.0[words..];
+    }
+
+    fn next(&self) -> Option<(u32, &[u64])> {
+        let (&head, rest) = self.0.split_first()?;
+        Some((head as u32, rest.get(..(head >> TOLD_SHIFT) as usize)?))
+    }
+
+    fn pass_shape(&mut self, told: usize) {
+        self.pass(1 + told);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_ran_is_what_is_read(seed in any::<u64>(), shapes in 1_usize..40, runs in 1_usize..3_000) {
+        let told = Told::seeded(seed, shapes, runs);
+        told.check(&told.file);
+    }
+}
+
+#[test]
+fn chunks_end_between_shapes() {
+    let told = Told::seeded(7, 30, 150_000);
+    told.check(&told.file);
+    let (chunks, _) = read(&told.file);
+    assert!(chunks.len() > 1, "{} blocks are more than a chunk's", told.blocks.len());
+}
