@@ -57,7 +57,8 @@ impl Closer {
         open.put_turns(turns);
         let (widths, residuals) = (open.widths(), open.residuals());
         self.volume.instructions += instructions;
-        let is_packed = self.volume.is_exceeded_by(turns.len() + widths.len() + residuals.len());
+        let is_packed =
+            self.volume.is_exceeded_by(turns.len() + table.exceptions.len() + widths.len() + residuals.len());
         let mut encoded = Vec::new();
         marks::encode(&mut encoded, marks, first_block)?;
         body.clear();
@@ -68,7 +69,7 @@ impl Closer {
             (&table.shapes, true),
             (&table.references, true),
             (&*turns, is_packed),
-            (&table.exceptions, true),
+            (&table.exceptions, is_packed),
             (widths, is_packed),
             (residuals, is_packed),
             (&encoded, true),
