@@ -19,7 +19,7 @@ use crate::as_run::Left;
 
 use crate::protocol::{NOT_DONE, tag};
 pub(crate) use runs::is_birth;
-use shapes::Entry;
+use shapes::plain;
 use spaces::Spaces;
 pub(crate) use take::{Chunks, Take};
 
@@ -117,8 +117,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         let mut at = from;
         let damaged = |word, problem| Stopped::Damaged(DecodeError { buffer: order, word, problem });
         while at < words.len() {
-            let (entries, meaning) = self.spaces.running_entries();
-            let mut source = Words { entries, meaning, words, at };
+            let mut source = Words { numbers: self.spaces.running().numbers(), words, at };
             self.take.blocks(&mut source).map_err(Stopped::Refused)?;
             let end = source.at;
             if end == at {
@@ -153,16 +152,15 @@ impl<'a, T: Take> Decoder<'a, T> {
     ) -> Result<usize, Stopped<T::Error>> {
         let (id, told) = block_head(words[0].load(Relaxed));
         let addresses = words.get(1..=told).ok_or_else(|| damaged(Problem::Short))?;
-        let (entries, meaning) = self.spaces.running_entries();
-        let is_plain = entries.get(id as usize).is_some_and(|entry| entry.plain().is_some());
-        let problem = || if is_plain { Problem::Short } else { Problem::Shape(id.into()) };
-        let guarded = self.spaces.running().guarded(id).map(Arc::clone).ok_or_else(|| damaged(problem()))?;
+        let shapes = self.spaces.running();
+        let problem = || if shapes.plain(id).is_some() { Problem::Short } else { Problem::Shape(id.into()) };
+        let guarded = shapes.guarded(id).map(Arc::clone).ok_or_else(|| damaged(problem()))?;
         let addresses: Vec<u64> = addresses.iter().map(|address| address.load(Relaxed)).collect();
         let is_done = |number: usize| addresses.get(number).is_some_and(|&address| address != NOT_DONE);
         let done = guarded.without_undone(is_done).map_err(&damaged)?;
         let shape = self.take.define(&done.blocks, &done.forms).map_err(&damaged)?;
         let happened: Vec<u64> = addresses.into_iter().filter(|&address| address != NOT_DONE).collect();
-        let mut source = Happened { shape, meaning, addresses: &happened, is_taken: false };
+        let mut source = Happened { shape, addresses: &happened, is_taken: false };
         self.take.blocks(&mut source).map_err(Stopped::Refused)?;
         if source.is_taken { Ok(told + 1) } else { Err(damaged(Problem::Short)) }
     }
@@ -189,8 +187,7 @@ fn block_head(head: u64) -> (u32, usize) {
 
 /// Blocks as they stand in a buffer, up to another record or one that is not simple.
 struct Words<'a> {
-    entries: &'a [Entry],
-    meaning: u32,
+    numbers: &'a [u32],
     words: &'a [AtomicU64],
     at: usize,
 }
@@ -204,8 +201,9 @@ impl BlockSource for Words<'_> {
         (head >> 32 ^ tag::BLOCK << 24) as u32
     }
 
-    fn meaning(&self) -> u32 {
-        self.meaning
+    #[inline(always)]
+    fn numbers(&self) -> &[u32] {
+        self.numbers
     }
 
     #[inline(always)]
@@ -232,7 +230,7 @@ impl BlockSource for Words<'_> {
         let head = head.load(Relaxed);
         let (id, told) = block_head(head);
         let addresses = rest.get(..told)?;
-        let shape = self.entries.get(id as usize)?.plain()?;
+        let shape = plain(self.numbers, id)?;
         (head >> 40 == tag::BLOCK << 16).then_some((shape, addresses))
     }
 
@@ -244,7 +242,6 @@ impl BlockSource for Words<'_> {
 /// One block whose addresses were picked out.
 struct Happened<'a> {
     shape: u32,
-    meaning: u32,
     addresses: &'a [u64],
     is_taken: bool,
 }
@@ -256,8 +253,8 @@ impl BlockSource for Happened<'_> {
         NO_BLOCK
     }
 
-    fn meaning(&self) -> u32 {
-        self.meaning
+    fn numbers(&self) -> &[u32] {
+        &[]
     }
 
     fn words(&self) -> &[u64] {

@@ -11,19 +11,12 @@ use crate::protocol::how;
 /// More translations than any program has; the bound of memory for one address space.
 const MOST_SHAPES: usize = 4 << 20;
 
-/// What a number stands for: nothing, or a shape of [`Take`].
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Entry(u32);
-
-/// Set where some of its references may not happen.
+/// Set in the number of a shape where some of its references may not happen. More than [`Take`] has shapes.
 const GUARDED: u32 = 1 << 31;
 
-impl Entry {
-    /// The shape, where it is defined and the same each time.
-    #[inline(always)]
-    pub(super) fn plain(self) -> Option<u32> {
-        (self.0 != 0 && self.0 < GUARDED).then_some(self.0)
-    }
+/// The shape of a number, where it is defined and the same each time.
+pub(super) fn plain(numbers: &[u32], id: u32) -> Option<u32> {
+    numbers.get(id as usize).copied().filter(|&number| number != 0 && number < GUARDED)
 }
 
 /// A shape with references that may not happen.
@@ -36,38 +29,42 @@ pub(super) struct Guarded {
 /// All shapes of an address space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
-    entries: Vec<Entry>,
+    /// Those of [`Take`], by the number in this address space; 0 where there is none.
+    numbers: Vec<u32>,
     guarded: HashMap<u32, Arc<Guarded>>,
 }
 
 impl Shapes {
     #[inline(always)]
-    pub(super) fn entries(&self) -> &[Entry] {
-        &self.entries
+    pub(super) fn numbers(&self) -> &[u32] {
+        &self.numbers
+    }
+
+    pub(super) fn plain(&self, id: u32) -> Option<u32> {
+        plain(&self.numbers, id)
     }
 
     pub(super) fn guarded(&self, id: u32) -> Option<&Arc<Guarded>> {
         self.guarded.get(&id)
     }
 
-    /// Defines a shape, in place of any of the same number; returns whether there was one.
-    pub(super) fn define<T: Take>(&mut self, head: u64, words: &[u64], take: &mut T) -> Result<bool, Problem> {
+    /// Defines a shape, in place of any of the same number.
+    pub(super) fn define<T: Take>(&mut self, head: u64, words: &[u64], take: &mut T) -> Result<(), Problem> {
         let (id, blocks) = (head as u32, (head >> 32) as u16);
         if id as usize >= MOST_SHAPES {
             return Err(Problem::TooManyShapes);
         }
         let (Guarded { blocks, forms }, is_guarded) = shape(words, blocks.into())?;
         let shape = take.define(&blocks, &forms)?;
-        if self.entries.len() <= id as usize {
-            self.entries.resize(id as usize + 1, Entry::default());
+        if self.numbers.len() <= id as usize {
+            self.numbers.resize(id as usize + 1, 0);
         }
         self.guarded.remove(&id);
         if is_guarded {
             self.guarded.insert(id, Arc::new(Guarded { blocks, forms }));
         }
-        let entry = Entry(shape | if is_guarded { GUARDED } else { 0 });
-        let before = std::mem::replace(&mut self.entries[id as usize], entry);
-        Ok(before.0 != 0)
+        self.numbers[id as usize] = shape | if is_guarded { GUARDED } else { 0 };
+        Ok(())
     }
 }
 

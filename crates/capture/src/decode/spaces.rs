@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use trace::{ProcessId, TaskId};
 
-use super::shapes::{Entry, Shapes};
+use super::shapes::Shapes;
 use super::{Problem, Take};
 use crate::protocol::NO_SLOT;
 use crate::ring::SLOTS;
@@ -15,8 +15,6 @@ use crate::ring::SLOTS;
 struct Space {
     process: ProcessId,
     shapes: Arc<Shapes>,
-    /// What numbers of shapes mean: another number for each other meaning.
-    meaning: u32,
     users: u32,
 }
 
@@ -50,7 +48,6 @@ pub(super) struct Spaces {
     names: std::vec::IntoIter<Vec<u8>>,
     next_task: u32,
     next_process: u32,
-    next_meaning: u32,
 }
 
 /// What a birth makes.
@@ -67,13 +64,12 @@ impl Spaces {
         Spaces {
             tasks: vec![None; SLOTS],
             // The first is nobody's: what runs before the first switch.
-            spaces: vec![Space { users: 1, meaning: 1, ..Space::default() }],
+            spaces: vec![Space { users: 1, ..Space::default() }],
             running: None,
             expected: BTreeMap::new(),
             names: names.into_iter(),
             next_task: 1,
             next_process: 1,
-            next_meaning: 2,
         }
     }
 
@@ -90,21 +86,10 @@ impl Spaces {
         &self.spaces[self.running_space()].shapes
     }
 
-    /// What the numbers of their blocks stand for, and a number for all that they mean.
-    pub(super) fn running_entries(&self) -> (&[Entry], u32) {
-        let space = &self.spaces[self.running_space()];
-        (space.shapes.entries(), space.meaning)
-    }
-
     /// Defines a shape for the running task.
-    pub(super) fn define<T: Take>(&mut self, id: u64, words: &[u64], take: &mut T) -> Result<(), Problem> {
+    pub(super) fn define<T: Take>(&mut self, head: u64, words: &[u64], take: &mut T) -> Result<(), Problem> {
         let space = self.running_space();
-        let space = &mut self.spaces[space];
-        if Arc::make_mut(&mut space.shapes).define(id, words, take)? {
-            space.meaning = self.next_meaning;
-            self.next_meaning += 1;
-        }
-        Ok(())
+        Arc::make_mut(&mut self.spaces[space].shapes).define(head, words, take)
     }
 
     /// The task in a slot; none for no slot.
@@ -120,9 +105,8 @@ impl Spaces {
     }
 
     fn new_space(&mut self, shapes: Arc<Shapes>) -> usize {
-        let space = Space { process: ProcessId(self.next_process), shapes, meaning: self.next_meaning, users: 0 };
+        let space = Space { process: ProcessId(self.next_process), shapes, users: 0 };
         self.next_process += 1;
-        self.next_meaning += 1;
         match self.spaces.iter().position(|space| space.users == 0) {
             Some(free) => {
                 self.spaces[free] = space;

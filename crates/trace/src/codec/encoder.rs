@@ -57,8 +57,8 @@ impl BlockSource for PieceSource<'_> {
         &[]
     }
 
-    fn meaning(&self) -> u32 {
-        0
+    fn numbers(&self) -> &[u32] {
+        &[]
     }
 
     fn told(_head: u64) -> u32 {
@@ -161,7 +161,7 @@ impl ChunkEncoder {
     fn learn(&mut self, blocks: &[Block], forms: &[Form]) {
         let known = &mut self.known;
         let (told, totals) = (shape::told(forms), Totals::of(blocks));
-        known.hot.push(Hot::new(totals));
+        known.hot.push(Hot::new(totals, told));
         known.cold.push(Cold {
             first_block: known.blocks.len() as u32,
             blocks: blocks.len() as u32,

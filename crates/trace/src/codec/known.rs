@@ -76,65 +76,24 @@ impl Sums {
 pub(super) struct Hot {
     /// Of the first told references. The loop holds on to the shape before while it changes this of the next.
     pub(super) row: Cell<Row>,
-    /// Heads of the choices, as they were last seen, salted with what they meant: to look a shape up by its head
-    /// costs more.
-    pub(super) heads: [u64; 2],
-    pub(super) choices: [Choice; 2],
+    /// The shapes that may run next.
+    pub(super) choices: [u32; 2],
+    /// How many references it tells; more than any head can say where they do not fit a row.
+    pub(super) told: u64,
     pub(super) sums: Sums,
 }
 
-/// A shape that may run next: its id, and how many references it tells. Who knows that needs not wait for the head that
-/// comes to know where the next one stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Choice(u32);
-
-impl Choice {
-    pub(super) const NONE: Choice = Choice(u32::MAX);
-    /// In place of how many, where a shape is not to be taken by its head: it tells more than fits a row, or its head is not
-    /// known. The head of neither says 0.
-    const NOT_BY_HEAD: usize = 0;
-    const TOLD_BITS: u32 = 3;
-    /// The largest number that fits beside the id.
-    pub(super) const MOST: usize = (1 << Choice::TOLD_BITS) - 1;
-
-    pub(super) fn new(id: u32, told: usize) -> Choice {
-        debug_assert!(id <= u32::MAX >> Choice::TOLD_BITS, "so many shapes do not fit into memory");
-        Choice(id << Choice::TOLD_BITS | if told > LANES { Choice::NOT_BY_HEAD } else { told } as u32)
-    }
-
-    #[inline(always)]
-    pub(super) fn id(self) -> u32 {
-        self.0 >> Choice::TOLD_BITS
-    }
-
-    #[inline(always)]
-    pub(super) fn told(self) -> usize {
-        self.0 as usize & Choice::MOST
-    }
-}
-
-/// No shape has it.
-pub(super) const NO_HEAD: u64 = u64::MAX;
+/// In place of a shape's id. None has it.
+const NONE: u32 = u32::MAX;
 
 impl Hot {
-    pub(super) fn new(totals: Totals) -> Hot {
-        Hot { row: Cell::default(), heads: [NO_HEAD; 2], choices: [Choice::NONE; 2], sums: Sums::of(totals) }
+    pub(super) fn new(totals: Totals, told: usize) -> Hot {
+        let told = if told > LANES { u64::MAX } else { told as u64 };
+        Hot { row: Cell::default(), choices: [NONE; 2], told, sums: Sums::of(totals) }
     }
 
     pub(super) fn forget_choices(&mut self) {
-        (self.heads, self.choices) = ([NO_HEAD; 2], [Choice::NONE; 2]);
-    }
-
-    fn forget_heads(&mut self) {
-        (self.heads, self.choices) =
-            ([NO_HEAD; 2], self.choices.map(|choice| Choice::new(choice.id(), Choice::NOT_BY_HEAD)));
-    }
-
-    /// A shape that told so much ran behind this one. Where its head is not known it is not taken by its head either: any
-    /// word may be [`NO_HEAD`].
-    pub(super) fn choose(&mut self, turn: usize, id: u32, told: usize, head: u64) {
-        let told = if head == NO_HEAD { Choice::NOT_BY_HEAD } else { told };
-        (self.choices[turn], self.heads[turn]) = (Choice::new(id, told), head);
+        self.choices = [NONE; 2];
     }
 }
 
@@ -168,10 +127,6 @@ impl Cold {
     }
 }
 
-/// Bits 40 to 55 of heads are clear ([`super::BlockSource::told`]).
-const SALT_SHIFT: u32 = 40;
-const SALT_BITS: u32 = 16;
-
 /// What the encoder knows of shapes, by their ids. Number 0 is none: what a chunk begins behind.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -184,21 +139,9 @@ pub(super) struct Known {
     pub(super) largest: Totals,
     /// The number of the open chunk. Never 0 once there was one, so that no shape seems to belong to it.
     pub(super) chunk: u32,
-    /// What [`super::BlockSource::meaning`] was last, but for the bits that heads are salted with.
-    pub(super) era: u32,
 }
 
 impl Known {
-    /// What heads are salted with, so that those of another meaning are not taken for each other.
-    pub(super) fn salt(&mut self, meaning: u32) -> u64 {
-        let era = meaning >> SALT_BITS;
-        if era != self.era {
-            self.era = era;
-            self.hot.iter_mut().for_each(Hot::forget_heads);
-        }
-        u64::from(meaning & ((1 << SALT_BITS) - 1)) << SALT_SHIFT
-    }
-
     pub(super) fn parts_of(&self, id: usize) -> (&[Block], &[Form]) {
         self.cold[id].parts(&self.blocks, &self.forms)
     }

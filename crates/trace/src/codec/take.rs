@@ -2,7 +2,7 @@
 //! counts stays in registers, and addresses are encoded several at once.
 
 use super::addresses::{FAR_BYTES, LANES, Row};
-use super::known::{Choice, Cold, Known, NO_HEAD, Sums, Totals, more_rows};
+use super::known::{Cold, Known, Sums, Totals, more_rows};
 use super::limits;
 use super::open::{Counts, Open, TURNS, Table};
 use super::residuals::Waiting;
@@ -26,12 +26,12 @@ pub trait BlockSource {
     /// The same of four that stand one behind the other.
     fn values(words: &[Self::Word; 4]) -> [u64; 4];
 
-    /// How many addresses are told behind a head; [`NO_BLOCK`] or more where it is none of a shape, or where one of its bits
-    /// 40 to 55 is set.
+    /// How many addresses are told behind a head; [`NO_BLOCK`] or more where it is none.
     fn told(head: u64) -> u32;
 
-    /// Heads that are equal stand for the same shape as long as this is the same, too.
-    fn meaning(&self) -> u32;
+    /// The numbers of shapes, by the lower half of their heads; 0, or one that no shape has, where there is none, and where
+    /// not all that it tells may have happened.
+    fn numbers(&self) -> &[u32];
 
     /// Passes over so many words.
     fn pass(&mut self, words: usize);
@@ -74,8 +74,7 @@ pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: 
 /// Returns whether more of them may come.
 #[inline(always)]
 fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
-    let salt = known.salt(source.meaning());
-    let hot = &known.hot[..];
+    let (numbers, hot) = (source.numbers(), &known.hot[..]);
     let Counts { ran, mut sums, room, mut current, .. } = open.counts;
     let differences = &mut *waiting.differences;
     let mut at = waiting.length;
@@ -86,20 +85,18 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
     let turns = open.turns.get_mut(ran..ran + most).unwrap_or_default();
     let mut taken = 0;
     for into in turns {
-        // As many as a choice can say, so that no place need be looked at twice.
-        let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + Choice::MOST }>() else { break };
+        // As many as the mask below leaves, so that no place need be looked at twice.
+        let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + TOLD_MASK as usize }>() else { break };
         let head = S::value(head);
-        let salted = head ^ salt;
-        let turn = if salted == before.heads[0] {
-            0
-        } else if salted == before.heads[1] {
-            1
-        } else {
+        let Some(&id) = numbers.get(head as u32 as usize) else { break };
+        let Some(shape) = hot.get(id as usize) else { break };
+        let told = S::told(head);
+        // Which of the two it is is as hard to foresee as the program's own branches: no branch here.
+        let turn = usize::from(before.choices[0] != id);
+        if u64::from(told) != shape.told || before.choices[turn] != id {
             break;
-        };
-        let choice = before.choices[turn];
-        let (told, id) = (choice.told(), choice.id());
-        let Some(shape) = hot.get(id as usize).filter(|_| S::told(head) as usize == told) else { break };
+        }
+        let told = (told & TOLD_MASK) as usize;
         // Those that the shape does not tell are overwritten by the next one's.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
         differences[place..place + LANES].copy_from_slice(&row.encode(S::values(first(addresses))));
@@ -120,9 +117,14 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
     taken == most
 }
 
+/// All bits of how many references a shape tells that fit a row.
+const TOLD_MASK: u32 = 7;
+
+const _: () = assert!(LANES <= TOLD_MASK as usize);
+
 /// Those that go into a row.
 #[inline(always)]
-fn first<T>(addresses: &[T; Choice::MOST]) -> &[T; LANES] {
+fn first<T>(addresses: &[T; TOLD_MASK as usize]) -> &[T; LANES] {
     addresses.first_chunk().expect("a row has fewer")
 }
 
@@ -130,11 +132,10 @@ fn first<T>(addresses: &[T; Choice::MOST]) -> &[T; LANES] {
 #[cold]
 #[inline(never)]
 fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
-    let salt = known.salt(source.meaning());
     let Known { hot, cold, rows, blocks, forms, chunk: open_chunk, .. } = known;
     let Open { counts, table, turns, .. } = open;
     let Some((id, addresses)) = source.next() else { return false };
-    let (told, head) = (addresses.len(), source.words().first().map_or(NO_HEAD, |head| S::value(head) ^ salt));
+    let told = addresses.len();
     let (Some(&Cold { chunk, first_row, number, told: need, .. }), Some(shape)) =
         (cold.get(id as usize), hot.get(id as usize))
     else {
@@ -154,12 +155,11 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         enter(&mut cold[id as usize], blocks, forms, table);
     }
     let before = &mut hot[counts.current as usize];
-    let turn = before.choices.iter().position(|&choice| choice.id() == id).unwrap_or_else(|| {
-        (before.choices[1], before.heads[1]) = (before.choices[0], before.heads[0]);
+    let turn = before.choices.iter().position(|&choice| choice == id).unwrap_or_else(|| {
+        before.choices = [id, before.choices[0]];
         except(table, counts.ran, if is_first { 0 } else { u64::from(number) + 1 });
         0
     });
-    before.choose(turn, id, told, head);
     turns[counts.ran & (TURNS - 1)] = turn as u8;
     counts.ran += 1;
     counts.room -= 1;

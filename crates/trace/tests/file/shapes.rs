@@ -123,23 +123,28 @@ impl Told {
 }
 
 fn take(recorder: &mut Recorder<Vec<u8>>, words: &mut Vec<u64>) {
-    let mut source = Words(words);
+    let numbers: Vec<u32> = (0..=recorder.kept().0 as u32).collect();
+    let mut source = Words { words, numbers: &numbers };
     recorder.take(&mut source).expect("memory takes it");
-    assert!(source.0.is_empty(), "all was taken");
+    assert!(source.words.is_empty(), "all was taken");
     words.clear();
 }
 
-struct Words<'a>(&'a [u64]);
+/// Words, and the numbers of shapes as they are.
+struct Words<'a> {
+    words: &'a [u64],
+    numbers: &'a [u32],
+}
 
 impl BlockSource for Words<'_> {
     type Word = u64;
 
-    fn meaning(&self) -> u32 {
-        1
+    fn numbers(&self) -> &[u32] {
+        self.numbers
     }
 
     fn words(&self) -> &[u64] {
-        self.0
+        self.words
     }
 
     fn value(word: &u64) -> u64 {
@@ -155,11 +160,11 @@ impl BlockSource for Words<'_> {
     }
 
     fn pass(&mut self, words: usize) {
-        self.0 = &self.0[words..];
+        self.words = &self.words[words..];
     }
 
     fn next(&self) -> Option<(u32, &[u64])> {
-        let (&head, rest) = self.0.split_first()?;
+        let (&head, rest) = self.words.split_first()?;
         Some((head as u32, rest.get(..(head >> TOLD_SHIFT) as usize)?))
     }
 

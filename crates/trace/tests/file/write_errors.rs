@@ -135,8 +135,8 @@ struct Words<'a>(&'a [u64]);
 impl BlockSource for Words<'_> {
     type Word = u64;
 
-    fn meaning(&self) -> u32 {
-        1
+    fn numbers(&self) -> &[u32] {
+        &[]
     }
 
     fn words(&self) -> &[u64] {
