@@ -193,6 +193,9 @@ impl Session {
         for warning in &summary.warnings {
             eprintln!("switchcost: {warning}");
         }
+        if let Some(reason) = &summary.not_apart {
+            eprintln!("switchcost: {}", seen_numbers(reason));
+        }
         if summary.switches_elsewhere > 0 {
             eprintln!(
                 "switchcost: the kernel took the CPU from the traced programs {} times more, for others or while the capture \
@@ -211,6 +214,14 @@ impl Session {
         }
         Ok(summary)
     }
+}
+
+/// What is said where the traced programs have the process numbers of the machine.
+fn seen_numbers(reason: &str) -> String {
+    format!(
+        "found no way to give the traced programs process numbers of their own ({reason}), so that two traces of them may \
+         differ in a few addresses; trace as root, or where the system lets this user make namespaces"
+    )
 }
 
 fn of_capture<E: std::error::Error>(failure: capture::Failure<E>, of_sink: impl FnOnce(E) -> Failure) -> Failure {
