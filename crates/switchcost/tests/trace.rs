@@ -78,6 +78,17 @@ fn the_same_pipeline_gives_the_same_bytes() {
     assert!(bytes("one.sct") == bytes("two.sct"), "two traces of one deterministic pipeline differ");
 }
 
+#[test]
+fn programs_see_all_processes_where_that_is_wanted() {
+    let place = Place::new();
+    let ran = trace(&place, "all.sct", &["--processes", "all", "--", "sh", "-c", "echo $PPID; cat /proc/1/cmdline"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(!ran.stderr.contains(NOT_APART), "{}", ran.stderr);
+    // Process 1 of this machine, or of the container that this is.
+    let first = String::from_utf8_lossy(&fs::read("/proc/1/cmdline").expect("a first process")).into_owned();
+    assert!(ran.stderr.contains(&first) && !ran.stderr.starts_with("1\n"), "{}", ran.stderr);
+}
+
 const NOT_APART: &str = "found no way to give the traced programs process numbers of their own";
 
 #[test]

@@ -11,7 +11,7 @@ use host::facts::Root;
 use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
 use units::CpuId;
 
-use crate::cli::trace::{CaptureArguments, OrderFlag, TraceArguments};
+use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArguments};
 use crate::exit::{Exit, Failure};
 use crate::progress::Captured;
 use crate::runs;
@@ -110,7 +110,9 @@ impl Session {
     pub(crate) fn prepare(arguments: &CaptureArguments) -> Result<Session, Failure> {
         let commands = commands(arguments)?;
         let order = order(arguments.order, arguments.quantum);
-        Session::new(commands, order, arguments.cpu, arguments.switches)
+        let mut session = Session::new(commands, order, arguments.cpu, arguments.switches)?;
+        session.options.is_apart = arguments.processes == ProcessesFlag::Own;
+        Ok(session)
     }
 
     pub(crate) fn new(
