@@ -146,7 +146,10 @@ impl Keeper {
 
     fn read(&mut self) -> io::Result<[u8; process::REPORT_BYTES]> {
         let mut bytes = [0; process::REPORT_BYTES];
-        self.reports.read_exact(&mut bytes)?;
+        self.reports.read_exact(&mut bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => io::Error::other("the process that starts the programs was killed"),
+            _ => error,
+        })?;
         Ok(bytes)
     }
 

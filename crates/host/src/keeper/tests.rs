@@ -121,6 +121,9 @@ fn a_killed_keeper_takes_all_that_live_apart_with_it() {
     output.read_exact(&mut [0]).expect("a line");
     await_living_with(&variable, 2);
     nix::sys::signal::kill(keeper.pid, nix::sys::signal::Signal::SIGKILL).expect("our own child");
+    assert!(matches!(next(&mut keeper), Report::Launched { .. }));
+    let error = keeper.report(Duration::from_secs(20)).expect_err("no more reports");
+    assert_eq!(error.to_string(), "the process that starts the programs was killed");
     keeper.dismiss();
     assert_eq!(living_with(&variable), 0);
 }
