@@ -111,7 +111,7 @@ fn without_a_process_namespace_programs_are_traced_all_the_same_and_that_is_said
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let expected = format!(
         "switchcost: {NOT_APART} (a new process namespace: No space left on device (os error 28)), so that two traces of \
-         them may differ in a few addresses; trace as root, or where the system lets this user make namespaces\n"
+         them may differ in a few addresses; trace outside of a container as root, or where users may make namespaces\n"
     );
     assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
     assert_eq!(place.run(&["trace", "check", text(&path)]).code, 0);

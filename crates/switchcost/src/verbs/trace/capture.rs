@@ -222,7 +222,7 @@ impl Session {
 fn seen_numbers(reason: &str) -> String {
     format!(
         "found no way to give the traced programs process numbers of their own ({reason}), so that two traces of them may \
-         differ in a few addresses; trace as root, or where the system lets this user make namespaces"
+         differ in a few addresses; trace outside of a container as root, or where users may make namespaces"
     )
 }
 
