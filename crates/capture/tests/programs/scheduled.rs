@@ -96,7 +96,7 @@ fn how_a_command_ends_is_reported() {
 }
 
 const SHELL: [&str; 3] =
-    ["sh", "-c", "for i in 3 1 2; do echo $i; done | sort | wc -l; ls / | wc -l; echo $$ $PPID $!"];
+    ["sh", "-c", "for i in 3 1 2; do ls / | sort | wc -l; done; echo $$ $PPID; (:) & echo $!; wait"];
 
 #[test]
 fn pipelines_of_a_shell_are_the_same_bit_by_bit() {
