@@ -111,6 +111,22 @@ fn pipelines_of_a_shell_are_the_same_bit_by_bit() {
 }
 
 #[test]
+fn a_signal_that_comes_behind_the_end_of_a_pipe_is_handled_at_the_same_place_every_time() {
+    // The shell reads until its children have closed the pipe; it is told of their ends a little later, while others run.
+    let reader = Command::new(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do x=$(echo $i | cat); done"]);
+    let other = Command::new(["sh", "-c", "i=0; while [ $i -lt 1500 ]; do i=$((i+1)); done"]);
+    let run = || {
+        let options = Options { order: Order::Scheduled { quantum_instructions: 20_000 }, ..options() };
+        capture_with(&[reader.clone(), other.clone()], options).1
+    };
+    let first = run();
+    for _ in 0..2 {
+        let marks = |chunks: &[Chunk]| -> Vec<Mark> { marks(chunks).cloned().collect() };
+        assert!(marks(&first) == marks(&run()), "a handler ran somewhere else");
+    }
+}
+
+#[test]
 fn pipelines_of_a_shell_run_the_same_way_among_all_processes() {
     let command = Command::new(["sh", "-c", "for i in 1 2 3; do ls / | wc -l; done"]);
     let run = || capture_with(std::slice::from_ref(&command), Options { is_apart: false, ..options() });
