@@ -18,7 +18,7 @@ struct sc_header { /* at offset 0 */
     ULong magic;
     UInt version;
     UInt mode;
-    UInt controller_pid;
+    UInt controller_pid;     /* 0 where tasks do not see it: the kernel then ends them with the first of their namespace */
     UInt slots;              /* number of task slots */
     UInt buffers;            /* number of buffers */
     UInt buffer_words;       /* words in each */

@@ -123,13 +123,18 @@ static Bool is_zombie(UInt pid)
     return False;
 }
 
+static Bool is_orphan(void)
+{
+    UInt controller = ring->controller_pid;
+
+    return controller != 0
+        && (kernel_call(KERNEL_KILL, controller, 0, 0, 0) == -KERNEL_ESRCH || is_zombie(controller));
+}
+
 /* Nobody would ever grant this process anything: it ends here, without a word to its own handlers. */
 void ring_check_alive(void)
 {
-    UInt controller = ring->controller_pid;
-    Bool is_orphan = kernel_call(KERNEL_KILL, controller, 0, 0, 0) == -KERNEL_ESRCH || is_zombie(controller);
-
-    if (is_orphan || __atomic_load_n(&ring->is_closing, __ATOMIC_SEQ_CST))
+    if (is_orphan() || __atomic_load_n(&ring->is_closing, __ATOMIC_SEQ_CST))
         kernel_call(KERNEL_EXIT_GROUP, 1, 0, 0, 0);
 }
 

@@ -7,6 +7,9 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 
+/* In libcoregrind, not in the tool headers: delivers a signal that has come and is not blocked, if there is one. */
+extern void VG_(poll_signals)(ThreadId tid);
+
 #define PAGE_BYTES 4096
 
 /* These neither block nor wake anybody: the task keeps the CPU throughout. */
@@ -93,6 +96,10 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
     if (!task->has_cpu || (task->may_wake && !task->has_left))
         turns_pass(tid, SC_WHY_SYSCALL);
     finish(tid);
+    /* A child that ends first closes its pipes, and then its parent gets a signal: either while it is still in the read that
+       the pipe's end has ended, or when Valgrind asks next. By its turn it has come: here it is always delivered. */
+    if (!is_as_run() && task->may_wake)
+        VG_(poll_signals)(tid);
 }
 
 /* A signal has cut the call off, and it will be made again. */

@@ -135,6 +135,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         commands: Vec<String>,
         decoder: &'a mut Decoder<'d, T>,
     ) -> Self {
+        let tenants = Tenants::new(ring, programs.task_files().clone());
         AsRun {
             ring,
             programs,
@@ -142,7 +143,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             stop_after_switches,
             commands,
             decoder,
-            tenants: Tenants::new(ring),
+            tenants,
             launched: 0,
             launch: None,
             run: None,

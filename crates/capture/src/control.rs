@@ -74,6 +74,7 @@ impl<E: Into<CaptureError>> From<E> for Halt {
 
 impl<'a> Control<'a> {
     pub(crate) fn new(ring: &'a Ring, programs: Programs, bell: &'a Bell, stop: &'a AtomicBool) -> Control<'a> {
+        let tasks = Tasks::new(programs.task_files().clone());
         Control {
             ring,
             programs,
@@ -83,7 +84,7 @@ impl<'a> Control<'a> {
             stop_after_switches: None,
             commands: Vec::new(),
             scheduler: Scheduler::default(),
-            tasks: Tasks::default(),
+            tasks,
             switches: 0,
             warnings: Vec::new(),
         }

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use host::keeper::TaskFiles;
+
 /// What the kernel says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
@@ -34,19 +36,19 @@ impl Probe {
     }
 
     /// Asks the kernel now.
-    pub(crate) fn ask(&mut self) -> std::io::Result<Kernel> {
-        match self.read() {
+    pub(crate) fn ask(&mut self, kernel: &TaskFiles) -> std::io::Result<Kernel> {
+        match self.read(kernel) {
             Ok(kernel) => Ok(kernel),
             Err(error) if is_gone(&error) => Ok(Kernel::Gone),
             Err(error) => Err(error),
         }
     }
 
-    fn read(&mut self) -> std::io::Result<Kernel> {
+    fn read(&mut self, kernel: &TaskFiles) -> std::io::Result<Kernel> {
         let (syscall, stat) = match &mut self.files {
             Some(files) => files,
             none => {
-                let open = |name| File::open(format!("/proc/{}/task/{}/{name}", self.pid, self.tid));
+                let open = |name| kernel.open(self.pid, self.tid, name);
                 none.insert((open("syscall")?, open("stat")?))
             }
         };
@@ -117,16 +119,18 @@ mod tests {
     fn sees_a_child_sleep_and_end() {
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().expect("sleep starts");
         let mut probe = Probe::new(child.id(), child.id());
+        let kernel = TaskFiles::ours().expect("/proc");
+        let mut ask = || probe.ask(&kernel).expect("readable");
         const CLOCK_NANOSLEEP: i64 = 230;
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
-        while probe.ask().expect("readable") != (Kernel::Asleep { syscall: CLOCK_NANOSLEEP }) {
+        while ask() != (Kernel::Asleep { syscall: CLOCK_NANOSLEEP }) {
             assert!(std::time::Instant::now() < deadline, "sleep sleeps in time");
         }
         child.kill().expect("killed");
-        while probe.ask().expect("readable") != Kernel::Gone {
+        while ask() != Kernel::Gone {
             assert!(std::time::Instant::now() < deadline, "it ends in time");
         }
         child.wait().expect("reaped");
-        assert_eq!(probe.ask().expect("readable"), Kernel::Gone);
+        assert_eq!(ask(), Kernel::Gone);
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use host::keeper::{Keeper, Report};
+use host::keeper::{Keeper, Report, TaskFiles};
 
 /// How long one look for a report takes where none comes.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -19,6 +19,11 @@ impl Programs {
     /// `count` commands, none of which has been started.
     pub(crate) fn new(keeper: Keeper, count: usize) -> Programs {
         Programs { keeper, statuses: vec![None; count] }
+    }
+
+    /// The kernel's files about their tasks.
+    pub(crate) fn task_files(&self) -> &TaskFiles {
+        self.keeper.task_files()
     }
 
     pub(crate) fn launch(&mut self, command: u32) -> io::Result<()> {

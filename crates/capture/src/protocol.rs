@@ -8,6 +8,7 @@ pub(crate) const AS_RUN: u32 = 1;
 
 /// No slot, as a 32-bit number; no buffer, as one of 64.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
+pub(crate) const NO_PROCESS: u32 = 0;
 pub(crate) const NO_BUFFER: u64 = u64::MAX;
 
 pub(crate) mod header {

@@ -70,9 +70,14 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Where the tool finds it.
-    pub(crate) fn path(&self) -> std::path::PathBuf {
-        self.shared.path()
+    /// What the tool maps.
+    pub(crate) fn shared(&self) -> &SharedFile {
+        &self.shared
+    }
+
+    /// Tasks that live apart cannot see us, and need not: the kernel ends them with their keeper.
+    pub(crate) fn hide_controller(&self) {
+        self.half(header::CONTROLLER_PID).store(protocol::NO_PROCESS, SeqCst);
     }
 
     /// A number of 32 bits of the header.

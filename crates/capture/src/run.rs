@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
-use host::keeper::{Keeper, Setting};
+use host::keeper::{KEEPER_APART, Keeper, Setting};
 use trace::{Chunk, Recorder, WriteTraceError};
 use units::CpuId;
 
@@ -71,6 +71,9 @@ pub struct Options {
     pub order: Order,
     /// Traced tasks run on this CPU only; the caller is to stay off it where there is another.
     pub cpu: Option<CpuId>,
+    /// Programs live apart, where the kernel allows that: in a process namespace with a /proc of their own, so that process
+    /// numbers are the same each time.
+    pub is_apart: bool,
     /// All tasks are ended after so many switches.
     pub stop_after_switches: Option<u64>,
     /// What the programs read; nothing where not given.
@@ -82,11 +85,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// Scheduled, with the usual quantum, on any CPU, to the end.
+    /// Scheduled, with the usual quantum, on any CPU, apart, to the end.
     pub fn new(tool: Tool) -> Options {
         Options {
             order: Order::default(),
             cpu: None,
+            is_apart: true,
             stop_after_switches: None,
             input: None,
             output: Output::default(),
@@ -108,6 +112,8 @@ pub struct Summary {
     pub statuses: Vec<Option<ExitStatus>>,
     /// What the reader of the trace should know.
     pub warnings: Vec<String>,
+    /// Why programs that were to live apart did not.
+    pub not_apart: Option<String>,
     /// As run: how often the kernel took the CPU from a task, by its own count, without another one getting it: for
     /// other programs, or more than once between two looks.
     pub switches_elsewhere: u64,
@@ -180,11 +186,11 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         return capture_as_run(commands, options, stop, take);
     };
     let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
-    let Outcome { ending, statuses, warnings } =
+    let (Outcome { ending, statuses, warnings }, not_apart) =
         schedule(commands, quantum_instructions, options, stop, |order, words| Ok(decoder.buffer(order, words)?))?;
     decoder.flush().map_err(Failure::Sink)?;
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
-    Ok(Summary { ending, switches, instructions, statuses, warnings, switches_elsewhere: 0 })
+    Ok(Summary { ending, switches, instructions, statuses, warnings, not_apart, switches_elsewhere: 0 })
 }
 
 /// Runs the commands in turns, and throws away what the tool writes, unread: what a capture costs without us. Returns how
@@ -212,18 +218,18 @@ fn check(commands: &[Command]) -> Result<(), CaptureError> {
     commands.iter().try_for_each(Command::check)
 }
 
-/// Gives the tasks their turns, and has each buffer read.
+/// Gives the tasks their turns, and has each buffer read. Says why programs that were to live apart did not.
 fn schedule<E: std::error::Error + 'static>(
     commands: &[Command],
     quantum_instructions: u64,
     options: Options,
     stop: &AtomicBool,
     read: impl FnMut(u64, &[AtomicU64]) -> Result<(), Failure<E>>,
-) -> Result<Outcome, Failure<E>> {
+) -> Result<(Outcome, Option<String>), Failure<E>> {
     check(commands)?;
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
     let stop_after_switches = options.stop_after_switches;
-    let programs = programs(commands, options, &ring).map_err(CaptureError::from)?;
+    let (programs, not_apart) = programs(commands, options, &ring).map_err(CaptureError::from)?;
     let bell = Bell::default();
     let mut control = Control::new(&ring, programs, &bell, stop);
     control.quantum_instructions = quantum_instructions;
@@ -236,7 +242,7 @@ fn schedule<E: std::error::Error + 'static>(
         drop(attendance);
         let outcome = controller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
-        Ok(outcome?)
+        Ok((outcome?, not_apart))
     })
 }
 
@@ -252,13 +258,13 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     let ring = Ring::create(protocol::AS_RUN).map_err(CaptureError::from)?;
     ring.half(header::CPU).store(cpu.0, SeqCst);
     let stop_after_switches = options.stop_after_switches;
-    let programs = programs(commands, options, &ring).map_err(CaptureError::from)?;
+    let (programs, not_apart) = programs(commands, options, &ring).map_err(CaptureError::from)?;
     let shown = commands.iter().map(Command::shown).collect();
     let mut decoder = Decoder::new(Vec::new(), take).ordered_as_run();
     let outcome = AsRun::new(&ring, programs, stop, stop_after_switches, shown, &mut decoder).run()?;
     let as_run::Outcome { ending, statuses, warnings, switches_elsewhere } = outcome;
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
-    Ok(Summary { ending, switches, instructions, statuses, warnings, switches_elsewhere })
+    Ok(Summary { ending, switches, instructions, statuses, warnings, not_apart, switches_elsewhere })
 }
 
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
@@ -266,22 +272,40 @@ fn last_cpu() -> Option<CpuId> {
     host::facts::allowed_cpus(&host::facts::Root::system()).last().copied()
 }
 
-/// The commands, ready to be launched.
-fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<Programs> {
-    let programs = commands
-        .iter()
-        .map(|command| start::program(command, &options.tool, &ring.path()))
-        .collect::<io::Result<Vec<_>>>()?;
+/// The commands, ready to be launched; and why they do not live apart, where they were to.
+fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(Programs, Option<String>)> {
     let null = || OpenOptions::new().read(true).write(true).open("/dev/null");
     let output: OwnedFd = match options.output {
         Output::Errors => io::stderr().as_fd().try_clone_to_owned()?,
         Output::Nowhere => null()?.into(),
         Output::File(file) => file.into(),
     };
-    let input = options.input.map_or_else(null, Ok)?.into();
-    let errors = output.try_clone()?;
-    let setting = Setting { cpu: options.cpu, has_fixed_addresses: true, input, output, errors };
-    Ok(Programs::new(Keeper::start(&programs, setting)?, commands.len()))
+    let mut setting = Setting {
+        is_apart: options.is_apart,
+        shared: Some(ring.shared()),
+        cpu: options.cpu,
+        has_fixed_addresses: true,
+        input: options.input.map_or_else(null, Ok)?.into(),
+        errors: output.try_clone()?,
+        output,
+    };
+    let mut keeper = keeper(commands, &options.tool, ring, &setting);
+    let mut not_apart = None;
+    if let Some(refusal) = keeper.as_ref().err().filter(|_| setting.is_apart) {
+        not_apart = Some(refusal.to_string());
+        setting.is_apart = false;
+        keeper = self::keeper(commands, &options.tool, ring, &setting);
+    }
+    if setting.is_apart {
+        ring.hide_controller();
+    }
+    Ok((Programs::new(keeper?, commands.len()), not_apart))
+}
+
+fn keeper(commands: &[Command], tool: &Tool, ring: &Ring, setting: &Setting<'_>) -> io::Result<Keeper> {
+    let ring = if setting.is_apart { ring.shared().path_at(KEEPER_APART) } else { ring.shared().path() };
+    let program = |command| start::program(command, tool, &ring);
+    Keeper::start(&commands.iter().map(program).collect::<io::Result<Vec<_>>>()?, setting)
 }
 
 /// Has buffers read in their order until the controller has finished and all are read.

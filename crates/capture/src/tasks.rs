@@ -2,6 +2,8 @@
 
 use std::io;
 
+use host::keeper::TaskFiles;
+
 use crate::probe::{Kernel, Probe};
 use crate::protocol::{NO_SLOT, WHY_QUANTUM, slot, state};
 use crate::ring::{Ring, SLOTS};
@@ -51,7 +53,7 @@ impl Task {
         }
     }
 
-    fn look(&mut self, ring: &Ring, is_running: bool) -> io::Result<Seen> {
+    fn look(&mut self, ring: &Ring, files: &TaskFiles, is_running: bool) -> io::Result<Seen> {
         if self.is_buried {
             return Ok(Seen::Gone);
         }
@@ -65,7 +67,7 @@ impl Task {
         if before == state::QUEUED && is_running {
             return Ok(Seen::Queued { is_turn_over: slot.get(slot::WHY) == WHY_QUANTUM });
         }
-        let kernel = self.probe.ask()?;
+        let kernel = self.probe.ask(files)?;
         if slot.state() != before {
             return Ok(Seen::OnItsWay);
         }
@@ -82,8 +84,9 @@ impl Task {
 }
 
 /// All living tasks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Tasks {
+    files: TaskFiles,
     tasks: Vec<Task>,
     sightings: Vec<Sighting>,
 }
@@ -96,6 +99,11 @@ pub(crate) enum News {
 }
 
 impl Tasks {
+    /// Nobody yet; of whom the kernel tells in these files.
+    pub(crate) fn new(files: TaskFiles) -> Tasks {
+        Tasks { files, tasks: Vec::new(), sightings: Vec::new() }
+    }
+
     /// Takes up whoever has claimed a slot since.
     pub(crate) fn discover(&mut self, ring: &Ring) {
         let highest = self.tasks.iter().map(|task| task.slot).max();
@@ -125,7 +133,7 @@ impl Tasks {
         self.sightings.clear();
         let mut is_any_gone = false;
         for task in &mut self.tasks {
-            let seen = task.look(ring, running == Some(task.slot))?;
+            let seen = task.look(ring, &self.files, running == Some(task.slot))?;
             self.sightings.push(Sighting { slot: task.slot, seen });
             is_any_gone |= seen == Seen::Gone && !task.is_buried;
             if matches!(seen, Seen::OnItsWay | Seen::Running) {
@@ -143,7 +151,7 @@ impl Tasks {
     fn has_woken_parents(&mut self, ring: &Ring, running: Option<u32>) -> io::Result<bool> {
         host::keeper::await_notified_parents();
         for (task, sighting) in self.tasks.iter_mut().zip(&self.sightings) {
-            if task.look(ring, running == Some(task.slot))? != sighting.seen {
+            if task.look(ring, &self.files, running == Some(task.slot))? != sighting.seen {
                 return Ok(true);
             }
         }
@@ -153,7 +161,7 @@ impl Tasks {
     /// The process that has the CPU, if the kernel has ended it meanwhile.
     pub(crate) fn find_killed(&mut self, running: Option<u32>) -> io::Result<Option<u32>> {
         for task in &mut self.tasks {
-            if running == Some(task.slot) && task.probe.ask()? == Kernel::Gone {
+            if running == Some(task.slot) && task.probe.ask(&self.files)? == Kernel::Gone {
                 return Ok(running);
             }
         }

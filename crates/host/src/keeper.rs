@@ -3,9 +3,14 @@
 //! The keeper is the parent of the programs and inherits their orphans (PR_SET_CHILD_SUBREAPER), so nothing that they
 //! start can get away from it. It reads a pipe that only we write: when we ask it to, or when we are gone, however we
 //! went, it kills its children until it has none. The programs die with the keeper (PR_SET_PDEATHSIG).
+//!
+//! Programs may live *apart*: then the keeper is the first process of a namespace, whose numbers are the same each time
+//! and whose /proc shows nobody else; the kernel ends all in it with the keeper.
 
+mod apart;
 mod child;
 mod process;
+mod task_files;
 
 use std::ffi::CString;
 use std::io::{self, Read, Write};
@@ -17,6 +22,12 @@ use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 use units::CpuId;
+
+use crate::shared_file::SharedFile;
+pub use task_files::TaskFiles;
+
+/// The number of the keeper among programs that live apart: the kernel gives it to the first of a namespace.
+pub const KEEPER_APART: u32 = 1;
 
 /// A program to start.
 #[derive(Debug)]
@@ -33,7 +44,11 @@ pub struct Program {
 
 /// How all programs are started.
 #[derive(Debug)]
-pub struct Setting {
+pub struct Setting<'a> {
+    /// Whether they live apart.
+    pub is_apart: bool,
+    /// Memory that the keeper holds open, so that they find it at `shared.path_at(KEEPER_APART)` where they live apart.
+    pub shared: Option<&'a SharedFile>,
     /// The only CPU that they may run on.
     pub cpu: Option<CpuId>,
     /// Whether addresses stay where they are from run to run (ADDR_NO_RANDOMIZE).
@@ -49,11 +64,11 @@ pub struct Setting {
 /// What the keeper tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// A program has a process; its number.
+    /// A program has a process.
     Launched {
         /// Which program.
         program: u32,
-        /// The kernel's number of its process.
+        /// The number of its process, among those of the programs where they live apart.
         pid: i32,
     },
     /// The kernel refused to start it.
@@ -78,15 +93,30 @@ pub struct Keeper {
     pid: Pid,
     control: Option<std::fs::File>,
     reports: std::fs::File,
+    task_files: TaskFiles,
 }
 
 impl Keeper {
     /// Forks the keeper. It starts nothing yet.
-    pub fn start(programs: &[Program], setting: Setting) -> io::Result<Keeper> {
+    ///
+    /// # Errors
+    /// Where the kernel refuses something; that programs live apart is refused in many containers.
+    pub fn start(programs: &[Program], setting: &Setting<'_>) -> io::Result<Keeper> {
         let (orders, control) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
         let (reports, told) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
-        let pid = process::fork(process::Keeping::new(programs, setting, orders, told)?)?;
-        Ok(Keeper { pid, control: Some(control.into()), reports: reports.into() })
+        let task_files = TaskFiles::ours()?;
+        let pid = process::start(process::Keeping::new(programs, setting, orders, told)?)?;
+        let mut keeper = Keeper { pid, control: Some(control.into()), reports: reports.into(), task_files };
+        process::settled(keeper.read()?)?;
+        if setting.is_apart {
+            keeper.task_files = TaskFiles::seen_by(pid).map_err(|error| apart::Step::Show.refused(error))?;
+        }
+        Ok(keeper)
+    }
+
+    /// The kernel's files about the programs' tasks, by the numbers that they have among themselves.
+    pub fn task_files(&self) -> &TaskFiles {
+        &self.task_files
     }
 
     /// The kernel's number of the keeper.
@@ -111,9 +141,16 @@ impl Keeper {
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
+        Ok(Some(process::decode(self.read()?)))
+    }
+
+    fn read(&mut self) -> io::Result<[u8; process::REPORT_BYTES]> {
         let mut bytes = [0; process::REPORT_BYTES];
-        self.reports.read_exact(&mut bytes)?;
-        Ok(Some(process::decode(bytes)))
+        self.reports.read_exact(&mut bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => io::Error::other("the process that starts the programs was killed"),
+            _ => error,
+        })?;
+        Ok(bytes)
     }
 
     /// Ends all programs and everything they started, and waits until they are gone.

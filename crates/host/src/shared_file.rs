@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -45,7 +45,12 @@ impl SharedFile {
 
     /// Where processes of the same user find the file as long as this one lives.
     pub fn path(&self) -> PathBuf {
-        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+        self.path_at(std::process::id())
+    }
+
+    /// Where they find it as long as process `holder`, which has it open under the same number, lives.
+    pub fn path_at(&self, holder: u32) -> PathBuf {
+        format!("/proc/{holder}/fd/{}", self.file.as_raw_fd()).into()
     }
 
     /// The memory as words. A place that is used as words must not be used as [`SharedFile::halves`], too.
@@ -65,6 +70,12 @@ impl Drop for SharedFile {
     fn drop(&mut self) {
         // SAFETY: the range is the one mapped in `create`, and nothing borrows it any more.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.words * 8) };
+    }
+}
+
+impl AsFd for SharedFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

@@ -60,6 +60,63 @@ fn the_same_program_gives_the_same_bytes_and_a_sound_trace() {
     );
 }
 
+const PIPELINE: [&str; 4] = ["--", "sh", "-c", "seq 300 | sort | wc; printf '%s\\n' $$ $PPID; cat /proc/$$/cmdline"];
+
+#[test]
+fn the_same_pipeline_gives_the_same_bytes() {
+    let place = Place::new();
+    for name in ["one.sct", "two.sct"] {
+        let ran = trace(&place, name, &PIPELINE);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        if ran.stderr.contains(NOT_APART) {
+            eprintln!("skipped: {}", ran.stderr);
+            return;
+        }
+        assert!(ran.stderr.contains("\n2\n1\n"), "{}", ran.stderr);
+    }
+    let bytes = |name| fs::read(place.path(name)).expect("a trace");
+    assert!(bytes("one.sct") == bytes("two.sct"), "two traces of one deterministic pipeline differ");
+}
+
+#[test]
+fn programs_see_all_processes_where_that_is_wanted() {
+    let place = Place::new();
+    let ran = trace(&place, "all.sct", &["--processes", "all", "--", "sh", "-c", "echo $PPID; cat /proc/1/cmdline"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(!ran.stderr.contains(NOT_APART), "{}", ran.stderr);
+    // Process 1 of this machine, or of the container that this is.
+    let first = String::from_utf8_lossy(&fs::read("/proc/1/cmdline").expect("a first process")).into_owned();
+    assert!(ran.stderr.contains(&first) && !ran.stderr.starts_with("1\n"), "{}", ran.stderr);
+}
+
+const NOT_APART: &str = "found no way to give the traced programs process numbers of their own";
+
+#[test]
+fn without_a_process_namespace_programs_are_traced_all_the_same_and_that_is_said() {
+    let place = Place::new();
+    let path = place.path("among.sct");
+    // Root in a namespace of users in which no process namespace may be.
+    let deny = "echo 0 >/proc/sys/user/max_pid_namespaces && exec \"$@\"";
+    let denied = |words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "sh", "-c", deny, "sh"]).args(words);
+        common::ran(command.output().expect("unshare runs"))
+    };
+    if denied(&["true"]).code != 0 {
+        eprintln!("skipped: no right to deny anything");
+        return;
+    }
+    let program = env!("CARGO_BIN_EXE_switchcost");
+    let ran = denied(&[&[program, "trace", "-o", text(&path)], &PIPELINE[..]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let expected = format!(
+        "switchcost: {NOT_APART} (a new process namespace: No space left on device (os error 28)), so that two traces of \
+         them may differ in a few addresses; trace outside of a container as root, or where users may make namespaces\n"
+    );
+    assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
+    assert_eq!(place.run(&["trace", "check", text(&path)]).code, 0);
+}
+
 #[test]
 fn programs_that_take_turns_evict_each_other() {
     let place = Place::new();

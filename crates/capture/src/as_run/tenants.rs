@@ -3,6 +3,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use host::keeper::TaskFiles;
+
 use crate::probe::{Kernel, Probe};
 use crate::protocol::{NO_SLOT, slot, state};
 use crate::ring::{Ring, SLOTS};
@@ -19,14 +21,15 @@ struct Seat {
 
 pub(crate) struct Tenants<'a> {
     ring: &'a Ring,
+    files: TaskFiles,
     seats: Vec<Seat>,
     /// Processes of commands that came and went.
     departed: Vec<u32>,
 }
 
 impl<'a> Tenants<'a> {
-    pub(crate) fn new(ring: &'a Ring) -> Tenants<'a> {
-        Tenants { ring, seats: (0..SLOTS).map(|_| Seat::default()).collect(), departed: Vec::new() }
+    pub(crate) fn new(ring: &'a Ring, files: TaskFiles) -> Tenants<'a> {
+        Tenants { ring, files, seats: (0..SLOTS).map(|_| Seat::default()).collect(), departed: Vec::new() }
     }
 
     fn used(&self) -> impl Iterator<Item = u32> + use<> {
@@ -85,8 +88,8 @@ impl<'a> Tenants<'a> {
         let place = self.ring.slot(slot);
         let (pid, tid) = (place.get(slot::PID), place.get(slot::TID));
         match &mut seat.probe {
-            Some(probe) if (probe.pid, probe.tid) == (pid, tid) => probe.ask(),
-            other => other.insert(Probe::new(pid, tid)).ask(),
+            Some(probe) if (probe.pid, probe.tid) == (pid, tid) => probe.ask(&self.files),
+            other => other.insert(Probe::new(pid, tid)).ask(&self.files),
         }
     }
 

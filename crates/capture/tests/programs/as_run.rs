@@ -1,4 +1,3 @@
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
@@ -6,7 +5,9 @@ use switchcost_capture::{Command, Ending, Options, Order, Summary, record, run};
 use trace::{Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader};
 use units::CpuId;
 
-use super::support::{PING_PONG, PIPELINES, THREADS, await_that, compiled, is_alive, marks, options, switches, tool};
+use super::support::{
+    PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options, switches, tool,
+};
 
 fn as_run() -> Options {
     Options { order: Order::AsRun, ..options() }
@@ -217,26 +218,23 @@ fn more_tasks_than_buffers_take_turns() {
 #[test]
 fn an_interrupt_keeps_what_was_written_and_leaves_nothing_running() {
     tool();
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pids-as-run");
-    let _ = std::fs::remove_file(&file);
-    let name = file.display();
-    let script = format!(
-        "sleep 1000 & echo $! >>{name}; (while :; do :; done) & echo $! >>{name}; echo $$ >>{name}; while :; do :; done"
-    );
+    const OWN: &str = "SWITCHCOST_TEST_AS_RUN";
+    let own = std::process::id().to_string();
+    let script = "sleep 1000 & (while :; do :; done) & while :; do :; done";
+    let environment = vec![(OWN.into(), own.clone().into())];
+    let command = Command { environment, ..Command::new(["sh", "-c", script]) };
     let stop = AtomicBool::new(false);
-    let pids = || std::fs::read_to_string(&file).unwrap_or_default();
     let start = Instant::now();
     let (summary, chunks) = std::thread::scope(|scope| {
         scope.spawn(|| {
-            await_that("three processes ran", || pids().lines().count() == 3);
+            await_that("three processes ran", || living_with(OWN, &own) == 3);
             std::thread::sleep(Duration::from_millis(200));
             stop.store(true, SeqCst);
         });
-        traced(&[Command::new(["sh", "-c", &script])], as_run(), &stop)
+        traced(&[command], as_run(), &stop)
     });
     assert_eq!(summary.ending, Ending::Interrupted);
-    assert_eq!(pids().lines().count(), 3);
-    assert!(!pids().lines().any(is_alive), "no process is left");
+    assert_eq!(living_with(OWN, &own), 0, "no process is left");
     assert!(summary.instructions > 100_000, "{summary:?}");
     assert_eq!(births(&chunks).len(), 3);
     assert!(start.elapsed() < Duration::from_secs(90));

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run, run_unread};
 use trace::{Cause, Chunk, Mark, TaskId};
 
-use super::support::{PING_PONG, PIPELINES, THREADS, await_that, compiled, is_alive, marks, options, switches, tool};
+use super::support::{
+    PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options, switches, tool,
+};
 
 fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
     let mut chunks = Vec::new();
@@ -93,12 +95,44 @@ fn how_a_command_ends_is_reported() {
     assert_eq!(summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)), Some(9));
 }
 
+const SHELL: [&str; 3] =
+    ["sh", "-c", "for i in 3 1 2; do ls / | sort | wc -l; done; echo $$ $PPID; (:) & echo $!; wait"];
+
 #[test]
-fn pipelines_of_a_shell_run_the_same_way_every_time() {
-    let script = ["sh", "-c", "for i in 1 2 3; do ls / | wc -l; done"];
-    let (summary, first) = capture(&script);
+fn pipelines_of_a_shell_are_the_same_bit_by_bit() {
+    let (summary, first) = capture(&SHELL);
     assert!(summary.switches > 10, "{summary:?}");
-    let (_, second) = capture(&script);
+    if let Some(reason) = summary.not_apart {
+        eprintln!("skipped: {reason}");
+        return;
+    }
+    let (_, second) = capture(&SHELL);
+    assert_eq!(difference(&first, &second), None);
+}
+
+#[test]
+fn a_signal_that_comes_behind_the_end_of_a_pipe_is_handled_at_the_same_place_every_time() {
+    // The shell reads until its children have closed the pipe; it is told of their ends a little later, while others run.
+    let reader = Command::new(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do x=$(echo $i | cat); done"]);
+    let other = Command::new(["sh", "-c", "i=0; while [ $i -lt 1500 ]; do i=$((i+1)); done"]);
+    let run = || {
+        let options = Options { order: Order::Scheduled { quantum_instructions: 20_000 }, ..options() };
+        capture_with(&[reader.clone(), other.clone()], options).1
+    };
+    let first = run();
+    for _ in 0..2 {
+        let marks = |chunks: &[Chunk]| -> Vec<Mark> { marks(chunks).cloned().collect() };
+        assert!(marks(&first) == marks(&run()), "a handler ran somewhere else");
+    }
+}
+
+#[test]
+fn pipelines_of_a_shell_run_the_same_way_among_all_processes() {
+    let command = Command::new(["sh", "-c", "for i in 1 2 3; do ls / | wc -l; done"]);
+    let run = || capture_with(std::slice::from_ref(&command), Options { is_apart: false, ..options() });
+    let (summary, first) = run();
+    assert_eq!(summary.not_apart, None, "nobody asked for more");
+    let (_, second) = run();
     // References are left out: the shell writes the number of its parent process as digits, each looked up in a table.
     let blocks_and_marks = |chunks: &[Chunk]| -> Vec<Chunk> {
         chunks.iter().map(|chunk| Chunk { references: Vec::new(), ..chunk.clone() }).collect()
@@ -212,38 +246,37 @@ fn an_error_of_the_sink_ends_everything() {
 }
 
 const VICTIM: &str = "SWITCHCOST_TEST_VICTIM";
+const VICTIM_IS_APART: &str = "SWITCHCOST_TEST_VICTIM_IS_APART";
 
 /// Not a test by itself: what the next test kills.
 #[test]
 #[ignore = "runs for ever; the test nothing_is_left_after_a_killed_controller runs it"]
 fn victim() {
-    let script = std::env::var(VICTIM).expect("run by the test");
-    capture(&["sh", "-c", &script]);
+    let is_apart = std::env::var(VICTIM_IS_APART).expect("run by the test") == "true";
+    // One waits in the background, one loops, one waits for a reader of its pipe.
+    let script = "sleep 1000 & (while :; do :; done) & sleep 2000 | cat";
+    capture_with(&[Command::new(["sh", "-c", script])], Options { is_apart, ..options() });
 }
 
 #[test]
 fn nothing_is_left_after_a_killed_controller() {
     tool();
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pids");
-    let _ = std::fs::remove_file(&file);
-    let name = file.display();
-    // One waits in the background, one loops, one waits for a reader of its pipe.
-    let script = format!(
-        "sleep 1000 & echo $! >>{name}; (while :; do :; done) & echo $! >>{name}; echo $$ >>{name}; sleep 2000 | cat"
-    );
-    let mut victim = std::process::Command::new(std::env::current_exe().expect("this program"))
-        .args(["--ignored", "--exact", "scheduled::victim"])
-        .env(VICTIM, script)
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .expect("the victim starts");
-    let pids = || std::fs::read_to_string(&file).unwrap_or_default();
-    await_that("three processes ran", || pids().lines().count() == 3);
-    assert!(pids().lines().all(is_alive));
-    victim.kill().expect("killed");
-    // Not reaped yet: a controller that is a zombie grants nothing either.
-    await_that("all processes ended", || !pids().lines().any(is_alive));
-    victim.wait().expect("reaped");
+    for is_apart in [true, false] {
+        let own = format!("{} {is_apart}", std::process::id());
+        let mut victim = std::process::Command::new(std::env::current_exe().expect("this program"))
+            .args(["--ignored", "--exact", "scheduled::victim"])
+            .env(VICTIM, &own)
+            .env(VICTIM_IS_APART, is_apart.to_string())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("the victim starts");
+        // The controller, the keeper, the shell, and its four children.
+        await_that("seven processes ran", || living_with(VICTIM, &own) == 7);
+        victim.kill().expect("killed");
+        // Not reaped yet: a controller that is a zombie grants nothing either.
+        await_that("all processes ended", || living_with(VICTIM, &own) == 0);
+        victim.wait().expect("reaped");
+    }
 }
 
 const CREAT: u16 = 85;

@@ -56,8 +56,12 @@ pub(crate) fn compiled(name: &str, source: &str) -> PathBuf {
     path
 }
 
-pub(crate) fn is_alive(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
+/// How many processes were started with this variable in their environment, and have not ended.
+pub(crate) fn living_with(variable: &str, value: &str) -> usize {
+    let wanted = format!("{variable}={value}");
+    let processes = std::fs::read_dir("/proc").expect("a list of processes").flatten();
+    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+    environments.filter(|text| text.split(|&byte| byte == 0).any(|own| own == wanted.as_bytes())).count()
 }
 
 pub(crate) fn await_that(what: &str, is_so: impl Fn() -> bool) {

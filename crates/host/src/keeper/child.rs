@@ -4,13 +4,14 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 
 use nix::fcntl::{OFlag, open};
+use nix::sched::CloneFlags;
 use nix::sys::personality::{self, Persona};
 use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, SigmaskHow, Signal, signal, sigprocmask};
 use nix::sys::stat::Mode;
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdin, dup2_stdout};
 
-use super::process::{Keeping, Ready, tell_refusal};
+use super::process::{Keeping, Ready, fork, tell_refusal};
 
 /// What the keyboard and a lost terminal send. The keeper ends when its parent does, not before.
 const KEYBOARD: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP, Signal::SIGTERM];
@@ -31,7 +32,7 @@ pub(super) fn ignore_keyboard() -> nix::Result<()> {
 pub(super) fn start(keeping: &Keeping<'_>, ready: &Ready<'_>, program: u32) -> nix::Result<Pid> {
     let keeper = nix::unistd::getpid();
     // SAFETY: the keeper has one thread, and the child makes system calls only.
-    match unsafe { nix::unistd::fork() }? {
+    match unsafe { fork(CloneFlags::empty()) }? {
         ForkResult::Parent { child } => Ok(child),
         ForkResult::Child => {
             let error = become_program(keeping, ready, keeper);

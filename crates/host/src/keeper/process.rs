@@ -8,13 +8,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sched::CpuSet;
+use nix::sched::{CloneFlags, CpuSet};
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::WaitPidFlag;
 use nix::unistd::{ForkResult, Pid};
 
+use super::apart::{Apart, Step};
 use super::{Program, Report, Setting, child};
 
 pub(super) const REPORT_BYTES: usize = 12;
@@ -22,6 +23,8 @@ pub(super) const REPORT_BYTES: usize = 12;
 const LAUNCHED: u32 = 1;
 const REFUSED: u32 = 2;
 const ENDED: u32 = 3;
+/// The first report. Its program is the step that was refused, its value the kernel's error number; 0 for none.
+const SETTLED: u32 = 4;
 
 /// A program with its texts as the kernel wants them.
 pub(super) struct Ready<'a> {
@@ -43,7 +46,8 @@ pub(super) struct Keeping<'a> {
     pub(super) programs: Vec<Ready<'a>>,
     /// The process of each program that has not been reaped; 0 for none.
     pids: Vec<i32>,
-    pub(super) setting: Setting,
+    pub(super) setting: &'a Setting<'a>,
+    apart: Option<Apart>,
     pub(super) cpus: Option<CpuSet>,
     pub(super) mask: SigSet,
     orders: OwnedFd,
@@ -53,7 +57,7 @@ pub(super) struct Keeping<'a> {
 impl<'a> Keeping<'a> {
     pub(super) fn new(
         programs: &'a [Program],
-        setting: Setting,
+        setting: &'a Setting<'a>,
         orders: OwnedFd,
         told: OwnedFd,
     ) -> io::Result<Keeping<'a>> {
@@ -65,6 +69,7 @@ impl<'a> Keeping<'a> {
             pids: vec![0; programs.len()],
             programs: programs.iter().map(Ready::new).collect(),
             setting,
+            apart: setting.is_apart.then(Apart::of_this_user),
             cpus,
             mask: SigSet::thread_get_mask()?,
             orders,
@@ -72,16 +77,20 @@ impl<'a> Keeping<'a> {
         })
     }
 
-    fn descriptors(&self) -> [RawFd; 5] {
-        let Setting { input, output, errors, .. } = &self.setting;
-        [self.orders.as_raw_fd(), self.told.as_raw_fd(), input.as_raw_fd(), output.as_raw_fd(), errors.as_raw_fd()]
+    fn descriptors(&self) -> [RawFd; 6] {
+        let Setting { input, output, errors, shared, .. } = self.setting;
+        let shared = shared.map_or(input.as_raw_fd(), |file| file.as_fd().as_raw_fd());
+        let own = [self.orders.as_raw_fd(), self.told.as_raw_fd()];
+        [own[0], own[1], input.as_raw_fd(), output.as_raw_fd(), errors.as_raw_fd(), shared]
     }
 }
 
-/// Forks the keeper; only the parent returns.
-pub(super) fn fork(mut keeping: Keeping<'_>) -> io::Result<Pid> {
+/// Forks the keeper; only the parent returns. What it could not do, it tells.
+pub(super) fn start(mut keeping: Keeping<'_>) -> io::Result<Pid> {
+    let flags = keeping.apart.as_ref().map_or(CloneFlags::empty(), Apart::flags);
+    let refused = |error: nix::Error| if flags.is_empty() { error.into() } else { Step::Clone.refused(error) };
     // SAFETY: the child makes system calls only, and never returns: it takes no lock and no memory.
-    match unsafe { nix::unistd::fork() }? {
+    match unsafe { fork(flags) }.map_err(refused)? {
         ForkResult::Parent { child } => Ok(child),
         ForkResult::Child => {
             let code = if keep(&mut keeping).is_ok() { 0 } else { 1 };
@@ -91,27 +100,52 @@ pub(super) fn fork(mut keeping: Keeping<'_>) -> io::Result<Pid> {
     }
 }
 
+/// Forks without the C library, which takes locks for it that another thread may have held when the keeper was forked.
+///
+/// # Safety
+/// The child may make system calls only, and must not return to where the parent goes on.
+pub(super) unsafe fn fork(flags: CloneFlags) -> nix::Result<ForkResult> {
+    let flags = flags.bits() as libc::c_long | libc::c_long::from(libc::SIGCHLD);
+    // SAFETY: without a stack of its own the child goes on with a copy of ours, as after fork.
+    match nix::errno::Errno::result(unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) })? {
+        0 => Ok(ForkResult::Child),
+        child => Ok(ForkResult::Parent { child: Pid::from_raw(child as i32) }),
+    }
+}
+
 fn keep(keeping: &mut Keeping<'_>) -> nix::Result<()> {
-    let signals = settle(keeping)?;
+    let settled = settle(keeping);
+    let (step, error) = settled.as_ref().err().map_or((0, 0), |&(step, error)| (step as u32, error as i32));
+    tell(keeping, SETTLED, step, error)?;
+    let signals = settled.map_err(|(_, error)| error)?;
     let outcome = serve(keeping, &signals);
     end_children(keeping);
     outcome
 }
 
-/// Leaves the terminal, the parent's signals and its files.
-fn settle(keeping: &Keeping<'_>) -> nix::Result<SignalFd> {
+fn settle(keeping: &Keeping<'_>) -> Result<SignalFd, (Step, nix::Error)> {
+    // Whoever waits for the end of a pipe must not wait for us.
+    close_others(keeping.descriptors());
+    if let Some(apart) = &keeping.apart {
+        apart.enter()?;
+    }
+    leave_parent().map_err(|error| (Step::Leave, error))
+}
+
+/// Leaves the terminal and the parent's signals.
+fn leave_parent() -> nix::Result<SignalFd> {
     prctl::set_child_subreaper(true)?;
     nix::unistd::setsid()?;
     child::ignore_keyboard()?;
+    // Blocked, the first process of a namespace gets it, too.
     let mut ends = SigSet::empty();
     ends.add(Signal::SIGCHLD);
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&ends), None)?;
-    close_others(keeping.descriptors());
     SignalFd::with_flags(&ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
 /// Closes every file but these: a pipe that another thread of the parent has open must not stay open through us.
-fn close_others(mut keep: [RawFd; 5]) {
+fn close_others(mut keep: [RawFd; 6]) {
     keep.sort_unstable();
     let mut first = 0;
     for fd in keep {
@@ -185,10 +219,22 @@ fn tell(keeping: &Keeping<'_>, kind: u32, program: u32, value: i32) -> nix::Resu
     Ok(())
 }
 
-pub(super) fn decode(bytes: [u8; REPORT_BYTES]) -> Report {
+fn numbers(bytes: [u8; REPORT_BYTES]) -> (u32, u32, i32) {
     let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let (program, value) = (number(4), number(8) as i32);
-    match number(0) {
+    (number(0), number(4), number(8) as i32)
+}
+
+/// Whether the first report says that the keeper is at work.
+pub(super) fn settled(bytes: [u8; REPORT_BYTES]) -> io::Result<()> {
+    match numbers(bytes) {
+        (SETTLED, _, 0) => Ok(()),
+        (_, step, error) => Err(Step::from_number(step).refused(nix::Error::from_raw(error))),
+    }
+}
+
+pub(super) fn decode(bytes: [u8; REPORT_BYTES]) -> Report {
+    let (kind, program, value) = numbers(bytes);
+    match kind {
         LAUNCHED => Report::Launched { program, pid: value },
         REFUSED => Report::Refused { program, error: value },
         _ => Report::Ended { program, status: ExitStatus::from_raw(value) },

@@ -15,66 +15,161 @@ fn null() -> OwnedFd {
     std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").expect("/dev/null").into()
 }
 
-fn keeper(programs: &[Program]) -> (Keeper, std::io::PipeReader) {
+/// None where this machine lets nobody live apart.
+fn keeper(programs: &[Program], is_apart: bool) -> Option<(Keeper, std::io::PipeReader)> {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let setting = Setting {
+        is_apart,
+        shared: None,
         cpu: Some(CpuId(0)),
         has_fixed_addresses: true,
         input: null(),
         output: writer.into(),
         errors: null(),
     };
-    (Keeper::start(programs, setting).expect("a keeper"), reader)
+    match Keeper::start(programs, &setting) {
+        Ok(keeper) => Some((keeper, reader)),
+        Err(error) if is_apart => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("found {error}, need a keeper"),
+    }
+}
+
+/// A test with programs that live among all others, and with some that live apart.
+fn both_ways(programs: &[Program], test: impl Fn(Keeper, std::io::PipeReader, bool)) {
+    for is_apart in [false, true] {
+        if let Some((keeper, output)) = keeper(programs, is_apart) {
+            test(keeper, output, is_apart);
+        }
+    }
 }
 
 fn next(keeper: &mut Keeper) -> Report {
     keeper.report(Duration::from_secs(20)).expect("the keeper lives").expect("a report in time")
 }
 
-#[test]
-fn starts_a_program_as_told_and_reports_its_end() {
-    let (mut keeper, mut output) = keeper(&[
-        shell("exit 1"),
-        shell("echo $ANSWER $(pwd) $(cat /proc/self/personality); grep Cpus_allowed_list /proc/self/status; exit 7"),
-    ]);
-    keeper.launch(1).expect("a keeper at work");
-    assert!(matches!(next(&mut keeper), Report::Launched { program: 1, pid } if pid > 0));
-    let Report::Ended { program: 1, status } = next(&mut keeper) else { panic!("an end") };
-    assert_eq!(status.code(), Some(7));
-    keeper.dismiss();
+fn all_of(mut output: std::io::PipeReader) -> String {
     let mut text = String::new();
     output.read_to_string(&mut text).expect("text");
-    assert_eq!(text, "42 / 00040000\nCpus_allowed_list:\t0\n");
+    text
+}
+
+#[test]
+fn starts_a_program_as_told_and_reports_its_end() {
+    let script = "echo $ANSWER $(pwd) $(cat /proc/self/personality); grep Cpus_allowed_list /proc/self/status; exit 7";
+    both_ways(&[shell("exit 1"), shell(script)], |mut keeper, output, _| {
+        keeper.launch(1).expect("a keeper at work");
+        assert!(matches!(next(&mut keeper), Report::Launched { program: 1, pid } if pid > 0));
+        let Report::Ended { program: 1, status } = next(&mut keeper) else { panic!("an end") };
+        assert_eq!(status.code(), Some(7));
+        keeper.dismiss();
+        assert_eq!(all_of(output), "42 / 00040000\nCpus_allowed_list:\t0\n");
+    });
 }
 
 #[test]
 fn a_program_that_cannot_start_is_reported() {
     let mut missing = shell("");
     missing.path = CString::new("/no/such/program").expect("no zero inside");
-    let (mut keeper, _output) = keeper(&[missing]);
-    keeper.launch(0).expect("a keeper at work");
-    let reports = [next(&mut keeper), next(&mut keeper), next(&mut keeper)];
-    assert!(reports.contains(&Report::Refused { program: 0, error: libc::ENOENT }), "{reports:?}");
+    both_ways(&[missing], |mut keeper, _output, _| {
+        keeper.launch(0).expect("a keeper at work");
+        let reports = [next(&mut keeper), next(&mut keeper), next(&mut keeper)];
+        assert!(reports.contains(&Report::Refused { program: 0, error: libc::ENOENT }), "{reports:?}");
+    });
 }
 
-fn is_alive(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
+/// Processes that were started with this variable in their environment.
+fn living_with(variable: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").expect("a list of processes").flatten();
+    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+    environments.filter(|text| text.split(|&byte| byte == 0).any(|own| own == variable.as_bytes())).count()
+}
+
+/// A process that is just starting a program has no environment for a moment.
+fn await_living_with(variable: &str, count: usize) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while living_with(variable) != count {
+        assert!(std::time::Instant::now() < deadline, "found {}, need {count}", living_with(variable));
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]
 fn nothing_is_left_when_the_keeper_is_dismissed() {
     // One stays, one leaves its parent, one leaves its session.
-    let (mut keeper, mut output) =
-        keeper(&[shell("sleep 1000 & echo $!; (sleep 1001 & echo $!); setsid sleep 1002 & echo $!; echo $$; wait")]);
+    let mut script = shell("sleep 1000 & echo; (sleep 1001 & echo); setsid sleep 1002 & echo; echo; wait");
+    let variable = format!("KEEPER_TEST={}", std::process::id());
+    script.environment.push(CString::new(variable.as_str()).expect("no zero inside"));
+    both_ways(&[script], |mut keeper, mut output, _| {
+        keeper.launch(0).expect("a keeper at work");
+        output.read_exact(&mut [0; 4]).expect("four lines");
+        await_living_with(&variable, 4);
+        keeper.dismiss();
+        assert_eq!(living_with(&variable), 0);
+    });
+}
+
+#[test]
+fn a_killed_keeper_takes_all_that_live_apart_with_it() {
+    let mut script = shell("setsid sleep 1000 & echo; wait");
+    let variable = format!("KEEPER_KILL_TEST={}", std::process::id());
+    script.environment.push(CString::new(variable.as_str()).expect("no zero inside"));
+    let Some((mut keeper, mut output)) = keeper(&[script], true) else { return };
     keeper.launch(0).expect("a keeper at work");
-    let mut text = Vec::new();
-    while text.iter().filter(|&&byte| byte == b'\n').count() < 4 {
-        let mut byte = [0];
-        output.read_exact(&mut byte).expect("four lines");
-        text.push(byte[0]);
-    }
-    let pids: Vec<_> = std::str::from_utf8(&text).expect("digits").lines().map(str::to_owned).collect();
-    assert!(pids.iter().all(|pid| is_alive(pid)), "{pids:?}");
+    output.read_exact(&mut [0]).expect("a line");
+    await_living_with(&variable, 2);
+    nix::sys::signal::kill(keeper.pid, nix::sys::signal::Signal::SIGKILL).expect("our own child");
+    assert!(matches!(next(&mut keeper), Report::Launched { .. }));
+    let error = keeper.report(Duration::from_secs(20)).expect_err("no more reports");
+    assert_eq!(error.to_string(), "the process that starts the programs was killed");
     keeper.dismiss();
-    assert!(!pids.iter().any(|pid| is_alive(pid)), "{pids:?}");
+    assert_eq!(living_with(&variable), 0);
+}
+
+#[test]
+fn who_lives_apart_has_the_same_numbers_each_time_and_sees_nobody_else() {
+    let script = "set -- /proc/[0-9]*; echo $$ $PPID $#; readlink /proc/self/fd/0; kill -KILL -1; exit 3";
+    for _ in 0..2 {
+        let Some((mut keeper, output)) = keeper(&[shell(script)], true) else { return };
+        keeper.launch(0).expect("a keeper at work");
+        assert_eq!(next(&mut keeper), Report::Launched { program: 0, pid: 2 });
+        let Report::Ended { program: 0, status } = next(&mut keeper) else { panic!("an end") };
+        assert_eq!(status.code(), Some(3), "it spares itself, and its reach ends at the namespace");
+        keeper.dismiss();
+        assert_eq!(all_of(output), "2 1 2\n/dev/null\n");
+    }
+}
+
+#[test]
+fn the_tasks_of_who_lives_apart_are_found_by_their_own_numbers() {
+    both_ways(&[shell("exec sleep 1000")], |mut keeper, _output, is_apart| {
+        keeper.launch(0).expect("a keeper at work");
+        let Report::Launched { pid, .. } = next(&mut keeper) else { panic!("a start") };
+        let pid = pid as u32;
+        let files = keeper.task_files().clone();
+        let mut text = String::new();
+        files.open(pid, pid, "status").expect("it lives").read_to_string(&mut text).expect("text");
+        let numbers = text.lines().find_map(|line| line.strip_prefix("NSpid:")).expect("the kernel tells them");
+        assert_eq!(numbers.split_whitespace().next_back(), Some(pid.to_string().as_str()), "{numbers}");
+        assert!(is_apart || std::path::Path::new(&format!("/proc/{pid}/task/{pid}")).exists());
+        keeper.dismiss();
+        let gone = files.open(pid, pid, "stat").expect_err("nobody is left");
+        assert_eq!(gone.kind(), std::io::ErrorKind::NotFound);
+    });
+}
+
+#[test]
+fn who_lives_apart_has_the_rights_of_the_user_and_no_more() {
+    let script = "grep -E '^(Uid|Gid|Cap...)' /proc/self/status";
+    let texts = std::cell::RefCell::new(Vec::new());
+    both_ways(&[shell(script)], |mut keeper, output, _| {
+        keeper.launch(0).expect("a keeper at work");
+        while !matches!(next(&mut keeper), Report::Ended { .. }) {}
+        keeper.dismiss();
+        texts.borrow_mut().push(all_of(output));
+    });
+    let texts = texts.into_inner();
+    assert!(texts.iter().all(|text| text.lines().count() == 7 && *text == texts[0]), "{texts:?}");
 }

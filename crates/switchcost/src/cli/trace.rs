@@ -21,6 +21,17 @@ pub(crate) enum OrderFlag {
     AsRun,
 }
 
+/// Which processes the traced programs see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, EnumIter)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum ProcessesFlag {
+    /// Themselves, by numbers that are the same each time
+    #[default]
+    Own,
+    /// All of the machine
+    All,
+}
+
 /// What runs, and how it takes turns.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CaptureArguments {
@@ -37,6 +48,11 @@ pub(crate) struct CaptureArguments {
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
+
+    /// Which processes the programs see: own (numbers from 2 on, the same each time, where the system allows it) or all
+    #[arg(long, value_name = "WHICH", default_value_t = ProcessesFlag::Own, value_parser = parse_named::<ProcessesFlag>,
+          help_heading = "What to trace")]
+    pub(crate) processes: ProcessesFlag,
 
     /// End everything after so many switches
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What to trace")]

@@ -11,7 +11,7 @@ use host::facts::Root;
 use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
 use units::CpuId;
 
-use crate::cli::trace::{CaptureArguments, OrderFlag, TraceArguments};
+use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArguments};
 use crate::exit::{Exit, Failure};
 use crate::progress::Captured;
 use crate::runs;
@@ -110,7 +110,9 @@ impl Session {
     pub(crate) fn prepare(arguments: &CaptureArguments) -> Result<Session, Failure> {
         let commands = commands(arguments)?;
         let order = order(arguments.order, arguments.quantum);
-        Session::new(commands, order, arguments.cpu, arguments.switches)
+        let mut session = Session::new(commands, order, arguments.cpu, arguments.switches)?;
+        session.options.is_apart = arguments.processes == ProcessesFlag::Own;
+        Ok(session)
     }
 
     pub(crate) fn new(
@@ -193,6 +195,9 @@ impl Session {
         for warning in &summary.warnings {
             eprintln!("switchcost: {warning}");
         }
+        if let Some(reason) = &summary.not_apart {
+            eprintln!("switchcost: {}", seen_numbers(reason));
+        }
         if summary.switches_elsewhere > 0 {
             eprintln!(
                 "switchcost: the kernel took the CPU from the traced programs {} times more, for others or while the capture \
@@ -211,6 +216,14 @@ impl Session {
         }
         Ok(summary)
     }
+}
+
+/// What is said where the traced programs have the process numbers of the machine.
+fn seen_numbers(reason: &str) -> String {
+    format!(
+        "found no way to give the traced programs process numbers of their own ({reason}), so that two traces of them may \
+         differ in a few addresses; trace outside of a container as root, or where users may make namespaces"
+    )
 }
 
 fn of_capture<E: std::error::Error>(failure: capture::Failure<E>, of_sink: impl FnOnce(E) -> Failure) -> Failure {
