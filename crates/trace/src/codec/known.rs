@@ -95,6 +95,12 @@ impl Hot {
     pub(super) fn forget_choices(&mut self) {
         self.choices = [NONE; 2];
     }
+
+    /// Forgets what it knows of a chunk.
+    pub(super) fn forget(&mut self) {
+        self.forget_choices();
+        self.row.take();
+    }
 }
 
 /// How many rows the told references beyond the first few have.

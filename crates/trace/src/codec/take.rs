@@ -60,14 +60,29 @@ pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: 
         }
         let has_more = waiting.wide.call(
             #[inline(always)]
-            || take_expected(known, open, waiting, source),
+            || take_some(known, open, waiting, source),
         );
+        if !has_more {
+            return false;
+        }
         if waiting.is_full() {
             waiting.put(open);
-        } else if !has_more && !take_any(known, open, waiting, source) {
+        }
+    }
+}
+
+/// Takes shapes until there is no room, or enough waits, or none comes. Returns whether more may come.
+#[inline(always)]
+fn take_some<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
+    while open.counts.room > 0 {
+        if take_expected(known, open, waiting, source) || waiting.is_full() {
+            return true;
+        }
+        if !take_any(known, open, waiting, source) {
             return false;
         }
     }
+    true
 }
 
 /// Takes shapes that are one of the two that were expected and tell no more than fits a row, as long as there is room.
@@ -129,8 +144,7 @@ fn first<T>(addresses: &[T; TOLD_MASK as usize]) -> &[T; LANES] {
 }
 
 /// Takes the next shape, whatever it is. False where it is none, or does not fit what is known of it.
-#[cold]
-#[inline(never)]
+#[inline(always)]
 fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     let Known { hot, cold, rows, blocks, forms, chunk: open_chunk, .. } = known;
     let Open { counts, table, turns, .. } = open;
@@ -149,9 +163,8 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
     let is_first = chunk != *open_chunk;
     if is_first {
         rows.fill(Row::default());
-        hot[id as usize].row.take();
+        hot[id as usize].forget();
         cold[id as usize].chunk = *open_chunk;
-        hot[id as usize].forget_choices();
         enter(&mut cold[id as usize], blocks, forms, table);
     }
     let before = &mut hot[counts.current as usize];
@@ -169,13 +182,19 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         if waiting.is_full() {
             waiting.put(open);
         }
-        let mut addresses = [0; LANES];
-        addresses.iter_mut().zip(some).for_each(|(address, word)| *address = S::value(word));
+        let addresses = some.first_chunk().map_or_else(|| padded::<S>(some), S::values);
         waiting.differences[waiting.length..][..LANES].copy_from_slice(&row.encode(addresses));
         waiting.length += some.len();
     }
     source.pass_shape(told);
     true
+}
+
+/// Fewer than a row.
+fn padded<S: BlockSource>(words: &[S::Word]) -> [u64; LANES] {
+    let mut addresses = [0; LANES];
+    addresses.iter_mut().zip(words).for_each(|(address, word)| *address = S::value(word));
+    addresses
 }
 
 /// So many shapes fit at least, of which none is larger; none where the chunk should end here.
