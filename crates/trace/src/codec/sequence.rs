@@ -159,17 +159,18 @@ impl<'a> SequenceReader<'a> {
 /// Writes the numbers from the first on; there is room for some more than are wanted.
 #[inline(always)]
 fn fill<const AT_ONCE: usize>(numbers: &mut [u32], first: u32, wanted: usize) {
-    let (mut next, mut done) = (first, 0);
-    for group in numbers.chunks_exact_mut(AT_ONCE) {
-        for (step, into) in group.iter_mut().enumerate() {
-            *into = next + step as u32;
-        }
-        next += AT_ONCE as u32;
-        done += AT_ONCE;
-        if done >= wanted {
-            break;
-        }
+    let Some((group, rest)) = numbers.split_first_chunk_mut::<AT_ONCE>() else { return };
+    *group = std::array::from_fn(|step| first + step as u32);
+    if wanted > AT_ONCE {
+        fill_on(rest, first + AT_ONCE as u32, wanted - AT_ONCE);
     }
+}
+
+/// The same, of the few that need more.
+#[cold]
+#[inline(never)]
+fn fill_on(numbers: &mut [u32], first: u32, wanted: usize) {
+    (first..).zip(numbers).take(wanted).for_each(|(number, into)| *into = number);
 }
 
 #[cold]
