@@ -101,8 +101,9 @@ struct sc_info { /* 32 bytes */
 /* Words of a buffer. The top byte is the tag; no record crosses the end of a buffer.
 
    SC_BLOCK: the blocks of a shape ran. Bits 31..0 are the id of one defined before by the same process (a forked child has
-   its parent's shapes of the moment of the fork; an exec starts anew), bits 39..32 the number of address words that follow: one for each
-   reference of the shape that is told; the address of a guarded reference that did not happen is SC_NOT_DONE.
+   its parent's shapes of the moment of the fork; an exec starts anew), bits 39..32 the number of
+   address words that follow: one for each reference of the shape that is told; the address of a guarded reference that
+   did not happen is SC_NOT_DONE.
 
    Every other tag: bits 55..48 are the number of words that follow, bits 47..0 an immediate value. */
 #define SC_TAG(word) ((word) >> 56)
@@ -112,8 +113,8 @@ struct sc_info { /* 32 bytes */
 /* imm: id | blocks << 32. A shape is one or more blocks that run one after the other. words, for each of these: address;
    bytes | instructions << 16 | first_bytes << 32 | references << 48; then, for all together, a word a reference: offset in
    its block of its instruction's last byte | size << 16 | is_store << 32 | is_update << 33 (a store by the same
-   instruction to where it has just loaded from: Cachegrind counts the two as one load) | how << 34 | base << 40; then a word for each reference whose address is not told: the address itself (SC_FIXED), or how far it always lies
-   behind that of reference number `base` of the shape, a told one before it (SC_RELATIVE). */
+   instruction to where it has just loaded from: Cachegrind counts the two as one load) | how << 34 | base << 40; then
+   a word for each reference whose address is not told: the address itself (SC_FIXED), or how far it always lies behind that of reference number `base` of the shape, a told one before it (SC_RELATIVE). */
 #define SC_TOLD 0ULL
 #define SC_FIXED 1ULL
 #define SC_RELATIVE 2ULL

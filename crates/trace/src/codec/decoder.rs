@@ -214,7 +214,6 @@ impl ChunkDecoder {
         residuals.end()?;
         let sums = sequence.end()?;
         for (what, found, need) in [
-            ("blocks", done as u64, head.blocks.into()),
             ("references", sums.references, head.references.into()),
             ("instructions", sums.instructions, head.instructions),
         ] {

@@ -89,6 +89,27 @@ pub(super) struct Shape {
     pub(super) instructions: u32,
 }
 
+/// Fills in what follows from where each shape begins; gives how many references are told.
+fn complete(shapes: &mut [Shape], blocks: &[Block], forms: &[Form]) -> Result<usize, BadBody> {
+    let mut slots = 0;
+    for number in 0..shapes.len() {
+        let (block_end, form_end) = shapes
+            .get(number + 1)
+            .map_or((blocks.len(), forms.len()), |next| (next.first_block as usize, next.first_form as usize));
+        let shape = &mut shapes[number];
+        let (blocks, forms) =
+            (&blocks[shape.first_block as usize..block_end], &forms[shape.first_form as usize..form_end]);
+        shape::check_shape(blocks, forms).map_err(|why| BadBody::Unfit { shape: number, why })?;
+        shape.first_slot = slots as u32;
+        shape.told = shape::told(forms) as u16;
+        shape.references = forms.len() as u16;
+        shape.blocks = blocks.len() as u8;
+        shape.instructions = blocks.iter().map(|block| u32::from(block.instructions)).sum();
+        slots += usize::from(shape.told);
+    }
+    Ok(slots)
+}
+
 /// Reads the table.
 pub(super) struct ShapeReader<'a> {
     addresses: Numbers<'a>,
@@ -119,24 +140,19 @@ impl<'a> ShapeReader<'a> {
         blocks.clear();
         shapes.clear();
         forms.clear();
-        let (mut slots, mut first_block, mut first_form) = (0, 0, 0);
         for number in 0..block_count {
             let (block, continues) = self.block()?;
-            if !continues && number > 0 {
-                slots +=
-                    self.shape(&blocks[first_block..], &forms[first_form..], [first_block, first_form, slots], shapes)?;
-                (first_block, first_form) = (number, forms.len());
+            if !continues || number == 0 {
+                let (first_block, first_form) = (number as u32, forms.len() as u32);
+                shapes.push(Shape { first_block, first_form, ..Shape::default() });
             }
             if forms.len() + usize::from(block.references) > form_count {
                 let found = forms.len() as u64 + u64::from(block.references);
                 return Err(BadBody::Count { what: "references of shapes", found, need: form_count as u64 });
             }
-            self.references(&block, forms.len() - first_form, forms)?;
+            let before = shapes.last().map_or(0, |shape| forms.len() - shape.first_form as usize);
+            self.references(&block, before, forms)?;
             blocks.push(block);
-        }
-        if block_count > 0 {
-            slots +=
-                self.shape(&blocks[first_block..], &forms[first_form..], [first_block, first_form, slots], shapes)?;
         }
         self.addresses.end()?;
         self.shapes.end()?;
@@ -145,29 +161,7 @@ impl<'a> ShapeReader<'a> {
             let (found, need) = (forms.len() as u64, form_count as u64);
             return Err(BadBody::Count { what: "references of shapes", found, need });
         }
-        Ok(slots)
-    }
-
-    /// A shape is complete; gives how many of its references are told.
-    fn shape(
-        &self,
-        blocks: &[Block],
-        forms: &[Form],
-        [first_block, first_form, first_slot]: [usize; 3],
-        shapes: &mut Vec<Shape>,
-    ) -> Result<usize, BadBody> {
-        shape::check_shape(blocks, forms).map_err(|why| BadBody::Unfit { shape: shapes.len(), why })?;
-        let told = shape::told(forms);
-        shapes.push(Shape {
-            first_block: first_block as u32,
-            first_form: first_form as u32,
-            first_slot: first_slot as u32,
-            told: told as u16,
-            references: forms.len() as u16,
-            blocks: blocks.len() as u8,
-            instructions: blocks.iter().map(|block| u32::from(block.instructions)).sum(),
-        });
-        Ok(told)
+        complete(shapes, blocks, forms)
     }
 
     /// The next block, and whether it belongs to the same shape as the one before.
