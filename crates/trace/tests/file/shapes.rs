@@ -103,7 +103,7 @@ impl Told {
                     some => (number << 20) + run as u64 * 8 * some,
                 })
                 .collect();
-            words.push((addresses.len() as u64) << TOLD_SHIFT | u64::from(numbers[next]));
+            words.push(head(numbers[next], addresses.len()));
             words.extend(&addresses);
             told.blocks.extend(&shapes[next].blocks);
             told.references.extend(shapes[next].references(&addresses));
@@ -130,10 +130,15 @@ fn take(recorder: &mut Recorder<Vec<u8>>, words: &mut Vec<u64>) {
     words.clear();
 }
 
-/// Words, and the numbers of shapes as they are.
-struct Words<'a> {
-    words: &'a [u64],
-    numbers: &'a [u32],
+/// The head of a shape that tells so much.
+pub(crate) fn head(number: u32, told: usize) -> u64 {
+    (told as u64) << TOLD_SHIFT | u64::from(number)
+}
+
+/// Words, and the numbers of shapes as they are, or none where heads are to be looked at one by one.
+pub(crate) struct Words<'a> {
+    pub(crate) words: &'a [u64],
+    pub(crate) numbers: &'a [u32],
 }
 
 impl BlockSource for Words<'_> {

@@ -2,10 +2,11 @@ use std::io::{self, Write};
 
 use switchcost_trace::testing::seeded;
 use switchcost_trace::{
-    Block, BlockFlags, BlockSource, Chunk, Form, Mark, Place, Placed, ReadTraceError, Recorder, Reference, TaskId,
-    TraceWriter, WriteTraceError,
+    Block, BlockFlags, Chunk, Form, Mark, Place, Placed, ReadTraceError, Recorder, Reference, TaskId, TraceWriter,
+    WriteTraceError,
 };
 
+use crate::shapes::{Words, head};
 use crate::support::{header, read, written};
 
 /// A disk that is full after so many bytes.
@@ -129,45 +130,6 @@ fn a_header_of_megabytes_is_refused() {
     assert!(error.ends_with("need at most 1 MiB of commands; trace fewer of them"), "{error}");
 }
 
-/// Blocks of one shape, whose number is the head, each with one address.
-struct Words<'a>(&'a [u64]);
-
-impl BlockSource for Words<'_> {
-    type Word = u64;
-
-    fn numbers(&self) -> &[u32] {
-        &[]
-    }
-
-    fn words(&self) -> &[u64] {
-        self.0
-    }
-
-    fn value(word: &u64) -> u64 {
-        *word
-    }
-
-    fn values(words: &[u64; 4]) -> [u64; 4] {
-        *words
-    }
-
-    fn told(_head: u64) -> u32 {
-        1
-    }
-
-    fn pass(&mut self, words: usize) {
-        self.0 = &self.0[words..];
-    }
-
-    fn next(&self) -> Option<(u32, &[u64])> {
-        Some((*self.0.first()? as u32, self.0.get(1..2)?))
-    }
-
-    fn pass_shape(&mut self, told: usize) {
-        self.pass(1 + told);
-    }
-}
-
 /// Three chunks of one block each, written behind.
 fn record(into: Disk) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTraceError>) {
     let mut recorder = Recorder::create(into, &header()).expect("the header fits");
@@ -175,7 +137,7 @@ fn record(into: Disk) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTrac
     let form = Form { reference: Reference(references[0].0 & !0xffff_ffff_ffff), place: Place::Told };
     let shape = recorder.define(&[blocks[0]], &[form]).expect("a shape").number();
     let taken = (0..3_u64).try_for_each(|address| {
-        recorder.take(&mut Words(&[shape.into(), address]))?;
+        recorder.take(&mut Words { words: &[head(shape, 1), address], numbers: &[] })?;
         recorder.cut()
     });
     (taken, recorder.finish().map(|(disk, _)| disk.bytes))
