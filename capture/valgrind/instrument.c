@@ -11,12 +11,21 @@
 #include "pub_tool_libcassert.h"
 #include "pub_tool_machine.h"
 #include "pub_tool_mallocfree.h"
+#include "pub_tool_options.h"
 #include "pub_tool_tooliface.h"
+
+/* coregrind/pub_core_transtab.h: allowed where Valgrind holds no address of a translation, as in a system call and at the start of
+   a turn. */
+extern void VG_(discard_translations)(Addr start, ULong bytes, const HChar *who);
+
+/* Superblocks count their instructions. A task that is alone need not: nobody waits for the end of its turn. */
+static Bool is_counting;
+static Bool is_any_translated;
 
 /* Where struct live lies in the guest state: the first shadow area, right behind the guest's registers. */
 #define LIVE_OFFSET ((Int)sizeof(VexGuestAMD64State))
 #define CURSOR_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, cursor))
-#define PERIOD_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, period))
+#define BUDGET_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, budget))
 #define WATCH_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, watch))
 
 /* A reference of a larger piece of memory is written as several. */
@@ -41,7 +50,7 @@ struct told {
 struct builder {
     IRSB *out;
     IRTemp cursor;
-    IRTemp period;
+    IRTemp budget;
     UInt head_word;     /* where the shape's head goes, in words from the cursor */
     UInt words;         /* written so far, the head included */
     UInt instructions;  /* so far, of the whole superblock */
@@ -86,25 +95,29 @@ static void write_head(struct builder *builder)
 
     if (builder->is_written || shape->blocks == 0)
         return;
-    stream_need(builder->words, builder->instructions);
     write_word(builder, builder->head_word,
                constant(SC_BLOCK << 56 | (ULong)(shape->references - shape->untold) << 32 | shapes_define(shape)));
     builder->is_written = True;
 }
 
+static void count(struct builder *builder)
+{
+    IRExpr *left = assign(builder, Ity_I64, IRExpr_Binop(Iop_Sub64, IRExpr_RdTmp(builder->budget),
+                                                         constant(builder->instructions)));
+
+    addStmtToIRSB(builder->out, IRStmt_Put(BUDGET_OFFSET, left));
+}
+
 /* All that has happened so far counts. */
 static void commit(struct builder *builder)
 {
-    IRExpr *left;
-
     builder->last_load = NULL;
     write_head(builder);
     if (builder->is_committed)
         return;
     addStmtToIRSB(builder->out, IRStmt_Put(CURSOR_OFFSET, place(builder, builder->words)));
-    left = assign(builder, Ity_I64,
-                  IRExpr_Binop(Iop_Sub64, IRExpr_RdTmp(builder->period), constant(builder->instructions)));
-    addStmtToIRSB(builder->out, IRStmt_Put(PERIOD_OFFSET, left));
+    if (is_counting)
+        count(builder);
     builder->is_committed = True;
 }
 
@@ -324,7 +337,6 @@ static void add_linked(struct builder *builder, const IRStmt *statement)
                       sizeofIRType(typeOfIRTemp(builder->out->tyenv, statement->Ist.LLSC.result)), False);
 }
 
-/* What the statement does, for the stream: written before the statement itself. */
 /* Where a sum with a constant, a copy or a constant comes from; anything else is an origin of its own. */
 static struct origin origin_of_value(IRTemp temp, const IRExpr *value)
 {
@@ -361,6 +373,7 @@ static void forget_origins(UInt temps)
         origins[temp] = (struct origin){ temp, 0 };
 }
 
+/* What the statement does, for the stream: written before the statement itself. */
 static void observe(struct builder *builder, const IRStmt *statement)
 {
     switch (statement->tag) {
@@ -401,25 +414,7 @@ static void observe(struct builder *builder, const IRStmt *statement)
     }
 }
 
-/* Instructions of the longest superblock yet. */
-static UInt longest;
-
-/* Called by generated code at the start of a superblock that may end the period, and perhaps the turn. To be told the
-   superblock's own length would cost every superblock an argument. */
-static void at_period_end(VexGuestAMD64State *guest)
-{
-    struct live *state = (struct live *)((UChar *)guest + LIVE_OFFSET);
-
-    live = *state;
-    stream_refresh();
-    *state = live;
-    if (stream_budget() <= (Long)longest || __atomic_load_n(&ring->is_stopping, __ATOMIC_SEQ_CST)) {
-        tasks[VG_(get_running_tid)()].is_turn_over = True;
-        guest->host_EvC_COUNTER = 0;
-    }
-}
-
-/* The same, where the kernel has taken the CPU away since the last superblock. */
+/* Called by generated code at the start of a superblock where the kernel has taken the CPU away since the last one. */
 static void at_preemption(VexGuestAMD64State *guest)
 {
     struct live *state = (struct live *)((UChar *)guest + LIVE_OFFSET);
@@ -427,17 +422,6 @@ static void at_preemption(VexGuestAMD64State *guest)
     live = *state;
     stamps_preempted();
     *state = live;
-}
-
-static UInt count_instructions(const IRSB *in)
-{
-    UInt count = 0;
-    Int index;
-
-    for (index = 0; index < in->stmts_used; index++)
-        if (in->stmts[index] && in->stmts[index]->tag == Ist_IMark)
-            count++;
-    return count;
 }
 
 static void add_call(struct builder *builder, IRExpr *guard, const HChar *name, void (*helper)(VexGuestAMD64State *))
@@ -464,41 +448,31 @@ static void add_watch(struct builder *builder)
     add_call(builder, is_cleared, "at_preemption", at_preemption);
 }
 
-/* if (period <= instructions) at_period_end(); a superblock never runs beyond the period, so it always has room. */
-static void add_check(struct builder *builder, UInt instructions)
+static IRTemp load(struct builder *builder, Int offset)
 {
-    IRExpr *period = assign(builder, Ity_I64, IRExpr_Get(PERIOD_OFFSET, Ity_I64));
-    IRExpr *is_due = assign(builder, Ity_I1, IRExpr_Binop(Iop_CmpLE64S, period, constant(instructions)));
+    IRTemp temp = newIRTemp(builder->out->tyenv, Ity_I64);
 
-    add_call(builder, is_due, "at_period_end", at_period_end);
-}
-
-static void load_state(struct builder *builder)
-{
-    builder->cursor = newIRTemp(builder->out->tyenv, Ity_I64);
-    builder->period = newIRTemp(builder->out->tyenv, Ity_I64);
-    addStmtToIRSB(builder->out, IRStmt_WrTmp(builder->cursor, IRExpr_Get(CURSOR_OFFSET, Ity_I64)));
-    addStmtToIRSB(builder->out, IRStmt_WrTmp(builder->period, IRExpr_Get(PERIOD_OFFSET, Ity_I64)));
+    addStmtToIRSB(builder->out, IRStmt_WrTmp(temp, IRExpr_Get(offset, Ity_I64)));
+    return temp;
 }
 
 static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
                         const VexGuestExtents *extents, const VexArchInfo *host, IRType word, IRType host_word)
 {
     struct builder builder = { .out = deepCopyIRSBExceptStmts(in) };
-    UInt instructions = count_instructions(in);
     Int index = 0;
 
     (void)closure, (void)extents, (void)host, (void)word, (void)host_word;
     tl_assert(layout->total_sizeB == LIVE_OFFSET);
+    is_any_translated = True;
     forget_origins(in->tyenv->types_used);
-    if (instructions > longest)
-        longest = instructions;
     while (index < in->stmts_used && (!in->stmts[index] || in->stmts[index]->tag != Ist_IMark))
         addStmtToIRSB(builder.out, in->stmts[index++]);
     if (is_as_run())
         add_watch(&builder);
-    add_check(&builder, instructions);
-    load_state(&builder);
+    builder.cursor = load(&builder, CURSOR_OFFSET);
+    if (is_counting)
+        builder.budget = load(&builder, BUDGET_OFFSET);
     for (; index < in->stmts_used; index++) {
         if (!in->stmts[index] || in->stmts[index]->tag == Ist_NoOp)
             continue;
@@ -506,7 +480,33 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
         addStmtToIRSB(builder.out, in->stmts[index]);
     }
     commit(&builder);
+    stream_need(builder.words, builder.instructions);
     return builder.out;
+}
+
+static void translate_again(const HChar *why)
+{
+    if (is_any_translated)
+        VG_(discard_translations)(0, ~0ULL, why);
+}
+
+/* From now on. */
+void instrument_counting(void)
+{
+    if (is_counting)
+        return;
+    is_counting = True;
+    translate_again("switchcost: turns may end");
+}
+
+/* All registers are exact at each access to memory from now on: the program looks at them where one faults, and goes on from
+   there. Where it does not, they need be so between superblocks only, which is a fifth faster (as Cachegrind has it). */
+void instrument_exactly(void)
+{
+    if (VG_(clo_px_file_backed) == VexRegUpdAllregsAtMemAccess)
+        return;
+    VG_(clo_px_file_backed) = VexRegUpdAllregsAtMemAccess;
+    translate_again("switchcost: a handler of faults");
 }
 
 static void finish(Int exit_code)
@@ -516,5 +516,8 @@ static void finish(Int exit_code)
 
 void instrument_register(void (*start)(void))
 {
+    /* Code that is in no file was made by the program itself, and such programs handle faults more often than not. */
+    VG_(clo_vex_control).iropt_register_updates_default = VexRegUpdAllregsAtMemAccess;
+    VG_(clo_px_file_backed) = VexRegUpdSpAtMemAccess;
     VG_(basic_tool_funcs)(start, instrument, finish);
 }

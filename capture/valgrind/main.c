@@ -52,8 +52,6 @@ static void register_tool(void)
     VG_(details_copyright_author)("GNU GPL'd, by the authors of switchcost.");
     VG_(details_bug_reports_to)("the authors of switchcost");
     VG_(details_avg_translation_sizeB)(500);
-    /* Registers must be exact at memory accesses only where a signal frame or an unwinder needs them; as Cachegrind. */
-    VG_(clo_vex_control).iropt_register_updates_default = VG_(clo_px_file_backed) = VexRegUpdSpAtMemAccess;
     instrument_register(start);
     VG_(needs_command_line_options)(take_option, print_usage, print_debug_usage);
     turns_register();

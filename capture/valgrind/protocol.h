@@ -8,7 +8,7 @@
 #define SWITCHCOST_PROTOCOL_H
 
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
-#define SC_VERSION 4
+#define SC_VERSION 5
 
 /* How tasks take turns. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
@@ -37,7 +37,7 @@ struct sc_header { /* at offset 0 */
     ULong current_words;     /* scheduled: words in it so far; kept here while nobody runs, and for the controller */
     ULong fault_detail;
     ULong quantum;           /* scheduled: instructions of a turn */
-    UInt is_alone;           /* scheduled: nonzero while there is one task: it renews its turns by itself */
+    UInt is_alone;           /* scheduled: nonzero while there is one task: its turn does not end */
     UInt is_stopping;        /* nonzero: who runs gives the CPU up at the end of its period, whatever its budget */
     UInt cpu;                /* as run: the only CPU that tasks may run on */
     UInt slots_used;         /* slots from here on were never claimed */
@@ -100,14 +100,14 @@ struct sc_info { /* 32 bytes */
 
 /* Words of a buffer. The top byte is the tag; no record crosses the end of a buffer.
 
-   SC_BLOCK: the blocks of a shape ran. Bits 31..0 are the id of one defined before by the same process (a forked child has
+   SC_BLOCK: the blocks of a shape ran. Bits 31..0 are the id, never 0, of one defined before by the same process (a forked child has
    its parent's shapes of the moment of the fork; an exec starts anew), bits 39..32 the number of
    address words that follow: one for each reference of the shape that is told; the address of a guarded reference that
    did not happen is SC_NOT_DONE.
 
    Every other tag: bits 55..48 are the number of words that follow, bits 47..0 an immediate value. */
 #define SC_TAG(word) ((word) >> 56)
-#define SC_BLOCK 0x01ULL
+#define SC_BLOCK 0x00ULL
 #define SC_NOT_DONE 0xffffffffffffffffULL
 
 /* imm: id | blocks << 32. A shape is one or more blocks that run one after the other. words, for each of these: address;

@@ -22,7 +22,7 @@ struct known {
 };
 
 static VgHashTable *all;
-static UInt next_id;
+static UInt next_id = 1;
 static struct known *first_waiting;
 static struct known **last_waiting = &first_waiting;
 

@@ -1,7 +1,9 @@
-/* Writing the event stream: the cursor, the current buffer, records, the check period. GPL-2.0-or-later, see COPYING.
+/* Writing the event stream: the cursor, the current buffer, records, how far generated code may run. GPL-2.0-or-later,
+   see COPYING.
 
-   Generated code moves the cursor and counts the period down by itself; here they are between two runs of it. Only the
-   task that holds the virtual CPU may call this, with Valgrind's big lock. */
+   Generated code moves the cursor by itself; here it is between two runs of it. So many superblocks run at a time as surely
+   fit the buffer and the turn: nothing need be checked in between. Only the task that holds the virtual CPU may call
+   this, with Valgrind's big lock. */
 #include "switchcost.h"
 
 #include "pub_tool_libcassert.h"
@@ -10,27 +12,23 @@
 
 struct live live;
 
-/* Words that stay free in the current buffer whenever a period ends, for records and for the controller's marks. */
+/* Words that stay free in the current buffer whenever a run ends, for records and for the controller's marks. */
 #define SLACK_WORDS 2048
-/* Periods shorter than this are not worth the rest of a buffer. */
-#define LEAST_PERIOD 256
+/* Fewer superblocks than this are not worth the rest of a buffer, where that is less than a quarter. */
+#define LEAST_RUN 256
 /* As run: so often a task looks for an empty buffer before it sleeps; about a millisecond. */
 #define PATIENCE 10000
 
 static ULong current = NO_BUFFER;
 static ULong *limit;  /* SLACK_WORDS before the end of the current buffer */
-static Long reserve;  /* budget that is not in live.period */
-static ULong words_per_instruction = 3;
 static UInt writer;   /* slot of the task that writes */
 static ULong stamp;   /* as run: of its run */
+static Long budget;   /* instructions left in the turn */
+static Bool is_run_counted;
 
-/* As run: more instructions than any program executes. */
-#define NO_QUANTUM (1LL << 60)
-
-Long stream_budget(void)
-{
-    return reserve + live.period;
-}
+/* The most that any superblock so far has of each. */
+static UInt most_words = 1;
+static UInt most_instructions = 1;
 
 static Bool claim_buffer(ULong index)
 {
@@ -131,62 +129,75 @@ static void submit(void)
     use_buffer(next_buffer(current), 0);
 }
 
-static Long instructions_that_fit(void)
+static Long free_words(void)
 {
-    Long free_words = limit - live.cursor;
-
-    return free_words <= 0 ? 0 : free_words / (Long)words_per_instruction;
+    return limit - live.cursor;
 }
 
-/* Sets the period: no more than the budget, and no more than surely fits the buffer. */
-void stream_refresh(void)
+static Bool is_buffer_worn(void)
 {
-    Long budget = stream_budget();
+    return free_words() < LEAST_RUN * (Long)most_words && free_words() < ring->buffer_words / 4;
+}
 
-    if (instructions_that_fit() < LEAST_PERIOD)
+/* So many surely do not go beyond the turn. One that has just begun has room for one. */
+static Long superblocks_of_turn(void)
+{
+    if (budget >= (Long)ring->quantum && budget < (Long)most_instructions)
+        return 1;
+    return budget <= 0 ? 0 : budget / most_instructions;
+}
+
+/* Generated code is about to run. Returns how many superblocks may, of `most`; none where the turn is over. */
+Int stream_begin_run(Int most)
+{
+    Long fit;
+
+    if (is_buffer_worn())
         submit();
-    live.period = budget < instructions_that_fit() ? budget : instructions_that_fit();
-    reserve = budget - live.period;
+    fit = free_words() / most_words;
+    is_run_counted = !is_as_run() && !__atomic_load_n(&ring->is_alone, __ATOMIC_SEQ_CST);
+    if (is_run_counted && superblocks_of_turn() < fit)
+        fit = superblocks_of_turn();
+    live.budget = budget;
+    return fit < most ? (Int)fit : most;
 }
 
-/* A task that is alone begins another turn. */
-void stream_renew(void)
+/* It has run. */
+void stream_end_run(void)
 {
-    live.period = 0;
-    reserve = ring->quantum;
-    stream_refresh();
+    if (is_run_counted)
+        budget = live.budget;
 }
 
-/* A superblock may write so many words after so many instructions. */
-void stream_need(ULong words, ULong instructions)
+/* A superblock that was translated writes no more words, and has no more instructions. */
+void stream_need(UInt words, UInt instructions)
 {
-    ULong ratio = (words + instructions - 1) / instructions;
-
     tl_assert(words <= SLACK_WORDS / 2);
-    if (ratio > words_per_instruction)
-        words_per_instruction = ratio;
+    if (words > most_words)
+        most_words = words;
+    if (instructions > most_instructions)
+        most_instructions = instructions;
 }
 
 /* Takes over where the last task stopped. */
-void stream_load(UInt slot, Long budget)
+void stream_load(UInt slot, Long instructions)
 {
     writer = slot;
+    if (!__atomic_load_n(&ring->is_alone, __ATOMIC_SEQ_CST))
+        instrument_counting();
     if (ring->current_buffer == NO_BUFFER)
         use_buffer(next_buffer(NO_BUFFER), 0);
     else
         use_buffer(ring->current_buffer, ring->current_words);
-    live.period = 0;
-    reserve = budget;
-    stream_refresh();
+    budget = instructions;
 }
 
 /* Leaves the cursor for the next task; returns the budget left. */
 Long stream_save(void)
 {
-    stream_refresh();
     ring->current_words = live.cursor - ring_buffer(current);
     ring->current_buffer = current;
-    return stream_budget();
+    return budget;
 }
 
 /* As run: takes a buffer for a run that is about to begin. True where that took a sleep. */
@@ -205,9 +216,6 @@ Bool stream_claim(UInt slot)
 void stream_begin(ULong run_stamp)
 {
     stamp = run_stamp;
-    live.period = 0;
-    reserve = NO_QUANTUM;
-    stream_refresh();
 }
 
 /* As run: a run is over. */
@@ -223,7 +231,6 @@ void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count)
     if (limit + SLACK_WORDS / 2 - live.cursor < 1 + (Long)count)
         submit();
     put(tag, immediate, words, count);
-    stream_refresh();
 }
 
 /* Puts bytes into words, padded with 0; returns the number of words. */

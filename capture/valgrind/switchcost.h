@@ -37,8 +37,8 @@ struct task {
 
 /* What generated code keeps in the thread's first shadow register area, which no tool but us uses here. */
 struct live {
-    ULong *cursor; /* where the next block goes */
-    Long period;   /* instructions until at_period_end must be called */
+    ULong *cursor; /* where the next head goes */
+    Long budget;   /* instructions left in the turn, where they are counted */
     ULong *watch;  /* as run: 0 here means that the kernel has taken the CPU away */
 };
 
@@ -82,15 +82,14 @@ void turns_leave(ThreadId tid, UInt state);
 
 /* stream.c */
 extern struct live live;
-void stream_load(UInt slot, Long budget);
+void stream_load(UInt slot, Long instructions);
 Long stream_save(void);
 Bool stream_claim(UInt slot);
 void stream_begin(ULong stamp);
 void stream_close(ULong why, ULong counts);
-Long stream_budget(void);
-void stream_refresh(void);
-void stream_renew(void);
-void stream_need(ULong words, ULong instructions);
+Int stream_begin_run(Int most);
+void stream_end_run(void);
+void stream_need(UInt words, UInt instructions);
 void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count);
 UInt stream_pack(ULong *words, const HChar *bytes, UInt length);
 
@@ -119,6 +118,8 @@ void shapes_publish(void);
 
 /* instrument.c */
 void instrument_register(void (*start)(void));
+void instrument_counting(void);
+void instrument_exactly(void);
 
 /* syscalls.c */
 void syscalls_register(void);

@@ -70,6 +70,20 @@ static void settle_birth(struct task *task, SysRes result)
     task->promised_birth = False;
 }
 
+/* A program that handles faults may go on behind one as if nothing had been. */
+static Bool handles_faults(const UWord *arguments)
+{
+    /* struct sigaction as the kernel has it: the handler is its first word. */
+    const UWord *action = (const UWord *)arguments[1];
+
+    switch (arguments[0]) {
+    case VKI_SIGSEGV: case VKI_SIGBUS: case VKI_SIGFPE: case VKI_SIGILL: case VKI_SIGTRAP:
+        return action && *action != (UWord)VKI_SIG_DFL && *action != (UWord)VKI_SIG_IGN;
+    default:
+        return False;
+    }
+}
+
 static void finish(ThreadId tid)
 {
     if (tasks[tid].has_cpu)
@@ -81,9 +95,11 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
 {
     struct task *task = &tasks[tid];
 
-    (void)number, (void)arguments, (void)count;
+    (void)count;
     if (task->has_cpu)
         stamps_look(tid);
+    if (number == __NR_rt_sigaction && !sr_isError(result) && handles_faults(arguments))
+        instrument_exactly();
     settle_birth(task, result);
     if (tasks_is_ending(tid))
         return;

@@ -4,7 +4,9 @@
    code, and it waits only where Valgrind holds no address of a translation and the big lock is free: other threads of
    the process may then run and throw translations away.
 
-   Three functions of Valgrind's core are wrapped at link time. release_BigLock is the last thing that happens before the
+   Functions of Valgrind's core are wrapped at link time. disp_run_translations runs generated code: for no more superblocks at
+   a time than surely fit. Each must be counted for that, so that no jump may be linked past the event check that Valgrind
+   leaves out of jumps forward (the Makefile sees to it). release_BigLock is the last thing that happens before the
    kernel is entered for a system call that may block, acquire_BigLock the first thing after it: there the task leaves
    the virtual CPU and asks for it again, before it takes any lock. do_syscall makes execs and forks. */
 #include "switchcost.h"
@@ -23,6 +25,10 @@ typedef enum { VgTs_WaitSys = 3, VgTs_Yielding = 4 } ThreadStatus;
 extern void __real_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who);
 extern void __real_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who);
 extern SysRes __real_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
+extern void __real_vgPlain_disp_run_translations(HWord *two_words, volatile VexGuestAMD64State *guest, Addr code);
+/* coregrind/pub_core_transtab.h */
+extern Bool VG_(search_transtab)(Addr *code, UInt *section, UInt *entry, Addr address, Bool is_remembered);
+void __wrap_vgPlain_disp_run_translations(HWord *two_words, volatile VexGuestAMD64State *guest, Addr code);
 void __wrap_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who);
 void __wrap_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who);
 SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
@@ -213,20 +219,59 @@ static void start_client_code(ThreadId tid, ULong blocks)
         syscalls_interrupted(tid);
     if (tasks[tid].is_turn_over || !tasks[tid].has_cpu)
         stop_soon(tid);
-    VG_(set_shadow_regs_area)(tid, LIVE_AREA, 0, sizeof live, (const UChar *)&live);
 }
 
-/* Nobody else could be given the CPU where the task is alone: there is no need to ask. */
+/* Generated code runs that may write. */
+static Bool is_writing;
+
+static struct live *live_of(volatile VexGuestAMD64State *guest)
+{
+    return (struct live *)((UChar *)guest + sizeof *guest);
+}
+
+/* Runs generated code for no more than `most` superblocks, and no more than fit. Returns how many were left of these, or
+   would have been had none been cut off. */
+static Int run_some(ThreadId tid, HWord *two_words, volatile VexGuestAMD64State *guest, Addr code, Int most)
+{
+    Int fit = ring_is_stopping() ? 0 : stream_begin_run(most);
+
+    if (fit == 0)
+        tasks[tid].is_turn_over = True;
+    *live_of(guest) = live;
+    guest->host_EvC_COUNTER = fit;
+    is_writing = True;
+    __real_vgPlain_disp_run_translations(two_words, guest, code);
+    is_writing = False;
+    live = *live_of(guest);
+    stream_end_run();
+    return (Int)guest->host_EvC_COUNTER < 0 ? most - fit : most - fit + (Int)guest->host_EvC_COUNTER;
+}
+
+/* The event counter says how many superblocks Valgrind's own time slice has left. It is as if this ran for so long at once. */
+void __wrap_vgPlain_disp_run_translations(HWord *two_words, volatile VexGuestAMD64State *guest, Addr code)
+{
+    ThreadId tid = VG_(get_running_tid)();
+    Int left = guest->host_EvC_COUNTER;
+    UInt section, entry;
+
+    if (left <= 0 || !tasks[tid].has_cpu) {
+        __real_vgPlain_disp_run_translations(two_words, guest, code);
+        return;
+    }
+    do {
+        left = run_some(tid, two_words, guest, code, left);
+        if ((Int)guest->host_EvC_COUNTER >= 0) {
+            guest->host_EvC_COUNTER = left;
+            return;
+        }
+    } while (left > 0 && !tasks[tid].is_turn_over
+             && VG_(search_transtab)(&code, &section, &entry, guest->guest_RIP, True));
+}
+
 static void end_turn(ThreadId tid)
 {
-    Bool is_stopping = ring_is_stopping();
-
-    if (is_as_run() && is_stopping)
+    if (is_as_run())
         stamps_stop(tid);
-    if (stream_budget() > 0 && !is_stopping)
-        return;
-    if (__atomic_load_n(&ring->is_alone, __ATOMIC_SEQ_CST) && !is_stopping)
-        stream_renew();
     else
         turns_pass(tid, SC_WHY_QUANTUM);
 }
@@ -238,8 +283,12 @@ static void stop_client_code(ThreadId tid, ULong blocks)
     struct task *task = &tasks[tid];
 
     (void)blocks;
-    if (task->has_cpu)
+    if (is_writing) {
+        /* A fault has cut it off. */
+        is_writing = False;
         VG_(get_shadow_regs_area)(tid, (UChar *)&live, LIVE_AREA, 0, sizeof live);
+        stream_end_run();
+    }
     if (event_counter(tid) >= 0 || tasks_is_ending(tid))
         return;
     if (!task->has_cpu)

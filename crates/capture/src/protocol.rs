@@ -2,7 +2,7 @@
 //! holds the two against each other. Offsets are in bytes.
 
 pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 pub(crate) const SCHEDULED: u32 = 0;
 pub(crate) const AS_RUN: u32 = 1;
 
@@ -99,7 +99,7 @@ pub(crate) mod buffer {
 }
 
 pub(crate) mod tag {
-    pub(crate) const BLOCK: u64 = 0x01;
+    pub(crate) const BLOCK: u64 = 0x00;
     pub(crate) const DEFINE: u64 = 0x02;
     pub(crate) const SYSCALL_ENTER: u64 = 0x03;
     pub(crate) const SYSCALL_EXIT: u64 = 0x04;

@@ -7,7 +7,7 @@ use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run,
 use trace::{Cause, Chunk, Mark, TaskId};
 
 use super::support::{
-    PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options, switches, tool,
+    FAULTS, PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options, switches, tool,
 };
 
 fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
@@ -97,6 +97,13 @@ fn how_a_command_ends_is_reported() {
 
 const SHELL: [&str; 3] =
     ["sh", "-c", "for i in 3 1 2; do ls / | sort | wc -l; done; echo $$ $PPID; (:) & echo $!; wait"];
+
+#[test]
+fn a_program_goes_on_behind_a_fault_that_it_handles() {
+    let program = compiled("faults", FAULTS);
+    let (summary, _) = capture(&[program.to_str().expect("a plain path")]);
+    assert!(summary.statuses[0].expect("a status").success(), "registers were as they should be: {summary:?}");
+}
 
 #[test]
 fn pipelines_of_a_shell_are_the_same_bit_by_bit() {

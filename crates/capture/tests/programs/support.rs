@@ -103,6 +103,46 @@ int main(void)
 }
 "#;
 
+/// Walks over memory twice, the second time with a handler that lets it go on behind each fault, and ends with 0 where that
+/// made no difference.
+pub(crate) const FAULTS: &str = r"
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#define BYTES (64 * 4096)
+static volatile int faults, steps;
+static void allow(int number, siginfo_t *fault, void *registers)
+{
+    (void)number, (void)registers;
+    faults++;
+    mprotect((void *)((unsigned long)fault->si_addr & ~4095UL), 4096, PROT_READ | PROT_WRITE);
+}
+static unsigned long walk(char *memory)
+{
+    unsigned long a = 1, b = 2, c = 3, d = 4, e = 5, at;
+    steps = 0;
+    for (at = 0; at < BYTES; at += 512) {
+        a += b; b += c ^ a; c = c * 3 + at; d += a & b; e ^= d + c;
+        steps++;
+        *(volatile unsigned long *)(memory + at) = a;
+        a += 7; b ^= *(volatile unsigned long *)(memory + at); c += e; d *= 5;
+    }
+    return a ^ b ^ c ^ d ^ e ^ (unsigned long)steps;
+}
+int main(void)
+{
+    struct sigaction action;
+    char *memory = mmap(0, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned long expected = walk(memory);
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = allow;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, 0);
+    mprotect(memory, BYTES, PROT_NONE);
+    return walk(memory) != expected || faults != BYTES / 4096;
+}
+";
+
 pub(crate) const PING_PONG: &str = r"
 #include <sys/wait.h>
 #include <unistd.h>

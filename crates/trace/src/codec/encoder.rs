@@ -161,7 +161,7 @@ impl ChunkEncoder {
     fn learn(&mut self, blocks: &[Block], forms: &[Form]) {
         let known = &mut self.known;
         let (told, totals) = (shape::told(forms), Totals::of(blocks));
-        known.hot.push(Hot::new(totals, told));
+        known.hot.push(Hot::new(known.hot.len() as u32, totals, told));
         known.cold.push(Cold {
             first_block: known.blocks.len() as u32,
             blocks: blocks.len() as u32,

@@ -80,6 +80,8 @@ pub(super) struct Hot {
     pub(super) choices: [u32; 2],
     /// How many references it tells; more than any head can say where they do not fit a row.
     pub(super) told: u64,
+    /// Its own.
+    pub(super) id: u32,
     pub(super) sums: Sums,
 }
 
@@ -87,9 +89,9 @@ pub(super) struct Hot {
 const NONE: u32 = u32::MAX;
 
 impl Hot {
-    pub(super) fn new(totals: Totals, told: usize) -> Hot {
+    pub(super) fn new(id: u32, totals: Totals, told: usize) -> Hot {
         let told = if told > LANES { u64::MAX } else { told as u64 };
-        Hot { row: Cell::default(), choices: [NONE; 2], told, sums: Sums::of(totals) }
+        Hot { row: Cell::default(), choices: [NONE; 2], told, id, sums: Sums::of(totals) }
     }
 
     pub(super) fn forget_choices(&mut self) {

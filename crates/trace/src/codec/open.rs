@@ -123,7 +123,7 @@ impl Open {
         match known.hot.first_mut() {
             Some(start) => start.forget_choices(),
             None => {
-                known.hot.push(Hot::new(Totals::default(), 0));
+                known.hot.push(Hot::new(0, Totals::default(), 0));
                 known.cold.push(Cold::default());
             }
         }

@@ -90,16 +90,16 @@ fn take_some<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut W
 #[inline(always)]
 fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     let (numbers, hot) = (source.numbers(), &known.hot[..]);
-    let Counts { ran, mut sums, room, mut current, .. } = open.counts;
+    let Counts { ran, mut sums, room, current, .. } = open.counts;
     let differences = &mut *waiting.differences;
     let mut at = waiting.length;
     let Some(mut before) = hot.get(current as usize) else { return false };
     let mut rest = source.words();
     let all = rest.len();
     let most = room.min((Waiting::ROOM - at) / LANES);
-    let turns = open.turns.get_mut(ran..ran + most).unwrap_or_default();
-    let mut taken = 0;
-    for into in turns {
+    let mut turns = open.turns.get_mut(ran..ran + most).unwrap_or_default().iter_mut();
+    let most = turns.len();
+    while !turns.as_slice().is_empty() {
         // As many as the mask below leaves, so that no place need be looked at twice.
         let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + TOLD_MASK as usize }>() else { break };
         let head = S::value(head);
@@ -111,6 +111,8 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
         if u64::from(told) != shape.told || before.choices[turn] != id {
             break;
         }
+        let Some(into) = turns.next() else { break };
+        *into = turn as u8;
         let told = (told & TOLD_MASK) as usize;
         // Those that the shape does not tell are overwritten by the next one's.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
@@ -118,17 +120,16 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
         shape.row.set(row);
         at += told;
         rest = &rest[1 + told..];
-        (before, current) = (shape, id);
         sums.0 += shape.sums.0;
-        *into = turn as u8;
-        taken += 1;
+        before = shape;
     }
+    let taken = most - turns.len();
     let passed = all - rest.len();
     source.pass(passed);
     waiting.length = at;
     let counts = &mut open.counts;
     counts.room -= taken;
-    (counts.ran, counts.sums, counts.current) = (ran + taken, sums, current);
+    (counts.ran, counts.sums, counts.current) = (ran + taken, sums, before.id);
     taken == most
 }
 
