@@ -2,7 +2,7 @@
    see COPYING.
 
    Generated code moves the cursor by itself; here it is between two runs of it. So many superblocks run at a time as surely
-   fit the buffer and the turn: nothing need be checked in between. Only the task that holds the virtual CPU may call
+   fit the buffer and begin within the turn: nothing need be checked in between. Only the task that holds the virtual CPU may call
    this, with Valgrind's big lock. */
 #include "switchcost.h"
 
@@ -139,12 +139,10 @@ static Bool is_buffer_worn(void)
     return free_words() < LEAST_RUN * (Long)most_words && free_words() < ring->buffer_words / 4;
 }
 
-/* So many surely do not go beyond the turn. One that has just begun has room for one. */
+/* So many surely begin within the turn, which ends with the superblock that uses its last instruction. */
 static Long superblocks_of_turn(void)
 {
-    if (budget >= (Long)ring->quantum && budget < (Long)most_instructions)
-        return 1;
-    return budget <= 0 ? 0 : budget / most_instructions;
+    return budget <= 0 ? 0 : (budget + most_instructions - 1) / most_instructions;
 }
 
 /* Generated code is about to run. Returns how many superblocks may, of `most`; none where the turn is over. */
