@@ -76,6 +76,11 @@ static IRExpr *assign(struct builder *builder, IRType type, IRExpr *value)
     return IRExpr_RdTmp(temp);
 }
 
+static IRTemp load(struct builder *builder, Int offset)
+{
+    return assign(builder, Ity_I64, IRExpr_Get(offset, Ity_I64))->Iex.RdTmp.tmp;
+}
+
 static IRExpr *place(struct builder *builder, UInt word)
 {
     if (word == 0)
@@ -414,21 +419,28 @@ static void observe(struct builder *builder, const IRStmt *statement)
     }
 }
 
+struct live *live_of(VexGuestAMD64State *guest)
+{
+    return (struct live *)((UChar *)guest + LIVE_OFFSET);
+}
+
 /* Called by generated code at the start of a superblock where the kernel has taken the CPU away since the last one. */
 static void at_preemption(VexGuestAMD64State *guest)
 {
-    struct live *state = (struct live *)((UChar *)guest + LIVE_OFFSET);
-
-    live = *state;
+    live = *live_of(guest);
     stamps_preempted();
-    *state = live;
+    *live_of(guest) = live;
 }
 
-static void add_call(struct builder *builder, IRExpr *guard, const HChar *name, void (*helper)(VexGuestAMD64State *))
+/* if (*watch == 0) at_preemption(); */
+static void add_watch(struct builder *builder)
 {
-    IRDirty *call = unsafeIRDirty_0_N(0, name, VG_(fnptr_to_fnentry)(helper), mkIRExprVec_1(IRExpr_GSPTR()));
+    IRExpr *section = assign(builder, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, IRExpr_RdTmp(load(builder, WATCH_OFFSET))));
+    IRDirty *call = unsafeIRDirty_0_N(0, "at_preemption", VG_(fnptr_to_fnentry)(at_preemption),
+                                      mkIRExprVec_1(IRExpr_GSPTR()));
 
-    call->guard = guard;
+    call->guard = assign(builder, Ity_I1, IRExpr_Binop(Iop_CmpEQ64, section, constant(0)));
+    /* Who is given the guest state must say what it changes of it. That is behind it; something must be named. */
     call->nFxState = 1;
     call->fxState[0].fx = Ifx_Modify;
     call->fxState[0].offset = offsetof(VexGuestAMD64State, host_EvC_COUNTER);
@@ -436,24 +448,6 @@ static void add_call(struct builder *builder, IRExpr *guard, const HChar *name, 
     call->fxState[0].nRepeats = 0;
     call->fxState[0].repeatLen = 0;
     addStmtToIRSB(builder->out, IRStmt_Dirty(call));
-}
-
-/* if (*watch == 0) at_preemption(); */
-static void add_watch(struct builder *builder)
-{
-    IRExpr *watch = assign(builder, Ity_I64, IRExpr_Get(WATCH_OFFSET, Ity_I64));
-    IRExpr *section = assign(builder, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, watch));
-    IRExpr *is_cleared = assign(builder, Ity_I1, IRExpr_Binop(Iop_CmpEQ64, section, constant(0)));
-
-    add_call(builder, is_cleared, "at_preemption", at_preemption);
-}
-
-static IRTemp load(struct builder *builder, Int offset)
-{
-    IRTemp temp = newIRTemp(builder->out->tyenv, Ity_I64);
-
-    addStmtToIRSB(builder->out, IRStmt_WrTmp(temp, IRExpr_Get(offset, Ity_I64)));
-    return temp;
 }
 
 static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,

@@ -36,14 +36,13 @@ struct sc_header { /* at offset 0 */
     ULong current_buffer;    /* scheduled: the buffer that the running task writes, (ULong)-1 for none */
     ULong current_words;     /* scheduled: words in it so far; kept here while nobody runs, and for the controller */
     ULong fault_detail;
-    ULong quantum;           /* scheduled: instructions of a turn */
     UInt is_alone;           /* scheduled: nonzero while there is one task: its turn does not end */
-    UInt is_stopping;        /* nonzero: who runs gives the CPU up at the end of its period, whatever its budget */
+    UInt is_stopping;        /* nonzero: who runs gives the CPU up as soon as it can, whatever its budget */
     UInt cpu;                /* as run: the only CPU that tasks may run on */
     UInt slots_used;         /* slots from here on were never claimed */
     UInt submissions;        /* scheduled: futex: who submits a buffer adds 1 */
     UInt consumer_sleeps;    /* scheduled: nonzero: who submits must FUTEX_WAKE it */
-    ULong reserved[12];
+    ULong reserved[13];
 };
 
 #define SC_FAULT_SLOTS 1 /* no free task slot */
@@ -100,10 +99,10 @@ struct sc_info { /* 32 bytes */
 
 /* Words of a buffer. The top byte is the tag; no record crosses the end of a buffer.
 
-   SC_BLOCK: the blocks of a shape ran. Bits 31..0 are the id, never 0, of one defined before by the same process (a forked child has
-   its parent's shapes of the moment of the fork; an exec starts anew), bits 39..32 the number of
-   address words that follow: one for each reference of the shape that is told; the address of a guarded reference that
-   did not happen is SC_NOT_DONE.
+   SC_BLOCK: the blocks of a shape ran. Bits 31..0 are the id, never 0, of one defined before by the same process (a forked
+   child has its parent's shapes of the moment of the fork; an exec starts anew), bits 39..32 the number of address words
+   that follow: one for each reference of the shape that is told; the address of a guarded reference that did not happen is
+   SC_NOT_DONE.
 
    Every other tag: bits 55..48 are the number of words that follow, bits 47..0 an immediate value. */
 #define SC_TAG(word) ((word) >> 56)
@@ -114,7 +113,8 @@ struct sc_info { /* 32 bytes */
    bytes | instructions << 16 | first_bytes << 32 | references << 48; then, for all together, a word a reference: offset in
    its block of its instruction's last byte | size << 16 | is_store << 32 | is_update << 33 (a store by the same
    instruction to where it has just loaded from: Cachegrind counts the two as one load) | how << 34 | base << 40; then
-   a word for each reference whose address is not told: the address itself (SC_FIXED), or how far it always lies behind that of reference number `base` of the shape, a told one before it (SC_RELATIVE). */
+   a word for each reference whose address is not told: the address itself (SC_FIXED), or how far it always lies behind that
+   of reference number `base` of the shape, a told one before it (SC_RELATIVE). */
 #define SC_TOLD 0ULL
 #define SC_FIXED 1ULL
 #define SC_RELATIVE 2ULL

@@ -156,6 +156,8 @@ Int stream_begin_run(Int most)
     is_run_counted = !is_as_run() && !__atomic_load_n(&ring->is_alone, __ATOMIC_SEQ_CST);
     if (is_run_counted && superblocks_of_turn() < fit)
         fit = superblocks_of_turn();
+    if (ring_is_stopping())
+        fit = 0;
     live.budget = budget;
     return fit < most ? (Int)fit : most;
 }

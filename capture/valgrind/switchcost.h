@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "pub_tool_basics.h"
+#include "libvex_guest_amd64.h"
 #include "pub_tool_threadstate.h"
 
 #include "protocol.h"
@@ -118,6 +119,7 @@ void shapes_publish(void);
 
 /* instrument.c */
 void instrument_register(void (*start)(void));
+struct live *live_of(VexGuestAMD64State *guest);
 void instrument_counting(void);
 void instrument_exactly(void);
 

@@ -39,11 +39,27 @@ static Bool makes_task(UInt number)
     return number == __NR_clone || number == __NR_fork || number == __NR_vfork;
 }
 
+/* A program that handles faults may go on behind one as if nothing had been. The kernel may write the action before to where
+   this one is. */
+static Bool will_handle_faults(const UWord *arguments)
+{
+    /* struct sigaction as the kernel has it: the handler is its first word. */
+    const UWord *action = (const UWord *)arguments[1];
+
+    switch (arguments[0]) {
+    case VKI_SIGSEGV: case VKI_SIGBUS: case VKI_SIGFPE: case VKI_SIGILL: case VKI_SIGTRAP:
+        return VG_(am_is_valid_for_client)((Addr)action, sizeof *action, VKI_PROT_READ)
+            && *action != (UWord)VKI_SIG_DFL && *action != (UWord)VKI_SIG_IGN;
+    default:
+        return False;
+    }
+}
+
 static void before(ThreadId tid, UInt number, UWord *arguments, UInt count)
 {
     struct task *task = &tasks[tid];
 
-    (void)arguments, (void)count;
+    (void)count;
     task->syscall = number;
     task->is_in_syscall = True;
     task->may_wake = !is_quick(number);
@@ -58,6 +74,8 @@ static void before(ThreadId tid, UInt number, UWord *arguments, UInt count)
     }
     if (number == __NR_exit_group)
         tasks_end_process();
+    if (number == __NR_rt_sigaction && will_handle_faults(arguments))
+        instrument_exactly();
 }
 
 static void settle_birth(struct task *task, SysRes result)
@@ -68,20 +86,6 @@ static void settle_birth(struct task *task, SysRes result)
     if (!task->has_lost_birth)
         task->promised_slot = NO_SLOT;
     task->promised_birth = False;
-}
-
-/* A program that handles faults may go on behind one as if nothing had been. */
-static Bool handles_faults(const UWord *arguments)
-{
-    /* struct sigaction as the kernel has it: the handler is its first word. */
-    const UWord *action = (const UWord *)arguments[1];
-
-    switch (arguments[0]) {
-    case VKI_SIGSEGV: case VKI_SIGBUS: case VKI_SIGFPE: case VKI_SIGILL: case VKI_SIGTRAP:
-        return action && *action != (UWord)VKI_SIG_DFL && *action != (UWord)VKI_SIG_IGN;
-    default:
-        return False;
-    }
 }
 
 static void finish(ThreadId tid)
@@ -95,11 +99,9 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
 {
     struct task *task = &tasks[tid];
 
-    (void)count;
+    (void)number, (void)arguments, (void)count;
     if (task->has_cpu)
         stamps_look(tid);
-    if (number == __NR_rt_sigaction && !sr_isError(result) && handles_faults(arguments))
-        instrument_exactly();
     settle_birth(task, result);
     if (tasks_is_ending(tid))
         return;

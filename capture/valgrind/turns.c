@@ -25,10 +25,10 @@ typedef enum { VgTs_WaitSys = 3, VgTs_Yielding = 4 } ThreadStatus;
 extern void __real_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who);
 extern void __real_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who);
 extern SysRes __real_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
-extern void __real_vgPlain_disp_run_translations(HWord *two_words, volatile VexGuestAMD64State *guest, Addr code);
+extern void __real_vgPlain_disp_run_translations(HWord *two_words, VexGuestAMD64State *guest, Addr code);
 /* coregrind/pub_core_transtab.h */
 extern Bool VG_(search_transtab)(Addr *code, UInt *section, UInt *entry, Addr address, Bool is_remembered);
-void __wrap_vgPlain_disp_run_translations(HWord *two_words, volatile VexGuestAMD64State *guest, Addr code);
+void __wrap_vgPlain_disp_run_translations(HWord *two_words, VexGuestAMD64State *guest, Addr code);
 void __wrap_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who);
 void __wrap_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who);
 SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
@@ -224,16 +224,10 @@ static void start_client_code(ThreadId tid, ULong blocks)
 /* Generated code runs that may write. */
 static Bool is_writing;
 
-static struct live *live_of(volatile VexGuestAMD64State *guest)
+/* Runs generated code for no more than `most` superblocks, and no more than fit. Returns how many of `most` did not run. */
+static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, Addr code, Int most)
 {
-    return (struct live *)((UChar *)guest + sizeof *guest);
-}
-
-/* Runs generated code for no more than `most` superblocks, and no more than fit. Returns how many were left of these, or
-   would have been had none been cut off. */
-static Int run_some(ThreadId tid, HWord *two_words, volatile VexGuestAMD64State *guest, Addr code, Int most)
-{
-    Int fit = ring_is_stopping() ? 0 : stream_begin_run(most);
+    Int fit = stream_begin_run(most);
 
     if (fit == 0)
         tasks[tid].is_turn_over = True;
@@ -244,11 +238,12 @@ static Int run_some(ThreadId tid, HWord *two_words, volatile VexGuestAMD64State 
     is_writing = False;
     live = *live_of(guest);
     stream_end_run();
-    return (Int)guest->host_EvC_COUNTER < 0 ? most - fit : most - fit + (Int)guest->host_EvC_COUNTER;
+    /* -1 where all ran, and the one behind them was stopped. */
+    return most - fit + ((Int)guest->host_EvC_COUNTER < 0 ? 0 : (Int)guest->host_EvC_COUNTER);
 }
 
 /* The event counter says how many superblocks Valgrind's own time slice has left. It is as if this ran for so long at once. */
-void __wrap_vgPlain_disp_run_translations(HWord *two_words, volatile VexGuestAMD64State *guest, Addr code)
+void __wrap_vgPlain_disp_run_translations(HWord *two_words, VexGuestAMD64State *guest, Addr code)
 {
     ThreadId tid = VG_(get_running_tid)();
     Int left = guest->host_EvC_COUNTER;

@@ -255,10 +255,9 @@ impl<'a> Control<'a> {
         self.give_turn(slot, budget)
     }
 
-    /// A task that is alone need not ask for another turn when one ends.
+    /// The turn of a task that is alone does not end.
     fn give_turn(&mut self, slot: u32, budget: Option<u64>) -> Result<(), Halt> {
         self.ring.half(header::IS_ALONE).store(self.tasks.is_one_alone().into(), SeqCst);
-        self.ring.word(header::QUANTUM).store(self.quantum_instructions, SeqCst);
         Ok(self.ring.slot(slot).grant(budget)?)
     }
 

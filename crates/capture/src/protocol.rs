@@ -33,13 +33,12 @@ pub(crate) mod header {
     pub(crate) const CURRENT_BUFFER: usize = 96;
     pub(crate) const CURRENT_WORDS: usize = 104;
     pub(crate) const FAULT_DETAIL: usize = 112;
-    pub(crate) const QUANTUM: usize = 120;
-    pub(crate) const IS_ALONE: usize = 128;
-    pub(crate) const IS_STOPPING: usize = 132;
-    pub(crate) const CPU: usize = 136;
-    pub(crate) const SLOTS_USED: usize = 140;
-    pub(crate) const SUBMISSIONS: usize = 144;
-    pub(crate) const CONSUMER_SLEEPS: usize = 148;
+    pub(crate) const IS_ALONE: usize = 120;
+    pub(crate) const IS_STOPPING: usize = 124;
+    pub(crate) const CPU: usize = 128;
+    pub(crate) const SLOTS_USED: usize = 132;
+    pub(crate) const SUBMISSIONS: usize = 136;
+    pub(crate) const CONSUMER_SLEEPS: usize = 140;
     pub(crate) const BYTES: usize = 248;
 }
 

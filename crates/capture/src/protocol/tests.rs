@@ -79,7 +79,6 @@ fn header_fields_are_where_the_tool_has_them() {
             ("next_order", NEXT_ORDER),
             ("current_buffer", CURRENT_BUFFER),
             ("current_words", CURRENT_WORDS),
-            ("quantum", QUANTUM),
             ("is_alone", IS_ALONE),
             ("is_stopping", IS_STOPPING),
             ("fault_detail", FAULT_DETAIL),
