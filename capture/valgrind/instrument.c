@@ -10,7 +10,6 @@
 #include "libvex_guest_amd64.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_machine.h"
-#include "pub_tool_mallocfree.h"
 #include "pub_tool_options.h"
 #include "pub_tool_tooliface.h"
 
@@ -30,16 +29,6 @@ static Bool is_any_translated;
 
 /* A reference of a larger piece of memory is written as several. */
 #define LARGEST_PIECE 1024
-
-/* A temporary is always so far behind another; a constant has no other. */
-struct origin {
-    IRTemp base;
-    ULong offset;
-};
-
-/* Origins of the temporaries of the superblock, as far as they are known yet. */
-static struct origin *origins;
-static UInt origins_size;
 
 /* A reference whose address is written: where it comes from. */
 struct told {
@@ -208,19 +197,6 @@ static void tell_piece(struct builder *builder, IRExpr *address, UInt bytes, Boo
     builder->words += 1;
 }
 
-static struct origin origin_of(const IRExpr *atom)
-{
-    struct origin origin = { IRTemp_INVALID, 0 };
-
-    if (atom->tag == Iex_Const)
-        origin.offset = atom->Iex.Const.con->Ico.U64;
-    else if (atom->Iex.RdTmp.tmp < origins_size)
-        origin = origins[atom->Iex.RdTmp.tmp];
-    else
-        origin.base = atom->Iex.RdTmp.tmp;
-    return origin;
-}
-
 /* The address need not be written where it is always the same, or always as far from one that is written. */
 static Bool is_untold(struct builder *builder, struct origin origin, UInt bytes, Bool is_store, Bool is_updated)
 {
@@ -246,7 +222,7 @@ static Bool is_untold(struct builder *builder, struct origin origin, UInt bytes,
 
 static void add_piece(struct builder *builder, IRExpr *address, UInt done, UInt bytes, Bool is_store, Bool is_updated)
 {
-    struct origin origin = origin_of(address);
+    struct origin origin = origins_of(address);
     struct told *told = &builder->told[builder->told_count];
 
     origin.offset += done;
@@ -342,42 +318,6 @@ static void add_linked(struct builder *builder, const IRStmt *statement)
                       sizeofIRType(typeOfIRTemp(builder->out->tyenv, statement->Ist.LLSC.result)), False);
 }
 
-/* Where a sum with a constant, a copy or a constant comes from; anything else is an origin of its own. */
-static struct origin origin_of_value(IRTemp temp, const IRExpr *value)
-{
-    struct origin own = { temp, 0 };
-    struct origin left, right;
-    Bool is_sum = value->tag == Iex_Binop && value->Iex.Binop.op == Iop_Add64;
-
-    if (value->tag == Iex_RdTmp || (value->tag == Iex_Const && value->Iex.Const.con->tag == Ico_U64))
-        return origin_of(value);
-    if (!is_sum && !(value->tag == Iex_Binop && value->Iex.Binop.op == Iop_Sub64))
-        return own;
-    left = origin_of(value->Iex.Binop.arg1);
-    right = origin_of(value->Iex.Binop.arg2);
-    if (right.base == IRTemp_INVALID) {
-        left.offset += is_sum ? right.offset : -right.offset;
-        return left;
-    }
-    if (is_sum && left.base == IRTemp_INVALID) {
-        right.offset += left.offset;
-        return right;
-    }
-    return own;
-}
-
-static void forget_origins(UInt temps)
-{
-    UInt temp;
-
-    if (temps > origins_size) {
-        origins = VG_(realloc)("switchcost.origins", origins, temps * sizeof *origins);
-        origins_size = temps;
-    }
-    for (temp = 0; temp < temps; temp++)
-        origins[temp] = (struct origin){ temp, 0 };
-}
-
 /* What the statement does, for the stream: written before the statement itself. */
 static void observe(struct builder *builder, const IRStmt *statement)
 {
@@ -387,7 +327,7 @@ static void observe(struct builder *builder, const IRStmt *statement)
         add_instruction(builder, statement->Ist.IMark.addr, statement->Ist.IMark.len ? statement->Ist.IMark.len : 1);
         break;
     case Ist_WrTmp:
-        origins[statement->Ist.WrTmp.tmp] = origin_of_value(statement->Ist.WrTmp.tmp, statement->Ist.WrTmp.data);
+        origins_learn(statement->Ist.WrTmp.tmp, statement->Ist.WrTmp.data);
         if (statement->Ist.WrTmp.data->tag == Iex_Load)
             add_reference(builder, statement->Ist.WrTmp.data->Iex.Load.addr,
                           sizeofIRType(statement->Ist.WrTmp.data->Iex.Load.ty), False);
@@ -459,7 +399,7 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
     (void)closure, (void)extents, (void)host, (void)word, (void)host_word;
     tl_assert(layout->total_sizeB == LIVE_OFFSET);
     is_any_translated = True;
-    forget_origins(in->tyenv->types_used);
+    origins_forget(in->tyenv->types_used);
     while (index < in->stmts_used && (!in->stmts[index] || in->stmts[index]->tag != Ist_IMark))
         addStmtToIRSB(builder.out, in->stmts[index++]);
     if (is_as_run())

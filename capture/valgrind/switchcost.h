@@ -1,7 +1,7 @@
 /* What the files of the tool share: types and the functions of each file. SPDX-License-Identifier: GPL-2.0-or-later
 
-   main.c registers the tool. ring.c maps the shared memory and sleeps on it. stream.c writes records. instrument.c and
-   shapes.c turn superblocks into inline writes. turns.c takes and gives up the virtual CPU. tasks.c knows who is born
+   main.c registers the tool. ring.c maps the shared memory and sleeps on it. stream.c writes records. instrument.c,
+   origins.c and shapes.c turn superblocks into inline writes. turns.c takes and gives up the virtual CPU. tasks.c knows who is born
    and who ends. syscalls.c and mappings.c tell what the kernel does. stamps.c is the as-run mode. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
@@ -10,6 +10,7 @@
 
 #include "pub_tool_basics.h"
 #include "libvex_guest_amd64.h"
+#include "libvex_ir.h"
 #include "pub_tool_threadstate.h"
 
 #include "protocol.h"
@@ -116,6 +117,16 @@ struct shape {
 };
 UInt shapes_define(const struct shape *shape);
 void shapes_publish(void);
+
+/* origins.c */
+/* A temporary is always so far behind another; a constant has no other. */
+struct origin {
+    IRTemp base;
+    ULong offset;
+};
+void origins_forget(UInt temps);
+void origins_learn(IRTemp temp, const IRExpr *value);
+struct origin origins_of(const IRExpr *atom);
 
 /* instrument.c */
 void instrument_register(void (*start)(void));
