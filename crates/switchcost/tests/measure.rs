@@ -78,13 +78,10 @@ fn a_record_without_a_name_goes_to_the_state_folder_and_report_finds_it() {
 #[test]
 fn every_mechanism_is_measured_or_says_why_not() {
     let place = Place::new();
-    let json = place.measure_json(&[
-        "--mechanism",
-        "pipe,eventfd,futex,mutex-condvar,mutex-condvar-unlocked,socketpair,tcp,posix-sem,posix-mq,signal,yield,fiber,\
-         ucontext,green,green-preempt,async,preempt",
-        "--between",
-        "process,thread",
-    ]);
+    let mechanisms = "pipe,eventfd,futex,mutex-condvar,mutex-condvar-unlocked,socketpair,tcp,posix-sem,posix-mq,signal,\
+                      yield,fiber,ucontext,green,green-preempt,async,preempt";
+    let arguments = ["--mechanism", mechanisms, "--between", "process,thread", "--format", "json"];
+    let json = place.measure_within("10", &arguments).json();
     let results = json["results"].as_array().expect("results");
     assert_eq!(results.len(), 12 * 2 + 5);
     for result in results {

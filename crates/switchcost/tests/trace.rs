@@ -27,8 +27,7 @@ fn trace(place: &Place, name: &str, arguments: &[&str]) -> Ran {
 }
 
 fn json(place: &Place, arguments: &[&str]) -> Value {
-    let ran = place.run(arguments);
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", ran.stdout, ran.stderr))
+    place.run(arguments).json()
 }
 
 fn count(value: &Value) -> u64 {

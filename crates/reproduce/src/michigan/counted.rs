@@ -96,11 +96,14 @@ fn first_maximum(records: &Records) -> Claim {
         let (record, _) = records.measured(KERNEL)?;
         let caches = record.header.host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
         let first = caches.map(|cache| cache.size_bytes.0).min().ok_or("the machine tells nothing of its caches")?;
+        let is_about_first = |kib: u64| (first / 2..=first * 2).contains(&(kib * 1024));
+        if !gaps.iter().any(|(kib, _)| is_about_first(*kib)) {
+            return Err("no size about the first level's was counted".to_owned());
+        }
         let above = |best: (u64, f64), next: (u64, f64)| if next.1 > best.1 { next } else { best };
         let (kib, most) = gaps.iter().copied().fold((0, f64::NEG_INFINITY), above);
         let found = format!("{} misses a hand-off at {}, first level {}", number(most), Bytes::kib(kib), Bytes(first));
-        let holds = (first / 2..=first * 2).contains(&(kib * 1024));
-        Ok((found, Shape::of(holds, "other levels or the prefetcher decide what is counted as a miss")))
+        Ok((found, Shape::of(is_about_first(kib), "other levels or the prefetcher decide what is counted as a miss")))
     });
     Claim::decided(
         "What two tasks miss more than one in the L1D is at its maximum at the capacity of the first level",

@@ -88,15 +88,16 @@ fn peak(records: &Records, kernel: &Found) -> Claim {
         let caches = record.header.host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
         let first = caches.map(|cache| cache.size_bytes.0).min().ok_or("the machine tells nothing of its caches")?;
         let curve = kernel.clone()?;
+        let is_about_first = |size: u64| (first / 2..=first * 2).contains(&size);
+        if !curve.iter().any(|(size, _)| is_about_first(*size)) {
+            return Err("no size about the first level's could be measured".to_owned());
+        }
         // What stands clear of both its neighbours.
         let is_peak = |w: &&[(u64, Estimate)]| w[1].1.low > w[0].1.high && w[1].1.low > w[2].1.high;
         let peak = curve.windows(3).find(is_peak).map(|window| window[1].0);
         let level = Bytes(first);
         let (found, holds) = match peak {
-            Some(size) => (
-                format!("first maximum at {}, first level {level}", Bytes(size)),
-                size >= first / 2 && size <= first * 2,
-            ),
+            Some(size) => (format!("first maximum at {}, first level {level}", Bytes(size)), is_about_first(size)),
             None => (
                 format!("no maximum that stands clear of its neighbours up to {}", Bytes(curve[curve.len() - 1].0)),
                 false,

@@ -80,12 +80,19 @@ fn gaps(records: &Records, name: &str) -> Result<Vec<(u64, f64)>, String> {
     if gaps.len() < 3 { Err(why) } else { Ok(gaps) }
 }
 
+/// What two miss more than one at a size.
+fn gap_at(gaps: &[(u64, f64)], kib: u64) -> Result<f64, String> {
+    let found = gaps.iter().find(|(size, _)| *size == kib);
+    found.map(|(_, gap)| *gap).ok_or_else(|| format!("{} was not simulated", Bytes::kib(kib)))
+}
+
 fn first_maximum(records: &Records) -> Claim {
-    let outcome = gaps(records, "L1D").map(|gaps| {
+    let outcome = gaps(records, "L1D").and_then(|gaps| {
+        gap_at(&gaps, 32)?;
         let (kib, most) =
             gaps.iter().copied().fold((0, f64::NEG_INFINITY), |best, next| if next.1 > best.1 { next } else { best });
         let found = format!("{} misses a turn at {}, more than at any other size", number(most), Bytes::kib(kib));
-        (found, Shape::of(kib == 32, "the largest loss is not where one array just fills the cache"))
+        Ok((found, Shape::of(kib == 32, "the largest loss is not where one array just fills the cache")))
     });
     Claim::decided(
         "What two tasks miss more than one in the L1D is at its maximum at 32 KB, the cache's capacity",
@@ -95,10 +102,7 @@ fn first_maximum(records: &Records) -> Claim {
 
 fn falls(records: &Records) -> Claim {
     let outcome = gaps(records, "L1D").and_then(|gaps| {
-        let at = |kib: u64| {
-            gaps.iter().find(|(k, _)| *k == kib).map(|(_, gap)| *gap).ok_or(format!("{kib} KiB was not simulated"))
-        };
-        let (full, beyond) = (at(32)?, at(64)?);
+        let (full, beyond) = (gap_at(&gaps, 32)?, gap_at(&gaps, 64)?);
         let found = format!("{} at 32 KB, {} at 64 KB", number(full), number(beyond));
         Ok((found, Shape::of(beyond < full, "more is lost of an array that never fits")))
     });
@@ -107,15 +111,12 @@ fn falls(records: &Records) -> Claim {
 
 fn tlb(records: &Records) -> Claim {
     let outcome = gaps(records, "DTLB").and_then(|gaps| {
-        let beyond: Vec<f64> = gaps.iter().filter(|(kib, _)| *kib >= 64).map(|(_, gap)| *gap).collect();
-        let (first, last) =
-            (*beyond.first().ok_or("no size from 64 KB on")?, *beyond.last().ok_or("no size from 64 KB on")?);
-        let found = format!(
-            "{} misses a turn at 64 KB, {} at {}",
-            number(first),
-            number(last),
-            Bytes::kib(gaps[gaps.len() - 1].0)
-        );
+        let first = gap_at(&gaps, 64)?;
+        let (largest, last) = gaps[gaps.len() - 1];
+        if largest <= 64 {
+            return Err("no size above 64 KiB was simulated".to_owned());
+        }
+        let found = format!("{} misses a turn at 64 KB, {} at {}", number(first), number(last), Bytes::kib(largest));
         Ok((found, Shape::of(last > first && first > 0.0, "the TLB keeps what both tasks need")))
     });
     Claim::decided("Above 64 KB it is the dTLB whose extra misses grow with the array", outcome)

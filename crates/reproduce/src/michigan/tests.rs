@@ -2,7 +2,7 @@ use analysis::CounterFinding;
 use record::{LevelCounts, Mechanism};
 use workload::Access;
 
-use super::{KERNEL, SIMULATED_KIB, USER, simulated_step};
+use super::{KERNEL, QUICKLY_SIMULATED_KIB, SIMULATED_KIB, USER, simulated_step};
 use crate::testing::{case, measured, simulated};
 use crate::{Paper, Records, Shape};
 
@@ -13,9 +13,13 @@ fn verdicts(records: &Records, number: usize) -> Vec<bool> {
 
 /// Misses of both hierarchies by KiB: L1D alone and of two, then of the DTLB, then of the L1I.
 fn in_silico(misses: impl Fn(u64) -> [[u64; 2]; 3]) -> Records {
+    in_silico_at(&SIMULATED_KIB, misses)
+}
+
+fn in_silico_at(sizes_kib: &[u64], misses: impl Fn(u64) -> [[u64; 2]; 3]) -> Records {
     let (head, findings) = simulated();
     let mut records = Records::default();
-    for kib in SIMULATED_KIB {
+    for &kib in sizes_kib {
         let (mut head, mut findings) = (head.clone(), findings.clone());
         (head.trace.voluntary_switches, head.trace.involuntary_switches) = (0, 10);
         findings.designs.truncate(1);
@@ -43,6 +47,24 @@ fn misses_are_judged_by_what_two_miss_more_than_one() {
     };
     assert_eq!(verdicts(&in_silico(as_published), 2), [true; 4]);
     assert_eq!(verdicts(&in_silico(|_| [[5, 5]; 3]), 2), [false; 4]);
+}
+
+#[test]
+fn without_the_sizes_that_a_claim_is_about_it_is_not_decided() {
+    let shapes = |sizes_kib: &[u64]| -> Vec<bool> {
+        let records = in_silico_at(sizes_kib, |kib| [[1, 1 + kib], [1, 1 + kib], [0, kib]]);
+        let claims = Paper::Michigan.exhibits(&records).swap_remove(2).claims;
+        claims.iter().map(|claim| !matches!(claim.shape, Shape::NotShown(_))).collect()
+    };
+    assert_eq!(shapes(&QUICKLY_SIMULATED_KIB), [true; 4]);
+    assert_eq!(shapes(&[8, 64, 256]), [false, false, true, true], "without 32 KiB");
+    assert_eq!(shapes(&[8, 32, 64]), [true, true, false, true], "without anything above 64 KiB");
+    let decided = |sizes: &[u64]| {
+        let curve: Vec<(u64, f64)> = sizes.iter().map(|kib| (*kib, 600.0 + *kib as f64)).collect();
+        let claims = Paper::Michigan.exhibits(&costs(&curve, &curve)).swap_remove(0).claims;
+        !matches!(claims[0].shape, Shape::NotShown(_))
+    };
+    assert!(decided(&[0, 32, 256]) && !decided(&[0, 256, 512]));
 }
 
 /// Costs in ns by KiB, in the kernel and at user level.

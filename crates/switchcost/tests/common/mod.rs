@@ -24,6 +24,13 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
+impl Ran {
+    /// What it printed, read as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", self.stdout, self.stderr))
+    }
+}
+
 impl Place {
     pub(crate) fn new() -> Place {
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,18 +55,21 @@ impl Place {
         ran(self.command(arguments).output().expect("the program starts"))
     }
 
-    /// Measures quickly: few repetitions, no counters; the record is `run.jsonl`.
+    /// Measures quickly: as few repetitions as an interval needs, no counters; the record is `run.jsonl`.
     pub(crate) fn measure(&self, arguments: &[&str]) -> Ran {
-        let record = self.path("run.jsonl");
-        let usual = ["measure", "--max-repetitions", "6", "--no-counters", "--record"];
-        let record = [record.to_str().expect("a plain path")];
-        self.run(&[&usual[..], &record, arguments].concat())
+        self.measure_within("6", arguments)
+    }
+
+    /// The same with more repetitions: some may be disturbed, and an interval is left.
+    pub(crate) fn measure_within(&self, repetitions: &str, arguments: &[&str]) -> Ran {
+        let record = self.record();
+        let usual = ["measure", "--max-repetitions", repetitions, "--no-counters", "--record", &record];
+        self.run(&[&usual[..], arguments].concat())
     }
 
     /// The same, read as JSON.
     pub(crate) fn measure_json(&self, arguments: &[&str]) -> Value {
-        let ran = self.measure(&[arguments, &["--format", "json"]].concat());
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", ran.stdout, ran.stderr))
+        self.measure(&[arguments, &["--format", "json"]].concat()).json()
     }
 
     pub(crate) fn record(&self) -> String {
