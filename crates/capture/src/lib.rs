@@ -29,5 +29,5 @@ pub use command::Command;
 pub use control::Ending;
 pub use decode::{DecodeError, Problem};
 pub use error::CaptureError;
-pub use run::{Failure, Options, Order, Output, Summary, record, run, run_unread};
+pub use run::{Failure, Input, Options, Order, Output, Summary, record, run, run_unread};
 pub use tool::{Tool, ToolError};

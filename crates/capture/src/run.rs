@@ -1,9 +1,9 @@
 //! One capture from the first command's start to the last chunk.
 
 use std::convert::Infallible;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
@@ -52,16 +52,26 @@ impl Default for Order {
     }
 }
 
+/// What the programs read as standard input.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Input {
+    /// Ours.
+    Ours,
+    /// It is empty.
+    #[default]
+    Nothing,
+}
+
 /// Where the programs' own output goes.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub enum Output {
-    /// To our standard error.
+    /// Where ours goes.
+    Ours,
+    /// All of it to our standard error: standard output is for what we say.
     #[default]
     Errors,
     /// Nowhere.
     Nowhere,
-    /// Into a file.
-    File(File),
 }
 
 /// How to capture.
@@ -76,8 +86,8 @@ pub struct Options {
     pub is_apart: bool,
     /// All tasks are ended after so many switches.
     pub stop_after_switches: Option<u64>,
-    /// What the programs read; nothing where not given.
-    pub input: Option<File>,
+    /// What the programs read.
+    pub input: Input,
     /// Where the programs' output goes.
     pub output: Output,
     /// The frontend.
@@ -92,7 +102,7 @@ impl Options {
             cpu: None,
             is_apart: true,
             stop_after_switches: None,
-            input: None,
+            input: Input::default(),
             output: Output::default(),
             tool,
         }
@@ -274,20 +284,25 @@ fn last_cpu() -> Option<CpuId> {
 
 /// The commands, ready to be launched; and why they do not live apart, where they were to.
 fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(Programs, Option<String>)> {
-    let null = || OpenOptions::new().read(true).write(true).open("/dev/null");
-    let output: OwnedFd = match options.output {
-        Output::Errors => io::stderr().as_fd().try_clone_to_owned()?,
-        Output::Nowhere => null()?.into(),
-        Output::File(file) => file.into(),
+    let null = || OpenOptions::new().read(true).write(true).open("/dev/null").map(OwnedFd::from);
+    let ours = |file: BorrowedFd<'_>| file.try_clone_to_owned();
+    let input = match options.input {
+        Input::Ours => ours(io::stdin().as_fd()),
+        Input::Nothing => null(),
+    };
+    let (output, errors) = match options.output {
+        Output::Ours => (ours(io::stdout().as_fd()), ours(io::stderr().as_fd())),
+        Output::Errors => (ours(io::stderr().as_fd()), ours(io::stderr().as_fd())),
+        Output::Nowhere => (null(), null()),
     };
     let mut setting = Setting {
         is_apart: options.is_apart,
         shared: Some(ring.shared()),
         cpu: options.cpu,
         has_fixed_addresses: true,
-        input: options.input.map_or_else(null, Ok)?.into(),
-        errors: output.try_clone()?,
-        output,
+        input: input?,
+        output: output?,
+        errors: errors?,
     };
     let mut keeper = keeper(commands, &options.tool, ring, &setting);
     let mut not_apart = None;

@@ -71,7 +71,7 @@ fn the_same_pipeline_gives_the_same_bytes() {
             eprintln!("skipped: {}", ran.stderr);
             return;
         }
-        assert!(ran.stderr.contains("\n2\n1\n"), "{}", ran.stderr);
+        assert!(ran.stdout.contains("\n2\n1\n"), "{}", ran.stdout);
     }
     let bytes = |name| fs::read(place.path(name)).expect("a trace");
     assert!(bytes("one.sct") == bytes("two.sct"), "two traces of one deterministic pipeline differ");
@@ -85,7 +85,7 @@ fn programs_see_all_processes_where_that_is_wanted() {
     assert!(!ran.stderr.contains(NOT_APART), "{}", ran.stderr);
     // Process 1 of this machine, or of the container that this is.
     let first = String::from_utf8_lossy(&fs::read("/proc/1/cmdline").expect("a first process")).into_owned();
-    assert!(ran.stderr.contains(&first) && !ran.stderr.starts_with("1\n"), "{}", ran.stderr);
+    assert!(ran.stdout.contains(&first) && !ran.stdout.starts_with("1\n"), "{}", ran.stdout);
 }
 
 const NOT_APART: &str = "found no way to give the traced programs process numbers of their own";
@@ -493,4 +493,22 @@ fn walks_that_cannot_be_are_refused() {
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("failed to make a trace of walks: found a stride of 12 B"), "{}", ran.stderr);
     assert!(!path.exists());
+}
+
+#[test]
+fn a_program_reads_and_writes_as_without_us() {
+    let place = Place::new();
+    fs::write(place.path("in"), "one\ntwo\n").expect("written");
+    let run = |name: &str, more: &[&str], words: &[&str]| {
+        let trace = place.path(name);
+        let usual = ["trace", "-o", text(&trace)];
+        let mut command = place.command(&[&usual[..], more, &["--"], words].concat());
+        command.stdin(fs::File::open(place.path("in")).expect("a file"));
+        common::ran(command.output().expect("it starts"))
+    };
+    let ran = run("a.sct", &[], &["sh", "-c", "cat; echo three >&2"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "one\ntwo\n"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("three\n") && ran.stderr.contains("instructions"), "{}", ran.stderr);
+    let ran = run("b.sct", &["--with", "cat"], &["cat"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "two would take it from each other: {}", ran.stderr);
 }

@@ -62,7 +62,7 @@ pub(crate) struct CaptureArguments {
     #[arg(long, value_name = "CPU", help_heading = "What to trace")]
     pub(crate) cpu: Option<CpuId>,
 
-    /// The command, behind --
+    /// The command, behind --; it reads standard input where it is the only one
     #[arg(last = true, value_name = "COMMAND", help_heading = "What to trace")]
     pub(crate) command: Vec<OsString>,
 }

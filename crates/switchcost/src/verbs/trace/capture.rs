@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use capture::{Command, Ending, Options, Order, Summary, Tool};
+use capture::{Command, Ending, Input, Options, Order, Output, Summary, Tool};
 use host::control::{PinGuard, pin};
 use host::facts::Root;
 use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
@@ -56,7 +56,7 @@ fn failed(path: &Path, source: WriteTraceError) -> Failure {
 }
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
-    let session = Session::prepare(&arguments.capture)?;
+    let session = Session::prepare(&arguments.capture)?.with_our_output();
     let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
     let interrupt = Interrupt::watch()?;
     let mut recorder = session.recorder(new_file(&path)?).map_err(|source| failed(&path, source))?;
@@ -107,11 +107,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// A command alone reads what we could; several would take it from each other.
     pub(crate) fn prepare(arguments: &CaptureArguments) -> Result<Session, Failure> {
         let commands = commands(arguments)?;
+        let input = if commands.len() == 1 { Input::Ours } else { Input::Nothing };
         let order = order(arguments.order, arguments.quantum);
         let mut session = Session::new(commands, order, arguments.cpu, arguments.switches)?;
         session.options.is_apart = arguments.processes == ProcessesFlag::Own;
+        session.options.input = input;
         Ok(session)
     }
 
@@ -130,9 +133,15 @@ impl Session {
         matches!(self.options.order, Order::AsRun)
     }
 
+    /// The programs write where we would, and we write nothing to standard output.
+    fn with_our_output(mut self) -> Session {
+        self.options.output = Output::Ours;
+        self
+    }
+
     /// The programs' own output goes nowhere.
     pub(crate) fn silenced(mut self) -> Session {
-        self.options.output = capture::Output::Nowhere;
+        self.options.output = Output::Nowhere;
         self
     }
 
@@ -155,7 +164,7 @@ impl Session {
         interrupt: &Interrupt,
         mut sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
     ) -> Result<Summary, Failure> {
-        let is_silent = matches!(self.options.output, capture::Output::Nowhere);
+        let is_silent = matches!(self.options.output, Output::Nowhere);
         let mut captured = Captured::new(is_silent, self.options.stop_after_switches);
         // The bar goes with the sink, and is gone before anything is said about the capture.
         let sink = move |chunk: &mut Chunk| {
