@@ -13,7 +13,9 @@ mod hierarchy;
 mod lane;
 mod ledger;
 mod lines;
+mod places;
 mod plan;
+
 mod replacement;
 mod run;
 mod skim;

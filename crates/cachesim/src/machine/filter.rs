@@ -4,6 +4,7 @@
 //! it, and to find it once more changes nothing in any of them.
 
 use super::address::VIRTUAL_MASK;
+use super::places::{Place, Places};
 use super::plan::LevelPlan;
 
 /// Set where a store was seen: all three views hold the line modified, or pass stores on.
@@ -34,6 +35,8 @@ pub(super) struct Filter {
     epoch: u64,
     /// Where stores change nothing of their own: write-through levels and TLBs.
     is_blind_to_stores: bool,
+    /// Where the views hold other lines than the last one of each set.
+    places: Option<Places>,
 }
 
 impl Filter {
@@ -45,6 +48,7 @@ impl Filter {
             line_bits: plan.line_bits,
             epoch: 1 << LINE_BITS,
             is_blind_to_stores,
+            places: Places::new(plan),
         }
     }
 
@@ -54,6 +58,7 @@ impl Filter {
         if self.epoch >> (LINE_BITS + EPOCH_BITS) != 0 {
             self.epoch = 1 << LINE_BITS;
             self.last.fill(0);
+            self.places.iter_mut().for_each(Places::clear);
         }
     }
 
@@ -104,6 +109,29 @@ impl Filter {
         let same = *last & !STORED == line | self.epoch;
         let stored = is_stored || self.is_blind_to_stores || (same && *last & STORED != 0);
         *last = line | self.epoch | if stored { STORED } else { 0 };
+    }
+
+    /// Where the views held a line when it was looked up.
+    #[inline(always)]
+    pub(super) fn place(&self, line: u64) -> Option<Place> {
+        self.places.as_ref()?.get(line | self.epoch)
+    }
+
+    #[inline(always)]
+    pub(super) fn is_blind_to_stores(&self) -> bool {
+        self.is_blind_to_stores
+    }
+
+    /// Whether places are noted.
+    #[inline(always)]
+    pub(super) fn notes_places(&self) -> bool {
+        self.places.is_some()
+    }
+
+    /// All views hold the line, in these slots.
+    pub(super) fn note_place(&mut self, line: u64, key: u64, slots: [u32; 3], is_stored: bool) {
+        let tag = line | self.epoch;
+        self.places.iter_mut().for_each(|places| places.set(tag, key, slots, is_stored));
     }
 
     /// The line was looked up last, and not all views hold it.

@@ -127,6 +127,17 @@ impl Lines {
         self.order.found(set, slot - set * self.ways);
     }
 
+    /// Whether a slot still holds a line.
+    #[inline]
+    pub(super) fn holds_at(&self, slot: usize, key: u64) -> bool {
+        self.keys[slot] == key
+    }
+
+    #[inline]
+    pub(super) fn is_modified(&self, slot: usize) -> bool {
+        self.is_modified.get(slot).copied().unwrap_or(false)
+    }
+
     #[inline]
     pub(super) fn modify(&mut self, slot: usize) {
         if let Some(is_modified) = self.is_modified.get_mut(slot) {

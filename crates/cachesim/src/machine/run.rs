@@ -30,6 +30,8 @@ pub(super) struct Entry {
     /// Loads and stores ask no TLB first, and a line that is found takes no time.
     is_direct: bool,
     passes_stores_on: bool,
+    /// Fetches ask other first levels than loads and stores do, and what they find there takes no time.
+    are_hits_free: bool,
     /// Blocks may be taken by [`Views::skim`].
     pub(super) can_skim: bool,
     pub(super) lane: Lane,
@@ -55,6 +57,10 @@ impl Entry {
             is_ordered,
             is_direct,
             passes_stores_on: data.is_write_through,
+            are_hits_free: !shares_a_level
+                && !takes_time
+                && !plan.is_timed
+                && [Some(data_cache), data_tlb].into_iter().flatten().all(|level| plan.levels[level].hit_cycles == 0),
             can_skim: !is_ordered && is_direct && fetch_tlb.is_none(),
             lane: Lane::new(plan, shortcuts, fetch_cache, data_cache),
         }
@@ -197,11 +203,42 @@ impl Views<'_> {
             return;
         }
         self.ahead += u64::from(block.instructions);
-        if !entry.is_ordered && self.holds_code(entry, block) && self.leaves_code(block, references) {
+        let holds_code = self.holds_code(entry, block);
+        let mut references = references;
+        if holds_code && entry.are_hits_free {
+            let is_found = |views: &mut Self, reference| views.finds(entry, reference);
+            let found = references.iter().take_while(|&&reference| is_found(self, reference)).count();
+            references = &references[found..];
+            if references.is_empty() {
+                return;
+            }
+        }
+        if !entry.is_ordered && holds_code && self.leaves_code(block, references) {
             references.iter().for_each(|&reference| self.data(entry, reference));
         } else {
             self.block(entry, block, references);
         }
+    }
+
+    /// Whether all views find what a load or store asks for, so that no more changes than which line was used last. Where
+    /// it says no, nothing is done that a lookup would not do.
+    #[inline]
+    fn finds(&mut self, entry: &Entry, reference: Reference) -> bool {
+        let first = reference.address();
+        let last = first.saturating_add(u64::from(reference.bytes()) - 1);
+        let is_store = reference.is_store();
+        if is_store && entry.passes_stores_on {
+            return false;
+        }
+        entry.data_tlb.is_none_or(|tlb| self.finds_line(tlb, first, last, false))
+            && self.finds_line(entry.data_cache, first, last, is_store)
+    }
+
+    #[inline]
+    fn finds_line(&mut self, at: usize, first: u64, last: u64, is_store: bool) -> bool {
+        let filter = &self.shortcuts[at].filter;
+        let line = filter.line_of(first);
+        filter.line_of(last) == line && self.known(at, line, is_store) == Known::Here
     }
 
     /// Whether to fetch the block changes nothing.

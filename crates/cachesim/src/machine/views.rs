@@ -165,12 +165,12 @@ impl Views<'_> {
     /// One lookup at a first level, in every view.
     pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64) -> Misses {
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
-        let shortcut = &self.shortcuts[at];
-        let known = shortcut.filter.known(shortcut.filter.line_of(address), is_store);
+        let known = self.known(at, self.shortcuts[at].filter.line_of(address), is_store);
         if known == Known::Here && !(is_store && self.plan.levels[at].is_write_through) {
             self.charge(at, self.plan.levels[at].hit_cycles, true);
             return [false; 3];
         }
+        let shortcut = &self.shortcuts[at];
         if shortcut.goes_together(known, is_store) {
             let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
             // A line that is here needs its physical address only to be passed on.
@@ -183,6 +183,31 @@ impl Views<'_> {
         }
         let target = self.translated(target, kind, at);
         self.apart(at, kind, &target, true).1
+    }
+
+    /// What is known of a line of a first level. One that all views still hold where they held it is used there, and is the
+    /// last one of its set from here on: nobody has to search for it.
+    #[inline]
+    pub(super) fn known(&mut self, at: usize, line: u64, is_store: bool) -> Known {
+        let filter = &mut self.shortcuts[at].filter;
+        let known = filter.known(line, is_store);
+        if known == Known::Here || known == Known::HereUnmodified {
+            return known;
+        }
+        let Some(place) = filter.place(line) else { return known };
+        let mut views = [&mut *self.shared, &mut *self.private, &mut *self.flushed].map(|view| &mut view.levels[at]);
+        let slots = place.slots.map(|slot| slot as usize);
+        if !views.iter().zip(slots).all(|(lines, slot)| lines.holds_at(slot, place.key)) {
+            return known;
+        }
+        let is_stored = place.was_stored && views.iter().zip(slots).all(|(lines, slot)| lines.is_modified(slot));
+        // A store may go to another frame than the line was loaded from.
+        if is_store && !is_stored && !filter.is_blind_to_stores() {
+            return known;
+        }
+        views.iter_mut().zip(slots).for_each(|(lines, slot)| lines.found(lines.set_of(slot), slot));
+        filter.keep(line, is_stored);
+        filter.known(line, is_store)
     }
 
     /// A store that changes nothing in this level, whatever line each view holds; it goes on from all alike.
@@ -416,6 +441,15 @@ impl Views<'_> {
         let is_held = misses == [false; 3] || (shortcut.settles_at_once && (!is_store || level.allocates));
         if is_held {
             shortcut.filter.keep(line, is_store);
+            if shortcut.filter.notes_places() {
+                let (set, key) = (level.set(address), level.key(address));
+                let slot = |view: &Hierarchy| view.levels[at].find(set, key).map(|slot| slot as u32);
+                if let (Some(shared), Some(private), Some(flushed)) =
+                    (slot(self.shared), slot(self.private), slot(self.flushed))
+                {
+                    shortcut.filter.note_place(line, key, [shared, private, flushed], is_store);
+                }
+            }
         } else if !shortcut.is_plain {
             shortcut.filter.forget_line(line);
         }
