@@ -1,4 +1,4 @@
-use analysis::simulation::{DesignFinding, Findings, Group, SurvivorBias};
+use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, SurvivorBias};
 use record::Depth;
 
 use super::DETAILED;
@@ -11,6 +11,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut notes: Vec<String> = findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect();
     notes.extend(by_design(findings, flags));
     notes.extend(by_design(findings, without_interval));
+    notes.extend(by_design(findings, gains));
     notes.extend(by_design(findings, no_model));
     notes.extend(by_design(findings, |design| design.survivor_bias.iter().filter_map(bias).collect()));
     if findings.designs.len() > DETAILED {
@@ -53,7 +54,7 @@ fn without_interval(design: &DesignFinding) -> Vec<String> {
     if design.depth == Depth::Counters {
         return Vec::new();
     }
-    let why = |group: &analysis::simulation::GroupFinding| {
+    let why = |group: &GroupFinding| {
         let name = match &group.group {
             Group::All => "all switches",
             Group::Class(name) => name,
@@ -62,6 +63,25 @@ fn without_interval(design: &DesignFinding) -> Vec<String> {
         group.cost_cycles.why.as_ref().map(|why| format!("{name}: {why}"))
     };
     design.groups.iter().filter_map(why).collect()
+}
+
+/// After which causes switches cost less than nothing: a table of costs does not say by itself how that can be. Of all
+/// switches together, the answer says it.
+fn gains(design: &DesignFinding) -> Vec<String> {
+    let name = |group: &GroupFinding| match &group.group {
+        Group::Class(name) => Some(*name),
+        Group::All | Group::Cause(_) | Group::EndClass(_) => None,
+    };
+    let is_gain = |group: &&GroupFinding| group.cost_cycles.estimate.is_some_and(|cycles| cycles < 0.0);
+    let names: Vec<&str> = design.groups.iter().filter(is_gain).filter_map(name).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "a cost below 0 is a gain, here after {}: what one process brought in, such as the code of a library, another finds \
+         there and would have had to fetch alone",
+        names.join(", ")
+    )]
 }
 
 fn no_model(design: &DesignFinding) -> Vec<String> {

@@ -1,4 +1,4 @@
-use analysis::simulation::over_trials;
+use analysis::simulation::{Group, GroupFinding, over_trials};
 use switchcost_report::{Format, Style, simulate};
 
 use crate::fixture::{findings, record, whole};
@@ -53,6 +53,20 @@ fn a_cost_below_zero_is_not_called_a_price_and_a_number_alone_says_so() {
                 caches of its own, since they bring in lines that others use.";
     assert!(text.starts_with(says), "{text}");
     assert!(text.contains("19,100 cycles (no interval) of cache reloading"), "{text}");
+}
+
+#[test]
+fn a_cause_whose_switches_gain_is_named_with_the_reason() {
+    let (head, mut findings) = whole();
+    let says = "a cost below 0 is a gain, here after involuntary: what one process brought in";
+    let render =
+        |findings: &_| simulate::render(&head, findings, Format::Table, Style::default()).replace("\n    ", " ");
+    assert!(!render(&findings).contains("is a gain"));
+    let is_involuntary = |group: &&mut GroupFinding| group.group == Group::Class("involuntary");
+    let group = findings.designs[0].groups.iter_mut().find(is_involuntary).expect("a class");
+    group.cost_cycles = group.cost_cycles.times(-1.0);
+    let text = render(&findings);
+    assert!(text.contains(says) && text.contains("fetch alone [mogul-1a]"), "{text}");
 }
 
 #[test]
