@@ -15,7 +15,6 @@ mod ledger;
 mod lines;
 mod places;
 mod plan;
-
 mod replacement;
 mod run;
 mod skim;

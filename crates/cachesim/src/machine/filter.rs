@@ -128,10 +128,10 @@ impl Filter {
         self.places.is_some()
     }
 
-    /// All views hold the line, in these slots.
-    pub(super) fn note_place(&mut self, line: u64, key: u64, slots: [u32; 3], is_stored: bool) {
+    /// All views hold the line in a place, whose tag is given here.
+    pub(super) fn note_place(&mut self, line: u64, place: Place) {
         let tag = line | self.epoch;
-        self.places.iter_mut().for_each(|places| places.set(tag, key, slots, is_stored));
+        self.places.iter_mut().for_each(|places| places.put(Place { tag, ..place }));
     }
 
     /// The line was looked up last, and not all views hold it.

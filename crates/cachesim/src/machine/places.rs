@@ -11,11 +11,13 @@ const MOST: usize = 4096;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     /// The line and the epoch of the filter; 0 is none.
-    tag: u64,
+    pub(super) tag: u64,
     /// What the views compare.
     pub(super) key: u64,
+    /// The same in all views.
+    pub(super) set: usize,
     /// Of the shared, private and flushed view.
-    pub(super) slots: [u32; 3],
+    pub(super) slots: [usize; 3],
     /// Whether a store to it was looked up, too: the page that it is in is the process's own.
     pub(super) was_stored: bool,
 }
@@ -48,9 +50,10 @@ impl Places {
         self.all.fill(Place::default());
     }
 
-    pub(super) fn set(&mut self, tag: u64, key: u64, slots: [u32; 3], is_stored: bool) {
-        let place = &mut self.all[(tag & self.mask) as usize];
-        let was_stored = is_stored || (place.tag == tag && place.was_stored);
-        *place = Place { tag, key, slots, was_stored };
+    /// Notes a place. A store that was seen before is not forgotten.
+    pub(super) fn put(&mut self, place: Place) {
+        let before = &mut self.all[(place.tag & self.mask) as usize];
+        let was_stored = place.was_stored || (before.tag == place.tag && before.was_stored);
+        *before = Place { was_stored, ..place };
     }
 }

@@ -11,6 +11,7 @@ use super::filter::{Filter, Known};
 use super::frames::Frames;
 use super::hierarchy::Hierarchy;
 use super::ledger::{Bookkeeper, Ledger, Privates};
+use super::places::Place;
 use super::plan::{Kind, LevelPlan, Plan, path_of};
 use super::watch::Nobody;
 
@@ -196,16 +197,15 @@ impl Views<'_> {
         }
         let Some(place) = filter.place(line) else { return known };
         let mut views = [&mut *self.shared, &mut *self.private, &mut *self.flushed].map(|view| &mut view.levels[at]);
-        let slots = place.slots.map(|slot| slot as usize);
-        if !views.iter().zip(slots).all(|(lines, slot)| lines.holds_at(slot, place.key)) {
+        if !views.iter().zip(place.slots).all(|(lines, slot)| lines.holds_at(slot, place.key)) {
             return known;
         }
-        let is_stored = place.was_stored && views.iter().zip(slots).all(|(lines, slot)| lines.is_modified(slot));
+        let is_stored = place.was_stored && views.iter().zip(place.slots).all(|(lines, slot)| lines.is_modified(slot));
         // A store may go to another frame than the line was loaded from.
         if is_store && !is_stored && !filter.is_blind_to_stores() {
             return known;
         }
-        views.iter_mut().zip(slots).for_each(|(lines, slot)| lines.found(lines.set_of(slot), slot));
+        views.iter_mut().zip(place.slots).for_each(|(lines, slot)| lines.found(place.set, slot));
         filter.keep(line, is_stored);
         filter.known(line, is_store)
     }
@@ -441,14 +441,10 @@ impl Views<'_> {
         let is_held = misses == [false; 3] || (shortcut.settles_at_once && (!is_store || level.allocates));
         if is_held {
             shortcut.filter.keep(line, is_store);
-            if shortcut.filter.notes_places() {
-                let (set, key) = (level.set(address), level.key(address));
-                let slot = |view: &Hierarchy| view.levels[at].find(set, key).map(|slot| slot as u32);
-                if let (Some(shared), Some(private), Some(flushed)) =
-                    (slot(self.shared), slot(self.private), slot(self.flushed))
-                {
-                    shortcut.filter.note_place(line, key, [shared, private, flushed], is_store);
-                }
+            if shortcut.filter.notes_places()
+                && let Some(place) = self.place(at, address, is_store)
+            {
+                self.shortcuts[at].filter.note_place(line, place);
             }
         } else if !shortcut.is_plain {
             shortcut.filter.forget_line(line);
@@ -458,6 +454,15 @@ impl Views<'_> {
                 self.shortcuts[at].filter.forget_set(set);
             }
         }
+    }
+
+    /// Where the views hold a line, if all do.
+    fn place(&self, at: usize, address: &Address, was_stored: bool) -> Option<Place> {
+        let level = &self.plan.levels[at];
+        let (set, key) = (level.set(address), level.key(address));
+        let slot = |view: &Hierarchy| view.levels[at].find(set, key);
+        let slots = [slot(self.shared)?, slot(self.private)?, slot(self.flushed)?];
+        Some(Place { key, set, slots, was_stored, ..Place::default() })
     }
 
     /// Misses at a level, each view's its own.
