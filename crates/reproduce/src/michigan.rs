@@ -4,6 +4,9 @@ mod counted;
 mod measured;
 mod simulated;
 
+use record::{CacheKind, HostManifest};
+use units::Bytes;
+
 use crate::{Effort, Exhibit, Records, Site, Step};
 
 const KERNEL: &str = "michigan-kernel";
@@ -14,6 +17,17 @@ const SIZES_KIB: [u64; 10] = [0, 8, 16, 32, 48, 64, 96, 128, 192, 256];
 /// Simulated sizes, and the fewest that every claim about them can be decided by.
 const SIMULATED_KIB: [u64; 10] = [4, 8, 16, 24, 32, 48, 64, 96, 128, 256];
 const QUICKLY_SIMULATED_KIB: [u64; 4] = [8, 32, 64, 256];
+
+/// The smallest cache that holds data.
+fn first_level(host: &HostManifest) -> Result<Bytes, String> {
+    let caches = host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
+    caches.map(|cache| cache.size_bytes).min().ok_or_else(|| "the machine tells nothing of its caches".to_owned())
+}
+
+/// Whether an array of a size just fills a level: the sizes that are run do not lie closer.
+fn is_about(size: Bytes, level: Bytes) -> bool {
+    (level.0 / 2..=level.0 * 2).contains(&size.0)
+}
 
 fn walks(kib: u64) -> String {
     format!("michigan-walks-{kib}KiB")

@@ -1,10 +1,10 @@
 //! Figure 4, counted: the misses of the measured switches, where this machine has counters.
 
 use analysis::CounterFinding;
-use record::{CacheKind, Mechanism, SelfTestOutcome};
+use record::{Mechanism, SelfTestOutcome};
 use units::Bytes;
 
-use super::{KERNEL, SIZES_KIB, USER};
+use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
 use crate::exhibit::Cell;
 use crate::text::number;
 use crate::{Axis, Chart, Claim, Exhibit, Records, Series, Shape, Style, Table};
@@ -94,15 +94,14 @@ fn gaps(records: &Records, step: &str, mechanism: Mechanism, counter: &str) -> R
 fn first_maximum(records: &Records) -> Claim {
     let outcome = gaps(records, KERNEL, Mechanism::Pipe, L1D).and_then(|gaps| {
         let (record, _) = records.measured(KERNEL)?;
-        let caches = record.header.host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
-        let first = caches.map(|cache| cache.size_bytes.0).min().ok_or("the machine tells nothing of its caches")?;
-        let is_about_first = |kib: u64| (first / 2..=first * 2).contains(&(kib * 1024));
+        let first = first_level(&record.header.host)?;
+        let is_about_first = |kib: u64| is_about(Bytes::kib(kib), first);
         if !gaps.iter().any(|(kib, _)| is_about_first(*kib)) {
             return Err("no size about the first level's was counted".to_owned());
         }
         let above = |best: (u64, f64), next: (u64, f64)| if next.1 > best.1 { next } else { best };
         let (kib, most) = gaps.iter().copied().fold((0, f64::NEG_INFINITY), above);
-        let found = format!("{} misses a hand-off at {}, first level {}", number(most), Bytes::kib(kib), Bytes(first));
+        let found = format!("{} misses a hand-off at {}, first level {}", number(most), Bytes::kib(kib), first);
         Ok((found, Shape::of(is_about_first(kib), "other levels or the prefetcher decide what is counted as a miss")))
     });
     Claim::decided(

@@ -1,10 +1,10 @@
 //! Figures 2 and 3, as measured on this machine.
 
 use analysis::{CaseFinding, Estimate};
-use record::{CacheKind, Mechanism};
+use record::Mechanism;
 use units::Bytes;
 
-use super::{KERNEL, SIZES_KIB, USER};
+use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
 use crate::exhibit::Cell;
 use crate::text::{microseconds, percent};
 use crate::{Axis, Chart, Claim, Exhibit, Records, Series, Shape, Style, Table};
@@ -85,19 +85,17 @@ type Found = Result<Vec<(u64, Estimate)>, String>;
 /// The first local maximum sits at the capacity of the first level.
 fn peak(records: &Records, kernel: &Found) -> Claim {
     let outcome = records.measured(KERNEL).and_then(|(record, _)| {
-        let caches = record.header.host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
-        let first = caches.map(|cache| cache.size_bytes.0).min().ok_or("the machine tells nothing of its caches")?;
+        let first = first_level(&record.header.host)?;
         let curve = kernel.clone()?;
-        let is_about_first = |size: u64| (first / 2..=first * 2).contains(&size);
+        let is_about_first = |size: u64| is_about(Bytes(size), first);
         if !curve.iter().any(|(size, _)| is_about_first(*size)) {
             return Err("no size about the first level's could be measured".to_owned());
         }
         // What stands clear of both its neighbours.
         let is_peak = |w: &&[(u64, Estimate)]| w[1].1.low > w[0].1.high && w[1].1.low > w[2].1.high;
         let peak = curve.windows(3).find(is_peak).map(|window| window[1].0);
-        let level = Bytes(first);
         let (found, holds) = match peak {
-            Some(size) => (format!("first maximum at {}, first level {level}", Bytes(size)), is_about_first(size)),
+            Some(size) => (format!("first maximum at {}, first level {first}", Bytes(size)), is_about_first(size)),
             None => (
                 format!("no maximum that stands clear of its neighbours up to {}", Bytes(curve[curve.len() - 1].0)),
                 false,
