@@ -8,9 +8,11 @@ mod agarwal;
 mod analyser;
 mod bias;
 mod bounds;
+mod context;
 mod cost;
 mod curve;
 mod design;
+mod design_sums;
 mod findings;
 mod group;
 mod interval;
@@ -26,7 +28,8 @@ pub(crate) mod testing;
 mod tests;
 mod trials;
 
-pub use analyser::{Analyser, Options};
+pub use analyser::Analyser;
+pub use context::Options;
 pub use findings::{
     Agarwal, AgarwalLevel, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group,
     GroupFinding, LengthDistribution, LossFinding, OriginFinding, Part, Point, ProcessFinding, Spread, SurvivorBias,

@@ -12,6 +12,7 @@ mod frames;
 mod hierarchy;
 mod lane;
 mod ledger;
+mod line;
 mod lines;
 mod places;
 mod plan;

@@ -21,16 +21,12 @@ use std::time::{Duration, Instant};
 use trace::TaskId;
 
 use crate::control::{Ending, LONGEST_END};
-use crate::decode::{DecodeError, Decoder, Problem, Stopped, Take, is_birth};
-use crate::error::CaptureError;
+use crate::decode::{DecodeError, Decoder, Left, Problem, Stamp, Stopped, Take, is_birth};
+use crate::error::{CaptureError, Failure};
 use crate::programs::Programs;
 use crate::protocol::{fault, header};
 use crate::ring::{Full, Ring};
-use crate::run::Failure;
-use causes::Stamp;
 use tenants::Tenants;
-
-pub(crate) use causes::Left;
 
 /// While nothing rings: how long until the flags and the kernel are looked at again.
 const PATIENCE: Duration = Duration::from_millis(50);

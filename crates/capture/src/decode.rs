@@ -6,6 +6,7 @@ mod marks;
 mod runs;
 mod shapes;
 mod spaces;
+mod stamps;
 mod take;
 #[cfg(test)]
 mod tests;
@@ -15,12 +16,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use trace::{BlockSource, Mark, NO_BLOCK};
 
-use crate::as_run::Left;
-
 use crate::protocol::{NOT_DONE, tag};
 pub(crate) use runs::is_birth;
 use shapes::plain;
 use spaces::Spaces;
+pub(crate) use stamps::{Counts, Left, Stamp};
 pub(crate) use take::{Chunks, Take};
 
 /// What is wrong with a stream. Reads well behind "buffer 3, word 17: ".

@@ -1,7 +1,7 @@
 use std::io;
 use std::process::ExitStatus;
 
-use crate::decode::DecodeError;
+use crate::decode::{DecodeError, Stopped};
 
 /// Why programs could not be captured. Reads well behind "failed to capture: ".
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +68,26 @@ pub enum CaptureError {
     /// The kernel refused something.
     #[error("found no way to go on ({0}), need working memory files, pipes and /proc; look at the limits of this user")]
     System(#[from] io::Error),
+}
+
+/// Why a capture failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure<E: std::error::Error + 'static> {
+    /// The capture itself.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// Whoever takes the chunks.
+    #[error(transparent)]
+    Sink(E),
+}
+
+impl<E: std::error::Error + 'static> From<Stopped<E>> for Failure<E> {
+    fn from(stopped: Stopped<E>) -> Self {
+        match stopped {
+            Stopped::Damaged(error) => Failure::Capture(error.into()),
+            Stopped::Refused(error) => Failure::Sink(error),
+        }
+    }
 }
 
 #[cfg(test)]

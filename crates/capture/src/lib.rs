@@ -28,6 +28,6 @@ mod tool;
 pub use command::Command;
 pub use control::Ending;
 pub use decode::{DecodeError, Problem};
-pub use error::CaptureError;
-pub use run::{Failure, Input, Options, Order, Output, Summary, record, run, run_unread};
+pub use error::{CaptureError, Failure};
+pub use run::{Input, Options, Order, Output, Summary, record, run, run_unread};
 pub use tool::{Tool, ToolError};

@@ -16,8 +16,8 @@ use crate::as_run::{self, AsRun};
 use crate::bell::Bell;
 use crate::command::Command;
 use crate::control::{Control, Ending, Outcome};
-use crate::decode::{Chunks, Decoder, Stopped, Take};
-use crate::error::CaptureError;
+use crate::decode::{Chunks, Decoder, Take};
+use crate::error::{CaptureError, Failure};
 use crate::programs::Programs;
 use crate::protocol::{self, header};
 use crate::ring::Ring;
@@ -127,26 +127,6 @@ pub struct Summary {
     /// As run: how often the kernel took the CPU from a task, by its own count, without another one getting it: for
     /// other programs, or more than once between two looks.
     pub switches_elsewhere: u64,
-}
-
-/// Why [`run`] failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Failure<E: std::error::Error + 'static> {
-    /// The capture itself.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
-    /// Whoever takes the chunks.
-    #[error(transparent)]
-    Sink(E),
-}
-
-impl<E: std::error::Error + 'static> From<Stopped<E>> for Failure<E> {
-    fn from(stopped: Stopped<E>) -> Self {
-        match stopped {
-            Stopped::Damaged(error) => Failure::Capture(error.into()),
-            Stopped::Refused(error) => Failure::Sink(error),
-        }
-    }
 }
 
 /// Runs the commands together on one virtual CPU until all tasks have ended, and hands each chunk to `sink` on the

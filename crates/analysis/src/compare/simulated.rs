@@ -3,6 +3,7 @@
 //! Records of the same traces on both sides are paired, trace by trace; with one trace, batch by batch of its switches.
 //! Others are as independent as runs of a measurement.
 
+mod copies;
 mod designs;
 mod numbers;
 mod traces;
@@ -13,9 +14,9 @@ use super::candidate::{Candidate, judge};
 use super::{Basis, Comparison, Options, Outcome, Pair, Part, Place, Quantity, Subject};
 use crate::simulation::Findings;
 
+pub use copies::{Copied, copied};
 use designs::Matched;
 use traces::Relation;
-pub use traces::{Copied, copied};
 
 /// A record without its tuples, with what was found in it.
 pub type Simulated<'a> = (&'a Simulation, &'a Findings);

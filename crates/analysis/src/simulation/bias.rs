@@ -2,9 +2,9 @@
 //! figure 3 and footnote 4: a curve of many is "the aggregate of a number of nearly-flat lines of varying heights and
 //! lengths").
 
-use super::analyser::DesignSums;
+use super::context::Context;
 use super::curve::integral;
-use super::design::Context;
+use super::design_sums::DesignSums;
 use super::findings::{CLASSES, Group, GroupFinding, SurvivorBias};
 use super::sums::{Sum, add_all};
 

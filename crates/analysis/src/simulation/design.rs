@@ -1,29 +1,20 @@
 //! Everything about one design.
 
-use record::{Depth, DesignResult, Simulation};
+use record::{Depth, DesignResult};
 
 use super::agarwal::agarwal;
-use super::analyser::{DesignSums, Options, ProgramNames};
 use super::bias::survivor_bias;
 use super::bounds::reload_bound_cycles;
+use super::context::Context;
+use super::design_sums::DesignSums;
 use super::findings::{Cost, DesignFinding};
 use super::group::groups;
-use super::lengths::{Lengths, Turns};
 use super::overhead::overhead;
 use super::programs::processes;
 use super::shares::parts;
 use super::sums::difference;
 use super::tables::{code, evictions, losses, origins};
 use crate::Flag;
-
-/// What all designs have in common.
-pub(crate) struct Context<'a> {
-    pub(crate) head: &'a Simulation,
-    pub(crate) options: Options,
-    pub(crate) names: &'a ProgramNames,
-    pub(crate) lengths: &'a Lengths,
-    pub(crate) turns: &'a Turns,
-}
 
 pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &DesignSums) -> DesignFinding {
     let head = context.head;

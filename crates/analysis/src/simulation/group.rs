@@ -2,10 +2,10 @@
 
 use record::Depth;
 
-use super::analyser::DesignSums;
+use super::context::Context;
 use super::cost::{cost, cut_of_lengths, cut_of_sums};
 use super::curve::points;
-use super::design::Context;
+use super::design_sums::DesignSums;
 use super::findings::{CLASSES, Group, GroupFinding, cause_name, class_of};
 use super::interval::BATCHES;
 use super::sums::{Cell, Sum, add_all};

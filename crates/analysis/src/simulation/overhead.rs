@@ -1,9 +1,9 @@
 //! Average cost times switches over all cycles, with the interval that batches of segments give it.
 
-use super::analyser::DesignSums;
+use super::context::Context;
 use super::cost::{SUMS_ONLY, rest, used, with_interval};
 use super::curve::integral;
-use super::design::Context;
+use super::design_sums::DesignSums;
 use super::findings::{Cost, Cut};
 use super::group::merged;
 use super::sums::Sum;

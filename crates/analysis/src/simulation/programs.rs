@@ -1,8 +1,8 @@
 //! What switches cost each program.
 
-use super::analyser::DesignSums;
+use super::context::Context;
 use super::cost::{SUMS_ONLY, with_interval};
-use super::design::Context;
+use super::design_sums::DesignSums;
 use super::findings::{Cost, ProcessFinding};
 use super::sums::Sum;
 

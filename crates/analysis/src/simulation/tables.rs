@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{CodeCost, DesignResult, Simulation};
 
-use super::analyser::ProgramNames;
+use super::context::ProgramNames;
 use super::findings::{CodeFinding, EvictionTable, LossFinding, OriginFinding, cause_name};
 
 /// Programs told apart in a table of evictions.

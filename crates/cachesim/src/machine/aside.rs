@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use record::StreamBuffers;
 
 use super::address::Address;
-use super::lines::Line;
+use super::line::Line;
 
 /// Lines that have left a set, fully associative, LRU. A line that is found is taken out, so the order of arrival is
 /// the order of use.

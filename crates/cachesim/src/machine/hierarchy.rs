@@ -6,7 +6,8 @@ mod prefetch;
 use record::Inclusion;
 
 use super::address::Address;
-use super::lines::{Line, Lines, Role};
+use super::line::Line;
+use super::lines::{Lines, Role};
 use super::plan::{Kind, LevelPlan, Plan, path_of};
 use super::watch::{Departure, Nobody, Watch};
 

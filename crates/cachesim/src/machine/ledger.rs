@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use record::{Eviction, MissOrigins, WorkingSetLoss};
 
 use super::hierarchy::Hierarchy;
-use super::lines::Arrival;
+use super::line::Arrival;
 use super::plan::Plan;
 use super::watch::{Departure, Watch};
 

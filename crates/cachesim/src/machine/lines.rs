@@ -2,23 +2,9 @@
 
 use super::address::Address;
 use super::aside::{Bus, Streams, Victims, WriteQueue};
+use super::line::{Arrival, Line};
 use super::plan::LevelPlan;
 use super::replacement::Order;
-
-/// Who brought a line in, and in which turn it came. Only the shared view asks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Arrival {
-    pub(super) owner: u32,
-    pub(super) turn: u32,
-}
-
-/// A line on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) address: Address,
-    pub(super) is_modified: bool,
-    pub(super) arrival: Arrival,
-}
 
 /// Which view a level belongs to: what has to be remembered beside the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

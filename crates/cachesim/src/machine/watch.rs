@@ -1,6 +1,6 @@
 //! Who wants to know what happens to the lines of a hierarchy.
 
-use super::lines::Arrival;
+use super::line::Arrival;
 
 /// How a line left the sets of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use trace::{Cause, TaskId};
 
-use super::causes::{Counts, Fate, Stamp, is_sleep, judge};
+use super::causes::{Fate, is_sleep, judge};
 use super::{AsRun, Ending, Halt, Left, Run, order};
-use crate::decode::Take;
+use crate::decode::{Counts, Stamp, Take};
 use crate::probe::Kernel;
 use crate::protocol::{slot, state};
 use crate::ring::Full;

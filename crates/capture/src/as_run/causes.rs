@@ -1,80 +1,11 @@
 //! Why a task lost the CPU: from what it told itself and what the kernel has counted of it. Numbers in, a reason out.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use trace::Cause;
 
-use crate::protocol::{left, tag};
+use crate::decode::{Counts, Left};
 
 const EXECVE: u16 = 59;
 const EXECVEAT: u16 = 322;
-
-/// How often the kernel took the CPU from a task.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) voluntary: u64,
-    pub(crate) involuntary: u64,
-}
-
-impl Counts {
-    pub(crate) fn read(word: u64) -> Counts {
-        Counts { voluntary: word >> 8 & 0xff_ffff, involuntary: word >> 32 }
-    }
-
-    pub(crate) fn total(self) -> u64 {
-        self.voluntary + self.involuntary
-    }
-}
-
-/// How a run begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    /// Since the task left for a system call.
-    pub(crate) away: Counts,
-    /// While it waited for an empty buffer.
-    pub(crate) waiting: Counts,
-}
-
-impl Stamp {
-    /// Words of a time stamp.
-    pub(crate) const WORDS: usize = 4;
-
-    /// The time stamp at the start of a buffer, if there is one.
-    pub(crate) fn read(words: &[AtomicU64]) -> Option<Stamp> {
-        let [head, _, away, waiting, ..] = words else { return None };
-        (head.load(Relaxed) >> 48 == tag::STAMP << 8 | 3)
-            .then(|| Stamp { away: Counts::read(away.load(Relaxed)), waiting: Counts::read(waiting.load(Relaxed)) })
-    }
-}
-
-/// How a run ended, as its task told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Left {
-    /// It went into the kernel; what came of that it can only say when it is back.
-    Syscall,
-    /// The kernel took the CPU, so often since the run began.
-    Preempted(Counts),
-    /// It had no room to write.
-    Waiting(Counts),
-    /// Another thread of its process went on.
-    Lock,
-    /// It ended.
-    Ended,
-}
-
-impl Left {
-    pub(crate) fn read(why: u64, counts: u64) -> Option<Left> {
-        let counts = Counts::read(counts);
-        Some(match why {
-            left::SYSCALL => Left::Syscall,
-            left::PREEMPTED => Left::Preempted(counts),
-            left::WAITING => Left::Waiting(counts),
-            left::LOCK => Left::Lock,
-            left::ENDED => Left::Ended,
-            _ => return None,
-        })
-    }
-}
 
 /// What became of a task that went into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,20 +106,5 @@ mod tests {
         assert_eq!(judge(Some(Left::Ended), Some(231), Fate::Gone, false), (true, Cause::Exit));
         assert_eq!(judge(None, None, Fate::Gone, false), (true, Cause::Exit), "killed in a run");
         assert_eq!(judge(None, None, Fate::Unknown, false), (false, Cause::Unknown), "stopped in a run");
-    }
-
-    #[test]
-    fn words_of_the_tool_are_read() {
-        let words = [head(3), 99, 5 << 8 | 6 << 32 | 1, 7 << 8].map(AtomicU64::new);
-        let stamp = Stamp { away: counts(5, 6), waiting: counts(7, 0) };
-        assert_eq!(Stamp::read(&words), Some(stamp));
-        assert_eq!(Stamp::read(&words[..3]), None);
-        assert_eq!(Stamp::read(&[head(2), 0, 0, 0].map(AtomicU64::new)), None);
-        assert_eq!(Left::read(1, 1 << 32), Some(Left::Preempted(counts(0, 1))));
-        assert_eq!(Left::read(9, 0), None);
-    }
-
-    fn head(words: u64) -> u64 {
-        crate::protocol::head(tag::STAMP, words, 0)
     }
 }

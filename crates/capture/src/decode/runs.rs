@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use trace::{Cause, Mark, TaskId};
 
-use super::{DecodeError, Decoder, Problem, Stopped, Take};
-use crate::as_run::Left;
+use super::{DecodeError, Decoder, Left, Problem, Stopped, Take};
 use crate::protocol::tag;
 
 impl<T: Take> Decoder<'_, T> {

@@ -4,7 +4,7 @@ use record::Inclusion;
 
 use super::{Sent, Walk};
 use crate::machine::address::{Address, VALID};
-use crate::machine::lines::Line;
+use crate::machine::line::Line;
 use crate::machine::watch::{Departure, Watch};
 
 impl<W: Watch> Walk<'_, W> {

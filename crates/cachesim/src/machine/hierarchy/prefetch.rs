@@ -3,7 +3,7 @@
 use super::{Answer, Request, Walk};
 use crate::machine::address::Address;
 use crate::machine::aside::Prefetched;
-use crate::machine::lines::Line;
+use crate::machine::line::Line;
 use crate::machine::plan::{Kind, SMALLEST_PAGE_BITS};
 use crate::machine::watch::Watch;
 

@@ -1,0 +1,45 @@
+//! Which records are copies of others.
+
+use record::Simulation;
+
+use super::designs::is_same;
+use super::traces::TraceKey;
+
+/// Two records of which one is a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// Both on the base's side, at these places.
+    InBase(usize, usize),
+    /// Both on the new side.
+    InNew(usize, usize),
+    /// One on each side.
+    OnBothSides(usize, usize),
+}
+
+/// The first record that is there twice. A simulation is the same each time, so on one side the same design on the same
+/// trace is a copy, whenever it was made; on both sides only the same record is: a new version may count otherwise.
+pub fn copied(base: &[&Simulation], new: &[&Simulation]) -> Option<Copied> {
+    let among =
+        |side: &[&Simulation]| pairs(side.len(), side.len()).find(|(a, b)| a < b && repeats(side[*a], side[*b]));
+    let across = || pairs(base.len(), new.len()).find(|(a, b)| is_one_record(base[*a], new[*b]));
+    among(base)
+        .map(|(a, b)| Copied::InBase(a, b))
+        .or_else(|| among(new).map(|(a, b)| Copied::InNew(a, b)))
+        .or_else(|| across().map(|(a, b)| Copied::OnBothSides(a, b)))
+}
+
+fn pairs(first: usize, second: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..first).flat_map(move |a| (0..second).map(move |b| (a, b)))
+}
+
+fn repeats(a: &Simulation, b: &Simulation) -> bool {
+    let has_alike = |design| a.designs.iter().any(|other| is_same(&other.design, design));
+    TraceKey::of(a) == TraceKey::of(b) && b.designs.iter().any(|result| has_alike(&result.design))
+}
+
+fn is_one_record(a: &Simulation, b: &Simulation) -> bool {
+    a.started_at == b.started_at
+        && a.program_version == b.program_version
+        && a.trace == b.trace
+        && a.designs == b.designs
+}

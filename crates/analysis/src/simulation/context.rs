@@ -1,0 +1,60 @@
+//! What all designs have in common.
+
+use std::collections::HashMap;
+
+use record::Simulation;
+
+use super::lengths::{Lengths, Turns};
+
+/// What is asked of the analysis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Curves are cut off where only this share of the segments remains.
+    pub cut_share: f64,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+}
+
+impl Default for Options {
+    /// A tenth, as Mogul and Borg 1990 (section 5.1), and intervals of 90 %.
+    fn default() -> Self {
+        Options { cut_share: 0.1, confidence: 0.9 }
+    }
+}
+
+/// What each design's findings are drawn from, beside its own sums.
+pub(crate) struct Context<'a> {
+    pub(crate) head: &'a Simulation,
+    pub(crate) options: Options,
+    pub(crate) names: &'a ProgramNames,
+    pub(crate) lengths: &'a Lengths,
+    pub(crate) turns: &'a Turns,
+}
+
+/// Programs: processes of the same name.
+pub(crate) struct ProgramNames {
+    pub(crate) names: Vec<String>,
+    /// By process.
+    pub(crate) programs: Vec<usize>,
+}
+
+impl ProgramNames {
+    pub(crate) fn of(head: &Simulation) -> Self {
+        let mut numbers: HashMap<&str, usize> = HashMap::new();
+        let mut names = Vec::new();
+        let mut number = |name: &'_ str| -> usize {
+            names.push(name.to_owned());
+            names.len() - 1
+        };
+        let programs = head
+            .processes
+            .iter()
+            .map(|process| *numbers.entry(process.name.as_str()).or_insert_with(|| number(&process.name)));
+        let programs = programs.collect();
+        ProgramNames { names, programs }
+    }
+
+    pub(crate) fn program(&self, process: u32) -> Option<usize> {
+        self.programs.get(process as usize).copied()
+    }
+}

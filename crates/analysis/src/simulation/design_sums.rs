@@ -1,0 +1,157 @@
+//! What the tuples of one design add up to, segment by segment.
+
+use record::{Depth, Interval, Simulation, View};
+use strum::IntoEnumIterator;
+
+use super::context::ProgramNames;
+use super::interval::BATCHES;
+use super::sums::{Cell, Sum};
+
+/// More intervals than this are put together with the rest of their segment.
+pub(crate) const MOST_INTERVALS: usize = 1000;
+
+/// How segments that end at different places are told apart: in steps of a hundredth of the curve.
+const STEPS: usize = 100;
+
+/// What the tuples of one design add up to.
+pub(crate) struct DesignSums {
+    intervals: usize,
+    length: u64,
+    depth: Depth,
+    /// By cause, then by interval; the last is the rest.
+    pub(crate) cells: Vec<Option<Box<[Cell]>>>,
+    /// By cause and batch, then by interval.
+    pub(crate) batches: Vec<Option<Box<[Sum]>>>,
+    /// By program, then by interval.
+    pub(crate) programs: Vec<Option<Box<[Sum]>>>,
+    /// By program, then by batch; segments are counted where they begin.
+    pub(crate) program_batches: Vec<Option<Box<[Sum]>>>,
+    /// By class, by the step that segments end in, by the step that the sums are of.
+    pub(crate) survivors: [Vec<Vec<Sum>>; 4],
+    open: Vec<Interval>,
+    /// Whether a tuple came after one that belongs behind it.
+    pub(crate) is_disordered: bool,
+}
+
+impl DesignSums {
+    /// Of none yet.
+    pub(crate) fn new(head: &Simulation, names: &ProgramNames, depth: Depth) -> Self {
+        let (causes, programs) = (head.causes.len(), names.names.len());
+        DesignSums {
+            intervals: (head.intervals as usize).min(MOST_INTERVALS),
+            length: head.interval_instructions,
+            depth,
+            cells: vec![None; causes],
+            batches: vec![None; causes * BATCHES],
+            programs: vec![None; programs],
+            program_batches: vec![None; programs],
+            survivors: Default::default(),
+            open: Vec::new(),
+            is_disordered: false,
+        }
+    }
+
+    fn slot(&self, tuple: &Interval) -> usize {
+        (tuple.interval as usize).min(self.intervals)
+    }
+
+    /// Whether a tuple is of several segments that cannot be told apart.
+    pub(crate) fn is_mixed(&self, tuple: &Interval) -> bool {
+        self.depth == Depth::Counters || tuple.segments != 1
+    }
+
+    /// Whether a tuple is of another segment than the open one.
+    pub(crate) fn begins_segment(&mut self, tuple: &Interval) -> bool {
+        let Some(last) = self.open.last().filter(|last| last.segment != tuple.segment) else { return false };
+        self.is_disordered |= last.segment > tuple.segment;
+        true
+    }
+
+    /// The first tuple of the open segment.
+    pub(crate) fn first_of_open(&self) -> Option<Interval> {
+        self.open.first().copied()
+    }
+
+    pub(crate) fn push(&mut self, tuple: &Interval) {
+        let slot = self.slot(tuple);
+        let Some(last) = self.open.last_mut() else { return self.open.push(*tuple) };
+        // An exec divides an interval between two processes; it stays one interval of its segment.
+        let is_divided = last.interval == tuple.interval && last.process != tuple.process;
+        // What lies behind the curve is one, however many intervals were told apart.
+        let is_rest = slot == self.intervals && last.interval as usize >= slot && last.interval < tuple.interval;
+        if is_divided || is_rest {
+            last.interval = tuple.interval;
+            last.instructions = last.instructions.saturating_add(tuple.instructions);
+            for view in View::iter() {
+                let cycles = last.cycles.get_mut(view);
+                *cycles = cycles.saturating_add(*tuple.cycles.get(view));
+            }
+        } else if last.interval >= tuple.interval {
+            self.is_disordered = true;
+        } else {
+            self.open.push(*tuple);
+        }
+    }
+
+    pub(crate) fn add_mixed(&mut self, tuple: &Interval, names: &ProgramNames) {
+        let (slot, length) = (self.slot(tuple), self.length);
+        self.cell(tuple.cause)[slot].add_tuple(tuple, length);
+        self.add_to_program(tuple, slot, names);
+    }
+
+    fn cell(&mut self, cause: u32) -> &mut [Cell] {
+        let intervals = self.intervals;
+        self.cells[cause as usize].get_or_insert_with(|| vec![Cell::default(); intervals + 1].into())
+    }
+
+    fn add_to_program(&mut self, tuple: &Interval, slot: usize, names: &ProgramNames) {
+        let intervals = self.intervals;
+        if let Some(sums) = names.program(tuple.process).and_then(|program| self.programs.get_mut(program)) {
+            sums.get_or_insert_with(|| vec![Sum::default(); intervals + 1].into())[slot].add(&Sum::of(tuple));
+        }
+    }
+
+    fn add_to_program_batch(&mut self, tuple: &Interval, batch: usize, slot: usize, names: &ProgramNames) {
+        let of_program = names.program(tuple.process).and_then(|program| self.program_batches.get_mut(program));
+        if let Some(batches) = of_program {
+            let sum = Sum::of(tuple);
+            let segments = if slot == 0 { sum.segments } else { 0 };
+            batches.get_or_insert_with(|| vec![Sum::default(); BATCHES].into())[batch].add(&Sum { segments, ..sum });
+        }
+    }
+
+    /// Takes the open segment into the sums and returns its length in instructions.
+    pub(crate) fn close(&mut self, batch: usize, class: usize, names: &ProgramNames) -> u64 {
+        let tuples = std::mem::take(&mut self.open);
+        let (Some(first), Some(last)) = (tuples.first(), tuples.last()) else { return 0 };
+        let end = self.step(self.slot(last));
+        let rows = &mut self.survivors[class];
+        if rows.len() <= end {
+            rows.resize_with(end + 1, Vec::new);
+        }
+        let steps = rows[end].len().max(end + 1);
+        rows[end].resize(steps, Sum::default());
+        let (intervals, length) = (self.intervals, self.length);
+        let place = first.cause as usize * BATCHES + batch;
+        for tuple in &tuples {
+            let (slot, sum) = (self.slot(tuple), Sum::of(tuple));
+            self.cell(tuple.cause)[slot].add_tuple(tuple, length);
+            self.add_to_program(tuple, slot, names);
+            self.add_to_program_batch(tuple, batch, slot, names);
+            let sums = self.batches[place].get_or_insert_with(|| vec![Sum::default(); intervals + 1].into());
+            sums[slot].add(&sum);
+            let step = self.step(slot).min(end);
+            self.survivors[class][end][step].add(&sum);
+        }
+        let instructions = tuples.iter().fold(0_u64, |sum, tuple| sum.saturating_add(tuple.instructions));
+        // Keeps the memory of the list for the next segment.
+        self.open = tuples;
+        self.open.clear();
+        instructions
+    }
+
+    /// The step of the curve that an interval belongs to.
+    pub(crate) fn step(&self, interval: usize) -> usize {
+        interval / self.intervals.div_ceil(STEPS).max(1)
+    }
+}

@@ -1,0 +1,93 @@
+//! How runs begin and end in the order as run, as their tasks tell it.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::protocol::{left, tag};
+
+/// How often the kernel took the CPU from a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) voluntary: u64,
+    pub(crate) involuntary: u64,
+}
+
+impl Counts {
+    pub(crate) fn read(word: u64) -> Counts {
+        Counts { voluntary: word >> 8 & 0xff_ffff, involuntary: word >> 32 }
+    }
+
+    pub(crate) fn total(self) -> u64 {
+        self.voluntary + self.involuntary
+    }
+}
+
+/// How a run begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// Since the task left for a system call.
+    pub(crate) away: Counts,
+    /// While it waited for an empty buffer.
+    pub(crate) waiting: Counts,
+}
+
+impl Stamp {
+    /// Words of a time stamp.
+    pub(crate) const WORDS: usize = 4;
+
+    /// The time stamp at the start of a buffer, if there is one.
+    pub(crate) fn read(words: &[AtomicU64]) -> Option<Stamp> {
+        let [head, _, away, waiting, ..] = words else { return None };
+        (head.load(Relaxed) >> 48 == tag::STAMP << 8 | 3)
+            .then(|| Stamp { away: Counts::read(away.load(Relaxed)), waiting: Counts::read(waiting.load(Relaxed)) })
+    }
+}
+
+/// How a run ended, as its task told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// It went into the kernel; what came of that it can only say when it is back.
+    Syscall,
+    /// The kernel took the CPU, so often since the run began.
+    Preempted(Counts),
+    /// It had no room to write.
+    Waiting(Counts),
+    /// Another thread of its process went on.
+    Lock,
+    /// It ended.
+    Ended,
+}
+
+impl Left {
+    pub(crate) fn read(why: u64, counts: u64) -> Option<Left> {
+        let counts = Counts::read(counts);
+        Some(match why {
+            left::SYSCALL => Left::Syscall,
+            left::PREEMPTED => Left::Preempted(counts),
+            left::WAITING => Left::Waiting(counts),
+            left::LOCK => Left::Lock,
+            left::ENDED => Left::Ended,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_tool_are_read() {
+        let words = [head(3), 99, 5 << 8 | 6 << 32 | 1, 7 << 8].map(AtomicU64::new);
+        let stamp =
+            Stamp { away: Counts { voluntary: 5, involuntary: 6 }, waiting: Counts { voluntary: 7, involuntary: 0 } };
+        assert_eq!(Stamp::read(&words), Some(stamp));
+        assert_eq!(Stamp::read(&words[..3]), None);
+        assert_eq!(Stamp::read(&[head(2), 0, 0, 0].map(AtomicU64::new)), None);
+        assert_eq!(Left::read(1, 1 << 32), Some(Left::Preempted(Counts { voluntary: 0, involuntary: 1 })));
+        assert_eq!(Left::read(9, 0), None);
+    }
+
+    fn head(words: u64) -> u64 {
+        crate::protocol::head(tag::STAMP, words, 0)
+    }
+}
