@@ -172,6 +172,10 @@ pub(crate) enum Failure {
         "failed to export: found --pieces beside --to lackey, need it with --to din only: lackey's lines have sizes"
     )]
     Pieces,
+    #[error(
+        "failed to export: found no block of process {process} in {path}, need one of those that switchcost trace info lists"
+    )]
+    NoProcess { path: PathBuf, process: trace::ProcessId },
 }
 
 impl Failure {
@@ -191,6 +195,7 @@ impl Failure {
             | Failure::With(_)
             | Failure::UnfitPiece(_)
             | Failure::Pieces
+            | Failure::NoProcess { .. }
             | Failure::NoTrace
             | Failure::NotLive
             | Failure::NoDesign(..)

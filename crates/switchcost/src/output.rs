@@ -8,6 +8,9 @@ use tempfile::NamedTempFile;
 
 use crate::exit::Failure;
 
+/// What came of writing, or why there was nothing to write; or why the place would not have it.
+type Written<T> = io::Result<Result<T, Failure>>;
+
 /// A place for the result, claimed before the work begins, so that an unwritable one is known at once.
 pub(crate) enum Output {
     Stdout,
@@ -33,16 +36,16 @@ impl Output {
 
     /// The same of what is no text.
     pub(crate) fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
-        self.write_by(|into| into.write_all(bytes)).map(|_| ())
+        self.write_by(|into| into.write_all(bytes).map(Ok)).map(|_| ())
     }
 
-    /// Writes what `write` writes: all of it, or, into a file, nothing. Gives what `write` gives; none where the reader of
-    /// stdout has left.
-    pub(crate) fn write_by<T>(self, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> Result<Option<T>, Failure> {
+    /// Writes what `write` writes: all of it, or, into a file, nothing; nothing either where it fails for a reason of its own.
+    /// Gives what `write` gives; none where the reader of stdout has left.
+    pub(crate) fn write_by<T>(self, write: impl FnOnce(&mut dyn Write) -> Written<T>) -> Result<Option<T>, Failure> {
         match self {
-            Output::Stdout => quiet_about_a_closed_pipe(print(write)).map_err(Failure::Print),
+            Output::Stdout => quiet_about_a_closed_pipe(print(write)).map_err(Failure::Print)?.transpose(),
             Output::File { path, draft } => {
-                keep(draft, &path, write).map(Some).map_err(|source| Failure::Output { path: path.clone(), source })
+                keep(draft, &path, write).map_err(|source| Failure::Output { path, source })?.map(Some)
             }
         }
     }
@@ -57,7 +60,7 @@ impl Output {
     }
 }
 
-fn print<T>(write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+fn print<T>(write: impl FnOnce(&mut dyn Write) -> Written<T>) -> Written<T> {
     let mut stdout = BufWriter::new(io::stdout().lock());
     let written = write(&mut stdout)?;
     stdout.flush()?;
@@ -71,12 +74,14 @@ fn quiet_about_a_closed_pipe<T>(outcome: io::Result<T>) -> io::Result<Option<T>>
     }
 }
 
-fn keep<T>(draft: NamedTempFile, path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+fn keep<T>(draft: NamedTempFile, path: &Path, write: impl FnOnce(&mut dyn Write) -> Written<T>) -> Written<T> {
     let mut buffered = BufWriter::new(draft);
     let written = write(&mut buffered)?;
-    let draft = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
-    draft.as_file().sync_all()?;
-    draft.persist(path)?;
+    if written.is_ok() {
+        let draft = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
+        draft.as_file().sync_all()?;
+        draft.persist(path)?;
+    }
     Ok(written)
 }
 

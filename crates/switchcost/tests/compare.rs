@@ -4,12 +4,8 @@ mod common;
 
 use std::path::Path;
 
-use common::Place;
+use common::{Place, text};
 use serde_json::Value;
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a plain path")
-}
 
 /// Measures a made-up switch of known length into `name`.
 fn measured(place: &Place, name: &str, length: &str) {

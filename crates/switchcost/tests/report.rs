@@ -5,15 +5,11 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::Place;
+use common::{Place, text};
 
 fn sample(name: &str) -> String {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/samples").join(name);
     path.to_str().expect("a plain path").to_owned()
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a plain path")
 }
 
 #[test]

@@ -19,9 +19,18 @@ pub trait Exporter {
     /// What the writer says.
     fn chunk(&mut self, chunk: &Chunk) -> io::Result<()>;
 
-    /// Flushes, and says how many lines were written.
+    /// Flushes, and says what was written.
     ///
     /// # Errors
     /// What the writer says.
-    fn finish(self) -> io::Result<u64>;
+    fn finish(self) -> io::Result<Exported>;
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Lines of text.
+    pub lines: u64,
+    /// Processes that they are of. The text does not say which line is whose.
+    pub processes: usize,
 }

@@ -31,6 +31,16 @@ impl Ran {
     }
 }
 
+/// A path as an argument.
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+/// A number of a result that counts something.
+pub(crate) fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("found {value}, need a count"))
+}
+
 impl Place {
     pub(crate) fn new() -> Place {
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

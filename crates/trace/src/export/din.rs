@@ -10,8 +10,8 @@ use std::io::{self, Write};
 
 use crate::{Block, Chunk, ProcessId, Reference};
 
-use super::Exporter;
 use super::selection::Selection;
+use super::{Exported, Exporter};
 
 /// Din's own word.
 const WORD: u64 = 4;
@@ -62,9 +62,9 @@ impl<W: Write> Exporter for DinExporter<W> {
         self.selection.blocks(chunk, |block, references| text.block(block, references))
     }
 
-    fn finish(mut self) -> io::Result<u64> {
+    fn finish(mut self) -> io::Result<Exported> {
         self.into.flush()?;
-        Ok(self.lines)
+        Ok(Exported { lines: self.lines, processes: self.selection.processes() })
     }
 }
 
@@ -157,6 +157,16 @@ mod tests {
     }
 
     #[test]
+    fn tells_how_many_processes_are_in_the_text() {
+        let processes = |only: Option<u32>| {
+            let mut exporter = DinExporter::new(io::sink(), only.map(ProcessId), PieceSize::default());
+            exporter.chunk(&chunk()).expect("no end of room");
+            exporter.finish().expect("no end of room").processes
+        };
+        assert_eq!([None, Some(1), Some(3)].map(processes), [2, 1, 0]);
+    }
+
+    #[test]
     fn reads_back_what_it_writes() {
         let text = text(Some(2));
         let mut importer = Importer::din(text.as_bytes(), WORD).expect("a word");
@@ -175,7 +185,7 @@ mod tests {
         let pieces = PieceSize::try_from(16).expect("a power of two");
         let mut exporter = DinExporter::new(&mut text, Some(ProcessId(1)), pieces);
         exporter.chunk(&chunk()).expect("memory");
-        assert_eq!(exporter.finish().expect("memory"), 3);
+        assert_eq!(exporter.finish().expect("memory"), Exported { lines: 3, processes: 1 });
         assert_eq!(String::from_utf8(text).expect("ASCII"), "2 1000\n0 8000\n1 9000\n");
     }
 

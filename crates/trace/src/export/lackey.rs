@@ -7,8 +7,8 @@ use std::io::{self, Write};
 
 use crate::{Block, Chunk, ProcessId, Reference};
 
-use super::Exporter;
 use super::selection::Selection;
+use super::{Exported, Exporter};
 
 /// Writes chunks as lackey's `--trace-mem=yes` does.
 pub struct LackeyExporter<W> {
@@ -35,9 +35,9 @@ impl<W: Write> Exporter for LackeyExporter<W> {
         })
     }
 
-    fn finish(mut self) -> io::Result<u64> {
+    fn finish(mut self) -> io::Result<Exported> {
         self.into.flush()?;
-        Ok(self.lines)
+        Ok(Exported { lines: self.lines, processes: self.selection.processes() })
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
             assert_eq!(references(&again), references(&chunks), "seed {seed}");
             let mut exporter = LackeyExporter::new(Vec::new(), None);
             chunks.iter().for_each(|chunk| exporter.chunk(chunk).expect("memory"));
-            assert_eq!(exporter.finish().expect("memory"), text(&chunks).lines().count() as u64, "seed {seed}");
+            assert_eq!(exporter.finish().expect("memory").lines, text(&chunks).lines().count() as u64, "seed {seed}");
             assert_eq!(text(&again).lines().filter(|l| l.starts_with(' ')).count(), references(&chunks).len());
         }
     }

@@ -1,14 +1,18 @@
+use std::collections::BTreeSet;
+
 use crate::{Block, Chunk, Lives, ProcessId, Reference};
 
 /// The blocks of one process, or of all of them one after another.
 pub(super) struct Selection {
     only: Option<ProcessId>,
     lives: Lives,
+    /// Those whose blocks were chosen.
+    processes: BTreeSet<ProcessId>,
 }
 
 impl Selection {
     pub(super) fn new(only: Option<ProcessId>) -> Self {
-        Selection { only, lives: Lives::default() }
+        Selection { only, lives: Lives::default(), processes: BTreeSet::new() }
     }
 
     /// Hands each chosen block of the next chunk with its references to `take`, until that fails.
@@ -25,7 +29,9 @@ impl Selection {
             }
             let (own, rest) = references.split_at(usize::from(block.references).min(references.len()));
             references = rest;
-            if self.is_wanted() {
+            let process = self.running();
+            if self.only.is_none_or(|only| only == process) {
+                self.processes.insert(process);
                 take(block, own)?;
             }
         }
@@ -33,7 +39,13 @@ impl Selection {
         Ok(())
     }
 
-    fn is_wanted(&self) -> bool {
-        self.only.is_none_or(|only| self.lives.running_task().is_some_and(|task| task.process == only))
+    /// Whose block it is; nobody's where nobody runs, as in a trace without marks.
+    fn running(&self) -> ProcessId {
+        self.lives.running_task().map_or(ProcessId(0), |task| task.process)
+    }
+
+    /// How many processes the chosen blocks are of.
+    pub(super) fn processes(&self) -> usize {
+        self.processes.len()
     }
 }

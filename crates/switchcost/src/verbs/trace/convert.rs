@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use trace::{
-    Chunk, DinExporter, Exporter, Importer, LackeyExporter, PieceSize, ProcessId, ReadTraceError, TraceHeader,
-    TraceOrder, TraceReader,
+    Chunk, DinExporter, Exported, Exporter, Importer, LackeyExporter, PieceSize, ProcessId, ReadTraceError,
+    TraceHeader, TraceOrder, TraceReader,
 };
 
 use super::capture::NewTrace;
@@ -64,18 +64,36 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
     };
     let mut reader = look::open(&arguments.file)?;
     let only = arguments.process.map(ProcessId);
-    let loss = Output::claim(arguments.output.as_deref())?.write_by(|into| match arguments.to {
-        ExportFormat::Din => hand_on(&mut reader, DinExporter::new(into, only, pieces)),
-        ExportFormat::Lackey => hand_on(&mut reader, LackeyExporter::new(into, only)),
+    let written = Output::claim(arguments.output.as_deref())?.write_by(|into| {
+        let (exported, loss) = match arguments.to {
+            ExportFormat::Din => hand_on(&mut reader, DinExporter::new(into, only, pieces))?,
+            ExportFormat::Lackey => hand_on(&mut reader, LackeyExporter::new(into, only))?,
+        };
+        if let (Some(process), 0, None) = (only, exported.processes, &loss) {
+            return Ok(Err(Failure::NoProcess { path: arguments.file.clone(), process }));
+        }
+        Ok(Ok((exported, loss)))
     })?;
-    match loss.flatten() {
+    let Some((exported, loss)) = written else { return Ok(Exit::Success) };
+    if exported.processes > 1 {
+        eprintln!(
+            "switchcost: the addresses of {} processes are in one text, which does not tell whose they are: what reads it takes \
+             equal ones for the same memory; for what one process does, export it alone (--process N, see switchcost trace \
+             info)",
+            exported.processes
+        );
+    }
+    match loss {
         Some(source) => Err(Failure::ReadTrace { path: arguments.file.clone(), source }),
         None => Ok(Exit::Success),
     }
 }
 
 /// Writes every whole chunk; what ended the reading early is handed back.
-fn hand_on<R: Read>(reader: &mut TraceReader<R>, mut exporter: impl Exporter) -> io::Result<Option<ReadTraceError>> {
+fn hand_on<R: Read>(
+    reader: &mut TraceReader<R>,
+    mut exporter: impl Exporter,
+) -> io::Result<(Exported, Option<ReadTraceError>)> {
     let mut chunk = Chunk::default();
     let loss = loop {
         match reader.next_into(&mut chunk) {
@@ -84,6 +102,5 @@ fn hand_on<R: Read>(reader: &mut TraceReader<R>, mut exporter: impl Exporter) ->
             Err(error) => break Some(error),
         }
     };
-    exporter.finish()?;
-    Ok(loss)
+    Ok((exporter.finish()?, loss))
 }
