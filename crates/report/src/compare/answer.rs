@@ -47,7 +47,7 @@ fn of_simulations(comparison: &Comparison) -> String {
     let more = sentences.len().saturating_sub(DESIGNS_NAMED);
     let mut text: String = sentences.into_iter().take(DESIGNS_NAMED).collect();
     if more > 0 {
-        text += &format!("{more} more designs are in the table. ");
+        text += &format!("The table has {more} more. ");
     }
     let (slower, faster) = (count(comparison, Change::Slower), count(comparison, Change::Faster));
     text + &format!(

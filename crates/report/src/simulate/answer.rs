@@ -20,7 +20,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
                 together to see what they cost each other."
             .to_owned();
     } else if findings.designs.len() > 3 {
-        text += &format!(" {} more designs: see the table.", count(findings.designs.len() as u64 - 3));
+        text += &format!(" The table has {} more.", count(findings.designs.len() as u64 - 3));
     }
     page.paragraph(&text);
 }

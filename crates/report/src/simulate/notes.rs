@@ -15,8 +15,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     notes.extend(by_design(findings, no_model));
     notes.extend(by_design(findings, |design| design.survivor_bias.iter().filter_map(bias).collect()));
     if findings.designs.len() > DETAILED {
-        let more = findings.designs.len() - DETAILED;
-        notes.push(format!("details of {more} more designs are not shown: --format json has them"));
+        let all = findings.designs.len();
+        notes.push(format!("details are shown of {DETAILED} of {all} designs: --format json has all"));
     }
     notes.extend(method(findings));
     if notes.is_empty() {
