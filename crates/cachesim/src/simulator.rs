@@ -278,9 +278,10 @@ impl Simulator {
                 self.change(change);
             }
             Mark::Switch { to, is_voluntary, cause, .. } => {
+                let one = u64::from(mark.is_switch());
                 match is_voluntary {
-                    true => self.voluntary_switches += 1,
-                    false => self.involuntary_switches += 1,
+                    true => self.voluntary_switches += one,
+                    false => self.involuntary_switches += one,
                 }
                 self.settle_code();
                 self.close_tuple();

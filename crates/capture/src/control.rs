@@ -262,10 +262,12 @@ impl<'a> Control<'a> {
     }
 
     fn switch(&mut self, switch: &Switch) -> Result<(), Halt> {
-        if self.stop_after_switches.is_some_and(|limit| self.switches >= limit) {
-            return Err(Halt::Ending(Ending::SwitchLimit));
+        if switch.from.is_some() {
+            if self.stop_after_switches.is_some_and(|limit| self.switches >= limit) {
+                return Err(Halt::Ending(Ending::SwitchLimit));
+            }
+            self.switches += 1;
         }
-        self.switches += 1;
         self.announce()?;
         let slots = u64::from(switch.from.unwrap_or(NO_SLOT)) << 32 | u64::from(switch.to);
         self.append(&[head(tag::SWITCH, 2, 0), slots, reason(switch.is_voluntary, switch.cause)])?;

@@ -137,7 +137,20 @@ fn info_table(info: &Info<'_>, style: Style) -> String {
     for command in &info.header.commands {
         page.line(&format!("  {}", plain(&command.join(" "))), Tone::Usual);
     }
-    page.heading("Switches", "");
+    page.heading("Switches", if info.switches.is_empty() { "none" } else { "" });
+    if !info.switches.is_empty() {
+        page.grid(&switches(info));
+    }
+    page.heading("Processes", "");
+    page.grid(&processes(info));
+    if let Some(loss) = &info.loss {
+        page.gap();
+        page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);
+    }
+    page.finish()
+}
+
+fn switches(info: &Info<'_>) -> Grid {
     let mut grid = Grid::new(2);
     for (name, side) in [("cause", Side::Left), ("", Side::Left), ("switches", Side::Right)] {
         grid.column(name, side);
@@ -146,14 +159,7 @@ fn info_table(info: &Info<'_>, style: Style) -> String {
         let will = if count.is_voluntary { "voluntary" } else { "involuntary" };
         grid.row(vec![(&count.cause).into(), will.into(), count.switches.to_string().into()]);
     }
-    page.grid(&grid);
-    page.heading("Processes", "");
-    page.grid(&processes(info));
-    if let Some(loss) = &info.loss {
-        page.gap();
-        page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);
-    }
-    page.finish()
+    grid
 }
 
 fn processes(info: &Info<'_>) -> Grid {

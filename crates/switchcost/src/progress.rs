@@ -5,7 +5,7 @@ use std::fs::File;
 use indicatif::{HumanCount, ProgressBar, ProgressBarIter, ProgressStyle};
 use measure::Progress;
 use record::{Case, Plan};
-use trace::{Chunk, Mark};
+use trace::Chunk;
 
 /// A bar over the run's time. Drawn between repetitions by the calling thread: a thread that ticks would be foreign
 /// time on a small machine.
@@ -64,9 +64,8 @@ impl Captured {
     }
 
     pub(crate) fn show(&mut self, chunk: &Chunk) {
-        let is_switch = |mark: &Mark| matches!(mark, Mark::Switch { .. });
         self.instructions += chunk.instructions();
-        self.switches += chunk.marks.iter().filter(|placed| is_switch(&placed.mark)).count() as u64;
+        self.switches += chunk.marks.iter().filter(|placed| placed.mark.is_switch()).count() as u64;
         let of = self.most_switches.map(|most| format!(" of {}", HumanCount(most))).unwrap_or_default();
         let (switches, instructions) = (HumanCount(self.switches), HumanCount(self.instructions));
         self.bar.set_message(format!("{switches}{of} switches, {instructions} instructions"));

@@ -61,6 +61,8 @@ fn foreign_traces_come_in_and_go_out() {
     let (trace, din) = (place.path("l.sct"), place.path("l.din"));
     let import = place.run(&["trace", "import", "--from", "lackey", text(&lackey), "-o", text(&trace)]);
     assert_eq!(import.code, 0, "{}", import.stderr);
+    let info = place.run(&["trace", "info", text(&trace)]);
+    assert!(info.stdout.contains("Switches: none"), "to begin is no switch: {}", info.stdout);
     let export = place.run(&["trace", "export", "--to", "din", text(&trace), "-o", text(&din)]);
     assert_eq!(export.code, 0, "{}", export.stderr);
     let words = fs::read_to_string(&din).expect("din text");

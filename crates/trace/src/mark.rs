@@ -98,7 +98,7 @@ pub enum Mark {
         /// The task.
         task: TaskId,
     },
-    /// Another task runs from here on, or the same one again after a time in which every task slept.
+    /// Another task runs from here on, or the same one again after a time in which every task slept ([`Mark::is_switch`]).
     Switch {
         /// Who ran until here; [`TaskId::NONE`] at the start of a trace.
         from: TaskId,
@@ -152,4 +152,12 @@ pub enum Mark {
         /// Size of the page in bytes.
         bytes: u64,
     },
+}
+
+impl Mark {
+    /// Whether a task leaves the CPU here and one goes on. What begins the first run of all takes the CPU from nobody: that is
+    /// no switch.
+    pub fn is_switch(&self) -> bool {
+        matches!(self, Mark::Switch { from, .. } if *from != TaskId::NONE)
+    }
 }

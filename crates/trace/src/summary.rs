@@ -152,13 +152,14 @@ impl TraceSummary {
                 self.enter(*process, *parent, name);
             }
             Mark::Exec { task, process, name } => self.enter(*process, *task, name),
-            Mark::Switch { is_voluntary, cause, .. } => {
+            Mark::Switch { is_voluntary, cause, .. } if mark.is_switch() => {
                 *self.switches.entry((*cause, *is_voluntary)).or_default() += 1;
             }
             Mark::SyscallEnter { .. } => self.syscalls += 1,
             Mark::Fault { .. } => self.faults += 1,
             Mark::Page { .. } => self.pages += 1,
-            Mark::Exit { .. }
+            Mark::Switch { .. }
+            | Mark::Exit { .. }
             | Mark::SyscallExit { .. }
             | Mark::KernelTouch { .. }
             | Mark::Map(_)

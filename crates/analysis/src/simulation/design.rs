@@ -19,16 +19,15 @@ use crate::Flag;
 pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &DesignSums) -> DesignFinding {
     let head = context.head;
     let mut groups = groups(context, result.depth, sums);
-    if sums.is_disordered {
-        for group in &mut groups {
-            group.cost_cycles = Cost::none("found tuples out of order, need those of a segment together and in order");
-        }
+    let switches = head.trace.voluntary_switches as f64 + head.trace.involuntary_switches as f64;
+    if let Some(why) = no_cost(sums, switches) {
+        let believed = groups.iter_mut().filter(|group| group.cost_cycles.estimate.is_some());
+        believed.for_each(|group| group.cost_cycles = Cost::none(why));
     }
     let bias = if sums.is_disordered { Vec::new() } else { survivor_bias(context, sums, &groups) };
     let (cost, cut) = (groups[0].cost_cycles.clone(), groups[0].cut);
     let cycles = result.hierarchies.shared.cycles;
     let excess = difference(cycles, result.hierarchies.private.cycles);
-    let switches = head.trace.voluntary_switches as f64 + head.trace.involuntary_switches as f64;
     let a_switch = |cycles: f64| (switches > 0.0).then(|| cycles / switches);
     let of_all = |part: f64| (cycles > 0).then(|| part / cycles as f64);
     let flushed = difference(result.hierarchies.flushed.cycles, result.hierarchies.private.cycles);
@@ -59,6 +58,14 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         average_cost_cycles: cost,
         groups,
     }
+}
+
+/// Why nothing can be said about the cost of a switch, where that is so.
+fn no_cost(sums: &DesignSums, switches: f64) -> Option<&'static str> {
+    if sums.is_disordered {
+        return Some("found tuples out of order, need those of a segment together and in order");
+    }
+    (switches == 0.0).then_some("found no switch in the trace, need two processes that take turns")
 }
 
 fn flags(context: &Context<'_>, depth: Depth, sums: &DesignSums, cost: &Cost, is_reached: bool) -> Vec<Flag> {

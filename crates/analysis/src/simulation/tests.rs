@@ -220,6 +220,17 @@ fn tuples_out_of_order_have_no_cost() {
 }
 
 #[test]
+fn without_a_switch_there_is_no_cost() {
+    let mut run = uniform(1);
+    (run.head.trace.voluntary_switches, run.head.trace.involuntary_switches) = (0, 0);
+    let design = run.design();
+    let cost = &design.average_cost_cycles;
+    let why = "found no switch in the trace, need two processes that take turns";
+    assert_eq!((cost.estimate, cost.why.as_deref()), (None, Some(why)));
+    assert_eq!((design.overhead, design.excess_cycles_per_switch), (None, None));
+}
+
+#[test]
 fn excess_is_shared_out_among_the_parts() {
     let mut run = uniform(40);
     let hierarchies = &mut run.head.designs[0].hierarchies;

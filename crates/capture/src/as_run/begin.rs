@@ -84,12 +84,16 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
 
     pub(super) fn begin(&mut self, full: &Full, Begin { switch }: Begin) -> Result<(), Halt<T::Error>> {
         let before = self.run.map_or(TaskId::NONE, |run| run.task);
-        if switch.is_some() && self.stop_after_switches.is_some_and(|limit| self.decoder.switches() >= limit) {
+        let is_first = self.run.is_none();
+        if switch.is_some()
+            && !is_first
+            && self.stop_after_switches.is_some_and(|limit| self.decoder.switches() >= limit)
+        {
             return Err(Halt::Ending(Ending::SwitchLimit));
         }
         self.account.late += u64::from(full.stamp < self.newest);
         self.newest = self.newest.max(full.stamp);
-        let is_counted = switch.is_some_and(|(_, cause)| cause != Cause::Exit) && self.run.is_some();
+        let is_counted = switch.is_some_and(|(_, cause)| cause != Cause::Exit) && !is_first;
         self.account.marked += u64::from(is_counted);
         self.decoder.run_in(before, full.slot, switch)?;
         let task = self.decoder.task(full.slot);

@@ -70,8 +70,9 @@ impl<T: Take> Decoder<'_, T> {
     fn switch(&mut self, from: u64, to: u64, reason: u64) -> Result<Mark, Problem> {
         let from = self.spaces.id(from)?;
         let to = self.spaces.run(to)?;
-        self.switches += 1;
-        Ok(Mark::Switch { from, to, is_voluntary: reason & 1 != 0, cause: cause(reason)? })
+        let mark = Mark::Switch { from, to, is_voluntary: reason & 1 != 0, cause: cause(reason)? };
+        self.switches += u64::from(mark.is_switch());
+        Ok(mark)
     }
 
     fn born(&mut self, slot: u64, slots: u64) -> Result<Mark, Problem> {

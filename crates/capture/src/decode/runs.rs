@@ -56,8 +56,9 @@ impl<T: Take> Decoder<'_, T> {
         let damaged = |problem| Stopped::Damaged(DecodeError { buffer: 0, word: 0, problem });
         let to = self.spaces.run(to.into()).map_err(damaged)?;
         let Some((is_voluntary, cause)) = switch else { return Ok(()) };
-        self.switches += 1;
-        self.take.mark(Mark::Switch { from, to, is_voluntary, cause }).map_err(Stopped::Refused)
+        let mark = Mark::Switch { from, to, is_voluntary, cause };
+        self.switches += u64::from(mark.is_switch());
+        self.take.mark(mark).map_err(Stopped::Refused)
     }
 
     /// The task in a slot has ended without a word.

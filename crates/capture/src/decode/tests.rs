@@ -329,7 +329,7 @@ fn chunks_are_cut_at_their_number_of_blocks() {
     let (chunks, switches, instructions) = decode_all(&[&words]).expect("a good stream");
     let lengths: Vec<_> = chunks.iter().map(|chunk| (chunk.blocks.len(), chunk.references.len())).collect();
     assert_eq!(lengths, [(Chunk::BLOCKS, 2 * Chunk::BLOCKS), (10, 20)]);
-    assert_eq!((switches, instructions), (1, 2 * (Chunk::BLOCKS as u64 + 10)));
+    assert_eq!((switches, instructions), (0, 2 * (Chunk::BLOCKS as u64 + 10)));
     assert!(recorded(&words).expect("a good stream") == chunks, "both ways give the same chunks");
 }
 

@@ -36,6 +36,7 @@ pub(crate) fn marks(chunks: &[Chunk]) -> impl Iterator<Item = &Mark> {
 
 pub(crate) fn switches(chunks: &[Chunk]) -> Vec<(u32, u32, bool, Cause)> {
     marks(chunks)
+        .filter(|mark| mark.is_switch())
         .filter_map(|mark| match *mark {
             Mark::Switch { from, to, is_voluntary, cause } => Some((from.0, to.0, is_voluntary, cause)),
             _ => None,

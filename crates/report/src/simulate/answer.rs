@@ -13,12 +13,12 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     }
     let switches = head.trace.voluntary_switches.saturating_add(head.trace.involuntary_switches);
     let mut text = sentences.join(" ");
-    if switches == 0 {
-        text = "Nothing can be said about switches: the trace holds none.".to_owned();
-    } else if head.processes.iter().filter(|process| process.segments > 0).count() < 2 {
+    if head.processes.iter().filter(|process| process.segments > 0).count() == 1 {
         text = "One process ran alone: nobody else used its caches, so no switch cost it anything. Trace two or more \
                 together to see what they cost each other."
             .to_owned();
+    } else if switches == 0 {
+        text = "Nothing can be said about switches: the trace holds none.".to_owned();
     } else if findings.designs.len() > 3 {
         text += &format!(" The table has {} more.", count(findings.designs.len() as u64 - 3));
     }
