@@ -94,8 +94,10 @@ fn a_made_up_switch_is_recovered_within_two_percent() {
 
 #[test]
 fn a_made_up_reload_is_recovered_within_five_percent() {
+    // So short a walk loses next to nothing by being interrupted. One of 16 KiB loses up to 0.4 us of its own, where two
+    // such arrays just fill a first level: a true cost, and none that was made up.
     let flags =
-        ["--mechanism", "synthetic", "--size", "16KiB", "--synthetic-switch", "2us", "--synthetic-reload", "5us"];
+        ["--mechanism", "synthetic", "--size", "4KiB", "--synthetic-switch", "2us", "--synthetic-reload", "5us"];
     assert_eq!(is_recovered(&flags, &[("indirect_ns", 5000.0, 0.05), ("direct_ns", 2000.0, 0.02)]), Ok(()));
 }
 
