@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_trace::testing::seeded;
-use switchcost_trace::{Chunk, Lives, Mark, ProcessId, TraceReader, summarize};
+use switchcost_trace::{Chunk, Lives, Mark, ProcessId, TaskId, TraceReader, summarize};
 
 use crate::support::{records, written};
 
@@ -29,6 +29,8 @@ fn counts_are_those_of_a_slow_walk() {
         }
         for placed in &chunk.marks {
             match placed.mark {
+                // Nobody leaves.
+                Mark::Switch { from: TaskId::NONE, .. } => {}
                 Mark::Switch { is_voluntary: true, .. } => voluntary += 1,
                 Mark::Switch { is_voluntary: false, .. } => involuntary += 1,
                 _ => {}
