@@ -51,6 +51,7 @@ impl Waiting {
 #[inline(always)]
 fn put(wide: Wide, groups: &[[u64; LANES]], open: &mut Open) {
     let Open { counts: Counts { told, residual_bytes, .. }, widths, residuals, .. } = open;
+    let (widths, residuals) = (&mut **widths, &mut **residuals);
     let (first, mut place) = (*told / LANES, *residual_bytes);
     for (number, &differences) in (first..).zip(groups) {
         let group = residuals_of(differences);
@@ -96,19 +97,23 @@ fn far(residual: u64) -> [u8; FAR_BYTES] {
 /// A group whose bytes stand one behind the other, half of it in each part.
 struct Packed {
     codes: u8,
-    parts: [([u8; 16], u8); 2],
+    parts: [[u8; 16]; 2],
+    /// In the first part.
+    first_bytes: u8,
+    /// In both.
+    bytes: u8,
 }
 
 impl Packed {
     #[inline(always)]
     fn put(self, into: &mut [u8]) -> (u8, usize) {
-        let [(first, first_bytes), (second, second_bytes)] = self.parts;
+        let Packed { codes, parts: [first, second], first_bytes, bytes } = self;
         let first_bytes = usize::from(first_bytes & 15);
         if let Some(into) = into.first_chunk_mut::<32>() {
             into[..16].copy_from_slice(&first);
             into[first_bytes..first_bytes + 16].copy_from_slice(&second);
         }
-        (self.codes, first_bytes + usize::from(second_bytes))
+        (codes, bytes.into())
     }
 }
 
@@ -131,17 +136,6 @@ mod pack_at_once {
     use super::super::wide::V3;
     use super::Packed;
 
-    /// Bit i of four goes to bit 2 i.
-    static SPREAD: [u8; 16] = {
-        let mut spread = [0; 16];
-        let mut bits = 0;
-        while bits < 16 {
-            spread[bits] = (bits & 1 | (bits & 2) << 1 | (bits & 4) << 2 | (bits & 8) << 3) as u8;
-            bits += 1;
-        }
-        spread
-    };
-
     #[repr(align(16))]
     struct Moves([[u8; 16]; 16]);
 
@@ -152,7 +146,7 @@ mod pack_at_once {
         while codes < 16 {
             let first = bytes_of(codes as u32 & 3);
             let mut byte = 0;
-            while byte < LENGTHS[codes] as usize {
+            while byte < first + bytes_of(codes as u32 >> 2) {
                 moves[codes][byte] = if byte < first { byte } else { 8 + byte - first } as u8;
                 byte += 1;
             }
@@ -161,34 +155,53 @@ mod pack_at_once {
         Moves(moves)
     };
 
-    /// And how many these are.
-    static LENGTHS: [u8; 16] = {
-        let mut lengths = [0; 16];
-        let mut codes = 0;
-        while codes < 16 {
-            lengths[codes] = (bytes_of(codes as u32 & 3) + bytes_of(codes as u32 >> 2)) as u8;
-            codes += 1;
+    /// What follows from the codes of a group.
+    #[derive(Clone, Copy)]
+    #[repr(align(4))]
+    struct Group {
+        codes: u8,
+        first_bytes: u8,
+        bytes: u8,
+    }
+
+    /// By the lower bits of the four codes, and 16 times the upper ones.
+    static GROUPS: [Group; 256] = {
+        let mut groups = [Group { codes: 0, first_bytes: 0, bytes: 0 }; 256];
+        let mut bits = 0;
+        while bits < 256 {
+            let mut lane = 0;
+            while lane < LANES {
+                let code = bits >> lane & 1 | (bits >> (4 + lane) & 1) << 1;
+                let bytes = bytes_of(code as u32) as u8;
+                groups[bits].codes |= (code << (2 * lane)) as u8;
+                groups[bits].bytes += bytes;
+                if lane < LANES / 2 {
+                    groups[bits].first_bytes += bytes;
+                }
+                lane += 1;
+            }
+            bits += 1;
         }
-        lengths
+        groups
     };
 
     #[inline(always)]
     pub(super) fn pack(v3: V3, group: [u64; LANES]) -> Option<Packed> {
         let all: __m256i = pulp::cast(group);
-        let above = |limit| {
-            let is_above = v3.avx2._mm256_cmpgt_epi64(all, v3.avx._mm256_set1_epi64x(limit));
-            SPREAD[v3.avx._mm256_movemask_pd(v3.avx._mm256_castsi256_pd(is_above)) as usize & 15]
-        };
         if v3.avx._mm256_testz_si256(all, v3.avx._mm256_set1_epi64x(-1 << NEAR_BITS)) == 0 {
             return None;
         }
-        let codes = above(0) + above(0xff) + above(0xffff);
+        let above = |limit| v3.avx2._mm256_cmpgt_epi64(all, v3.avx._mm256_set1_epi64x(limit));
+        let [above_none, above_one, above_two] = [above(0), above(0xff), above(0xffff)];
+        let is_odd = v3.avx2._mm256_xor_si256(v3.avx2._mm256_xor_si256(above_none, above_one), above_two);
+        let bits = |all| v3.avx._mm256_movemask_pd(v3.avx._mm256_castsi256_pd(all)) as usize & 15;
+        let Group { codes, first_bytes, bytes } = GROUPS[bits(is_odd) | bits(above_one) << 4];
         let halves: [__m128i; 2] = [v3.avx._mm256_castsi256_si128(all), v3.avx2._mm256_extracti128_si256::<1>(all)];
         let part = |half: usize| {
-            let codes = usize::from(codes >> (4 * half) & 15);
-            (pulp::cast(v3.ssse3._mm_shuffle_epi8(halves[half], pulp::cast(MOVES.0[codes]))), LENGTHS[codes])
+            let moves = MOVES.0[usize::from(codes >> (4 * half) & 15)];
+            pulp::cast(v3.ssse3._mm_shuffle_epi8(halves[half], pulp::cast(moves)))
         };
-        Some(Packed { codes, parts: [part(0), part(1)] })
+        Some(Packed { codes, parts: [part(0), part(1)], first_bytes, bytes })
     }
 }
 
