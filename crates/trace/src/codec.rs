@@ -24,7 +24,7 @@ mod varint;
 mod wide;
 
 pub(crate) use closing::{Closer, Position};
-pub(crate) use columns::BadBody;
+pub(crate) use columns::{BadBody, Body};
 pub(crate) use decoder::{ChunkDecoder, ChunkHead};
 pub(crate) use encoder::{ChunkEncoder, EncodeError, Piece};
 pub(crate) use marks::{oversized, text_bytes};

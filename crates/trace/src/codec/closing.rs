@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::columns::Packer;
+use super::columns::{Body, Packer};
 use super::decoder::ChunkHead;
 use super::known::Totals;
 use super::marks;
@@ -21,24 +21,23 @@ pub(crate) struct Position {
 /// Turns chunks into bodies of records, using its memory again.
 pub(crate) struct Closer {
     packer: Packer,
-    turns: Vec<u8>,
+    marks: Vec<u8>,
     volume: Volume,
 }
 
 impl Closer {
     pub(crate) fn new() -> io::Result<Closer> {
-        Ok(Closer { packer: Packer::new()?, turns: Vec::new(), volume: Volume::default() })
+        Ok(Closer { packer: Packer::new()?, marks: Vec::new(), volume: Volume::default() })
     }
 
-    /// Puts a chunk into `body`. The places of the marks are counted from `first_block`.
-    pub(crate) fn close(
-        &mut self,
-        open: &Open,
+    /// The body of a chunk that has ended. The places of the marks are counted from `first_block`.
+    pub(crate) fn close<'a>(
+        &'a mut self,
+        open: &'a Open,
         marks: &[Placed],
         first_block: usize,
         at: Position,
-        body: &mut Vec<u8>,
-    ) -> io::Result<ChunkHead> {
+    ) -> io::Result<(ChunkHead, Body<'a>)> {
         let Open { counts, table, .. } = open;
         let Totals { instructions, references, blocks } = counts.totals();
         let head = ChunkHead {
@@ -52,32 +51,21 @@ impl Closer {
             first_instruction: at.instruction,
             first_block: at.block,
         };
-        let turns = &mut self.turns;
-        turns.clear();
-        open.put_turns(turns);
-        let (widths, residuals) = (open.widths(), open.residuals());
+        let (turns, widths, residuals) = (open.turns(), open.widths(), open.residuals());
+        self.marks.clear();
+        marks::encode(&mut self.marks, marks, first_block)?;
+        let tables = [&table.addresses[..], &table.shapes, &table.references, &self.marks];
+        let sequence = [turns, &table.exceptions, widths, residuals];
         self.volume.instructions += instructions;
-        let is_packed =
-            self.volume.is_exceeded_by(turns.len() + table.exceptions.len() + widths.len() + residuals.len());
-        let mut encoded = Vec::new();
-        marks::encode(&mut encoded, marks, first_block)?;
-        body.clear();
-        head.put(body);
-        self.packer.begin(body);
-        for (column, is_packed) in [
-            (&table.addresses[..], true),
-            (&table.shapes, true),
-            (&table.references, true),
-            (&*turns, is_packed),
-            (&table.exceptions, is_packed),
-            (widths, is_packed),
-            (residuals, is_packed),
-            (&encoded, true),
-        ] {
-            self.packer.put(body, column, is_packed)?;
-        }
-        self.volume.bytes += body.len() as u64;
-        Ok(head)
+        let length = |columns: [&[u8]; 4]| columns.iter().map(|column| column.len()).sum::<usize>();
+        let is_packed = self.volume.is_exceeded_by(length(sequence));
+        let is_table_packed = self.volume.is_exceeded_by(length(tables) + length(sequence));
+        let [addresses, shapes, references, marks] = tables.map(|column| (column, is_table_packed));
+        let [turns, exceptions, widths, residuals] = sequence.map(|column| (column, is_packed));
+        let columns = [addresses, shapes, references, turns, exceptions, widths, residuals, marks];
+        let body = self.packer.body(&head.bytes(), columns)?;
+        self.volume.bytes += body.length() as u64;
+        Ok((head, body))
     }
 }
 

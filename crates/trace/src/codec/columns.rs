@@ -66,45 +66,75 @@ const ZSTD: u8 = 1;
 /// eighth slower.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Packs columns into a body, using its memory again.
+/// Packs columns, using its memory again.
 pub(super) struct Packer {
     compressor: Compressor<'static>,
     packed: Vec<u8>,
-    directory: usize,
-    number: usize,
+    made: Vec<u8>,
+}
+
+/// The body of a record, in parts that stand one behind the other. Columns that are not packed stay where they are: they are
+/// most of a capture, and to copy them takes as long as to write them.
+pub(crate) struct Body<'a>(Vec<&'a [u8]>);
+
+impl<'a> Body<'a> {
+    /// A body in one part.
+    pub(crate) fn whole(part: &'a [u8]) -> Self {
+        Body(vec![part])
+    }
+
+    pub(crate) fn parts(&self) -> &[&'a [u8]] {
+        &self.0
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        self.0.iter().map(|part| part.len()).sum()
+    }
 }
 
 impl Packer {
     pub(super) fn new() -> std::io::Result<Self> {
-        Ok(Packer { compressor: Compressor::new(ZSTD_LEVEL)?, packed: Vec::new(), directory: 0, number: 0 })
+        Ok(Packer { compressor: Compressor::new(ZSTD_LEVEL)?, packed: Vec::new(), made: Vec::new() })
     }
 
-    /// Leaves room for the directory.
-    pub(super) fn begin(&mut self, body: &mut Vec<u8>) {
-        (self.directory, self.number) = (body.len(), 0);
-        body.resize(body.len() + COLUMNS * ENTRY_BYTES, 0);
-    }
-
-    /// Appends the next column, as it is unless it is to be packed and that makes it shorter.
-    pub(super) fn put(&mut self, body: &mut Vec<u8>, column: &[u8], is_packed: bool) -> std::io::Result<()> {
-        let mut entry = (PLAIN, column);
-        if is_packed {
-            self.packed.clear();
-            self.packed.reserve(zstd::zstd_safe::compress_bound(column.len()));
-            self.compressor.compress_to_buffer(column, &mut self.packed)?;
-            if self.packed.len() < column.len() {
-                entry = (ZSTD, &self.packed);
+    /// The body of a chunk: its head, the directory, and the columns, of each whether it is to be packed. It stays as it is
+    /// where that makes it no shorter.
+    pub(super) fn body<'a>(
+        &'a mut self,
+        head: &[u8],
+        columns: [(&'a [u8], bool); COLUMNS],
+    ) -> std::io::Result<Body<'a>> {
+        let Packer { compressor, packed, made } = self;
+        made.clear();
+        made.extend_from_slice(head);
+        made.resize(head.len() + COLUMNS * ENTRY_BYTES, 0);
+        let first = made.len();
+        let mut lengths = [None; COLUMNS];
+        for (number, (column, is_packed)) in columns.into_iter().enumerate() {
+            let mut entry = (PLAIN, column.len());
+            if is_packed {
+                packed.clear();
+                packed.reserve(zstd::zstd_safe::compress_bound(column.len()));
+                compressor.compress_to_buffer(column, packed)?;
+                if packed.len() < column.len() {
+                    made.extend_from_slice(packed);
+                    entry = (ZSTD, packed.len());
+                    lengths[number] = Some(packed.len());
+                }
             }
+            let (packing, bytes) = entry;
+            let entry = &mut made[head.len() + number * ENTRY_BYTES..][..ENTRY_BYTES];
+            entry[0] = number as u8;
+            entry[1] = packing;
+            entry[4..8].copy_from_slice(&(column.len() as u32).to_le_bytes());
+            entry[8..12].copy_from_slice(&(bytes as u32).to_le_bytes());
         }
-        let (packing, bytes) = entry;
-        body.extend_from_slice(bytes);
-        let entry = &mut body[self.directory + self.number * ENTRY_BYTES..][..ENTRY_BYTES];
-        entry[0] = self.number as u8;
-        entry[1] = packing;
-        entry[4..8].copy_from_slice(&(column.len() as u32).to_le_bytes());
-        entry[8..12].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
-        self.number += 1;
-        Ok(())
+        let (begin, mut rest) = made.split_at(first);
+        let columns = columns.into_iter().zip(lengths).map(|((column, _), length)| match length {
+            Some(length) => rest.split_off(..length).unwrap_or_default(),
+            None => column,
+        });
+        Ok(Body(std::iter::once(begin).chain(columns).collect()))
     }
 }
 

@@ -30,13 +30,10 @@ pub(crate) struct ChunkHead {
 const HEAD_BYTES: usize = 48;
 
 impl ChunkHead {
-    pub(super) fn put(&self, body: &mut Vec<u8>) {
-        for word in [self.blocks, self.references, self.marks, self.kinds, self.slots, self.running.0] {
-            body.extend_from_slice(&word.to_le_bytes());
-        }
-        for word in [self.instructions, self.first_instruction, self.first_block] {
-            body.extend_from_slice(&word.to_le_bytes());
-        }
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let words = [self.blocks, self.references, self.marks, self.kinds, self.slots, self.running.0];
+        let long = [self.instructions, self.first_instruction, self.first_block];
+        words.into_iter().flat_map(u32::to_le_bytes).chain(long.into_iter().flat_map(u64::to_le_bytes)).collect()
     }
 
     /// Reads it and checks its counts against the limits.

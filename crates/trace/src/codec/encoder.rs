@@ -112,6 +112,7 @@ impl ChunkEncoder {
             self.open.counts.make_room();
         }
         self.waiting.put_all(&mut self.open);
+        self.open.end();
         Ok(&self.open)
     }
 
@@ -206,6 +207,7 @@ impl ChunkEncoder {
     /// Hands out the open chunk, and begins one in the memory of another.
     pub(crate) fn exchange(&mut self, spare: Open) -> Open {
         self.waiting.put_all(&mut self.open);
+        self.open.end();
         let open = std::mem::replace(&mut self.open, spare);
         self.begin();
         open

@@ -84,15 +84,10 @@ pub(crate) struct Open {
     pub(super) table: Table,
     /// A byte each, until the chunk ends: 0 or 1.
     pub(super) turns: Box<[u8; TURNS]>,
+    turn_bits: Vec<u8>,
     /// Two bits each.
     pub(super) widths: Box<[u8; WIDTHS]>,
     pub(super) residuals: Box<[u8; RESIDUALS + SLACK]>,
-}
-
-fn padded<const LENGTH: usize>(bytes: &[u8]) -> [u8; LENGTH] {
-    let mut whole = [0; LENGTH];
-    whole[..bytes.len()].copy_from_slice(bytes);
-    whole
 }
 
 /// Memory that is only there where it is used.
@@ -110,6 +105,7 @@ impl Open {
             counts: Counts::default(),
             table: Table::default(),
             turns: zeroed(),
+            turn_bits: Vec::new(),
             widths: zeroed(),
             residuals: zeroed(),
         }
@@ -129,14 +125,20 @@ impl Open {
         }
     }
 
-    /// Appends a bit for each turn.
-    pub(super) fn put_turns(&self, column: &mut Vec<u8>) {
+    /// Ends the chunk: a bit is left of each turn.
+    pub(super) fn end(&mut self) {
         // Byte i of eight goes to bit 56 + i of the product.
         const GATHER: u64 = 0x0102_0408_1020_4080;
-        let (whole, rest) = self.turns[..self.counts.ran].as_chunks();
-        let bits = |eight| (u64::from_le_bytes(eight).wrapping_mul(GATHER) >> 56) as u8;
-        column.extend(whole.iter().copied().map(bits));
-        column.extend((!rest.is_empty()).then(|| bits(padded(rest))));
+        let ran = self.counts.ran;
+        self.turns[ran..ran.next_multiple_of(8)].fill(0);
+        self.turn_bits.clear();
+        let eights = self.turns[..ran.next_multiple_of(8)].as_chunks().0;
+        self.turn_bits.extend(eights.iter().map(|&eight| (u64::from_le_bytes(eight).wrapping_mul(GATHER) >> 56) as u8));
+    }
+
+    /// Of a chunk that has ended.
+    pub(super) fn turns(&self) -> &[u8] {
+        &self.turn_bits
     }
 
     pub(super) fn widths(&self) -> &[u8] {

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use super::error::WriteTraceError;
 use super::header::TraceHeader;
 use super::index::{ChunkEntry, Life, TraceIndex, changes_lives, is_life};
-use super::record::{Head, MAGIC, kind};
-use crate::codec::{ChunkHead, Closer, Open, Position};
+use super::record::{Records, kind};
+use crate::codec::{Body, Closer, Open, Position};
 use crate::{Mark, Placed, TaskId};
 
 /// The longest header in bytes.
@@ -14,15 +14,10 @@ pub(super) const HEADER_BYTES: usize = 1 << 20;
 
 /// Appends chunks that are ready to be closed.
 pub(super) struct Appender<W> {
-    into: W,
+    records: Records<W>,
     closer: Closer,
-    body: Vec<u8>,
     index: TraceIndex,
     running: TaskId,
-    records: u32,
-    bytes: u64,
-    /// A part of a record may stand at the end: nothing can follow it.
-    is_broken: bool,
 }
 
 /// What a finished trace holds.
@@ -47,25 +42,24 @@ impl<W: Write> Appender<W> {
         }
         let nothing_yet = |source| WriteTraceError::Append { chunks: 0, instructions: 0, bytes: 0, source };
         let closer = Closer::new().map_err(nothing_yet)?;
-        let (body, index) = (json, TraceIndex::default());
-        let mut writer =
-            Appender { into, closer, body, index, running: TaskId::NONE, records: 0, bytes: 0, is_broken: false };
-        writer.into.write_all(&MAGIC).map_err(nothing_yet)?;
-        writer.bytes = MAGIC.len() as u64;
-        writer.record(kind::HEADER)?;
-        Ok(writer)
+        let mut records = Records::begin(into).map_err(nothing_yet)?;
+        records.put(kind::HEADER, &Body::whole(&json)).map_err(nothing_yet)?;
+        Ok(Appender { records, closer, index: TraceIndex::default(), running: TaskId::NONE })
     }
 
     /// Ends the trace with its index, and hands back what it was written to, flushed.
     pub(super) fn finish(mut self) -> Result<(W, Written), WriteTraceError> {
-        let at = self.bytes;
-        self.body = self.index.encode().map_err(|why| self.failed(io::Error::other(why)))?;
-        self.record(kind::INDEX)?;
-        self.body = at.to_le_bytes().to_vec();
-        self.record(kind::FOOTER)?;
-        self.into.flush().map_err(|source| self.failed(source))?;
+        self.end().map_err(|source| self.failed(source))?;
         let written = self.written();
-        Ok((self.into, written))
+        Ok((self.records.into_inner(), written))
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let at = self.records.bytes().to_le_bytes();
+        let index = self.index.encode().map_err(io::Error::other)?;
+        self.records.put(kind::INDEX, &Body::whole(&index))?;
+        self.records.put(kind::FOOTER, &Body::whole(&at))?;
+        self.records.get_mut().flush()
     }
 
     /// What was written so far.
@@ -74,32 +68,22 @@ impl<W: Write> Appender<W> {
             chunks: self.index.chunks.len() as u64,
             instructions: self.index.instructions,
             references: self.index.references,
-            bytes: self.bytes,
+            bytes: self.records.bytes(),
         }
     }
 
     /// What it is written to.
     pub(super) fn get_ref(&self) -> &W {
-        &self.into
+        self.records.get_ref()
     }
 
     /// Closes a chunk and appends it. The places of the marks are counted from `first_block`.
     pub(super) fn close(&mut self, open: &Open, marks: &[Placed], first_block: usize) -> Result<(), WriteTraceError> {
         let at = Position { instruction: self.index.instructions, block: self.index.blocks, running: self.running };
-        let closed = self.closer.close(open, marks, first_block, at, &mut self.body);
-        let head = closed.map_err(|source| self.failed(source))?;
-        self.append(&head, marks, first_block, at)
-    }
-
-    fn append(
-        &mut self,
-        head: &ChunkHead,
-        marks: &[Placed],
-        first_block: usize,
-        at: Position,
-    ) -> Result<(), WriteTraceError> {
-        let offset = self.bytes;
-        self.record(kind::CHUNK)?;
+        let offset = self.records.bytes();
+        let closed = self.closer.close(open, marks, first_block, at);
+        let head = closed.and_then(|(head, body)| self.records.put(kind::CHUNK, &body).map(|()| head));
+        let head = head.map_err(|source| self.failed(source))?;
         self.enter(marks, first_block, at, offset);
         self.index.instructions += head.instructions;
         self.index.blocks += u64::from(head.blocks);
@@ -130,26 +114,11 @@ impl<W: Write> Appender<W> {
         self.index.chunks.push(entry);
     }
 
-    fn record(&mut self, kind: u16) -> Result<(), WriteTraceError> {
-        if self.is_broken {
-            return Err(self.failed(io::Error::other("an earlier chunk did not fit")));
-        }
-        let head = Head::of(kind, self.records, &self.body);
-        let outcome = self.into.write_all(&head.bytes()).and_then(|()| self.into.write_all(&self.body));
-        if let Err(source) = outcome {
-            self.is_broken = true;
-            return Err(self.failed(source));
-        }
-        self.records += 1;
-        self.bytes += (head.bytes().len() + self.body.len()) as u64;
-        Ok(())
-    }
-
     pub(super) fn failed(&self, source: io::Error) -> WriteTraceError {
         WriteTraceError::Append {
             chunks: self.index.chunks.len() as u64,
             instructions: self.index.instructions,
-            bytes: self.bytes,
+            bytes: self.records.bytes(),
             source,
         }
     }

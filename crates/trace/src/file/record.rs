@@ -1,8 +1,10 @@
 //! Records: a head of fixed size with checksums, and a body.
 
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+use crate::codec::Body;
 
 /// What every trace begins with: not text, and damaged by whatever mangles line ends (after PNG's signature).
 pub(super) const MAGIC: [u8; 8] = *b"\x89SCT\r\n\x1a\n";
@@ -35,8 +37,10 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub(super) fn of(kind: u16, number: u32, body: &[u8]) -> Self {
-        Head { kind, flags: 0, number, body_bytes: body.len() as u32, checksum: xxh3_64(body) }
+    pub(super) fn of(kind: u16, number: u32, body: &Body<'_>) -> Self {
+        let mut checksum = Xxh3Default::new();
+        body.parts().iter().for_each(|part| checksum.update(part));
+        Head { kind, flags: 0, number, body_bytes: body.length() as u32, checksum: checksum.digest() }
     }
 
     pub(super) fn bytes(&self) -> [u8; HEAD_BYTES] {
@@ -80,6 +84,67 @@ impl Head {
     }
 }
 
+/// Writes records one behind the other.
+pub(super) struct Records<W> {
+    into: W,
+    number: u32,
+    bytes: u64,
+    /// A part of a record may stand at the end: nothing can follow it.
+    is_broken: bool,
+}
+
+impl<W: Write> Records<W> {
+    pub(super) fn begin(mut into: W) -> io::Result<Self> {
+        into.write_all(&MAGIC)?;
+        Ok(Records { into, number: 0, bytes: MAGIC.len() as u64, is_broken: false })
+    }
+
+    pub(super) fn put(&mut self, kind: u16, body: &Body<'_>) -> io::Result<()> {
+        if self.is_broken {
+            return Err(io::Error::other("an earlier chunk did not fit"));
+        }
+        let head = Head::of(kind, self.number, body).bytes();
+        let parts = std::iter::once(&head[..]).chain(body.parts().iter().copied());
+        self.is_broken = true;
+        write_parts(&mut self.into, &mut parts.map(IoSlice::new).collect::<Vec<_>>())?;
+        self.is_broken = false;
+        self.number += 1;
+        self.bytes += (head.len() + body.length()) as u64;
+        Ok(())
+    }
+
+    /// So many bytes were written so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn get_ref(&self) -> &W {
+        &self.into
+    }
+
+    pub(super) fn get_mut(&mut self) -> &mut W {
+        &mut self.into
+    }
+
+    pub(super) fn into_inner(self) -> W {
+        self.into
+    }
+}
+
+/// All of them, with one call where the system takes them so. The standard library's own is not stable yet.
+fn write_parts(into: &mut impl Write, mut parts: &mut [IoSlice<'_>]) -> io::Result<()> {
+    IoSlice::advance_slices(&mut parts, 0);
+    while !parts.is_empty() {
+        match into.write_vectored(parts) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut parts, written),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// Reads up to `length` bytes into `into`, in place of what is there. Memory grows with what comes, not with what is
 /// claimed.
 pub(super) fn read_up_to(reader: &mut impl Read, length: u64, into: &mut Vec<u8>) -> io::Result<u64> {
@@ -93,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_damaged_bit_of_a_head_shows() {
-        let head = Head::of(kind::CHUNK, 7, b"body");
+        let head = Head::of(kind::CHUNK, 7, &Body::whole(b"body"));
         assert_eq!(Head::parse(&head.bytes()), Ok(head));
         for bit in 0..HEAD_BYTES * 8 {
             let mut bytes = head.bytes();
