@@ -138,6 +138,11 @@ impl<'a, T: Take> Decoder<'a, T> {
         Ok(())
     }
 
+    /// For when there is no buffer to decode. Returns whether anything was done.
+    pub(crate) fn use_time(&mut self) -> bool {
+        self.take.use_time()
+    }
+
     /// Hands on what has not been handed on yet.
     pub(crate) fn flush(&mut self) -> Result<(), T::Error> {
         self.take.flush()

@@ -177,7 +177,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     };
     let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
     let (Outcome { ending, statuses, warnings }, not_apart) =
-        schedule(commands, quantum_instructions, options, stop, |order, words| Ok(decoder.buffer(order, words)?))?;
+        schedule(commands, quantum_instructions, options, stop, &mut decoder)?;
     decoder.flush().map_err(Failure::Sink)?;
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
     Ok(Summary { ending, switches, instructions, statuses, warnings, not_apart, switches_elsewhere: 0 })
@@ -189,15 +189,50 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
 /// # Errors
 /// As [`run`].
 pub fn run_unread(commands: &[Command], options: Options, stop: &AtomicBool) -> Result<u64, CaptureError> {
-    let mut written = 0;
-    let count = |_, words: &[AtomicU64]| {
-        written += words.len() as u64;
-        Ok::<(), Failure<Infallible>>(())
-    };
-    match schedule(commands, QUANTUM_INSTRUCTIONS, options, stop, count) {
-        Ok(_) => Ok(written),
+    let mut written = Written(0);
+    match schedule(commands, QUANTUM_INSTRUCTIONS, options, stop, &mut written) {
+        Ok(_) => Ok(written.0),
         Err(Failure::Capture(error)) => Err(error),
         Err(Failure::Sink(never)) => match never {},
+    }
+}
+
+/// Reads buffers.
+trait Read {
+    type Error: std::error::Error + 'static;
+
+    /// In their order.
+    fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Failure<Self::Error>>;
+
+    /// There is none to read. Returns whether there was anything else to do.
+    fn use_time(&mut self) -> bool;
+}
+
+impl<T: Take<Error: std::error::Error + 'static>> Read for Decoder<'_, T> {
+    type Error = T::Error;
+
+    fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Failure<T::Error>> {
+        Ok(Decoder::buffer(self, order, words)?)
+    }
+
+    fn use_time(&mut self) -> bool {
+        Decoder::use_time(self)
+    }
+}
+
+/// So many words.
+struct Written(u64);
+
+impl Read for Written {
+    type Error = Infallible;
+
+    fn buffer(&mut self, _order: u64, words: &[AtomicU64]) -> Result<(), Failure<Infallible>> {
+        self.0 += words.len() as u64;
+        Ok(())
+    }
+
+    fn use_time(&mut self) -> bool {
+        false
     }
 }
 
@@ -209,13 +244,13 @@ fn check(commands: &[Command]) -> Result<(), CaptureError> {
 }
 
 /// Gives the tasks their turns, and has each buffer read. Says why programs that were to live apart did not.
-fn schedule<E: std::error::Error + 'static>(
+fn schedule<R: Read>(
     commands: &[Command],
     quantum_instructions: u64,
     options: Options,
     stop: &AtomicBool,
-    read: impl FnMut(u64, &[AtomicU64]) -> Result<(), Failure<E>>,
-) -> Result<(Outcome, Option<String>), Failure<E>> {
+    reader: &mut R,
+) -> Result<(Outcome, Option<String>), Failure<R::Error>> {
     check(commands)?;
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
     let stop_after_switches = options.stop_after_switches;
@@ -228,7 +263,7 @@ fn schedule<E: std::error::Error + 'static>(
     std::thread::scope(|scope| {
         let controller = scope.spawn(|| control.run());
         let attendance = Attendance(&bell);
-        let consumed = consume(&ring, &bell, read);
+        let consumed = consume(&ring, &bell, reader);
         drop(attendance);
         let outcome = controller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
@@ -304,14 +339,10 @@ fn keeper(commands: &[Command], tool: &Tool, ring: &Ring, setting: &Setting<'_>)
 }
 
 /// Has buffers read in their order until the controller has finished and all are read.
-fn consume<E: std::error::Error + 'static>(
-    ring: &Ring,
-    bell: &Bell,
-    mut read: impl FnMut(u64, &[AtomicU64]) -> Result<(), Failure<E>>,
-) -> Result<(), Failure<E>> {
+fn consume<R: Read>(ring: &Ring, bell: &Bell, reader: &mut R) -> Result<(), Failure<R::Error>> {
     for order in 0.. {
-        let Some((index, words)) = await_submitted(ring, bell, order)? else { break };
-        read(order, words)?;
+        let Some((index, words)) = await_submitted(ring, bell, order, reader)? else { break };
+        reader.buffer(order, words)?;
         ring.free(index).map_err(CaptureError::from)?;
     }
     Ok(())
@@ -322,6 +353,7 @@ fn await_submitted<'a>(
     ring: &'a Ring,
     bell: &Bell,
     order: u64,
+    reader: &mut impl Read,
 ) -> Result<Option<(usize, &'a [AtomicU64])>, CaptureError> {
     let mut naps = 0;
     loop {
@@ -331,6 +363,9 @@ fn await_submitted<'a>(
         let found = ring.submitted(order);
         if found.is_some() || is_last_look {
             return Ok(found);
+        }
+        if reader.use_time() {
+            continue;
         }
         if naps < NAPS {
             naps += 1;

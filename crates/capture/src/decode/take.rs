@@ -21,6 +21,11 @@ pub(crate) trait Take {
     /// Takes a mark behind all blocks so far.
     fn mark(&mut self, mark: Mark) -> Result<(), Self::Error>;
 
+    /// Does something of what there is to do beside, where there is nothing to take. Returns whether it has.
+    fn use_time(&mut self) -> bool {
+        false
+    }
+
     /// Hands on what is there.
     fn flush(&mut self) -> Result<(), Self::Error>;
 
@@ -53,6 +58,10 @@ impl<W: Write + Send + 'static> Take for Recorder<W> {
 
     fn mark(&mut self, mark: Mark) -> Result<(), WriteTraceError> {
         Recorder::mark(self, mark)
+    }
+
+    fn use_time(&mut self) -> bool {
+        self.write_one()
     }
 
     fn flush(&mut self) -> Result<(), WriteTraceError> {

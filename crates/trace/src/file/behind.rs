@@ -1,8 +1,8 @@
-//! Closing and writing on a thread of its own, a few chunks behind whoever fills them.
+//! Closing and writing beside whoever fills the chunks, a few of them behind.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::io::Write;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
 
 use super::appender::{Appender, Written};
@@ -11,7 +11,27 @@ use crate::Placed;
 use crate::codec::Open;
 
 /// Chunks that are not written yet, at most, beside the one that is being filled.
-const WAITING: usize = 2;
+const WAITING: usize = 4;
+
+/// Who writes chunks that are full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Writing {
+    /// A thread of its own, at once.
+    #[default]
+    Beside,
+    /// Who fills them, where it says that it has time; a thread of its own where that leaves several waiting.
+    InSpareTime,
+}
+
+impl Writing {
+    /// The thread leaves so many to others.
+    fn left(self) -> usize {
+        match self {
+            Writing::Beside => 0,
+            Writing::InSpareTime => WAITING / 2,
+        }
+    }
+}
 
 /// A chunk with its marks.
 #[derive(Debug)]
@@ -20,103 +40,134 @@ struct Job {
     marks: Vec<Placed>,
 }
 
-type Done = (Job, Result<(), WriteTraceError>);
+/// What is to be written, in its order, and memory for more.
+#[derive(Debug)]
+struct Queue {
+    waiting: VecDeque<Job>,
+    spare: Vec<Job>,
+    /// Why the first chunk that could not be written was not.
+    failure: Option<WriteTraceError>,
+    is_ended: bool,
+}
 
-/// An [`Appender`] on a thread of its own, which ends when this is dropped.
+struct Shared<W> {
+    queue: Mutex<Queue>,
+    grown: Condvar,
+    /// Who holds it takes the next of the queue: they are written in their order.
+    /// None when the trace has ended.
+    appender: Mutex<Option<Appender<W>>>,
+}
+
+/// What a panic left behind is whole: an appender whose record is not takes no other.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<W: Write> Shared<W> {
+    /// Writes the next chunk; false where there is none.
+    fn write_next(&self, mut appender: MutexGuard<'_, Option<Appender<W>>>) -> bool {
+        let Some(appender) = appender.as_mut() else { return false };
+        let Some(mut job) = locked(&self.queue).waiting.pop_front() else { return false };
+        let outcome = appender.close(&job.open, &job.marks, 0);
+        job.marks.clear();
+        let mut queue = locked(&self.queue);
+        queue.spare.push(job);
+        queue.failure = queue.failure.take().or(outcome.err());
+        true
+    }
+
+    /// Writes what more than `left` wait for, until the end.
+    fn attend(&self, left: usize) {
+        loop {
+            let is_idle = |queue: &mut Queue| !queue.is_ended && queue.waiting.len() <= left;
+            let queue = self.grown.wait_while(locked(&self.queue), is_idle);
+            let is_ended = queue.unwrap_or_else(PoisonError::into_inner).is_ended;
+            if !self.write_next(locked(&self.appender)) && is_ended {
+                break;
+            }
+        }
+    }
+}
+
+/// An [`Appender`] with a thread of its own, which ends when this is dropped.
 pub(super) struct Behind<W> {
-    jobs: Option<Sender<Job>>,
-    done: Receiver<Done>,
-    thread: Option<JoinHandle<Appender<W>>>,
-    spare: VecDeque<Job>,
+    shared: Arc<Shared<W>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl<W: Write + Send + 'static> Behind<W> {
-    pub(super) fn new(appender: Appender<W>) -> Result<Self, WriteTraceError> {
-        let failed = |source| WriteTraceError::Append { chunks: 0, instructions: 0, bytes: 0, source };
-        let (jobs, take) = channel();
-        let (give, done) = channel();
+    pub(super) fn new(appender: Appender<W>, writing: Writing) -> Result<Self, WriteTraceError> {
+        let spare = (0..WAITING).map(|_| Job { open: Open::new(), marks: Vec::new() }).collect();
+        let queue = Queue { waiting: VecDeque::new(), spare, failure: None, is_ended: false };
+        let shared =
+            Arc::new(Shared { queue: Mutex::new(queue), grown: Condvar::new(), appender: Mutex::new(Some(appender)) });
+        let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("trace-writer".to_owned())
-            .spawn(move || append(appender, &take, &give))
-            .map_err(failed)?;
-        let spare = (0..WAITING).map(|_| Job { open: Open::new(), marks: Vec::new() }).collect();
-        Ok(Behind { jobs: Some(jobs), done, thread: Some(thread), spare })
+            .spawn(move || theirs.attend(writing.left()))
+            .map_err(|source| WriteTraceError::Append { chunks: 0, instructions: 0, bytes: 0, source })?;
+        Ok(Behind { shared, thread: Some(thread) })
     }
 
-    /// Memory for the next chunk and its marks. Waits where too many are not written yet.
+    /// Memory for the next chunk and its marks. Writes one where too many are not written yet.
     ///
     /// # Errors
     /// Where a chunk before could not be written.
     pub(super) fn spare(&mut self) -> Result<(Open, Vec<Placed>), WriteTraceError> {
-        while let Ok(done) = self.done.try_recv() {
-            self.keep(done)?;
-        }
-        while self.spare.is_empty() {
-            match self.done.recv() {
-                Ok(done) => self.keep(done)?,
-                Err(_) => return Err(self.ended()),
+        loop {
+            let mut queue = locked(&self.shared.queue);
+            if let Some(failure) = queue.failure.take() {
+                return Err(failure);
             }
+            if let Some(Job { open, marks }) = queue.spare.pop() {
+                return Ok((open, marks));
+            }
+            drop(queue);
+            self.shared.write_next(locked(&self.shared.appender));
         }
-        let Job { open, marks } =
-            self.spare.pop_front().unwrap_or_else(|| Job { open: Open::new(), marks: Vec::new() });
-        Ok((open, marks))
-    }
-
-    fn keep(&mut self, (mut job, outcome): Done) -> Result<(), WriteTraceError> {
-        job.marks.clear();
-        self.spare.push_back(job);
-        outcome
     }
 
     /// Has a chunk written.
     pub(super) fn append(&mut self, open: Open, marks: Vec<Placed>) {
-        if let Some(jobs) = &self.jobs {
-            // Where the thread is gone, the next chunk's memory does not come.
-            let _ = jobs.send(Job { open, marks });
+        locked(&self.shared.queue).waiting.push_back(Job { open, marks });
+        self.shared.grown.notify_one();
+    }
+
+    /// Writes a chunk, where one waits and nobody else is writing. Returns whether it has.
+    pub(super) fn write_one(&mut self) -> bool {
+        match self.shared.appender.try_lock() {
+            Ok(appender) => self.shared.write_next(appender),
+            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => false,
         }
     }
 
     /// Ends the trace when all is written.
     pub(super) fn finish(mut self) -> Result<(W, Written), WriteTraceError> {
-        self.jobs = None;
-        while let Ok(done) = self.done.recv() {
-            self.keep(done)?;
+        if let Some(Err(panic)) = self.end() {
+            std::panic::resume_unwind(panic);
         }
-        match self.join() {
-            Some(appender) => appender.finish(),
-            None => Err(self.ended()),
+        while self.write_one() {}
+        let appender = locked(&self.shared.appender).take();
+        let failure = locked(&self.shared.queue).failure.take();
+        match (failure, appender) {
+            (Some(failure), _) => Err(failure),
+            (None, Some(appender)) => appender.finish(),
+            (None, None) => unreachable!("nobody else ends the trace"),
         }
     }
+}
 
-    /// A panic of the thread goes on in this one.
-    fn join(&mut self) -> Option<Appender<W>> {
-        let joined = self.thread.take().map(JoinHandle::join)?;
-        Some(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    }
-
-    /// What is said where the thread has ended by itself, other than by a panic.
-    fn ended(&mut self) -> WriteTraceError {
-        let source = io::Error::other("the writing thread ended by itself");
-        let Written { chunks, instructions, bytes, .. } =
-            self.join().map(|appender| appender.written()).unwrap_or_default();
-        WriteTraceError::Append { chunks, instructions, bytes, source }
+impl<W> Behind<W> {
+    /// Waits for the thread, which writes what is left.
+    fn end(&mut self) -> Option<thread::Result<()>> {
+        locked(&self.shared.queue).is_ended = true;
+        self.shared.grown.notify_one();
+        self.thread.take().map(JoinHandle::join)
     }
 }
 
 impl<W> Drop for Behind<W> {
     fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        let _ = self.end();
     }
-}
-
-fn append<W: Write>(mut appender: Appender<W>, take: &Receiver<Job>, give: &Sender<Done>) -> Appender<W> {
-    for job in take {
-        let outcome = appender.close(&job.open, &job.marks, 0);
-        // Nobody wants the memory back where the other end is dropped; what was handed over is written all the same.
-        let _ = give.send((job, outcome));
-    }
-    appender
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::appender::{Appender, Written};
-use super::behind::Behind;
+use super::behind::{Behind, Writing};
 use super::error::WriteTraceError;
 use super::header::TraceHeader;
 use crate::codec::{self, BlockSource, ChunkEncoder, limits};
@@ -33,8 +33,8 @@ pub struct Recorder<W> {
 
 impl<W: Write + Send + 'static> Recorder<W> {
     /// Begins a trace.
-    pub fn create(into: W, header: &TraceHeader) -> Result<Self, WriteTraceError> {
-        let behind = Behind::new(Appender::create(into, header)?)?;
+    pub fn create(into: W, header: &TraceHeader, writing: Writing) -> Result<Self, WriteTraceError> {
+        let behind = Behind::new(Appender::create(into, header)?, writing)?;
         let mut encoder = ChunkEncoder::new();
         encoder.begin();
         Ok(Recorder { encoder, behind, marks: Vec::new(), mark_bytes: 0, instructions: 0 })
@@ -89,6 +89,11 @@ impl<W: Write + Send + 'static> Recorder<W> {
             self.mark_bytes = 0;
         }
         Ok(())
+    }
+
+    /// Writes a full chunk, where one waits that nobody is writing. Returns whether it has.
+    pub fn write_one(&mut self) -> bool {
+        self.behind.write_one()
     }
 
     /// Instructions so far, without the open chunk.

@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use switchcost_trace::testing::seeded;
 use switchcost_trace::{
     Block, BlockFlags, Chunk, Form, Mark, Place, Placed, ReadTraceError, Recorder, Reference, TaskId, TraceWriter,
-    WriteTraceError,
+    WriteTraceError, Writing,
 };
 
 use crate::shapes::{Words, head};
@@ -132,7 +132,7 @@ fn a_header_of_megabytes_is_refused() {
 
 /// Three chunks of one block each, written behind.
 fn record(into: Disk) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTraceError>) {
-    let mut recorder = Recorder::create(into, &header()).expect("the header fits");
+    let mut recorder = Recorder::create(into, &header(), Writing::default()).expect("the header fits");
     let Chunk { blocks, references, .. } = one_block();
     let form = Form { reference: Reference(references[0].0 & !0xffff_ffff_ffff), place: Place::Told };
     let shape = recorder.define(&[blocks[0]], &[form]).expect("a shape").number();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use capture::{Command, Ending, Input, Options, Order, Output, Summary, Tool};
 use host::control::{PinGuard, pin};
 use host::facts::Root;
-use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
+use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Writing, Written};
 use units::CpuId;
 
 use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArguments};
@@ -177,15 +177,16 @@ impl Session {
     }
 
     /// Begins a trace. The thread that writes it is started here, and inherits where this one may run: what the kernel does
-    /// with the traced CPU is to be seen as run, and not what we do; otherwise, of two CPUs, the traced one has more time left
-    /// than the one on which all is decoded.
+    /// with the traced CPU is to be seen as run, and not what we do; otherwise, of two CPUs, both are as busy, and who decodes
+    /// writes where there is nothing to decode.
     fn recorder(&self, into: File) -> Result<Recorder<File>, WriteTraceError> {
-        let _guard = self.options.cpu.and_then(|cpu| match (self.is_as_run(), &others(cpu)[..]) {
-            (false, [_]) => pin(&[cpu]).ok(),
-            (false, _) => None,
-            (true, others) => stay_on(others),
-        });
-        Recorder::create(into, &self.header())
+        let (_guard, writing) = match (self.is_as_run(), self.options.cpu.map(|cpu| (cpu, others(cpu)))) {
+            (_, None) => (None, Writing::Beside),
+            (true, Some((_, others))) => (stay_on(&others), Writing::Beside),
+            (false, Some((cpu, others))) if others.len() == 1 => (pin(&[cpu]).ok(), Writing::InSpareTime),
+            (false, Some(_)) => (None, Writing::Beside),
+        };
+        Recorder::create(into, &self.header(), writing)
     }
 
     /// The same, straight into a trace.
