@@ -184,7 +184,10 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
             waiting.put(open);
         }
         let addresses = some.first_chunk().map_or_else(|| padded::<S>(some), S::values);
-        waiting.differences[waiting.length..][..LANES].copy_from_slice(&row.encode(addresses));
+        // Not in place: that becomes a store of some lanes, which takes many times as long.
+        let mut known = *row;
+        waiting.differences[waiting.length..][..LANES].copy_from_slice(&known.encode(addresses));
+        *row = known;
         waiting.length += some.len();
     }
     source.pass_shape(told);
