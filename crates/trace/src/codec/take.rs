@@ -94,14 +94,14 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
     let differences = &mut *waiting.differences;
     let mut at = waiting.length;
     let Some(mut before) = hot.get(current as usize) else { return false };
-    let mut rest = source.words();
-    let all = rest.len();
+    let words = source.words();
     let most = room.min((Waiting::ROOM - at) / LANES);
-    let mut turns = open.turns.get_mut(ran..ran + most).unwrap_or_default().iter_mut();
+    let turns = open.turns.get_mut(ran..ran + most).unwrap_or_default();
     let most = turns.len();
-    while !turns.as_slice().is_empty() {
-        // As many as the mask below leaves, so that no place need be looked at twice.
-        let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + TOLD_MASK as usize }>() else { break };
+    let (mut taken, mut passed) = (0, 0);
+    for into in turns {
+        let rest = words.get(passed..).unwrap_or_default();
+        let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else { break };
         let head = S::value(head);
         let Some(&id) = numbers.get(head as u32 as usize) else { break };
         let Some(shape) = hot.get(id as usize) else { break };
@@ -111,37 +111,23 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
         if u64::from(told) != shape.told || before.choices[turn] != id {
             break;
         }
-        let Some(into) = turns.next() else { break };
         *into = turn as u8;
-        let told = (told & TOLD_MASK) as usize;
         // Those that the shape does not tell are overwritten by the next one's.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
-        differences[place..place + LANES].copy_from_slice(&row.encode(S::values(first(addresses))));
+        differences[place..place + LANES].copy_from_slice(&row.encode(S::values(addresses)));
         shape.row.set(row);
-        at += told;
-        rest = &rest[1 + told..];
+        at += told as usize;
+        passed += 1 + told as usize;
         sums.0 += shape.sums.0;
         before = shape;
+        taken += 1;
     }
-    let taken = most - turns.len();
-    let passed = all - rest.len();
     source.pass(passed);
     waiting.length = at;
     let counts = &mut open.counts;
     counts.room -= taken;
     (counts.ran, counts.sums, counts.current) = (ran + taken, sums, before.id);
     taken == most
-}
-
-/// All bits of how many references a shape tells that fit a row.
-const TOLD_MASK: u32 = 7;
-
-const _: () = assert!(LANES <= TOLD_MASK as usize);
-
-/// Those that go into a row.
-#[inline(always)]
-fn first<T>(addresses: &[T; TOLD_MASK as usize]) -> &[T; LANES] {
-    addresses.first_chunk().expect("a row has fewer")
 }
 
 /// Takes the next shape, whatever it is. False where it is none, or does not fit what is known of it.
