@@ -19,7 +19,8 @@ pub enum Writing {
     /// A thread of its own, at once.
     #[default]
     Beside,
-    /// Who fills them, where it says that it has time; a thread of its own where that leaves several waiting.
+    /// Who fills them, where there is time for it ([`Recorder::write_one`](crate::Recorder::write_one)); a thread of its own
+    /// where several wait.
     InSpareTime,
 }
 
@@ -52,7 +53,10 @@ struct Queue {
 
 struct Shared<W> {
     queue: Mutex<Queue>,
-    grown: Condvar,
+    /// The thread has something to do.
+    called: Condvar,
+    /// How many may wait before it has.
+    left: usize,
     /// Who holds it takes the next of the queue: they are written in their order.
     /// None when the trace has ended.
     appender: Mutex<Option<Appender<W>>>,
@@ -76,11 +80,11 @@ impl<W: Write> Shared<W> {
         true
     }
 
-    /// Writes what more than `left` wait for, until the end.
-    fn attend(&self, left: usize) {
+    /// Writes what is too much to wait, and all at the end.
+    fn attend(&self) {
         loop {
-            let is_idle = |queue: &mut Queue| !queue.is_ended && queue.waiting.len() <= left;
-            let queue = self.grown.wait_while(locked(&self.queue), is_idle);
+            let is_idle = |queue: &mut Queue| !queue.is_ended && queue.waiting.len() <= self.left;
+            let queue = self.called.wait_while(locked(&self.queue), is_idle);
             let is_ended = queue.unwrap_or_else(PoisonError::into_inner).is_ended;
             if !self.write_next(locked(&self.appender)) && is_ended {
                 break;
@@ -99,12 +103,16 @@ impl<W: Write + Send + 'static> Behind<W> {
     pub(super) fn new(appender: Appender<W>, writing: Writing) -> Result<Self, WriteTraceError> {
         let spare = (0..WAITING).map(|_| Job { open: Open::new(), marks: Vec::new() }).collect();
         let queue = Queue { waiting: VecDeque::new(), spare, failure: None, is_ended: false };
-        let shared =
-            Arc::new(Shared { queue: Mutex::new(queue), grown: Condvar::new(), appender: Mutex::new(Some(appender)) });
+        let shared = Arc::new(Shared {
+            queue: Mutex::new(queue),
+            called: Condvar::new(),
+            left: writing.left(),
+            appender: Mutex::new(Some(appender)),
+        });
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("trace-writer".to_owned())
-            .spawn(move || theirs.attend(writing.left()))
+            .spawn(move || theirs.attend())
             .map_err(|source| WriteTraceError::Append { chunks: 0, instructions: 0, bytes: 0, source })?;
         Ok(Behind { shared, thread: Some(thread) })
     }
@@ -129,8 +137,11 @@ impl<W: Write + Send + 'static> Behind<W> {
 
     /// Has a chunk written.
     pub(super) fn append(&mut self, open: Open, marks: Vec<Placed>) {
-        locked(&self.shared.queue).waiting.push_back(Job { open, marks });
-        self.shared.grown.notify_one();
+        let mut queue = locked(&self.shared.queue);
+        queue.waiting.push_back(Job { open, marks });
+        if queue.waiting.len() > self.shared.left {
+            self.shared.called.notify_one();
+        }
     }
 
     /// Writes a chunk, where one waits and nobody else is writing. Returns whether it has.
@@ -146,7 +157,6 @@ impl<W: Write + Send + 'static> Behind<W> {
         if let Some(Err(panic)) = self.end() {
             std::panic::resume_unwind(panic);
         }
-        while self.write_one() {}
         let appender = locked(&self.shared.appender).take();
         let failure = locked(&self.shared.queue).failure.take();
         match (failure, appender) {
@@ -161,7 +171,7 @@ impl<W> Behind<W> {
     /// Waits for the thread, which writes what is left.
     fn end(&mut self) -> Option<thread::Result<()>> {
         locked(&self.shared.queue).is_ended = true;
-        self.shared.grown.notify_one();
+        self.shared.called.notify_one();
         self.thread.take().map(JoinHandle::join)
     }
 }

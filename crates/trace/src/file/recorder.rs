@@ -21,8 +21,8 @@ impl ShapeId {
     }
 }
 
-/// Writes a trace block by block. Chunks are cut where they are full, and then packed and written by another thread; what
-/// is in the open one is lost unless [`Recorder::finish`] is called.
+/// Writes a trace block by block. Chunks are cut where they are full, and packed and written by whom [`Writing`] names. What is
+/// in the open one is lost unless [`Recorder::finish`] is called.
 pub struct Recorder<W> {
     encoder: ChunkEncoder,
     behind: Behind<W>,
