@@ -12,6 +12,7 @@ mod as_run;
 mod bell;
 mod build_id;
 mod command;
+mod consume;
 mod control;
 mod decode;
 mod error;

@@ -1,12 +1,10 @@
 //! One capture from the first command's start to the last chunk.
 
-use std::convert::Infallible;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use host::keeper::{KEEPER_APART, Keeper, Setting};
 use trace::{Chunk, Recorder, WriteTraceError};
@@ -15,6 +13,7 @@ use units::CpuId;
 use crate::as_run::{self, AsRun};
 use crate::bell::Bell;
 use crate::command::Command;
+use crate::consume::{Read, Written, consume};
 use crate::control::{Control, Ending, Outcome};
 use crate::decode::{Chunks, Decoder, Take};
 use crate::error::{CaptureError, Failure};
@@ -35,13 +34,6 @@ pub enum Order {
     /// As the kernel runs them on one CPU.
     AsRun,
 }
-
-/// How long the consumer sleeps where nobody wakes it.
-const PATIENCE: Duration = Duration::from_millis(50);
-/// So often it naps before it has itself woken: to wake it costs the traced program time, which fills a buffer in about
-/// as long as a nap.
-const NAPS: u32 = 3;
-const NAP: Duration = Duration::from_micros(300);
 
 /// Of Mogul and Borg (1990).
 const QUANTUM_INSTRUCTIONS: u64 = 400_000;
@@ -197,45 +189,6 @@ pub fn run_unread(commands: &[Command], options: Options, stop: &AtomicBool) -> 
     }
 }
 
-/// Reads buffers.
-trait Read {
-    type Error: std::error::Error + 'static;
-
-    /// In their order.
-    fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Failure<Self::Error>>;
-
-    /// There is none to read. Returns whether there was anything else to do.
-    fn use_time(&mut self) -> bool;
-}
-
-impl<T: Take<Error: std::error::Error + 'static>> Read for Decoder<'_, T> {
-    type Error = T::Error;
-
-    fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Failure<T::Error>> {
-        Ok(Decoder::buffer(self, order, words)?)
-    }
-
-    fn use_time(&mut self) -> bool {
-        Decoder::use_time(self)
-    }
-}
-
-/// So many words.
-struct Written(u64);
-
-impl Read for Written {
-    type Error = Infallible;
-
-    fn buffer(&mut self, _order: u64, words: &[AtomicU64]) -> Result<(), Failure<Infallible>> {
-        self.0 += words.len() as u64;
-        Ok(())
-    }
-
-    fn use_time(&mut self) -> bool {
-        false
-    }
-}
-
 fn check(commands: &[Command]) -> Result<(), CaptureError> {
     if commands.is_empty() {
         return Err(CaptureError::NoCommand);
@@ -336,44 +289,6 @@ fn keeper(commands: &[Command], tool: &Tool, ring: &Ring, setting: &Setting<'_>)
     let ring = if setting.is_apart { ring.shared().path_at(KEEPER_APART) } else { ring.shared().path() };
     let program = |command| start::program(command, tool, &ring);
     Keeper::start(&commands.iter().map(program).collect::<io::Result<Vec<_>>>()?, setting)
-}
-
-/// Has buffers read in their order until the controller has finished and all are read.
-fn consume<R: Read>(ring: &Ring, bell: &Bell, reader: &mut R) -> Result<(), Failure<R::Error>> {
-    for order in 0.. {
-        let Some((index, words)) = await_submitted(ring, bell, order, reader)? else { break };
-        reader.buffer(order, words)?;
-        ring.free(index).map_err(CaptureError::from)?;
-    }
-    Ok(())
-}
-
-/// Buffer number `order`; none where there will be none.
-fn await_submitted<'a>(
-    ring: &'a Ring,
-    bell: &Bell,
-    order: u64,
-    reader: &mut impl Read,
-) -> Result<Option<(usize, &'a [AtomicU64])>, CaptureError> {
-    let mut naps = 0;
-    loop {
-        let submissions = ring.submissions();
-        // Whatever there is was there before the end was told.
-        let is_last_look = bell.is_finished();
-        let found = ring.submitted(order);
-        if found.is_some() || is_last_look {
-            return Ok(found);
-        }
-        if reader.use_time() {
-            continue;
-        }
-        if naps < NAPS {
-            naps += 1;
-            std::thread::sleep(NAP);
-        } else {
-            ring.await_submission(submissions, PATIENCE)?;
-        }
-    }
 }
 
 /// Ends the capture where the caller's thread leaves it early, by an error or a panic.

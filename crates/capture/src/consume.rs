@@ -1,0 +1,94 @@
+//! Buffers that tasks have written, read in their order: the consumer's side of the shared memory.
+
+use std::convert::Infallible;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use crate::bell::Bell;
+use crate::decode::{Decoder, Take};
+use crate::error::{CaptureError, Failure};
+use crate::ring::Ring;
+
+/// How long the consumer sleeps where nobody wakes it.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// So often it naps before it has itself woken: to wake it costs the traced program time, which fills a buffer in about
+/// as long as a nap.
+const NAPS: u32 = 3;
+const NAP: Duration = Duration::from_micros(300);
+
+/// Reads buffers.
+pub(crate) trait Read {
+    type Error: std::error::Error + 'static;
+
+    /// In their order.
+    fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Failure<Self::Error>>;
+
+    /// There is none to read. Returns whether there was anything else to do.
+    fn use_time(&mut self) -> bool;
+}
+
+impl<T: Take<Error: std::error::Error + 'static>> Read for Decoder<'_, T> {
+    type Error = T::Error;
+
+    fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Failure<T::Error>> {
+        Ok(Decoder::buffer(self, order, words)?)
+    }
+
+    fn use_time(&mut self) -> bool {
+        Decoder::use_time(self)
+    }
+}
+
+/// So many words.
+pub(crate) struct Written(pub(crate) u64);
+
+impl Read for Written {
+    type Error = Infallible;
+
+    fn buffer(&mut self, _order: u64, words: &[AtomicU64]) -> Result<(), Failure<Infallible>> {
+        self.0 += words.len() as u64;
+        Ok(())
+    }
+
+    fn use_time(&mut self) -> bool {
+        false
+    }
+}
+
+/// Has buffers read in their order until the controller has finished and all are read.
+pub(crate) fn consume<R: Read>(ring: &Ring, bell: &Bell, reader: &mut R) -> Result<(), Failure<R::Error>> {
+    for order in 0.. {
+        let Some((index, words)) = await_submitted(ring, bell, order, reader)? else { break };
+        reader.buffer(order, words)?;
+        ring.free(index).map_err(CaptureError::from)?;
+    }
+    Ok(())
+}
+
+/// Buffer number `order`; none where there will be none.
+fn await_submitted<'a>(
+    ring: &'a Ring,
+    bell: &Bell,
+    order: u64,
+    reader: &mut impl Read,
+) -> Result<Option<(usize, &'a [AtomicU64])>, CaptureError> {
+    let mut naps = 0;
+    loop {
+        let submissions = ring.submissions();
+        // Whatever there is was there before the end was told.
+        let is_last_look = bell.is_finished();
+        let found = ring.submitted(order);
+        if found.is_some() || is_last_look {
+            return Ok(found);
+        }
+        if reader.use_time() {
+            continue;
+        }
+        if naps < NAPS {
+            naps += 1;
+            std::thread::sleep(NAP);
+        } else {
+            ring.await_submission(submissions, PATIENCE)?;
+        }
+    }
+}
