@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use super::appender::{Appender, Written};
@@ -57,8 +57,7 @@ struct Shared<W> {
     called: Condvar,
     /// How many may wait before it has.
     left: usize,
-    /// Who holds it takes the next of the queue: they are written in their order.
-    /// None when the trace has ended.
+    /// Who holds it takes the next of the queue: they are written in their order. None when the trace has ended.
     appender: Mutex<Option<Appender<W>>>,
 }
 
@@ -146,10 +145,7 @@ impl<W: Write + Send + 'static> Behind<W> {
 
     /// Writes a chunk, where one waits and nobody else is writing. Returns whether it has.
     pub(super) fn write_one(&mut self) -> bool {
-        match self.shared.appender.try_lock() {
-            Ok(appender) => self.shared.write_next(appender),
-            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => false,
-        }
+        self.shared.appender.try_lock().is_ok_and(|appender| self.shared.write_next(appender))
     }
 
     /// Ends the trace when all is written.

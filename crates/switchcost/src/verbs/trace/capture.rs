@@ -181,10 +181,9 @@ impl Session {
     /// writes where there is nothing to decode.
     fn recorder(&self, into: File) -> Result<Recorder<File>, WriteTraceError> {
         let (_guard, writing) = match (self.is_as_run(), self.options.cpu.map(|cpu| (cpu, others(cpu)))) {
-            (_, None) => (None, Writing::Beside),
             (true, Some((_, others))) => (stay_on(&others), Writing::Beside),
             (false, Some((cpu, others))) if others.len() == 1 => (pin(&[cpu]).ok(), Writing::InSpareTime),
-            (false, Some(_)) => (None, Writing::Beside),
+            _ => (None, Writing::Beside),
         };
         Recorder::create(into, &self.header(), writing)
     }
