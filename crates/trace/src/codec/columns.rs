@@ -42,7 +42,7 @@ pub(super) enum Column {
     ShapeAddresses,
     Shapes,
     ShapeReferences,
-    /// A bit for each shape that ran: the second of the two that were expected.
+    /// Two bits for each shape that ran: which of the four that were expected.
     Turns,
     Exceptions,
     /// Two bits a told reference.

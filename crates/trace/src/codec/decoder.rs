@@ -72,14 +72,14 @@ impl ChunkHead {
     }
 
     /// The largest length of each column that these counts allow.
-    fn check_lengths(&self, directory: &Directory<'_>) -> Result<(), BadBody> {
+    fn check_lengths(&self, directory: &Directory<'_>, turn_bits: u32) -> Result<(), BadBody> {
         let (blocks, references) = (self.blocks as usize, self.references as usize);
         let (kinds, slots) = (self.kinds as usize, self.slots as usize);
         let most = [
             10 * kinds,
             13 * kinds,
             12 * slots,
-            blocks.div_ceil(8),
+            (blocks * turn_bits as usize).div_ceil(8),
             6 * blocks,
             references.div_ceil(4),
             FAR_BYTES * references,
@@ -96,6 +96,7 @@ impl ChunkHead {
 
 /// Turns bodies of records into chunks, using its memory again.
 pub(crate) struct ChunkDecoder {
+    turn_bits: u32,
     unpacker: Unpacker,
     columns: [Vec<u8>; 4],
     shapes: Vec<Shape>,
@@ -109,8 +110,10 @@ pub(crate) struct ChunkDecoder {
 }
 
 impl ChunkDecoder {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// Of chunks whose turns have so many bits, a power of two up to 8.
+    pub(crate) fn new(turn_bits: u32) -> io::Result<Self> {
         Ok(ChunkDecoder {
+            turn_bits,
             unpacker: Unpacker::new()?,
             columns: Default::default(),
             shapes: Vec::new(),
@@ -122,6 +125,11 @@ impl ChunkDecoder {
             slot_of_told: zeroed(),
             told: zeroed(),
         })
+    }
+
+    /// The chunks that come have turns of so many bits.
+    pub(crate) fn set_turn_bits(&mut self, turn_bits: u32) {
+        self.turn_bits = turn_bits;
     }
 
     /// Decodes a whole body in place of what is in `chunk`, which is empty where this fails.
@@ -139,7 +147,7 @@ impl ChunkDecoder {
         marks.clear();
         let (head, rest) = ChunkHead::read(body)?;
         let directory = Directory::read(rest)?;
-        head.check_lengths(&directory)?;
+        head.check_lengths(&directory, self.turn_bits)?;
         self.marks(&head, &directory, marks)?;
         Ok(head)
     }
@@ -147,7 +155,7 @@ impl ChunkDecoder {
     fn decode_parts(&mut self, body: &[u8], chunk: &mut Chunk) -> Result<ChunkHead, BadBody> {
         let (head, rest) = ChunkHead::read(body)?;
         let directory = Directory::read(rest)?;
-        head.check_lengths(&directory)?;
+        head.check_lengths(&directory, self.turn_bits)?;
         let (kinds, numbers) = chunk.blocks.parts_mut();
         self.table(&head, &directory, kinds)?;
         self.sequence(&head, &directory, numbers, &mut chunk.references)?;
@@ -195,6 +203,7 @@ impl ChunkDecoder {
         numbers.resize(blocks + KINDS, 0);
         references.resize(count + STEP, Reference(0));
         let exceptions = Numbers::new("exceptions", exceptions);
+        let turns = (&turns[..], self.turn_bits);
         let mut sequence = SequenceReader::new(turns, exceptions, &mut self.choices, self.shapes.len(), blocks)?;
         let mut residuals = Residuals::new(widths, residuals);
         let (mut done, mut at) = (0, 0);

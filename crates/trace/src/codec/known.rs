@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::addresses::{LANES, Row};
+use super::sequence::CHOICES;
 use crate::Block;
 use crate::shape::Form;
 
@@ -76,26 +77,34 @@ impl Sums {
 pub(super) struct Hot {
     /// Of the first told references. The loop holds on to the shape before while it changes this of the next.
     pub(super) row: Cell<Row>,
-    /// The shapes that may run next.
-    pub(super) choices: [u32; 2],
+    /// The shapes that may run next. All are different, but for those that are none.
+    pub(super) choices: [u32; CHOICES],
     /// How many references it tells; more than any head can say where they do not fit a row.
-    pub(super) told: u64,
+    pub(super) told: u32,
     /// Its own.
     pub(super) id: u32,
     pub(super) sums: Sums,
 }
+
+const _: () = assert!(size_of::<Hot>() == 128);
 
 /// In place of a shape's id. None has it.
 const NONE: u32 = u32::MAX;
 
 impl Hot {
     pub(super) fn new(id: u32, totals: Totals, told: usize) -> Hot {
-        let told = if told > LANES { u64::MAX } else { told as u64 };
-        Hot { row: Cell::default(), choices: [NONE; 2], told, id, sums: Sums::of(totals) }
+        let told = if told > LANES { u32::MAX } else { told as u32 };
+        Hot { row: Cell::default(), choices: [NONE; CHOICES], told, id, sums: Sums::of(totals) }
     }
 
     pub(super) fn forget_choices(&mut self) {
-        self.choices = [NONE; 2];
+        self.choices = [NONE; CHOICES];
+    }
+
+    /// Makes a shape the first of those that may run next; the last of them is none any more.
+    pub(super) fn choose(&mut self, id: u32) {
+        self.choices.rotate_right(1);
+        self.choices[0] = id;
     }
 
     /// Forgets what it knows of a chunk.

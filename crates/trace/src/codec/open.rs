@@ -3,6 +3,7 @@
 use super::addresses::FAR_BYTES;
 use super::known::{Cold, Hot, Known, Sums, Totals};
 use super::limits;
+use super::sequence::TURN_BITS;
 
 /// Places in the open chunk.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,7 +83,7 @@ const _: () = assert!(RESIDUALS >= limits::REFERENCES * FAR_BYTES);
 pub(crate) struct Open {
     pub(super) counts: Counts,
     pub(super) table: Table,
-    /// A byte each, until the chunk ends: 0 or 1.
+    /// A byte each, until the chunk ends: 0 to 3.
     pub(super) turns: Box<[u8; TURNS]>,
     turn_bits: Vec<u8>,
     /// Two bits each.
@@ -125,15 +126,16 @@ impl Open {
         }
     }
 
-    /// Ends the chunk: a bit is left of each turn.
+    /// Ends the chunk: two bits are left of each turn.
     pub(super) fn end(&mut self) {
-        // Byte i of eight goes to bit 56 + i of the product.
-        const GATHER: u64 = 0x0102_0408_1020_4080;
+        const _: () = assert!(TURN_BITS == 2);
+        // Byte i of four goes to bits 24 + 2 * i and the next of the product.
+        const GATHER: u32 = 1 << 24 | 1 << 18 | 1 << 12 | 1 << 6;
         let ran = self.counts.ran;
-        self.turns[ran..ran.next_multiple_of(8)].fill(0);
+        self.turns[ran..ran.next_multiple_of(4)].fill(0);
         self.turn_bits.clear();
-        let eights = self.turns[..ran.next_multiple_of(8)].as_chunks().0;
-        self.turn_bits.extend(eights.iter().map(|&eight| (u64::from_le_bytes(eight).wrapping_mul(GATHER) >> 56) as u8));
+        let fours = self.turns[..ran.next_multiple_of(4)].as_chunks().0;
+        self.turn_bits.extend(fours.iter().map(|&four| (u32::from_le_bytes(four).wrapping_mul(GATHER) >> 24) as u8));
     }
 
     /// Of a chunk that has ended.

@@ -1,15 +1,23 @@
-//! The order in which the shapes ran: which of two, a bit each, and what was neither of them.
+//! The order in which the shapes ran: which of a few, some bits each, and what was none of them.
 
 use super::BadBody;
 use super::references::{KINDS, ROOM, RUNS, SLOTS, TOLD};
 use super::shapes::{NO_SHAPE, Shape};
 use super::varint::Numbers;
 
+/// How many shapes may run behind each, as long as nothing else is said.
+pub(super) const CHOICES: usize = 4;
+/// Bits that tell one of them.
+pub(crate) const TURN_BITS: u32 = CHOICES.ilog2();
+
 /// Unpacks the sequence, some of it at once.
 pub(super) struct SequenceReader<'a> {
     turns: &'a [u8],
+    /// Bits of a turn.
+    turn_bits: u32,
     exceptions: Numbers<'a>,
-    /// The two shapes that may run behind each, as long as nothing else is said, and behind the start of the chunk.
+    /// The shapes that may run behind each, as long as nothing else is said, and behind the start of the chunk: so many that
+    /// a turn tells one.
     choices: &'a mut [u32],
     /// Blocks in the chunk that are not read yet.
     blocks: usize,
@@ -38,18 +46,19 @@ pub(super) struct Step {
 }
 
 impl<'a> SequenceReader<'a> {
-    /// Begins a sequence of so many blocks. `choices` is memory to be used.
+    /// Begins a sequence of so many blocks, whose turns have so many bits, a power of two up to 8. `choices` is memory to be used.
     pub(super) fn new(
-        turns: &'a [u8],
+        (turns, turn_bits): (&'a [u8], u32),
         exceptions: Numbers<'a>,
         choices: &'a mut Vec<u32>,
         shapes: usize,
         blocks: usize,
     ) -> Result<Self, BadBody> {
         choices.clear();
-        choices.resize(2 * (shapes + 1), NO_SHAPE);
+        choices.resize((shapes + 1) << turn_bits, NO_SHAPE);
         let mut reader = SequenceReader {
             turns,
+            turn_bits,
             exceptions,
             choices,
             blocks,
@@ -77,15 +86,16 @@ impl<'a> SequenceReader<'a> {
     ) -> Result<Step, BadBody> {
         let Sums { mut references, mut instructions } = self.sums;
         let (mut current, mut ran, mut blocks, mut told) = (self.current, 0, 0, 0);
-        let (turns, first) = (self.turns, self.ran);
+        let (turns, bits, first) = (self.turns, self.turn_bits, self.ran);
         for into in into {
             let number = first + ran;
             if number == self.next_exception {
                 self.except(current, shapes.len())?;
             }
-            let Some(eight) = turns.get(number / 8) else { return Err(BadBody::Short { column: "turns" }) };
-            let turn = eight >> (number % 8) & 1;
-            current = self.choices[2 * current + usize::from(turn)] as usize;
+            let bit = number << bits.trailing_zeros();
+            let Some(&some) = turns.get(bit / 8) else { return Err(BadBody::Short { column: "turns" }) };
+            let turn = usize::from(some) >> (bit % 8) & ((1 << bits) - 1);
+            current = self.choices[(current << bits) + turn] as usize;
             let Some(shape) = shapes.get(current) else { return Err(refusal(current, shapes.len())) };
             *into = current as u32;
             references += u64::from(shape.references);
@@ -113,7 +123,7 @@ impl<'a> SequenceReader<'a> {
         if self.next_exception != usize::MAX {
             return Err(BadBody::Exception { found: self.next_exception as u64, need: self.ran as u64 });
         }
-        let need = self.ran.div_ceil(8);
+        let need = (self.ran * self.turn_bits as usize).div_ceil(8);
         if self.turns.len() != need {
             return Err(BadBody::Count { what: "bytes of turns", found: self.turns.len() as u64, need: need as u64 });
         }
@@ -126,8 +136,9 @@ impl<'a> SequenceReader<'a> {
     #[inline(never)]
     fn except(&mut self, current: usize, count: usize) -> Result<(), BadBody> {
         let next = self.choice(count)?;
-        self.choices[2 * current + 1] = self.choices[2 * current];
-        self.choices[2 * current] = next;
+        let choices = &mut self.choices[current << self.turn_bits..][..1 << self.turn_bits];
+        choices.rotate_right(1);
+        choices[0] = next;
         self.next_exception = self.next_exception(self.next_exception)?;
         Ok(())
     }
@@ -137,7 +148,8 @@ impl<'a> SequenceReader<'a> {
         if self.exceptions.rest().is_empty() {
             return Ok(usize::MAX);
         }
-        let (found, need) = (u64::saturating_add(self.exceptions.take()?, last as u64), 8 * self.turns.len());
+        let need = 8 * self.turns.len() / self.turn_bits as usize;
+        let found = u64::saturating_add(self.exceptions.take()?, last as u64);
         if found >= need as u64 {
             return Err(BadBody::Exception { found, need: need as u64 });
         }

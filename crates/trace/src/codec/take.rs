@@ -85,7 +85,7 @@ fn take_some<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut W
     true
 }
 
-/// Takes shapes that are one of the two that were expected and tell no more than fits a row, as long as there is room.
+/// Takes shapes that are one of the few that were expected and tell no more than fits a row, as long as there is room.
 /// Returns whether more of them may come.
 #[inline(always)]
 fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
@@ -106,11 +106,13 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
         let Some(&id) = numbers.get(head as u32 as usize) else { break };
         let Some(shape) = hot.get(id as usize) else { break };
         let told = S::told(head);
-        // Which of the two it is is as hard to foresee as the program's own branches: no branch here.
-        let turn = usize::from(before.choices[0] != id);
-        if u64::from(told) != shape.told || before.choices[turn] != id {
+        // Which of them it is is as hard to foresee as the program's own branches: no branch here.
+        let hits = before.choices.map(|choice| choice == id);
+        let hits = (0..).zip(hits).fold(0, |bits, (turn, is_hit)| bits | u32::from(is_hit) << turn);
+        if told != shape.told || hits == 0 {
             break;
         }
+        let turn = hits.trailing_zeros();
         *into = turn as u8;
         // Those that the shape does not tell are overwritten by the next one's.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
@@ -156,7 +158,7 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
     }
     let before = &mut hot[counts.current as usize];
     let turn = before.choices.iter().position(|&choice| choice == id).unwrap_or_else(|| {
-        before.choices = [id, before.choices[0]];
+        before.choose(id);
         except(table, counts.ran, if is_first { 0 } else { u64::from(number) + 1 });
         0
     });
@@ -206,7 +208,7 @@ fn room_for(largest: Totals, counts: &mut Counts) -> usize {
     of_blocks.min(of_references).min(of_residuals).min(Sums::room(largest)).max(1)
 }
 
-/// A shape that was none of the two that were expected.
+/// A shape that was none of those that were expected.
 #[cold]
 #[inline(never)]
 fn except(table: &mut Table, ran: usize, choice: u64) {

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::ReadTraceError;
+use crate::codec::TURN_BITS;
 
 /// Name of the format; the header carries it with [`TRACE_VERSION`] behind a slash.
 ///
@@ -8,7 +9,7 @@ use super::error::ReadTraceError;
 pub const TRACE_SCHEMA: &str = "switchcost.trace";
 
 /// The newest version that this program reads, and the one that it writes.
-pub const TRACE_VERSION: u32 = 2;
+pub const TRACE_VERSION: u32 = 3;
 
 /// How the order of the tasks came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -64,6 +65,12 @@ impl TraceHeader {
         format!("{TRACE_SCHEMA}/{TRACE_VERSION}")
     }
 
+    /// How many bits tell which shape ran.
+    pub(super) fn turn_bits(&self) -> u32 {
+        let is_old = (1..=2).any(|version| self.schema == format!("{TRACE_SCHEMA}/{version}"));
+        if is_old { 1 } else { TURN_BITS }
+    }
+
     pub(super) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(&TraceHeader { schema: Self::schema_text(), ..self.clone() })
     }
@@ -93,14 +100,15 @@ mod tests {
 
     #[test]
     fn only_known_versions_are_read() {
-        assert!(check_schema("switchcost.trace/1").is_ok());
-        assert!(check_schema("switchcost.trace/2").is_ok());
-        for other in ["switchcost.trace/3", "switchcost.trace/01", "switchcost.trace/+1", "switchcost.trace", "x/1"] {
+        for known in ["switchcost.trace/1", "switchcost.trace/2", "switchcost.trace/3"] {
+            assert!(check_schema(known).is_ok(), "{known}");
+        }
+        for other in ["switchcost.trace/4", "switchcost.trace/01", "switchcost.trace/+1", "switchcost.trace", "x/1"] {
             let refusal = check_schema(other).expect_err("is no version that can be read").to_string();
             assert_eq!(
                 refusal,
                 format!(
-                    "found format {other}, need switchcost.trace/1 to switchcost.trace/2; read it with the version of \
+                    "found format {other}, need switchcost.trace/1 to switchcost.trace/3; read it with the version of \
                      switchcost that wrote it or a later one"
                 )
             );

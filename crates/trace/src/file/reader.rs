@@ -42,10 +42,11 @@ impl<R: Read> TraceReader<R> {
     /// Begins to read: magic and header.
     pub fn new(mut from: R) -> Result<Self, ReadTraceError> {
         check_magic(&mut from)?;
-        let decoder = ChunkDecoder::new().map_err(ReadTraceError::Resources)?;
+        let header = TraceHeader::new("", super::TraceOrder::Imported, "");
+        let decoder = ChunkDecoder::new(header.turn_bits()).map_err(ReadTraceError::Resources)?;
         let mut reader = TraceReader {
             from,
-            header: TraceHeader::new("", super::TraceOrder::Imported, ""),
+            header,
             decoder,
             body: Vec::new(),
             place: ChunkPlace::default(),
@@ -59,6 +60,7 @@ impl<R: Read> TraceReader<R> {
         match reader.record()? {
             Some(head) if head.kind == kind::HEADER => {
                 reader.header = TraceHeader::from_json(&reader.body)?;
+                reader.decoder.set_turn_bits(reader.header.turn_bits());
                 Ok(reader)
             }
             _ => Err(ReadTraceError::NoTrace("its first record is no header".to_owned())),
