@@ -1,7 +1,7 @@
 /* Instrumentation: each superblock writes what it ran, and its addresses, by itself. GPL-2.0-or-later, see COPYING.
 
    A block is a run of instructions that follow one another in memory. A superblock begins one at its first instruction
-   and wherever its code jumps or a block would be too long. Its blocks have one shape together. Before each exit it
+   and wherever its code jumps, might have jumped, or a block would be too long. Its blocks have one shape together. Before each exit it
    writes the id of the shape that it has up to there, and moves the cursor; where the exit is not taken, the shape goes
    on in the same place, so that the next id overwrites the last. What a fault cuts off is therefore not counted: the
    cursor has not moved yet. */
@@ -27,6 +27,9 @@ static Bool is_any_translated;
 #define BUDGET_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, budget))
 #define WATCH_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, watch))
 
+/* Told addresses of a shape; where one instruction tells more, so does its shape. */
+#define LANES 4
+
 /* A reference of a larger piece of memory is written as several. */
 #define LARGEST_PIECE 1024
 
@@ -45,6 +48,8 @@ struct builder {
     UInt instructions;  /* so far, of the whole superblock */
     Bool is_written;    /* the head stands in the buffer as the shape is now */
     Bool is_committed;  /* and the cursor is behind it */
+    Bool is_branch;     /* the last instruction may jump: its block ends with it */
+    Addr instruction;   /* address of the last one */
     struct shape shape;
     UInt told_count;
     struct told told[MOST_REFERENCES];
@@ -132,11 +137,17 @@ static Bool has_room(const struct shape *shape)
     return shape->references + shape->untold <= MOST_REFERENCES / 2;
 }
 
-static void begin_block(struct builder *builder, Addr address)
+/* The reader takes so many told addresses of a shape at once; those of more take it several times as long. */
+static Bool has_lanes(const struct builder *builder, UInt more)
+{
+    return builder->told_count == 0 || builder->told_count + more <= LANES;
+}
+
+static void begin_block(struct builder *builder, Addr address, UInt tells)
 {
     struct shape *shape = &builder->shape;
 
-    if (shape->blocks == 0 || shape->blocks == MOST_BLOCKS || !has_room(shape))
+    if (shape->blocks == 0 || shape->blocks == MOST_BLOCKS || !has_room(shape) || !has_lanes(builder, tells))
         begin_shape(builder);
     shape->block[shape->blocks++] = (struct block){ .address = address };
 }
@@ -152,19 +163,21 @@ static Bool continues_block(struct shape *shape, Addr address, UInt bytes)
         && last_block(shape)->bytes + bytes <= LONGEST_BLOCK;
 }
 
-static void add_instruction(struct builder *builder, Addr address, UInt bytes)
+static void add_instruction(struct builder *builder, Addr address, UInt bytes, UInt tells)
 {
     struct shape *shape = &builder->shape;
     struct block *block;
 
-    if (!continues_block(shape, address, bytes))
-        begin_block(builder, address);
+    if (builder->is_branch || !continues_block(shape, address, bytes) || !has_lanes(builder, tells))
+        begin_block(builder, address, tells);
     block = last_block(shape);
     if (block->instructions == 0)
         block->first_bytes = bytes;
     block->instructions += 1;
     block->bytes += bytes;
     builder->instructions += 1;
+    builder->instruction = address;
+    builder->is_branch = False;
     builder->last_load = NULL;
     builder->is_written = False;
     builder->is_committed = False;
@@ -197,6 +210,16 @@ static void tell_piece(struct builder *builder, IRExpr *address, UInt bytes, Boo
     builder->words += 1;
 }
 
+/* The told reference of the shape from which one of that origin is always as far; NULL for none. */
+static const struct told *relative_of(const struct builder *builder, struct origin origin)
+{
+    Int index = builder->told_count - 1;
+
+    while (index >= 0 && builder->told[index].origin.base != origin.base)
+        index--;
+    return index < 0 ? NULL : &builder->told[index];
+}
+
 /* The address need not be written where it is always the same, or always as far from one that is written. */
 static Bool is_untold(struct builder *builder, struct origin origin, UInt bytes, Bool is_store, Bool is_updated)
 {
@@ -207,13 +230,11 @@ static Bool is_untold(struct builder *builder, struct origin origin, UInt bytes,
     if (shape->references + shape->untold + 2 > MOST_REFERENCES)
         return False;
     if (origin.base != IRTemp_INVALID) {
-        Int index = builder->told_count - 1;
-        while (index >= 0 && builder->told[index].origin.base != origin.base)
-            index--;
-        if (index < 0)
+        const struct told *base = relative_of(builder, origin);
+        if (!base)
             return False;
-        how = SC_RELATIVE << 34 | (ULong)builder->told[index].reference << 40;
-        address -= builder->told[index].origin.offset;
+        how = SC_RELATIVE << 34 | (ULong)base->reference << 40;
+        address -= base->origin.offset;
     }
     note_piece(builder, bytes, is_store, is_updated, how);
     shape->untold_address[shape->untold++] = address;
@@ -318,13 +339,64 @@ static void add_linked(struct builder *builder, const IRStmt *statement)
                       sizeofIRType(typeOfIRTemp(builder->out->tyenv, statement->Ist.LLSC.result)), False);
 }
 
-/* What the statement does, for the stream: written before the statement itself. */
-static void observe(struct builder *builder, const IRStmt *statement)
+static Bool is_new(const struct builder *builder, const IRExpr *address)
 {
+    struct origin origin = origins_of(address);
+
+    return origin.base != IRTemp_INVALID && !relative_of(builder, origin);
+}
+
+static Bool is_mark(const IRStmt *statement)
+{
+    return statement && statement->tag == Ist_IMark;
+}
+
+/* How many addresses the instruction that begins there tells, roughly: twice the same counts twice. */
+static UInt count_told(const struct builder *builder, const IRSB *in, Int index)
+{
+    UInt tells = 0;
+
+    for (index++; index < in->stmts_used && !is_mark(in->stmts[index]); index++) {
+        const IRStmt *statement = in->stmts[index];
+        if (!statement)
+            continue;
+        switch (statement->tag) {
+        case Ist_WrTmp:
+            origins_learn(statement->Ist.WrTmp.tmp, statement->Ist.WrTmp.data);
+            if (statement->Ist.WrTmp.data->tag == Iex_Load)
+                tells += is_new(builder, statement->Ist.WrTmp.data->Iex.Load.addr);
+            break;
+        case Ist_Store:
+            tells += is_new(builder, statement->Ist.Store.addr);
+            break;
+        case Ist_CAS:
+            tells += is_new(builder, statement->Ist.CAS.details->addr);
+            break;
+        case Ist_LoadG:
+        case Ist_StoreG:
+        case Ist_LLSC:
+            tells += 1;
+            break;
+        case Ist_Dirty:
+            tells += statement->Ist.Dirty.details->mFx != Ifx_None;
+            break;
+        default:
+            break;
+        }
+    }
+    return tells;
+}
+
+/* What the statement does, for the stream: written before the statement itself. */
+static void observe(struct builder *builder, const IRSB *in, Int index)
+{
+    const IRStmt *statement = in->stmts[index];
+
     switch (statement->tag) {
     case Ist_IMark:
         /* Of no length where it cannot be decoded. */
-        add_instruction(builder, statement->Ist.IMark.addr, statement->Ist.IMark.len ? statement->Ist.IMark.len : 1);
+        add_instruction(builder, statement->Ist.IMark.addr, statement->Ist.IMark.len ? statement->Ist.IMark.len : 1,
+                        count_told(builder, in, index));
         break;
     case Ist_WrTmp:
         origins_learn(statement->Ist.WrTmp.tmp, statement->Ist.WrTmp.data);
@@ -353,6 +425,9 @@ static void observe(struct builder *builder, const IRStmt *statement)
         break;
     case Ist_Exit:
         commit(builder);
+        /* Not one that does the same instruction again. */
+        if (statement->Ist.Exit.jk == Ijk_Boring && statement->Ist.Exit.dst->Ico.U64 != builder->instruction)
+            builder->is_branch = True;
         break;
     default:
         break;
@@ -400,7 +475,7 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
     tl_assert(layout->total_sizeB == LIVE_OFFSET);
     is_any_translated = True;
     origins_forget(in->tyenv->types_used);
-    while (index < in->stmts_used && (!in->stmts[index] || in->stmts[index]->tag != Ist_IMark))
+    while (index < in->stmts_used && !is_mark(in->stmts[index]))
         addStmtToIRSB(builder.out, in->stmts[index++]);
     if (is_as_run())
         add_watch(&builder);
@@ -410,7 +485,7 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
     for (; index < in->stmts_used; index++) {
         if (!in->stmts[index] || in->stmts[index]->tag == Ist_NoOp)
             continue;
-        observe(&builder, in->stmts[index]);
+        observe(&builder, in, index);
         addStmtToIRSB(builder.out, in->stmts[index]);
     }
     commit(&builder);

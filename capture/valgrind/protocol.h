@@ -107,6 +107,7 @@ struct sc_info { /* 32 bytes */
    Every other tag: bits 55..48 are the number of words that follow, bits 47..0 an immediate value. */
 #define SC_TAG(word) ((word) >> 56)
 #define SC_BLOCK 0x00ULL
+#define SC_TOLD_BY(head) ((UInt)((head) >> 32) & 0xff)
 #define SC_NOT_DONE 0xffffffffffffffffULL
 
 /* imm: id | blocks << 32. A shape is one or more blocks that run one after the other. words, for each of these: address;

@@ -22,6 +22,8 @@ struct known {
 };
 
 static VgHashTable *all;
+static struct known **by_id;
+static UInt by_id_size;
 static UInt next_id = 1;
 static struct known *first_waiting;
 static struct known **last_waiting = &first_waiting;
@@ -106,6 +108,11 @@ static UInt define(struct known *known)
 {
     known->id = next_id++;
     tl_assert(next_id != 0);
+    if (known->id >= by_id_size) {
+        by_id_size = 2 * by_id_size + 1024;
+        by_id = VG_(realloc)("switchcost.shapes", by_id, by_id_size * sizeof *by_id);
+    }
+    by_id[known->id] = known;
     if (can_write())
         publish(known);
     else
@@ -131,6 +138,12 @@ UInt shapes_define(const struct shape *shape)
     if (known->is_waiting && can_write())
         shapes_publish();
     return known->id;
+}
+
+/* Of the first block of a shape that was defined. */
+Addr shapes_address(UInt id)
+{
+    return by_id[id]->words[0];
 }
 
 /* Writes what has waited: when a task has got the CPU. */

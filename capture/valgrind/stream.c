@@ -25,6 +25,8 @@ static UInt writer;   /* slot of the task that writes */
 static ULong stamp;   /* as run: of its run */
 static Long budget;   /* instructions left in the turn */
 static Bool is_run_counted;
+/* Where generated code began to write; NULL where more than that has been written since. */
+static const ULong *run_start;
 
 /* The most that any superblock so far has of each. */
 static UInt most_words = 1;
@@ -81,6 +83,7 @@ static void use_buffer(ULong index, ULong words)
     current = index;
     live.cursor = ring_buffer(index) + words;
     limit = ring_buffer(index) + ring->buffer_words - SLACK_WORDS;
+    run_start = NULL;
     ring_infos[index].slot = writer;
     if (!is_as_run()) {
         ring->current_words = words;
@@ -107,6 +110,7 @@ static void put(ULong tag, ULong immediate, const ULong *words, UInt count)
 {
     UInt word;
 
+    run_start = NULL;
     *live.cursor++ = tag << 56 | (ULong)count << 48 | (immediate & 0xffffffffffffULL);
     for (word = 0; word < count; word++)
         *live.cursor++ = words[word];
@@ -159,14 +163,17 @@ Int stream_begin_run(Int most)
     if (ring_is_stopping())
         fit = 0;
     live.budget = budget;
+    run_start = live.cursor;
     return fit < most ? (Int)fit : most;
 }
 
-/* It has run. */
-void stream_end_run(void)
+/* It has run: so many superblocks. */
+void stream_end_run(UInt count)
 {
     if (is_run_counted)
         budget = live.budget;
+    if (run_start)
+        hot_ran(count, run_start, live.cursor);
 }
 
 /* A superblock that was translated writes no more words, and has no more instructions. */

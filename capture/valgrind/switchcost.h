@@ -1,8 +1,8 @@
 /* What the files of the tool share: types and the functions of each file. SPDX-License-Identifier: GPL-2.0-or-later
 
    main.c registers the tool. ring.c maps the shared memory and sleeps on it. stream.c writes records. instrument.c,
-   origins.c and shapes.c turn superblocks into inline writes. turns.c takes and gives up the virtual CPU. tasks.c knows who is born
-   and who ends. syscalls.c and mappings.c tell what the kernel does. stamps.c is the as-run mode. */
+   origins.c and shapes.c turn superblocks into inline writes. hot.c finds those that run most, superblocks.c makes them longer.
+   turns.c takes and gives up the virtual CPU. tasks.c knows who is born and who ends. syscalls.c and mappings.c tell what the kernel does. stamps.c is the as-run mode. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
 
@@ -90,7 +90,7 @@ Bool stream_claim(UInt slot);
 void stream_begin(ULong stamp);
 void stream_close(ULong why, ULong counts);
 Int stream_begin_run(Int most);
-void stream_end_run(void);
+void stream_end_run(UInt count);
 void stream_need(UInt words, UInt instructions);
 void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count);
 UInt stream_pack(ULong *words, const HChar *bytes, UInt length);
@@ -117,6 +117,7 @@ struct shape {
 };
 UInt shapes_define(const struct shape *shape);
 void shapes_publish(void);
+Addr shapes_address(UInt id);
 
 /* origins.c */
 /* A temporary is always so far behind another; a constant has no other. */
@@ -133,6 +134,12 @@ void instrument_register(void (*start)(void));
 struct live *live_of(VexGuestAMD64State *guest);
 void instrument_counting(void);
 void instrument_exactly(void);
+
+/* hot.c */
+enum heat { COLD, HOT, HOT_LOOP };
+void hot_ran(UInt count, const ULong *word, const ULong *end);
+void hot_translate_again(void);
+enum heat hot_at(Addr address);
 
 /* syscalls.c */
 void syscalls_register(void);

@@ -228,6 +228,7 @@ static Bool is_writing;
 static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, Addr code, Int most)
 {
     Int fit = stream_begin_run(most);
+    Int left;
 
     if (fit == 0)
         tasks[tid].is_turn_over = True;
@@ -237,9 +238,10 @@ static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, A
     __real_vgPlain_disp_run_translations(two_words, guest, code);
     is_writing = False;
     live = *live_of(guest);
-    stream_end_run();
     /* -1 where all ran, and the one behind them was stopped. */
-    return most - fit + ((Int)guest->host_EvC_COUNTER < 0 ? 0 : (Int)guest->host_EvC_COUNTER);
+    left = (Int)guest->host_EvC_COUNTER < 0 ? 0 : (Int)guest->host_EvC_COUNTER;
+    stream_end_run(fit - left);
+    return most - fit + left;
 }
 
 /* The event counter says how many superblocks Valgrind's own time slice has left. It is as if this ran for so long at once. */
@@ -259,6 +261,7 @@ void __wrap_vgPlain_disp_run_translations(HWord *two_words, VexGuestAMD64State *
             guest->host_EvC_COUNTER = left;
             return;
         }
+        hot_translate_again();
     } while (left > 0 && !tasks[tid].is_turn_over
              && VG_(search_transtab)(&code, &section, &entry, guest->guest_RIP, True));
 }
@@ -282,7 +285,7 @@ static void stop_client_code(ThreadId tid, ULong blocks)
         /* A fault has cut it off. */
         is_writing = False;
         VG_(get_shadow_regs_area)(tid, (UChar *)&live, LIVE_AREA, 0, sizeof live);
-        stream_end_run();
+        stream_end_run(0);
     }
     if (event_counter(tid) >= 0 || tasks_is_ending(tid))
         return;

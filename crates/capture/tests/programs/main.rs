@@ -1,5 +1,6 @@
 //! Real programs under the real tool. Fails where Valgrind or a compiler is missing: nothing here is skipped.
 
 mod as_run;
+mod long;
 mod scheduled;
 mod support;

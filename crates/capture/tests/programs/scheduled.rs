@@ -7,7 +7,8 @@ use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run,
 use trace::{Cause, Chunk, Mark, TaskId};
 
 use super::support::{
-    FAULTS, PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options, switches, tool,
+    FAULTS, PING_PONG, PIPELINES, THREADS, await_that, compiled, compiled_with, living_with, marks, options, switches,
+    tool,
 };
 
 fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
@@ -104,6 +105,15 @@ fn a_program_goes_on_behind_a_fault_that_it_handles() {
     let program = compiled("faults", FAULTS);
     let (summary, _) = capture(&[program.to_str().expect("a plain path")]);
     assert!(summary.statuses[0].expect("a status").success(), "registers were as they should be: {summary:?}");
+}
+
+#[test]
+fn a_program_goes_on_behind_a_fault_in_what_has_run_long() {
+    let program = compiled_with("long_faults", FAULTS, &["-DWALKS=8000"]);
+    let (summary, chunks) = capture(&[program.to_str().expect("a plain path")]);
+    assert!(summary.statuses[0].expect("a status").success(), "registers were as they should be: {summary:?}");
+    let blocks = chunks.iter().map(|chunk| chunk.blocks.iter().count()).sum::<usize>();
+    assert!(blocks > 8_000_000, "{blocks} blocks are too few for longer superblocks");
 }
 
 #[test]

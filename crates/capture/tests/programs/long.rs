@@ -1,0 +1,119 @@
+//! Programs that run so long that what runs most is translated again, as longer superblocks.
+
+use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use switchcost_capture::{Command, Options, Order, run, run_unread};
+use trace::Chunk;
+
+use super::support::{ROUNDS, compiled_with, options};
+
+/// Some 9 million superblocks; the first are made longer behind four.
+const LONG: u32 = 1_500_000;
+const SHORT: u32 = 100_000;
+
+/// What ran, added up.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Ran {
+    instructions: u64,
+    loads: u64,
+    stores: u64,
+    /// Of all blocks and references.
+    hash: u64,
+    successes: usize,
+}
+
+fn program(name: &str) -> PathBuf {
+    compiled_with(name, ROUNDS, &["-static", "-nostdlib", "-fno-pie", "-no-pie", "-fno-stack-protector"])
+}
+
+fn output(mut command: std::process::Command) -> String {
+    let output = command.output().expect("it starts");
+    assert!(output.status.success(), "{}", output.status);
+    String::from_utf8(output.stdout).expect("text").trim().to_owned()
+}
+
+/// Rounds, and what the program prints after these without us: with both it checks itself.
+fn arguments(program: &Path, rounds: u32) -> [String; 2] {
+    let rounds = rounds.to_string();
+    let mut alone = std::process::Command::new(program);
+    alone.arg(&rounds);
+    let result = output(alone);
+    [rounds, result]
+}
+
+fn checked(program: &Path, rounds: u32) -> Command {
+    let [rounds, result] = &arguments(program, rounds);
+    Command::new([program.to_str().expect("a plain path"), rounds, result])
+}
+
+fn ran(commands: &[Command], options: Options) -> Ran {
+    let (mut ran, mut hasher) = (Ran::default(), DefaultHasher::new());
+    let summary = run(commands, options, &AtomicBool::new(false), |chunk: &mut Chunk| {
+        ran.instructions += chunk.instructions();
+        let stores = chunk.references.iter().filter(|reference| reference.is_store()).count();
+        ran.stores += stores as u64;
+        ran.loads += (chunk.references.len() - stores) as u64;
+        chunk.references.iter().for_each(|reference| reference.0.hash(&mut hasher));
+        chunk.blocks.iter().for_each(|block| (block.address, block.bytes).hash(&mut hasher));
+        Ok::<(), Infallible>(())
+    })
+    .expect("a capture");
+    ran.hash = hasher.finish();
+    ran.successes = summary.statuses.iter().flatten().filter(|status| status.success()).count();
+    ran
+}
+
+/// Instructions, loads and stores.
+fn cachegrinds(program: &Path, rounds: u32) -> [u64; 3] {
+    let file = program.with_extension("counts");
+    let mut cachegrind = std::process::Command::new("valgrind");
+    cachegrind.args(["-q", "--tool=cachegrind", "--cache-sim=yes"]);
+    cachegrind.arg(format!("--cachegrind-out-file={}", file.display()));
+    cachegrind.arg(program).args(arguments(program, rounds));
+    output(cachegrind);
+    let text = std::fs::read_to_string(file).expect("it writes its counts");
+    let line = |start: &str| text.lines().find_map(|line| line.strip_prefix(start)).expect("a line of totals");
+    let of = |event: &str| {
+        let place = line("events:").split_whitespace().position(|name| name == event).expect("it counts that");
+        line("summary:").split_whitespace().nth(place).and_then(|count| count.parse().ok()).expect("a number")
+    };
+    ["Ir", "Dr", "Dw"].map(of)
+}
+
+#[test]
+fn what_runs_long_is_counted_as_cachegrind_counts_it() {
+    let program = program("rounds");
+    let Ran { instructions, loads, stores, successes, .. } = ran(&[checked(&program, LONG)], options());
+    assert_eq!(successes, 1, "the program calculates what it does without us");
+    assert_eq!([instructions, loads, stores], cachegrinds(&program, LONG));
+}
+
+#[test]
+fn what_runs_long_is_written_in_fewer_words() {
+    let program = program("words");
+    let [short, long] = [SHORT, LONG]
+        .map(|rounds| run_unread(&[checked(&program, rounds)], options(), &AtomicBool::new(false)).expect("a capture"));
+    let as_before = short as f64 * f64::from(LONG) / f64::from(SHORT);
+    assert!((long as f64) < 0.9 * as_before, "{long} words, {as_before} without longer superblocks");
+}
+
+#[test]
+fn programs_that_run_long_take_the_same_turns_every_time() {
+    let program = program("turns");
+    let commands = [checked(&program, LONG), checked(&program, LONG - 1)];
+    let first = ran(&commands, options());
+    assert_eq!(first.successes, 2, "the programs calculate what they do without us");
+    assert_eq!(ran(&commands, options()), first);
+}
+
+#[test]
+fn what_runs_long_in_the_order_of_the_kernel_is_as_much() {
+    let program = program("as_run");
+    let options = Options { order: Order::AsRun, ..options() };
+    let Ran { instructions, loads, stores, successes, .. } = ran(&[checked(&program, LONG)], options);
+    assert_eq!(successes, 1, "the program calculates what it does without us");
+    assert_eq!([instructions, loads, stores], cachegrinds(&program, LONG));
+}
