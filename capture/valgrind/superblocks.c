@@ -10,6 +10,8 @@
 
 /* Valgrind's own limit is 60; with fewer than this left, it does not go on. */
 #define LEAST_INSTRUCTIONS 10
+/* Nor where it has more statements than usual: Valgrind allots memory by the number of instructions, and takes fewer of large ones. */
+#define MOST_STATEMENTS 500
 
 /* VEX/priv/main_globals.h, ir_opt.h and guest_generic_bb_to_IR.h */
 extern VexControl vex_control;
@@ -103,7 +105,8 @@ TRANSLATE(__wrap_bb_to_IR)
     tl_assert(ip_offset == offsetof(VexGuestAMD64State, guest_RIP) && ip_bytes == sizeof(Addr));
     if (preamble || *checked_extents != 0 || heat == COLD)
         return block;
-    while ((Int)*instructions <= most - LEAST_INSTRUCTIONS && goes_on(block, address, heat == HOT_LOOP)) {
+    while ((Int)*instructions <= most - LEAST_INSTRUCTIONS && block->stmts_used <= MOST_STATEMENTS
+           && goes_on(block, address, heat == HOT_LOOP)) {
         Addr next = block->next->Iex.Const.con->Ico.U64;
         VexGuestExtents more_extents;
         UInt more_checked, more_instructions;
