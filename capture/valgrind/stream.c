@@ -167,13 +167,12 @@ Int stream_begin_run(Int most)
     return fit < most ? (Int)fit : most;
 }
 
-/* It has run: so many superblocks. */
-void stream_end_run(UInt count)
+/* It has run. Returns where it began to write; NULL where more than what it wrote stands from there up to the cursor. */
+const ULong *stream_end_run(void)
 {
     if (is_run_counted)
         budget = live.budget;
-    if (run_start)
-        hot_ran(count, run_start, live.cursor);
+    return run_start;
 }
 
 /* A superblock that was translated writes no more words, and has no more instructions. */

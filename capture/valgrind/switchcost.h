@@ -1,8 +1,9 @@
 /* What the files of the tool share: types and the functions of each file. SPDX-License-Identifier: GPL-2.0-or-later
 
-   main.c registers the tool. ring.c maps the shared memory and sleeps on it. stream.c writes records. instrument.c,
+   main.c registers the tool. ring.c maps the shared memory and sleeps on it. stream.c writes records. instrument.c, builder.c,
    origins.c and shapes.c turn superblocks into inline writes. hot.c finds those that run most, superblocks.c makes them longer.
-   turns.c takes and gives up the virtual CPU. tasks.c knows who is born and who ends. syscalls.c and mappings.c tell what the kernel does. stamps.c is the as-run mode. */
+   turns.c takes and gives up the virtual CPU. tasks.c knows who is born and who ends. syscalls.c and mappings.c tell what the
+   kernel does. stamps.c is the as-run mode. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
 
@@ -90,7 +91,7 @@ Bool stream_claim(UInt slot);
 void stream_begin(ULong stamp);
 void stream_close(ULong why, ULong counts);
 Int stream_begin_run(Int most);
-void stream_end_run(UInt count);
+const ULong *stream_end_run(void);
 void stream_need(UInt words, UInt instructions);
 void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count);
 UInt stream_pack(ULong *words, const HChar *bytes, UInt length);

@@ -228,6 +228,7 @@ static Bool is_writing;
 static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, Addr code, Int most)
 {
     Int fit = stream_begin_run(most);
+    const ULong *words;
     Int left;
 
     if (fit == 0)
@@ -240,7 +241,9 @@ static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, A
     live = *live_of(guest);
     /* -1 where all ran, and the one behind them was stopped. */
     left = (Int)guest->host_EvC_COUNTER < 0 ? 0 : (Int)guest->host_EvC_COUNTER;
-    stream_end_run(fit - left);
+    words = stream_end_run();
+    if (words)
+        hot_ran(fit - left, words, live.cursor);
     return most - fit + left;
 }
 
@@ -285,7 +288,7 @@ static void stop_client_code(ThreadId tid, ULong blocks)
         /* A fault has cut it off. */
         is_writing = False;
         VG_(get_shadow_regs_area)(tid, (UChar *)&live, LIVE_AREA, 0, sizeof live);
-        stream_end_run(0);
+        stream_end_run();
     }
     if (event_counter(tid) >= 0 || tasks_is_ending(tid))
         return;

@@ -1,0 +1,263 @@
+/* What a superblock writes: its shapes, their heads, and the addresses that are told. GPL-2.0-or-later, see COPYING.
+
+   A block is a run of instructions that follow one another in memory. A superblock begins one at its first instruction
+   and wherever its code jumps, might have jumped, or a block would be too long. Its blocks have one shape together. Before
+   each exit it writes the id of the shape that it has up to there, and moves the cursor; where the exit is not taken, the
+   shape goes on in the same place, so that the next id overwrites the last. What a fault cuts off is therefore not
+   counted: the cursor has not moved yet. */
+#include "builder.h"
+
+#include "pub_tool_libcassert.h"
+
+#define CURSOR_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, cursor))
+#define BUDGET_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, budget))
+
+/* Told addresses of a shape; where one instruction tells more, so does its shape. */
+#define LANES 4
+
+/* A reference of a larger piece of memory is written as several. */
+#define LARGEST_PIECE 1024
+
+static IRExpr *constant(ULong value)
+{
+    return IRExpr_Const(IRConst_U64(value));
+}
+
+IRExpr *builder_assign(struct builder *builder, IRType type, IRExpr *value)
+{
+    IRTemp temp = newIRTemp(builder->out->tyenv, type);
+
+    addStmtToIRSB(builder->out, IRStmt_WrTmp(temp, value));
+    return IRExpr_RdTmp(temp);
+}
+
+IRTemp builder_load(struct builder *builder, Int offset)
+{
+    return builder_assign(builder, Ity_I64, IRExpr_Get(offset, Ity_I64))->Iex.RdTmp.tmp;
+}
+
+/* Its first instruction comes next. */
+void builder_begin(struct builder *builder, Bool is_counting)
+{
+    builder->cursor = builder_load(builder, CURSOR_OFFSET);
+    builder->budget = is_counting ? builder_load(builder, BUDGET_OFFSET) : IRTemp_INVALID;
+}
+
+static IRExpr *place(struct builder *builder, UInt word)
+{
+    if (word == 0)
+        return IRExpr_RdTmp(builder->cursor);
+    return builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, IRExpr_RdTmp(builder->cursor), constant(word * 8)));
+}
+
+static void write_word(struct builder *builder, UInt word, IRExpr *value)
+{
+    addStmtToIRSB(builder->out, IRStmt_Store(Iend_LE, place(builder, word), value));
+}
+
+/* The blocks as they are now get their head. */
+static void write_head(struct builder *builder)
+{
+    const struct shape *shape = &builder->shape;
+
+    if (builder->is_written || shape->blocks == 0)
+        return;
+    write_word(builder, builder->head_word,
+               constant(SC_BLOCK << 56 | (ULong)(shape->references - shape->untold) << 32 | shapes_define(shape)));
+    builder->is_written = True;
+}
+
+static void count(struct builder *builder)
+{
+    IRExpr *left = builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Sub64, IRExpr_RdTmp(builder->budget),
+                                                         constant(builder->instructions)));
+
+    addStmtToIRSB(builder->out, IRStmt_Put(BUDGET_OFFSET, left));
+}
+
+/* All that has happened so far counts. */
+void builder_commit(struct builder *builder)
+{
+    builder->last_load = NULL;
+    write_head(builder);
+    if (builder->is_committed)
+        return;
+    addStmtToIRSB(builder->out, IRStmt_Put(CURSOR_OFFSET, place(builder, builder->words)));
+    if (builder->budget != IRTemp_INVALID)
+        count(builder);
+    builder->is_committed = True;
+}
+
+static void begin_shape(struct builder *builder)
+{
+    write_head(builder);
+    builder->head_word = builder->words;
+    builder->words += 1;
+    builder->shape.blocks = 0;
+    builder->shape.references = 0;
+    builder->shape.untold = 0;
+    builder->told_count = 0;
+}
+
+/* Half of the room is left for the references of one instruction. */
+static Bool has_room(const struct shape *shape)
+{
+    return shape->references + shape->untold <= MOST_REFERENCES / 2;
+}
+
+/* The reader takes so many told addresses of a shape at once; those of more take it several times as long. */
+static Bool has_lanes(const struct builder *builder, UInt more)
+{
+    return builder->told_count == 0 || builder->told_count + more <= LANES;
+}
+
+static void begin_block(struct builder *builder, Addr address, UInt tells)
+{
+    struct shape *shape = &builder->shape;
+
+    if (shape->blocks == 0 || shape->blocks == MOST_BLOCKS || !has_room(shape) || !has_lanes(builder, tells))
+        begin_shape(builder);
+    shape->block[shape->blocks++] = (struct block){ .address = address };
+}
+
+static struct block *last_block(struct shape *shape)
+{
+    return &shape->block[shape->blocks - 1];
+}
+
+static Bool continues_block(struct shape *shape, Addr address, UInt bytes)
+{
+    return shape->blocks > 0 && has_room(shape) && last_block(shape)->address + last_block(shape)->bytes == address
+        && last_block(shape)->bytes + bytes <= LONGEST_BLOCK;
+}
+
+void builder_add_instruction(struct builder *builder, Addr address, UInt bytes, UInt tells)
+{
+    struct shape *shape = &builder->shape;
+    struct block *block;
+
+    if (builder->is_branch || !continues_block(shape, address, bytes) || !has_lanes(builder, tells))
+        begin_block(builder, address, tells);
+    block = last_block(shape);
+    if (block->instructions == 0)
+        block->first_bytes = bytes;
+    block->instructions += 1;
+    block->bytes += bytes;
+    builder->instructions += 1;
+    builder->instruction = address;
+    builder->is_branch = False;
+    builder->last_load = NULL;
+    builder->is_written = False;
+    builder->is_committed = False;
+}
+
+/* bit 33 of a reference: a store to where the same instruction has just loaded. Cachegrind counts the two as one. */
+static Bool is_update(const struct builder *builder, IRExpr *address, UInt bytes, Bool is_store)
+{
+    return is_store && builder->last_load && builder->last_load_bytes == bytes
+        && eqIRAtom(builder->last_load, address);
+}
+
+static void note_piece(struct builder *builder, UInt bytes, Bool is_store, Bool is_updated, ULong how)
+{
+    struct shape *shape = &builder->shape;
+    struct block *block = last_block(shape);
+
+    tl_assert(shape->blocks > 0 && shape->references < MOST_REFERENCES);
+    block->references += 1;
+    shape->reference[shape->references++] = (block->bytes - 1) | (ULong)bytes << 16 | (ULong)is_store << 32
+                                          | (ULong)is_updated << 33 | how;
+    builder->is_written = False;
+    builder->is_committed = False;
+}
+
+static void tell_piece(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store, Bool is_updated, ULong how)
+{
+    note_piece(builder, bytes, is_store, is_updated, how << 34);
+    write_word(builder, builder->words, address);
+    builder->words += 1;
+}
+
+/* The told reference of the shape from which one of that origin is always as far; NULL for none. */
+static const struct told *relative_of(const struct builder *builder, struct origin origin)
+{
+    Int index = builder->told_count - 1;
+
+    while (index >= 0 && builder->told[index].origin.base != origin.base)
+        index--;
+    return index < 0 ? NULL : &builder->told[index];
+}
+
+/* The address need not be written where it is always the same, or always as far from one that is written. */
+static Bool is_untold(struct builder *builder, struct origin origin, UInt bytes, Bool is_store, Bool is_updated)
+{
+    struct shape *shape = &builder->shape;
+    ULong how = SC_FIXED << 34;
+    ULong address = origin.offset;
+
+    if (shape->references + shape->untold + 2 > MOST_REFERENCES)
+        return False;
+    if (origin.base != IRTemp_INVALID) {
+        const struct told *base = relative_of(builder, origin);
+        if (!base)
+            return False;
+        how = SC_RELATIVE << 34 | (ULong)base->reference << 40;
+        address -= base->origin.offset;
+    }
+    note_piece(builder, bytes, is_store, is_updated, how);
+    shape->untold_address[shape->untold++] = address;
+    return True;
+}
+
+static void add_piece(struct builder *builder, IRExpr *address, UInt done, UInt bytes, Bool is_store, Bool is_updated)
+{
+    struct origin origin = origins_of(address);
+    struct told *told = &builder->told[builder->told_count];
+
+    origin.offset += done;
+    if (is_untold(builder, origin, bytes, is_store, is_updated))
+        return;
+    told->origin = origin;
+    told->reference = builder->shape.references;
+    builder->told_count += 1;
+    if (done != 0)
+        address = builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, address, constant(done)));
+    tell_piece(builder, address, bytes, is_store, is_updated, SC_TOLD);
+}
+
+void builder_add_reference(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store)
+{
+    Bool is_updated = is_update(builder, address, bytes, is_store);
+    UInt done;
+
+    tl_assert(isIRAtom(address));
+    for (done = 0; done < bytes; done += LARGEST_PIECE) {
+        UInt piece = bytes - done < LARGEST_PIECE ? bytes - done : LARGEST_PIECE;
+        add_piece(builder, address, done, piece, is_store, is_updated);
+    }
+    builder->last_load = is_store ? NULL : address;
+    builder->last_load_bytes = bytes;
+}
+
+/* A guarded one always takes its word, so that a shape has a fixed length. */
+void builder_add_guarded(struct builder *builder, IRExpr *guard, IRExpr *address, UInt bytes, Bool is_store)
+{
+    UInt done;
+
+    for (done = 0; done < bytes; done += LARGEST_PIECE) {
+        UInt piece = bytes - done < LARGEST_PIECE ? bytes - done : LARGEST_PIECE;
+        IRExpr *start = done == 0 ? address
+                      : builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, address, constant(done)));
+        IRExpr *word = builder_assign(builder, Ity_I64, IRExpr_ITE(guard, start, constant(SC_NOT_DONE)));
+        tell_piece(builder, word, piece, is_store, False, SC_GUARDED);
+    }
+    builder->last_load = NULL;
+}
+
+/* Whether the address of a reference would be told. */
+Bool builder_tells(const struct builder *builder, const IRExpr *address)
+{
+    struct origin origin = origins_of(address);
+
+    return origin.base != IRTemp_INVALID && !relative_of(builder, origin);
+}

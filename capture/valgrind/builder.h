@@ -1,0 +1,43 @@
+/* What a superblock writes while it is instrumented: shapes, their heads, and addresses. SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef BUILDER_H
+#define BUILDER_H
+
+#include "switchcost.h"
+
+/* Where struct live lies in the guest state: the first shadow area, right behind the guest's registers. */
+#define LIVE_OFFSET ((Int)sizeof(VexGuestAMD64State))
+
+/* A reference whose address is written: where it comes from. */
+struct told {
+    struct origin origin;
+    UInt reference;
+};
+
+struct builder {
+    IRSB *out;
+    IRTemp cursor;
+    IRTemp budget;      /* IRTemp_INVALID where instructions are not counted */
+    UInt head_word;     /* where the shape's head goes, in words from the cursor */
+    UInt words;         /* written so far, the head included */
+    UInt instructions;  /* so far, of the whole superblock */
+    Bool is_written;    /* the head stands in the buffer as the shape is now */
+    Bool is_committed;  /* and the cursor is behind it */
+    Bool is_branch;     /* the last instruction may jump: its block ends with it */
+    Addr instruction;   /* address of the last one */
+    struct shape shape;
+    UInt told_count;
+    struct told told[MOST_REFERENCES];
+    IRExpr *last_load;  /* address of the load just before, if a store may belong to it */
+    UInt last_load_bytes;
+};
+
+void builder_begin(struct builder *builder, Bool is_counting);
+IRExpr *builder_assign(struct builder *builder, IRType type, IRExpr *value);
+IRTemp builder_load(struct builder *builder, Int offset);
+Bool builder_tells(const struct builder *builder, const IRExpr *address);
+void builder_add_instruction(struct builder *builder, Addr address, UInt bytes, UInt tells);
+void builder_add_reference(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store);
+void builder_add_guarded(struct builder *builder, IRExpr *guard, IRExpr *address, UInt bytes, Bool is_store);
+void builder_commit(struct builder *builder);
+
+#endif
