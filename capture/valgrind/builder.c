@@ -70,7 +70,7 @@ static void write_head(struct builder *builder)
 static void count(struct builder *builder)
 {
     IRExpr *left = builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Sub64, IRExpr_RdTmp(builder->budget),
-                                                         constant(builder->instructions)));
+                                                                 constant(builder->instructions)));
 
     addStmtToIRSB(builder->out, IRStmt_Put(BUDGET_OFFSET, left));
 }

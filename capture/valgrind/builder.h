@@ -1,4 +1,4 @@
-/* What a superblock writes while it is instrumented: shapes, their heads, and addresses. SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a superblock writes: shapes, their heads, and addresses. SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef BUILDER_H
 #define BUILDER_H
 

@@ -10,7 +10,8 @@
 
 /* Valgrind's own limit is 60; with fewer than this left, it does not go on. */
 #define LEAST_INSTRUCTIONS 10
-/* Nor where it has more statements than usual: Valgrind allots memory by the number of instructions, and takes fewer of large ones. */
+/* Nor where it has more statements than usual: Valgrind allots memory by the number of instructions, and takes fewer of
+   large ones. */
 #define MOST_STATEMENTS 500
 
 /* VEX/priv/main_globals.h, ir_opt.h and guest_generic_bb_to_IR.h */

@@ -67,8 +67,10 @@ impl TraceHeader {
 
     /// How many bits tell which shape ran.
     pub(super) fn turn_bits(&self) -> u32 {
-        let is_old = (1..=2).any(|version| self.schema == format!("{TRACE_SCHEMA}/{version}"));
-        if is_old { 1 } else { TURN_BITS }
+        match version_of(&self.schema) {
+            Some(1 | 2) => 1,
+            _ => TURN_BITS,
+        }
     }
 
     pub(super) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
@@ -88,10 +90,14 @@ impl TraceHeader {
     }
 }
 
+/// Of those that can be read.
+fn version_of(schema: &str) -> Option<u32> {
+    let version = schema.strip_prefix(TRACE_SCHEMA)?.strip_prefix('/')?;
+    (1..=TRACE_VERSION).find(|known| version == known.to_string())
+}
+
 fn check_schema(found: &str) -> Result<(), ReadTraceError> {
-    let version = found.strip_prefix(TRACE_SCHEMA).and_then(|rest| rest.strip_prefix('/'));
-    let is_readable = (1..=TRACE_VERSION).any(|known| version == Some(&known.to_string()));
-    if is_readable { Ok(()) } else { Err(ReadTraceError::Version(found.chars().take(80).collect())) }
+    version_of(found).map(|_| ()).ok_or_else(|| ReadTraceError::Version(found.chars().take(80).collect()))
 }
 
 #[cfg(test)]
