@@ -55,15 +55,17 @@ static void write_word(struct builder *builder, UInt word, IRExpr *value)
     addStmtToIRSB(builder->out, IRStmt_Store(Iend_LE, place(builder, word), value));
 }
 
-/* The blocks as they are now get their head. */
+/* Of the blocks as they are now. */
+static ULong head_of(const struct shape *shape)
+{
+    return SC_BLOCK << 56 | (ULong)(shape->references - shape->untold) << 32 | shapes_define(shape);
+}
+
 static void write_head(struct builder *builder)
 {
-    const struct shape *shape = &builder->shape;
-
-    if (builder->is_written || shape->blocks == 0)
+    if (builder->is_written || builder->shape.blocks == 0)
         return;
-    write_word(builder, builder->head_word,
-               constant(SC_BLOCK << 56 | (ULong)(shape->references - shape->untold) << 32 | shapes_define(shape)));
+    write_word(builder, builder->head_word, constant(head_of(&builder->shape)));
     builder->is_written = True;
 }
 
@@ -86,6 +88,28 @@ void builder_commit(struct builder *builder)
     if (builder->budget != IRTemp_INVALID)
         count(builder);
     builder->is_committed = True;
+    builder->committed_words = builder->words;
+    builder->committed_instructions = builder->instructions;
+}
+
+/* All that has happened so far counts if the exit to the target that comes now is taken. Returns the address that it must
+   have for that; 0 where it cannot be done so. */
+Addr builder_commit_at(struct builder *builder, Addr target)
+{
+    struct departure departure = {
+        .head_offset = 8 * ((Int)builder->head_word - (Int)builder->committed_words),
+        .cursor_offset = CURSOR_OFFSET,
+        .budget_offset = BUDGET_OFFSET,
+        .bytes = 8 * (builder->words - builder->committed_words),
+    };
+
+    builder->last_load = NULL;
+    if (builder->shape.blocks == 0)
+        return 0;
+    departure.head = head_of(&builder->shape);
+    if (builder->budget != IRTemp_INVALID)
+        departure.instructions = builder->instructions - builder->committed_instructions;
+    return exits_add(target, &departure);
 }
 
 static void begin_shape(struct builder *builder)

@@ -22,6 +22,8 @@ struct builder {
     UInt instructions;  /* so far, of the whole superblock */
     Bool is_written;    /* the head stands in the buffer as the shape is now */
     Bool is_committed;  /* and the cursor is behind it */
+    UInt committed_words; /* that the cursor in memory has moved, and instructions taken from the budget there */
+    UInt committed_instructions;
     Bool is_branch;     /* the last instruction may jump: its block ends with it */
     Addr instruction;   /* address of the last one */
     struct shape shape;
@@ -39,5 +41,6 @@ void builder_add_instruction(struct builder *builder, Addr address, UInt bytes, 
 void builder_add_reference(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store);
 void builder_add_guarded(struct builder *builder, IRExpr *guard, IRExpr *address, UInt bytes, Bool is_store);
 void builder_commit(struct builder *builder);
+Addr builder_commit_at(struct builder *builder, Addr target);
 
 #endif

@@ -24,6 +24,8 @@ struct place {
     UWord address;
     ULong hits;    /* in the sample */
     ULong repeats; /* of these directly behind themselves */
+    UWord follower; /* where mostly the program goes on */
+    ULong lead;     /* of that over all others together, at least */
     Bool is_hot;
     Bool is_loop;  /* mostly it runs behind itself */
     Bool is_fresh; /* hot, and not translated again yet */
@@ -73,6 +75,17 @@ static void decide(void)
     }
 }
 
+/* Boyer and Moore's majority vote: what has more than half of the votes has it in the end. */
+static void vote(struct place *place, Addr next)
+{
+    if (place->lead == 0)
+        place->follower = next;
+    if (place->follower == next)
+        place->lead += 1;
+    else
+        place->lead -= 1;
+}
+
 /* So many superblocks have run and written these words: shapes and nothing else. */
 void hot_ran(UInt count, const ULong *word, const ULong *end)
 {
@@ -87,6 +100,9 @@ void hot_ran(UInt count, const ULong *word, const ULong *end)
         struct place *place = place_at(shapes_address((UInt)*word));
         place->hits += 1;
         place->repeats += place == before;
+        /* Once it is hot, its superblock ends elsewhere. */
+        if (before && !before->is_hot)
+            vote(before, place->address);
         before = place;
         sample += 1;
     }
@@ -120,4 +136,12 @@ enum heat hot_at(Addr address)
     if (!place || !place->is_hot)
         return COLD;
     return place->is_loop ? HOT_LOOP : HOT;
+}
+
+/* Where the program mostly went on behind the shape that begins there; 0 where that is not known. */
+Addr hot_next(Addr address)
+{
+    const struct place *place = places ? VG_(HT_lookup)(places, address) : NULL;
+
+    return place && place->lead > 0 ? place->follower : 0;
 }

@@ -111,10 +111,28 @@ static UInt count_told(const struct builder *builder, const IRSB *in, Int index)
     return tells;
 }
 
-/* What the statement does, for the stream: written before the statement itself. */
-static void observe(struct builder *builder, const IRSB *in, Int index)
+/* What has happened so far is to be in the stream where this is taken. */
+static IRStmt *leave(struct builder *builder, IRStmt *exit)
 {
-    const IRStmt *statement = in->stmts[index];
+    const Addr target = exit->Ist.Exit.dst->Ico.U64;
+    Addr marked = 0;
+
+    if (superblocks_is_lean() && exits_are_possible() && exit->Ist.Exit.jk == Ijk_Boring
+        && exit->Ist.Exit.guard->tag == Iex_RdTmp)
+        marked = builder_commit_at(builder, target);
+    if (marked == 0)
+        builder_commit(builder);
+    /* Not one that does the same instruction again. */
+    if (exit->Ist.Exit.jk == Ijk_Boring && target != builder->instruction)
+        builder->is_branch = True;
+    return marked == 0 ? exit
+         : IRStmt_Exit(exit->Ist.Exit.guard, exit->Ist.Exit.jk, IRConst_U64(marked), exit->Ist.Exit.offsIP);
+}
+
+/* What the statement does, for the stream: written before the statement itself. Returns what it is to be. */
+static IRStmt *observe(struct builder *builder, const IRSB *in, Int index)
+{
+    IRStmt *statement = in->stmts[index];
 
     switch (statement->tag) {
     case Ist_IMark:
@@ -148,14 +166,11 @@ static void observe(struct builder *builder, const IRSB *in, Int index)
         add_linked(builder, statement);
         break;
     case Ist_Exit:
-        builder_commit(builder);
-        /* Not one that does the same instruction again. */
-        if (statement->Ist.Exit.jk == Ijk_Boring && statement->Ist.Exit.dst->Ico.U64 != builder->instruction)
-            builder->is_branch = True;
-        break;
+        return leave(builder, statement);
     default:
         break;
     }
+    return statement;
 }
 
 struct live *live_of(VexGuestAMD64State *guest)
@@ -191,30 +206,59 @@ static void add_watch(struct builder *builder)
     addStmtToIRSB(builder->out, IRStmt_Dirty(call));
 }
 
+/* A superblock that takes the room of several counts as several: so many fewer run before the next look. Never less than 0,
+   which would say that it was stopped. */
+static void add_weight(struct builder *builder, UInt others)
+{
+    const Int offset = offsetof(VexGuestAMD64State, host_EvC_COUNTER);
+    IRExpr *zero = IRExpr_Const(IRConst_U32(0));
+    IRExpr *left = builder_assign(builder, Ity_I32, IRExpr_Get(offset, Ity_I32));
+    IRExpr *less = builder_assign(builder, Ity_I32, IRExpr_Binop(Iop_Sub32, left, IRExpr_Const(IRConst_U32(others))));
+    IRExpr *is_less = builder_assign(builder, Ity_I1, IRExpr_Binop(Iop_CmpLT32S, less, zero));
+
+    addStmtToIRSB(builder->out, IRStmt_Put(offset, builder_assign(builder, Ity_I32, IRExpr_ITE(is_less, zero, less))));
+}
+
+/* Copies a superblock, with what it writes. */
+static void copy(struct builder *builder, const IRSB *in, UInt others)
+{
+    Int index = 0;
+
+    builder->out = deepCopyIRSBExceptStmts(in);
+    exits_forget();
+    origins_forget(in->tyenv->types_used);
+    while (index < in->stmts_used && !is_mark(in->stmts[index]))
+        addStmtToIRSB(builder->out, in->stmts[index++]);
+    if (is_as_run())
+        add_watch(builder);
+    if (others > 0)
+        add_weight(builder, others);
+    builder_begin(builder, is_counting);
+    for (; index < in->stmts_used; index++) {
+        if (!in->stmts[index] || in->stmts[index]->tag == Ist_NoOp)
+            continue;
+        addStmtToIRSB(builder->out, observe(builder, in, index));
+    }
+    builder_commit(builder);
+}
+
 static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
                         const VexGuestExtents *extents, const VexArchInfo *host, IRType word, IRType host_word)
 {
-    struct builder builder = { .out = deepCopyIRSBExceptStmts(in) };
-    Int index = 0;
+    struct builder first = { 0 }, second = { 0 };
+    UInt shares;
 
     (void)closure, (void)extents, (void)host, (void)word, (void)host_word;
     tl_assert(layout->total_sizeB == LIVE_OFFSET);
     is_any_translated = True;
-    origins_forget(in->tyenv->types_used);
-    while (index < in->stmts_used && !is_mark(in->stmts[index]))
-        addStmtToIRSB(builder.out, in->stmts[index++]);
-    if (is_as_run())
-        add_watch(&builder);
-    builder_begin(&builder, is_counting);
-    for (; index < in->stmts_used; index++) {
-        if (!in->stmts[index] || in->stmts[index]->tag == Ist_NoOp)
-            continue;
-        observe(&builder, in, index);
-        addStmtToIRSB(builder.out, in->stmts[index]);
-    }
-    builder_commit(&builder);
-    stream_need(builder.words, builder.instructions);
-    return builder.out;
+    if (superblocks_is_lean())
+        liveness_clean(in);
+    copy(&first, in, 0);
+    shares = stream_need(first.words, first.instructions);
+    if (shares == 1)
+        return first.out;
+    copy(&second, in, shares - 1);
+    return second.out;
 }
 
 static void translate_again(const HChar *why)

@@ -15,7 +15,10 @@ struct live live;
 /* Words that stay free in the current buffer whenever a run ends, for records and for the controller's marks. */
 #define SLACK_WORDS 2048
 /* Fewer superblocks than this are not worth the rest of a buffer, where that is less than a quarter. */
-#define LEAST_RUN 256
+#define LEAST_RUN 1024
+/* What a superblock may have of each, and count as one. Of those that have more ... */
+#define SHARE_WORDS 16
+#define SHARE_INSTRUCTIONS 64
 /* As run: so often a task looks for an empty buffer before it sleeps; about a millisecond. */
 #define PATIENCE 10000
 
@@ -27,10 +30,6 @@ static Long budget;   /* instructions left in the turn */
 static Bool is_run_counted;
 /* Where generated code began to write; NULL where more than that has been written since. */
 static const ULong *run_start;
-
-/* The most that any superblock so far has of each. */
-static UInt most_words = 1;
-static UInt most_instructions = 1;
 
 static Bool claim_buffer(ULong index)
 {
@@ -140,13 +139,13 @@ static Long free_words(void)
 
 static Bool is_buffer_worn(void)
 {
-    return free_words() < LEAST_RUN * (Long)most_words && free_words() < ring->buffer_words / 4;
+    return free_words() < LEAST_RUN * (Long)SHARE_WORDS && free_words() < ring->buffer_words / 4;
 }
 
 /* So many surely begin within the turn, which ends with the superblock that uses its last instruction. */
 static Long superblocks_of_turn(void)
 {
-    return budget <= 0 ? 0 : (budget + most_instructions - 1) / most_instructions;
+    return budget <= 0 ? 0 : (budget + SHARE_INSTRUCTIONS - 1) / SHARE_INSTRUCTIONS;
 }
 
 /* Generated code is about to run. Returns how many superblocks may, of `most`; none where the turn is over. */
@@ -156,7 +155,7 @@ Int stream_begin_run(Int most)
 
     if (is_buffer_worn())
         submit();
-    fit = free_words() / most_words;
+    fit = free_words() / SHARE_WORDS;
     is_run_counted = !is_as_run() && !__atomic_load_n(&ring->is_alone, __ATOMIC_SEQ_CST);
     if (is_run_counted && superblocks_of_turn() < fit)
         fit = superblocks_of_turn();
@@ -175,14 +174,19 @@ const ULong *stream_end_run(void)
     return run_start;
 }
 
-/* A superblock that was translated writes no more words, and has no more instructions. */
-void stream_need(UInt words, UInt instructions)
+static UInt shares_of(UInt amount, UInt share)
 {
+    return (amount + share - 1) / share;
+}
+
+/* A superblock that was translated writes no more words, and has no more instructions. Returns as how many it counts. */
+UInt stream_need(UInt words, UInt instructions)
+{
+    UInt of_words = shares_of(words, SHARE_WORDS);
+    UInt of_instructions = shares_of(instructions, SHARE_INSTRUCTIONS);
+
     tl_assert(words <= SLACK_WORDS / 2);
-    if (words > most_words)
-        most_words = words;
-    if (instructions > most_instructions)
-        most_instructions = instructions;
+    return of_words > of_instructions ? of_words : of_instructions;
 }
 
 /* Takes over where the last task stopped. */

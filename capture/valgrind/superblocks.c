@@ -13,6 +13,10 @@
 /* Nor where it has more statements than usual: Valgrind allots memory by the number of instructions, and takes fewer of
    large ones. */
 #define MOST_STATEMENTS 500
+/* Instructions that are looked at where a superblock is left. */
+#define LOOK_AHEAD 12
+/* Of a part. */
+#define MOST_SHAPES 4
 
 /* VEX/priv/main_globals.h, ir_opt.h and guest_generic_bb_to_IR.h */
 extern VexControl vex_control;
@@ -47,12 +51,26 @@ static void turn_round(IRSB *block)
     addStmtToIRSB(block, IRStmt_Exit(IRExpr_RdTmp(guard), Ijk_Boring, IRConst_U64(next), exit->Ist.Exit.offsIP));
 }
 
-/* Whether it goes on with the code that follows it. A loop that mostly leads back to its start does not: Valgrind unrolls it. */
-static Bool goes_on(IRSB *block, Addr start, Bool is_loop)
+/* Which of two the program mostly went on with behind that part; 0 where that is not known. A part may have several shapes. */
+static Addr usual(Addr part, Addr one, Addr other)
+{
+    UInt steps;
+
+    for (steps = 0; steps < MOST_SHAPES; steps++) {
+        part = hot_next(part);
+        if (part == one || part == other)
+            return part;
+    }
+    return 0;
+}
+
+/* Whether it goes on, behind its last part, with what mostly came next, or else with the code that follows in memory. A
+   loop that mostly leads back to its start does not: Valgrind unrolls it. */
+static Bool goes_on(IRSB *block, Addr start, Addr part, Bool is_loop)
 {
     Addr end = end_of_code(block);
     const IRStmt *last;
-    Addr target, next;
+    Addr target, next, wanted;
 
     if (block->jumpkind != Ijk_Boring || block->next->tag != Iex_Const || block->stmts_used == 0)
         return False;
@@ -65,9 +83,22 @@ static Bool goes_on(IRSB *block, Addr start, Bool is_loop)
         return False;
     if (is_loop && (target == start || next == start))
         return False;
-    if (next != end && target == end)
+    wanted = usual(part, target, next);
+    if (wanted == 0)
+        wanted = end;
+    if (next != wanted && target == wanted)
         turn_round(block);
-    return next == end || target == end;
+    return next == wanted || target == wanted;
+}
+
+static Bool is_covered(const VexGuestExtents *extents, Addr base, UInt bytes)
+{
+    UInt index;
+
+    for (index = 0; index < extents->n_used; index++)
+        if (base >= extents->base[index] && base + bytes <= extents->base[index] + extents->len[index])
+            return True;
+    return False;
 }
 
 /* False where there are too many. */
@@ -78,6 +109,8 @@ static Bool add_extents(VexGuestExtents *to, const VexGuestExtents *more)
 
     for (index = 0; index < more->n_used; index++) {
         UInt last = sum.n_used - 1;
+        if (is_covered(&sum, more->base[index], more->len[index]))
+            continue;
         if (sum.base[last] + sum.len[last] == more->base[index]) {
             sum.len[last] += more->len[index];
             continue;
@@ -92,6 +125,84 @@ static Bool add_extents(VexGuestExtents *to, const VexGuestExtents *more)
     return True;
 }
 
+/* What a translation is asked for, but for where it begins. */
+struct request {
+    VexRegisterUpdates registers;
+    void *closure;
+    void *disassemble;
+    const UChar *code;
+    Addr address; /* of the code */
+    Bool (*may_chase)(void *, Addr);
+    VexEndness endness;
+    Bool is_sigill_told;
+    VexArch arch;
+    const VexArchInfo *arch_info;
+    const VexAbiInfo *abi;
+    IRType word;
+    void *needs_check;
+    Int check_start_offset;
+    Int check_length_offset;
+    Int ip_offset;
+    Int ip_bytes;
+};
+
+struct part {
+    IRSB *block;
+    VexGuestExtents extents;
+    UInt checked_extents;
+    UInt instructions;
+    UShort jumps;
+    UShort conditions;
+};
+
+/* More code, of no more instructions. False where it may not be looked at beforehand. */
+static Bool translate_part(struct request *request, Addr address, Int most, struct part *part)
+{
+    const Int most_of_all = vex_control.guest_max_insns;
+
+    if (!request->may_chase(request->closure, address))
+        return False;
+    vex_control.guest_max_insns = most;
+    part->block = __real_bb_to_IR(&part->extents, &part->checked_extents, &part->instructions, &part->jumps,
+                                  &part->conditions, &request->registers, request->closure, request->disassemble,
+                                  request->code + (address - request->address), address, request->may_chase,
+                                  request->endness, request->is_sigill_told, request->arch, request->arch_info,
+                                  request->abi, request->word, request->needs_check, NULL,
+                                  request->check_start_offset, request->check_length_offset, request->ip_offset,
+                                  request->ip_bytes);
+    vex_control.guest_max_insns = most_of_all;
+    return part->block && part->checked_extents == 0;
+}
+
+/* Looks at what comes where the superblock is left. */
+static void look_behind(struct request *request, Addr address)
+{
+    struct part part;
+
+    if (liveness_wants(address) && translate_part(request, address, LOOK_AHEAD, &part))
+        liveness_learn(address, part.block);
+}
+
+static void look_behind_all(struct request *request, const IRSB *block)
+{
+    Int index;
+
+    for (index = 0; index < block->stmts_used; index++)
+        if (block->stmts[index]->tag == Ist_Exit && block->stmts[index]->Ist.Exit.jk == Ijk_Boring)
+            look_behind(request, block->stmts[index]->Ist.Exit.dst->Ico.U64);
+    if (block->jumpkind == Ijk_Boring && block->next->tag == Iex_Const)
+        look_behind(request, block->next->Iex.Const.con->Ico.U64);
+}
+
+/* Whether registers need not be exact at each access to memory in the superblock that was translated last, and it is
+   known what comes behind it. */
+static Bool is_lean;
+
+Bool superblocks_is_lean(void)
+{
+    return is_lean;
+}
+
 /* Turns a superblock of the program into Valgrind's own language. */
 TRANSLATE(__wrap_bb_to_IR)
 {
@@ -101,33 +212,34 @@ TRANSLATE(__wrap_bb_to_IR)
                                   disassemble, code, address, may_chase, endness, is_sigill_told, arch, arch_info, abi,
                                   word, needs_check, preamble, check_start_offset, check_length_offset, ip_offset,
                                   ip_bytes);
+    struct request request = {
+        *registers, closure, disassemble, code, address, may_chase, endness, is_sigill_told, arch, arch_info, abi, word,
+        needs_check, check_start_offset, check_length_offset, ip_offset, ip_bytes,
+    };
+    struct part more;
+    Addr part = address;
 
     /* That these are where they belong says that the others are. */
     tl_assert(ip_offset == offsetof(VexGuestAMD64State, guest_RIP) && ip_bytes == sizeof(Addr));
-    if (preamble || *checked_extents != 0 || heat == COLD)
+    is_lean = False;
+    if (!block || preamble || *checked_extents != 0 || heat == COLD)
         return block;
     while ((Int)*instructions <= most - LEAST_INSTRUCTIONS && block->stmts_used <= MOST_STATEMENTS
-           && goes_on(block, address, heat == HOT_LOOP)) {
-        Addr next = block->next->Iex.Const.con->Ico.U64;
-        VexGuestExtents more_extents;
-        UInt more_checked, more_instructions;
-        UShort more_jumps, more_conditions;
-        IRSB *more;
-
-        if (!may_chase(closure, next))
+           && goes_on(block, address, part, heat == HOT_LOOP)) {
+        part = block->next->Iex.Const.con->Ico.U64;
+        /* Code that is there twice runs no faster, and what its copies write is harder to foresee. */
+        if (is_covered(extents, part, 1))
             break;
-        vex_control.guest_max_insns = most - *instructions;
-        more = __real_bb_to_IR(&more_extents, &more_checked, &more_instructions, &more_jumps, &more_conditions,
-                               registers, closure, disassemble, code + (next - address), next, may_chase, endness,
-                               is_sigill_told, arch, arch_info, abi, word, needs_check, NULL, check_start_offset,
-                               check_length_offset, ip_offset, ip_bytes);
-        vex_control.guest_max_insns = most;
-        if (more_checked != 0 || !add_extents(extents, &more_extents))
+        if (!translate_part(&request, part, most - *instructions, &more) || !add_extents(extents, &more.extents))
             break;
-        concatenate_irsbs(block, more);
-        *instructions += more_instructions;
-        *jumps += more_jumps;
-        *conditions += more_conditions;
+        concatenate_irsbs(block, more.block);
+        *instructions += more.instructions;
+        *jumps += more.jumps;
+        *conditions += more.conditions;
     }
+    liveness_forget();
+    is_lean = *registers == VexRegUpdSpAtMemAccess;
+    if (is_lean)
+        look_behind_all(&request, block);
     return block;
 }

@@ -1,7 +1,8 @@
 /* What the files of the tool share: types and the functions of each file. SPDX-License-Identifier: GPL-2.0-or-later
 
    main.c registers the tool. ring.c maps the shared memory and sleeps on it. stream.c writes records. instrument.c, builder.c,
-   origins.c and shapes.c turn superblocks into inline writes. hot.c finds those that run most, superblocks.c makes them longer.
+   origins.c and shapes.c turn superblocks into inline writes. hot.c finds those that run most, superblocks.c makes them longer;
+   liveness.c and exits.c leave out of them what is mostly not needed.
    turns.c takes and gives up the virtual CPU. tasks.c knows who is born and who ends. syscalls.c and mappings.c tell what the
    kernel does. stamps.c is the as-run mode. */
 #ifndef SWITCHCOST_H
@@ -92,7 +93,7 @@ void stream_begin(ULong stamp);
 void stream_close(ULong why, ULong counts);
 Int stream_begin_run(Int most);
 const ULong *stream_end_run(void);
-void stream_need(UInt words, UInt instructions);
+UInt stream_need(UInt words, UInt instructions);
 void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count);
 UInt stream_pack(ULong *words, const HChar *bytes, UInt length);
 
@@ -141,6 +142,30 @@ enum heat { COLD, HOT, HOT_LOOP };
 void hot_ran(UInt count, const ULong *word, const ULong *end);
 void hot_translate_again(void);
 enum heat hot_at(Addr address);
+Addr hot_next(Addr address);
+
+/* superblocks.c */
+Bool superblocks_is_lean(void);
+
+/* exits.c */
+/* The head of a shape is written, and the cursor moved. */
+struct departure {
+    ULong head;
+    Int head_offset;   /* from the cursor; all in bytes */
+    Int cursor_offset; /* from the guest's registers */
+    Int budget_offset;
+    Int bytes;         /* that the cursor moves */
+    Int instructions;  /* that are taken from the budget; 0 where they are not counted */
+};
+Bool exits_are_possible(void);
+void exits_forget(void);
+Addr exits_add(Addr target, const struct departure *departure);
+
+/* liveness.c */
+void liveness_forget(void);
+Bool liveness_wants(Addr address);
+void liveness_learn(Addr address, const IRSB *code);
+void liveness_clean(IRSB *block);
 
 /* syscalls.c */
 void syscalls_register(void);

@@ -8,25 +8,34 @@ use std::sync::atomic::AtomicBool;
 use switchcost_capture::{Command, Options, Order, run, run_unread};
 use trace::Chunk;
 
-use super::support::{ROUNDS, compiled_with, options};
+use super::support::{FRAME, ROUNDS, compiled_with, options};
 
 /// Some 9 million superblocks; the first are made longer behind four.
 const LONG: u32 = 1_500_000;
 const SHORT: u32 = 100_000;
 
-/// What ran, added up.
+/// Of a reference: it is a store.
+const STORE: u64 = 1 << 63;
+
+/// What ran, added up as Cachegrind does: an instruction that loads and then stores to the same place has loaded.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Ran {
-    instructions: u64,
-    loads: u64,
-    stores: u64,
+pub(super) struct Ran {
+    pub(super) instructions: u64,
+    pub(super) loads: u64,
+    pub(super) stores: u64,
     /// Of all blocks and references.
     hash: u64,
-    successes: usize,
+    pub(super) successes: usize,
+}
+
+/// From a source that says what its rounds are.
+pub(super) fn program_of(name: &str, rounds: &str) -> PathBuf {
+    let source = format!("{FRAME}{rounds}");
+    compiled_with(name, &source, &["-static", "-nostdlib", "-fno-pie", "-no-pie", "-fno-stack-protector"])
 }
 
 fn program(name: &str) -> PathBuf {
-    compiled_with(name, ROUNDS, &["-static", "-nostdlib", "-fno-pie", "-no-pie", "-fno-stack-protector"])
+    program_of(name, ROUNDS)
 }
 
 fn output(mut command: std::process::Command) -> String {
@@ -44,18 +53,21 @@ fn arguments(program: &Path, rounds: u32) -> [String; 2] {
     [rounds, result]
 }
 
-fn checked(program: &Path, rounds: u32) -> Command {
+pub(super) fn checked(program: &Path, rounds: u32) -> Command {
     let [rounds, result] = &arguments(program, rounds);
     Command::new([program.to_str().expect("a plain path"), rounds, result])
 }
 
-fn ran(commands: &[Command], options: Options) -> Ran {
+pub(super) fn ran(commands: &[Command], options: Options) -> Ran {
     let (mut ran, mut hasher) = (Ran::default(), DefaultHasher::new());
     let summary = run(commands, options, &AtomicBool::new(false), |chunk: &mut Chunk| {
         ran.instructions += chunk.instructions();
-        let stores = chunk.references.iter().filter(|reference| reference.is_store()).count();
-        ran.stores += stores as u64;
-        ran.loads += (chunk.references.len() - stores) as u64;
+        let mut before = None;
+        for &reference in &chunk.references {
+            ran.loads += u64::from(!reference.is_store());
+            ran.stores += u64::from(reference.is_store() && before != Some(reference.0 & !STORE));
+            before = (!reference.is_store()).then_some(reference.0);
+        }
         chunk.references.iter().for_each(|reference| reference.0.hash(&mut hasher));
         chunk.blocks.iter().for_each(|block| (block.address, block.bytes).hash(&mut hasher));
         Ok::<(), Infallible>(())
@@ -67,7 +79,7 @@ fn ran(commands: &[Command], options: Options) -> Ran {
 }
 
 /// Instructions, loads and stores.
-fn cachegrinds(program: &Path, rounds: u32) -> [u64; 3] {
+pub(super) fn cachegrinds(program: &Path, rounds: u32) -> [u64; 3] {
     let file = program.with_extension("counts");
     let mut cachegrind = std::process::Command::new("valgrind");
     cachegrind.args(["-q", "--tool=cachegrind", "--cache-sim=yes"]);

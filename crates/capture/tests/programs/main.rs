@@ -2,5 +2,6 @@
 
 mod as_run;
 mod long;
+mod random;
 mod scheduled;
 mod support;

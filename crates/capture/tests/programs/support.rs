@@ -161,8 +161,8 @@ int main(void)
 
 /// Runs so many rounds and prints what comes out; with a second argument it says whether that came out instead. Needs no
 /// library, so that what it does depends on its arguments alone.
-pub(crate) const ROUNDS: &str = r#"
-static volatile unsigned char table[4096];
+pub(crate) const FRAME: &str = r#"
+unsigned long rounds(unsigned long count);
 static long call(long number, long a, long b, long c)
 {
     long result;
@@ -176,6 +176,24 @@ static unsigned long number(const char *text)
         value = value * 10 + (unsigned long)(*text - '0');
     return value;
 }
+void begin(long *stack)
+{
+    char text[21];
+    int at = 20;
+    unsigned long sum = rounds(number((const char *)stack[2]));
+    if (stack[0] > 2)
+        call(231, sum != number((const char *)stack[3]), 0, 0);
+    for (text[20] = 10; at == 20 || sum; sum /= 10)
+        text[--at] = (char)('0' + sum % 10);
+    call(1, 1, (long)(text + at), 21 - at);
+    call(231, 0, 0, 0);
+}
+__asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call begin");
+"#;
+
+/// What such a program calculates.
+pub(crate) const ROUNDS: &str = r"
+static volatile unsigned char table[4096];
 __attribute__((noinline)) static unsigned find(unsigned from, unsigned char wanted)
 {
     unsigned at;
@@ -184,7 +202,7 @@ __attribute__((noinline)) static unsigned find(unsigned from, unsigned char want
             break;
     return at;
 }
-static unsigned long rounds(unsigned long count)
+unsigned long rounds(unsigned long count)
 {
     unsigned long value = 88172645463325252UL, sum = 0;
     for (; count; count--) {
@@ -202,20 +220,7 @@ static unsigned long rounds(unsigned long count)
     }
     return sum;
 }
-void begin(long *stack)
-{
-    char text[21];
-    int at = 20;
-    unsigned long sum = rounds(number((const char *)stack[2]));
-    if (stack[0] > 2)
-        call(231, sum != number((const char *)stack[3]), 0, 0);
-    for (text[20] = 10; at == 20 || sum; sum /= 10)
-        text[--at] = (char)('0' + sum % 10);
-    call(1, 1, (long)(text + at), 21 - at);
-    call(231, 0, 0, 0);
-}
-__asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call begin");
-"#;
+";
 
 pub(crate) const PING_PONG: &str = r"
 #include <sys/wait.h>

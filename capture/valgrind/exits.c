@@ -1,0 +1,158 @@
+/* What is done only where a superblock is left before its end. GPL-2.0-or-later, see COPYING.
+
+   In Valgrind's language all that an exit must leave behind is to be done before it, whether it is taken or not, and
+   mostly it is not. So the last step of a translation, from registers to bytes, is wrapped: what the stream needs for an exit
+   is put between its jump and its way out. Which exit it is, is told in the upper bits of its address, where a program
+   has none. */
+#include "switchcost.h"
+
+#include "libvex.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+
+#define MOST_EXITS 64
+/* Bits of an address. */
+#define ADDRESS_BITS 48
+/* Valgrind's own is mostly 32, and the jump over both reaches 127. */
+#define MOST_BYTES 64
+#define SHORT_JUMP 0x70
+#define IS_SHORT_JUMP(byte) (((byte) & 0xf0) == SHORT_JUMP)
+
+/* VEX/priv/host_amd64_defs.h */
+typedef struct Instruction Instruction;
+extern Instruction *__real_AMD64Instr_XDirect(Addr64 target, void *counter, Int condition, Bool is_fast);
+extern Int __real_emit_AMD64Instr(Bool *is_counter, UChar *code, Int room, const Instruction *instruction, Bool is_64,
+                                  VexEndness endness, const void *slow, const void *fast, const void *indirect,
+                                  const void *assisted);
+extern VexTranslateResult __real_LibVEX_Translate(VexTranslateArgs *arguments);
+Instruction *__wrap_AMD64Instr_XDirect(Addr64 target, void *counter, Int condition, Bool is_fast);
+Int __wrap_emit_AMD64Instr(Bool *is_counter, UChar *code, Int room, const Instruction *instruction, Bool is_64,
+                           VexEndness endness, const void *slow, const void *fast, const void *indirect,
+                           const void *assisted);
+VexTranslateResult __wrap_LibVEX_Translate(VexTranslateArgs *arguments);
+
+struct exit {
+    struct departure departure;
+    const Instruction *instruction; /* NULL before it is selected */
+    Bool is_emitted;
+};
+
+static struct exit exits[MOST_EXITS];
+static UInt count;
+static Bool is_possible;
+
+/* Whether exits of the superblock that is translated may have something to do. */
+Bool exits_are_possible(void)
+{
+    return is_possible;
+}
+
+void exits_forget(void)
+{
+    count = 0;
+}
+
+/* Returns the address that an exit must have for this to be done before it goes on at the target; 0 where there are too many. */
+Addr exits_add(Addr target, const struct departure *departure)
+{
+    if (count == MOST_EXITS || target >> ADDRESS_BITS != 0)
+        return 0;
+    exits[count].departure = *departure;
+    exits[count].instruction = NULL;
+    exits[count].is_emitted = False;
+    count += 1;
+    return target | (Addr)count << ADDRESS_BITS;
+}
+
+/* A direct jump is selected. */
+Instruction *__wrap_AMD64Instr_XDirect(Addr64 target, void *counter, Int condition, Bool is_fast)
+{
+    ULong number = target >> ADDRESS_BITS;
+    Instruction *instruction;
+
+    if (number == 0 || number > count)
+        return __real_AMD64Instr_XDirect(target, counter, condition, is_fast);
+    instruction = __real_AMD64Instr_XDirect(target & ((1ULL << ADDRESS_BITS) - 1), counter, condition, is_fast);
+    exits[number - 1].instruction = instruction;
+    return instruction;
+}
+
+static UChar *put_bytes(UChar *at, const UChar *bytes, UInt length)
+{
+    VG_(memcpy)(at, bytes, length);
+    return at + length;
+}
+
+static UChar *put_number(UChar *at, Int number)
+{
+    return put_bytes(at, (const UChar *)&number, sizeof number);
+}
+
+/* Generated code has the guest's registers at %rbp, and no value in %r11. */
+static UChar *put_departure(UChar *at, const struct departure *departure)
+{
+    static const UChar load[] = { 0x4c, 0x8b, 0x9d };  /* movq offset(%rbp), %r11 */
+    static const UChar store[] = { 0x41, 0xc7, 0x83 }; /* movl $number, offset(%r11) */
+    static const UChar add[] = { 0x48, 0x81, 0x85 };   /* addq $number, offset(%rbp) */
+
+    at = put_number(put_bytes(at, load, sizeof load), departure->cursor_offset);
+    at = put_number(put_number(put_bytes(at, store, sizeof store), departure->head_offset), (Int)departure->head);
+    at = put_number(put_number(put_bytes(at, store, sizeof store), departure->head_offset + 4),
+                    (Int)(departure->head >> 32));
+    at = put_number(put_number(put_bytes(at, add, sizeof add), departure->cursor_offset), departure->bytes);
+    if (departure->instructions != 0)
+        at = put_number(put_number(put_bytes(at, add, sizeof add), departure->budget_offset),
+                        -(Int)departure->instructions);
+    return at;
+}
+
+static struct exit *exit_of(const Instruction *instruction)
+{
+    UInt index;
+
+    for (index = 0; index < count; index++)
+        if (exits[index].instruction == instruction)
+            return &exits[index];
+    return NULL;
+}
+
+/* Turns an instruction into bytes; returns how many. */
+Int __wrap_emit_AMD64Instr(Bool *is_counter, UChar *code, Int room, const Instruction *instruction, Bool is_64,
+                           VexEndness endness, const void *slow, const void *fast, const void *indirect,
+                           const void *assisted)
+{
+    struct exit *exit = exit_of(instruction);
+    Int bytes = __real_emit_AMD64Instr(is_counter, code, room, instruction, is_64, endness, slow, fast, indirect, assisted);
+    UChar more[MOST_BYTES];
+    Int start, length;
+
+    if (!exit)
+        return bytes;
+    length = put_departure(more, &exit->departure) - more;
+    tl_assert(length <= MOST_BYTES && bytes + length <= room);
+    start = IS_SHORT_JUMP(code[0]) ? 2 : 0;
+    VG_(memmove)(code + start + length, code + start, bytes - start);
+    VG_(memcpy)(code + start, more, length);
+    if (start != 0) {
+        tl_assert(code[1] + length <= 127);
+        code[1] += length;
+    }
+    exit->is_emitted = True;
+    return bytes + length;
+}
+
+/* Translates a superblock. */
+VexTranslateResult __wrap_LibVEX_Translate(VexTranslateArgs *arguments)
+{
+    VexTranslateResult result;
+    UInt index;
+
+    /* Where jumps are not linked, they are not what is wrapped here. */
+    is_possible = arguments->disp_cp_chain_me_to_slowEP != NULL;
+    exits_forget();
+    result = __real_LibVEX_Translate(arguments);
+    for (index = 0; index < count; index++)
+        tl_assert(!exits[index].instruction || exits[index].is_emitted);
+    exits_forget();
+    return result;
+}

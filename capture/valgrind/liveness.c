@@ -1,0 +1,242 @@
+/* Which writes to registers nobody will read. GPL-2.0-or-later, see COPYING.
+
+   At each place where a superblock may be left Valgrind brings all registers up to date, flags and program counter
+   too. Where the code that comes next writes them before it reads them, that is not needed: most flags are such.
+
+   What is told here holds for code where registers need not be exact at each access to memory. */
+#include "switchcost.h"
+
+#include "libvex_guest_amd64.h"
+#include "pub_tool_libcassert.h"
+
+#define MOST_TARGETS 32
+#define WORD_BITS 64
+#define BYTES 1024
+/* No code is there. */
+#define NOWHERE (~0UL)
+
+/* A bit for each byte of the guest's registers: somebody may read it before it is written again. */
+struct registers {
+    ULong word[BYTES / WORD_BITS];
+};
+
+struct target {
+    Addr address;
+    struct registers needed;
+};
+
+static struct target targets[MOST_TARGETS];
+static UInt target_count;
+
+static void read_all(struct registers *needed)
+{
+    UInt word;
+
+    tl_assert(sizeof(VexGuestAMD64State) <= BYTES);
+    for (word = 0; word < BYTES / WORD_BITS; word++)
+        needed->word[word] = ~0ULL;
+}
+
+static void read_bytes(struct registers *needed, Int offset, Int bytes)
+{
+    for (; bytes > 0; bytes--, offset++)
+        needed->word[offset / WORD_BITS] |= 1ULL << offset % WORD_BITS;
+}
+
+static void write_bytes(struct registers *needed, Int offset, Int bytes)
+{
+    for (; bytes > 0; bytes--, offset++)
+        needed->word[offset / WORD_BITS] &= ~(1ULL << offset % WORD_BITS);
+}
+
+static Bool is_any_read(const struct registers *needed, Int offset, Int bytes)
+{
+    for (; bytes > 0; bytes--, offset++)
+        if (needed->word[offset / WORD_BITS] >> offset % WORD_BITS & 1)
+            return True;
+    return False;
+}
+
+static void read_array(struct registers *needed, const IRRegArray *array)
+{
+    read_bytes(needed, array->base, array->nElems * sizeofIRType(array->elemTy));
+}
+
+static void read_both(struct registers *needed, const struct registers *more)
+{
+    UInt word;
+
+    for (word = 0; word < BYTES / WORD_BITS; word++)
+        needed->word[word] |= more->word[word];
+}
+
+/* What is read where a superblock is left for that address. Whoever leaves one writes the program counter. */
+static struct registers read_at(Addr address)
+{
+    struct registers needed;
+    UInt index;
+
+    read_all(&needed);
+    for (index = 0; index < target_count; index++)
+        if (targets[index].address == address)
+            needed = targets[index].needed;
+    write_bytes(&needed, offsetof(VexGuestAMD64State, guest_RIP), sizeof(Addr));
+    return needed;
+}
+
+static struct registers read_behind(const IRSB *block)
+{
+    Bool is_known = block->jumpkind == Ijk_Boring && block->next->tag == Iex_Const;
+
+    return read_at(is_known ? block->next->Iex.Const.con->Ico.U64 : NOWHERE);
+}
+
+/* The stack pointer is exact at each access: Valgrind grows stacks by it. */
+static void access_memory(struct registers *needed)
+{
+    read_bytes(needed, offsetof(VexGuestAMD64State, guest_RSP), sizeof(Addr));
+}
+
+static void read_expression(struct registers *needed, const IRExpr *value)
+{
+    UInt index;
+
+    switch (value->tag) {
+    case Iex_Get:
+        read_bytes(needed, value->Iex.Get.offset, sizeofIRType(value->Iex.Get.ty));
+        break;
+    case Iex_GetI:
+        read_array(needed, value->Iex.GetI.descr);
+        read_expression(needed, value->Iex.GetI.ix);
+        break;
+    case Iex_Qop:
+        read_expression(needed, value->Iex.Qop.details->arg1);
+        read_expression(needed, value->Iex.Qop.details->arg2);
+        read_expression(needed, value->Iex.Qop.details->arg3);
+        read_expression(needed, value->Iex.Qop.details->arg4);
+        break;
+    case Iex_Triop:
+        read_expression(needed, value->Iex.Triop.details->arg1);
+        read_expression(needed, value->Iex.Triop.details->arg2);
+        read_expression(needed, value->Iex.Triop.details->arg3);
+        break;
+    case Iex_Binop:
+        read_expression(needed, value->Iex.Binop.arg1);
+        read_expression(needed, value->Iex.Binop.arg2);
+        break;
+    case Iex_Unop:
+        read_expression(needed, value->Iex.Unop.arg);
+        break;
+    case Iex_Load:
+        access_memory(needed);
+        read_expression(needed, value->Iex.Load.addr);
+        break;
+    case Iex_ITE:
+        read_expression(needed, value->Iex.ITE.cond);
+        read_expression(needed, value->Iex.ITE.iftrue);
+        read_expression(needed, value->Iex.ITE.iffalse);
+        break;
+    case Iex_CCall:
+        for (index = 0; value->Iex.CCall.args[index]; index++)
+            read_expression(needed, value->Iex.CCall.args[index]);
+        break;
+    case Iex_RdTmp:
+    case Iex_Const:
+        break;
+    default:
+        read_all(needed);
+        break;
+    }
+}
+
+static Int bytes_of_put(const IRTypeEnv *types, const IRStmt *put)
+{
+    return sizeofIRType(typeOfIRExpr(types, put->Ist.Put.data));
+}
+
+/* From what is needed behind a statement to what is before it. */
+static void step_back(struct registers *needed, const IRTypeEnv *types, const IRStmt *statement)
+{
+    struct registers left;
+
+    switch (statement->tag) {
+    case Ist_NoOp:
+    case Ist_IMark:
+    case Ist_AbiHint:
+    case Ist_MBE:
+        break;
+    case Ist_Put:
+        write_bytes(needed, statement->Ist.Put.offset, bytes_of_put(types, statement));
+        read_expression(needed, statement->Ist.Put.data);
+        break;
+    case Ist_PutI:
+        read_expression(needed, statement->Ist.PutI.details->ix);
+        read_expression(needed, statement->Ist.PutI.details->data);
+        break;
+    case Ist_WrTmp:
+        read_expression(needed, statement->Ist.WrTmp.data);
+        break;
+    case Ist_Store:
+        access_memory(needed);
+        read_expression(needed, statement->Ist.Store.addr);
+        read_expression(needed, statement->Ist.Store.data);
+        break;
+    case Ist_Exit:
+        left = read_at(statement->Ist.Exit.dst->Ico.U64);
+        read_both(needed, &left);
+        read_expression(needed, statement->Ist.Exit.guard);
+        break;
+    default:
+        read_all(needed);
+        break;
+    }
+}
+
+/* Forgets what is known of other superblocks. */
+void liveness_forget(void)
+{
+    target_count = 0;
+}
+
+/* Whether there is still room for what is behind that exit. */
+Bool liveness_wants(Addr address)
+{
+    UInt index;
+
+    for (index = 0; index < target_count; index++)
+        if (targets[index].address == address)
+            return False;
+    return target_count < MOST_TARGETS;
+}
+
+/* That code is what comes where a superblock is left for the address. Of what follows it nothing is known. */
+void liveness_learn(Addr address, const IRSB *code)
+{
+    struct registers needed;
+    Int index;
+
+    read_all(&needed);
+    for (index = code->stmts_used - 1; index >= 0; index--)
+        step_back(&needed, code->tyenv, code->stmts[index]);
+    targets[target_count].address = address;
+    targets[target_count].needed = needed;
+    target_count += 1;
+}
+
+/* Takes the writes out that nobody reads. */
+void liveness_clean(IRSB *block)
+{
+    struct registers needed = read_behind(block);
+    Int index;
+
+    for (index = block->stmts_used - 1; index >= 0; index--) {
+        const IRStmt *statement = block->stmts[index];
+        if (!statement)
+            continue;
+        if (statement->tag == Ist_Put
+            && !is_any_read(&needed, statement->Ist.Put.offset, bytes_of_put(block->tyenv, statement)))
+            block->stmts[index] = IRStmt_NoOp();
+        else
+            step_back(&needed, block->tyenv, statement);
+    }
+}
