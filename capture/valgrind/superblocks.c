@@ -1,7 +1,8 @@
 /* Longer superblocks where they are hot. GPL-2.0-or-later, see COPYING.
 
    Valgrind ends a superblock at a conditional branch. Most cost of tracing is one for each superblock, so that those that
-   run often go on behind their branches, along the code that follows in memory; where a branch is taken they are left. */
+   run often go on behind their branches, the way that mostly was gone; where a branch goes the other way they are left. What
+   comes there is looked at, too, so that nothing need be done for it that it does not need. */
 #include "switchcost.h"
 
 #include "libvex.h"
