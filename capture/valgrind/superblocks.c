@@ -7,7 +7,9 @@
 
 #include "libvex.h"
 #include "libvex_guest_amd64.h"
+#include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcassert.h"
+#include "pub_tool_vki.h"
 
 /* Valgrind's own limit is 60; with fewer than this left, it does not go on. */
 #define LEAST_INSTRUCTIONS 10
@@ -18,6 +20,8 @@
 #define LOOK_AHEAD 12
 /* Of a part. */
 #define MOST_SHAPES 4
+/* In bytes. */
+#define LONGEST_INSTRUCTION 15
 
 /* VEX/priv/main_globals.h, ir_opt.h and guest_generic_bb_to_IR.h */
 extern VexControl vex_control;
@@ -156,12 +160,14 @@ struct part {
     UShort conditions;
 };
 
-/* More code, of no more instructions. False where it may not be looked at beforehand. */
+/* More code, of no more instructions. False where it may not be looked at beforehand, or might end in the middle: the
+   program need never go there. */
 static Bool translate_part(struct request *request, Addr address, Int most, struct part *part)
 {
     const Int most_of_all = vex_control.guest_max_insns;
 
-    if (!request->may_chase(request->closure, address))
+    if (!request->may_chase(request->closure, address)
+        || !VG_(am_is_valid_for_client)(address, most * LONGEST_INSTRUCTION, VKI_PROT_READ | VKI_PROT_EXEC))
         return False;
     vex_control.guest_max_insns = most;
     part->block = __real_bb_to_IR(&part->extents, &part->checked_extents, &part->instructions, &part->jumps,
