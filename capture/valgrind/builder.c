@@ -1,16 +1,14 @@
 /* What a superblock writes: its shapes, their heads, and the addresses that are told. GPL-2.0-or-later, see COPYING.
 
    A block is a run of instructions that follow one another in memory. A superblock begins one at its first instruction
-   and wherever its code jumps, might have jumped, or a block would be too long. Its blocks have one shape together. Before
-   each exit it writes the id of the shape that it has up to there, and moves the cursor; where the exit is not taken, the
-   shape goes on in the same place, so that the next id overwrites the last. What a fault cuts off is therefore not
+   and wherever its code jumps, might have jumped, or a block would be too long. Its blocks have one shape together. At each
+   exit it writes the id of the shape that it has up to there, and moves the cursor: before the exit, or, in longer
+   superblocks, on the way out. Where the exit is not taken, the shape goes on in the same place, so that the next id overwrites
+   the last. What a fault cuts off is therefore not
    counted: the cursor has not moved yet. */
 #include "builder.h"
 
 #include "pub_tool_libcassert.h"
-
-#define CURSOR_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, cursor))
-#define BUDGET_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, budget))
 
 /* Told addresses of a shape; where one instruction tells more, so does its shape. */
 #define LANES 4
@@ -98,8 +96,6 @@ Addr builder_commit_at(struct builder *builder, Addr target)
 {
     struct departure departure = {
         .head_offset = 8 * ((Int)builder->head_word - (Int)builder->committed_words),
-        .cursor_offset = CURSOR_OFFSET,
-        .budget_offset = BUDGET_OFFSET,
         .bytes = 8 * (builder->words - builder->committed_words),
     };
 

@@ -4,9 +4,6 @@
 
 #include "switchcost.h"
 
-/* Where struct live lies in the guest state: the first shadow area, right behind the guest's registers. */
-#define LIVE_OFFSET ((Int)sizeof(VexGuestAMD64State))
-
 /* A reference whose address is written: where it comes from. */
 struct told {
     struct origin origin;

@@ -39,23 +39,18 @@ struct exit {
 
 static struct exit exits[MOST_EXITS];
 static UInt count;
+/* In the superblock that is translated. */
 static Bool is_possible;
-
-/* Whether exits of the superblock that is translated may have something to do. */
-Bool exits_are_possible(void)
-{
-    return is_possible;
-}
 
 void exits_forget(void)
 {
     count = 0;
 }
 
-/* Returns the address that an exit must have for this to be done before it goes on at the target; 0 where there are too many. */
+/* Returns the address that an exit must have for this to be done before it goes on at the target; 0 where that cannot be. */
 Addr exits_add(Addr target, const struct departure *departure)
 {
-    if (count == MOST_EXITS || target >> ADDRESS_BITS != 0)
+    if (!is_possible || count == MOST_EXITS || target >> ADDRESS_BITS != 0)
         return 0;
     exits[count].departure = *departure;
     exits[count].instruction = NULL;
@@ -95,13 +90,13 @@ static UChar *put_departure(UChar *at, const struct departure *departure)
     static const UChar store[] = { 0x41, 0xc7, 0x83 }; /* movl $number, offset(%r11) */
     static const UChar add[] = { 0x48, 0x81, 0x85 };   /* addq $number, offset(%rbp) */
 
-    at = put_number(put_bytes(at, load, sizeof load), departure->cursor_offset);
+    at = put_number(put_bytes(at, load, sizeof load), CURSOR_OFFSET);
     at = put_number(put_number(put_bytes(at, store, sizeof store), departure->head_offset), (Int)departure->head);
     at = put_number(put_number(put_bytes(at, store, sizeof store), departure->head_offset + 4),
                     (Int)(departure->head >> 32));
-    at = put_number(put_number(put_bytes(at, add, sizeof add), departure->cursor_offset), departure->bytes);
+    at = put_number(put_number(put_bytes(at, add, sizeof add), CURSOR_OFFSET), departure->bytes);
     if (departure->instructions != 0)
-        at = put_number(put_number(put_bytes(at, add, sizeof add), departure->budget_offset),
+        at = put_number(put_number(put_bytes(at, add, sizeof add), BUDGET_OFFSET),
                         -(Int)departure->instructions);
     return at;
 }

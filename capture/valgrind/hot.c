@@ -86,7 +86,7 @@ static void vote(struct place *place, Addr next)
         place->lead -= 1;
 }
 
-/* So many superblocks have run and written these words: shapes and nothing else. */
+/* So many superblocks have run, large ones counted as several, and written these words: shapes and nothing else. */
 void hot_ran(UInt count, const ULong *word, const ULong *end)
 {
     struct place *before = NULL;

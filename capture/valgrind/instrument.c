@@ -15,8 +15,6 @@ extern void VG_(discard_translations)(Addr start, ULong bytes, const HChar *who)
 static Bool is_counting;
 static Bool is_any_translated;
 
-#define WATCH_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, watch))
-
 static UInt bytes_of(const struct builder *builder, IRExpr *value)
 {
     return sizeofIRType(typeOfIRExpr(builder->out->tyenv, value));
@@ -117,7 +115,7 @@ static IRStmt *leave(struct builder *builder, IRStmt *exit)
     const Addr target = exit->Ist.Exit.dst->Ico.U64;
     Addr marked = 0;
 
-    if (superblocks_is_lean() && exits_are_possible() && exit->Ist.Exit.jk == Ijk_Boring
+    if (superblocks_is_lean() && exit->Ist.Exit.jk == Ijk_Boring
         && exit->Ist.Exit.guard->tag == Iex_RdTmp)
         marked = builder_commit_at(builder, target);
     if (marked == 0)
@@ -254,7 +252,7 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
     if (superblocks_is_lean())
         liveness_clean(in);
     copy(&first, in, 0);
-    shares = stream_need(first.words, first.instructions);
+    shares = stream_shares(first.words, first.instructions);
     if (shares == 1)
         return first.out;
     copy(&second, in, shares - 1);

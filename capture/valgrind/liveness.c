@@ -70,16 +70,26 @@ static void read_both(struct registers *needed, const struct registers *more)
         needed->word[word] |= more->word[word];
 }
 
+static const struct target *target_at(Addr address)
+{
+    UInt index;
+
+    for (index = 0; index < target_count; index++)
+        if (targets[index].address == address)
+            return &targets[index];
+    return NULL;
+}
+
 /* What is read where a superblock is left for that address. Whoever leaves one writes the program counter. */
 static struct registers read_at(Addr address)
 {
     struct registers needed;
-    UInt index;
+    const struct target *target = target_at(address);
 
-    read_all(&needed);
-    for (index = 0; index < target_count; index++)
-        if (targets[index].address == address)
-            needed = targets[index].needed;
+    if (target)
+        needed = target->needed;
+    else
+        read_all(&needed);
     write_bytes(&needed, offsetof(VexGuestAMD64State, guest_RIP), sizeof(Addr));
     return needed;
 }
@@ -201,12 +211,7 @@ void liveness_forget(void)
 /* Whether there is still room for what is behind that exit. */
 Bool liveness_wants(Addr address)
 {
-    UInt index;
-
-    for (index = 0; index < target_count; index++)
-        if (targets[index].address == address)
-            return False;
-    return target_count < MOST_TARGETS;
+    return target_count < MOST_TARGETS && !target_at(address);
 }
 
 /* That code is what comes where a superblock is left for the address. Of what follows it nothing is known. */

@@ -16,7 +16,7 @@ struct live live;
 #define SLACK_WORDS 2048
 /* Fewer superblocks than this are not worth the rest of a buffer, where that is less than a quarter. */
 #define LEAST_RUN 1024
-/* What a superblock may have of each, and count as one. Of those that have more ... */
+/* What a superblock may have of each, and count as one of those that run. */
 #define SHARE_WORDS 16
 #define SHARE_INSTRUCTIONS 64
 /* As run: so often a task looks for an empty buffer before it sleeps; about a millisecond. */
@@ -180,7 +180,7 @@ static UInt shares_of(UInt amount, UInt share)
 }
 
 /* A superblock that was translated writes no more words, and has no more instructions. Returns as how many it counts. */
-UInt stream_need(UInt words, UInt instructions)
+UInt stream_shares(UInt words, UInt instructions)
 {
     UInt of_words = shares_of(words, SHARE_WORDS);
     UInt of_instructions = shares_of(instructions, SHARE_INSTRUCTIONS);

@@ -46,6 +46,12 @@ struct live {
     ULong *watch;  /* as run: 0 here means that the kernel has taken the CPU away */
 };
 
+/* Where that lies behind the start of the guest's registers, which it follows. */
+#define LIVE_OFFSET ((Int)sizeof(VexGuestAMD64State))
+#define CURSOR_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, cursor))
+#define BUDGET_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, budget))
+#define WATCH_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, watch))
+
 /* ring.c */
 extern struct sc_header *ring;
 extern struct sc_slot *ring_slots;
@@ -93,7 +99,7 @@ void stream_begin(ULong stamp);
 void stream_close(ULong why, ULong counts);
 Int stream_begin_run(Int most);
 const ULong *stream_end_run(void);
-UInt stream_need(UInt words, UInt instructions);
+UInt stream_shares(UInt words, UInt instructions);
 void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count);
 UInt stream_pack(ULong *words, const HChar *bytes, UInt length);
 
@@ -151,13 +157,10 @@ Bool superblocks_is_lean(void);
 /* The head of a shape is written, and the cursor moved. */
 struct departure {
     ULong head;
-    Int head_offset;   /* from the cursor; all in bytes */
-    Int cursor_offset; /* from the guest's registers */
-    Int budget_offset;
-    Int bytes;         /* that the cursor moves */
-    Int instructions;  /* that are taken from the budget; 0 where they are not counted */
+    Int head_offset;  /* from the cursor, in bytes */
+    Int bytes;        /* that the cursor moves */
+    Int instructions; /* that are taken from the budget; 0 where they are not counted */
 };
-Bool exits_are_possible(void);
 void exits_forget(void);
 Addr exits_add(Addr target, const struct departure *departure);
 

@@ -6,16 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Options, Order, run, run_unread};
-use trace::Chunk;
+use trace::{Chunk, Reference};
 
 use super::support::{FRAME, ROUNDS, compiled_with, options};
 
 /// Some 9 million superblocks; the first are made longer behind four.
 const LONG: u32 = 1_500_000;
 const SHORT: u32 = 100_000;
-
-/// Of a reference: it is a store.
-const STORE: u64 = 1 << 63;
 
 /// What ran, added up as Cachegrind does: an instruction that loads and then stores to the same place has loaded.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -65,8 +62,9 @@ pub(super) fn ran(commands: &[Command], options: Options) -> Ran {
         let mut before = None;
         for &reference in &chunk.references {
             ran.loads += u64::from(!reference.is_store());
-            ran.stores += u64::from(reference.is_store() && before != Some(reference.0 & !STORE));
-            before = (!reference.is_store()).then_some(reference.0);
+            let load = Reference::new(reference.address(), reference.code(), reference.through(), false);
+            ran.stores += u64::from(reference.is_store() && before != Some(load));
+            before = Some(reference);
         }
         chunk.references.iter().for_each(|reference| reference.0.hash(&mut hasher));
         chunk.blocks.iter().for_each(|block| (block.address, block.bytes).hash(&mut hasher));

@@ -143,10 +143,9 @@ impl Writer {
 
     /// The carry comes from before the instruction that changes all other flags.
     fn keep_carry(&mut self) {
-        let (operation, register) = (self.one(&["incq", "decq", "incl", "decb"]), self.register(0));
-        let width = SUFFIXES.iter().position(|&suffix| operation.ends_with(suffix)).unwrap_or(0);
-        let row = REGISTERS.iter().find(|row| row[0] == register).expect("it is one");
-        self.line(format!("{operation} %{}", row[width]));
+        let width = self.dice.random_range(0..SUFFIXES.len());
+        let (operation, register) = (self.one(&["inc", "dec"]), self.register(width));
+        self.line(format!("{operation}{} %{register}", SUFFIXES[width]));
     }
 
     fn use_carry(&mut self) {
