@@ -1,0 +1,44 @@
+//! Any bytes, read as the record of a measurement: an error, or findings.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use switchcost_analysis::{analyse, left_out};
+use switchcost_record::MeasureRecord;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+#[path = "scratch.rs"]
+mod scratch;
+
+fuzz_target!(|bytes: &[u8]| {
+    read(bytes);
+    // No mutation hits a right checksum, so each is put right, to reach what lies behind.
+    read(&sealed(bytes));
+});
+
+fn read(bytes: &[u8]) {
+    match MeasureRecord::read(&scratch::file_of(bytes)) {
+        Ok(record) => {
+            analyse(&record);
+            left_out(&record);
+        }
+        Err(error) => drop(error.to_string()),
+    }
+}
+
+/// The same lines, each with the checksum that it should have.
+fn sealed(bytes: &[u8]) -> Vec<u8> {
+    let mut sealed = Vec::new();
+    let mut check = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let Some(object) = line.strip_suffix(b"}\n") else {
+            sealed.extend_from_slice(line);
+            continue;
+        };
+        let mark = b",\"check\":\"";
+        let body = object.windows(mark.len()).rposition(|window| window == mark).map_or(object, |at| &object[..at]);
+        check = xxh3_64_with_seed(body, check);
+        sealed.extend_from_slice(body);
+        sealed.extend_from_slice(format!(",\"check\":\"{check:016x}\"}}\n").as_bytes());
+    }
+    sealed
+}

@@ -1,0 +1,16 @@
+//! Any bytes, read as the object file of a traced program: a function and a line, or nothing.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use switchcost_symbols::Symbols;
+
+#[path = "scratch.rs"]
+mod scratch;
+
+fuzz_target!(|bytes: &[u8]| {
+    let path = scratch::file_of(bytes);
+    let mut symbols = Symbols::default();
+    for offset in [0, 0x1000, 0x1010, u64::MAX] {
+        symbols.resolve(&path, None, offset);
+    }
+});
