@@ -51,13 +51,12 @@ measure: build ## Measure what a context switch costs here; ARGS="..." are hande
 	@$(BINARY) measure $(ARGS) || { code=$$?; [ $$code -eq 3 ] || exit $$code; \
 		echo 'make: done, with reservations: something could not be measured (see the notes above)' >&2; }
 
-test: setup tool ## Check the form, the lints and the arrows, build, and run all tests
+test: setup tool ## Check form, lints and arrows, build, run all tests, fuzz; ends with a count and what was skipped
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@scripts/check-arrows.sh
 	@$(CARGO) build --release --locked --package switchcost
-	@$(CARGO) test --workspace --locked
-	@scripts/fuzz.sh 5 lackey din drmemtrace trace_file
+	@scripts/test.sh 5 lackey din drmemtrace trace_file
 
 bench: setup-bench build ## Run the benchmarks of switchcost itself, beside perf where it is there
 	@$(CARGO) build --release --locked --package switchcost-capture --example unread

@@ -12,20 +12,21 @@ folder=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/crates}
 allowed() {
     case $1 in
         units) echo "" ;;
+        remedies) echo "" ;;
         workload) echo "units" ;;
-        record) echo "units workload" ;;
+        record) echo "remedies units workload" ;;
         host) echo "units workload record" ;;
-        measure) echo "units workload record host" ;;
+        measure) echo "remedies units workload record host" ;;
         analysis) echo "units workload record" ;;
         # Data for and from programs of other authors: nothing of ours above it.
-        trace) echo "units workload" ;;
+        trace) echo "remedies units workload" ;;
         cachesim) echo "units record trace" ;;
         capture) echo "units host trace" ;;
         programs) echo "" ;;
         symbols) echo "" ;;
         reproduce) echo "units workload record analysis" ;;
         report) echo "units workload record trace analysis reproduce" ;;
-        switchcost) echo "units workload record host measure trace cachesim capture programs symbols analysis reproduce report" ;;
+        switchcost) echo "remedies units workload record host measure trace cachesim capture programs symbols analysis reproduce report" ;;
         # Runs the program from outside, as a user would, and may read what it wrote.
         bench) echo "units record trace cachesim" ;;
         *) return 1 ;;

@@ -23,19 +23,26 @@ export RUSTFLAGS="${RUSTFLAGS:-} --cfg fuzzing -Cpasses=sancov-module -Cllvm-arg
 RUSTFLAGS=$(echo "$RUSTFLAGS" | tr '\n' ' ')
 # With a target named, the flags are not used for build scripts and macros, which have no fuzzer to link to.
 machine=$(rustc -vV | sed -n 's/^host: //p')
-if [ $# -eq 0 ]; then set -- lackey din drmemtrace design_toml trace_file; fi
+if [ $# -eq 0 ]; then
+    set -- lackey din drmemtrace trace_file design_toml measure_record simulation_record object_file
+fi
+# What takes long to build is built only where one of its targets is wanted.
 features=()
-case " $* " in *" design_toml "*) features=(--features designs) ;; esac
+for name in "$@"; do
+    case $name in lackey | din | drmemtrace | trace_file) ;; *) features=(--features records) ;; esac
+done
 cargo build "${features[@]}" --manifest-path fuzz/Cargo.toml --locked --release --target "$machine" --target-dir "$target/fuzz"
 
 mkdir -p fuzz/artifacts
 for name in "$@"; do
-    new=$(mktemp -d)
-    trap 'rm -rf "$new"' EXIT
+    # Readers that take a path have a file in the folder, too.
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+    mkdir "$scratch/new"
     echo "fuzz: $name for $seconds s" >&2
-    "$target/fuzz/$machine/release/$name" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -max_len=65536 \
-        -verbosity=0 -print_final_stats=1 -artifact_prefix="fuzz/artifacts/$name-" "$new" "fuzz/corpus/$name" \
-        2> "$new.log" || { tail -n 40 "$new.log" >&2; rm -f "$new.log"; exit 1; }
-    sed -n 's/^stat::number_of_executed_units: */fuzz: inputs tried: /p' "$new.log" >&2
-    rm -rf "$new" "$new.log"
+    TMPDIR=$scratch "$target/fuzz/$machine/release/$name" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -max_len=65536 \
+        -verbosity=0 -print_final_stats=1 -artifact_prefix="fuzz/artifacts/$name-" "$scratch/new" "fuzz/corpus/$name" \
+        2> "$scratch/log" || { tail -n 40 "$scratch/log" >&2; exit 1; }
+    sed -n 's/^stat::number_of_executed_units: */fuzz: inputs tried: /p' "$scratch/log" >&2
+    rm -rf "$scratch"
 done

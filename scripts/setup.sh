@@ -3,7 +3,8 @@
 #
 # Usage: scripts/setup.sh [build|test|bench]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
-#   test   the same with clippy and rustfmt, and Chromium to open pages in (the default)
+#   test   the same with clippy and rustfmt, and Chromium to open pages in (the default); with strace, which refuses system
+#          calls in tests; without it these are skipped
 #   bench  the same as build, with perf to compare against; without it the comparison is skipped
 #
 # Valgrind, with its headers, is needed to build the capture tool of `switchcost trace`. Tests need it; a build goes on
@@ -228,6 +229,14 @@ need_browser() {
     missing+=("chromium, in which pages are tested: $(install_line "$package")")
 }
 
+# --- strace, which a test refuses system calls with ------------------------------------------------------------------
+
+want_strace() {
+    has strace && return 0
+    install strace && has strace && return 0
+    say "strace is not there: the test that refuses system calls will be skipped ($(install_line strace))"
+}
+
 # --- perf, which nothing depends on ---------------------------------------------------------------------------------
 
 want_perf() {
@@ -247,7 +256,7 @@ need_valgrind
 need_rust
 if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
 if [ "$purpose" = test ] && [ ${#missing[@]} -eq 0 ]; then need_rust_tools; fi
-if [ "$purpose" = test ]; then need_browser; fi
+if [ "$purpose" = test ]; then need_browser; want_strace; fi
 if [ "$purpose" = bench ]; then want_perf; fi
 
 if [ ${#missing[@]} -gt 0 ]; then

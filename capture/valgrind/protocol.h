@@ -8,7 +8,7 @@
 #define SWITCHCOST_PROTOCOL_H
 
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
-#define SC_VERSION 5
+#define SC_VERSION 6
 
 /* How tasks take turns. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
@@ -29,7 +29,7 @@ struct sc_header { /* at offset 0 */
     UInt doorbell;           /* futex: any task adds 1 after a change of state; as run, after it submitted a buffer, too */
     UInt controller_sleeps;  /* nonzero: a ring of the doorbell must FUTEX_WAKE it */
     UInt freed;              /* futex: the consumer adds 1 after it freed a buffer, and wakes all where it is worth it */
-    UInt births_expected;    /* tasks that are being made (fork, clone) and have not claimed their slot */
+    UInt unused;
     UInt is_closing;         /* nonzero: run on untraced is not possible; exit at once */
     UInt fault;              /* nonzero: a task found that it cannot go on; SC_FAULT_* */
     ULong next_order;        /* order of the next submitted buffer, from 0; atomic add */
@@ -78,7 +78,9 @@ struct sc_slot { /* 128 bytes */
     ULong lock_address; /* where its threads wait for the tool's own lock (0 unknown): a futex wait that is no client's */
     ULong voluntary;   /* as run: the kernel's counts at its last look */
     ULong involuntary;
-    ULong reserved[6];
+    UInt is_making;  /* nonzero: it makes a task (fork, clone) that has not queued up; as run: of no meaning */
+    UInt unused;
+    ULong reserved[5];
 };
 
 /* Switches that the kernel has counted of a task. */
@@ -93,7 +95,7 @@ struct sc_info { /* 32 bytes */
     UInt state;
     UInt slot;    /* who holds or submitted it */
     ULong words;  /* words in use */
-    ULong order;  /* from header.next_order */
+    ULong order;  /* from header.next_order; (ULong)-1 until it is drawn */
     ULong stamp;  /* as run: time stamp of the run that its first word belongs to */
 };
 

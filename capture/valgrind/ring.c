@@ -23,7 +23,11 @@ static HChar *buffers;
 
 /* The controller may have a thread for grants and one for buffers. */
 #define ALL_SLEEPERS 0x7fffffff
+/* Of very many tasks some would always be awake to look around, and the controller waits until none is: so long for each of so
+   many tasks at most. */
 #define SLEEP_NANOSECONDS (50 * 1000 * 1000)
+#define MANY_TASKS 64
+#define SECOND 1000000000ULL
 #define SYSCALL_EXECVE 59
 #define SYSCALL_EXECVEAT 322
 /* Below this a buffer is all slack. */
@@ -138,10 +142,11 @@ void ring_check_alive(void)
         kernel_call(KERNEL_EXIT_GROUP, 1, 0, 0, 0);
 }
 
-/* Sleeps while *futex is value, but no longer than 50 ms, so that the caller can look around. */
+/* Sleeps while *futex is value, but no longer than 50 ms where there are few tasks, so that the caller can look around. */
 void ring_sleep(UInt *futex, UInt value)
 {
-    struct { Long seconds, nanoseconds; } limit = { 0, SLEEP_NANOSECONDS };
+    ULong limit_nanoseconds = (1 + (ULong)ring->slots_used / MANY_TASKS) * SLEEP_NANOSECONDS;
+    struct { Long seconds, nanoseconds; } limit = { limit_nanoseconds / SECOND, limit_nanoseconds % SECOND };
 
     kernel_call(KERNEL_FUTEX, (Addr)futex, KERNEL_FUTEX_WAIT, value, (Addr)&limit);
     ring_check_alive();
@@ -203,6 +208,7 @@ static void fill_in(UInt index, UInt parent, UInt process_slot)
     slot->voluntary = 0;
     slot->involuntary = 0;
     slot->lock_address = 0;
+    slot->is_making = 0;
 }
 
 /* A slot for the calling thread; process_slot is NO_SLOT for the first of a process. */
@@ -252,8 +258,11 @@ void ring_queue(UInt slot, UInt why)
     ring_set_state(slot, SC_QUEUED);
 }
 
-void ring_count_birth(Int by)
+/* The controller waits for who is being made: in the slot of who makes it, so that it waits for nobody whom the dead make. */
+void ring_set_making(UInt slot, Bool is_making)
 {
-    __atomic_add_fetch(&ring->births_expected, (UInt)by, __ATOMIC_SEQ_CST);
+    if (slot == NO_SLOT)
+        return;
+    __atomic_store_n(&ring_slots[slot].is_making, is_making, __ATOMIC_SEQ_CST);
     ring_doorbell();
 }

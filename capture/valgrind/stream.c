@@ -94,6 +94,9 @@ static void hand_over(void)
 {
     struct sc_info *info = &ring_infos[current];
 
+    /* Who is killed from here on must leave no current buffer that is also submitted: the controller would write into it. */
+    if (!is_as_run())
+        __atomic_store_n(&ring->current_buffer, NO_BUFFER, __ATOMIC_SEQ_CST);
     info->words = live.cursor - ring_buffer(current);
     info->slot = writer;
     info->stamp = stamp;

@@ -33,7 +33,6 @@ struct task {
     Bool may_wake;      /* that system call is a place where another task may go on */
     Bool has_left;      /* it gave the CPU up for that system call */
     Bool has_ended;     /* without the CPU: whoever has it must say so */
-    Bool promised_birth; /* it counted a birth that its fork or clone must bring */
     UInt syscall;
     UInt promised_slot; /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
     Bool has_lost_birth; /* as run: the task of that slot could not be made */
@@ -70,7 +69,7 @@ Bool ring_is_stopping(void);
 UInt ring_find_execed(void);
 void ring_set_state(UInt slot, UInt state);
 void ring_queue(UInt slot, UInt why);
-void ring_count_birth(Int by);
+void ring_set_making(UInt slot, Bool is_making);
 
 /* tasks.c */
 extern struct task *tasks;

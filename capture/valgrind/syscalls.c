@@ -68,24 +68,21 @@ static void before(ThreadId tid, UInt number, UWord *arguments, UInt count)
         stamps_look(tid);
         stream_record(SC_SYSCALL_ENTER, number, NULL, 0);
     }
-    if (makes_task(number)) {
-        task->promised_birth = True;
-        ring_count_birth(1);
-    }
+    if (makes_task(number))
+        ring_set_making(task->slot, True);
     if (number == __NR_exit_group)
         tasks_end_process();
     if (number == __NR_rt_sigaction && will_handle_faults(arguments))
         instrument_exactly();
 }
 
-static void settle_birth(struct task *task, SysRes result)
+static void settle_birth(struct task *task, UInt number, SysRes result)
 {
-    if (task->promised_birth && sr_isError(result))
-        ring_count_birth(-1);
+    if (makes_task(number) && sr_isError(result))
+        ring_set_making(task->slot, False);
     task->has_lost_birth = task->promised_slot != NO_SLOT && sr_isError(result);
     if (!task->has_lost_birth)
         task->promised_slot = NO_SLOT;
-    task->promised_birth = False;
 }
 
 static void finish(ThreadId tid)
@@ -99,10 +96,10 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
 {
     struct task *task = &tasks[tid];
 
-    (void)number, (void)arguments, (void)count;
+    (void)arguments, (void)count;
     if (task->has_cpu)
         stamps_look(tid);
-    settle_birth(task, result);
+    settle_birth(task, number, result);
     if (tasks_is_ending(tid))
         return;
     if (task->is_forked) {

@@ -188,7 +188,6 @@ static void process_is_forked(ThreadId tid)
     task->has_cpu = False;
     stamps_forked();
     task->is_forked = True;
-    task->promised_birth = False;
 }
 
 static void make_tasks(void)

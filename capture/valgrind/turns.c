@@ -116,7 +116,7 @@ static void queue(ThreadId tid, UInt why)
 
     ring_queue(task->slot, task->owes_birth ? SC_WHY_BORN : why);
     if (task->owes_birth)
-        ring_count_birth(-1);
+        ring_set_making(task->parent, False);
 }
 
 /* The first turn of a process, before Valgrind has started its first thread: there is no lock to care about. */

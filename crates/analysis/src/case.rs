@@ -6,10 +6,12 @@ use crate::bands::sanity_band_ns;
 use crate::bounds::reload_bound_ns;
 use crate::counters::counters;
 use crate::estimate::estimate;
-use crate::findings::{CaseFinding, Verdict};
-use crate::flags::{are_suspicious, flags};
+use crate::findings::{CaseFinding, Shared, Verdict};
+use crate::flags::{are_suspicious, flags, refused};
 use crate::judged::Judged;
+use crate::paired::{self, Choice};
 use crate::repetition::Quantities;
+use crate::speed::Speed;
 use crate::stop::confidence;
 use crate::tail::tail;
 use crate::verdict::no_number;
@@ -21,25 +23,64 @@ pub(crate) struct Run<'a> {
     pub(crate) host: &'a HostManifest,
     pub(crate) self_tests: &'a [SelfTest],
     pub(crate) latencies_ns: &'a [(u64, f64)],
+    pub(crate) speed: Option<&'a Speed>,
 }
+
+/// So small a share of cycles on a core of our own still gives the cost on such a core; fewer may be probes that were lucky.
+const LEAST_UNSHARED: f64 = 0.05;
 
 /// The finding of a case, with the values behind its numbers; these are empty where the case has none.
 pub(crate) fn find(run: &Run<'_>, judged: &Judged<'_>, refusals: &[&Refusal]) -> (CaseFinding, Quantities) {
-    let quantities = Quantities::of(judged);
     let confidence = confidence(run.plan);
+    let measured = Measured::of(run.speed, judged, confidence);
+    let quantities = measured.quantities;
     let decisive = estimate(quantities.decisive(judged.case), confidence).map(|_| ());
     let mut found = without_numbers(run, judged);
     if let Some(none) = no_number(judged, refusals, decisive) {
-        found.verdict = Verdict::NotMeasured { why: none.why };
         found.flags.extend(none.flag);
+        // Another reason may come first; that repetitions are missing is said all the same.
+        found
+            .flags
+            .extend(refused(refusals).filter(|_| refusals.iter().all(|refusal| !none.why.contains(&refusal.why))));
+        found.verdict = Verdict::NotMeasured { why: none.why };
         return (found, Quantities::default());
     }
     add_numbers(&mut found, &quantities, confidence);
+    found.direct_cycles =
+        found.direct_ns.as_ref().zip(run.speed.and_then(Speed::hertz)).map(|(d, hz)| d.scaled(hz / 1e9));
+    found.shared = measured.shared;
     found.flags = flags(&found, judged, run.plan, refusals);
     if are_suspicious(&found.flags) {
         found.verdict = Verdict::Suspect;
     }
     (found, quantities)
+}
+
+/// The values of a case, with what is known of neighbours on the core.
+struct Measured {
+    quantities: Quantities,
+    shared: Option<Shared>,
+}
+
+impl Measured {
+    /// Of cycles on a core of our own where there are enough, else of all; of batches where a record has no cycles.
+    fn of(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
+        let Some(speed) = speed.filter(|_| !judged.windows.is_empty()) else {
+            return Measured { quantities: Quantities::of(judged), shared: None };
+        };
+        let (case, windows) = (judged.case, &judged.windows);
+        let switches = judged.switches_per_handoff(Arm::SwitchDirect).unwrap_or(1.0);
+        let of = |choice| paired::quantities(case, windows, speed, switches, choice);
+        let unshared_share = paired::unshared_share(windows, speed).unwrap_or(0.0);
+        let unshared = of(Choice::Unshared);
+        let is_enough = unshared_share >= LEAST_UNSHARED && estimate(unshared.decisive(case), confidence).is_ok();
+        let shared = Shared {
+            share: 1.0 - unshared_share,
+            is_left_out: is_enough,
+            cost_ns: estimate(of(Choice::Shared).decisive(case), confidence).ok(),
+        };
+        Measured { quantities: if is_enough { unshared } else { of(Choice::Every) }, shared: Some(shared) }
+    }
 }
 
 /// What can be said whether or not there are estimates.
@@ -50,6 +91,10 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
         direct_ns: None,
         total_ns: None,
         indirect_ns: None,
+        indirect_kernel_ns: None,
+        indirect_reload_ns: None,
+        direct_cycles: None,
+        shared: None,
         handoff_ns: None,
         round_trip_ns: None,
         baseline_ns: None,
@@ -69,6 +114,8 @@ fn add_numbers(found: &mut CaseFinding, quantities: &Quantities, confidence: f64
     found.direct_ns = estimate(&quantities.direct);
     found.total_ns = estimate(&quantities.total);
     found.indirect_ns = estimate(&quantities.indirect);
+    found.indirect_kernel_ns = estimate(&quantities.indirect_kernel);
+    found.indirect_reload_ns = estimate(&quantities.indirect_reload);
     found.handoff_ns = estimate(&quantities.handoff);
     found.round_trip_ns = estimate(&quantities.round_trip);
     found.baseline_ns = estimate(&quantities.baseline);

@@ -3,7 +3,7 @@
 //! What comes in: a sample, and what is usual in its case. What goes out: the name of a reason, or nothing. A reason
 //! leaves the sample out of the estimates and is counted; the sample stays in the record.
 
-use record::{Between, Case, Mechanism, Policy, Sample};
+use record::{Between, Case, Cycles, Evidence, Mechanism, Policy, Sample};
 use units::{Nanos, Ticks};
 
 use crate::order_statistics::median;
@@ -15,6 +15,10 @@ const FOREIGN_SHARE: u64 = 100;
 const SHORT_WINDOW: Nanos = Nanos::millis(2);
 /// ... and this much is not held against it.
 const FOREIGN_FLOOR: Nanos = Nanos::micros(50);
+/// Of a window of cycles as a whole: the trimmed mean leaves out single turns of others, not a tenth of the time.
+const FOREIGN_WINDOW_SHARE: u64 = 10;
+/// USER_HZ is 100 on every Linux.
+const STEAL_STEP: Nanos = Nanos::millis(10);
 /// Linux takes the CPU from real-time tasks for 50 ms of each second (sched_rt_runtime_us = 950000).
 const THROTTLED: std::ops::RangeInclusive<Nanos> = Nanos::millis(40)..=Nanos::millis(60);
 /// More than twice the usual number of interrupts is a burst; few of them are still noise.
@@ -25,6 +29,9 @@ const SOFTIRQ_SLACK: f64 = 64.0;
 /// Minor faults of a warm process: none but for a stack page or a copied page a task now and then.
 const FAULTS_PER_TASK: u64 = 4;
 const FAULT_SLACK: u64 = 16;
+/// A window of cycles may have a fault in so many of its batches, all of which the trimmed mean leaves out: the allocator
+/// gives memory back and takes it again.
+const BATCHES_PER_FAULT: u64 = 20;
 /// A step of the frequency governor is about 100 MHz in 3 GHz.
 const KHZ_SHARE: f64 = 0.03;
 /// A probe read twice in peace differs by less.
@@ -132,8 +139,7 @@ fn clock_backwards(sample: &Sample, _: &Context<'_>) -> Option<&'static str> {
 
 /// Time of a window that went to somebody else. On one CPU our tasks leave no time unused, so it is what is missing;
 /// on CPUs of their own they never wait for one, so it is what they waited. Without pinning nothing can be told.
-pub(crate) fn time_of_others(case: &Case, sample: &Sample) -> Option<Nanos> {
-    let evidence = &sample.evidence;
+pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> {
     match (case.placement.cpus.len(), case.tasks) {
         (1, _) => Some(evidence.wall_ns.saturating_sub(evidence.task_cpu_ns)),
         (cpus, tasks) if cpus >= tasks as usize => evidence.run_delay_ns,
@@ -143,7 +149,7 @@ pub(crate) fn time_of_others(case: &Case, sample: &Sample) -> Option<Nanos> {
 
 fn foreign_time(sample: &Sample, context: &Context<'_>) -> Option<&'static str> {
     let wall = sample.evidence.wall_ns;
-    let foreign = time_of_others(context.case, sample)?;
+    let foreign = time_of_others(context.case, &sample.evidence)?;
     // A wake-up on another CPU is a short wait too: only where it adds up does somebody else have the CPU.
     if !context.case.placement.is_one_cpu() {
         return (foreign.0 > wall.0 / WAIT_SHARE).then_some(FOREIGN_TIME);
@@ -179,15 +185,22 @@ fn is_burst(count: u64, usual: f64, slack: f64) -> bool {
 }
 
 fn faults(sample: &Sample, context: &Context<'_>) -> Option<&'static str> {
-    let limit = FAULTS_PER_TASK * u64::from(context.case.tasks) + FAULT_SLACK;
-    (sample.evidence.major_faults > 0 || sample.evidence.minor_faults > limit).then_some(FAULTS)
+    has_faults(&sample.evidence, context.case, 0).then_some(FAULTS)
+}
+
+fn has_faults(evidence: &Evidence, case: &Case, more: u64) -> bool {
+    let limit = FAULTS_PER_TASK * u64::from(case.tasks) + FAULT_SLACK + more;
+    evidence.major_faults > 0 || evidence.minor_faults > limit
 }
 
 /// The first task sits on the first CPU of the placement. Where nothing is pinned, moving is what is measured.
 fn migration(sample: &Sample, context: &Context<'_>) -> Option<&'static str> {
-    let home = *context.case.placement.cpus.first()?;
-    let seen = [sample.evidence.cpu_before, sample.evidence.cpu_after];
-    seen.into_iter().flatten().any(|cpu| cpu != home).then_some(MIGRATION)
+    has_migrated(&sample.evidence, context.case).then_some(MIGRATION)
+}
+
+fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
+    let seen = [evidence.cpu_before, evidence.cpu_after];
+    case.placement.cpus.first().is_some_and(|home| seen.into_iter().flatten().any(|cpu| cpu != *home))
 }
 
 fn frequency(sample: &Sample, context: &Context<'_>) -> Option<&'static str> {
@@ -217,6 +230,42 @@ fn switch_count(sample: &Sample, context: &Context<'_>) -> Option<&'static str> 
     let is_off =
         planned_switches(sample, case).is_some_and(|(low, high)| !(low..=high).contains(&kernel_switches(sample)));
     (is_idle || is_off).then_some(SWITCH_COUNT)
+}
+
+/// Every reason to leave out a window of cycles as a whole. A clock that changes its speed, a neighbour on the core, an
+/// interrupt or a turn of another machine are no such reason: the probes and the trimmed mean see to them cycle by cycle.
+pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static str> {
+    let evidence = &window.evidence;
+    // Stolen time is counted in steps, and may show in the next window only.
+    let stolen = evidence.steal_ns.map_or(Nanos(0), |steal| steal + STEAL_STEP);
+    let foreign = time_of_others(case, evidence).unwrap_or_default().saturating_sub(stolen);
+    let limit = Nanos(evidence.wall_ns.0 / if case.placement.is_one_cpu() { FOREIGN_WINDOW_SHARE } else { WAIT_SHARE });
+    let is_foreign = foreign > limit;
+    let reasons = [
+        (window.batches.is_empty(), NO_HANDOFFS),
+        (evidence.is_clock_backwards, CLOCK_BACKWARDS),
+        (is_foreign, FOREIGN_TIME),
+        (has_faults(evidence, case, window.batches.len() as u64 / BATCHES_PER_FAULT), FAULTS),
+        (has_migrated(evidence, case), MIGRATION),
+        // Somebody else who runs in between makes switches of his own.
+        (!is_foreign && has_other_switch_count(window, case), SWITCH_COUNT),
+    ];
+    reasons.into_iter().filter(|(is_found, _)| *is_found).map(|(_, reason)| reason).collect()
+}
+
+/// Switches are counted, never assumed: in a window all that its batches and the commands between them take.
+fn has_other_switch_count(window: &Cycles, case: &Case) -> bool {
+    let Some(plan) = case.switches else { return false };
+    let counted = window.kernel_switches.total() as f64;
+    let (handoffs, control) = (window.switching_handoffs as f64, window.control_switches as f64);
+    let stray = STRAY_SHARE * (handoffs + control);
+    if case.between == Between::User {
+        let is_idle = window.user_switches == 0 && handoffs > 0.0;
+        return is_idle || counted > USER_SLACK + stray;
+    }
+    let slack = EDGE_PER_TASK * f64::from(case.tasks) + EDGE_SLACK + stray;
+    let planned = |per_mille: u64| per_mille as f64 * handoffs / 1000.0 + control;
+    !(planned(plan.low_per_mille) - slack..=planned(plan.high_per_mille) + slack).contains(&counted)
 }
 
 /// How many switches the kernel may count in a sample's window; `None` where they are not judged.

@@ -25,6 +25,18 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// The same in another unit, `factor` of which make one of this.
+    pub(crate) fn scaled(&self, factor: f64) -> Estimate {
+        Estimate {
+            estimate: self.estimate * factor,
+            low: self.low * factor,
+            high: self.high * factor,
+            t90: self.t90.map(|(low, high)| (low * factor, high * factor)),
+            sd: self.sd * factor,
+            ..self.clone()
+        }
+    }
+
     /// Whether the interval lies on one side of zero.
     pub fn is_distinguishable_from_zero(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
@@ -110,6 +122,15 @@ pub struct CaseFinding {
     pub total_ns: Option<Estimate>,
     /// Total minus direct, estimated on the difference within each repetition.
     pub indirect_ns: Option<Estimate>,
+    /// Of the indirect cost, what the switch itself takes longer: its own lines, the kernel's above all, were evicted by the
+    /// walks. `None` in records of version 1, where hand-offs and walks were not timed apart.
+    pub indirect_kernel_ns: Option<Estimate>,
+    /// Of the indirect cost, what the walk takes longer: the reload of the task's own lines.
+    pub indirect_reload_ns: Option<Estimate>,
+    /// The direct cost in core cycles; `None` where those of a multiplication are not known of this core.
+    pub direct_cycles: Option<Estimate>,
+    /// What a neighbour on the same core does to it; `None` in records of version 1.
+    pub shared: Option<Shared>,
     /// Cost of one hand-off beyond its system calls: the direct cost times the switches that a hand-off takes.
     pub handoff_ns: Option<Estimate>,
     /// What a round trip through all tasks takes, system calls included, nothing touched: what an application sees.
@@ -186,6 +207,25 @@ pub struct Curve {
     pub regions: Vec<Region>,
 }
 
+/// How often another hardware thread shared the core while a case was measured, and what a switch cost then.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shared {
+    /// Share of the cycles in which the core was shared.
+    pub share: f64,
+    /// Whether the costs of the case are those on a core of its own: enough cycles were.
+    pub is_left_out: bool,
+    /// The deciding cost of the case on a shared core, in nanoseconds at the same clock; `None` where too few cycles were.
+    pub cost_ns: Option<Estimate>,
+}
+
+/// The core's clock over a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CoreFinding {
+    /// Core cycles a second that all costs are told at: the fastest steady speed seen. `None` where the cycles of a
+    /// multiplication are not known of this core.
+    pub hertz: Option<f64>,
+}
+
 /// Everything found in a record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
@@ -195,6 +235,8 @@ pub struct Findings {
     pub curves: Vec<Curve>,
     /// Load latency by size in nanoseconds, measured in this run.
     pub latencies_ns: Vec<(u64, f64)>,
+    /// The core's clock; `None` in records of version 1.
+    pub core: Option<CoreFinding>,
     /// What to know about the run as a whole: cut off, interrupted, clock drifted.
     pub flags: Vec<Flag>,
 }

@@ -32,6 +32,7 @@ pub(crate) fn flags(found: &CaseFinding, judged: &Judged<'_>, plan: &Plan, refus
     flags.extend(outside_sanity_band(found));
     flags.extend(above_reload_bound(found));
     flags.extend(wide_interval(found, plan));
+    flags.extend(shared_throughout(found));
     flags.extend(across_cpus(&found.case));
     flags.extend(without_system_calls(&found.case));
     flags.extend(involuntary(found));
@@ -43,7 +44,8 @@ fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
     is_many.then(|| Flag { name: PARTLY_DISTURBED, detail: format!("{}. The rest was used", disturbance(judged)) })
 }
 
-fn refused(refusals: &[&Refusal]) -> Option<Flag> {
+/// That repetitions are missing, and why the last of them is.
+pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
     let last = refusals.last()?;
     let detail = format!("{} repetitions could not be run; the last: {}", refusals.len(), last.why);
     Some(Flag { name: "refused-repetitions", detail })
@@ -124,6 +126,17 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
             wanted * 100.0
         ),
     })
+}
+
+/// Too few cycles were on a core of our own for a cost on such a core.
+fn shared_throughout(found: &CaseFinding) -> Option<Flag> {
+    let shared = found.shared.as_ref().filter(|shared| !shared.is_left_out)?;
+    let detail = format!(
+        "{:.0} % of the cycles shared their core with another hardware thread: the cost is that of a shared core, higher than \
+         on a core of one's own; choose another CPU with --cpu, or run it again at a quieter time",
+        shared.share * 100.0
+    );
+    Some(Flag { name: "shared-core", detail })
 }
 
 fn across_cpus(case: &Case) -> Option<Flag> {

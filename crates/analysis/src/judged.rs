@@ -1,9 +1,9 @@
 //! The samples of one case, told apart: clean, left out, and taken for another purpose.
 
-use record::{Arm, Between, Case, Sample};
+use record::{Arm, Between, Case, Cycles, Sample};
 use units::TickRate;
 
-use crate::cleanliness::{Context, FREQUENCY, kernel_switches, time_of_others};
+use crate::cleanliness::{Context, FREQUENCY, kernel_switches, reasons_of_window, time_of_others};
 use crate::findings::Excluded;
 
 /// Of more disturbed samples than this, those that look clean are not to be trusted either.
@@ -26,6 +26,10 @@ pub(crate) struct Judged<'a> {
     pub(crate) clean: Vec<&'a Sample>,
     /// Samples with counters or single hand-offs.
     pub(crate) instrumented: Vec<&'a Sample>,
+    /// Windows of cycles that were not disturbed.
+    pub(crate) windows: Vec<&'a Cycles>,
+    /// All windows of cycles.
+    all_windows: Vec<&'a Cycles>,
     pub(crate) excluded: Excluded,
     /// Of the excluded, those with no fault but that the core ran at another speed.
     of_other_speed: usize,
@@ -50,7 +54,31 @@ impl<'a> Judged<'a> {
                 *excluded.by_reason.entry(reason).or_default() += 1;
             }
         }
-        Judged { case, rate, plain, clean, instrumented, excluded, of_other_speed }
+        let (windows, all_windows) = (Vec::new(), Vec::new());
+        Judged { case, rate, plain, clean, instrumented, windows, all_windows, excluded, of_other_speed }
+    }
+
+    /// The same with windows of cycles, judged as a whole; what is shorter is judged by the probes of each cycle.
+    pub(crate) fn with_cycles(mut self, windows: &[&'a Cycles]) -> Self {
+        for window in windows {
+            let reasons = reasons_of_window(window, self.case);
+            self.excluded.of += 1;
+            if reasons.is_empty() {
+                self.windows.push(window);
+            } else {
+                self.excluded.total += 1;
+            }
+            for reason in reasons {
+                *self.excluded.by_reason.entry(reason).or_default() += 1;
+            }
+        }
+        self.all_windows = windows.to_vec();
+        self
+    }
+
+    /// Whether there is nothing to estimate from.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.plain.is_empty() && self.all_windows.is_empty()
     }
 
     /// Share of the plain samples that were left out.
@@ -62,11 +90,21 @@ impl<'a> Judged<'a> {
     ///
     /// A load on the same CPU lets short batches pass between its turns: they look clean one by one, and yet find the
     /// caches and the run queue as that load left them.
+    ///
+    /// Of cycles, what other machines took is told apart: it lengthens some, and the trimmed mean leaves those out.
     pub(crate) fn foreign_share(&self) -> f64 {
-        let all = || self.plain.iter().chain(&self.instrumented);
-        let foreign: f64 = all().filter_map(|sample| time_of_others(self.case, sample)).map(|n| n.0 as f64).sum();
-        let wall: f64 = all().map(|sample| sample.evidence.wall_ns.0 as f64).sum();
-        if wall > 0.0 { foreign / wall } else { 0.0 }
+        let of_samples = self.plain.iter().chain(&self.instrumented).map(|sample| &sample.evidence);
+        let of_windows = || self.all_windows.iter().map(|window| &window.evidence);
+        let evidence: Vec<_> = of_samples.chain(of_windows()).collect();
+        let foreign: f64 = evidence.iter().filter_map(|seen| time_of_others(self.case, seen)).map(|n| n.0 as f64).sum();
+        let stolen: f64 = of_windows().filter_map(|seen| seen.steal_ns).map(|n| n.0 as f64).sum();
+        let wall: f64 = evidence.iter().map(|seen| seen.wall_ns.0 as f64).sum();
+        if wall > 0.0 { (foreign - stolen).max(0.0) / wall } else { 0.0 }
+    }
+
+    /// Whether more of the time went to somebody else than interrupts and the like take.
+    pub(crate) fn has_competitor(&self) -> bool {
+        self.foreign_share() > FOREIGN_LIMIT
     }
 
     /// Whether so much was disturbed that what looks clean is not to be trusted either.
@@ -77,7 +115,7 @@ impl<'a> Judged<'a> {
         let share = |count: usize| count as f64 / (self.excluded.of as f64).max(1.0);
         share(self.excluded.total - self.of_other_speed) > LEFT_OUT_LIMIT
             || share(self.excluded.total) > OTHER_SPEED_LIMIT
-            || self.foreign_share() > FOREIGN_LIMIT
+            || self.has_competitor()
     }
 
     /// Samples of some arms that counts are taken from: the clean ones, or all where there is none.
@@ -91,12 +129,24 @@ impl<'a> Judged<'a> {
 
     /// Counted switches a hand-off over all samples of an arm.
     pub(crate) fn switches_per_handoff(&self, arm: Arm) -> Option<f64> {
+        if !self.all_windows.is_empty() {
+            return switches_per_handoff_of_windows(self.case, self.counted_windows());
+        }
         switches_per_handoff(self.case, self.counted(|other| other == arm))
+    }
+
+    /// The clean windows, or all where there is none.
+    fn counted_windows(&self) -> &[&'a Cycles] {
+        if self.windows.is_empty() { &self.all_windows } else { &self.windows }
     }
 
     /// The same over the plain samples, disturbed or not, of the kernel's count alone.
     pub(crate) fn kernel_switches_per_handoff(&self, arm: Arm) -> Option<f64> {
         let of_arm = || self.plain.iter().filter(|sample| sample.arm == arm);
+        if !self.all_windows.is_empty() {
+            // A window holds batches of all arms; in those of the baseline nothing is handed to another.
+            return arm.switches().then(|| kernel_switches_per_handoff(self.case, &self.all_windows)).flatten();
+        }
         let switches: f64 = of_arm().map(|sample| kernel_switches(sample)).sum();
         let handoffs: f64 = of_arm().map(|sample| sample.handoffs as f64).sum();
         (handoffs > 0.0).then(|| switches / handoffs)
@@ -108,6 +158,10 @@ impl<'a> Judged<'a> {
             return None;
         }
         let (mut involuntary, mut all) = (0.0, 0.0);
+        for window in self.counted_windows() {
+            involuntary += window.kernel_switches.involuntary as f64;
+            all += window.kernel_switches.total() as f64;
+        }
         for sample in self.counted(Arm::switches) {
             involuntary += sample.kernel_switches.involuntary as f64;
             all += kernel_switches(sample);
@@ -130,4 +184,24 @@ pub(crate) fn switches_per_handoff<'a>(case: &Case, samples: impl Iterator<Item 
         handoffs += sample.handoffs as f64;
     }
     (handoffs > 0.0).then(|| switches / handoffs)
+}
+
+/// The same of windows of cycles, without the switches by which the tasks are told what to do.
+fn switches_per_handoff_of_windows(case: &Case, windows: &[&Cycles]) -> Option<f64> {
+    if case.between != Between::User {
+        return kernel_switches_per_handoff(case, windows);
+    }
+    per_handoff(windows, |window| window.user_switches as f64)
+}
+
+/// On one CPU every command takes its switches; across CPUs a task may find it without having slept.
+fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
+    let control = |window: &Cycles| if case.placement.is_one_cpu() { window.control_switches as f64 } else { 0.0 };
+    per_handoff(windows, |window| window.kernel_switches.total() as f64 - control(window))
+}
+
+fn per_handoff(windows: &[&Cycles], count: impl Fn(&Cycles) -> f64) -> Option<f64> {
+    let counted: f64 = windows.iter().map(|window| count(window)).sum();
+    let handoffs: f64 = windows.iter().map(|window| window.switching_handoffs as f64).sum();
+    (handoffs > 0.0).then(|| counted / handoffs)
 }

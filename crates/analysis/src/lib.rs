@@ -3,9 +3,9 @@
 //! What comes in: a [`record::MeasureRecord`]. What goes out: [`Findings`]. Pure: no clocks, no files, no printing, and
 //! no question to the machine, so that any claim can be re-analysed on a laptop years later. Floats begin here.
 //!
-//! The way of a number: samples are judged one by one, the clean ones of a repetition become
-//! one difference of arms, the differences of all repetitions become an estimate with its interval, and the estimates
-//! of all sizes become a curve with knees.
+//! The way of a number: windows of cycles are judged one by one; each cycle gives one difference of arms, at one speed of the
+//! core; the cycles of a repetition become one value, the values of all repetitions an estimate with its interval, and the
+//! estimates of all sizes a curve with knees. (Records of version 1 have batches in place of cycles.)
 
 mod bands;
 mod bounds;
@@ -21,13 +21,15 @@ mod flags;
 mod judged;
 mod knees;
 mod latency;
-mod left_out;
 mod order_statistics;
+mod paired;
+mod points;
 mod repetition;
 mod run;
 mod segments;
 mod signed_rank;
 pub mod simulation;
+mod speed;
 mod stop;
 mod tail;
 #[cfg(test)]
@@ -36,8 +38,9 @@ mod verdict;
 
 pub use causes::{Capacity, capacities};
 pub use findings::{
-    CaseFinding, CounterFinding, Curve, CurvePoint, Estimate, Excluded, Findings, Flag, Knee, Region, Tail, Verdict,
+    CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, Estimate, Excluded, Findings, Flag, Knee, Region,
+    Shared, Tail, Verdict,
 };
-pub use left_out::left_out;
+pub use points::{Point, points};
 pub use run::analyse;
 pub use stop::{MIN_REPETITIONS, is_case_done};

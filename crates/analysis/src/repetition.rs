@@ -1,4 +1,5 @@
-//! One value of each quantity from each repetition: the difference of its arms.
+//! One value of each quantity from each repetition: the difference of its arms. Here of batches, as in records of version 1;
+//! those of cycles are in `paired`.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,10 @@ pub(crate) struct Quantities {
     pub(crate) total: Vec<f64>,
     /// c2 - c1 of the same repetition.
     pub(crate) indirect: Vec<f64>,
+    /// Of it, what the hand-off itself takes longer behind a walk. Only from cycles, where it is timed by itself.
+    pub(crate) indirect_kernel: Vec<f64>,
+    /// Of it, what the walk takes longer behind a switch. Only from cycles.
+    pub(crate) indirect_reload: Vec<f64>,
     /// t1 - t2, not divided.
     pub(crate) handoff: Vec<f64>,
     /// tasks x t1.

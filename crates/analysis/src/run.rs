@@ -1,16 +1,17 @@
 //! From a whole record to its findings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use record::{End, EndReason, MeasureRecord, Refusal, Sample};
+use record::{Cycles, End, EndReason, MeasureRecord, Refusal, Sample};
 use units::CpuId;
 
 use crate::case::{Run, find};
 use crate::cleanliness::median_probe;
 use crate::curves::curves;
-use crate::findings::{Findings, Flag};
+use crate::findings::{CoreFinding, Findings, Flag};
 use crate::judged::Judged;
 use crate::latency;
+use crate::speed::Speed;
 
 /// A calibration that was off by more was of another clock, or a clock that does not hold its rate: crystals differ by
 /// 20 to 50 parts in a million, and stay where they are.
@@ -22,18 +23,27 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
     let header = &record.header;
     let rate = header.clock.ticks_per_second;
     let latencies_ns = latency::by_size(&record.latencies, rate);
-    let run =
-        Run { plan: &header.plan, host: &header.host, self_tests: &record.self_tests, latencies_ns: &latencies_ns };
+    let speed = Speed::of(record);
+    let run = Run {
+        plan: &header.plan,
+        host: &header.host,
+        self_tests: &record.self_tests,
+        latencies_ns: &latencies_ns,
+        speed: speed.as_ref(),
+    };
     let probes = usual_probes(record);
     let samples = by_case(record, &record.samples, |sample| sample.case);
+    let cycles = by_case(record, &record.cycles, |window: &Cycles| window.case);
     let refusals = by_case(record, &record.refusals, |refusal: &Refusal| refusal.case);
-    let found = header.plan.cases.iter().zip(&samples).zip(&refusals).map(|((case, samples), refusals)| {
-        let judged = Judged::new(case, rate, samples, probes.get(&case.placement.cpus.first().copied()).copied());
-        find(&run, &judged, refusals)
+    let found = header.plan.cases.iter().enumerate().map(|(index, case)| {
+        let probe = probes.get(&case.placement.cpus.first().copied()).copied();
+        let judged = Judged::new(case, rate, &samples[index], probe).with_cycles(&cycles[index]);
+        find(&run, &judged, &refusals[index])
     });
     let (results, quantities): (Vec<_>, Vec<_>) = found.unzip();
     let curves = curves(&results, &quantities, &header.host, header.seed);
-    Findings { results, curves, latencies_ns, flags: flags(record) }
+    let core = speed.map(|speed| CoreFinding { hertz: speed.hertz() });
+    Findings { results, curves, latencies_ns, core, flags: flags(record) }
 }
 
 /// One list for each case of the plan; what belongs to no case is left out.
@@ -74,12 +84,19 @@ fn flags(record: &MeasureRecord) -> Vec<Flag> {
         let detail = "the record ends inside a line, which is left out; the lines before it are whole";
         flags.push(Flag { name: "cut-line", detail: detail.to_owned() });
     }
+    if !record.is_checked() {
+        let detail = "the record is of version 1 of its format, whose lines carry no checksums: whether one was changed, \
+                      lost or doubled cannot be told";
+        flags.push(Flag { name: "unchecked", detail: detail.to_owned() });
+    }
     flags
 }
 
 fn cut_off(record: &MeasureRecord) -> Flag {
-    let seen: std::collections::BTreeSet<u32> = record.samples.iter().map(|sample| sample.case).collect();
-    let (samples, cases, planned) = (record.samples.len(), seen.len(), record.header.plan.cases.len());
+    let of_samples = record.samples.iter().map(|sample| sample.case);
+    let seen: BTreeSet<u32> = of_samples.chain(record.cycles.iter().map(|window| window.case)).collect();
+    let (samples, cases) = (record.samples.len() + record.cycles.len(), seen.len());
+    let planned = record.header.plan.cases.len();
     let detail = format!("the run was cut off: {samples} samples of {cases} of {planned} cases are here");
     Flag { name: "cut-off", detail }
 }

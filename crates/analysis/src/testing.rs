@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use record::{
-    Arm, Between, Cache, CacheKind, Case, ClockFacts, End, EndReason, Evidence, Fact, Header, HostManifest,
-    KernelSwitches, MeasureRecord, Mechanism, Placement, Plan, Policy, Relation, Sample, SwitchPlan, Tlb, TlbKind,
+    Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, CoreClock, Cycles, End, EndReason, Evidence, Fact,
+    Header, HostManifest, KernelSwitches, MEASURE_SCHEMA, MEASURE_VERSION, MeasureRecord, Mechanism, Placement, Plan,
+    Policy, Relation, Sample, SwitchPlan, Tlb, TlbKind,
 };
 use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use workload::WorkingSet;
@@ -26,6 +27,8 @@ pub(crate) struct FakeCase {
     pub(crate) switch_ns: f64,
     pub(crate) walk_ns: f64,
     pub(crate) reload_ns: f64,
+    /// What a hand-off takes longer behind a walk.
+    pub(crate) colder_ns: f64,
     pub(crate) switches_per_handoff: f64,
     /// Standard deviation between repetitions of each arm, as a share of its time.
     noise: f64,
@@ -46,7 +49,8 @@ impl FakeCase {
             switches: Some(SwitchPlan { low_per_mille: per_mille, high_per_mille: per_mille }),
         };
         let (walk_ns, reload_ns, switches_per_handoff) = (10_000.0, 4_000.0, 1.0);
-        FakeCase { case, baseline_ns, switch_ns, walk_ns, reload_ns, switches_per_handoff, noise: 0.001, outliers: 0.0 }
+        let (colder_ns, noise, outliers) = (0.0, 0.001, 0.0);
+        FakeCase { case, baseline_ns, switch_ns, walk_ns, reload_ns, colder_ns, switches_per_handoff, noise, outliers }
     }
 
     pub(crate) fn pipe() -> Self {
@@ -144,6 +148,117 @@ impl FakeCase {
     }
 }
 
+/// How the core of a machine that never was behaves in one window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Core {
+    /// Times as slow as at its fastest.
+    pub(crate) slowness: f64,
+    /// Whether a neighbour has a part of it, and all takes longer.
+    pub(crate) is_shared: bool,
+}
+
+/// How much longer everything takes beside a neighbour, and how much longer independent additions do.
+pub(crate) const SHARED_COST: f64 = 1.2;
+const SHARED_ADDITIONS: f64 = 1.3;
+const CHAIN_TICKS: f64 = 1_200.0;
+const ADDITION_TICKS: f64 = 300.0;
+const OVERHEAD_TICKS: u64 = 40;
+/// Hand-offs of the first and the last batch of a cycle; that between them has twice as many.
+const FEW: u32 = 8;
+/// Cycles of a window, and windows of a repetition.
+const CYCLES: usize = 5;
+const WINDOWS: usize = 10;
+
+impl FakeCase {
+    /// One window of cycles on a core that stays as it is.
+    fn window(&self, index: usize, repetition: u32, random: &mut ChaCha8Rng, core: Core, luck: f64) -> Cycles {
+        let levels = self.arms().chunks(2);
+        let batches_per_cycle = 3 * levels.len() as u32;
+        let mut batches = Batches::default();
+        for _ in 0..CYCLES {
+            for arms in self.arms().chunks(2) {
+                let [outer, inner] = if random.random() { [arms[1], arms[0]] } else { [arms[0], arms[1]] };
+                for (arm, handoffs) in [(outer, FEW), (inner, 2 * FEW), (outer, FEW)] {
+                    push_probe(&mut batches, core);
+                    self.push_batch(&mut batches, arm, handoffs, core, luck);
+                }
+            }
+        }
+        push_probe(&mut batches, core);
+        self.as_window(index, repetition, batches_per_cycle, batches)
+    }
+
+    fn push_batch(&self, batches: &mut Batches, arm: Arm, handoffs: u32, core: Core, luck: f64) {
+        let slow = core.slowness * if core.is_shared { SHARED_COST } else { 1.0 };
+        let colder = if arm == Arm::SwitchTotal { self.colder_ns } else { 0.0 };
+        let switch = if arm.switches() { self.switch_ns * luck } else { 0.0 };
+        let walk = if arm.walks() { self.walk_ns } else { 0.0 };
+        let reload = if arm == Arm::SwitchTotal { self.reload_ns } else { 0.0 };
+        let ticks = |ns: f64| Ticks((ns * f64::from(handoffs) * RATE.0 as f64 / 1e9).round() as u64);
+        batches.push(arm, handoffs, ticks((self.baseline_ns + switch + colder) * slow), ticks(walk + reload));
+    }
+
+    fn as_window(&self, index: usize, repetition: u32, batches_per_cycle: u32, batches: Batches) -> Cycles {
+        let of_switching = |arm: &u8| *arm == Arm::SwitchDirect as u8 || *arm == Arm::SwitchTotal as u8;
+        let handoffs = batches.arm.iter().zip(&batches.handoffs).filter(|(arm, _)| of_switching(arm));
+        let switching_handoffs: u64 = handoffs.map(|(_, handoffs)| u64::from(*handoffs)).sum();
+        let switches = (self.switches_per_handoff * switching_handoffs as f64) as u64;
+        let is_user = self.case.between == Between::User;
+        let cpu = self.case.placement.cpus.first().copied();
+        Cycles {
+            case: index as u32,
+            repetition,
+            at_ns: Nanos(0),
+            batches_per_cycle,
+            switching_handoffs,
+            control_switches: 100,
+            kernel_switches: KernelSwitches { voluntary: if is_user { 0 } else { 100 + switches }, involuntary: 0 },
+            user_switches: if is_user { switches } else { 0 },
+            evidence: Evidence {
+                wall_ns: Nanos::millis(25),
+                task_cpu_ns: Nanos::millis(25),
+                steal_ns: Some(Nanos(0)),
+                cpu_before: cpu,
+                cpu_after: cpu,
+                ..Evidence::default()
+            },
+            batches,
+        }
+    }
+}
+
+fn push_probe(batches: &mut Batches, core: Core) {
+    let chain = CHAIN_TICKS * core.slowness;
+    let additions = ADDITION_TICKS * core.slowness * if core.is_shared { SHARED_ADDITIONS } else { 1.0 };
+    let ticks = |net: f64| Ticks(net.round() as u64 + OVERHEAD_TICKS);
+    batches.push_probe(ticks(chain), ticks(additions));
+}
+
+/// A complete record of cycles, on a core that does as `core` says, window by window.
+pub(crate) fn fake_record_on(cases: Vec<FakeCase>, repetitions: u32, mut core: impl FnMut() -> Core) -> MeasureRecord {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let mut record = fake_record(cases.clone(), 0);
+    record.header.core_clock = Some(CoreClock {
+        chain_length: 600,
+        multiplication_cycles: Some(3),
+        additions: 1800,
+        overhead_ticks: Ticks(OVERHEAD_TICKS),
+    });
+    for repetition in 0..repetitions {
+        for (index, case) in cases.iter().enumerate() {
+            let luck = 1.0 + case.noise * normal(&mut random);
+            let window = |_| case.window(index, repetition, &mut random, core(), luck);
+            record.cycles.extend((0..WINDOWS).map(window));
+        }
+    }
+    record
+}
+
+/// The same on a core of steady speed that nobody shares.
+pub(crate) fn fake_record_of_cycles(cases: Vec<FakeCase>, repetitions: u32) -> MeasureRecord {
+    fake_record_on(cases, repetitions, || Core { slowness: 1.0, is_shared: false })
+}
+
 /// A standard normal number (Box and Muller 1958).
 pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
@@ -170,7 +285,7 @@ pub(crate) fn fake_record_with_seed(cases: Vec<FakeCase>, repetitions: u32, seed
 
 fn header(cases: Vec<Case>, seed: u64) -> Header {
     Header {
-        schema: "switchcost.record.measure/1".to_owned(),
+        schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
         program_version: "0.1.0".to_owned(),
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         command: Vec::new(),
@@ -182,6 +297,7 @@ fn header(cases: Vec<Case>, seed: u64) -> Header {
             ticks_per_second: RATE,
             read_cost: Ticks(20),
         },
+        core_clock: None,
         controls: Vec::new(),
         plan: Plan {
             preset: "selected".to_owned(),
@@ -191,6 +307,7 @@ fn header(cases: Vec<Case>, seed: u64) -> Header {
             budget_ns: Nanos::seconds(60),
             max_repetitions: 60,
             batch_ns: Nanos::millis(10),
+            repetition_ns: Nanos(0),
             synthetic_switch_ns: Nanos(1_000),
             synthetic_reload_ns: Nanos(0),
             wants_counters: false,

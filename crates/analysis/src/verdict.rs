@@ -23,7 +23,7 @@ pub(crate) struct NoNumber {
 /// `None` where the decisive quantity has an estimate that may stand.
 pub(crate) fn no_number(judged: &Judged<'_>, refusals: &[&Refusal], decisive: Result<(), TooFew>) -> Option<NoNumber> {
     let plain = |why: String| Some(NoNumber { why, flag: None });
-    match (judged.plain.is_empty(), refusals.last()) {
+    match (judged.is_empty(), refusals.last()) {
         (true, Some(refusal)) => return plain(refusal.why.clone()),
         (true, None) => return plain("found no sample of it, need some; give the run more time".to_owned()),
         _ if judged.is_too_disturbed() => return Some(too_disturbed(judged)),
@@ -48,10 +48,20 @@ fn main_reason(judged: &Judged<'_>) -> Option<(&'static str, usize)> {
 
 fn too_disturbed(judged: &Judged<'_>) -> NoNumber {
     let (name, why) = match main_reason(judged) {
-        Some((reason::SWITCH_COUNT, _)) => (reason::SWITCH_COUNT, wrong_count(judged)),
+        _ if lacks_switches(judged) => (reason::SWITCH_COUNT, wrong_count(judged)),
+        // A competitor makes switches of its own.
+        Some((reason::SWITCH_COUNT, _)) if !judged.has_competitor() => (reason::SWITCH_COUNT, wrong_count(judged)),
         _ => ("disturbed", disturbance(judged)),
     };
     NoNumber { flag: Some(Flag { name, detail: why.clone() }), why }
+}
+
+/// Whether the kernel counted fewer than half of the switches that were planned. A disturbance adds switches and takes none
+/// away: whatever else was seen, the token moved without them.
+fn lacks_switches(judged: &Judged<'_>) -> bool {
+    let (low, _) = planned(judged.case);
+    let counted = [Arm::SwitchDirect, Arm::SwitchTotal].map(|arm| judged.kernel_switches_per_handoff(arm));
+    counted.into_iter().flatten().any(|counted| counted < low / 2.0)
 }
 
 /// What share of the samples was disturbed, mostly by what, and what helps.

@@ -1,10 +1,10 @@
 //! How long a browser takes to open a large page.
 
 use std::fs;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use record::{Cycles, Line, MeasureRecord, MeasureWriter};
 use serde_json::Value;
 
 use crate::program::Program;
@@ -71,29 +71,39 @@ fn rounds(program: &Program, full: &Path) -> Result<(Spread, Spread), String> {
     Ok((of(0)?, of(1)?))
 }
 
-/// The same record with its samples over again, as later repetitions, until there are enough.
+/// The same record with the first cycle of each window over again, as later repetitions, until there are enough points: one for
+/// each arm of each window.
 fn repeat(full: &Path, into: &Path) -> Result<(), String> {
-    let text = fs::read_to_string(full).map_err(|error| error.to_string())?;
-    // Those that are drawn: not the ones that were taken for counters or for single hand-offs.
-    let is_other = |line: &str| line.contains("\"counters\":") || line.contains("\"handoff_ticks\":");
-    let is_sample = |line: &&str| line.starts_with("{\"line\":\"sample\"") && !is_other(line);
-    let samples: Vec<&str> = text.lines().filter(is_sample).collect();
-    if samples.is_empty() {
-        return Err("found no sample in the record".to_owned());
+    let record = MeasureRecord::read(full).map_err(|error| error.to_string())?;
+    let windows: Vec<Cycles> = record.cycles.iter().map(first_cycle).collect();
+    if windows.is_empty() {
+        return Err("found no cycles in the record".to_owned());
     }
-    let file = fs::File::create(into).map_err(|error| error.to_string())?;
-    let mut file = BufWriter::new(file);
-    let mut line = |line: &str| writeln!(file, "{line}").map_err(|error| error.to_string());
-    let (end, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("{\"line\":\"end\""));
-    rest.iter().try_for_each(|text| line(text))?;
-    for more in samples.len()..SAMPLES {
-        let mut sample: Value =
-            serde_json::from_str(samples[more % samples.len()]).map_err(|error| error.to_string())?;
-        let repetition = sample["repetition"].as_u64().unwrap_or(0);
-        sample["repetition"] = (repetition + 10_000 * (more / samples.len()) as u64).into();
-        line(&sample.to_string())?;
+    let mut writer = MeasureWriter::create(into, record.header).map_err(|error| error.to_string())?;
+    let mut points = 0;
+    for (index, window) in windows.iter().cycle().enumerate() {
+        if points >= SAMPLES {
+            break;
+        }
+        let mut window = window.clone();
+        window.repetition += 10_000 * (index / windows.len()) as u32;
+        // Two arms in each batch of three.
+        points += window.batches_per_cycle as usize / 3 * 2;
+        writer.append(&Line::Cycles(Box::new(window))).map_err(|error| error.to_string())?;
     }
-    end.iter().try_for_each(|text| line(text))
+    record.end.into_iter().try_for_each(|end| writer.append(&Line::End(end))).map_err(|error| error.to_string())
+}
+
+fn first_cycle(window: &Cycles) -> Cycles {
+    let mut first = window.clone();
+    let (length, columns) = (window.batches_per_cycle as usize, &mut first.batches);
+    columns.arm.truncate(length);
+    columns.handoffs.truncate(length);
+    columns.handoff_ticks.truncate(length);
+    columns.walk_ticks.truncate(length);
+    columns.chain_ticks.truncate(length + 1);
+    columns.addition_ticks.truncate(length + 1);
+    first
 }
 
 fn look(program: &Program, page: &Path) -> Result<[f64; 2], String> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use record::{Design, UnrealisableDesign};
+use record::{Design, UnrealisableDesign, printable};
 use units::Bytes;
 
 /// A design is a page of text; a longer file is something else.
@@ -69,7 +69,7 @@ impl fmt::Display for Location {
 /// The first mistake: with line, column and field where the text is not of the format, with level and field where the
 /// design could not be built.
 pub fn read_design(text: &str, source_name: &str) -> Result<Design, DesignError> {
-    let source_name = || escaped(source_name);
+    let source_name = || printable(source_name);
     let found = Bytes(text.len() as u64);
     if found > LONGEST_FILE {
         return Err(DesignError::TooLong { source_name: source_name(), found });
@@ -88,7 +88,7 @@ pub fn read_design(text: &str, source_name: &str) -> Result<Design, DesignError>
 /// # Errors
 /// A design that could not be built.
 pub fn write_design(design: &Design) -> Result<String, DesignError> {
-    let source_name = || escaped(&design.name);
+    let source_name = || printable(&design.name);
     design
         .check()
         .map_err(|error| DesignError::Unrealisable { source_name: source_name(), unrealisable: Box::new(error) })?;
@@ -99,19 +99,10 @@ pub fn write_design(design: &Design) -> Result<String, DesignError> {
     })
 }
 
-/// Fit for a terminal: no control characters.
-fn escaped(text: &str) -> String {
-    let escape = |character: char| match character.is_control() {
-        true => character.escape_default().to_string(),
-        false => character.to_string(),
-    };
-    text.chars().map(escape).collect()
-}
-
 /// Field by field, whether it could be built or not.
 fn parse(text: &str) -> Result<Design, (Location, String)> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
-        let message = escaped(&error.message().trim_end().replace('\n', ", "));
+        let message = printable(&error.message().trim_end().replace('\n', ", "));
         (location(text, error.span()), message)
     })
 }
@@ -126,7 +117,7 @@ fn location(text: &str, span: Option<Range<usize>>) -> Location {
     Location {
         line: before.matches('\n').count() + 1,
         column: text[start..offset].chars().count() + 1,
-        text: escaped(&shown),
+        text: printable(&shown),
     }
 }
 

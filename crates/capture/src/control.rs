@@ -40,8 +40,12 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const EAGER_LOOKS: u32 = 40;
 const SHORT_PAUSE: Duration = Duration::from_micros(30);
 const LONG_PAUSE: Duration = Duration::from_millis(1);
+/// While a task is on its way: after so many looks at it, at everything else, too.
+const LOOKS_AROUND: u32 = 512;
 pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
+/// So long a task may still come whose maker is gone.
+pub(crate) const LONGEST_BIRTH: Duration = Duration::from_secs(2);
 /// A period fills a part of a buffer at most.
 const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
@@ -58,6 +62,15 @@ pub(crate) struct Control<'a> {
     tasks: Tasks,
     switches: u64,
     warnings: Vec<String>,
+}
+
+/// A wait for a decision.
+#[derive(Default)]
+struct Wait {
+    /// So often was looked in vain.
+    looks: u32,
+    /// Since when a task is on its way.
+    since: Option<Instant>,
 }
 
 /// Why the loop ended before all tasks did, or that it failed.
@@ -130,7 +143,7 @@ impl<'a> Control<'a> {
         for command in 0..self.commands.len() as u32 {
             self.launch(command)?;
         }
-        let mut looks = 0;
+        let mut wait = Wait::default();
         loop {
             let rings = self.ring.rings();
             self.check()?;
@@ -140,15 +153,15 @@ impl<'a> Control<'a> {
                     return self.await_statuses();
                 }
                 Decision::Wait { is_idle } => {
-                    looks += 1;
-                    self.pause(rings, is_idle, looks)?;
+                    wait.looks += 1;
+                    self.pause(rings, is_idle, &mut wait)?;
                     continue;
                 }
                 Decision::GoOn(slot) => self.grant(slot, None)?,
                 Decision::Renew(slot) => self.grant(slot, Some(self.quantum_instructions))?,
                 Decision::Switch(switch) => self.switch(&switch)?,
             }
-            looks = 0;
+            wait = Wait::default();
         }
     }
 
@@ -206,10 +219,10 @@ impl<'a> Control<'a> {
         if running.is_some_and(|slot| self.ring.slot(slot).state() == state::GRANTED) {
             return Ok(Decision::Wait { is_idle: true });
         }
-        // The expectation first: whoever is born claims its slot before it lowers it.
-        let is_expecting = self.ring.half(header::BIRTHS_EXPECTED).load(SeqCst) != 0;
+        // The makers first: whoever is born claims its slot before its maker has made it.
+        let is_any_making = self.tasks.is_any_making(self.ring);
         self.tasks.discover(self.ring);
-        if is_expecting || self.tasks.is_any_claiming(self.ring) {
+        if is_any_making || self.tasks.is_any_claiming(self.ring) {
             return Ok(Decision::Wait { is_idle: false });
         }
         let sightings = self.tasks.look(self.ring, running)?;
@@ -219,16 +232,23 @@ impl<'a> Control<'a> {
         Ok(self.scheduler.decide(sightings, false))
     }
 
-    fn pause(&mut self, rings: u32, is_idle: bool, looks: u32) -> Result<(), Halt> {
+    fn pause(&mut self, rings: u32, is_idle: bool, wait: &mut Wait) -> Result<(), Halt> {
         if is_idle {
             self.ring.await_ring(rings, PATIENCE)?;
-            if self.ring.rings() == rings {
-                self.look_around()?;
-            }
-        } else if looks <= EAGER_LOOKS {
+        } else if wait.looks <= EAGER_LOOKS {
             std::thread::yield_now();
         } else {
-            self.ring.await_ring(rings, if looks < 10 * EAGER_LOOKS { SHORT_PAUSE } else { LONG_PAUSE })?;
+            self.ring.await_ring(rings, if wait.looks < 10 * EAGER_LOOKS { SHORT_PAUSE } else { LONG_PAUSE })?;
+        }
+        if self.ring.rings() == rings && (is_idle || wait.looks.is_multiple_of(LOOKS_AROUND)) {
+            self.look_around()?;
+        }
+        if is_idle {
+            wait.since = None;
+        } else if wait.looks.is_multiple_of(LOOKS_AROUND)
+            && wait.since.get_or_insert_with(Instant::now).elapsed() > LONGEST_BIRTH
+        {
+            self.tasks.give_up_births(self.ring)?;
         }
         Ok(())
     }
@@ -236,8 +256,13 @@ impl<'a> Control<'a> {
     /// What nobody rings for.
     fn look_around(&mut self) -> Result<(), Halt> {
         while self.programs.report(Duration::ZERO)?.is_some() {}
-        if let Some(slot) = self.tasks.find_killed(self.scheduler.running())? {
+        if let Some(slot) = self.scheduler.running()
+            && self.ring.slot(slot).state() == state::GRANTED
+            && let Some(pid) = self.tasks.gone_from(slot)?
+        {
+            self.ring.take_back()?;
             self.ring.slot(slot).set_ended();
+            self.warnings.push(killed_in_its_turn(pid));
         }
         Ok(())
     }
@@ -301,6 +326,13 @@ impl<'a> Control<'a> {
         }
         Ok(())
     }
+}
+
+/// What is said of a process that ended without a word.
+pub(crate) fn killed_in_its_turn(pid: u32) -> String {
+    format!(
+        "process {pid} was killed while it ran, or Valgrind gave it up (see its message): what it did last is not in the trace"
+    )
 }
 
 /// What is said of a process that ended in the middle of an exec.

@@ -2,7 +2,7 @@
 //! holds the two against each other. Offsets are in bytes.
 
 pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 pub(crate) const SCHEDULED: u32 = 0;
 pub(crate) const AS_RUN: u32 = 1;
 
@@ -10,6 +10,8 @@ pub(crate) const AS_RUN: u32 = 1;
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 pub(crate) const NO_PROCESS: u32 = 0;
 pub(crate) const NO_BUFFER: u64 = u64::MAX;
+/// No place in the order of submitted buffers.
+pub(crate) const NO_ORDER: u64 = u64::MAX;
 
 pub(crate) mod header {
     pub(crate) const MAGIC: usize = 0;
@@ -26,7 +28,6 @@ pub(crate) mod header {
     pub(crate) const DOORBELL: usize = 64;
     pub(crate) const CONTROLLER_SLEEPS: usize = 68;
     pub(crate) const FREED: usize = 72;
-    pub(crate) const BIRTHS_EXPECTED: usize = 76;
     pub(crate) const IS_CLOSING: usize = 80;
     pub(crate) const FAULT: usize = 84;
     pub(crate) const NEXT_ORDER: usize = 88;
@@ -54,6 +55,7 @@ pub(crate) mod slot {
     pub(crate) const BUDGET: usize = 32;
     pub(crate) const OPEN_STAMP: usize = 40;
     pub(crate) const BACK: usize = 48;
+    pub(crate) const IS_MAKING: usize = 80;
     pub(crate) const BYTES: usize = 128;
 }
 

@@ -67,6 +67,9 @@ impl Ring {
         ] {
             ring.word(offset).store(value, SeqCst);
         }
+        for index in 0..BUFFERS {
+            ring.order(index).store(protocol::NO_ORDER, SeqCst);
+        }
         Ok(ring)
     }
 
@@ -103,6 +106,10 @@ impl Ring {
         self.half(self.info(index) + info::STATE)
     }
 
+    fn order(&self, index: usize) -> &AtomicU64 {
+        self.word(self.info(index) + info::ORDER)
+    }
+
     fn buffer(&self, index: usize) -> &[AtomicU64] {
         let start = BUFFERS_OFFSET / 8 + index * BUFFER_WORDS;
         &self.shared.words()[start..start + BUFFER_WORDS]
@@ -111,8 +118,7 @@ impl Ring {
     /// The words of the submitted buffer that is number `order`, and its index; none where it is not there yet.
     pub(crate) fn submitted(&self, order: u64) -> Option<(usize, &[AtomicU64])> {
         let index = (0..BUFFERS).find(|&index| {
-            self.buffer_state(index).load(SeqCst) == buffer::FULL
-                && self.word(self.info(index) + info::ORDER).load(SeqCst) == order
+            self.buffer_state(index).load(SeqCst) == buffer::FULL && self.order(index).load(SeqCst) == order
         })?;
         let words = self.word(self.info(index) + info::WORDS).load(SeqCst);
         Some((index, &self.buffer(index)[..(words as usize).min(BUFFER_WORDS)]))
@@ -125,7 +131,7 @@ impl Ring {
             Full {
                 index,
                 slot: self.half(start + info::SLOT).load(SeqCst),
-                order: self.word(start + info::ORDER).load(SeqCst),
+                order: self.order(index).load(SeqCst),
                 stamp: self.word(start + info::STAMP).load(SeqCst),
             }
         })
@@ -148,6 +154,23 @@ impl Ring {
         Ok(())
     }
 
+    /// In turns, when the task that ran was killed: takes back what it held beside the current buffer. One that has its place
+    /// in the order is as good as submitted, and is waited for.
+    pub(crate) fn take_back(&self) -> io::Result<()> {
+        let current = self.word(header::CURRENT_BUFFER).load(SeqCst);
+        let is_held =
+            |index: &usize| self.buffer_state(*index).load(SeqCst) == buffer::HELD && *index as u64 != current;
+        for index in (0..BUFFERS).filter(is_held) {
+            if self.order(index).load(SeqCst) == protocol::NO_ORDER {
+                self.free(index)?;
+            } else {
+                self.buffer_state(index).store(buffer::FULL, SeqCst);
+                self.tell_submission();
+            }
+        }
+        Ok(())
+    }
+
     /// Slots from here on were never used.
     pub(crate) fn slots_used(&self) -> u32 {
         self.half(header::SLOTS_USED).load(SeqCst).min(SLOTS as u32)
@@ -157,6 +180,7 @@ impl Ring {
     pub(crate) fn free(&self, index: usize) -> io::Result<()> {
         // Whoever claims it next says so after that: until then it must not seem to be somebody else's.
         self.half(self.info(index) + info::SLOT).store(protocol::NO_SLOT, SeqCst);
+        self.order(index).store(protocol::NO_ORDER, SeqCst);
         self.buffer_state(index).store(buffer::EMPTY, SeqCst);
         let freed = self.half(header::FREED);
         freed.fetch_add(1, SeqCst);
@@ -217,7 +241,7 @@ impl Ring {
         self.word(start + info::WORDS).store(self.word(header::CURRENT_WORDS).load(SeqCst), SeqCst);
         self.half(start + info::SLOT).store(protocol::NO_SLOT, SeqCst);
         let order = self.word(header::NEXT_ORDER).fetch_add(1, SeqCst);
-        self.word(start + info::ORDER).store(order, SeqCst);
+        self.order(current as usize).store(order, SeqCst);
         self.half(start + info::STATE).store(buffer::FULL, SeqCst);
         self.tell_submission();
     }
@@ -304,7 +328,13 @@ impl<'a> Slot<'a> {
 
     /// Takes the slot back from a task that is gone.
     pub(crate) fn free(self) {
+        self.half(slot::PID).store(protocol::NO_PROCESS, SeqCst);
         self.half(slot::STATE).store(state::FREE, SeqCst);
+    }
+
+    /// Gives up who was to be made: nobody will come.
+    pub(crate) fn give_up_making(self) {
+        self.half(slot::IS_MAKING).store(0, SeqCst);
     }
 
     /// Notes the end of a task that could not do so itself.
@@ -345,6 +375,34 @@ mod tests {
         let (_, words) = ring.submitted(BUFFERS as u64).expect("the last");
         assert_eq!(words.len(), 3);
         assert!(ring.submitted(BUFFERS as u64 + 1).is_none());
+    }
+
+    /// What a task of the test holds, as the tool leaves it: claimed, and perhaps with its place in the order.
+    fn hold(ring: &Ring, order: Option<u64>) -> usize {
+        let index = ring.claim().expect("an empty buffer");
+        if let Some(order) = order {
+            ring.word(ring.info(index) + info::WORDS).store(1, SeqCst);
+            ring.order(index).store(order, SeqCst);
+        }
+        index
+    }
+
+    #[test]
+    fn what_a_killed_task_held_is_free_or_submitted() {
+        let ring = Ring::create(protocol::SCHEDULED).expect("shared memory");
+        assert!(ring.append(&[7]), "there is a current buffer");
+        let numbered = hold(&ring, Some(0));
+        while ring.claim().is_some() {}
+        ring.take_back().expect("no error of the kernel's");
+        assert_eq!(ring.submitted(0).map(|(index, words)| (index, words.len())), Some((numbered, 1)));
+        assert_eq!(
+            (0..BUFFERS).filter(|_| ring.claim().is_some()).count(),
+            BUFFERS - 2,
+            "all but this and the current one"
+        );
+        ring.word(header::NEXT_ORDER).store(1, SeqCst);
+        ring.submit_current();
+        assert_eq!(ring.submitted(1).expect("as it was").1[0].load(SeqCst), 7);
     }
 
     #[test]

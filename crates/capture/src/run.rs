@@ -168,9 +168,12 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         return capture_as_run(commands, options, stop, take);
     };
     let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
-    let (Outcome { ending, statuses, warnings }, not_apart) =
-        schedule(commands, quantum_instructions, options, stop, &mut decoder)?;
-    decoder.flush().map_err(Failure::Sink)?;
+    let outcome = schedule(commands, quantum_instructions, options, stop, &mut decoder);
+    if !matches!(outcome, Err(Failure::Sink(_))) {
+        // Whatever else has ended it, what was captured until then is handed on.
+        decoder.flush().map_err(Failure::Sink)?;
+    }
+    let (Outcome { ending, statuses, warnings }, not_apart) = outcome?;
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
     Ok(Summary { ending, switches, instructions, statuses, warnings, not_apart, switches_elsewhere: 0 })
 }

@@ -8,10 +8,16 @@ use std::path::Path;
 use host::keeper::Program;
 
 use crate::command::Command;
+use crate::ring::SLOTS;
 use crate::tool::Tool;
 
 /// Length of the options that name the ring: the same in each run, so that nothing in a process depends on it.
 const RING_TEXT: usize = 64;
+/// Valgrind gives up where a process has as many threads (500 by itself): more than there are task slots, and some that have ended
+/// and that Valgrind still counts.
+const MOST_THREADS: usize = SLOTS + 64;
+/// Valgrind starts this program for each that is executed, whoever has named it.
+const LAUNCHER: &str = "VALGRIND_LAUNCHER";
 
 fn zero_terminated(text: OsString) -> io::Result<CString> {
     Ok(CString::new(text.into_vec())?)
@@ -25,6 +31,9 @@ pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result
         "--trace-children=yes".to_owned(),
         "--fair-sched=yes".to_owned(),
         "--quiet".to_owned(),
+        // What the user has for other runs of Valgrind: VALGRIND_OPTS and .valgrindrc.
+        "--command-line-only=yes".to_owned(),
+        format!("--max-threads={MOST_THREADS}"),
         // Pipes for a debugger, which a killed program would leave behind.
         "--vgdb=no".to_owned(),
         format!("--ring={ring}"),
@@ -46,7 +55,7 @@ pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result
 fn environment(command: &Command, tool: &Tool) -> io::Result<Vec<CString>> {
     let own = (OsString::from("VALGRIND_LIB"), tool.folder.clone().into_os_string());
     let added: Vec<_> = command.environment.iter().cloned().chain([own]).collect();
-    let is_replaced = |name: &OsStr| added.iter().any(|(other, _)| other == name);
+    let is_replaced = |name: &OsStr| name == LAUNCHER || added.iter().any(|(other, _)| other == name);
     std::env::vars_os()
         .filter(|(name, _)| !is_replaced(name))
         .chain(added.iter().cloned())
@@ -71,7 +80,7 @@ mod tests {
             let program = program(&command, &tool, Path::new(ring)).expect("plain text");
             assert!(program.environment.contains(&c"VALGRIND_LIB=/tool".to_owned()));
             assert!(program.environment.contains(&c"A=b".to_owned()));
-            assert_eq!(program.arguments[8..], [c"prog".to_owned(), c"-x".to_owned()]);
+            assert_eq!(program.arguments[10..], [c"prog".to_owned(), c"-x".to_owned()]);
             program.arguments.iter().map(|text| text.as_bytes().len()).sum()
         };
         assert_eq!(length("/proc/1/fd/3"), length("/proc/4194304/fd/1023"));

@@ -5,7 +5,7 @@ use std::io;
 use host::keeper::TaskFiles;
 
 use crate::probe::{Kernel, Probe};
-use crate::protocol::{NO_SLOT, WHY_QUANTUM, slot, state};
+use crate::protocol::{NO_PROCESS, NO_SLOT, WHY_QUANTUM, slot, state};
 use crate::ring::{Ring, SLOTS};
 use crate::scheduler::{Seen, Sighting};
 
@@ -122,10 +122,36 @@ impl Tasks {
         self.tasks.iter().filter(|task| !task.is_buried).count() == 1
     }
 
+    /// Whether a task makes another that has not queued up yet.
+    pub(crate) fn is_any_making(&self, ring: &Ring) -> bool {
+        self.tasks.iter().any(|task| ring.slot(task.slot).get(slot::IS_MAKING) != 0)
+    }
+
     /// Whether any slot is claimed by a task that has not said who it is.
     pub(crate) fn is_any_claiming(&self, ring: &Ring) -> bool {
+        self.claimed(ring).next().is_some()
+    }
+
+    fn claimed(&self, ring: &Ring) -> impl Iterator<Item = u32> {
         let limit = self.tasks.iter().map(|task| task.slot + 1).max().unwrap_or(0) + 1;
-        (0..limit.min(SLOTS as u32)).any(|index| ring.slot(index).state() == state::CLAIMED)
+        (0..limit.min(SLOTS as u32)).filter(|&index| ring.slot(index).state() == state::CLAIMED)
+    }
+
+    /// Waits no longer for tasks that the dead were making, or that have died where they claimed a slot.
+    pub(crate) fn give_up_births(&mut self, ring: &Ring) -> io::Result<()> {
+        for task in self.tasks.iter_mut().filter(|task| ring.slot(task.slot).get(slot::IS_MAKING) != 0) {
+            if task.probe.ask(&self.files)? == Kernel::Gone {
+                ring.slot(task.slot).give_up_making();
+            }
+        }
+        for claimed in self.claimed(ring) {
+            let slot = ring.slot(claimed);
+            let (pid, tid) = (slot.get(slot::PID), slot.get(slot::TID));
+            if pid != NO_PROCESS && Probe::new(pid, tid).ask(&self.files)? == Kernel::Gone {
+                slot.free();
+            }
+        }
+        Ok(())
     }
 
     /// What each task is doing. `running` had the CPU last.
@@ -158,14 +184,11 @@ impl Tasks {
         Ok(false)
     }
 
-    /// The process that has the CPU, if the kernel has ended it meanwhile.
-    pub(crate) fn find_killed(&mut self, running: Option<u32>) -> io::Result<Option<u32>> {
-        for task in &mut self.tasks {
-            if running == Some(task.slot) && task.probe.ask(&self.files)? == Kernel::Gone {
-                return Ok(running);
-            }
-        }
-        Ok(None)
+    /// The process of the task in a slot, if the kernel has ended that.
+    pub(crate) fn gone_from(&mut self, slot: u32) -> io::Result<Option<u32>> {
+        let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else { return Ok(None) };
+        let is_gone = task.probe.ask(&self.files)? == Kernel::Gone;
+        Ok(is_gone.then_some(task.pid))
     }
 
     /// Births and ends that the stream does not have yet: births first, as a task that is gone was born. Slots of the

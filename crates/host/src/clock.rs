@@ -3,11 +3,14 @@
 //! Readings are integers in the clock's own ticks; [`calibrate`] says how many make a second. The frequency that
 //! /proc/cpuinfo prints is never used: it is the core's, not the counter's.
 
+use std::convert::Infallible;
 use std::io;
 use std::mem::MaybeUninit;
 
-use record::ClockFacts;
+use record::{ClockFacts, SelfTest};
 use units::{Nanos, TickRate, Ticks};
+
+use crate::windows::judge;
 
 /// Which counter a run reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -155,6 +158,35 @@ impl Calibration {
     }
 }
 
+/// How long the known-answer test of a clock looks at it.
+const WINDOW: Nanos = Nanos::millis(10);
+
+/// A known-answer test of `clock` at `rate`: held against the kernel's clock, which is right to a thousandth and, upwards, to
+/// 20 us, the time of an interrupt between two readings. Takes 10 ms where nobody disturbs it.
+pub fn prove(clock: Clock, rate: TickRate) -> SelfTest {
+    let expected = WINDOW.0 - WINDOW.0 / 1000..=WINDOW.0 + WINDOW.0 / 1000 + 20_000;
+    let Ok(outcome) = judge(expected, || Ok::<u64, Infallible>(kernels_window(clock, rate)));
+    SelfTest {
+        instrument: "clock".to_owned(),
+        known_answer: "10 ms on the run's clock, in nanoseconds of CLOCK_MONOTONIC".to_owned(),
+        outcome,
+    }
+}
+
+/// Nanoseconds of CLOCK_MONOTONIC in [`WINDOW`] of this clock. The kernel's readings stand outside of ours: what comes in
+/// between can only add to them.
+fn kernels_window(clock: Clock, rate: TickRate) -> u64 {
+    let before = monotonic();
+    let start = clock.now();
+    let mut own = Nanos(0);
+    while own < WINDOW {
+        own = rate.nanos(clock.now() - start);
+    }
+    let found = monotonic().saturating_sub(before);
+    // The CPU may have been away when the window was over: then it was longer, by both clocks.
+    (u128::from(found.0) * u128::from(WINDOW.0) / u128::from(own.0)) as u64
+}
+
 /// Length of a fixed chain of dependent multiplications, the shortest of four: a probe of the core's speed that an
 /// interrupt does not lengthen. Takes about 20 us.
 pub fn speed_probe(clock: Clock) -> Ticks {
@@ -174,18 +206,43 @@ fn chain(clock: Clock) -> Ticks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::SelfTestOutcome;
     use std::time::{Duration, Instant};
+
+    /// Good to a millionth: two readings are a few tens of nanoseconds apart.
+    fn rate_of(clock: Clock) -> TickRate {
+        let calibration = Calibration::start(clock);
+        std::thread::sleep(Duration::from_millis(60));
+        calibration.rate()
+    }
 
     #[test]
     fn calibrated_ticks_agree_with_the_standard_librarys_clock() {
         let clock = Clock::choose(true);
-        let calibration = Calibration::start(clock);
-        let (start, ticks) = (Instant::now(), clock.now());
-        std::thread::sleep(Duration::from_millis(100));
-        let (wall, ticks) = (start.elapsed(), clock.now() - ticks);
-        let measured = calibration.rate().nanos(ticks).as_duration();
-        let error = measured.abs_diff(wall).as_secs_f64() / wall.as_secs_f64();
-        assert!(error < 0.001, "{measured:?} against {wall:?}");
+        let rate = rate_of(clock);
+        // Nanoseconds of the standard library in 100 ms of ours, whose readings stand inside.
+        let window = || {
+            let (start, ticks) = (Instant::now(), clock.now());
+            std::thread::sleep(Duration::from_millis(100));
+            let ticks = clock.now() - ticks;
+            let wall = start.elapsed();
+            Ok::<u64, Infallible>((wall.as_nanos() * 100_000_000 / u128::from(rate.nanos(ticks).0)) as u64)
+        };
+        assert_eq!(judge(99_900_000..=100_100_000, window), Ok(SelfTestOutcome::Admitted));
+    }
+
+    #[test]
+    fn a_clock_is_right_at_its_own_rate_and_wrong_at_any_other() {
+        let clock = Clock::choose(true);
+        let rate = rate_of(clock);
+        assert_eq!(prove(clock, rate).outcome, SelfTestOutcome::Admitted);
+        for (wrong, is_slow) in [(rate.0 / 100 * 99, false), (rate.0 / 100 * 101, true)] {
+            let outcome = prove(clock, TickRate(wrong)).outcome;
+            let SelfTestOutcome::Wrong { expected_low: 9_990_000, expected_high: 10_030_000, found } = outcome else {
+                panic!("a rate of {wrong} instead of {} is {outcome:?}", rate.0)
+            };
+            assert_eq!(found > 10_000_000, is_slow, "found {found} ns in 10 ms at {wrong} instead of {}", rate.0);
+        }
     }
 
     #[test]

@@ -4,10 +4,13 @@
 //! `record` types, and owned handles that restore what they changed when dropped. The only room with unsafe code and
 //! raw system calls: each is wrapped here in a safe handle. No experiments, no statistics, no printing.
 
+mod abandoned;
 pub mod clock;
 pub mod context;
 pub mod control;
+pub mod core_clock;
 pub mod doctor;
+pub mod draft;
 pub mod evidence;
 pub mod facts;
 pub mod ipc;
@@ -16,5 +19,8 @@ pub mod memory;
 pub mod noise;
 pub mod perf;
 pub mod shared_file;
+pub mod signals;
 pub mod task;
+pub mod temporary;
 pub mod timer;
+mod windows;

@@ -98,6 +98,7 @@ fn answer(socket: &UdpSocket, is_over: &AtomicBool, cpu: CpuId) {
 mod tests {
     use super::*;
     use crate::control::current_cpu;
+    use std::time::Instant;
 
     #[test]
     fn messages_go_to_and_fro_and_end_with_it() {
@@ -105,21 +106,27 @@ mod tests {
         let before = threads();
         let noise = NetworkNoise::start(cpu, 1).expect("a loopback device");
         // A thread names itself once it runs.
-        while threads() < before + 2 {
-            std::thread::yield_now();
-        }
+        await_that("two threads run", || threads() == before + 2);
         let received = || std::fs::read_to_string("/proc/self/net/snmp").expect("the kernel's counters");
         let start = udp_received(&received());
-        while udp_received(&received()) < start + 2 * BURST as u64 {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        await_that("a burst went to and fro", || udp_received(&received()) >= start + 2 * BURST as u64);
+        let shared = Arc::clone(&noise.is_over);
         drop(noise);
-        assert_eq!(threads(), before);
+        // Not by the list of threads: the kernel strikes out who has been waited for a little later.
+        assert_eq!(Arc::strong_count(&shared), 1, "a thread still runs");
     }
 
     #[test]
     fn a_cpu_that_is_not_there_is_an_error() {
         assert!(NetworkNoise::start(CpuId(1023), 1).is_err());
+    }
+
+    fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
+        let start = Instant::now();
+        while !is_so() {
+            assert!(start.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Threads of this process named as those above: other tests run beside this one.

@@ -9,7 +9,7 @@ pub mod fake;
 mod known_answer;
 mod share;
 mod source;
-mod workloads;
+pub(crate) mod workloads;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -24,6 +24,19 @@ pub fn current_pid() -> i32 {
     nix::unistd::getpid().as_raw()
 }
 
+/// Whether this process ignores a signal, given by its number: whoever started it may have had that so, as `nohup` has SIGHUP.
+pub fn is_ignored(signal: i32) -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: without a new action the call writes the present one into `action`, and changes nothing.
+    let status = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+    if status != 0 {
+        return false;
+    }
+    // SAFETY: the call has written it, as its status says.
+    let action = unsafe { action.assume_init() };
+    action.sa_sigaction == libc::SIG_IGN
+}
+
 /// Asks the kernel to kill this process when its parent ends, and checks that the parent had not ended before.
 fn die_with(parent: Pid) -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;

@@ -1,13 +1,13 @@
 //! The experiment: plan, calibrate, interleave, raw samples.
 //!
-//! What comes in: a [`record::Plan`]. What goes out: raw samples, one for each timed batch, handed to a sink as they
-//! are taken. No statistics and no printing: when a case has enough repetitions is decided by a function that the
+//! What comes in: a [`record::Plan`]. What goes out: raw cycles of short batches, window by window, handed to a sink
+//! as they are taken. No statistics and no printing: when a case has enough repetitions is decided by a function that the
 //! caller passes in.
 //!
 //! ```text
 //!  plan ──> run ──(Order)──> a fresh process: repetition ──> Experiment (ring | user | preempt)
 //!            ^                                   │
-//!            └──────────(Message: samples)───────┘
+//!            └──────────(Message: cycles)────────┘
 //! ```
 //!
 //! Each repetition runs in a process of its own, so that pages, addresses and task structures are new each time and

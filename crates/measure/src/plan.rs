@@ -128,19 +128,29 @@ pub fn plan(
     let pace = presets::pace(selection.preset, is_selected, cases.len());
     let max_repetitions = selection.max_repetitions.unwrap_or(pace.max_repetitions);
     check::check_repetitions(selection.confidence_per_mille, max_repetitions)?;
+    let budget_ns = selection.budget.unwrap_or(pace.budget);
+    // A preset is as long as it is; only who says what to measure, or for how long, is told that it cannot be.
+    if is_selected || selection.budget.is_some() {
+        check::check_time(&cases, budget_ns, selection.confidence_per_mille)?;
+    }
     Ok(Plan {
         preset: if is_selected { "selected".to_owned() } else { selection.preset.to_string() },
         cases,
         precision_per_mille: selection.precision_per_mille.unwrap_or(pace.precision_per_mille),
         confidence_per_mille: selection.confidence_per_mille,
-        budget_ns: selection.budget.unwrap_or(pace.budget),
+        budget_ns,
         max_repetitions,
-        batch_ns: pace.batch,
+        batch_ns: BATCH,
+        repetition_ns: pace.repetition,
         synthetic_switch_ns: selection.synthetic_switch,
         synthetic_reload_ns: selection.synthetic_reload,
         wants_counters: selection.wants_counters,
     })
 }
+
+/// Intended length of a batch: short beside the milliseconds in which the speed of a core changes, and long beside the
+/// reading of a clock.
+const BATCH: Nanos = Nanos::micros(20);
 
 /// A case before it is known where it runs.
 #[derive(Clone, Debug)]

@@ -15,19 +15,18 @@ use host::clock::Clock;
 use host::evidence::TaskId;
 use host::timer::PeriodicTimer;
 use record::{Arm, Case};
-use units::{Nanos, Ticks};
+use units::Nanos;
 use workload::{WorkingSet, walk};
 
 use crate::controls::Discipline;
-use crate::experiment::{Batch, Experiment, Measured, Timed, Watch, time};
+use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::ring::{Command, Peer, Seat, Shared, start_peer};
 
 /// The shortest time between two preemptions; a walk makes it longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Preemptions of a batch: 6 ms where nothing is walked. A longer batch is more often caught by a change of the core's
-/// speed, and left out.
-const ROUNDS: u64 = 60;
+/// Preemptions of a batch: half a millisecond where nothing is walked, short beside changes of the core's speed.
+const ROUNDS: u64 = 4;
 
 /// A victim, the caller, and its antagonist.
 pub(crate) struct Preemption {
@@ -49,34 +48,37 @@ impl Preemption {
         Ok(Preemption { shared, own, antagonist, set: case.working_set, walking_period })
     }
 
-    fn switching(&mut self, batch: Batch, watch: &mut Watch, gaps: &mut Vec<u32>) -> io::Result<Timed> {
+    fn switching(&mut self, batch: Batch, gaps: &mut Vec<u32>) -> io::Result<Timed> {
         let walks = batch.arm.walks();
         let period = if walks { self.walking_period } else { PERIOD };
-        self.shared.set_stop(false);
+        let before = self.shared.wakes();
+        self.shared.let_run();
         self.shared.command(1, Command::Preempt { walks, period })?;
         let memory = self.own.memory(&self.shared, walks);
-        endure(&self.shared, memory, &self.set, batch.warm_up.min(3), &mut Vec::new(), || ());
-        let timed = watch.around(|_| Ok(endure(&self.shared, memory, &self.set, batch.rounds, gaps, || ())))?;
-        self.shared.set_stop(true);
+        endure(&self.shared, memory, &self.set, batch.warm_up, &mut Vec::new(), || ());
+        let (handoffs, time) = endure(&self.shared, memory, &self.set, batch.rounds, gaps, || ());
+        self.shared.tell_to_stop();
+        // Computing, as a victim does: waiting would leave the CPU idle until the timer fires, and look like somebody else's.
+        while !self.shared.has_stopped() {
+            std::hint::spin_loop();
+        }
         self.shared.wait(1)?;
-        Ok(timed)
+        let switching_handoffs = 2 * (self.shared.wakes() - before);
+        // The antagonist takes the CPU when it is told to, and gives it back to wait for its timer.
+        Ok(Timed { handoffs, time, switching_handoffs, control_switches: 2, user_switches: 0 })
     }
 
-    fn baseline(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+    fn baseline(&mut self, batch: Batch) -> io::Result<Timed> {
         let walks = batch.arm.walks();
         let memory = self.own.memory(&self.shared, walks);
         let shared = &self.shared;
-        let warm_up = batch.warm_up.min(3);
-        let handoffs = watch.baseline_handoffs(Batch { warm_up, ..batch }, 2);
         let own = |rounds| endure(shared, memory, &self.set, rounds, &mut Vec::new(), || shared.count_wake());
-        watch.around(|_| {
-            own(warm_up);
-            let victim = own(batch.rounds);
-            shared.command(1, Command::Baseline { walks, warm_up, rounds: batch.rounds })?;
-            shared.wait(1)?;
-            let ticks = victim.ticks.zip(shared.ticks(1)).map(|(victim, other)| Ticks(victim.0 + other.0));
-            Ok(Measured { handoffs, ticks, user_switches: 0 })
-        })
+        own(batch.warm_up);
+        let (handoffs, mut time) = own(batch.rounds);
+        shared.command(1, Command::Baseline { walks, warm_up: batch.warm_up, rounds: batch.rounds })?;
+        shared.wait(1)?;
+        time += shared.time(1);
+        Ok(Timed { handoffs, time, control_switches: 2, ..Timed::default() })
     }
 }
 
@@ -86,24 +88,19 @@ impl Experiment for Preemption {
     }
 
     fn fixed_rounds(&self, arm: Arm) -> Option<u64> {
-        match (arm.switches(), arm.walks()) {
-            // Nobody waits for the timer in the baseline.
-            (false, false) => Some(ROUNDS * 20),
-            (_, false) => Some(ROUNDS),
-            // Long periods mean fewer preemptions, so that a batch stays below half a second.
-            (_, true) => Some((ROUNDS * PERIOD.0 * 10 / self.walking_period.0).clamp(4, ROUNDS)),
-        }
+        // Long periods mean fewer preemptions.
+        Some(if arm.walks() && self.walking_period > PERIOD { ROUNDS / 2 } else { ROUNDS })
     }
 
-    fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
-        if batch.arm.switches() { self.switching(batch, watch, &mut Vec::new()) } else { self.baseline(batch, watch) }
+    fn run(&mut self, batch: Batch) -> io::Result<Timed> {
+        if batch.arm.switches() { self.switching(batch, &mut Vec::new()) } else { self.baseline(batch) }
     }
 
     /// Whole preemptions, as the victim sees them: there, the antagonist's turn, and back.
-    fn single_handoffs(&mut self, count: u64, watch: &mut Watch) -> io::Result<Option<(Timed, Vec<u32>)>> {
+    fn single_handoffs(&mut self, count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         let mut gaps = Vec::with_capacity(count as usize);
         let batch = Batch { arm: Arm::SwitchDirect, rounds: count, warm_up: 1 };
-        let timed = self.switching(batch, watch, &mut gaps)?;
+        let timed = self.switching(batch, &mut gaps)?;
         Ok(Some((timed, gaps)))
     }
 }
@@ -118,7 +115,8 @@ fn walking_period(own: &Seat, shared: &Shared, case: &Case) -> Nanos {
     Nanos((one.0 * 8).max(PERIOD.0))
 }
 
-/// The victim's loop: waits for `rounds` changes of the count, adds up the gaps, walks after each.
+/// The victim's loop: waits for `rounds` changes of the count, adds up the gaps, walks after each. Gives the hand-offs, two a
+/// preemption, and their time.
 ///
 /// The clock is read before the count: a look that finds the count unchanged was before any preemption that a later
 /// look finds, so no part of a gap is lost.
@@ -130,11 +128,12 @@ fn endure(
     rounds: u64,
     gaps: &mut Vec<u32>,
     provoke: impl Fn(),
-) -> Measured {
+) -> (u64, Split) {
     let clock = shared.clock;
-    let mut sum = Some(Ticks(0));
+    let mut time = Split::default();
     let mut seen = shared.wakes();
     let first = seen;
+    let mut antagonists_walks = shared.antagonists_walks();
     let mut looked = clock.now();
     for _ in 0..rounds {
         provoke();
@@ -148,12 +147,17 @@ fn endure(
         let noticed = clock.now();
         walk(memory, set);
         let end = clock.now();
-        sum = sum.zip(end.since(looked)).map(|(sum, more)| Ticks(sum.0 + more.0));
+        // Of the gap, the antagonist's walk is no hand-off.
+        let walked_before = std::mem::replace(&mut antagonists_walks, shared.antagonists_walks());
+        time.add_walk(walked_before, antagonists_walks);
+        time.add_walk(noticed, end);
+        time.add_handoff(looked, noticed);
+        time.add_handoff(antagonists_walks, walked_before);
         gaps.extend(noticed.since(looked).map(|gap| u32::try_from(gap.0).unwrap_or(u32::MAX)));
         seen = shared.wakes();
         looked = clock.now();
     }
-    Measured { handoffs: 2 * (seen - first), ticks: sum, user_switches: 0 }
+    (2 * (seen - first), time)
 }
 
 /// The antagonist's turns: it takes the CPU whenever its timer fires, until it is told to stop.
@@ -162,8 +166,11 @@ pub(crate) fn antagonise(shared: &Shared, memory: &[AtomicU64], set: &WorkingSet
     while !shared.should_stop() {
         timer.wait()?;
         shared.count_wake();
+        let start = shared.clock.now();
         walk(memory, set);
+        shared.add_antagonists_walk(start, shared.clock.now());
     }
+    shared.say_stopped();
     Ok(())
 }
 
@@ -174,15 +181,21 @@ pub(crate) fn antagonise_nobody(
     set: &WorkingSet,
     warm_up: u64,
     rounds: u64,
-) -> io::Result<Option<Ticks>> {
+) -> io::Result<Split> {
     let timer = PeriodicTimer::idle()?;
     let turns = |count| {
+        let mut time = Split::default();
+        let mut turned = clock.now();
         for _ in 0..count {
             timer.poll()?;
+            let polled = clock.now();
+            time.add_handoff(turned, polled);
             walk(memory, set);
+            turned = clock.now();
+            time.add_walk(polled, turned);
         }
-        Ok(())
+        io::Result::Ok(time)
     };
     turns(warm_up)?;
-    time(clock, || turns(rounds))
+    turns(rounds)
 }

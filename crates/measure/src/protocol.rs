@@ -1,7 +1,7 @@
 //! What the measuring process and the process of one repetition say to each other: JSON, one value a line.
 
 use host::clock::Clock;
-use record::{Arm, Case, Sample};
+use record::{Arm, Case, Cycles, Sample};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, TickRate};
 
@@ -40,6 +40,8 @@ pub struct Order {
     pub run_start: Nanos,
     /// Intended length of a timed batch.
     pub batch_ns: Nanos,
+    /// Intended length of all cycles of a repetition together.
+    pub repetition_ns: Nanos,
     /// Rounds found by an earlier repetition.
     pub rounds: BatchRounds,
     /// Whether to lock memory.
@@ -56,7 +58,9 @@ pub struct Order {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// A batch.
+    /// A window of cycles.
+    Cycles(Box<Cycles>),
+    /// A batch for counters or single hand-offs.
     Sample(Box<Sample>),
     /// The repetition cannot be run, or not to its end.
     Refused(String),

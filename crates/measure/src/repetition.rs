@@ -1,17 +1,18 @@
 //! One repetition of one case, in a process of its own: sets up the experiment, calibrates the length of a batch, and
-//! runs all arms in random order.
+//! runs cycles of short batches in which the arms alternate.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
 use host::clock::monotonic;
+use host::core_clock;
 use host::evidence::TaskId;
 use host::perf::{CounterSet, Event, System};
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use record::{Arm, Mechanism, Policy, Sample};
-use units::Nanos;
+use record::{Arm, Batches, Cycles, Evidence, KernelSwitches, Mechanism, Policy, Sample};
+use units::{Nanos, Ticks};
 
 use crate::controls::Discipline;
 use crate::experiment::{Batch, Experiment, Timed, Watch};
@@ -23,8 +24,14 @@ use crate::user;
 /// How many single hand-offs a repetition times.
 const SINGLE_HANDOFFS: u64 = 300;
 
-/// Batches of each arm where a round is short; fewer where one round alone is long.
-const BATCHES: u32 = 4;
+/// The longest window of cycles, but for cycles that are longer: real-time tasks may run 950 ms of each second.
+const WINDOW: Nanos = Nanos::millis(25);
+
+/// Batches that the length of one is found by.
+const CALIBRATION_BATCHES: u32 = 5;
+
+/// A batch for counters is so many times as long as others.
+const COUNTED_BATCHES: u64 = 16;
 
 /// Reads one order, runs it, and writes samples as they are taken.
 ///
@@ -60,6 +67,7 @@ struct Repetition<'a> {
     order: &'a Order,
     experiment: Box<dyn Experiment>,
     watch: Watch,
+    random: ChaCha8Rng,
     position: u32,
     /// When the CPU was last left to others.
     busy_since: Nanos,
@@ -71,59 +79,93 @@ impl<'a> Repetition<'a> {
         let mut cpus = order.case.placement.cpus.clone();
         cpus.sort_unstable();
         cpus.dedup();
-        let watch = Watch::new(order.clock, order.rate, &cpus, &experiment.tasks())
+        let watch = Watch::new(order.clock, &cpus, &experiment.tasks())
             .map_err(|error| format!("found no account of the tasks in /proc ({error}), need it to count switches"))?;
-        Ok(Repetition { order, experiment, watch, position: 0, busy_since: monotonic() })
+        let random = ChaCha8Rng::seed_from_u64(order.seed);
+        Ok(Repetition { order, experiment, watch, random, position: 0, busy_since: monotonic() })
     }
 
     fn run<W: Write>(&mut self, speaker: &mut Speaker<W>) -> Result<BatchRounds, String> {
         let rounds = self.calibrate().map_err(broken)?;
-        for batch in self.batches(rounds) {
-            let timed = self.experiment.run(batch, &mut self.watch).map_err(broken)?;
-            self.report(speaker, batch.arm, timed, Vec::new())?;
-        }
+        self.cycles(speaker, rounds)?;
         self.time_single_handoffs(speaker)?;
         self.count(speaker, rounds)?;
         Ok(rounds)
     }
 
-    /// Every arm of the case several times, in the order that the seed gives.
-    fn batches(&self, rounds: BatchRounds) -> Vec<Batch> {
-        let mut batches = Vec::new();
-        for arm in arms(self.order) {
-            let copies = if rounds.of(arm) >= 8 { BATCHES } else { BATCHES / 2 };
-            batches.extend((0..copies).map(|_| batch_of(arm, rounds.of(arm))));
+    /// Cycles until the repetition has had its time, in windows short enough for the kernel's real-time budget.
+    fn cycles<W: Write>(&mut self, speaker: &mut Speaker<W>, rounds: BatchRounds) -> Result<(), String> {
+        let start = monotonic();
+        let is_over = |limit: Nanos, since: Nanos| monotonic().saturating_sub(since) >= limit;
+        loop {
+            let window = self.window(rounds, |since| is_over(WINDOW.min(self.order.repetition_ns), since));
+            speaker.say(&Message::Cycles(Box::new(window.map_err(broken)?))).map_err(broken)?;
+            if is_over(self.order.repetition_ns, start) {
+                return Ok(());
+            }
         }
-        batches.shuffle(&mut ChaCha8Rng::seed_from_u64(self.order.seed));
-        batches
     }
 
-    fn report<W: Write>(
-        &mut self,
-        speaker: &mut Speaker<W>,
-        arm: Arm,
-        timed: Timed,
-        handoff_ticks: Vec<u32>,
-    ) -> Result<(), String> {
-        let end = monotonic().saturating_sub(self.order.run_start);
-        let sample = Sample {
-            case: self.order.case_index,
-            repetition: self.order.repetition,
-            position: self.position,
-            arm,
-            at_ns: end.saturating_sub(timed.evidence.wall_ns),
-            handoffs: timed.handoffs,
-            ticks: timed.ticks,
-            kernel_switches: timed.kernel_switches,
-            user_switches: timed.user_switches,
-            evidence: timed.evidence,
-            counters: timed.counters,
-            handoff_ticks,
-        };
+    /// Cycles one right after the other, watched as a whole. The first is not kept: it finds the tasks' memory and code
+    /// as reading the evidence left them.
+    fn window(&mut self, rounds: BatchRounds, is_over: impl Fn(Nanos) -> bool) -> io::Result<Cycles> {
+        let (order, experiment, random) = (self.order, &mut self.experiment, &mut self.random);
+        let start = monotonic();
+        let (taken, mut evidence, kernel_switches) = self.watch.around(|| {
+            let mut taken = Taken::default();
+            taken.warm_up(experiment.as_mut(), &batches_of_cycle(order, rounds, random))?;
+            loop {
+                for batch in batches_of_cycle(order, rounds, random) {
+                    taken.probe(order);
+                    taken.run(experiment.as_mut(), batch)?;
+                }
+                if is_over(start) {
+                    taken.probe(order);
+                    return Ok(taken);
+                }
+            }
+        })?;
+        evidence.is_clock_backwards = taken.is_clock_backwards;
+        let end = monotonic().saturating_sub(order.run_start);
+        self.rest();
+        Ok(Cycles {
+            case: order.case_index,
+            repetition: order.repetition,
+            at_ns: end.saturating_sub(evidence.wall_ns),
+            batches_per_cycle: 3 * levels(order).len() as u32,
+            switching_handoffs: taken.switching_handoffs,
+            control_switches: taken.control_switches,
+            kernel_switches,
+            user_switches: taken.user_switches,
+            evidence,
+            batches: taken.batches,
+        })
+    }
+
+    fn report<W: Write>(&mut self, speaker: &mut Speaker<W>, sample: Sample) -> Result<(), String> {
         self.position += 1;
         speaker.say(&Message::Sample(Box::new(sample))).map_err(broken)?;
         self.rest();
         Ok(())
+    }
+
+    /// A batch that was run by itself, for another purpose than its time.
+    fn sample(&self, arm: Arm, timed: Timed, evidence: Evidence, kernel_switches: KernelSwitches) -> Sample {
+        let end = monotonic().saturating_sub(self.order.run_start);
+        Sample {
+            case: self.order.case_index,
+            repetition: self.order.repetition,
+            position: self.position,
+            arm,
+            at_ns: end.saturating_sub(evidence.wall_ns),
+            handoffs: timed.handoffs,
+            ticks: Ticks(timed.time.handoffs.0.wrapping_add(timed.time.walks.0)),
+            kernel_switches,
+            user_switches: timed.user_switches,
+            evidence: Evidence { is_clock_backwards: timed.time.is_backwards(), ..evidence },
+            counters: None,
+            handoff_ticks: Vec::new(),
+        }
     }
 
     /// Leaves the CPU to the rest of the machine for an eighth of the time it was taken for: together with the
@@ -140,72 +182,156 @@ impl<'a> Repetition<'a> {
         if !self.order.case.placement.is_one_cpu() || !self.order.case.working_set.is_empty() {
             return Ok(());
         }
-        match self.experiment.single_handoffs(SINGLE_HANDOFFS, &mut self.watch).map_err(broken)? {
-            Some((timed, handoffs)) => self.report(speaker, Arm::SwitchDirect, timed, handoffs),
-            None => Ok(()),
-        }
+        let experiment = &mut self.experiment;
+        let (timed, evidence, switches) =
+            self.watch.around(|| experiment.single_handoffs(SINGLE_HANDOFFS)).map_err(broken)?;
+        let Some((timed, handoff_ticks)) = timed else { return Ok(()) };
+        let sample = self.sample(Arm::SwitchDirect, timed, evidence, switches);
+        self.report(speaker, Sample { handoff_ticks, ..sample })
     }
 
-    /// One more batch of each arm for each share of the counters; they cost time, so these batches give counts only.
+    /// A longer batch of each arm for each share of the counters; they cost time, so these batches give counts only.
     fn count<W: Write>(&mut self, speaker: &mut Speaker<W>, rounds: BatchRounds) -> Result<(), String> {
         let threads: Vec<i32> = self.experiment.tasks().iter().map(TaskId::thread).collect();
         for share in &self.order.counters {
             let events: Vec<Event> = share.iter().filter_map(|name| name.parse().ok()).collect();
-            // A machine may run out of counters or descriptors for many tasks: the times stand without the counts.
-            let Ok(counters) = CounterSet::open(&System, &events, &threads) else { continue };
-            self.watch.start_counting(counters);
-            for arm in arms(self.order) {
-                let timed = self.experiment.run(batch_of(arm, rounds.of(arm)), &mut self.watch).map_err(broken)?;
-                self.report(speaker, arm, timed, Vec::new())?;
+            for arm in levels(self.order).into_iter().flatten() {
+                // A machine may run out of counters or descriptors for many tasks: the times stand without the counts.
+                let Ok(counters) = CounterSet::open(&System, &events, &threads) else { continue };
+                let batch = Batch { arm, rounds: rounds.of(arm) * COUNTED_BATCHES, warm_up: 0 };
+                let (timed, evidence, switches, counts) = self.counted(batch, counters).map_err(broken)?;
+                let sample = self.sample(arm, timed, evidence, switches);
+                self.report(speaker, Sample { counters: Some(counts), ..sample })?;
             }
         }
         Ok(())
     }
 
+    fn counted(
+        &mut self,
+        batch: Batch,
+        mut counters: CounterSet,
+    ) -> io::Result<(Timed, Evidence, KernelSwitches, BTreeMap<String, u64>)> {
+        let experiment = &mut self.experiment;
+        experiment.run(Batch { warm_up: 1, rounds: 1, ..batch })?;
+        let (timed, evidence, switches) = self.watch.around(|| {
+            counters.start()?;
+            let timed = experiment.run(batch);
+            counters.stop()?;
+            timed
+        })?;
+        Ok((timed, evidence, switches, counters.read()?))
+    }
+
     fn calibrate(&mut self) -> io::Result<BatchRounds> {
         let mut rounds = self.order.rounds;
-        for arm in arms(self.order) {
-            if rounds.of(arm) == 0 {
-                rounds.set(arm, self.rounds_for(arm)?);
+        for arms in levels(self.order) {
+            if rounds.of(arms[0]) == 0 {
+                // The same for both arms of a difference.
+                let found = self.rounds_for(arms[1])?;
+                arms.into_iter().for_each(|arm| rounds.set(arm, found));
             }
         }
         Ok(rounds)
     }
 
-    /// Doubles the rounds until a batch is long enough to be scaled to the intended length.
+    /// How many rounds of this arm a batch takes: as many as fit into the intended length, by the fastest of several.
     fn rounds_for(&mut self, arm: Arm) -> io::Result<u64> {
         if let Some(rounds) = self.experiment.fixed_rounds(arm) {
             return Ok(rounds);
         }
-        // The same for every arm: batches of unequal length would hold a timer tick unequally often.
-        let intended = self.order.batch_ns;
+        let intended = self.order.rate.ticks(self.order.batch_ns);
         let mut rounds = 1;
         loop {
             let batch = Batch { arm, rounds, warm_up: 1 };
-            let wall = self.experiment.time_roughly(batch, &mut self.watch)?;
-            self.rest();
-            if wall.0 * 8 >= intended.0 || rounds >= 1 << 30 {
-                return Ok((rounds * intended.0 / wall.0.max(1)).max(1));
+            let mut shortest = u64::MAX;
+            for _ in 0..CALIBRATION_BATCHES {
+                let time = self.experiment.run(batch)?.time;
+                shortest = shortest.min(time.handoffs.0.wrapping_add(time.walks.0));
+                // A batch that is long is long for what it does.
+                if shortest >= intended.0 {
+                    break;
+                }
             }
-            rounds *= if wall.0 * 64 < intended.0 { 8 } else { 2 };
+            self.rest();
+            if shortest.saturating_mul(8) >= intended.0 || rounds >= 1 << 30 {
+                return Ok((rounds * intended.0 / shortest.max(1)).max(1));
+            }
+            rounds *= if shortest.saturating_mul(64) < intended.0 { 8 } else { 2 };
         }
     }
 }
 
+/// The batches of a window as they are taken.
+#[derive(Default)]
+struct Taken {
+    batches: Batches,
+    switching_handoffs: u64,
+    control_switches: u64,
+    user_switches: u64,
+    is_clock_backwards: bool,
+}
+
+impl Taken {
+    fn probe(&mut self, order: &Order) {
+        let probe = core_clock::probe(order.clock);
+        self.batches.push_probe(probe.chain, probe.additions);
+    }
+
+    fn run(&mut self, experiment: &mut dyn Experiment, batch: Batch) -> io::Result<()> {
+        let timed = self.counted(experiment, batch)?;
+        let handoffs = u32::try_from(timed.handoffs).unwrap_or(u32::MAX);
+        self.batches.push(batch.arm, handoffs, timed.time.handoffs, timed.time.walks);
+        Ok(())
+    }
+
+    /// Batches of which only the switches are counted.
+    fn warm_up(&mut self, experiment: &mut dyn Experiment, batches: &[Batch]) -> io::Result<()> {
+        let first_of_each = |index: &usize| index % 3 < 2;
+        (0..batches.len())
+            .filter(first_of_each)
+            .try_for_each(|index| self.counted(experiment, batches[index]).map(|_| ()))
+    }
+
+    fn counted(&mut self, experiment: &mut dyn Experiment, batch: Batch) -> io::Result<Timed> {
+        let timed = experiment.run(batch)?;
+        self.switching_handoffs += timed.switching_handoffs;
+        self.control_switches += timed.control_switches;
+        self.user_switches += timed.user_switches;
+        self.is_clock_backwards |= timed.time.is_backwards();
+        Ok(timed)
+    }
+}
+
+/// The batches of one cycle: of each level one arm, the other for twice as long, and the first again; which is first is
+/// drawn, so that neither arm is always in the middle.
+fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng) -> Vec<Batch> {
+    let mut batches = Vec::with_capacity(6);
+    for [baseline, switching] in levels(order) {
+        let (outer, inner) = if random.random() { (baseline, switching) } else { (switching, baseline) };
+        let batch = |arm: Arm, times| {
+            let rounds = rounds.of(arm);
+            Batch { arm, rounds: rounds * times, warm_up: (rounds / 16).max(least_warm_up(arm)) }
+        };
+        batches.extend([batch(outer, 1), batch(inner, 2), batch(outer, 1)]);
+    }
+    batches
+}
+
+/// The walk behind a change of arm finds what the other arm left; without walks it is code and data of the kernel's that
+/// come back within two rounds.
+fn least_warm_up(arm: Arm) -> u64 {
+    if arm.walks() { 1 } else { 2 }
+}
+
+/// Pairs of arms that are compared: without walks, and with them where the case has a working set.
+fn levels(order: &Order) -> Vec<[Arm; 2]> {
+    let direct = [Arm::BaselineDirect, Arm::SwitchDirect];
+    if order.case.working_set.is_empty() { vec![direct] } else { vec![direct, [Arm::BaselineTotal, Arm::SwitchTotal]] }
+}
+
 fn broken(error: io::Error) -> String {
     format!("found the experiment broken off ({error}), need it to run to its end; run it again")
-}
-
-fn batch_of(arm: Arm, rounds: u64) -> Batch {
-    Batch { arm, rounds, warm_up: (rounds / 20).max(1) }
-}
-
-fn arms(order: &Order) -> Vec<Arm> {
-    if order.case.working_set.is_empty() {
-        vec![Arm::BaselineDirect, Arm::SwitchDirect]
-    } else {
-        vec![Arm::BaselineDirect, Arm::SwitchDirect, Arm::BaselineTotal, Arm::SwitchTotal]
-    }
 }
 
 fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, String> {

@@ -22,12 +22,11 @@ use host::evidence::TaskId;
 use host::ipc::Channel;
 use host::task::{Forked, fork};
 use record::{Between, Case, Mechanism};
-use units::Ticks;
 
 use crate::controls::Discipline;
-use crate::experiment::{Batch, Experiment, Measured, Timed, Watch, time};
+use crate::experiment::{Batch, Experiment, Split, Timed};
 pub(crate) use seat::Seat;
-use seat::lead;
+use seat::pass_on;
 pub(crate) use shared::{Command, Shared};
 
 /// A ring with its tasks waiting.
@@ -67,41 +66,42 @@ impl Ring {
         Ok(Ring { shared, own, peers, case: case.clone() })
     }
 
-    fn switching(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+    fn switching(&mut self, batch: Batch) -> io::Result<Timed> {
         let walks = batch.arm.walks();
-        self.command_all(Command::Ring { walks, rounds: batch.warm_up + batch.rounds })?;
+        self.command_all(Command::Ring { walks, warm_up: batch.warm_up, rounds: batch.rounds })?;
         let (out, back) = (self.shared.links.to(1), self.shared.links.to(0));
-        let set = &self.case.working_set;
-        let memory = self.own.memory(&self.shared, walks);
-        lead(out, back, memory, set, batch.warm_up)?;
-        let handoffs = batch.rounds * u64::from(self.case.tasks);
-        let timed = watch.around(|clock| {
-            let ticks = time(clock, || lead(out, back, memory, set, batch.rounds))?;
-            Ok(Measured { handoffs, ticks, user_switches: 0 })
-        })?;
-        self.dismiss(out, back)?;
-        Ok(timed)
+        self.shared.stamp_sent();
+        out.send()?;
+        let time = self.own.pass_on(&self.shared, back, out, walks, batch.warm_up, batch.rounds)?;
+        self.finish(batch, back, time)
     }
 
-    /// The round in which every peer leaves its loop: outside the timed part, and without a walk.
-    fn dismiss(&self, out: &dyn Channel, back: &dyn Channel) -> io::Result<()> {
-        lead(out, back, &[], &self.case.working_set, 1)?;
-        (1..=self.peers.len()).try_for_each(|index| self.shared.wait(index))
+    /// Takes the token out, and gathers what every peer has timed.
+    fn finish(&self, batch: Batch, back: &dyn Channel, mut time: Split) -> io::Result<Timed> {
+        back.recv()?;
+        for index in 1..=self.peers.len() {
+            self.shared.wait(index)?;
+            time += self.shared.time(index);
+        }
+        let tasks = u64::from(self.case.tasks);
+        // A task that yields is still in its loop when the token is out: all have the CPU once more.
+        let control_switches = if self.case.mechanism == Mechanism::Yield { tasks } else { 0 };
+        let switching_handoffs = (batch.all_rounds() + 1) * tasks;
+        Ok(Timed { handoffs: batch.rounds * tasks, time, switching_handoffs, control_switches, user_switches: 0 })
     }
 
-    fn baseline(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+    fn baseline(&mut self, batch: Batch) -> io::Result<Timed> {
         let walks = batch.arm.walks();
-        let handoffs = watch.baseline_handoffs(batch, u64::from(self.case.tasks));
-        watch.around(|_| {
-            let mut ticks = self.own.hand_to_self(&self.shared, walks, batch.warm_up, batch.rounds)?;
-            for index in 1..=self.peers.len() {
-                let command = Command::Baseline { walks, warm_up: batch.warm_up, rounds: batch.rounds };
-                self.shared.command(index, command)?;
-                self.shared.wait(index)?;
-                ticks = ticks.zip(self.shared.ticks(index)).map(|(sum, peer)| Ticks(sum.0 + peer.0));
-            }
-            Ok(Measured { handoffs, ticks, user_switches: 0 })
-        })
+        let mut time = self.own.hand_to_self(&self.shared, walks, batch.warm_up, batch.rounds)?;
+        for index in 1..=self.peers.len() {
+            let command = Command::Baseline { walks, warm_up: batch.warm_up, rounds: batch.rounds };
+            self.shared.command(index, command)?;
+            self.shared.wait(index)?;
+            time += self.shared.time(index);
+        }
+        let handoffs = batch.rounds * u64::from(self.case.tasks);
+        // To each peer and back.
+        Ok(Timed { handoffs, time, control_switches: 2 * self.peers.len() as u64, ..Timed::default() })
     }
 
     fn command_all(&self, command: Command) -> io::Result<()> {
@@ -141,43 +141,25 @@ impl Experiment for Ring {
         std::iter::once(TaskId::own_thread()).chain(self.peers.iter().map(Peer::task_id)).collect()
     }
 
-    fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
-        if batch.arm.switches() { self.switching(batch, watch) } else { self.baseline(batch, watch) }
+    fn run(&mut self, batch: Batch) -> io::Result<Timed> {
+        if batch.arm.switches() { self.switching(batch) } else { self.baseline(batch) }
     }
 
-    /// Times the hand-offs from task 0 to task 1, from before the send to after the receive.
-    fn single_handoffs(&mut self, count: u64, watch: &mut Watch) -> io::Result<Option<(Timed, Vec<u32>)>> {
+    /// Times the hand-offs to task 0, from before the send to after the receive.
+    fn single_handoffs(&mut self, count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         if self.case.mechanism == Mechanism::Yield {
             return Ok(None);
         }
-        self.command_all(Command::StampedRing { rounds: count + 10 })?;
+        let batch = Batch { arm: record::Arm::SwitchDirect, rounds: count, warm_up: 10 };
+        self.command_all(Command::Ring { walks: false, warm_up: batch.warm_up, rounds: batch.rounds })?;
         let (out, back) = (self.shared.links.to(1), self.shared.links.to(0));
         let mut handoffs = Vec::with_capacity(count as usize);
-        lead_stamped(&self.shared, out, back, 10, &mut Vec::with_capacity(10))?;
-        let timed = watch.around(|clock| {
-            let ticks = time(clock, || lead_stamped(&self.shared, out, back, count, &mut handoffs))?;
-            Ok(Measured { handoffs: count * u64::from(self.case.tasks), ticks, user_switches: 0 })
-        })?;
-        self.dismiss(out, back)?;
+        self.shared.stamp_sent();
+        out.send()?;
+        let set = &self.case.working_set;
+        pass_on(&self.shared, back, out, &[], set, batch.warm_up, None)?;
+        let time = pass_on(&self.shared, back, out, &[], set, count, Some(&mut handoffs))?;
+        let timed = self.finish(batch, back, time)?;
         Ok(Some((timed, handoffs)))
     }
-}
-
-/// As `lead`, without a walk, and with a stamp before each send; task 1 stamps after its receive.
-fn lead_stamped(
-    shared: &Shared,
-    out: &dyn Channel,
-    back: &dyn Channel,
-    rounds: u64,
-    handoffs: &mut Vec<u32>,
-) -> io::Result<()> {
-    for _ in 0..rounds {
-        let sent = shared.clock.now();
-        out.send()?;
-        back.recv()?;
-        if let Some(ticks) = shared.received_at().since(sent) {
-            handoffs.push(u32::try_from(ticks.0).unwrap_or(u32::MAX));
-        }
-    }
-    Ok(())
 }

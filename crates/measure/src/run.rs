@@ -4,13 +4,16 @@ use host::clock::{Clock, monotonic};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use record::{EndReason, Header, Line, Refusal, Sample};
+use record::{Cycles, EndReason, Header, Line, Refusal};
 use units::{Nanos, TickRate};
 
 use crate::protocol::{BatchRounds, Message, Order};
 
 /// Every case gets so many repetitions before any gets more: below it there is no interval to speak of.
-const FIRST_REPETITIONS: u32 = 6;
+const FIRST_REPETITIONS: u32 = 8;
+
+/// A repetition under way may end behind the budget, unless the run has by then taken twice its budget and this.
+const OVERTIME: Nanos = Nanos::seconds(5);
 
 /// A case that was refused so often in a row is given up.
 const REFUSALS: u32 = 2;
@@ -28,10 +31,12 @@ pub enum RepetitionOutcome {
 
 /// Runs one repetition at a time.
 pub trait Executor {
-    /// Runs `order` and hands over each sample as it comes. Looks at `should_stop` several times a second.
+    /// Runs `order` and hands over each sample as it comes. Looks at `should_stop` several times a second, and ends what
+    /// has not ended at `latest`, on CLOCK_MONOTONIC.
     fn repetition(
         &mut self,
         order: &Order,
+        latest: Nanos,
         should_stop: &dyn Fn() -> bool,
         take: &mut dyn FnMut(Message),
     ) -> RepetitionOutcome;
@@ -50,8 +55,8 @@ pub struct Progress {
 
 /// When a run ends, and who is told of it. The caller's side of [`measure`].
 pub trait Stop {
-    /// Whether this case's samples are precise enough.
-    fn is_precise(&mut self, case: usize, samples: &[Sample]) -> bool;
+    /// Whether this case's cycles are precise enough.
+    fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
     /// Whether to stop at once.
     fn should_stop(&self) -> bool;
@@ -74,7 +79,7 @@ pub struct Instruments {
 }
 
 struct CaseState {
-    samples: Vec<Sample>,
+    cycles: Vec<Cycles>,
     repetitions: u32,
     refusals: u32,
     rounds: BatchRounds,
@@ -91,7 +96,7 @@ pub fn measure<E>(
     sink: &mut dyn FnMut(Line) -> Result<(), E>,
 ) -> Result<EndReason, E> {
     let fresh = |_| CaseState {
-        samples: Vec::new(),
+        cycles: Vec::new(),
         repetitions: 0,
         refusals: 0,
         rounds: BatchRounds::default(),
@@ -141,6 +146,11 @@ impl Run<'_> {
         }
     }
 
+    /// When the last repetition has to end.
+    fn latest_end(&self) -> Nanos {
+        Nanos(self.start.0.saturating_add(self.header.plan.budget_ns.0.saturating_mul(2)).saturating_add(OVERTIME.0))
+    }
+
     fn elapsed(&self) -> Nanos {
         monotonic().saturating_sub(self.start)
     }
@@ -168,14 +178,21 @@ impl Run<'_> {
         stop: &mut dyn Stop,
         sink: &mut dyn FnMut(Line) -> Result<(), E>,
     ) -> Result<bool, E> {
-        let order = self.order(case);
+        let (order, latest) = (self.order(case), self.latest_end());
         let start = monotonic();
         let mut broken = Ok(());
-        let samples = &mut self.cases[case].samples;
-        let outcome = executor.repetition(&order, &|| stop.should_stop(), &mut |message| {
-            if let (Message::Sample(sample), Ok(())) = (message, &broken) {
-                samples.push((*sample).clone());
-                broken = sink(Line::Sample(sample));
+        let cycles = &mut self.cases[case].cycles;
+        let outcome = executor.repetition(&order, latest, &|| stop.should_stop(), &mut |message| {
+            let line = match message {
+                Message::Cycles(window) => {
+                    cycles.push((*window).clone());
+                    Line::Cycles(window)
+                }
+                Message::Sample(sample) => Line::Sample(sample),
+                Message::Refused(_) | Message::Done(_) => return,
+            };
+            if broken.is_ok() {
+                broken = sink(line);
             }
         });
         broken?;
@@ -195,7 +212,7 @@ impl Run<'_> {
         }
         let has_enough = state.repetitions >= self.header.plan.max_repetitions;
         let is_hopeless = state.refusals >= REFUSALS;
-        state.is_finished = has_enough || is_hopeless || stop.is_precise(case, &state.samples);
+        state.is_finished = has_enough || is_hopeless || stop.is_precise(case, &state.cycles);
         Ok(true)
     }
 
@@ -211,6 +228,7 @@ impl Run<'_> {
             rate: self.instruments.rate,
             run_start: self.start,
             batch_ns: plan.batch_ns,
+            repetition_ns: plan.repetition_ns,
             rounds: state.rounds,
             locks_memory: self.instruments.locks_memory,
             counters: self.instruments.counters.clone(),

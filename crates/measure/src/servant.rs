@@ -15,6 +15,10 @@ pub const SERVANT_ARGUMENT: &str = "serve-one-repetition";
 /// A repetition takes well below a second, with the largest sets some tens; beyond this something hangs.
 const PATIENCE: Nanos = Nanos::seconds(180);
 
+/// Why a repetition was ended at the latest time that its run allows.
+const TOO_LATE: &str = "found a repetition still under way when the run had taken twice its budget and 5 s, need one that \
+                        ends; raise --budget, or use a smaller --size or fewer --tasks";
+
 /// How often the wait for a repetition looks whether it should stop.
 const GLANCE: Nanos = Nanos::millis(100);
 
@@ -26,10 +30,11 @@ impl Executor for ServantExecutor {
     fn repetition(
         &mut self,
         order: &Order,
+        latest: Nanos,
         should_stop: &dyn Fn() -> bool,
         take: &mut dyn FnMut(Message),
     ) -> RepetitionOutcome {
-        match converse(order, should_stop, take) {
+        match converse(order, latest, should_stop, take) {
             Ok(outcome) => outcome,
             Err(error) => RepetitionOutcome::Refused(format!(
                 "found no process for a repetition ({error}), need to start this program anew; check ulimit -u"
@@ -40,6 +45,7 @@ impl Executor for ServantExecutor {
 
 fn converse(
     order: &Order,
+    latest: Nanos,
     should_stop: &dyn Fn() -> bool,
     take: &mut dyn FnMut(Message),
 ) -> io::Result<RepetitionOutcome> {
@@ -47,10 +53,13 @@ fn converse(
     servant.tell(&serde_json::to_vec(order)?)?;
     let mut lines = Lines::default();
     let mut buffer = [0; 16 << 10];
-    let deadline = monotonic() + PATIENCE;
+    let hung_at = monotonic() + PATIENCE;
     loop {
         if should_stop() {
             return Ok(RepetitionOutcome::Stopped);
+        }
+        if monotonic() >= latest {
+            return Ok(RepetitionOutcome::Refused(TOO_LATE.to_owned()));
         }
         match servant.wait_for_output(&mut buffer, GLANCE)? {
             Waited::Bytes(count) => {
@@ -58,11 +67,11 @@ fn converse(
                     match message {
                         Message::Done(rounds) => return Ok(RepetitionOutcome::Done(rounds)),
                         Message::Refused(why) => return Ok(RepetitionOutcome::Refused(why)),
-                        Message::Sample(_) => take(message),
+                        Message::Cycles(_) | Message::Sample(_) => take(message),
                     }
                 }
             }
-            Waited::TimedOut if monotonic() < deadline => {}
+            Waited::TimedOut if monotonic() < hung_at => {}
             Waited::TimedOut => return Ok(RepetitionOutcome::Refused(hung())),
             Waited::Ended => return Ok(RepetitionOutcome::Refused(ended(&servant.exit_status()?))),
         }

@@ -13,13 +13,14 @@ use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 
+use host::clock::Clock;
 use host::memory::{Memory, Reach};
 use record::Mechanism;
 use units::Ticks;
 use workload::{Sharing, WorkingSet, prepare, walk};
 
 use crate::controls::{Discipline, Imposed, private_array};
-use crate::experiment::{Batch, Experiment, Measured, Timed, Watch, time};
+use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::protocol::Order;
 
 /// Sets up the experiment of a user-level mechanism in the calling thread.
@@ -30,7 +31,7 @@ pub(crate) fn start(order: &Order, discipline: &Discipline) -> Result<Box<dyn Ex
         Mechanism::Fiber => Box::new(fiber::Fibers::new(bodies).map_err(broken)?),
         Mechanism::Ucontext => Box::new(contexts::Ucontexts::new(bodies).map_err(broken)?),
         Mechanism::Green => Box::new(contexts::Greens::new(bodies).map_err(broken)?),
-        Mechanism::GreenPreempt => Box::new(green_preempt::PreemptedGreens::new(bodies, order.clock).map_err(broken)?),
+        Mechanism::GreenPreempt => Box::new(green_preempt::PreemptedGreens::new(bodies).map_err(broken)?),
         Mechanism::Async => Box::new(executor::Tasks::new(bodies).map_err(broken)?),
         Mechanism::Synthetic => Box::new(synthetic::Synthetic::new(bodies, order)),
         other => return Err(format!("found {other}, need a user-level mechanism")),
@@ -39,10 +40,13 @@ pub(crate) fn start(order: &Order, discipline: &Discipline) -> Result<Box<dyn Ex
 
 /// What the contexts run, and the discipline of the one thread that they share.
 pub(crate) struct Bodies {
+    clock: Clock,
     arrays: Vec<Memory>,
     set: WorkingSet,
     tasks: usize,
     walks: Cell<bool>,
+    /// Time of all walks so far.
+    walked: Cell<Ticks>,
     _imposed: Imposed,
 }
 
@@ -52,16 +56,47 @@ impl Bodies {
         let set = order.case.working_set;
         let arrays = arrays(order)?;
         discipline.tighten(&mut imposed)?;
-        Ok(Bodies { arrays, set, tasks: order.case.tasks as usize, walks: Cell::new(false), _imposed: imposed })
+        Ok(Bodies {
+            clock: order.clock,
+            arrays,
+            set,
+            tasks: order.case.tasks as usize,
+            walks: Cell::new(false),
+            walked: Cell::new(Ticks(0)),
+            _imposed: imposed,
+        })
     }
 
-    /// One turn of one context.
+    /// One turn of one context. A walk is timed by itself; a turn without one is as bare as can be.
     #[inline(always)]
     fn turn(&self, task: usize) {
         if self.walks.get() {
-            walk(&self.arrays[task % self.arrays.len()], &self.set);
+            self.walk_timed(task, || ());
         } else {
             walk(&[], &self.set);
+        }
+    }
+
+    /// One timed walk, and `more` that counts as a part of it.
+    #[inline(always)]
+    fn walk_timed(&self, task: usize, more: impl FnOnce()) {
+        let start = self.clock.now();
+        self.walk(task);
+        more();
+        let end = self.clock.now();
+        self.walked.set(Ticks(self.walked.get().0.wrapping_add(end.0.wrapping_sub(start.0))));
+    }
+
+    /// The walk alone.
+    #[inline(always)]
+    fn walk(&self, task: usize) {
+        walk(self.arrays.get(task % self.arrays.len().max(1)).map_or(&[], |array| array), &self.set);
+    }
+
+    /// The same where the arm walks at all.
+    fn walk_if_told(&self, task: usize) {
+        if self.walks.get() {
+            self.walk(task);
         }
     }
 
@@ -73,36 +108,48 @@ impl Bodies {
         batch.rounds * self.tasks as u64
     }
 
+    /// Times one call; what it walked is told apart from the rest.
+    #[inline(always)]
+    fn time<T>(&self, body: impl FnOnce() -> T) -> (T, Split) {
+        let walked = self.walked.get();
+        let start = self.clock.now();
+        let done = body();
+        let end = self.clock.now();
+        let mut time = Split::default();
+        time.add_walk(walked, self.walked.get());
+        // What is not walking is hand-offs.
+        time.add_handoff(Ticks(start.0.wrapping_add(time.walks.0)), end);
+        (done, time)
+    }
+
     /// The switching arm: `pass` makes so many rounds and returns the switches that it counted.
-    fn switching(&self, batch: Batch, watch: &mut Watch, mut pass: impl FnMut(u64) -> u64) -> io::Result<Timed> {
+    fn switching(&self, batch: Batch, mut pass: impl FnMut(u64) -> u64) -> io::Result<Timed> {
         self.choose_arm(batch);
-        pass(batch.warm_up);
-        watch.around(|clock| {
-            let mut user_switches = 0;
-            let ticks = time(clock, || {
-                user_switches = pass(batch.rounds);
-                Ok(())
-            })?;
-            Ok(Measured { handoffs: self.handoffs(batch), ticks, user_switches })
+        let warm_up = pass(batch.warm_up);
+        let (counted, time) = self.time(|| pass(batch.rounds));
+        Ok(Timed {
+            handoffs: self.handoffs(batch),
+            time,
+            switching_handoffs: batch.all_rounds() * self.tasks as u64,
+            control_switches: 0,
+            user_switches: warm_up + counted,
         })
     }
 
     /// The baseline: each context's turns one after the other, called and not switched to.
-    fn baseline(&self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+    fn baseline(&self, batch: Batch) -> io::Result<Timed> {
         self.choose_arm(batch);
-        let handoffs = watch.baseline_handoffs(batch, self.tasks as u64);
-        watch.around(|clock| {
-            let mut sum = Some(Ticks(0));
-            for task in 0..self.tasks {
-                self.repeat(task, batch.warm_up);
-                let ticks = time(clock, || {
-                    self.repeat(task, batch.rounds);
-                    Ok(())
-                })?;
-                sum = sum.zip(ticks).map(|(sum, ticks)| Ticks(sum.0 + ticks.0));
-            }
-            Ok(Measured { handoffs, ticks: sum, user_switches: 0 })
-        })
+        Ok(self.one_after_the_other(batch, |task, rounds| self.repeat(task, rounds)))
+    }
+
+    /// Times `turns` of each context.
+    fn one_after_the_other(&self, batch: Batch, turns: impl Fn(usize, u64)) -> Timed {
+        let mut sum = Split::default();
+        for task in 0..self.tasks {
+            turns(task, batch.warm_up);
+            sum += self.time(|| turns(task, batch.rounds)).1;
+        }
+        Timed { handoffs: self.handoffs(batch), time: sum, ..Timed::default() }
     }
 
     #[inline(never)]

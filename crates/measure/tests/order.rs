@@ -2,17 +2,18 @@
 
 use std::cell::Cell;
 
-use host::clock::Clock;
-use record::{Arm, EndReason, Evidence, Header, KernelSwitches, Line, Sample};
+use host::clock::{Clock, monotonic};
+use record::{Arm, Batches, Cycles, EndReason, Evidence, Header, KernelSwitches, Line};
 use switchcost_measure::{
     BatchRounds, Executor, Instruments, Message, Order, Progress, RepetitionOutcome, Stop, measure,
 };
-use units::{Nanos, TickRate, Ticks};
+use units::{Nanos, TickRate};
 
-/// Answers each order with one sample, or as its script says.
+/// Answers each order with one window of cycles, or as its script says.
 #[derive(Default)]
 struct Scripted {
     orders: Vec<(u32, u32, BatchRounds)>,
+    latest: Vec<Nanos>,
     refuses: Option<u32>,
 }
 
@@ -20,9 +21,11 @@ impl Executor for Scripted {
     fn repetition(
         &mut self,
         order: &Order,
+        latest: Nanos,
         should_stop: &dyn Fn() -> bool,
         take: &mut dyn FnMut(Message),
     ) -> RepetitionOutcome {
+        self.latest.push(latest);
         self.orders.push((order.case_index, order.repetition, order.rounds));
         if should_stop() {
             return RepetitionOutcome::Stopped;
@@ -30,7 +33,7 @@ impl Executor for Scripted {
         if self.refuses == Some(order.case_index) {
             return RepetitionOutcome::Refused("found nothing".to_owned());
         }
-        take(Message::Sample(Box::new(sample(order))));
+        take(Message::Cycles(Box::new(window(order))));
         {
             let mut rounds = BatchRounds::default();
             rounds.set(Arm::SwitchDirect, 7);
@@ -39,24 +42,22 @@ impl Executor for Scripted {
     }
 }
 
-fn sample(order: &Order) -> Sample {
-    Sample {
+fn window(order: &Order) -> Cycles {
+    Cycles {
         case: order.case_index,
         repetition: order.repetition,
-        position: 0,
-        arm: Arm::SwitchDirect,
         at_ns: Nanos(0),
-        handoffs: 1,
-        ticks: Ticks(1),
+        batches_per_cycle: 3,
+        switching_handoffs: 1,
+        control_switches: 0,
         kernel_switches: KernelSwitches::default(),
         user_switches: 0,
         evidence: Evidence::default(),
-        counters: None,
-        handoff_ticks: vec![],
+        batches: Batches::default(),
     }
 }
 
-/// Precise after so many samples; stops after so many looks.
+/// Precise after so many windows; stops after so many looks.
 struct Patience {
     enough: usize,
     looks_left: Cell<u32>,
@@ -64,8 +65,8 @@ struct Patience {
 }
 
 impl Stop for Patience {
-    fn is_precise(&mut self, _: usize, samples: &[Sample]) -> bool {
-        samples.len() >= self.enough
+    fn is_precise(&mut self, _: usize, cycles: &[Cycles]) -> bool {
+        cycles.len() >= self.enough
     }
 
     fn should_stop(&self) -> bool {
@@ -112,9 +113,9 @@ fn every_case_gets_its_first_repetitions_before_any_gets_more() {
     let (reason, lines) = run(&header(5, 1), &mut executor, &mut patience(10));
     assert_eq!(reason, EndReason::Complete);
     assert_eq!(lines.len(), 50);
-    let first: Vec<u32> = executor.orders[..30].iter().map(|(_, repetition, _)| *repetition).collect();
-    assert!(first.iter().all(|repetition| *repetition < 6), "{first:?}");
-    for pass in executor.orders[..30].chunks(5) {
+    let first: Vec<u32> = executor.orders[..40].iter().map(|(_, repetition, _)| *repetition).collect();
+    assert!(first.iter().all(|repetition| *repetition < 8), "{first:?}");
+    for pass in executor.orders[..40].chunks(5) {
         let mut cases: Vec<u32> = pass.iter().map(|(case, _, _)| *case).collect();
         cases.sort_unstable();
         assert_eq!(cases, [0, 1, 2, 3, 4], "each pass visits each case once");
@@ -125,7 +126,7 @@ fn every_case_gets_its_first_repetitions_before_any_gets_more() {
 fn the_order_is_random_and_the_seed_repeats_it() {
     let order = |seed| {
         let mut executor = Scripted::default();
-        run(&header(8, seed), &mut executor, &mut patience(6));
+        run(&header(8, seed), &mut executor, &mut patience(8));
         executor.orders.iter().map(|(case, _, _)| *case).collect::<Vec<_>>()
     };
     assert_eq!(order(3), order(3));
@@ -147,8 +148,22 @@ fn a_case_that_cannot_be_run_is_given_up_and_the_others_go_on() {
     let (reason, lines) = run(&header(3, 1), &mut executor, &mut patience(6));
     assert_eq!(reason, EndReason::Complete);
     let refusals = lines.iter().filter(|line| matches!(line, Line::Refusal(_))).count();
-    let samples = lines.iter().filter(|line| matches!(line, Line::Sample(_))).count();
-    assert_eq!((refusals, samples), (2, 12));
+    let windows = lines.iter().filter(|line| matches!(line, Line::Cycles(_))).count();
+    assert_eq!((refusals, windows), (2, 12));
+}
+
+#[test]
+fn no_repetition_may_last_long_behind_the_budget() {
+    let mut header = header(2, 1);
+    header.plan.budget_ns = Nanos::seconds(3);
+    let mut executor = Scripted::default();
+    let before = monotonic();
+    run(&header, &mut executor, &mut patience(2));
+    let allowed = Nanos::seconds(2 * 3 + 5);
+    let (first, last) = (before + allowed, monotonic() + allowed);
+    assert!(executor.latest.iter().all(|latest| (first..=last).contains(latest)), "{:?}", executor.latest);
+    assert_eq!(executor.latest.len(), 4);
+    assert!(executor.latest.windows(2).all(|pair| pair[0] == pair[1]), "one end for the whole run");
 }
 
 #[test]

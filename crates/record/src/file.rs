@@ -1,10 +1,20 @@
+mod chain;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
+use remedies::{for_reading, for_writing};
 use units::Bytes;
 
-use crate::{End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Refusal, Sample, SelfTest};
+use crate::{
+    ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Refusal, Sample, SelfTest,
+    printable,
+};
+use chain::{BrokenChain, Chain, is_sealed};
+
+/// From this version on each line ends in a checksum.
+const CHECKED_SINCE: u32 = 2;
 
 /// A line longer than this is damage, not data: the longest that is written stays below 1 MiB.
 const LINE_LIMIT: Bytes = Bytes::mib(64);
@@ -20,8 +30,8 @@ pub enum WriteRecordError {
     Exists(PathBuf),
     /// The file cannot be created.
     #[error(
-        "{path} cannot be created ({source}), need a folder that exists and may be written; choose another \
-             place with --record"
+        "{path} cannot be created ({source}), {}",
+        for_writing(.source, ANOTHER_PLACE)
     )]
     Create {
         /// Where.
@@ -31,8 +41,8 @@ pub enum WriteRecordError {
     },
     /// A line could not be appended; the lines before it are whole and on disk.
     #[error(
-        "{path} took {lines} lines and then no more ({source}), need room for the rest; free some space or \
-             choose another place with --record. What was written is whole: switchcost report {path}"
+        "{path} took {lines} lines and then no more ({source}), {}. What was written is whole: switchcost report {path}",
+        for_writing(.source, ANOTHER_PLACE)
     )]
     Append {
         /// Where.
@@ -54,24 +64,27 @@ impl WriteRecordError {
     }
 }
 
-/// Appends lines to a record. Every line is handed to the kernel at once, so that a crash of this program loses none.
+/// Appends lines to a record, each with its checksum. Every line is handed to the kernel at once, so that a crash of this program loses none.
 #[derive(Debug)]
 pub struct MeasureWriter {
     file: File,
     path: PathBuf,
     lines: u64,
     whole_bytes: u64,
+    chain: Chain,
 }
 
 impl MeasureWriter {
-    /// Creates the record, which must not exist, and writes its header.
+    /// Creates the record, which must not exist, and writes its header, as one of the newest version.
     pub fn create(path: &Path, header: Header) -> Result<Self, WriteRecordError> {
         let file =
             OpenOptions::new().append(true).create_new(true).open(path).map_err(|source| match source.kind() {
                 io::ErrorKind::AlreadyExists => WriteRecordError::Exists(path.to_owned()),
                 _ => WriteRecordError::Create { path: path.to_owned(), source },
             })?;
-        let mut writer = MeasureWriter { file, path: path.to_owned(), lines: 0, whole_bytes: 0 };
+        let header = Header { schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"), ..header };
+        let mut writer =
+            MeasureWriter { file, path: path.to_owned(), lines: 0, whole_bytes: 0, chain: Chain::default() };
         match writer.append(&Line::Header(Box::new(header))) {
             Ok(()) => Ok(writer),
             Err(error) => {
@@ -85,13 +98,15 @@ impl MeasureWriter {
     /// Appends one line. Where it does not fit, the part of it that was written is taken back.
     pub fn append(&mut self, line: &Line) -> Result<(), WriteRecordError> {
         let outcome = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut bytes| {
+            let chain = self.chain.seal(&mut bytes);
             bytes.push(b'\n');
-            self.file.write_all(&bytes).map(|()| bytes.len() as u64)
+            self.file.write_all(&bytes).map(|()| (bytes.len() as u64, chain))
         });
         match outcome {
-            Ok(length) => {
+            Ok((length, chain)) => {
                 self.lines += 1;
                 self.whole_bytes += length;
+                self.chain = chain;
                 Ok(())
             }
             Err(source) => {
@@ -121,7 +136,7 @@ impl MeasureWriter {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadRecordError {
     /// The file cannot be read.
-    #[error("{path} cannot be read ({source}), need a file written by switchcost measure")]
+    #[error("{path} cannot be read ({source}), {}", for_reading(.source, "a file written by switchcost measure"))]
     Open {
         /// Where.
         path: PathBuf,
@@ -173,8 +188,10 @@ pub struct MeasureRecord {
     pub self_tests: Vec<SelfTest>,
     /// Load latencies.
     pub latencies: Vec<Latency>,
-    /// Every batch, clean or not, in the order they were run.
+    /// Every batch, clean or not, in the order they were run; since version 2 those run for counters or single hand-offs.
     pub samples: Vec<Sample>,
+    /// Every window of cycles, clean or not, in the order they were run. None in version 1.
+    pub cycles: Vec<Cycles>,
     /// Repetitions that could not be run.
     pub refusals: Vec<Refusal>,
     /// The last line; `None` where the run was cut off.
@@ -191,10 +208,16 @@ impl MeasureRecord {
             self_tests: Vec::new(),
             latencies: Vec::new(),
             samples: Vec::new(),
+            cycles: Vec::new(),
             refusals: Vec::new(),
             end: None,
             has_cut_line: false,
         }
+    }
+
+    /// Whether its lines carry checksums, which were right: a record of version 1 may have been changed unseen.
+    pub fn is_checked(&self) -> bool {
+        version(&self.header.schema).is_some_and(|version| version >= CHECKED_SINCE)
     }
 
     /// Reads a record up to its last whole line.
@@ -205,7 +228,7 @@ impl MeasureRecord {
     /// Never holds more than one line of at most `limit` in memory, beside what it has read.
     fn read_limited(path: &Path, limit: Bytes) -> Result<Self, ReadRecordError> {
         let file = File::open(path).map_err(|source| ReadRecordError::Open { path: path.to_owned(), source })?;
-        let mut lines = Lines { reader: BufReader::new(file), path, limit, number: 0, has_cut_line: false };
+        let mut lines = Lines::new(BufReader::new(file), path, limit);
         let mut record = MeasureRecord::new(lines.header()?);
         while let Some(line) = lines.next_line()? {
             record.add(line, &lines)?;
@@ -224,9 +247,18 @@ impl MeasureRecord {
             Line::Refusal(refusal) if refusal.case as usize >= self.header.plan.cases.len() => {
                 return Err(lines.damaged(&format!("a refusal of case {}, which the plan does not hold", refusal.case)));
             }
+            Line::Cycles(cycles) if cycles.case as usize >= self.header.plan.cases.len() => {
+                return Err(lines.damaged(&format!("cycles of case {}, which the plan does not hold", cycles.case)));
+            }
             Line::SelfTest(test) => self.self_tests.push(test),
             Line::Latency(latency) => self.latencies.push(latency),
             Line::Sample(sample) => self.samples.push(*sample),
+            Line::Cycles(cycles) => {
+                if let Some(fault) = cycles.batches.fault() {
+                    return Err(lines.damaged(&fault));
+                }
+                self.cycles.push(*cycles);
+            }
             Line::Refusal(refusal) => self.refusals.push(refusal),
             Line::End(end) => self.end = Some(end),
         }
@@ -240,6 +272,8 @@ struct Lines<'a> {
     limit: Bytes,
     number: u64,
     has_cut_line: bool,
+    /// Up to the line before, where lines have checksums.
+    chain: Option<Chain>,
 }
 
 /// What comes next in the file.
@@ -252,7 +286,11 @@ enum Piece {
     End,
 }
 
-impl Lines<'_> {
+impl<'a> Lines<'a> {
+    fn new(reader: BufReader<File>, path: &'a Path, limit: Bytes) -> Self {
+        Lines { reader, path, limit, number: 0, has_cut_line: false, chain: None }
+    }
+
     fn next_piece(&mut self) -> Result<Piece, ReadRecordError> {
         let mut bytes = Vec::new();
         let limited = (&mut self.reader).take(self.limit.0).read_until(b'\n', &mut bytes);
@@ -275,17 +313,36 @@ impl Lines<'_> {
         match self.next_piece()? {
             Piece::End => Ok(None),
             Piece::TooLong => Err(self.damaged(&too_long(self.limit))),
-            Piece::Line(bytes) => {
+            Piece::Line(mut bytes) => {
+                self.open(&mut bytes).map_err(|why| self.damaged(&why))?;
                 serde_json::from_slice(&bytes).map(Some).map_err(|error| self.damaged(&in_words(&error)))
             }
         }
     }
 
-    fn first_line(&mut self) -> Result<serde_json::Value, ReadRecordError> {
-        match self.next_piece()? {
-            Piece::Line(bytes) => {
-                serde_json::from_slice(&bytes).map_err(|_| self.no_header("its first line is not JSON"))
+    /// Takes the checksum off the line that was just read, or says why it is not the line that was written here.
+    fn open(&mut self, line: &mut Vec<u8>) -> Result<(), String> {
+        match self.chain {
+            Some(chain) => self.chain = Some(chain.open(line).map_err(|broken| self.in_its_place(broken))?),
+            None if is_sealed(line) => return Err("it ends in a checksum, which version 1 does not have".to_owned()),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn in_its_place(&self, broken: BrokenChain) -> String {
+        match broken {
+            BrokenChain::Changed { .. } if self.number > 1 => {
+                format!("{broken}: it was changed, or a line before it is missing, doubled or out of place")
             }
+            BrokenChain::Changed { .. } => format!("{broken}: it was changed"),
+            BrokenChain::NoCheck => broken.to_string(),
+        }
+    }
+
+    fn first_line(&mut self) -> Result<Vec<u8>, ReadRecordError> {
+        match self.next_piece()? {
+            Piece::Line(bytes) => Ok(bytes),
             Piece::TooLong => Err(self.no_header(&too_long(self.limit))),
             Piece::End if self.has_cut_line => Err(self.no_header("its only line is cut off")),
             Piece::End => Err(self.no_header("it is empty")),
@@ -293,19 +350,26 @@ impl Lines<'_> {
     }
 
     fn header(&mut self) -> Result<Header, ReadRecordError> {
-        let value = self.first_line()?;
-        let schema = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
-        let Some(version) = schema.strip_prefix(MEASURE_SCHEMA).and_then(|rest| rest.strip_prefix('/')) else {
-            return Err(self.no_header(&format!("its schema is {schema:?}, not {MEASURE_SCHEMA}")));
-        };
-        if !is_known(version) {
-            return Err(ReadRecordError::Version { path: self.path.to_owned(), found: printable(schema) });
-        }
-        match serde_json::from_value(value) {
+        let mut line = self.first_line()?;
+        let version = self.version(&line)?;
+        self.chain = (version >= CHECKED_SINCE).then(Chain::default);
+        self.open(&mut line).map_err(|why| self.no_header(&format!("line 1: {why}")))?;
+        match serde_json::from_slice(&line) {
             Ok(Line::Header(header)) => Ok(*header),
             Ok(_) => Err(self.no_header("its first line is of another kind")),
             Err(error) => Err(self.no_header(&in_words(&error))),
         }
+    }
+
+    /// The version that a first line says it is of.
+    fn version(&self, line: &[u8]) -> Result<u32, ReadRecordError> {
+        let value: serde_json::Value =
+            serde_json::from_slice(line).map_err(|_| self.no_header("its first line is not JSON"))?;
+        let schema = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
+        if !schema.strip_prefix(MEASURE_SCHEMA).is_some_and(|rest| rest.starts_with('/')) {
+            return Err(self.no_header(&format!("its schema is {schema:?}, not {MEASURE_SCHEMA}")));
+        }
+        version(schema).ok_or_else(|| ReadRecordError::Version { path: self.path.to_owned(), found: printable(schema) })
     }
 
     fn no_header(&self, why: &str) -> ReadRecordError {
@@ -322,9 +386,11 @@ impl Lines<'_> {
     }
 }
 
-/// Whether a version is one that this program reads, and is written as it writes it: neither `+1` nor `01`.
-fn is_known(version: &str) -> bool {
-    (1..=MEASURE_VERSION).any(|known| known.to_string() == version)
+/// The version in a schema, where it is one that this program reads and is written as it writes it: neither `+1` nor
+/// `01`.
+fn version(schema: &str) -> Option<u32> {
+    let digits = schema.strip_prefix(MEASURE_SCHEMA)?.strip_prefix('/')?;
+    (1..=MEASURE_VERSION).find(|known| known.to_string() == digits)
 }
 
 fn too_long(limit: Bytes) -> String {
@@ -334,20 +400,6 @@ fn too_long(limit: Bytes) -> String {
 /// The parser was given one line and calls it line 1; the number that helps is the one in the record.
 pub(crate) fn in_words(error: &serde_json::Error) -> String {
     printable(&error.to_string().replace(" at line 1 column ", " at column "))
-}
-
-/// Text out of a file that may be anybody's, without what commands a terminal or turns the order of its text.
-pub(crate) fn printable(text: &str) -> String {
-    let mut printable = String::with_capacity(text.len());
-    for c in text.chars() {
-        let turns_text = matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if c.is_control() || turns_text {
-            printable.extend(c.escape_unicode());
-        } else {
-            printable.push(c);
-        }
-    }
-    printable
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, TickRate, Ticks};
 
-use crate::{HostManifest, Plan, Sample};
+use crate::{Cycles, HostManifest, Plan, Sample};
 
 /// Name of the format; the header carries it with [`MEASURE_VERSION`] behind a slash.
 ///
-/// Version 1: the first.
+/// Version 1: the first. Version 2: each line ends in a checksum of itself and of the lines before it.
 pub const MEASURE_SCHEMA: &str = "switchcost.record.measure";
 
 /// The newest version that this program writes and reads.
-pub const MEASURE_VERSION: u32 = 1;
+pub const MEASURE_VERSION: u32 = 2;
 
 /// The clock that ticks are readings of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +22,19 @@ pub struct ClockFacts {
     pub ticks_per_second: TickRate,
     /// Shortest distance between two readings, back to back.
     pub read_cost: Ticks,
+}
+
+/// The core's own clock, read by a chain of dependent multiplications beside every batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreClock {
+    /// Multiplications in the chain.
+    pub chain_length: u32,
+    /// Core cycles that each takes; `None` where it is not known of this core. Then costs have no unit of cycles.
+    pub multiplication_cycles: Option<u32>,
+    /// Additions in the probe for a shared core.
+    pub additions: u32,
+    /// What reading the clock adds to the time of a probe.
+    pub overhead_ticks: Ticks,
 }
 
 /// What became of a control that the experiment wanted.
@@ -59,7 +72,7 @@ pub struct Control {
 /// First line of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// `switchcost.record.measure/1`.
+    /// [`MEASURE_SCHEMA`] and the version behind a slash; a writer puts in the version that it writes.
     pub schema: String,
     /// Version of the program that wrote it.
     pub program_version: String,
@@ -73,6 +86,9 @@ pub struct Header {
     pub host: HostManifest,
     /// The clock.
     pub clock: ClockFacts,
+    /// The core's clock; `None` in records of batches alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_clock: Option<CoreClock>,
     /// The controls.
     pub controls: Vec<Control>,
     /// What is to be measured.
@@ -165,8 +181,10 @@ pub enum Line {
     SelfTest(SelfTest),
     /// A load latency measured on this machine.
     Latency(Latency),
-    /// A timed batch.
+    /// A timed batch; since version 2 only those that were run for counters or single hand-offs.
     Sample(Box<Sample>),
+    /// Cycles of short batches, since version 2.
+    Cycles(Box<Cycles>),
     /// A repetition that could not be run.
     Refusal(Refusal),
     /// The last, where the run came to its end.

@@ -5,6 +5,10 @@
 //! finds in the file, so that any report can be rebuilt elsewhere and years later. No statistics, no printing, and
 //! nothing about how a sample is taken.
 
+/// What to choose where a record cannot be written.
+const ANOTHER_PLACE: &str = "another place with --record";
+
+mod cycles;
 mod design;
 mod file;
 mod fitness;
@@ -12,9 +16,11 @@ mod header;
 mod host;
 mod mechanism;
 mod plan;
+mod printable;
 mod sample;
 mod simulation;
 
+pub use cycles::{Batch, Batches, Cycles};
 pub use design::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
     Replacement, StreamBuffers, TlbLevel, UnrealisableDesign, VictimCache, Ways, WriteBuffers, WritePolicy,
@@ -22,12 +28,13 @@ pub use design::{
 pub use file::{MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
 pub use fitness::{Check, Fitness, Severity};
 pub use header::{
-    ClockFacts, Control, ControlOutcome, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION,
-    Refusal, SelfTest, SelfTestOutcome,
+    ClockFacts, Control, ControlOutcome, CoreClock, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA,
+    MEASURE_VERSION, Refusal, SelfTest, SelfTestOutcome,
 };
 pub use host::{Cache, CacheKind, Fact, HostManifest, InterruptLoad, Tlb, TlbKind};
 pub use mechanism::{Between, Mechanism};
 pub use plan::{Case, Placement, Plan, Policy, Relation, SwitchPlan};
+pub use printable::{is_printable, printable};
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};
 pub use simulation::{
     ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissOrigins, ProcessFacts,

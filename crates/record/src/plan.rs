@@ -103,12 +103,20 @@ pub struct Plan {
     pub max_repetitions: u32,
     /// Intended length of one timed batch.
     pub batch_ns: Nanos,
+    /// Intended length of all cycles of one repetition; 0 in records of version 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repetition_ns: Nanos,
     /// Length of the made-up switch of `synthetic`.
     pub synthetic_switch_ns: Nanos,
     /// Extra time that the made-up mechanism adds to each walk of the switching arm.
     pub synthetic_reload_ns: Nanos,
     /// Whether hardware and software counters were asked for.
     pub wants_counters: bool,
+}
+
+/// What a record of version 1 does not have is not written of it either.
+fn is_zero(time: &Nanos) -> bool {
+    *time == Nanos(0)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod footer;
 mod read;
 mod source;
 mod spool;
+mod unnamed;
 mod write;
 
 use serde::{Deserialize, Serialize};

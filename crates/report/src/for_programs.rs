@@ -1,8 +1,11 @@
 //! What the reports for programs share: how a value becomes JSON, and how rows become CSV.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::plain::{plain, plain_json};
+use crate::quantity::NO_NUMBER;
 
 /// A column of a table for programs: its name, and what stands in it.
 pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
@@ -14,13 +17,84 @@ pub(crate) fn json(value: &impl Serialize) -> String {
     plain_json(&json) + "\n"
 }
 
-/// Rows of equally many fields as CSV that is safe to print.
+/// Rows of equally many fields as CSV that is safe to print, and to open with a spreadsheet.
 pub(crate) fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
-        let fields = row.iter().map(|field| plain(field).into_owned());
+        let fields = row.iter().map(|field| inert(plain(field)).into_owned());
         writer.write_record(fields).expect("rows of equal length, written to memory");
     }
     let bytes = writer.into_inner().expect("memory takes every write");
     String::from_utf8(bytes).expect("fields are text")
+}
+
+/// A field that no spreadsheet takes for a formula: a name that begins as one gets an apostrophe before it (OWASP, CSV
+/// injection). Tabs and line breaks, which also begin one, are spaces by now.
+fn inert(field: Cow<'_, str>) -> Cow<'_, str> {
+    let begins_formula = field.starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
+    if begins_formula && !is_quantity(&field) { Cow::Owned(format!("'{field}")) } else { field }
+}
+
+/// A number, perhaps with words behind it (`-2.0 %`, `-312 to 402 ns`), or the mark for none.
+fn is_quantity(field: &str) -> bool {
+    let mut words = field.split(' ');
+    let is_word = |word: &str| word == "%" || word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    field == NO_NUMBER || (words.next().is_some_and(is_number) && words.all(|word| is_number(word) || is_word(word)))
+}
+
+/// `-12.5`, `-1e-7`, `-10,300`, `-<0.01`.
+fn is_number(word: &str) -> bool {
+    let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
+    let digits = digits.strip_prefix('<').unwrap_or(digits).replace(',', "");
+    digits.starts_with(|c: char| c.is_ascii_digit()) && digits.parse::<f64>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn as_field(text: &str) -> String {
+        let text = csv([vec!["name".to_owned(), text.to_owned()]].into_iter());
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+        let row = reader.records().next().expect("a row").expect("CSV");
+        row[1].to_owned()
+    }
+
+    #[test]
+    fn a_name_that_begins_as_a_formula_is_text() {
+        for name in [
+            "=1+1",
+            "=HYPERLINK(\"http://x\",\"y\")",
+            "+1+1",
+            "-1+1",
+            "-2+3+cmd|' /C calc'!A0",
+            "--1",
+            "@SUM(A1)",
+            "-SUM(1)",
+            "-1 SUM(1)",
+            "-x",
+            "\u{ff1d}1",
+            "\u{ff0b}1",
+            "\u{ff0d}1",
+            "\u{ff20}1",
+        ] {
+            assert_eq!(as_field(name), format!("'{name}"));
+        }
+        assert_eq!(as_field("\u{1b}=1"), "'=1", "what is taken out uncovers nothing");
+        assert_eq!(as_field("\t=1"), " =1");
+        assert_eq!(as_field("\r=1"), " =1");
+        assert_eq!(as_field("\n=1"), " =1");
+    }
+
+    #[test]
+    fn numbers_and_other_names_stay_as_they_are() {
+        for text in
+            ["-5", "-0.25", "-1e-7", "+3", "-10,300", "-2.0 %", "-<0.01 %", "-312 to 402 ns", "-97 ns to 1.02 us", "-"]
+        {
+            assert_eq!(as_field(text), text);
+        }
+        for text in ["", "sort", "a=b", "1-2", "'quoted'", "/bin/-x", " =1", "Größe"] {
+            assert_eq!(as_field(text), text);
+        }
+    }
 }

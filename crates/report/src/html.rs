@@ -12,7 +12,7 @@ mod section;
 mod table;
 
 use analysis::compare::Comparison;
-use analysis::{Findings, simulation};
+use analysis::{Findings, Point, simulation};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{MeasureRecord, Simulation};
 
@@ -42,8 +42,8 @@ pub enum Part<'a> {
         record: &'a MeasureRecord,
         /// What was found in it.
         findings: &'a Findings,
-        /// For each of its samples why it was left out, as [`analysis::left_out`] says.
-        left_out: &'a [Vec<&'static str>],
+        /// Every time that was taken, as [`analysis::points`] says.
+        points: &'a [Point],
     },
     /// Of a simulation.
     Simulated {

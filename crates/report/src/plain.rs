@@ -1,16 +1,17 @@
 use std::borrow::Cow;
 
+use record::is_printable;
+
 /// Text of unknown origin as one line that is safe to print: line breaks and tabs become spaces; every other control
 /// character (terminal escapes begin with one, of C0 or C1) and every mark that reverses the order of text on a
 /// screen is left out.
 pub fn plain(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unsafe) {
+    if text.chars().all(is_printable) {
         return Cow::Borrowed(text);
     }
     let kept = text.chars().filter_map(|c| match c {
         '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => Some(' '),
-        c if is_unsafe(c) => None,
-        c => Some(c),
+        c => is_printable(c).then_some(c),
     });
     Cow::Owned(kept.collect())
 }
@@ -20,18 +21,13 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 pub(crate) fn plain_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {
-        if c != '\n' && is_unsafe(c) {
+        if c != '\n' && !is_printable(c) {
             escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
             escaped.push(c);
         }
     }
     escaped
-}
-
-fn is_unsafe(c: char) -> bool {
-    let turns_text = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    c.is_control() || turns_text || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

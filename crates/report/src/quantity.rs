@@ -82,6 +82,15 @@ pub(crate) fn cost(ns: f64) -> String {
     if ns < 0.0 { "below 0".to_owned() } else { time(ns) }
 }
 
+/// The centre where it is above or below 0 for sure, else the most that it may be.
+pub(crate) fn with_bound(e: &Estimate) -> String {
+    match (e.is_distinguishable_from_zero(), [e.estimate, e.low, e.high].iter().all(|ns| ns.is_finite())) {
+        (_, false) => NO_NUMBER.to_owned(),
+        (true, true) => time(e.estimate),
+        (false, true) => format!("< {}", time(e.high)),
+    }
+}
+
 /// What may be said about an estimate.
 enum Claim {
     /// No number at all.

@@ -1,7 +1,7 @@
 //! The blog post: two threads, a mutex and a condition variable, taking turns on one CPU.
 
 use analysis::{CaseFinding, Estimate};
-use record::{Arm, MeasureRecord, Mechanism};
+use record::{MeasureRecord, Mechanism};
 
 use crate::exhibit::Cell;
 use crate::text::{number, percent};
@@ -67,15 +67,13 @@ fn switches(records: &Records, mechanism: Mechanism) -> Result<(f64, f64), Strin
     Ok((each * HANDOFFS, share))
 }
 
-/// Time in user mode over time in the kernel, of all batches in which the token went round.
+/// Time in user mode over time in the kernel, of all cycles: in both of their arms the same calls are made.
 fn user_over_system(records: &Records) -> Result<f64, String> {
     let (record, number, _) = case(records, STEP, Mechanism::MutexCondvar)?;
-    let is_wanted =
-        |sample: &&record::Sample| sample.case == number as u32 && sample.arm == Arm::SwitchDirect && sample.is_plain();
     let mut sums = (0, 0);
-    for sample in record.samples.iter().filter(is_wanted) {
-        sums.0 += sample.evidence.task_user_ns.ok_or("the record does not tell user mode from the kernel")?.0;
-        sums.1 += sample.evidence.task_system_ns.ok_or("the record does not tell user mode from the kernel")?.0;
+    for window in record.cycles.iter().filter(|window| window.case == number as u32) {
+        sums.0 += window.evidence.task_user_ns.ok_or("the record does not tell user mode from the kernel")?.0;
+        sums.1 += window.evidence.task_system_ns.ok_or("the record does not tell user mode from the kernel")?.0;
     }
     // The kernel counts in steps of 10 ms.
     if sums.1 < 200_000_000 {

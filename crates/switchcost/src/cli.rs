@@ -5,10 +5,12 @@ pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod trace;
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use record::{Between, Mechanism, Policy};
+use record::{Between, Mechanism, Policy, printable};
 use report::Format;
 use strum::IntoEnumIterator;
 use units::{Bytes, CpuId, Nanos};
@@ -23,7 +25,7 @@ Exit codes:
   4    doctor: unfit
   5    a record or trace cannot be read, or is not sound
   6    compare: a cost is shown to have grown by more than --fail-above allows
-  130  stopped by Ctrl-C (143: by SIGTERM); what was measured is in the record";
+  130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM); what was measured is in the record";
 
 /// What a context switch costs: direct and indirect, with error bars, and why
 #[derive(Debug, Parser)]
@@ -31,6 +33,29 @@ Exit codes:
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+impl Cli {
+    /// Reads the command line. What stands in its place (help, a mistake) shows its words as a terminal may have them.
+    pub(crate) fn read() -> Result<Cli, clap::Error> {
+        Cli::of(std::env::args_os().collect())
+    }
+
+    fn of(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+        // The same mistake, made with words that can be shown.
+        let of_shown = || Cli::try_parse_from(words.iter().map(|word| shown(word))).err();
+        Cli::try_parse_from(&words).map_err(|mistake| of_shown().unwrap_or(mistake))
+    }
+}
+
+/// A word of the command line without what commands a terminal. What is no text stays: it is for clap to refuse.
+fn shown(word: &OsStr) -> OsString {
+    let mut bytes = Vec::with_capacity(word.len());
+    for chunk in word.as_bytes().utf8_chunks() {
+        bytes.extend_from_slice(printable(chunk.valid()).as_bytes());
+        bytes.extend_from_slice(chunk.invalid());
+    }
+    OsString::from_vec(bytes)
 }
 
 #[derive(Debug, Subcommand)]
@@ -65,7 +90,7 @@ pub(crate) struct Form {
           help_heading = "Output")]
     pub(crate) format: Format,
 
-    /// Write the result to FILE instead of stdout: all of it, or nothing
+    /// Write the result to FILE instead of stdout: all of it, or nothing; into a device or FIFO as it comes
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -155,7 +180,7 @@ pub(crate) struct MeasureArguments {
           help_heading = "What to measure")]
     pub(crate) placement: PlacementFlag,
 
-    /// Shorter batches and less precision; without a selection also fewer sizes: within 15 s
+    /// Shorter repetitions and less precision; without a selection also fewer sizes: within 15 s
     #[arg(long, conflicts_with_all = ["full", "lmbench"], help_heading = "What to measure")]
     pub(crate) quick: bool,
 
@@ -327,6 +352,29 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_words_that_can_be_shown() {
+        for (words, told) in [
+            (&["report", "--\u{1b}[2J"][..], "unexpected argument '--\\u{1b}[2J' found"),
+            (&["\u{202e}nam"], "unrecognized subcommand '\\u{202e}nam'"),
+            (&["report", "r", "--format", "a\nerror: b"], "invalid value 'a\\nerror: b' for '--format <FORMAT>'"),
+            (&["measure", "--size", "\u{9b}2J"], "found '\\u{9b}2J', need a size"),
+            (&["report", "a", "--format", "json", "-o", "\u{7}", "\u{7}"], "cannot be used with"),
+        ] {
+            let words = std::iter::once("switchcost").chain(words.iter().copied()).map(OsString::from).collect();
+            let answer = Cli::of(words).expect_err("a mistake").to_string();
+            assert!(answer.contains(told), "{answer}");
+            let lines = answer.lines().collect::<Vec<_>>();
+            assert!(lines.len() > 2 && lines.iter().all(|line| printable(line) == *line), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_shown_without_commands_to_the_terminal() {
+        let word = OsString::from_vec(b"\x1b[2J\xff\n".to_vec());
+        assert_eq!(shown(&word).as_bytes(), b"\\u{1b}[2J\xff\\n");
     }
 
     #[test]

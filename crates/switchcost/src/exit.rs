@@ -8,6 +8,7 @@ use cachesim::{DesignError, HostDesignError, SimulationError, VaryError};
 use capture::CaptureError;
 use measure::PlanError;
 use record::{ReadRecordError, ReadSimulationError, WriteRecordError, WriteSimulationError};
+use remedies::{for_reading, for_writing};
 use units::CpuId;
 
 /// How the program ends. The numbers are part of the interface (see the man page).
@@ -75,8 +76,8 @@ pub(crate) enum Failure {
     )]
     MixedKinds { measured: PathBuf, simulated: PathBuf },
     #[error(
-        "failed to write the result to {path}: {source}, need a folder that exists and may be written; choose \
-             another place"
+        "failed to write the result to {path}: {source}, {}",
+        for_writing(.source, "another place")
     )]
     Output { path: PathBuf, source: io::Error },
     #[error(
@@ -86,7 +87,7 @@ pub(crate) enum Failure {
     Taken(PathBuf),
     #[error(
         "failed to write the result to {0}: found one of the records under that name, need another, since a record is \
-             never overwritten; choose another with -o"
+             never overwritten; choose another with -o or --out"
     )]
     OverRecord(PathBuf),
     #[error(
@@ -103,15 +104,15 @@ pub(crate) enum Failure {
         "failed to draw the figures: found {found}, need {needed}; try it again, or open the page of -o in a browser"
     )]
     Pictures { found: String, needed: String },
-    #[error("failed to make the site in {path}: {source}, need a folder that may be written; choose another with -o")]
+    #[error("failed to make the site in {path}: {source}, {}", for_writing(.source, "another with -o"))]
     Site { path: PathBuf, source: io::Error },
-    #[error("failed to print the result: {0}")]
+    #[error("failed to print the result: {0}, {remedy}", remedy = for_writing(.0, "another place for it"))]
     Print(io::Error),
     #[error("failed to find a place for the record: {0}; choose one with --record")]
     NoPlace(String),
     #[error("failed to watch for signals: {0}")]
     Signals(io::Error),
-    #[error("failed to open {path}: {source}, need a file that can be read")]
+    #[error("failed to open {path}: {source}, {}", for_reading(.source, "a file that can be read"))]
     Open { path: PathBuf, source: io::Error },
     #[error("failed to read the trace {path}: {source}")]
     ReadTrace { path: PathBuf, source: trace::ReadTraceError },
@@ -162,8 +163,10 @@ pub(crate) enum Failure {
     ReadSimulation(#[from] ReadSimulationError),
     #[error("failed to set up the programs: {0}")]
     Programs(#[from] programs::PrepareError),
-    #[error("failed to set up the programs: found no temporary folder ({0}), need one; name a place in TMPDIR")]
+    #[error("failed to set up the programs: found no temporary folder ({0}), {remedy}", remedy = for_writing(.0, "another place with TMPDIR"))]
     Folder(io::Error),
+    #[error("failed to run this program again: {0}, {remedy}", remedy = for_reading(.0, "/proc and this program's own file in it"))]
+    OwnFile(io::Error),
     #[error("failed to capture: found '{0}' behind --with, need a command as one would type it, quotes closed")]
     With(String),
     #[error("failed to export: {0}")]
@@ -226,7 +229,8 @@ impl Failure {
             | Failure::Simulate(_)
             | Failure::WriteSimulation(_)
             | Failure::Programs(_)
-            | Failure::Folder(_) => Exit::Broken,
+            | Failure::Folder(_)
+            | Failure::OwnFile(_) => Exit::Broken,
         }
     }
 }

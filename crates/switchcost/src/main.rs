@@ -1,7 +1,11 @@
 //! The `switchcost` program: flags, one file a verb, exit codes. The only crate that sees all others.
 
+// These panic where nobody can read them: `messages` says what there is to say, and `output` prints results.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 mod cli;
 mod exit;
+mod messages;
 mod output;
 mod progress;
 mod records;
@@ -11,40 +15,47 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use cli::{Cli, Verb};
-use exit::Failure;
+use exit::{Exit, Failure};
+use messages::say;
 
 fn main() -> ExitCode {
     // A repetition is served before anything else is set up: its process shall be as bare as possible.
-    if std::env::args_os().nth(1).is_some_and(|argument| argument == measure::SERVANT_ARGUMENT) {
+    if is_first(measure::SERVANT_ARGUMENT) {
         return serve();
     }
     if let Some(words) = words_behind(programs::PINGPONG_ARGUMENT) {
         return play(&words);
     }
-    match run(Cli::parse()) {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
-            eprintln!("switchcost: {failure}");
-            failure.exit().into()
-        }
+    if let Some(path) = std::env::args_os().nth(2).filter(|_| is_first(host::temporary::WATCHER_ARGUMENT)) {
+        host::temporary::watch(path.as_ref());
+        return ExitCode::SUCCESS;
     }
+    let outcome = match Cli::read() {
+        Ok(cli) => run(cli),
+        Err(answer) => messages::show(&answer).map(|()| if answer.use_stderr() { Exit::Usage } else { Exit::Success }),
+    };
+    let exit = outcome.unwrap_or_else(|failure| {
+        say!("{failure}");
+        failure.exit()
+    });
+    exit.into()
+}
+
+fn is_first(argument: &str) -> bool {
+    std::env::args_os().nth(1).is_some_and(|first| first == argument)
 }
 
 /// What follows the first argument, if that is the given one.
 fn words_behind(first: &str) -> Option<Vec<String>> {
-    let mut arguments = std::env::args_os().skip(1);
-    let is_first = arguments.next().is_some_and(|argument| argument == first);
-    is_first.then(|| arguments.map(|word| word.to_string_lossy().into_owned()).collect())
+    is_first(first).then(|| std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()).collect())
 }
 
 fn play(words: &[String]) -> ExitCode {
     match programs::pingpong(words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("switchcost: failed to play ping-pong: {error}");
+            say!("failed to play ping-pong: {error}");
             ExitCode::FAILURE
         }
     }
@@ -54,13 +65,13 @@ fn serve() -> ExitCode {
     match measure::serve(std::io::stdin().lock(), std::io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("switchcost: failed to serve a repetition: {error}");
+            say!("failed to serve a repetition: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(cli: Cli) -> Result<exit::Exit, Failure> {
+fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.verb {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),
         Verb::Report(arguments) => verbs::report::run(&arguments),

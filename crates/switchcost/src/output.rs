@@ -1,32 +1,41 @@
-//! Where results go: to stdout, or whole into a file.
+//! Where results go: to stdout, whole into a file, or into what is no file and is written where it stands.
 
+mod place;
+
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use host::draft::Draft;
 use report::Style;
-use tempfile::NamedTempFile;
 
 use crate::exit::Failure;
+use place::Place;
 
 /// What came of writing, or why there was nothing to write; or why the place would not have it.
 type Written<T> = io::Result<Result<T, Failure>>;
 
 /// A place for the result, claimed before the work begins, so that an unwritable one is known at once.
-pub(crate) enum Output {
+pub(crate) struct Output {
+    /// As the user named it; nothing for stdout.
+    name: Option<PathBuf>,
+    sink: Sink,
+}
+
+enum Sink {
     Stdout,
-    File { path: PathBuf, draft: NamedTempFile },
+    /// A device, a FIFO, what a process has open.
+    Stream(File),
+    File(Draft),
 }
 
 impl Output {
+    pub(crate) const STDOUT: Output = Output { name: None, sink: Sink::Stdout };
+
     pub(crate) fn claim(path: Option<&Path>) -> Result<Output, Failure> {
-        let Some(path) = path else { return Ok(Output::Stdout) };
-        let failed = |source| Failure::Output { path: path.to_owned(), source };
-        if path.is_dir() {
-            return Err(failed(io::Error::other("it is a folder")));
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let draft = draft().tempfile_in(folder).map_err(failed)?;
-        Ok(Output::File { path: path.to_owned(), draft })
+        let Some(name) = path else { return Ok(Output::STDOUT) };
+        let sink = Sink::behind(name).map_err(|source| Failure::Output { path: name.to_owned(), source })?;
+        Ok(Output { name: Some(name.to_owned()), sink })
     }
 
     /// Writes the text: all of it, or, into a file, nothing.
@@ -42,17 +51,20 @@ impl Output {
     /// Writes what `write` writes: all of it, or, into a file, nothing; nothing either where it fails for a reason of its own.
     /// Gives what `write` gives; none where the reader of stdout has left.
     pub(crate) fn write_by<T>(self, write: impl FnOnce(&mut dyn Write) -> Written<T>) -> Result<Option<T>, Failure> {
-        match self {
-            Output::Stdout => quiet_about_a_closed_pipe(print(write)).map_err(Failure::Print)?.transpose(),
-            Output::File { path, draft } => {
-                keep(draft, &path, write).map_err(|source| Failure::Output { path, source })?.map(Some)
-            }
+        let failed = |source| match self.name {
+            Some(path) => Failure::Output { path, source },
+            None => Failure::Print(source),
+        };
+        match self.sink {
+            Sink::Stdout => quiet_about_a_closed_pipe(pour(io::stdout().lock(), write)).map_err(failed)?.transpose(),
+            Sink::Stream(file) => quiet_about_a_closed_pipe(pour(file, write)).map_err(failed)?.transpose(),
+            Sink::File(draft) => keep(draft, write).map_err(failed)?.map(Some),
         }
     }
 
     /// Colour and width, as far as the reader is a terminal and wants them (<https://no-color.org>).
     pub(crate) fn style(&self) -> Style {
-        let is_terminal = matches!(self, Output::Stdout) && io::stdout().is_terminal();
+        let is_terminal = matches!(self.sink, Sink::Stdout) && io::stdout().is_terminal();
         let wants_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let width = is_terminal.then(|| console::Term::stdout().size().1);
@@ -60,10 +72,20 @@ impl Output {
     }
 }
 
-fn print<T>(write: impl FnOnce(&mut dyn Write) -> Written<T>) -> Written<T> {
-    let mut stdout = BufWriter::new(io::stdout().lock());
-    let written = write(&mut stdout)?;
-    stdout.flush()?;
+impl Sink {
+    fn behind(name: &Path) -> io::Result<Sink> {
+        Ok(match Place::behind(name)? {
+            Place::Stdout => Sink::Stdout,
+            Place::Stream(path) => Sink::Stream(OpenOptions::new().append(true).open(path)?),
+            Place::File(path) => Sink::File(Draft::of(&path)?),
+        })
+    }
+}
+
+fn pour<T>(into: impl Write, write: impl FnOnce(&mut dyn Write) -> Written<T>) -> Written<T> {
+    let mut buffered = BufWriter::new(into);
+    let written = write(&mut buffered)?;
+    buffered.flush()?;
     Ok(written)
 }
 
@@ -74,21 +96,11 @@ fn quiet_about_a_closed_pipe<T>(outcome: io::Result<T>) -> io::Result<Option<T>>
     }
 }
 
-fn keep<T>(draft: NamedTempFile, path: &Path, write: impl FnOnce(&mut dyn Write) -> Written<T>) -> Written<T> {
+fn keep<T>(draft: Draft, write: impl FnOnce(&mut dyn Write) -> Written<T>) -> Written<T> {
     let mut buffered = BufWriter::new(draft);
     let written = write(&mut buffered)?;
     if written.is_ok() {
-        let draft = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
-        draft.as_file().sync_all()?;
-        draft.persist(path)?;
+        buffered.into_inner().map_err(io::IntoInnerError::into_error)?.keep()?;
     }
     Ok(written)
-}
-
-/// Temporary files begin unreadable to others; a result is an ordinary file, as the umask would have it.
-fn draft() -> tempfile::Builder<'static, 'static> {
-    use std::os::unix::fs::PermissionsExt;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".switchcost-").permissions(std::fs::Permissions::from_mode(0o666));
-    builder
 }

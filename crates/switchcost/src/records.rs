@@ -9,10 +9,14 @@ use record::{Simulation, SimulationRecord};
 
 use crate::exit::Failure;
 
-/// Whether a file begins as the records of simulations do. What cannot be read is for the reader to say.
+/// Whether a file begins as the records of simulations do; where it does not begin at all, whether it is named as they are. What
+/// cannot be read is for the reader to say.
 pub(crate) fn is_simulation(path: &Path) -> bool {
     let mut start = [0; 4];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"PAR1"
+    match File::open(path).and_then(|mut file| file.read_exact(&mut start)) {
+        Ok(()) => &start == b"PAR1",
+        Err(_) => path.extension().is_some_and(|extension| extension == "parquet"),
+    }
 }
 
 /// The head of a simulation's record, and what is found in its tuples.

@@ -1,12 +1,15 @@
 //! Where records are kept unless a place is named: the state folder of the XDG base directory specification.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use tempfile::TempDir;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 
 use crate::exit::Failure;
+use crate::messages::say;
 
 /// How names of records end: those of measurements, and those of simulations.
 const MEASURE: &str = "measure.jsonl";
@@ -25,23 +28,50 @@ pub(crate) fn reproduce_folder() -> Result<PathBuf, Failure> {
     Ok(folder()?.with_file_name("reproduce"))
 }
 
-/// A new name for a record of a measurement in the usual folder, which is made if need be.
+/// A new name for a record of a measurement in the usual folder, which is made if need be; in a temporary one where that cannot
+/// be written, which is said.
 pub(crate) fn new_record(now: OffsetDateTime) -> Result<PathBuf, Failure> {
     new_name(now, MEASURE)
 }
 
-/// A new name in the usual folder, which is made if need be, for what is made now.
+/// The same for what is made now, of any kind.
 pub(crate) fn new_file(ending: &str) -> Result<PathBuf, Failure> {
     new_name(OffsetDateTime::now_utc(), ending)
 }
 
 fn new_name(now: OffsetDateTime, ending: &str) -> Result<PathBuf, Failure> {
     let folder = folder()?;
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| Failure::NoPlace(format!("found {} not to be made ({error})", folder.display())))?;
+    let folder = match make_writable(&folder) {
+        Ok(()) => folder,
+        Err(refused) => temporary_folder(&folder, &refused)?,
+    };
     let format = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
     let stamp = now.format(&format).unwrap_or_else(|_| now.unix_timestamp().to_string());
     Ok(folder.join(format!("{stamp}-{}-{ending}", std::process::id())))
+}
+
+/// Makes a folder where it is not there yet, and sees whether files can be made in it.
+fn make_writable(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    tempfile::tempfile_in(folder).map(drop)
+}
+
+/// A new folder that stays, for what the usual one does not take: a home may be read-only.
+fn temporary_folder(usual: &Path, refused: &io::Error) -> Result<PathBuf, Failure> {
+    let made = tempfile::Builder::new().prefix("switchcost-runs-").tempdir();
+    let folder = made.map(TempDir::keep).map_err(|error| {
+        Failure::NoPlace(format!(
+            "found {} not to be written ({refused}), nor a temporary folder ({error})",
+            usual.display()
+        ))
+    })?;
+    say!(
+        "found {} not to be written ({refused}), need a folder that may be; this run is kept in {}; choose another place with \
+         --record (-o for a trace), or for all runs with XDG_STATE_HOME",
+        usual.display(),
+        folder.display()
+    );
+    Ok(folder)
 }
 
 /// The newest record of the usual folder: their names sort by time.

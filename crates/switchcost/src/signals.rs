@@ -1,14 +1,16 @@
-//! SIGINT and SIGTERM as a flag: a run that is told to stop keeps what it has, and says so.
+//! SIGHUP, SIGINT, SIGQUIT and SIGTERM as a flag: a run that is told to stop keeps what it has, and says so.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use host::task::is_ignored;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 
 use crate::exit::{Exit, Failure};
 
-/// Raised by the first signal; the second ends the program at once.
+/// Raised by the first signal; the second ends the program at once, unless it is SIGHUP: of a terminal that closes, the shell tells
+/// its jobs, and the kernel tells them again.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     number: Arc<AtomicUsize>,
@@ -16,12 +18,15 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
+    /// What was ignored before stays so: `nohup` and a shell's jobs in the background count on it.
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
         let number = Arc::new(AtomicUsize::new(0));
         let is_raised = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)) {
             // In this order the first signal only raises the flags, and the second finds them raised.
-            flag::register_conditional_default(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;
+            if signal != SIGHUP {
+                flag::register_conditional_default(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;
+            }
             flag::register(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;
             flag::register_usize(signal, Arc::clone(&number), signal as usize).map_err(Failure::Signals)?;
         }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Place;
+use common::{Place, text};
 
 /// Runs, and gives exit code and the last line of stderr.
 fn refusal(place: &Place, arguments: &[&str]) -> (i32, String) {
@@ -57,6 +57,20 @@ fn arrays_that_do_not_fit_into_memory_are_refused() {
         message.contains("need 2048 GiB for 2 arrays of 1024 GiB; use a smaller --size or fewer --tasks"),
         "{message}"
     );
+}
+
+#[test]
+fn arrays_that_take_longer_than_the_budget_are_refused_before_anything_is_started() {
+    let place = Place::new();
+    let (code, message) = refusal(&place, &["measure", "--size", "1GiB", "--sharing", "shared", "--budget", "100ms"]);
+    assert_eq!(code, 2);
+    assert_eq!(
+        message,
+        "switchcost: failed to plan the measurement: found a budget of 100.00 ms, need more than 901.94 ms for 2 \
+         tasks to prepare and walk 1 GiB each, 5 times over, on the fastest of machines; raise --budget, or use fewer --tasks or \
+         a smaller --size (227 MiB of all these tasks together would fit)"
+    );
+    assert!(!place.folder().join("switchcost").exists(), "no record of what was not begun");
 }
 
 #[test]
@@ -120,6 +134,92 @@ fn what_is_no_record_is_refused_with_what_was_found() {
     assert_eq!((code, message.contains("cannot be read")), (5, true), "{message}");
     let (code, message) = refusal(&place, &["report"]);
     assert_eq!((code, message.contains("make one with switchcost measure")), (5, true), "{message}");
+}
+
+#[test]
+fn a_record_that_cannot_be_opened_is_told_by_its_kind() {
+    let place = Place::new();
+    let measured = format!("{}/../record/tests/samples/measure-1.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let none = "(No such file or directory (os error 2)), need a file written by switchcost";
+    for (words, message) in [
+        (
+            &["report", "/nonexistent/a.parquet"][..],
+            format!("failed to read the record: /nonexistent/a.parquet cannot be read {none} simulate"),
+        ),
+        (
+            &["report", "/nonexistent/a.jsonl"],
+            format!("failed to read the record: /nonexistent/a.jsonl cannot be read {none} measure"),
+        ),
+        (
+            &["compare", "/nonexistent/a.parquet", "/nonexistent/b.parquet"],
+            format!("failed to read the record: /nonexistent/a.parquet cannot be read {none} simulate"),
+        ),
+        (
+            &["compare", &measured, "/nonexistent/b.parquet"],
+            "failed to open /nonexistent/b.parquet: No such file or directory (os error 2), need a file that can be read".to_owned(),
+        ),
+    ] {
+        assert_eq!(refusal(&place, words), (5, format!("switchcost: {message}")));
+    }
+    std::fs::write(place.path("empty.parquet"), "").expect("a file");
+    let (_, message) = refusal(&place, &["report", text(&place.path("empty.parquet"))]);
+    assert!(message.ends_with("(it has 0 bytes), need a file written by switchcost simulate"), "{message}");
+}
+
+#[test]
+fn a_folder_for_records_that_cannot_be_written_is_done_without() {
+    let place = Place::new();
+    let (state, temporary) = (place.path("state"), place.path("tmp"));
+    std::fs::write(&state, "no folder").expect("a file");
+    std::fs::create_dir(&temporary).expect("a folder");
+    let mut command = place.command(&["measure", "--mechanism", "fiber", "--max-repetitions", "6", "--no-counters"]);
+    let ran = common::ran(command.env("XDG_STATE_HOME", &state).env("TMPDIR", &temporary).output().expect("it starts"));
+    assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
+    let folder = std::fs::read_dir(&temporary).expect("a folder").flatten().next().expect("a folder of its own").path();
+    let record = std::fs::read_dir(&folder).expect("a folder").flatten().next().expect("a record").path();
+    let said = format!(
+        "switchcost: found {}/switchcost/runs not to be written (Not a directory (os error 20)), need a folder that may be; this \
+         run is kept in {}; choose another place with --record (-o for a trace), or for all runs with XDG_STATE_HOME\n\
+         switchcost: record: {}\n",
+        state.display(),
+        folder.display(),
+        record.display()
+    );
+    assert_eq!(ran.stderr, said);
+    assert!(matches!(place.run(&["report", text(&record)]).code, 0 | 3));
+    let nowhere = command.env("TMPDIR", "/proc/none").output().expect("it starts");
+    let message = format!(
+        "switchcost: failed to find a place for the record: found {}/switchcost/runs not to be written (Not a directory (os error \
+         20)), nor a temporary folder (No such file or directory (os error 2) at path \"/proc/none",
+        state.display()
+    );
+    let found = String::from_utf8_lossy(&nowhere.stderr).into_owned();
+    assert!(found.starts_with(&message), "{found}");
+}
+
+#[test]
+fn a_loopback_device_that_is_down_is_named() {
+    let place = Place::new();
+    // A network of its own, whose loopback device nobody has brought up.
+    let mut command = std::process::Command::new("unshare");
+    command.args([
+        "--net",
+        env!("CARGO_BIN_EXE_switchcost"),
+        "measure",
+        "--mechanism",
+        "tcp",
+        "--max-repetitions",
+        "6",
+    ]);
+    command.args(["--no-counters", "--format", "json", "--record", &place.record()]);
+    let ran = common::ran(command.output().expect("unshare is part of util-linux"));
+    if ran.stderr.contains("unshare failed") {
+        eprintln!("skipped: no right to make a network ({})", ran.stderr);
+        return;
+    }
+    let why = "found no way to make the channels of 2 tasks over tcp (Network is unreachable (os error 101)), need the loopback \
+               device up; sudo ip link set lo up, or leave tcp out of --mechanism";
+    assert_eq!((ran.code, ran.json()["results"][0]["why"].as_str()), (3, Some(why)), "{}", ran.stderr);
 }
 
 #[test]

@@ -28,11 +28,22 @@ fn measured(place: &Place, name: &str, length: &str) {
 #[test]
 fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
     let place = Place::new();
-    measured(&place, "base.jsonl", "2us");
-    measured(&place, "new.jsonl", "4us");
     let (base, new) = (place.path("base.jsonl"), place.path("new.jsonl"));
-    let ran = place.run(&["compare", text(&base), text(&new), "--fail-above", "5%", "--format", "json"]);
-    let value: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+    let compared = || {
+        measured(&place, "base.jsonl", "2us");
+        measured(&place, "new.jsonl", "4us");
+        place.run(&["compare", text(&base), text(&new), "--fail-above", "5%", "--format", "json"])
+    };
+    let mut ran = compared();
+    // A neighbour may leave no number, or so few that nothing can be told: not every time.
+    for _ in 0..4 {
+        if ran.code == 6 {
+            break;
+        }
+        [&base, &new].into_iter().for_each(|record| std::fs::remove_file(record).expect("our own record"));
+        ran = compared();
+    }
+    let value = ran.json();
     assert_eq!(value["schema"], "switchcost.compare/1");
     let pair = &value["pairs"][0];
     if pair["outcome"] != "compared" {

@@ -69,12 +69,10 @@ fn both_arms_walk_with_the_same_bytes() {
     let (functions, entries) = (functions(&file), entries(&file));
     let walks = named(&functions, "switchcost_workload::walk::walk");
     assert_eq!(walks.len(), 1, "one walk in {path}, not a copy for each arm");
-    let leads = named(&functions, "switchcost_measure::ring::seat::lead");
-    assert_eq!(leads.len(), 1, "one loop for the baseline and for task 0 of the ring");
-    let follows = named(&functions, "switchcost_measure::ring::seat::follow");
-    assert_eq!(follows.len(), 1, "one loop for all other tasks");
-    for function in [leads[0], follows[0]] {
-        let to_walk = calls(function, &entries).into_iter().filter(|target| *target == walks[0].address).count();
-        assert_eq!(to_walk, 1, "{} calls the one walk at one place", function.name);
-    }
+    let loops = named(&functions, "switchcost_measure::ring::seat::pass_on");
+    assert_eq!(loops.len(), 1, "one loop for every task in both arms");
+    let to_walk = calls(loops[0], &entries).into_iter().filter(|target| *target == walks[0].address).count();
+    // The compiler may make a copy for each of the two clocks, with single hand-offs noted and without: both arms of a
+    // difference have the same clock and note none.
+    assert!((1..=4).contains(&to_walk), "{} calls the one walk at {to_walk} places", loops[0].name);
 }

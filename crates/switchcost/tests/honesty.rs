@@ -4,7 +4,7 @@ mod common;
 
 use std::process::{Child, Command, Stdio};
 
-use common::{Place, has_flag, is_disturbed, is_root, number, ran};
+use common::{Place, allowed_cpus, has_flag, is_disturbed, is_root, number, ran};
 use serde_json::Value;
 
 /// A process that burns one CPU, ended when dropped.
@@ -25,17 +25,10 @@ impl Drop for Hog {
     }
 }
 
-fn last_allowed_cpu() -> String {
-    let status = std::fs::read_to_string("/proc/self/status").expect("own status");
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list").trim();
-    let last = list.rsplit([',', '-']).next().expect("one CPU");
-    last.to_owned()
-}
-
 #[test]
 fn under_a_hog_without_real_time_rights_it_says_disturbed_and_no_number() {
     let place = Place::new();
-    let cpu = last_allowed_cpu();
+    let cpu = allowed_cpus().last().expect("one CPU").to_string();
     let _hog = Hog::on(&cpu);
     let ran = place.measure(&["--mechanism", "pipe,futex", "--no-rt", "--cpu", &cpu, "--format", "json"]);
     assert_eq!(ran.code, 3, "{}", ran.stderr);
@@ -53,35 +46,45 @@ fn under_a_hog_without_real_time_rights_it_says_disturbed_and_no_number() {
 fn a_yield_on_an_empty_run_queue_is_caught() {
     let place = Place::new();
     // Two tasks on two CPUs: each yields to nobody, and the time of that looks like a fast switch.
-    let ran = place.measure(&["--mechanism", "yield", "--placement", "pair", "--format", "json"]);
-    if ran.code == 2 {
-        eprintln!("skipped: {}", ran.stderr);
+    if allowed_cpus().len() < 2 {
+        eprintln!("skipped: there is one CPU");
         return;
     }
-    let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    let result = &json["results"][0];
+    let result = &place.measure_json(&["--mechanism", "yield", "--placement", "pair"])["results"][0];
     assert_eq!(result["status"], "not-measured", "{result}");
     assert!(has_flag(result, "switch-count"), "{result}");
     assert!(result["why"].as_str().is_some_and(|why| why.contains("counted 0.0")), "{result}");
     assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
 }
 
-/// Whether most of three runs give what was made up, to within these shares: a neighbour of a virtual machine may shift one
-/// run unseen, an error of ours would shift every run. A run that says that it was disturbed tells nothing.
+/// Whether two runs of up to eight give what was made up, to within these shares: a neighbour of a virtual machine may shift
+/// some runs unseen, an error of ours would shift every run. A run that says that it was disturbed tells nothing.
 fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), String> {
-    let (mut told, mut missed) = (0, Vec::new());
-    for _ in 0..3 {
+    let (mut recovered, mut missed) = (0, Vec::new());
+    for _ in 0..8 {
         let result = &Place::new().measure_json(flags)["results"][0];
-        if is_disturbed(result) {
+        // One arm alone may have been disturbed in every repetition.
+        if is_disturbed(result) || made_up.iter().any(|(name, ..)| result[*name].is_null()) {
             continue;
         }
-        told += 1;
-        missed.extend(made_up.iter().find_map(|&(name, nanos, share)| {
-            let found = number(&result[name]["estimate"]);
-            ((found / nanos - 1.0).abs() >= share).then(|| format!("found {found} ns of {nanos} ns"))
-        }));
+        match made_up.iter().find_map(|expected| difference(result, expected)) {
+            None => recovered += 1,
+            Some(difference) => missed.push(difference),
+        }
+        if recovered == 2 {
+            return Ok(());
+        }
     }
-    if told == 0 || 2 * missed.len() < told { Ok(()) } else { Err(missed.join("; ")) }
+    if recovered + missed.len() < 4 {
+        eprintln!("skipped: fewer than four of eight runs were left alone");
+        return Ok(());
+    }
+    Err(missed.join("; "))
+}
+
+fn difference(result: &Value, (name, nanos, share): &(&str, f64, f64)) -> Option<String> {
+    let found = number(&result[*name]["estimate"]);
+    ((found / nanos - 1.0).abs() >= *share).then(|| format!("found {found} ns of {nanos} ns"))
 }
 
 #[test]
@@ -104,10 +107,9 @@ fn a_made_up_reload_is_recovered_within_five_percent() {
 #[test]
 fn the_condvars_second_switch_is_counted_and_not_assumed() {
     let place = Place::new();
-    let result = &place.measure_json(&["--mechanism", "mutex-condvar", "--between", "thread", "--no-rt"])["results"][0];
-    if is_disturbed(result) {
-        return;
-    }
+    let arguments = ["--mechanism", "mutex-condvar", "--between", "thread", "--no-rt"];
+    let Some(json) = place.measure_undisturbed(&arguments) else { return };
+    let result = &json["results"][0];
     let switches = number(&result["switches_per_handoff"]);
     let (direct, handoff) = (number(&result["direct_ns"]["estimate"]), number(&result["handoff_ns"]["estimate"]));
     assert!((0.95..=2.2).contains(&switches), "{switches}");

@@ -2,48 +2,43 @@
 
 mod common;
 
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use common::{Place, is_root};
+use common::{Place, is_root, running, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// A run that would take long, started and left until its record holds samples.
 fn start(place: &Place) -> Child {
-    let record = place.record();
-    let child = place
-        .command(&["measure", "--mechanism", "pipe", "--size", "1MiB", "--budget", "60s", "--precision", "0.1%"])
-        .args(["--no-counters", "--record", &record])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    wait_until("samples are on disk", || {
-        std::fs::read_to_string(&record).unwrap_or_default().matches("\"line\":\"sample\"").count() > 20
-    });
+    let child = begin(place, &["--default-signal"]);
+    wait_until("samples are on disk", || lines(place, "\"line\":\"cycles\"") > 2);
     child
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(30), "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+/// The same, with signals settled as `env` does it, and left when its record has begun.
+fn begin(place: &Place, settled: &[&str]) -> Child {
+    let record = place.record();
+    let long = ["measure", "--mechanism", "pipe", "--size", "1MiB", "--budget", "60s", "--precision", "0.1%"];
+    let child = place
+        .command_with_signals(settled, &[&long[..], &["--no-counters", "--record", &record]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("env is part of coreutils");
+    wait_until("the record has begun", || lines(place, "\"line\":\"header\"") == 1);
+    child
 }
 
-/// Processes whose state folder is this place's: the program, and all that it started.
-fn running(place: &Place) -> Vec<i32> {
-    let mark = format!("XDG_STATE_HOME={}", place.folder().display());
-    let entries = std::fs::read_dir("/proc").expect("a list of processes").flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers.filter(|pid| has_environment(*pid, &mark)).collect()
+fn lines(place: &Place, of_kind: &str) -> usize {
+    std::fs::read_to_string(place.record()).unwrap_or_default().matches(of_kind).count()
 }
 
-fn has_environment(pid: i32, mark: &str) -> bool {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+/// The signals that a process ignores, or that it catches: the bit of a signal's number, from 1.
+fn signals(child: &Child, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs");
+    let mask = status.lines().find_map(|line| line.strip_prefix(name)).expect("a mask").trim();
+    u64::from_str_radix(mask, 16).expect("hexadecimal")
 }
 
 #[test]
@@ -62,7 +57,8 @@ fn after_a_kill_nothing_keeps_running_and_the_record_is_readable() {
 
 #[test]
 fn an_interrupt_keeps_what_there_is_and_says_so() {
-    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+    for (signal, code) in [(Signal::SIGHUP, 129), (Signal::SIGINT, 130), (Signal::SIGQUIT, 131), (Signal::SIGTERM, 143)]
+    {
         let place = Place::new();
         let child = start(&place);
         kill(Pid::from_raw(child.id() as i32), signal).expect("our own child");
@@ -73,6 +69,37 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
         let record = std::fs::read_to_string(place.record()).expect("a record");
         assert!(record.lines().last().is_some_and(|line| line.contains("\"reason\":\"interrupted\"")));
     }
+}
+
+/// Of a terminal that closes the shell tells its jobs, and the kernel tells them again.
+#[test]
+fn a_terminal_that_closes_may_say_so_twice() {
+    let place = Place::new();
+    let child = begin(&place, &["--default-signal"]);
+    let pid = Pid::from_raw(child.id() as i32);
+    for _ in 0..2 {
+        kill(pid, Signal::SIGHUP).expect("our own child");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let ran = common::ran(child.wait_with_output().expect("it ends"));
+    assert_eq!(ran.code, 129, "{}", ran.stderr);
+    let record = std::fs::read_to_string(place.record()).expect("a record");
+    assert!(record.lines().last().is_some_and(|line| line.contains("\"reason\":\"interrupted\"")));
+}
+
+#[test]
+fn what_is_ignored_at_the_start_stays_ignored() {
+    let place = Place::new();
+    let child = begin(&place, &["--default-signal", "--ignore-signal=HUP", "--ignore-signal=QUIT"]);
+    let bit = |signal: Signal| 1 << (signal as u64 - 1);
+    let (ignored, caught) = (bit(Signal::SIGHUP) | bit(Signal::SIGQUIT), bit(Signal::SIGINT) | bit(Signal::SIGTERM));
+    assert_eq!(signals(&child, "SigIgn:") & (ignored | caught), ignored);
+    assert_eq!(signals(&child, "SigCgt:") & (ignored | caught), caught);
+    for signal in [Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGTERM] {
+        kill(Pid::from_raw(child.id() as i32), signal).expect("our own child");
+    }
+    let ran = common::ran(child.wait_with_output().expect("it ends"));
+    assert_eq!(ran.code, 143, "{}", ran.stderr);
 }
 
 #[test]
@@ -92,7 +119,7 @@ fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
         copy = place.record(),
     );
     // The mount is visible in this one shell's namespace, and gone with it.
-    let output = std::process::Command::new("unshare")
+    let output = Command::new("unshare")
         .args(["--mount", "sh", "-c", &script])
         .env("XDG_STATE_HOME", place.folder())
         .output()
@@ -105,7 +132,7 @@ fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("need room for the rest; free some space or choose another place"), "{}", ran.stderr);
     let record = std::fs::read_to_string(place.record()).expect("what was written");
-    assert!(record.ends_with('\n') && record.matches("\"line\":\"sample\"").count() > 10, "whole lines only");
+    assert!(record.ends_with('\n') && record.matches("\"line\":\"cycles\"").count() > 2, "whole lines only");
     assert!(place.run(&["report", &place.record()]).stdout.contains("cut off"));
 }
 
@@ -120,6 +147,27 @@ fn the_program_leaves_its_own_affinity_and_policy_as_they_were() {
         program = env!("CARGO_BIN_EXE_switchcost"),
         record = place.record(),
     );
-    let status = std::process::Command::new("sh").args(["-c", &script]).status().expect("a shell");
+    let status = Command::new("sh").args(["-c", &script]).status().expect("a shell");
     assert!(status.success());
+}
+
+#[test]
+fn a_repetition_that_lasts_long_behind_the_budget_is_ended() {
+    let place = Place::new();
+    // Two hand-offs a round and two rounds to warm up: the first cycle alone would end behind ten seconds.
+    let slow = ["--mechanism", "synthetic", "--synthetic-switch", "500ms", "--no-rt", "--budget", "100ms"];
+    let ran = place.measure(&slow);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let why = "found a repetition still under way when the run had taken twice its budget and 5 s, need one that ends; \
+               raise --budget, or use a smaller --size or fewer --tasks";
+    assert!(in_one_line(&ran.stdout).contains(why), "{}", ran.stdout);
+    let record = std::fs::read_to_string(place.record()).expect("a record");
+    assert_eq!(record.matches("\"line\":\"refusal\"").count(), 1, "{record}");
+    assert!(record.contains("\"line\":\"end\",\"reason\":\"complete\""));
+    wait_until("the repetition has ended", || running(&place).is_empty());
+}
+
+/// A text without the breaks of its lines.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

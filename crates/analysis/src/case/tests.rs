@@ -88,6 +88,16 @@ fn across_cpus_only_the_hand_off_has_a_price() {
     assert_eq!((names(&found), found.verdict), (vec!["handoff-across-cpus"], Verdict::Measured));
 }
 
+/// A neighbour may lengthen probes; it cannot take switches away.
+#[test]
+fn a_token_that_moves_without_switches_is_told_before_any_disturbance() {
+    let mut alone = FakeCase::pipe();
+    alone.switches_per_handoff = 0.0;
+    let found = found_after(alone, |sample| sample.evidence.steal_ns = Some(Nanos::millis(10)));
+    assert_eq!(names(&found), ["switch-count"]);
+    assert!(why(&found).contains("counted 0.00 switches a hand-off where 1.00 were planned"), "{}", why(&found));
+}
+
 #[test]
 fn a_wrong_count_of_switches_is_refused_with_both_numbers() {
     let mut blog = FakeCase::pipe();
@@ -201,6 +211,18 @@ fn a_refused_case_gives_the_refusals_reason() {
     let why = "found no right to real-time priority, need CAP_SYS_NICE; sudo".to_owned();
     record.refusals = vec![Refusal { case: 0, repetition: 0, why: why.clone() }];
     assert_eq!(found_in(&record).verdict, Verdict::NotMeasured { why });
+}
+
+#[test]
+fn a_refusal_is_told_beside_another_reason() {
+    let mut blog = FakeCase::pipe();
+    blog.switches_per_handoff = 2.0;
+    let mut record = fake_record(vec![blog], 8);
+    record.refusals = vec![Refusal { case: 0, repetition: 8, why: "found it still under way".to_owned() }];
+    let found = found_in(&record);
+    assert!(why(&found).starts_with("the kernel counted 2.00 switches"));
+    assert_eq!(names(&found), ["switch-count", "refused-repetitions"]);
+    assert_eq!(found.flags[1].detail, "1 repetitions could not be run; the last: found it still under way");
 }
 
 #[test]

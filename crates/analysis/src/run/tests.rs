@@ -68,6 +68,16 @@ fn a_record_that_was_cut_off_says_so() {
 }
 
 #[test]
+fn a_record_without_checksums_is_named_once() {
+    let mut record = fake_record(vec![FakeCase::pipe(), FakeCase::fiber()], 5);
+    assert_eq!(run_flags(&record), []);
+    record.header.schema = "switchcost.record.measure/1".to_owned();
+    let detail = "the record is of version 1 of its format, whose lines carry no checksums: whether one was changed, lost \
+                  or doubled cannot be told";
+    assert_eq!(run_flags(&record), [("unchecked", detail.to_owned())]);
+}
+
+#[test]
 fn how_the_run_ended_is_told() {
     let mut record = fake_record(vec![FakeCase::pipe()], 5);
     assert_eq!(run_flags(&record), []);

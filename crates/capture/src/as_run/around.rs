@@ -34,6 +34,9 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         if place.state() == state::IN_SYSCALL && place.get(slot::SYSCALL) == EXECVE {
             self.warnings.push(crate::control::lost_in_exec(place.get(slot::PID)));
         }
+        if place.open_stamp() != 0 {
+            self.warnings.push(crate::control::killed_in_its_turn(place.get(slot::PID)));
+        }
         self.ring.reclaim(dead)?;
         place.clear_open_stamp();
         place.set_ended();

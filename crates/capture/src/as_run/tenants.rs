@@ -1,16 +1,14 @@
 //! Who lives in the task slots, when nobody grants turns: who has died there, and when a slot is free again.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use host::keeper::TaskFiles;
 
+use crate::control::LONGEST_BIRTH;
 use crate::probe::{Kernel, Probe};
 use crate::protocol::{NO_SLOT, slot, state};
 use crate::ring::{Ring, SLOTS};
-
-/// A claimed slot whose claimer is gone: so long until who it was claimed for is given up.
-const LONGEST_BIRTH: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default)]
 struct Seat {

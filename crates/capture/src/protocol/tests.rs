@@ -73,7 +73,6 @@ fn header_fields_are_where_the_tool_has_them() {
             ("doorbell", DOORBELL),
             ("controller_sleeps", CONTROLLER_SLEEPS),
             ("freed", FREED),
-            ("births_expected", BIRTHS_EXPECTED),
             ("is_closing", IS_CLOSING),
             ("fault", FAULT),
             ("next_order", NEXT_ORDER),
@@ -107,6 +106,7 @@ fn slot_and_buffer_fields_are_where_the_tool_has_them() {
             ("budget", slot::BUDGET),
             ("open_stamp", slot::OPEN_STAMP),
             ("back", slot::BACK),
+            ("is_making", slot::IS_MAKING),
         ],
     );
     let infos = [

@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use switchcost_capture::{Options, Output, Tool};
 use trace::{Cause, Chunk, Mark};
 
+/// Only what hangs takes so long.
+pub(crate) const LONGEST: Duration = Duration::from_secs(300);
+
 /// The tool, built from the sources beside this crate.
 pub(crate) fn tool() -> Tool {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
@@ -65,16 +68,24 @@ pub(crate) fn compiled_with(name: &str, source: &str, flags: &[&str]) -> PathBuf
 
 /// How many processes were started with this variable in their environment, and have not ended.
 pub(crate) fn living_with(variable: &str, value: &str) -> usize {
+    processes_with(variable, value).len()
+}
+
+/// Their numbers.
+pub(crate) fn processes_with(variable: &str, value: &str) -> Vec<i32> {
     let wanted = format!("{variable}={value}");
+    let has_it = |process: &std::fs::DirEntry| {
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        environment.split(|&byte| byte == 0).any(|own| own == wanted.as_bytes())
+    };
     let processes = std::fs::read_dir("/proc").expect("a list of processes").flatten();
-    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
-    environments.filter(|text| text.split(|&byte| byte == 0).any(|own| own == wanted.as_bytes())).count()
+    processes.filter(has_it).filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
 }
 
 pub(crate) fn await_that(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + LONGEST;
     while !is_so() {
-        assert!(Instant::now() < deadline, "{what} within a minute");
+        assert!(Instant::now() < deadline, "{what} within {LONGEST:?}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

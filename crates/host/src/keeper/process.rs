@@ -52,6 +52,8 @@ pub(super) struct Keeping<'a> {
     pub(super) mask: SigSet,
     orders: OwnedFd,
     told: OwnedFd,
+    /// The files that stay open, in order.
+    kept: Vec<RawFd>,
 }
 
 impl<'a> Keeping<'a> {
@@ -65,7 +67,7 @@ impl<'a> Keeping<'a> {
         if let Some(cpu) = setting.cpu {
             cpus.insert(CpuSet::new()).set(cpu.0 as usize)?;
         }
-        Ok(Keeping {
+        let mut keeping = Keeping {
             pids: vec![0; programs.len()],
             programs: programs.iter().map(Ready::new).collect(),
             setting,
@@ -74,14 +76,14 @@ impl<'a> Keeping<'a> {
             mask: SigSet::thread_get_mask()?,
             orders,
             told,
-        })
-    }
-
-    fn descriptors(&self) -> [RawFd; 6] {
-        let Setting { input, output, errors, shared, .. } = self.setting;
-        let shared = shared.map_or(input.as_raw_fd(), |file| file.as_fd().as_raw_fd());
-        let own = [self.orders.as_raw_fd(), self.told.as_raw_fd()];
-        [own[0], own[1], input.as_raw_fd(), output.as_raw_fd(), errors.as_raw_fd(), shared]
+            kept: crate::temporary::locks(),
+        };
+        keeping.kept.extend(
+            [&keeping.orders, &keeping.told, &setting.input, &setting.output, &setting.errors].map(AsRawFd::as_raw_fd),
+        );
+        keeping.kept.extend(setting.shared.map(|file| file.as_fd().as_raw_fd()));
+        keeping.kept.sort_unstable();
+        Ok(keeping)
     }
 }
 
@@ -125,7 +127,7 @@ fn keep(keeping: &mut Keeping<'_>) -> nix::Result<()> {
 
 fn settle(keeping: &Keeping<'_>) -> Result<SignalFd, (Step, nix::Error)> {
     // Whoever waits for the end of a pipe must not wait for us.
-    close_others(keeping.descriptors());
+    close_others(&keeping.kept);
     if let Some(apart) = &keeping.apart {
         apart.enter()?;
     }
@@ -145,10 +147,9 @@ fn leave_parent() -> nix::Result<SignalFd> {
 }
 
 /// Closes every file but these: a pipe that another thread of the parent has open must not stay open through us.
-fn close_others(mut keep: [RawFd; 6]) {
-    keep.sort_unstable();
+fn close_others(kept: &[RawFd]) {
     let mut first = 0;
-    for fd in keep {
+    for &fd in kept {
         if first < fd {
             close_range(first, fd - 1);
         }

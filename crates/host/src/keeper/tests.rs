@@ -1,6 +1,9 @@
 use super::*;
 use std::ffi::CString;
 
+/// Only a keeper that hangs takes so long.
+const LONGEST: Duration = Duration::from_secs(120);
+
 fn shell(script: &str) -> Program {
     let text = |text: &str| CString::new(text).expect("no zero inside");
     Program {
@@ -47,7 +50,7 @@ fn both_ways(programs: &[Program], test: impl Fn(Keeper, std::io::PipeReader, bo
 }
 
 fn next(keeper: &mut Keeper) -> Report {
-    keeper.report(Duration::from_secs(20)).expect("the keeper lives").expect("a report in time")
+    keeper.report(LONGEST).expect("the keeper lives").expect("a report in time")
 }
 
 fn all_of(mut output: std::io::PipeReader) -> String {
@@ -89,7 +92,7 @@ fn living_with(variable: &str) -> usize {
 
 /// A process that is just starting a program has no environment for a moment.
 fn await_living_with(variable: &str, count: usize) {
-    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let deadline = std::time::Instant::now() + LONGEST;
     while living_with(variable) != count {
         assert!(std::time::Instant::now() < deadline, "found {}, need {count}", living_with(variable));
         std::thread::sleep(Duration::from_millis(5));
@@ -122,7 +125,7 @@ fn a_killed_keeper_takes_all_that_live_apart_with_it() {
     await_living_with(&variable, 2);
     nix::sys::signal::kill(keeper.pid, nix::sys::signal::Signal::SIGKILL).expect("our own child");
     assert!(matches!(next(&mut keeper), Report::Launched { .. }));
-    let error = keeper.report(Duration::from_secs(20)).expect_err("no more reports");
+    let error = keeper.report(LONGEST).expect_err("no more reports");
     assert_eq!(error.to_string(), "the process that starts the programs was killed");
     keeper.dismiss();
     assert_eq!(living_with(&variable), 0);

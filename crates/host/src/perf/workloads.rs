@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use nix::sched::{CpuSet, sched_getaffinity};
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::unistd::Pid;
 use units::{Bytes, CpuId, Nanos};
 use workload::{Access, Pages, Pattern, WorkingSet, prepare, walk};
@@ -89,9 +90,11 @@ pub(super) fn touch_pages(pages: u64) {
     }
 }
 
-/// Gives up the CPU so many times.
-pub(super) fn sleep(times: u32) {
-    for _ in 0..times {
+/// Gives up the CPU so many times by the kernel's accounts: a sleep whose end has come before it begins gives up nothing.
+pub(crate) fn sleep(times: i64) {
+    let given_up = || getrusage(UsageWho::RUSAGE_THREAD).map(|usage| usage.voluntary_context_switches());
+    let Ok(start) = given_up() else { return };
+    while given_up().is_ok_and(|now| now - start < times) {
         std::thread::sleep(Duration::from_micros(10));
     }
 }
@@ -112,11 +115,11 @@ pub(super) fn allowed_cpus() -> Vec<CpuId> {
     (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).map(|cpu| CpuId(cpu as u32)).collect()
 }
 
-/// Burns 5 ms as the scheduler counts them.
-pub(super) fn burn_cpu_time() {
+/// Burns 1 ms as the scheduler counts it.
+pub(crate) fn burn_cpu_time() {
     let clock = CpuClock::of_thread(crate::task::current_tid());
     let Ok(start) = clock.read() else { return };
-    while clock.read().is_ok_and(|now| now.saturating_sub(start) < Nanos::millis(5)) {}
+    while clock.read().is_ok_and(|now| now.saturating_sub(start) < Nanos::millis(1)) {}
 }
 
 impl Workbench {

@@ -11,19 +11,28 @@ pub(super) struct Pace {
     pub(super) budget: Nanos,
     pub(super) precision_per_mille: u32,
     pub(super) max_repetitions: u32,
-    pub(super) batch: Nanos,
+    pub(super) repetition: Nanos,
 }
 
 pub(super) fn pace(preset: Preset, is_selected: bool, cases: usize) -> Pace {
-    let usual =
-        Pace { budget: Nanos::seconds(78), precision_per_mille: 10, max_repetitions: 150, batch: Nanos::millis(3) };
+    let usual = Pace {
+        budget: Nanos::seconds(78),
+        precision_per_mille: 10,
+        max_repetitions: 150,
+        repetition: Nanos::millis(25),
+    };
     match preset {
-        Preset::Quick if is_selected => {
-            Pace { budget: Nanos::seconds(cases as u64), precision_per_mille: 50, batch: Nanos::millis(1), ..usual }
-        }
+        Preset::Quick if is_selected => Pace {
+            budget: Nanos::seconds(cases as u64),
+            precision_per_mille: 50,
+            repetition: Nanos::millis(10),
+            ..usual
+        },
         _ if is_selected => Pace { budget: Nanos::seconds(5 * cases as u64), ..usual },
         Preset::Default => usual,
-        Preset::Quick => Pace { budget: Nanos::seconds(11), precision_per_mille: 50, batch: Nanos::millis(1), ..usual },
+        Preset::Quick => {
+            Pace { budget: Nanos::seconds(12), precision_per_mille: 50, repetition: Nanos::millis(10), ..usual }
+        }
         Preset::Full => Pace { budget: Nanos::seconds(335), ..usual },
         Preset::Lmbench => Pace { budget: Nanos::seconds(30), ..usual },
     }
@@ -38,33 +47,47 @@ fn all_direct(is_first_only: bool) -> Vec<Draft> {
     Mechanism::real().flat_map(variants).collect()
 }
 
+/// The largest arrays of the default and of the quick preset, of which eight repetitions take two seconds, or half of one; the
+/// last level of a server may be several times as large, and not one's own.
+const DEFAULT_TOP: Bytes = Bytes::mib(64);
+const QUICK_TOP: Bytes = Bytes::mib(16);
+/// The same of the full grid.
+const FULL_TOP: Bytes = Bytes::mib(256);
+
+/// Those of `sizes` that are no larger, and that size in place of the larger ones.
+fn up_to(top: Bytes, sizes: Vec<Bytes>) -> Vec<Bytes> {
+    let mut sizes: Vec<Bytes> = sizes.into_iter().map(|size| size.min(top)).collect();
+    sizes.dedup();
+    sizes
+}
+
 fn sweep(sizes: &[Bytes], stride: Bytes, access: Access) -> impl Iterator<Item = Draft> {
     sizes.iter().filter(move |size| **size >= stride).map(move |size| Draft::pipe(*size, stride, access))
 }
 
 pub(super) fn default(host: &HostManifest) -> Vec<Draft> {
     let mut drafts = all_direct(false);
-    drafts.extend(sweep(&sizes::sweep_sizes(host), Bytes(8), Access::Rmw));
-    let few = sizes::stride_sizes(host);
+    drafts.extend(sweep(&up_to(DEFAULT_TOP, sizes::sweep_sizes(host)), Bytes(8), Access::Rmw));
+    let few = up_to(DEFAULT_TOP, sizes::stride_sizes(host)[2..4].to_vec());
     for stride in [64, 512, 4096] {
-        drafts.extend(sweep(&few[2..4], Bytes(stride), Access::Rmw));
+        drafts.extend(sweep(&few, Bytes(stride), Access::Rmw));
     }
     drafts
 }
 
 pub(super) fn quick(host: &HostManifest) -> Vec<Draft> {
     let mut drafts = all_direct(true);
-    drafts.extend(sweep(&sizes::quick_sizes(host), Bytes(8), Access::Rmw));
+    drafts.extend(sweep(&up_to(QUICK_TOP, sizes::quick_sizes(host)), Bytes(8), Access::Rmw));
     drafts
 }
 
 pub(super) fn full(host: &HostManifest) -> Vec<Draft> {
     let mut drafts = all_direct(false);
     for access in [Access::Read, Access::Write, Access::Rmw] {
-        drafts.extend(sweep(&sizes::sweep_sizes(host), Bytes(8), access));
+        drafts.extend(sweep(&up_to(FULL_TOP, sizes::sweep_sizes(host)), Bytes(8), access));
     }
     for stride in [8, 64, 128, 512, 4096] {
-        drafts.extend(sweep(&sizes::stride_sizes(host), Bytes(stride), Access::Rmw));
+        drafts.extend(sweep(&up_to(FULL_TOP, sizes::stride_sizes(host)), Bytes(stride), Access::Rmw));
     }
     drafts
 }

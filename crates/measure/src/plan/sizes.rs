@@ -90,6 +90,9 @@ pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
+/// A chase through more takes seconds; a guest rarely has more of a server's last level to itself.
+const LARGEST_CHASE: Bytes = Bytes::mib(64);
+
 /// Sizes at which the load latency is looked at: inside each cache, and well outside the last.
 pub fn latency_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
@@ -101,6 +104,7 @@ pub fn latency_sizes(host: &HostManifest) -> Vec<Bytes> {
         .collect();
     sizes.extend(caches.iter().map(|cache| Bytes(cache.0 * 2)));
     sizes.retain(|size| *size <= ceiling(host));
+    sizes.iter_mut().for_each(|size| *size = LARGEST_CHASE.min(*size));
     sizes.sort_unstable();
     sizes.dedup();
     sizes.into_iter().map(|size| Bytes(size.0 / 4096 * 4096)).collect()

@@ -62,7 +62,7 @@ fn without_flags_all_mechanisms_and_a_sweep_are_run() {
     }
     assert!(!plan.cases.iter().any(|c| c.mechanism == Mechanism::Synthetic));
     let sizes: Vec<u64> = plan.cases.iter().map(|c| c.working_set.size_bytes.0).collect();
-    assert!(sizes.contains(&(1 << 10)) && sizes.contains(&(128 << 20)), "1 KiB to 4 x the last level: {sizes:?}");
+    assert!(sizes.contains(&(1 << 10)) && sizes.contains(&(64 << 20)), "1 KiB to 64 MiB: {sizes:?}");
 }
 
 #[test]
@@ -137,6 +137,70 @@ fn bad_wishes_are_refused_with_advice() {
     assert!(with(&|s| s.sizes = vec![Bytes(4)]).starts_with("found a size of 4 B, need 0 or a multiple"));
 }
 
+/// A plan of 64 tasks with 256 MiB each: 16 GiB fit into this machine's memory, but not into five seconds.
+fn large(budget: Nanos) -> Selection {
+    Selection { tasks: vec![64], sizes: vec![Bytes::mib(256)], budget: Some(budget), ..selection() }
+}
+
+#[test]
+fn a_plan_that_no_machine_can_do_in_time_is_refused() {
+    assert_eq!(
+        message(&large(Nanos::seconds(5))),
+        "found a budget of 5.00 s, need more than 8.93 s for 64 tasks to prepare and walk 256 MiB each, 5 times over, on \
+         the fastest of machines; raise --budget, or use fewer --tasks or a smaller --size (8 GiB of all these tasks \
+         together would fit)"
+    );
+    let several = Selection { mechanisms: vec![Mechanism::Pipe, Mechanism::Futex], ..large(Nanos::seconds(5)) };
+    assert_eq!(
+        message(&several),
+        "found a budget of 5.00 s, need more than 20.10 s for 64 tasks to prepare and walk 256 MiB each, 5 times over, \
+         and another case as often, on the fastest of machines; raise --budget, or use fewer --tasks or a smaller --size \
+         (4075 MiB of all these tasks together would fit)"
+    );
+    let surer = Selection { confidence_per_mille: 990, ..large(Nanos::seconds(9)) };
+    assert!(message(&surer).contains(" 8 times over"), "more repetitions for a surer interval");
+}
+
+#[test]
+fn what_the_refusal_says_would_fit_does() {
+    assert!(make(&large(Nanos::seconds(9))).is_ok(), "a longer budget");
+    for (tasks, size) in [(32, Bytes::mib(256)), (64, Bytes::mib(128))] {
+        let smaller = Selection { tasks: vec![tasks], sizes: vec![size], ..large(Nanos::seconds(5)) };
+        assert!(make(&smaller).is_ok(), "{tasks} x {size}");
+    }
+}
+
+/// One array that all walk over is prepared once; a chase touches each node once.
+#[test]
+fn what_is_not_touched_takes_no_time() {
+    let large = large(Nanos::seconds(8));
+    assert!(make(&large).is_err());
+    assert!(make(&Selection { sharing: Sharing::Shared, ..large.clone() }).is_ok());
+    assert!(make(&Selection { pattern: Pattern::Chase, ..large }).is_ok());
+}
+
+#[test]
+fn a_preset_with_its_own_budget_is_never_refused_for_want_of_time() {
+    let mut giant = host();
+    giant.caches.iter_mut().filter(|cache| cache.level == 3).for_each(|cache| cache.size_bytes = Bytes(16 << 30));
+    giant.memory_available_bytes = Bytes(4 << 40);
+    let plan = |selection: &Selection| plan(selection, &giant, &|_, _| Relation::SharedCache);
+    let quick = Selection { preset: Preset::Quick, ..selection() };
+    assert!(plan(&quick).is_ok());
+    let hurried = Selection { budget: Some(Nanos::millis(1)), ..quick };
+    assert!(matches!(plan(&hurried), Err(PlanError::Time { .. })));
+}
+
+/// Far from being refused: a twentieth of the time that each has would do.
+#[test]
+fn no_preset_is_refused_for_want_of_time() {
+    for preset in [Preset::Default, Preset::Quick, Preset::Full, Preset::Lmbench] {
+        let usual = make(&Selection { preset, ..selection() }).expect("a plan");
+        let least = Nanos(usual.budget_ns.0 / 20);
+        assert!(make(&Selection { preset, budget: Some(least), ..selection() }).is_ok(), "{preset} in {least}");
+    }
+}
+
 #[test]
 fn a_whole_preset_may_run_on_a_pair_of_cpus() {
     let placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
@@ -149,7 +213,7 @@ fn a_selection_under_quick_keeps_its_pace() {
     let wanted = Selection { preset: Preset::Quick, mechanisms: vec![Mechanism::Futex], ..selection() };
     let plan = make(&wanted).expect("a plan");
     assert_eq!((plan.cases.len(), plan.cases[0].mechanism), (1, Mechanism::Futex));
-    assert_eq!((plan.budget_ns, plan.batch_ns), (Nanos::seconds(1), Nanos::millis(1)));
+    assert_eq!((plan.budget_ns, plan.repetition_ns), (Nanos::seconds(1), Nanos::millis(10)));
 }
 
 #[test]

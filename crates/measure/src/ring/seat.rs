@@ -1,4 +1,4 @@
-//! One task's place in the ring: its memory, its discipline, and the two loops it runs.
+//! One task's place in the ring: its memory, its discipline, and the loop it runs.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -6,12 +6,11 @@ use std::sync::atomic::AtomicU64;
 use host::ipc::Channel;
 use host::memory::Memory;
 use record::{Case, Mechanism};
-use units::Ticks;
 use workload::{WorkingSet, walk};
 
 use super::shared::{Command, Shared};
 use crate::controls::{Discipline, Imposed, private_array};
-use crate::experiment::time;
+use crate::experiment::Split;
 use crate::preempt::{antagonise, antagonise_nobody};
 
 pub(crate) struct Seat {
@@ -61,20 +60,22 @@ impl Seat {
 
     fn obey(&self, command: Command, shared: &Shared) -> io::Result<()> {
         match command {
-            Command::Ring { walks, rounds } => {
+            Command::Ring { walks, warm_up, rounds } => {
                 let (from, to) = (shared.links.to(self.index), shared.links.to(self.index + 1));
-                follow(from, to, self.memory(shared, walks), &self.set, rounds)?;
-                follow(from, to, &[], &self.set, 1)
+                let time = self.pass_on(shared, from, to, walks, warm_up, rounds)?;
+                shared.set_time(self.index, time);
+                // The round in which every peer leaves its loop: untimed, and without a walk.
+                pass_on(shared, from, to, &[], &self.set, 1, None).map(|_| ())
             }
-            Command::StampedRing { rounds } => self.follow_stamped(shared, rounds + 1),
             Command::Preempt { walks, period } => antagonise(shared, self.memory(shared, walks), &self.set, period),
             Command::Baseline { walks, warm_up, rounds } => {
-                let memory = self.memory(shared, walks);
-                let ticks = match self.mechanism {
-                    Mechanism::Preempt => antagonise_nobody(shared.clock, memory, &self.set, warm_up, rounds)?,
+                let time = match self.mechanism {
+                    Mechanism::Preempt => {
+                        antagonise_nobody(shared.clock, self.memory(shared, walks), &self.set, warm_up, rounds)?
+                    }
                     _ => self.hand_to_self(shared, walks, warm_up, rounds)?,
                 };
-                shared.set_ticks(self.index, ticks);
+                shared.set_time(self.index, time);
                 Ok(())
             }
         }
@@ -88,57 +89,56 @@ impl Seat {
         }
     }
 
-    /// The baseline: the leader's loop over the channel to itself. `None` where the clock ran backwards.
-    pub(super) fn hand_to_self(
+    /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed.
+    pub(super) fn pass_on(
         &self,
         shared: &Shared,
+        from: &dyn Channel,
+        to: &dyn Channel,
         walks: bool,
         warm_up: u64,
         rounds: u64,
-    ) -> io::Result<Option<Ticks>> {
-        let own = shared.links.own(self.index);
+    ) -> io::Result<Split> {
         let memory = self.memory(shared, walks);
-        lead(own, own, memory, &self.set, warm_up)?;
-        time(shared.clock, || lead(own, own, memory, &self.set, rounds))
+        pass_on(shared, from, to, memory, &self.set, warm_up, None)?;
+        pass_on(shared, from, to, memory, &self.set, rounds, None)
     }
 
-    fn follow_stamped(&self, shared: &Shared, rounds: u64) -> io::Result<()> {
-        let (from, to) = (shared.links.to(self.index), shared.links.to(self.index + 1));
-        for _ in 0..rounds {
-            from.recv()?;
-            if self.index == 1 {
-                shared.stamp_received();
-            }
-            to.send()?;
-        }
-        Ok(())
+    /// The baseline: the very same over the channel to itself.
+    pub(super) fn hand_to_self(&self, shared: &Shared, walks: bool, warm_up: u64, rounds: u64) -> io::Result<Split> {
+        let own = shared.links.own(self.index);
+        shared.stamp_sent();
+        own.send()?;
+        let time = self.pass_on(shared, own, own, walks, warm_up, rounds)?;
+        own.recv()?;
+        Ok(time)
     }
 }
 
-/// The loop of task 0, and of every task in the baseline: both arms run these bytes.
+/// The one loop of every task in both arms: takes the token, walks, hands it on; each hand-off is timed from before the
+/// send, by whichever task, to after the receive, and each walk by itself. Notes single hand-offs where asked to.
 #[inline(never)]
-pub(super) fn lead(
-    out: &dyn Channel,
-    back: &dyn Channel,
+pub(super) fn pass_on(
+    shared: &Shared,
+    from: &dyn Channel,
+    to: &dyn Channel,
     memory: &[AtomicU64],
     set: &WorkingSet,
     rounds: u64,
-) -> io::Result<()> {
-    for _ in 0..rounds {
-        walk(memory, set);
-        out.send()?;
-        back.recv()?;
-    }
-    Ok(())
-}
-
-/// The loop of every other task in the switching arm.
-#[inline(never)]
-fn follow(from: &dyn Channel, to: &dyn Channel, memory: &[AtomicU64], set: &WorkingSet, rounds: u64) -> io::Result<()> {
+    mut singles: Option<&mut Vec<u32>>,
+) -> io::Result<Split> {
+    let mut time = Split::default();
     for _ in 0..rounds {
         from.recv()?;
+        let received = shared.clock.now();
+        let sent = shared.sent_at();
+        time.add_handoff(sent, received);
+        if let Some(singles) = &mut singles {
+            singles.push(u32::try_from(received.0.wrapping_sub(sent.0)).unwrap_or(u32::MAX));
+        }
         walk(memory, set);
+        time.add_walk(received, shared.stamp_sent());
         to.send()?;
     }
-    Ok(())
+    Ok(time)
 }

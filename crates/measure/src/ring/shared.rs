@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use host::clock::Clock;
 use host::ipc::{Channel, EventFd};
@@ -12,14 +12,13 @@ use units::{Bytes, Nanos, Ticks};
 use workload::{Pages, Sharing, prepare};
 
 use super::links::Links;
+use crate::experiment::Split;
 
 /// What a peer is told to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Pass the token on so many times, then once more without a walk.
-    Ring { walks: bool, rounds: u64 },
-    /// The same without a walk, with the time of each receive.
-    StampedRing { rounds: u64 },
+    Ring { walks: bool, warm_up: u64, rounds: u64 },
     /// Take the CPU from task 0 once a period, until told to stop.
     Preempt { walks: bool, period: Nanos },
     /// Hand the token to itself.
@@ -31,17 +30,21 @@ const WORDS: usize = 64;
 const KIND: usize = 0;
 const ROUNDS: usize = 1;
 const WARM_UP: usize = 2;
-const TICKS: usize = 3;
-const RECEIVED_AT: usize = 4;
+const HANDOFF_TICKS: usize = 3;
+const WALK_TICKS: usize = 4;
 pub(super) const PROCESS: usize = 5;
 pub(super) const THREAD: usize = 6;
 const WAKES: usize = 7;
 const STOP: usize = 8;
 const TEXT_LENGTH: usize = 9;
-const TEXT: usize = 10;
+/// Of task 0 alone: when the token was last handed on.
+const SENT_AT: usize = 10;
+const TEXT: usize = 11;
 
-/// The tick count of a baseline in which the clock ran backwards.
-const BACKWARDS: u64 = u64::MAX;
+/// What the antagonist is told, and says.
+const RUNS: u64 = 0;
+const SHOULD_STOP: u64 = 1;
+const HAS_STOPPED: u64 = 2;
 
 pub(super) fn word_index(task: usize, which: usize) -> usize {
     task * WORDS + which
@@ -66,12 +69,8 @@ impl Shared {
         let words = Arc::new(words);
         let bells = || (0..tasks).map(|_| EventFd::new()).collect::<io::Result<Vec<_>>>();
         let cannot = |error: io::Error| {
-            format!(
-                "found no room for the channels of {tasks} tasks over {} ({error}), need one to each; use fewer \
-                 --tasks, or raise the limit: ulimit -n for files, -q for message queues, and to make it last \
-                 /etc/security/limits.d",
-                case.mechanism
-            )
+            let remedy = remedies::for_channels(&error, &case.mechanism.to_string());
+            format!("found no way to make the channels of {tasks} tasks over {} ({error}), {remedy}", case.mechanism)
         };
         Ok(Shared {
             go: bells().map_err(cannot)?,
@@ -94,9 +93,8 @@ impl Shared {
     /// Tells a peer what to do, and wakes it.
     pub(crate) fn command(&self, task: usize, command: Command) -> io::Result<()> {
         let (kind, warm_up, rounds) = match command {
-            Command::Ring { walks, rounds } => (u64::from(walks), 0, rounds),
+            Command::Ring { walks, warm_up, rounds } => (u64::from(walks), warm_up, rounds),
             Command::Baseline { walks, warm_up, rounds } => (2 + u64::from(walks), warm_up, rounds),
-            Command::StampedRing { rounds } => (4, 0, rounds),
             Command::Preempt { walks, period } => (5 + u64::from(walks), 0, period.0),
         };
         self.store(task, KIND, kind);
@@ -108,12 +106,11 @@ impl Shared {
     /// Waits for the next command to this peer.
     pub(super) fn next_command(&self, task: usize) -> io::Result<Command> {
         self.go[task].recv()?;
-        let rounds = self.load(task, ROUNDS);
+        let (warm_up, rounds) = (self.load(task, WARM_UP), self.load(task, ROUNDS));
         Ok(match self.load(task, KIND) {
-            4 => Command::StampedRing { rounds },
             kind @ (5 | 6) => Command::Preempt { walks: kind == 6, period: Nanos(rounds) },
-            kind @ (2 | 3) => Command::Baseline { walks: kind == 3, warm_up: self.load(task, WARM_UP), rounds },
-            kind => Command::Ring { walks: kind == 1, rounds },
+            kind @ (2 | 3) => Command::Baseline { walks: kind == 3, warm_up, rounds },
+            kind => Command::Ring { walks: kind == 1, warm_up, rounds },
         })
     }
 
@@ -160,16 +157,28 @@ impl Shared {
         self.load(task, THREAD) as i32
     }
 
-    pub(super) fn set_ticks(&self, task: usize, ticks: Option<Ticks>) {
-        self.store(task, TICKS, ticks.map_or(BACKWARDS, |ticks| ticks.0));
+    pub(super) fn set_time(&self, task: usize, time: Split) {
+        self.store(task, HANDOFF_TICKS, time.handoffs.0);
+        self.store(task, WALK_TICKS, time.walks.0);
     }
 
-    pub(crate) fn ticks(&self, task: usize) -> Option<Ticks> {
-        Some(self.load(task, TICKS)).filter(|ticks| *ticks != BACKWARDS).map(Ticks)
+    /// What a peer has timed.
+    pub(crate) fn time(&self, task: usize) -> Split {
+        Split { handoffs: Ticks(self.load(task, HANDOFF_TICKS)), walks: Ticks(self.load(task, WALK_TICKS)) }
     }
 
-    pub(super) fn stamp_received(&self) {
-        self.store(1, RECEIVED_AT, self.clock.now().0);
+    /// Notes that the token is handed on now, for whoever receives it.
+    #[inline(always)]
+    pub(super) fn stamp_sent(&self) -> Ticks {
+        let now = self.clock.now();
+        self.words[word_index(0, SENT_AT)].store(now.0, Relaxed);
+        now
+    }
+
+    /// When it was: handing the token on orders the two.
+    #[inline(always)]
+    pub(super) fn sent_at(&self) -> Ticks {
+        Ticks(self.words[word_index(0, SENT_AT)].load(Relaxed))
     }
 
     /// How often the antagonist has taken the CPU.
@@ -182,16 +191,37 @@ impl Shared {
         self.words[word_index(1, WAKES)].fetch_add(1, SeqCst);
     }
 
-    pub(crate) fn set_stop(&self, should_stop: bool) {
-        self.store(1, STOP, u64::from(should_stop));
+    /// How long the antagonist has walked so far.
+    pub(crate) fn antagonists_walks(&self) -> Ticks {
+        Ticks(self.load(1, WALK_TICKS))
+    }
+
+    /// Adds a walk of the antagonist.
+    pub(crate) fn add_antagonists_walk(&self, from: Ticks, to: Ticks) {
+        self.words[word_index(1, WALK_TICKS)].fetch_add(to.0.wrapping_sub(from.0), SeqCst);
+    }
+
+    /// Lets the antagonist go on until it is told to stop.
+    pub(crate) fn let_run(&self) {
+        self.store(1, STOP, RUNS);
+    }
+
+    /// Tells it to stop at its next turn.
+    pub(crate) fn tell_to_stop(&self) {
+        self.store(1, STOP, SHOULD_STOP);
     }
 
     pub(crate) fn should_stop(&self) -> bool {
-        self.load(1, STOP) == 1
+        self.load(1, STOP) == SHOULD_STOP
     }
 
-    pub(super) fn received_at(&self) -> Ticks {
-        Ticks(self.load(1, RECEIVED_AT))
+    /// The antagonist has had its last turn.
+    pub(crate) fn say_stopped(&self) {
+        self.store(1, STOP, HAS_STOPPED);
+    }
+
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.load(1, STOP) == HAS_STOPPED
     }
 }
 

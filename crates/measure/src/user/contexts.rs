@@ -5,10 +5,9 @@ use std::rc::Rc;
 
 use host::context::{Green, UcontextRing};
 use host::evidence::TaskId;
-use units::Ticks;
 
 use super::Bodies;
-use crate::experiment::{Batch, Experiment, Measured, Timed, Watch, time};
+use crate::experiment::{Batch, Experiment, Timed};
 
 /// swapcontext from each context to the next.
 pub(super) struct Ucontexts {
@@ -29,11 +28,11 @@ impl Experiment for Ucontexts {
         vec![TaskId::own_thread()]
     }
 
-    fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+    fn run(&mut self, batch: Batch) -> io::Result<Timed> {
         if !batch.arm.switches() {
-            return self.bodies.baseline(batch, watch);
+            return self.bodies.baseline(batch);
         }
-        self.bodies.switching(batch, watch, |rounds| {
+        self.bodies.switching(batch, |rounds| {
             let before = self.ring.switches();
             self.ring.rounds(rounds);
             self.ring.switches() - before
@@ -67,22 +66,6 @@ impl Greens {
             scheduler.yield_now();
         }
     }
-
-    fn baseline(&self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
-        let handoffs = watch.baseline_handoffs(batch, self.bodies.tasks as u64);
-        watch.around(|clock| {
-            let mut sum = Some(Ticks(0));
-            for task in 0..self.bodies.tasks {
-                self.rounds(task, batch.warm_up);
-                let ticks = time(clock, || {
-                    self.rounds(task, batch.rounds);
-                    Ok(())
-                })?;
-                sum = sum.zip(ticks).map(|(sum, ticks)| Ticks(sum.0 + ticks.0));
-            }
-            Ok(Measured { handoffs, ticks: sum, user_switches: 0 })
-        })
-    }
 }
 
 impl Experiment for Greens {
@@ -90,12 +73,14 @@ impl Experiment for Greens {
         vec![TaskId::own_thread()]
     }
 
-    fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+    fn run(&mut self, batch: Batch) -> io::Result<Timed> {
         if !batch.arm.switches() {
             self.bodies.choose_arm(batch);
-            return self.green.alone(|_| self.baseline(batch, watch));
+            return Ok(self
+                .green
+                .alone(|_| self.bodies.one_after_the_other(batch, |task, rounds| self.rounds(task, rounds))));
         }
-        self.bodies.switching(batch, watch, |rounds| {
+        self.bodies.switching(batch, |rounds| {
             let before = self.green.scheduler().yields();
             self.rounds(0, rounds);
             self.green.scheduler().yields() - before

@@ -1,5 +1,6 @@
 //! Tasks of a single-threaded tokio runtime that yield to the executor. The baseline calls the bodies one after the
-//! other: no executor, no trip through its run queue. Starting the tasks is inside the timed part, once a batch.
+//! other: no executor, no trip through its run queue. Tasks are started before the timed part, which runs from a turn of
+//! the first to a later turn of the first.
 
 use std::cell::Cell;
 use std::io;
@@ -8,9 +9,10 @@ use std::rc::Rc;
 use host::evidence::TaskId;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{LocalSet, yield_now};
+use units::Ticks;
 
 use super::Bodies;
-use crate::experiment::{Batch, Experiment, Timed, Watch};
+use crate::experiment::{Batch, Experiment, Split, Timed};
 
 pub(super) struct Tasks {
     bodies: Rc<Bodies>,
@@ -22,22 +24,53 @@ impl Tasks {
         Ok(Tasks { bodies, runtime: Builder::new_current_thread().build()? })
     }
 
-    /// All tasks in turn; returns how often one gave the thread to the executor and got it back.
-    fn together(&self, rounds: u64) -> u64 {
+    /// All tasks in turn; returns how often one gave the thread to the executor and got it back, and the time of the rounds
+    /// behind the warm-up.
+    fn together(&self, batch: Batch) -> (u64, Split) {
         let set = LocalSet::new();
         let switches = Rc::new(Cell::new(0));
+        let marks = Rc::new(Cell::new([Mark::default(); 2]));
         for task in 0..self.bodies.tasks {
-            let (bodies, switches) = (Rc::clone(&self.bodies), Rc::clone(&switches));
+            let (bodies, switches, marks) = (Rc::clone(&self.bodies), Rc::clone(&switches), Rc::clone(&marks));
             set.spawn_local(async move {
-                for _ in 0..rounds {
-                    bodies.turn(task);
-                    yield_now().await;
-                    switches.set(switches.get() + 1);
+                let pass = async |rounds| {
+                    for _ in 0..rounds {
+                        bodies.turn(task);
+                        yield_now().await;
+                        switches.set(switches.get() + 1);
+                    }
+                };
+                pass(batch.warm_up).await;
+                let start = Mark::of(&bodies);
+                pass(batch.rounds).await;
+                if task == 0 {
+                    marks.set([start, Mark::of(&bodies)]);
                 }
             });
         }
         self.runtime.block_on(set);
-        switches.get()
+        let [start, end] = marks.get();
+        (switches.get(), end.since(start))
+    }
+}
+
+/// The clock, and what was walked until then.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    at: Ticks,
+    walked: Ticks,
+}
+
+impl Mark {
+    fn of(bodies: &Bodies) -> Mark {
+        Mark { at: bodies.clock.now(), walked: bodies.walked.get() }
+    }
+
+    fn since(self, start: Mark) -> Split {
+        let mut time = Split::default();
+        time.add_walk(start.walked, self.walked);
+        time.add_handoff(Ticks(start.at.0.wrapping_add(time.walks.0)), self.at);
+        time
     }
 }
 
@@ -46,10 +79,19 @@ impl Experiment for Tasks {
         vec![TaskId::own_thread()]
     }
 
-    fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+    fn run(&mut self, batch: Batch) -> io::Result<Timed> {
         if !batch.arm.switches() {
-            return self.bodies.baseline(batch, watch);
+            return self.bodies.baseline(batch);
         }
-        self.bodies.switching(batch, watch, |rounds| self.together(rounds))
+        self.bodies.choose_arm(batch);
+        let (user_switches, time) = self.together(batch);
+        let switching_handoffs = batch.all_rounds() * self.bodies.tasks as u64;
+        Ok(Timed {
+            handoffs: self.bodies.handoffs(batch),
+            time,
+            switching_handoffs,
+            control_switches: 0,
+            user_switches,
+        })
     }
 }

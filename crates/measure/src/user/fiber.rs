@@ -8,7 +8,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use host::evidence::TaskId;
 
 use super::Bodies;
-use crate::experiment::{Batch, Experiment, Timed, Watch};
+use crate::experiment::{Batch, Experiment, Timed};
 
 type Fiber = Coroutine<(), (), ()>;
 
@@ -66,11 +66,11 @@ impl Experiment for Fibers {
         vec![TaskId::own_thread()]
     }
 
-    fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+    fn run(&mut self, batch: Batch) -> io::Result<Timed> {
         if !batch.arm.switches() {
-            return self.bodies.baseline(batch, watch);
+            return self.bodies.baseline(batch);
         }
         let bodies = Rc::clone(&self.bodies);
-        bodies.switching(batch, watch, |rounds| self.rounds(rounds))
+        bodies.switching(batch, |rounds| self.rounds(rounds))
     }
 }

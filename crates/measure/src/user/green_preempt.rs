@@ -7,7 +7,7 @@
 
 use std::io;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use host::clock::{Clock, monotonic};
 use host::context::{Green, Scheduler};
@@ -16,14 +16,13 @@ use record::Arm;
 use units::{Nanos, Ticks};
 
 use super::Bodies;
-use crate::experiment::{Batch, Experiment, Measured, Timed, Watch};
+use crate::experiment::{Batch, Experiment, Split, Timed};
 
 /// The shortest time between two signals; a walk makes it longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Signals of a batch: 6 ms where nothing is walked. A longer batch is more often caught by a change of the core's speed,
-/// and left out.
-const SIGNALS: u64 = 60;
+/// Signals of a batch: half a millisecond where nothing is walked, short beside changes of the core's speed.
+const SIGNALS: u64 = 4;
 
 pub(super) struct PreemptedGreens {
     bodies: Rc<Bodies>,
@@ -40,20 +39,20 @@ struct Gaps {
     looked: AtomicU64,
     seen: AtomicU64,
     left: AtomicU64,
-    sum: AtomicU64,
-    is_backwards: AtomicBool,
+    gaps: AtomicU64,
+    walks: AtomicU64,
 }
 
 impl Gaps {
     fn new(clock: Clock) -> Gaps {
         let zero = || AtomicU64::new(0);
-        Gaps { clock, looked: zero(), seen: zero(), left: zero(), sum: zero(), is_backwards: AtomicBool::new(false) }
+        Gaps { clock, looked: zero(), seen: zero(), left: zero(), gaps: zero(), walks: zero() }
     }
 
     fn begin(&self, scheduler: &Scheduler, signals: u64) {
         self.left.store(signals, SeqCst);
-        self.sum.store(0, SeqCst);
-        self.is_backwards.store(false, SeqCst);
+        self.gaps.store(0, SeqCst);
+        self.walks.store(0, SeqCst);
         self.seen.store(scheduler.signals(), SeqCst);
         self.looked.store(self.clock.now().0, SeqCst);
     }
@@ -62,9 +61,9 @@ impl Gaps {
         self.left.load(SeqCst) == 0
     }
 
-    /// Sum of the gaps; `None` where the clock ran backwards.
-    fn sum(&self) -> Option<Ticks> {
-        (!self.is_backwards.load(SeqCst)).then(|| Ticks(self.sum.load(SeqCst)))
+    /// The gaps as hand-offs, and the walks behind them.
+    fn time(&self) -> Split {
+        Split { handoffs: Ticks(self.gaps.load(SeqCst)), walks: Ticks(self.walks.load(SeqCst)) }
     }
 
     /// One signal less to wait for. Two threads may come here for the last one, where the next signal takes the CPU from
@@ -83,12 +82,12 @@ impl Gaps {
                 continue;
             }
             self.seen.store(scheduler.signals(), SeqCst);
+            // Read again: since the first reading this thread may have lost the CPU, and others may have looked.
+            let noticed = self.clock.now();
             walk();
             let end = self.clock.now();
-            match end.since(Ticks(self.looked.load(SeqCst))) {
-                Some(gap) => self.sum.fetch_add(gap.0, SeqCst),
-                None => u64::from(self.is_backwards.swap(true, SeqCst)),
-            };
+            self.gaps.fetch_add(noticed.0.wrapping_sub(self.looked.load(SeqCst)), SeqCst);
+            self.walks.fetch_add(end.0.wrapping_sub(noticed.0), SeqCst);
             self.count_one();
             self.looked.fetch_max(self.clock.now().0, SeqCst);
         }
@@ -96,11 +95,11 @@ impl Gaps {
 }
 
 impl PreemptedGreens {
-    pub(super) fn new(bodies: Rc<Bodies>, clock: Clock) -> io::Result<PreemptedGreens> {
-        let gaps = Rc::new(Gaps::new(clock));
+    pub(super) fn new(bodies: Rc<Bodies>) -> io::Result<PreemptedGreens> {
+        let gaps = Rc::new(Gaps::new(bodies.clock));
         let (own_bodies, own_gaps) = (Rc::clone(&bodies), Rc::clone(&gaps));
         let turn = move |scheduler: &Scheduler, task| {
-            own_gaps.look(scheduler, || own_bodies.turn(task));
+            own_gaps.look(scheduler, || own_bodies.walk_if_told(task));
             // Over: back to the caller.
             scheduler.yield_now();
         };
@@ -114,47 +113,40 @@ impl PreemptedGreens {
     }
 
     /// So many signals, with the caller as the thread that has `task`'s array.
-    fn signals(&self, scheduler: &Scheduler, task: usize, signals: u64) -> Option<Ticks> {
+    fn signals(&self, scheduler: &Scheduler, task: usize, signals: u64) -> Split {
         self.gaps.begin(scheduler, signals);
-        self.gaps.look(scheduler, || self.bodies.turn(task));
-        self.gaps.sum()
+        self.gaps.look(scheduler, || self.bodies.walk_if_told(task));
+        self.gaps.time()
     }
 
-    fn switching(&self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+    fn switching(&self, batch: Batch) -> io::Result<Timed> {
         self.green.preempting(self.period(batch.arm), |scheduler| {
             self.signals(scheduler, 0, batch.warm_up);
-            watch.around(|_| {
-                let before = scheduler.preemptions();
-                let ticks = self.signals(scheduler, 0, batch.rounds);
-                let user_switches = (scheduler.preemptions() - before).min(batch.rounds);
-                Ok(Measured { handoffs: batch.rounds, ticks, user_switches })
-            })
-        })?
+            let before = scheduler.preemptions();
+            let time = self.signals(scheduler, 0, batch.rounds);
+            let user_switches = (scheduler.preemptions() - before).min(batch.rounds);
+            let switching_handoffs = batch.rounds;
+            Timed { handoffs: batch.rounds, time, switching_handoffs, control_switches: 0, user_switches }
+        })
     }
 
-    fn baseline(&self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
-        let tasks = self.bodies.tasks;
-        let handoffs = watch.baseline_handoffs(batch, tasks as u64);
+    fn baseline(&self, batch: Batch) -> io::Result<Timed> {
+        let mut time = Split::default();
         self.green.preempting(self.period(batch.arm), |scheduler| {
-            watch.around(|_| {
-                let mut sum = Some(Ticks(0));
-                for task in 0..tasks {
-                    self.signals(scheduler, task, batch.warm_up);
-                    let ticks = self.signals(scheduler, task, batch.rounds);
-                    sum = sum.zip(ticks).map(|(sum, ticks)| Ticks(sum.0 + ticks.0));
-                }
-                Ok(Measured { handoffs, ticks: sum, user_switches: 0 })
-            })
-        })?
+            for task in 0..self.bodies.tasks {
+                self.signals(scheduler, task, batch.warm_up);
+                time += self.signals(scheduler, task, batch.rounds);
+            }
+        })?;
+        Ok(Timed { handoffs: self.bodies.handoffs(batch), time, ..Timed::default() })
     }
 }
 
 /// Eight times as long as a warm walk.
 fn walking_period(bodies: &Bodies) -> Nanos {
-    bodies.walks.set(!bodies.arrays.is_empty());
-    bodies.turn(0);
+    bodies.walk(0);
     let start = monotonic();
-    bodies.turn(0);
+    bodies.walk(0);
     let one = monotonic().saturating_sub(start);
     Nanos((one.0 * 8).max(PERIOD.0))
 }
@@ -165,17 +157,13 @@ impl Experiment for PreemptedGreens {
     }
 
     fn fixed_rounds(&self, arm: Arm) -> Option<u64> {
-        // Long periods mean fewer signals, so that a batch stays below half a second.
-        Some((SIGNALS * PERIOD.0 * 10 / self.period(arm).0).clamp(4, SIGNALS))
+        // Long periods mean fewer signals.
+        Some(if self.period(arm) > PERIOD { SIGNALS / 2 } else { SIGNALS })
     }
 
-    fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+    fn run(&mut self, batch: Batch) -> io::Result<Timed> {
         self.bodies.choose_arm(batch);
-        if batch.arm.switches() {
-            self.switching(batch, watch)
-        } else {
-            self.green.alone(|_| self.baseline(batch, watch))
-        }
+        if batch.arm.switches() { self.switching(batch) } else { self.green.alone(|_| self.baseline(batch)) }
     }
 }
 

@@ -10,31 +10,36 @@ use host::evidence::TaskId;
 use units::Ticks;
 
 use super::Bodies;
-use crate::experiment::{Batch, Experiment, Timed, Watch};
+use crate::experiment::{Batch, Experiment, Timed};
 use crate::protocol::Order;
 
 pub(super) struct Synthetic {
     bodies: Rc<Bodies>,
     switch: Ticks,
     reload: Ticks,
+    burner: Burner,
 }
 
 impl Synthetic {
     pub(super) fn new(bodies: Rc<Bodies>, order: &Order) -> Synthetic {
         let ticks = |nanos| order.rate.ticks(nanos);
-        Synthetic { bodies, switch: ticks(order.synthetic_switch_ns), reload: ticks(order.synthetic_reload_ns) }
+        let burner = Burner::new(order.clock, &bodies);
+        Synthetic { bodies, switch: ticks(order.synthetic_switch_ns), reload: ticks(order.synthetic_reload_ns), burner }
     }
+}
 
-    fn rounds(&self, burner: &mut Burner, batch: Batch, rounds: u64) -> u64 {
-        let burnt = if batch.arm.walks() { Ticks(self.switch.0 + self.reload.0) } else { self.switch };
-        for _ in 0..rounds {
-            for task in 0..self.bodies.tasks {
-                self.bodies.turn(task);
-                burner.burn(burnt);
+fn rounds(bodies: &Bodies, burner: &mut Burner, switch: Ticks, reload: Ticks, rounds: u64) -> u64 {
+    for _ in 0..rounds {
+        for task in 0..bodies.tasks {
+            if bodies.walks.get() {
+                bodies.walk_timed(task, || burner.burn(reload));
+            } else {
+                bodies.turn(task);
             }
+            burner.burn(switch);
         }
-        rounds * self.bodies.tasks as u64
     }
+    rounds * bodies.tasks as u64
 }
 
 /// Makes a loop of turns longer by known times: what one burn takes too long, because the clock is read in steps or an
@@ -94,16 +99,17 @@ impl Experiment for Synthetic {
         vec![TaskId::own_thread()]
     }
 
-    fn run(&mut self, batch: Batch, watch: &mut Watch) -> io::Result<Timed> {
+    fn run(&mut self, batch: Batch) -> io::Result<Timed> {
+        let bodies = Rc::clone(&self.bodies);
         if !batch.arm.switches() {
-            return self.bodies.baseline(batch, watch);
+            return bodies.baseline(batch);
         }
         if self.switch.0 + self.reload.0 == 0 {
-            let timed = self.bodies.baseline(batch, watch)?;
-            return Ok(Timed { user_switches: timed.handoffs, ..timed });
+            let timed = bodies.baseline(batch)?;
+            return Ok(Timed { user_switches: timed.handoffs, switching_handoffs: timed.handoffs, ..timed });
         }
-        self.bodies.walks.set(false);
-        let mut burner = Burner::new(watch.clock, &self.bodies);
-        self.bodies.switching(batch, watch, |rounds| self.rounds(&mut burner, batch, rounds))
+        let (switch, reload) = (self.switch, self.reload);
+        self.burner.owed = 0;
+        bodies.switching(batch, |count| rounds(&bodies, &mut self.burner, switch, reload, count))
     }
 }

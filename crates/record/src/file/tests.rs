@@ -56,7 +56,7 @@ fn a_first_line_above_the_limit_is_no_header() {
 fn no_piece_holds_more_than_the_limit() {
     let file = record_of(&[b'x'; 10_000]);
     let reader = BufReader::new(File::open(file.path()).expect("open"));
-    let mut lines = Lines { reader, path: file.path(), limit: Bytes(100), number: 0, has_cut_line: false };
+    let mut lines = Lines::new(reader, file.path(), Bytes(100));
     assert!(matches!(lines.next_piece(), Ok(Piece::TooLong)));
     let left = lines.reader.fill_buf().expect("more").len();
     assert!(left > 0, "the rest of the line was not read");
@@ -66,7 +66,8 @@ fn no_piece_holds_more_than_the_limit() {
 fn says_how_many_lines_a_full_disk_took() {
     let path = PathBuf::from("run.jsonl");
     let file = OpenOptions::new().append(true).open("/dev/full").expect("the full device");
-    let mut writer = MeasureWriter { file, path, lines: 41, whole_bytes: 4_100 };
+    let chain = Chain::default();
+    let mut writer = MeasureWriter { file, path, lines: 41, whole_bytes: 4_100, chain };
     let line: Line = serde_json::from_str(sample_lines()[1]).expect("a line");
     let error = writer.append(&line).expect_err("full");
     assert_eq!(
@@ -74,20 +75,15 @@ fn says_how_many_lines_a_full_disk_took() {
         "run.jsonl took 41 lines and then no more (No space left on device (os error 28)), need room for the rest; \
          free some space or choose another place with --record. What was written is whole: switchcost report run.jsonl"
     );
-    assert_eq!((writer.lines, writer.whole_bytes), (41, 4_100), "what did not fit does not count");
+    assert_eq!((writer.lines, writer.whole_bytes, writer.chain), (41, 4_100, chain), "what did not fit does not count");
 }
 
 #[test]
 fn only_versions_as_they_are_written_are_known() {
-    for (version, is_read) in
-        [("1", true), ("0", false), ("2", false), ("", false), ("+1", false), ("01", false), ("1.0", false)]
-    {
-        assert_eq!(is_known(version), is_read, "{version:?}");
+    for (digits, known) in [("1", Some(1)), ("2", Some(2))] {
+        assert_eq!(version(&format!("{MEASURE_SCHEMA}/{digits}")), known);
     }
-}
-
-#[test]
-fn text_out_of_a_file_commands_no_terminal() {
-    assert_eq!(printable("\u{1b}[2J a\u{9b}b\u{202e}c\n"), "\\u{1b}[2J a\\u{9b}b\\u{202e}c\\u{a}");
-    assert_eq!(printable("Größe 工 🦀"), "Größe 工 🦀");
+    for digits in ["0", "3", "", "+1", "01", "1.0"] {
+        assert_eq!(version(&format!("{MEASURE_SCHEMA}/{digits}")), None, "{digits:?}");
+    }
 }

@@ -1,7 +1,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use remedies::{for_reading, for_writing};
+
 use super::{SIMULATION_SCHEMA, SIMULATION_VERSION};
+use crate::ANOTHER_PLACE;
 
 /// Why the record of a simulation could not be written. Reads well behind "failed to write the record: ".
 #[derive(Debug, thiserror::Error)]
@@ -14,8 +17,8 @@ pub enum WriteSimulationError {
     Exists(PathBuf),
     /// The file cannot be created.
     #[error(
-        "{path} cannot be created ({source}), need a folder that exists and may be written; choose another \
-             place with --record"
+        "{path} cannot be created ({source}), {}",
+        for_writing(.source, ANOTHER_PLACE)
     )]
     Create {
         /// Where.
@@ -25,8 +28,8 @@ pub enum WriteSimulationError {
     },
     /// The tuples do not fit; nothing is left behind.
     #[error(
-        "{path} took no more ({source}), need room for all tuples, twice over while it is written; free some \
-             space or choose another place with --record. The record was not kept"
+        "{path} took no more ({source}), {}. While it is written it needs its length twice. The record was not kept",
+        for_writing(.source, ANOTHER_PLACE)
     )]
     Write {
         /// Where.
@@ -64,7 +67,7 @@ pub enum WriteSimulationError {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadSimulationError {
     /// The file cannot be read.
-    #[error("{path} cannot be read ({source}), need a file written by switchcost simulate")]
+    #[error("{path} cannot be read ({source}), {}", for_reading(.source, "a file written by switchcost simulate"))]
     Open {
         /// Where.
         path: PathBuf,

@@ -16,7 +16,8 @@ use super::footer::{HEAD_KEY, check_shape, footer_of};
 use super::source::Source;
 use super::write::ROW_GROUP_ROWS;
 use super::{ByView, Interval, SIMULATION_SCHEMA, SIMULATION_VERSION, Simulation};
-use crate::file::{in_words, printable};
+use crate::file::in_words;
+use crate::printable;
 
 /// Tuples handed out at once.
 const BATCH_ROWS: usize = 1 << 16;

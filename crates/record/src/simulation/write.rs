@@ -10,13 +10,13 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::ColumnPath;
-use tempfile::NamedTempFile;
 
 use super::checksum::{self, CHECKSUM_KEY, NO_CHECKSUM};
 use super::columns::{COLUMNS, Column, Content, Table, Width, schema};
 use super::error::WriteSimulationError;
 use super::footer::{FOOTER_LIMIT_BYTES, HEAD_KEY, footer_of};
 use super::spool::{Spool, SpoolReader};
+use super::unnamed::Draft;
 use super::{Interval, Simulation};
 
 /// Rows that are in memory at once, and in a row group.
@@ -86,27 +86,13 @@ impl SimulationWriter {
             let (found_bytes, limit_bytes) = (json.len(), FOOTER_RESERVE_BYTES);
             return Err(WriteSimulationError::Head { found_bytes, limit_bytes });
         }
-        let temporary = self.temporary().map_err(failed)?;
-        write_file(temporary.as_file(), self.spool, head, json, self.row_group_rows).map_err(failed)?;
-        temporary.as_file().sync_all().map_err(failed)?;
-        match temporary.persist_noclobber(&path) {
-            Ok(_) => Ok(()),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(WriteSimulationError::Exists(path)),
-            Err(error) => Err(failed(error.error)),
+        let draft = Draft::create_in(folder_of(&path)).map_err(failed)?;
+        write_file(draft.as_file(), self.spool, head, json, self.row_group_rows).map_err(failed)?;
+        draft.as_file().sync_all().map_err(failed)?;
+        match draft.keep(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(WriteSimulationError::Exists(path)),
+            done => done.map_err(failed),
         }
-    }
-
-    /// A file beside the one to be, removed where it does not become that.
-    fn temporary(&self) -> io::Result<NamedTempFile> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".switchcost-").suffix(".parquet.part");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // What File::create asks for: the umask takes off what is not wanted.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        builder.tempfile_in(folder_of(&self.path))
     }
 }
 

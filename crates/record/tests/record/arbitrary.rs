@@ -8,9 +8,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use strum::IntoEnumIterator;
 use switchcost_record::{
-    Arm, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, End, EndReason, Evidence, Fact, Header,
-    HostManifest, InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement,
-    Plan, Policy, Refusal, Relation, Sample, SelfTest, SelfTestOutcome, SwitchPlan, Tlb, TlbKind,
+    Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, CoreClock, Cycles, End,
+    EndReason, Evidence, Fact, Header, HostManifest, InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA,
+    MEASURE_VERSION, Mechanism, Placement, Plan, Policy, Refusal, Relation, Sample, SelfTest, SelfTestOutcome,
+    SwitchPlan, Tlb, TlbKind,
 };
 use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -206,10 +207,11 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
-    let numbers = (small(), small(), small(), vec(nanos(), 4));
+    let numbers = (small(), small(), small(), vec(nanos(), 5));
     (text(), vec(case(), 1..4), numbers, any::<bool>()).prop_map(|(preset, cases, numbers, wants_counters)| {
         let (precision_per_mille, confidence_per_mille, max_repetitions, times) = numbers;
-        let [budget_ns, batch_ns, synthetic_switch_ns, synthetic_reload_ns]: [Nanos; 4] = times.try_into().expect("4");
+        let [budget_ns, batch_ns, repetition_ns, synthetic_switch_ns, synthetic_reload_ns]: [Nanos; 5] =
+            times.try_into().expect("5");
         Plan {
             preset,
             cases,
@@ -218,6 +220,7 @@ fn plan() -> impl Strategy<Value = Plan> {
             budget_ns,
             max_repetitions,
             batch_ns,
+            repetition_ns,
             synthetic_switch_ns,
             synthetic_reload_ns,
             wants_counters,
@@ -225,10 +228,11 @@ fn plan() -> impl Strategy<Value = Plan> {
     })
 }
 
-pub(crate) fn header() -> impl Strategy<Value = Header> {
+pub(crate) fn header() -> BoxedStrategy<Header> {
     let texts = (text(), text(), vec(text(), 0..4));
-    (texts, number(), host(), clock(), vec(control(), 0..3), plan()).prop_map(
-        |((program_version, started_at, command), seed, host, clock, controls, plan)| Header {
+    let clocks = (clock(), option::of(core_clock()));
+    (texts, number(), host(), clocks, vec(control(), 0..3), plan())
+        .prop_map(|((program_version, started_at, command), seed, host, (clock, core_clock), controls, plan)| Header {
             schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
             program_version,
             started_at,
@@ -236,8 +240,20 @@ pub(crate) fn header() -> impl Strategy<Value = Header> {
             seed,
             host,
             clock,
+            core_clock,
             controls,
             plan,
+        })
+        .boxed()
+}
+
+fn core_clock() -> impl Strategy<Value = CoreClock> {
+    (small(), option::of(small()), small(), ticks()).prop_map(
+        |(chain_length, multiplication_cycles, additions, overhead_ticks)| CoreClock {
+            chain_length,
+            multiplication_cycles,
+            additions,
+            overhead_ticks,
         },
     )
 }
@@ -325,6 +341,36 @@ fn sample(cases: u32) -> impl Strategy<Value = Sample> {
     )
 }
 
+/// Of a case below `cases`, with whole columns.
+fn cycles(cases: u32) -> impl Strategy<Value = Cycles> {
+    let place = (0..cases, small(), nanos(), small());
+    let counts = (number(), number(), number(), (number(), number()));
+    let batch = (one_of::<Arm>(), small(), ticks(), ticks());
+    let probes = vec((ticks(), ticks()), 4);
+    (place, counts, evidence(), vec(batch, 0..4), probes).prop_map(|(place, counts, evidence, batches, probes)| {
+        let (case, repetition, at_ns, batches_per_cycle) = place;
+        let (switching_handoffs, control_switches, user_switches, (voluntary, involuntary)) = counts;
+        let mut columns = Batches::default();
+        for ((arm, handoffs, handoff_ticks, walk_ticks), (chain, additions)) in batches.into_iter().zip(&probes[1..]) {
+            columns.push_probe(*chain, *additions);
+            columns.push(arm, handoffs, handoff_ticks, walk_ticks);
+        }
+        columns.push_probe(probes[0].0, probes[0].1);
+        Cycles {
+            case,
+            repetition,
+            at_ns,
+            batches_per_cycle,
+            switching_handoffs,
+            control_switches,
+            kernel_switches: KernelSwitches { voluntary, involuntary },
+            user_switches,
+            evidence,
+            batches: columns,
+        }
+    })
+}
+
 fn refusal(cases: u32) -> impl Strategy<Value = Refusal> {
     (0..cases, small(), text()).prop_map(|(case, repetition, why)| Refusal { case, repetition, why })
 }
@@ -339,7 +385,9 @@ fn middle_line(cases: u32) -> impl Strategy<Value = Line> {
     prop_oneof![
         self_test().prop_map(Line::SelfTest),
         latency().prop_map(Line::Latency),
-        sample(cases).prop_map(|sample| Line::Sample(Box::new(sample))),
+        // Boxed: so many fields in each other's closures are more than a test's stack holds.
+        sample(cases).prop_map(|sample| Line::Sample(Box::new(sample))).boxed(),
+        cycles(cases).prop_map(|cycles| Line::Cycles(Box::new(cycles))).boxed(),
         refusal(cases).prop_map(Line::Refusal),
     ]
 }

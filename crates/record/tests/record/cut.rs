@@ -2,15 +2,16 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use switchcost_record::{Line, MeasureRecord, ReadRecordError};
+use switchcost_record::{MeasureRecord, ReadRecordError};
 
 use crate::arbitrary::record;
-use crate::{Folder, SAMPLE, read};
+use crate::{CHECKED, Folder, SAMPLE, read, written};
 
 /// Lines behind the header.
 fn count(record: &MeasureRecord) -> usize {
     let end = usize::from(record.end.is_some());
-    record.self_tests.len() + record.latencies.len() + record.samples.len() + record.refusals.len() + end
+    let samples = record.samples.len() + record.cycles.len();
+    record.self_tests.len() + record.latencies.len() + samples + record.refusals.len() + end
 }
 
 fn newlines(bytes: &[u8]) -> usize {
@@ -33,10 +34,13 @@ fn is_read_to_its_last_whole_line(folder: &Folder, cut: &[u8]) {
 }
 
 #[test]
-fn the_sample_may_be_cut_at_any_byte() {
+fn each_sample_may_be_cut_anywhere() {
     let folder = Folder::new();
-    for length in 0..=SAMPLE.len() {
-        is_read_to_its_last_whole_line(&folder, &SAMPLE.as_bytes()[..length]);
+    // One byte after the other of the one, steps through all places in a line of the other.
+    for (sample, step) in [(SAMPLE, 1), (CHECKED, 7)] {
+        for length in (0..=sample.len()).step_by(step) {
+            is_read_to_its_last_whole_line(&folder, &sample.as_bytes()[..length]);
+        }
     }
 }
 
@@ -56,11 +60,7 @@ fn what_was_read_before_a_cut_is_what_was_written() {
 proptest! {
     #[test]
     fn any_record_may_be_cut_at_any_byte((header, lines) in record(), at in any::<Index>()) {
-        let mut bytes = Vec::new();
-        for line in std::iter::once(Line::Header(Box::new(header))).chain(lines) {
-            serde_json::to_writer(&mut bytes, &line).expect("JSON");
-            bytes.push(b'\n');
-        }
+        let bytes = written(&header, &lines);
         is_read_to_its_last_whole_line(&Folder::new(), &bytes[..at.index(bytes.len() + 1)]);
     }
 }

@@ -2,6 +2,7 @@
 
 mod append;
 mod arbitrary;
+mod checksums;
 mod compatibility;
 mod cut;
 mod damage;
@@ -11,11 +12,14 @@ mod write_errors;
 
 use std::path::PathBuf;
 
-use switchcost_record::{Line, MeasureRecord, ReadRecordError};
+use switchcost_record::{Header, Line, MeasureRecord, MeasureWriter, ReadRecordError};
 use tempfile::TempDir;
 
 /// A record of version 1 with every kind of line, as a run left it.
 const SAMPLE: &str = include_str!("../samples/measure-1.jsonl");
+
+/// The same of version 2.
+const CHECKED: &str = include_str!("../samples/measure-2.jsonl");
 
 fn sample_lines() -> Vec<&'static str> {
     SAMPLE.lines().collect()
@@ -62,4 +66,12 @@ fn damage(bytes: &[u8]) -> (u64, String) {
 /// Lines with their newlines.
 fn joined<S: AsRef<str>>(lines: &[S]) -> Vec<u8> {
     lines.iter().flat_map(|line| [line.as_ref(), "\n"]).collect::<String>().into_bytes()
+}
+
+/// The bytes of a record that was written, line by line.
+fn written(header: &Header, lines: &[Line]) -> Vec<u8> {
+    let folder = Folder::new();
+    let mut writer = MeasureWriter::create(&folder.file(), header.clone()).expect("a free name");
+    lines.iter().for_each(|line| writer.append(line).expect("room"));
+    std::fs::read(folder.file()).expect("a record")
 }

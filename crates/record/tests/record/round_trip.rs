@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use switchcost_record::{Header, Line, MeasureRecord, MeasureWriter};
 
 use crate::arbitrary::{header, line, record};
-use crate::{Folder, SAMPLE, parsed, sample_lines};
+use crate::{CHECKED, Folder, SAMPLE, parsed, sample_lines};
 
 /// The record that a reader should make of these lines.
 fn expected(header: Header, lines: &[Line]) -> MeasureRecord {
@@ -15,6 +15,7 @@ fn expected(header: Header, lines: &[Line]) -> MeasureRecord {
             Line::SelfTest(test) => record.self_tests.push(test),
             Line::Latency(latency) => record.latencies.push(latency),
             Line::Sample(sample) => record.samples.push(*sample),
+            Line::Cycles(cycles) => record.cycles.push(*cycles),
             Line::Refusal(refusal) => record.refusals.push(refusal),
             Line::End(end) => record.end = Some(end),
         }
@@ -45,6 +46,14 @@ proptest! {
     }
 
     #[test]
+    fn a_record_is_written_as_one_of_the_newest_version(header in header()) {
+        let folder = Folder::new();
+        let older = Header { schema: "switchcost.record.measure/1".to_owned(), ..header.clone() };
+        MeasureWriter::create(&folder.file(), older).expect("a free name");
+        prop_assert_eq!(MeasureRecord::read(&folder.file()).expect("a record").header, header);
+    }
+
+    #[test]
     fn a_header_alone_is_a_record(header in header()) {
         let folder = Folder::new();
         MeasureWriter::create(&folder.file(), header.clone()).expect("a free name");
@@ -55,7 +64,7 @@ proptest! {
 #[test]
 fn a_record_may_be_read_while_it_is_written() {
     let folder = Folder::new();
-    let lines: Vec<Line> = sample_lines().into_iter().map(parsed).collect();
+    let lines: Vec<Line> = CHECKED.lines().map(parsed).collect();
     let Line::Header(header) = &lines[0] else { panic!("a header first") };
     let mut writer = MeasureWriter::create(&folder.file(), (**header).clone()).expect("a free name");
     for count in 1..lines.len() {

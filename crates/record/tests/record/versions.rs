@@ -2,21 +2,22 @@
 
 use switchcost_record::{MEASURE_SCHEMA, MEASURE_VERSION, ReadRecordError};
 
-use crate::{Folder, SAMPLE, joined, read, sample_lines};
+use crate::{CHECKED, Folder, SAMPLE, joined, read, sample_lines};
 
 fn with_schema(schema: &str) -> Vec<u8> {
     SAMPLE.replacen("\"switchcost.record.measure/1\"", &serde_json::to_string(schema).expect("JSON"), 1).into_bytes()
 }
 
 #[test]
-fn the_sample_is_of_the_first_version() {
-    assert_eq!((MEASURE_SCHEMA, MEASURE_VERSION), ("switchcost.record.measure", 1));
+fn each_sample_is_of_its_version() {
+    assert_eq!((MEASURE_SCHEMA, MEASURE_VERSION), ("switchcost.record.measure", 2));
     assert_eq!(with_schema("switchcost.record.measure/1"), SAMPLE.as_bytes());
+    assert!(CHECKED.starts_with("{\"line\":\"header\",\"schema\":\"switchcost.record.measure/2\","));
 }
 
 #[test]
 fn other_versions_are_refused_by_name() {
-    for version in ["0", "2", "999", "", "one", "+1", "01", "1.0", "-1", "18446744073709551617", "1 "] {
+    for version in ["0", "3", "999", "", "one", "+1", "01", "1.0", "-1", "18446744073709551617", "1 "] {
         let schema = format!("{MEASURE_SCHEMA}/{version}");
         match read(&with_schema(&schema)) {
             Err(ReadRecordError::Version { found, .. }) => assert_eq!(found, schema),
@@ -27,19 +28,19 @@ fn other_versions_are_refused_by_name() {
 
 #[test]
 fn a_newer_version_is_refused_even_where_its_header_is_unlike_ours() {
-    let newer = format!("{{\"line\":\"start\",\"schema\":\"{MEASURE_SCHEMA}/2\"}}");
+    let newer = format!("{{\"line\":\"start\",\"schema\":\"{MEASURE_SCHEMA}/3\"}}");
     assert!(matches!(read(&joined(&[newer])), Err(ReadRecordError::Version { .. })));
 }
 
 #[test]
 fn says_which_versions_it_reads() {
     let folder = Folder::new();
-    let error = folder.read(&with_schema("switchcost.record.measure/\u{1b}[2J2")).expect_err("another version");
+    let error = folder.read(&with_schema("switchcost.record.measure/\u{1b}[2J3")).expect_err("another version");
     assert_eq!(
         error.to_string(),
         format!(
-            "{} is of format switchcost.record.measure/\\u{{1b}}[2J2, need switchcost.record.measure/1 to \
-             switchcost.record.measure/1; read it with the version of switchcost that wrote it or a later one",
+            "{} is of format switchcost.record.measure/\\u{{1b}}[2J3, need switchcost.record.measure/1 to \
+             switchcost.record.measure/2; read it with the version of switchcost that wrote it or a later one",
             folder.file().display()
         )
     );

@@ -27,8 +27,8 @@ impl Content {
     pub(super) fn of(place: usize, part: &Part<'_>) -> Self {
         let id = format!("r{place}");
         match part {
-            Part::Measured { name, record, findings, left_out } => {
-                let blocks = measure::blocks(record, findings, left_out);
+            Part::Measured { name, record, findings, points } => {
+                let blocks = measure::blocks(record, findings, points);
                 Content::new(id, name, "measured", blocks)
             }
             Part::Simulated { name, head, findings } => {

@@ -9,10 +9,12 @@ type Quantity = (&'static str, fn(&CaseFinding) -> Option<&Estimate>);
 
 const OUTCOME: [Column<CaseFinding>; 2] = [("status", |f| status(&f.verdict).to_owned()), ("why", why)];
 
-const QUANTITIES: [Quantity; 6] = [
+const QUANTITIES: [Quantity; 8] = [
     ("direct", |f| f.direct_ns.as_ref()),
     ("total", |f| f.total_ns.as_ref()),
     ("indirect", |f| f.indirect_ns.as_ref()),
+    ("indirect_kernel", |f| f.indirect_kernel_ns.as_ref()),
+    ("indirect_reload", |f| f.indirect_reload_ns.as_ref()),
     ("handoff", |f| f.handoff_ns.as_ref()),
     ("round_trip", |f| f.round_trip_ns.as_ref()),
     ("baseline", |f| f.baseline_ns.as_ref()),

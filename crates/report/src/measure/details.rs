@@ -183,14 +183,15 @@ fn add_plan(page: &mut Page, record: &MeasureRecord) {
         ("preset", plan.preset.clone()),
         ("cases", plan.cases.len().to_string()),
         ("seed", header.seed.to_string()),
-        ("order", "cases in random order, the four arms of a repetition shuffled, both drawn from the seed".to_owned()),
+        ("order", "cases and arms in random order, drawn from the seed".to_owned()),
         ("wanted precision", percent(plan.precision_per_mille)),
         ("confidence", percent(plan.confidence_per_mille)),
         ("budget", time(plan.budget_ns.0 as f64)),
         ("repetitions at most", plan.max_repetitions.to_string()),
         ("length of a batch", time(plan.batch_ns.0 as f64)),
         ("clock", format!("{} ({})", header.clock.source, header.clock.reason)),
-        ("samples", record.samples.len().to_string()),
+        ("windows of cycles", record.cycles.len().to_string()),
+        ("other samples", record.samples.len().to_string()),
         ("refused repetitions", record.refusals.len().to_string()),
     ];
     let mut grid = Grid::new(1);

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use analysis::{CaseFinding, CounterFinding, Curve, Estimate, Findings, Flag, Tail, Verdict};
+use analysis::{CaseFinding, CoreFinding, CounterFinding, Curve, Estimate, Findings, Flag, Shared, Tail, Verdict};
 use record::{ClockFacts, Control, HostManifest, MeasureRecord, Plan, SelfTest};
 use serde::Serialize;
 
@@ -23,6 +23,7 @@ struct ReportView<'a> {
     results: Vec<ResultView<'a>>,
     curves: &'a [Curve],
     latencies_ns: Vec<LatencyView>,
+    core: Option<CoreFinding>,
     flags: &'a [Flag],
 }
 
@@ -48,6 +49,10 @@ struct ResultView<'a> {
     direct_ns: &'a Option<Estimate>,
     total_ns: &'a Option<Estimate>,
     indirect_ns: &'a Option<Estimate>,
+    indirect_kernel_ns: &'a Option<Estimate>,
+    indirect_reload_ns: &'a Option<Estimate>,
+    direct_cycles: &'a Option<Estimate>,
+    shared: &'a Option<Shared>,
     handoff_ns: &'a Option<Estimate>,
     round_trip_ns: &'a Option<Estimate>,
     baseline_ns: &'a Option<Estimate>,
@@ -99,6 +104,7 @@ fn report<'a>(record: &'a MeasureRecord, findings: &'a Findings) -> ReportView<'
         results: findings.results.iter().map(result).collect(),
         curves: &findings.curves,
         latencies_ns: findings.latencies_ns.iter().map(latency).collect(),
+        core: findings.core,
         flags: &findings.flags,
     }
 }
@@ -120,6 +126,10 @@ fn result(finding: &CaseFinding) -> ResultView<'_> {
         direct_ns: &finding.direct_ns,
         total_ns: &finding.total_ns,
         indirect_ns: &finding.indirect_ns,
+        indirect_kernel_ns: &finding.indirect_kernel_ns,
+        indirect_reload_ns: &finding.indirect_reload_ns,
+        direct_cycles: &finding.direct_cycles,
+        shared: &finding.shared,
         handoff_ns: &finding.handoff_ns,
         round_trip_ns: &finding.round_trip_ns,
         baseline_ns: &finding.baseline_ns,

@@ -58,7 +58,9 @@ fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> 
     for condition in varying {
         grid.column(condition.name, Side::Left);
     }
-    for name in ["direct", "±", "hand-off", "round trip", "switches per hand-off", "p50/p99/max", "excluded"] {
+    for name in
+        ["direct", "±", "core cycles", "hand-off", "round trip", "switches per hand-off", "p50/p99/max", "excluded"]
+    {
         grid.column(name, Side::Right);
     }
     grid.column("notes", Side::Left);
@@ -83,17 +85,18 @@ fn row(finding: &CaseFinding, varying: &[Condition], notes: &Numbering) -> Vec<E
         row.extend(numbers(finding));
     } else {
         row.push(Entry::new("not measured", tone(finding)));
-        row.resize_with(row.len() + 5, Entry::default);
+        row.resize_with(row.len() + 6, Entry::default);
     }
     row.push(excluded(finding).into());
     row.push(Entry::new(notes.numbers(finding), tone(finding)));
     row
 }
 
-fn numbers(finding: &CaseFinding) -> [Entry; 6] {
+fn numbers(finding: &CaseFinding) -> [Entry; 7] {
     [
         estimate(finding, finding.direct_ns.as_ref(), centre),
         Entry::from(finding.direct_ns.as_ref().map(plus_minus).unwrap_or_default()),
+        Entry::from(finding.direct_cycles.as_ref().map(|cycles| number(cycles.estimate)).unwrap_or_default()),
         estimate(finding, finding.handoff_ns.as_ref(), centre),
         estimate(finding, finding.round_trip_ns.as_ref(), centre),
         Entry::from(finding.switches_per_handoff.map_or(NO_NUMBER.to_owned(), number)),

@@ -16,7 +16,7 @@ mod notes;
 mod row;
 mod working_sets;
 
-use analysis::Findings;
+use analysis::{Findings, Point};
 use record::MeasureRecord;
 
 use crate::page::{Block, Page};
@@ -42,15 +42,15 @@ fn table(record: &MeasureRecord, findings: &Findings, style: Style) -> String {
     page.finish()
 }
 
-/// The findings for a reader of figures. `left_out` has for each sample why it was left out.
-pub(crate) fn blocks(record: &MeasureRecord, findings: &Findings, left_out: &[Vec<&'static str>]) -> Vec<Block> {
+/// The findings for a reader of figures. `points` are all times that were taken.
+pub(crate) fn blocks(record: &MeasureRecord, findings: &Findings, points: &[Point]) -> Vec<Block> {
     let mut page = Page::with_figures();
-    add(&mut page, record, findings, left_out);
+    add(&mut page, record, findings, points);
     page.into_blocks()
 }
 
 /// First the answer, then on which machine, then the numbers, then what to know about them.
-fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, left_out: &[Vec<&'static str>]) {
+fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[Point]) {
     answer::add(page, findings);
     machine::add(page, &record.header);
     details::add_environment(page, record, findings);
@@ -61,7 +61,7 @@ fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, left_out: &
     lmbench::add(page, findings);
     matrix::add(page, findings);
     counters::add(page, record, findings);
-    figures::samples::add(page, record, left_out);
+    figures::samples::add(page, record, points);
     notes::add(page, findings);
     details::add(page, record, findings);
 }

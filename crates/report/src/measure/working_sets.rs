@@ -1,4 +1,4 @@
-use analysis::{CaseFinding, Findings};
+use analysis::{CaseFinding, Estimate, Findings};
 
 use super::conditions::{Condition, RUN, WALK, split};
 use super::notes::Numbering;
@@ -6,7 +6,7 @@ use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::{centre, time, with_interval};
+use crate::quantity::{centre, time, with_bound, with_interval};
 
 const MECHANISM: [Condition; 2] = [
     Condition { name: "mechanism", value: |c| c.mechanism.to_string(), phrase: |c| c.mechanism.to_string() },
@@ -42,7 +42,7 @@ fn grid(findings: &[&CaseFinding], before: &[Condition], after: &[Condition], no
     for condition in after {
         grid.column(condition.name, Side::Left);
     }
-    for name in ["total", "direct", "indirect (interval)", "reload bound", "excluded"] {
+    for name in ["total", "direct", "indirect (interval)", "kernel", "reload", "reload bound", "excluded"] {
         grid.column(name, Side::Right);
     }
     grid.column("notes", Side::Left);
@@ -62,9 +62,12 @@ fn row(finding: &CaseFinding, before: &[Condition], after: &[Condition], notes: 
         row.push(estimate(finding, finding.total_ns.as_ref(), |e| interval_below(&centre(e))));
         row.push(estimate(finding, finding.direct_ns.as_ref(), centre));
         row.push(estimate(finding, finding.indirect_ns.as_ref(), |e| interval_below(&with_interval(e))));
+        let part = |part: &Option<Estimate>| Entry::from(part.as_ref().map(with_bound).unwrap_or_default());
+        row.extend([part(&finding.indirect_kernel_ns), part(&finding.indirect_reload_ns)]);
         row.push(finding.reload_bound_ns.map(time).unwrap_or_default().into());
     } else {
-        row.extend([Entry::new("not measured", tone(finding)), "".into(), "".into(), "".into()]);
+        row.push(Entry::new("not measured", tone(finding)));
+        row.extend(std::iter::repeat_n(Entry::from(""), 5));
     }
     row.push(excluded(finding).into());
     row.push(Entry::new(notes.numbers(finding), tone(finding)));

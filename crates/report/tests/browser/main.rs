@@ -14,15 +14,14 @@ mod recorded;
 #[path = "../simulate/fixture.rs"]
 mod simulated;
 
-use analysis::Findings;
 use analysis::compare::{Options, compare_simulations};
-use record::{Arm, Evidence, KernelSwitches, MeasureRecord, Sample};
+use analysis::{Findings, Point};
+use record::{Arm, MeasureRecord};
 use reproduce::{Axis, Cell, Chart, Claim, Exhibit, Paper, Series, Shape, Style, Table};
 use serde_json::Value;
 use switchcost_report::compare::Request;
 use switchcost_report::html::{Html, Part, render, render_comparison, render_reproduction};
 use switchcost_report::reproduce::{Command, Reproduction};
-use units::{Nanos, Ticks};
 use workload::Access;
 
 use fixture::{about, counters, measured, pairs, sized, suspect, walked, whole};
@@ -34,7 +33,7 @@ const HARM: &str = "</script><script>window.harmed=1</script><img src=x onerror=
 const MARKUP: &str = "<b>bold</b><a href=\"//x\">link</a>&lt;";
 
 /// All figures of a measurement: a grid of sizes, strides and accesses, rings, pairs, counters, samples.
-fn measurement(samples: usize) -> (MeasureRecord, Findings, Vec<Vec<&'static str>>) {
+fn measurement(samples: usize) -> (MeasureRecord, Findings, Vec<Point>) {
     let mut findings = whole();
     findings.results[0].counters = counters();
     for stride in [64, 512] {
@@ -53,31 +52,22 @@ fn measurement(samples: usize) -> (MeasureRecord, Findings, Vec<Vec<&'static str
     let mut record = recorded::record();
     record.header.plan.cases = findings.results.iter().map(|finding| finding.case.clone()).collect();
     let cases = record.header.plan.cases.len();
-    record.samples = (0..samples).map(|i| sample(i, cases)).collect();
-    let left_out = (0..samples).map(|i| if i % 97 == 5 { vec!["steal", "frequency"] } else { Vec::new() }).collect();
-    (record, findings, left_out)
+    (record, findings, (0..samples).map(|i| point(i, cases)).collect())
 }
 
-fn sample(i: usize, cases: usize) -> Sample {
-    Sample {
+fn point(i: usize, cases: usize) -> Point {
+    Point {
         case: (i % cases) as u32,
-        repetition: 0,
-        position: 0,
         arm: if i.is_multiple_of(2) { Arm::SwitchDirect } else { Arm::BaselineDirect },
-        at_ns: Nanos(i as u64 * 3_000_000),
-        handoffs: 1000,
-        ticks: Ticks(2_000_000 + (i as u64 * 7919) % 3_000_000),
-        kernel_switches: KernelSwitches::default(),
-        user_switches: 0,
-        evidence: Evidence::default(),
-        counters: None,
-        handoff_ticks: Vec::new(),
+        at_seconds: i as f64 * 3e-3,
+        handoff_seconds: (2_000_000 + (i as u64 * 7919) % 3_000_000) as f64 / 3e12,
+        left_out: if i % 97 == 5 { vec!["steal", "frequency"] } else { Vec::new() },
     }
 }
 
 fn measured_page(samples: usize, name: &str) -> Html {
-    let (record, findings, left_out) = measurement(samples);
-    render(&[Part::Measured { name, record: &record, findings: &findings, left_out: &left_out }])
+    let (record, findings, points) = measurement(samples);
+    render(&[Part::Measured { name, record: &record, findings: &findings, points: &points }])
 }
 
 fn simulated_page() -> Html {

@@ -6,9 +6,9 @@
   hold.contentDocument.open();
   const outcome = { errors: window.probeErrors, figures: {}, openedMs: performance.now(), hostile: {} };
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-  // Looks again until something is found, for two seconds.
+  // Looks again until something is found, for at least twenty seconds: the browser may have to wait for the CPU.
   const until = async (look) => {
-    for (let i = 0; i < 200; i++) {
+    for (let i = 0; i < 2000; i++) {
       const found = look();
       if (found) return found;
       await wait(10);

@@ -49,6 +49,10 @@ pub(crate) fn bare(case: Case) -> CaseFinding {
         direct_ns: None,
         total_ns: None,
         indirect_ns: None,
+        indirect_kernel_ns: None,
+        indirect_reload_ns: None,
+        direct_cycles: None,
+        shared: None,
         handoff_ns: None,
         round_trip_ns: None,
         baseline_ns: None,
@@ -96,7 +100,7 @@ pub(crate) fn not_measured(case: Case, why: &str) -> CaseFinding {
 }
 
 pub(crate) fn findings(results: Vec<CaseFinding>) -> Findings {
-    Findings { results, curves: vec![], latencies_ns: vec![], flags: vec![] }
+    Findings { results, curves: vec![], latencies_ns: vec![], core: None, flags: vec![] }
 }
 
 /// The mechanisms of a usual run.

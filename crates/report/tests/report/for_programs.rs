@@ -8,7 +8,8 @@ use crate::fixture::*;
 use crate::recorded::record;
 
 const RESULT: &str = "mechanism between tasks size_bytes stride_bytes access pattern sharing pages cpus relation policy \
-                      status why direct_ns total_ns indirect_ns handoff_ns round_trip_ns baseline_ns \
+                      status why direct_ns total_ns indirect_ns indirect_kernel_ns indirect_reload_ns direct_cycles shared \
+                      handoff_ns round_trip_ns baseline_ns \
                       switches_per_handoff involuntary_share tail_ns counters reload_bound_ns sanity_band_ns \
                       excluded_samples total_samples excluded_by_reason flags flag_details";
 
@@ -27,7 +28,7 @@ fn json_holds_every_field_of_its_schema() {
     let report = json(&whole());
     let words = |text: &'static str| text.split_whitespace().collect::<BTreeSet<_>>();
     let top = "schema program_version started_at seed host clock controls self_tests plan results curves latencies_ns \
-               flags";
+               core flags";
     assert_eq!(keys(&report), words(top));
     assert_eq!(report["schema"], "switchcost.measure/1");
     assert_eq!(report["plan"], serde_json::json!({"precision": 0.05, "confidence": 0.9, "preset": "default"}));

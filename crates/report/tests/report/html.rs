@@ -1,32 +1,18 @@
 //! The page of a measurement: its structure. What a browser makes of it is tested in `tests/browser`.
 
-use analysis::Findings;
-use record::{Arm, Evidence, KernelSwitches, MeasureRecord, Sample};
+use analysis::{Findings, Point};
+use record::{Arm, MeasureRecord};
 use switchcost_report::html::{Html, Part, render};
-use units::{Nanos, Ticks};
 
 use crate::fixture::{findings, mechanisms, pairs, whole};
 use crate::recorded::record;
 
-fn page(record: &MeasureRecord, findings: &Findings, left_out: &[Vec<&'static str>]) -> Html {
-    render(&[Part::Measured { name: "run.jsonl", record, findings, left_out }])
+fn page(record: &MeasureRecord, findings: &Findings, points: &[Point]) -> Html {
+    render(&[Part::Measured { name: "run.jsonl", record, findings, points }])
 }
 
-fn sample(case: u32, at_ms: u64) -> Sample {
-    Sample {
-        case,
-        repetition: 0,
-        position: 0,
-        arm: Arm::SwitchDirect,
-        at_ns: Nanos::millis(at_ms),
-        handoffs: 1000,
-        ticks: Ticks(4_000_000),
-        kernel_switches: KernelSwitches::default(),
-        user_switches: 0,
-        evidence: Evidence::default(),
-        counters: None,
-        handoff_ticks: Vec::new(),
-    }
+fn point(case: u32, at_ms: u64, left_out: Vec<&'static str>) -> Point {
+    Point { case, arm: Arm::SwitchDirect, at_seconds: at_ms as f64 / 1e3, handoff_seconds: 2e-6, left_out }
 }
 
 /// The position of a text that must be there.
@@ -58,15 +44,15 @@ fn every_figure_has_its_place_its_data_and_its_numbers() {
 
 #[test]
 fn only_figures_are_shown_that_the_record_has_data_for() {
-    let mut record = record();
+    let record = record();
     let html = page(&record, &findings(pairs()), &[]);
     assert!(html.figures.iter().any(|figure| figure.starts_with("figure-r1-pairs-")), "{:?}", html.figures);
     assert!(!html.figures.iter().any(|figure| figure.contains("samples")), "{:?}", html.figures);
-    record.samples = vec![sample(0, 1), sample(0, 2)];
-    let html = page(&record, &findings(mechanisms()), &[vec![], vec!["steal"]]);
+    let points = [point(0, 1, vec![]), point(0, 2, vec!["steal"])];
+    let html = page(&record, &findings(mechanisms()), &points);
     assert!(html.figures.iter().any(|figure| figure == "figure-r1-samples"), "{:?}", html.figures);
     assert!(html.page.contains("left out: steal"));
-    let nothing = page(&MeasureRecord { samples: Vec::new(), ..record }, &findings(Vec::new()), &[]);
+    let nothing = page(&record, &findings(Vec::new()), &[]);
     assert!(nothing.figures.is_empty() && !nothing.page.contains("plotly.js v"), "no script where nothing is drawn");
 }
 
@@ -97,7 +83,7 @@ fn markup_in_names_stays_text() {
     record.header.plan.preset = hostile.to_owned();
     record.header.command = vec![hostile.to_owned()];
     let findings = whole();
-    let html = render(&[Part::Measured { name: hostile, record: &record, findings: &findings, left_out: &[] }]);
+    let html = render(&[Part::Measured { name: hostile, record: &record, findings: &findings, points: &[] }]);
     assert!(!html.page.contains("<img") && !html.page.contains('\u{1b}') && !html.page.contains('\u{202e}'));
     assert!(html.page.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;[2J"), "shown as it is");
     assert_eq!(html.page.matches("<script>").count(), 2, "the library and what draws");
@@ -108,7 +94,7 @@ fn markup_in_names_stays_text() {
 #[test]
 fn several_records_stand_on_one_page() {
     let (record, findings) = (record(), whole());
-    let part = |name| Part::Measured { name, record: &record, findings: &findings, left_out: &[] };
+    let part = |name| Part::Measured { name, record: &record, findings: &findings, points: &[] };
     let html = render(&[part("first.jsonl"), part("second.jsonl")]);
     assert_eq!(html.figures.len(), 6);
     let mut ids = html.figures.clone();

@@ -47,7 +47,7 @@ fn header() -> Header {
     let applied =
         |name: &str| Control { name: name.to_owned(), wanted: String::new(), outcome: ControlOutcome::Applied };
     Header {
-        schema: "switchcost.record.measure/1".to_owned(),
+        schema: "switchcost.record.measure/2".to_owned(),
         program_version: "0.1.0".to_owned(),
         started_at: "2025-11-02T10:00:00Z".to_owned(),
         command: vec!["switchcost".to_owned(), "measure".to_owned()],
@@ -59,6 +59,7 @@ fn header() -> Header {
             ticks_per_second: TickRate(2_445_428_000),
             read_cost: Ticks(44),
         },
+        core_clock: None,
         controls: vec![
             applied("affinity"),
             refused("priority", "sudo prlimit --rtprio=98 --pid $$"),
@@ -77,6 +78,7 @@ fn plan() -> Plan {
         budget_ns: Nanos::seconds(60),
         max_repetitions: 100,
         batch_ns: Nanos::millis(5),
+        repetition_ns: Nanos(0),
         synthetic_switch_ns: Nanos(2_000),
         synthetic_reload_ns: Nanos(0),
         wants_counters: true,

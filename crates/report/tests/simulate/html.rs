@@ -2,7 +2,7 @@
 
 use switchcost_report::html::{Part, render};
 
-use crate::fixture::{HOSTILE, whole};
+use crate::fixture::{HOSTILE, findings, record, whole};
 
 #[test]
 fn a_record_has_the_figures_of_the_paper() {
@@ -43,6 +43,34 @@ fn programs_of_hostile_names_stay_text() {
     assert!(
         html.page.contains("\\u003c") || html.page.contains("&amp;lt;b&amp;gt;") || html.page.contains("&lt;b&gt;")
     );
+}
+
+/// A process may give itself any name; the tables of the page are opened with spreadsheets.
+#[test]
+fn no_name_reaches_a_spreadsheet_as_a_formula() {
+    let (mut head, tuples) = record();
+    for (number, process) in head.processes.iter_mut().enumerate() {
+        process.name = format!("=cmd|' /C calc'!A{number}");
+    }
+    head.causes[1].syscall = Some("@SUM(1)".to_owned());
+    for design in &mut head.designs {
+        design.design.name.insert(0, '+');
+        design.code.iter_mut().for_each(|code| code.program = "\t=1".to_owned());
+        design.code.iter_mut().for_each(|code| code.object = Some("-1+1".to_owned()));
+    }
+    let findings = findings(&head, &tuples);
+    let part = |name| Part::Simulated { name, head: &head, findings: &findings };
+    let html = render(&[part("=1.parquet"), part("@2.parquet")]);
+    let mut guarded = 0;
+    for (name, table) in &html.tables {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(table.as_bytes());
+        for field in reader.records().flat_map(|row| row.expect("CSV").iter().map(str::to_owned).collect::<Vec<_>>()) {
+            let is_formula = field.starts_with(['=', '@', '+', '\t', '\r']) || field == "-1+1";
+            assert!(!is_formula, "{name}: {field}");
+            guarded += usize::from(field.starts_with('\''));
+        }
+    }
+    assert!(guarded > 20, "{guarded} names reach {} tables", html.tables.len());
 }
 
 #[test]

@@ -29,7 +29,7 @@ impl Mean {
     }
 }
 
-/// Each size of a record; every plain sample counts, disturbed or not: disturbance is what is looked for.
+/// Each size of a record; every cycle counts, disturbed or not: disturbance is what is looked for.
 fn means(record: &MeasureRecord) -> Vec<Mean> {
     let ns_per_tick = 1e9 / record.header.clock.ticks_per_second.0 as f64;
     let cases = record.header.plan.cases.iter().enumerate();
@@ -47,12 +47,12 @@ fn means(record: &MeasureRecord) -> Vec<Mean> {
 /// Nanoseconds a hand-off in each repetition.
 fn runs(record: &MeasureRecord, case: u32, ns_per_tick: f64) -> Vec<f64> {
     let mut sums: std::collections::BTreeMap<u32, (f64, f64)> = std::collections::BTreeMap::new();
-    let is_wanted =
-        |sample: &&record::Sample| sample.case == case && sample.arm == Arm::SwitchTotal && sample.is_plain();
-    for sample in record.samples.iter().filter(is_wanted) {
-        let sum = sums.entry(sample.repetition).or_default();
-        sum.0 += sample.ticks.0 as f64 * ns_per_tick;
-        sum.1 += sample.handoffs as f64;
+    for window in record.cycles.iter().filter(|window| window.case == case) {
+        let sum = sums.entry(window.repetition).or_default();
+        for batch in window.batches.iter().filter(|batch| batch.arm == Arm::SwitchTotal) {
+            sum.0 += (batch.handoff_ticks.0 as f64 + batch.walk_ticks.0 as f64) * ns_per_tick;
+            sum.1 += f64::from(batch.handoffs);
+        }
     }
     sums.into_values().filter(|(_, handoffs)| *handoffs > 0.0).map(|(ns, handoffs)| ns / handoffs).collect()
 }

@@ -12,7 +12,7 @@ use crate::cli::compare::CompareArguments;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::runs;
-use crate::verbs::report::{claim_page, pictures};
+use crate::verbs::report::{self as verb, pictures};
 
 pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     let (base, new) = (records_at(&arguments.base)?, records_at(&arguments.new)?);
@@ -36,9 +36,9 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
 /// A place for the page, or for text; none where figures alone are wanted.
 fn claim(arguments: &CompareArguments, records: &[PathBuf]) -> Result<Option<Output>, Failure> {
     match (&arguments.output, &arguments.figures) {
-        (Some(page), _) => claim_page(records, page).map(Some),
+        (Some(page), _) => verb::claim(records, Some(page)).map(Some),
         (None, Some(_)) => Ok(None),
-        (None, None) => Output::claim(arguments.form.out.as_deref()).map(Some),
+        (None, None) => verb::claim(records, arguments.form.out.as_deref()).map(Some),
     }
 }
 

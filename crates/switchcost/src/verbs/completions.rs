@@ -9,6 +9,6 @@ use crate::output::Output;
 pub(crate) fn run(arguments: &CompletionsArguments) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "switchcost", &mut script);
-    Output::Stdout.write(&String::from_utf8_lossy(&script))?;
+    Output::STDOUT.write(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Success)
 }

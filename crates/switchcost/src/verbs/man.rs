@@ -9,7 +9,7 @@ use crate::output::Output;
 
 pub(crate) fn run(arguments: &ManArguments) -> Result<Exit, Failure> {
     let page = page(arguments.verb.as_deref())?;
-    Output::Stdout.write(&page)?;
+    Output::STDOUT.write(&page)?;
     Ok(Exit::Success)
 }
 

@@ -13,6 +13,7 @@ use units::CpuId;
 use super::report::show;
 use crate::cli::MeasureArguments;
 use crate::exit::{Exit, Failure};
+use crate::messages::say;
 use crate::output::Output;
 use crate::runs;
 use crate::signals::Interrupt;
@@ -35,7 +36,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     let run = RunToRecord { host, controls, plan, seed, now };
     run.measure(&path, &interrupt)?;
     drop(noise);
-    eprintln!("record: {}", path.display());
+    say!("record: {}", path.display());
     let exit = show(&path, &arguments.form, output)?;
     Ok(interrupt.exit().unwrap_or(exit))
 }

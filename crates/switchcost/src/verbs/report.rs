@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     if arguments.output.is_none() && arguments.figures.is_none() {
         return print(&paths, &arguments.form);
     }
-    let output = arguments.output.as_deref().map(|page| claim_page(&paths, page)).transpose()?;
+    let output = arguments.output.as_deref().map(|page| claim(&paths, Some(page))).transpose()?;
     let loaded: Vec<Loaded> = paths.iter().map(|path| Loaded::read(path)).collect::<Result<_, _>>()?;
     let parts: Vec<html::Part<'_>> = loaded.iter().map(Loaded::part).collect();
     let html = html::render(&parts);
@@ -43,7 +43,7 @@ fn print(paths: &[PathBuf], form: &Form) -> Result<Exit, Failure> {
     if form.format != Format::Table && paths.len() > 1 {
         return Err(Failure::OneRecord(paths.len()));
     }
-    let output = Output::claim(form.out.as_deref())?;
+    let output = claim(paths, form.out.as_deref())?;
     if let [path] = paths {
         return show(path, form, output);
     }
@@ -67,12 +67,13 @@ fn worse(a: Exit, b: Exit) -> Exit {
     if a == Exit::Success { b } else { a }
 }
 
-/// A slip of the finger must not cost a record.
-pub(super) fn claim_page(paths: &[PathBuf], page: &Path) -> Result<Output, Failure> {
-    let place = page.canonicalize();
-    let is_record = |path: &PathBuf| path.canonicalize().is_ok_and(|record| place.as_ref().is_ok_and(|p| *p == record));
-    if paths.iter().any(is_record) {
-        return Err(Failure::OverRecord(page.to_owned()));
+/// A place for what is made of these records. A slip of the finger must not cost one of them.
+pub(super) fn claim(records: &[PathBuf], name: Option<&Path>) -> Result<Output, Failure> {
+    if let Some(name) = name
+        && let Ok(place) = name.canonicalize()
+        && records.iter().any(|path| path.canonicalize().is_ok_and(|record| record == place))
+    {
+        return Err(Failure::OverRecord(name.to_owned()));
     }
-    Output::claim(Some(page))
+    Output::claim(name)
 }

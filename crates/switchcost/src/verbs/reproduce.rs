@@ -12,6 +12,7 @@ use strum::IntoEnumIterator;
 
 use crate::cli::reproduce::{ReproduceArguments, What};
 use crate::exit::{Exit, Failure};
+use crate::messages::say;
 use crate::output::Output;
 use crate::signals::Interrupt;
 use folder::Folder;
@@ -66,7 +67,7 @@ fn site<'a>(arguments: &ReproduceArguments, host: &'a HostManifest) -> Result<Si
 
 fn dry_run(papers: &[Paper], site: &Site<'_>) -> Result<Exit, Failure> {
     let lines: String = papers.iter().flat_map(|paper| paper.steps(site)).map(|step| run::line(&step) + "\n").collect();
-    Output::Stdout.write(&lines)?;
+    Output::STDOUT.write(&lines)?;
     Ok(Exit::Success)
 }
 
@@ -87,7 +88,7 @@ fn write(done: &[Done], folder: &Folder, machine: &str, arguments: &ReproduceArg
     let output = Output::claim(None)?;
     let style = output.style();
     output.write(&render(&reproductions, arguments.format, style))?;
-    eprintln!("site: {}", folder.index().display());
+    say!("site: {}", folder.index().display());
     let is_missing = done.iter().any(|done| done.commands.iter().any(|command| command.missing.is_some()));
     Ok(if is_missing { Exit::Reservations } else { Exit::Success })
 }

@@ -12,10 +12,11 @@ use trace::{Chunk, TraceHeader, read_ahead};
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
 use crate::cli::trace::CaptureArguments;
 use crate::exit::{Exit, Failure};
+use crate::messages::say;
 use crate::output::Output;
 use crate::signals::Interrupt;
 use crate::verbs::report;
-use crate::verbs::trace::capture::{self, NewTrace, Session};
+use crate::verbs::trace::capture::{NewTrace, Session};
 use crate::verbs::trace::look;
 
 use run::Run;
@@ -76,13 +77,12 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
     if run.is_empty() {
         return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
     }
+    let record = run.finish(incomplete.clone())?;
     if let Some(why) = &incomplete {
-        eprintln!("switchcost: not all of {} is simulated: {why}", path.display());
+        say!("not all of {} is simulated: {why}", path.display());
     }
-    let is_whole = incomplete.is_none();
-    let record = run.finish(incomplete)?;
     let shown = report::show(&record, &arguments.form, output)?;
-    Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Reservations }))
+    Ok(interrupt.exit().unwrap_or(if incomplete.is_none() { shown } else { Exit::Reservations }))
 }
 
 /// Captures and simulates at the same time; the trace is kept only where a place for it is named.
@@ -103,19 +103,20 @@ pub(crate) fn live(
         }
         run.chunk(chunk)
     });
-    trace.map(NewTrace::finish).transpose()?;
+    let kept = trace.map(NewTrace::finish).transpose();
     let incomplete = match &outcome {
         Ok(_) => interrupt.exit().map(|_| "interrupted".to_owned()),
         Err(failure) => Some(failure.to_string()),
     };
-    if run.is_empty() {
-        outcome?;
-        return interrupt.exit().ok_or_else(|| Failure::Empty(LIVE.into()));
-    }
     // What was simulated before a failure is whole, and is kept with what ended it.
-    let record = run.finish(incomplete)?;
-    let summary = outcome?;
+    let record = if run.is_empty() { None } else { Some(run.finish(incomplete)) };
+    let ended = outcome?;
+    ended.tell();
+    kept?;
+    let Some(record) = record.transpose()? else {
+        return interrupt.exit().ok_or_else(|| Failure::Empty(LIVE.into()));
+    };
     let shown = report::show(&record, &arguments.form, output)?;
-    let ended = capture::exit(&summary, &interrupt);
+    let ended = ended.exit(&interrupt);
     Ok(if ended == Exit::Success { shown } else { ended })
 }

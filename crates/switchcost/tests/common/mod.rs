@@ -5,8 +5,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use nix::sched::CpuSet;
+use nix::unistd::Pid;
 use serde_json::Value;
+
+pub(crate) mod verbs;
 
 /// Held by every place: two measurements at once on one CPU would disturb each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -61,6 +66,14 @@ impl Place {
         command
     }
 
+    /// The same, started by `env` of coreutils, which settles what signals are ignored: a shell's jobs in the background ignore some.
+    pub(crate) fn command_with_signals(&self, settled: &[&str], arguments: &[&str]) -> Command {
+        let mut command = Command::new("env");
+        command.args(settled).arg(env!("CARGO_BIN_EXE_switchcost")).args(arguments);
+        command.env("XDG_STATE_HOME", self.folder.path()).env_remove("NO_COLOR");
+        command
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         ran(self.command(arguments).output().expect("the program starts"))
     }
@@ -80,6 +93,23 @@ impl Place {
     /// The same, read as JSON.
     pub(crate) fn measure_json(&self, arguments: &[&str]) -> Value {
         self.measure(&[arguments, &["--format", "json"]].concat()).json()
+    }
+
+    /// Measures again, up to four times, until a neighbour has left a number of each case. `None` where it never has, which
+    /// is said: there is nothing to be tested then.
+    pub(crate) fn measure_undisturbed(&self, arguments: &[&str]) -> Option<Value> {
+        let mut last = String::new();
+        for _ in 0..5 {
+            let json = self.measure_json(arguments);
+            let results = json["results"].as_array().expect("results");
+            match results.iter().find(|result| is_disturbed(result)) {
+                None => return Some(json),
+                Some(result) => last = format!("{}: {}", result["mechanism"], result["why"]),
+            }
+            std::fs::remove_file(self.record()).expect("our own record");
+        }
+        eprintln!("skipped: {last}");
+        None
     }
 
     pub(crate) fn record(&self) -> String {
@@ -103,15 +133,44 @@ pub(crate) fn has_flag(result: &Value, flag: &str) -> bool {
     result["flags"].as_array().expect("flags").iter().any(|found| found == flag)
 }
 
-/// Whether a neighbour of this machine left no number. The tests of numbers are then skipped, and say so.
+/// Whether a neighbour of this machine left no number: samples, or so many repetitions, were left out for what somebody else
+/// did, or somebody else took the CPU in between.
 pub(crate) fn is_disturbed(result: &Value) -> bool {
-    let is_so = result["status"] == "not-measured" && has_flag(result, "disturbed");
-    if is_so {
-        eprintln!("skipped: {}: {}", result["mechanism"], result["why"]);
-    }
-    is_so
+    let was_interrupted = result["involuntary_share"].as_f64().is_some_and(|share| share > 0.0);
+    result["status"] == "not-measured"
+        && (has_flag(result, "disturbed")
+            || has_flag(result, "too-few-repetitions") && count(&result["excluded_samples"]) > 0
+            || has_flag(result, "switch-count") && was_interrupted)
+}
+
+/// The CPUs that this process may use.
+pub(crate) fn allowed_cpus() -> Vec<usize> {
+    let allowed = nix::sched::sched_getaffinity(Pid::from_raw(0)).expect("own affinity");
+    (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).collect()
 }
 
 pub(crate) fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
+}
+
+/// Waits for half a minute at most.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(600), "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Processes whose state folder is this place's: the program, and all that it started.
+pub(crate) fn running(place: &Place) -> Vec<i32> {
+    let mark = format!("XDG_STATE_HOME={}", place.folder().display());
+    let entries = std::fs::read_dir("/proc").expect("a list of processes").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    numbers.filter(|pid| has_environment(*pid, &mark)).collect()
+}
+
+fn has_environment(pid: i32, mark: &str) -> bool {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
 }

@@ -112,7 +112,7 @@ impl<W: Write + Send + 'static> Behind<W> {
         let thread = thread::Builder::new()
             .name("trace-writer".to_owned())
             .spawn(move || theirs.attend())
-            .map_err(|source| WriteTraceError::Append { chunks: 0, instructions: 0, bytes: 0, source })?;
+            .map_err(WriteTraceError::Resources)?;
         Ok(Behind { shared, thread: Some(thread) })
     }
 

@@ -1,5 +1,7 @@
 use std::io;
 
+use remedies::{for_reading, for_writing};
+
 use super::header::{TRACE_SCHEMA, TRACE_VERSION};
 use crate::UnfitBlock;
 
@@ -8,8 +10,9 @@ use crate::UnfitBlock;
 pub enum WriteTraceError {
     /// A record could not be appended; the chunks before it are whole.
     #[error(
-        "found no way to append after {chunks} chunks of {instructions} instructions ({source}), need room for the \
-         rest; free some space or choose another place. What was written is whole up to byte {bytes}"
+        "found no way to append after {chunks} chunks of {instructions} instructions ({source}), {}. What was written is whole up \
+         to byte {bytes}",
+        for_writing(.source, "another place")
     )]
     Append {
         /// Whole chunks in the file.
@@ -61,6 +64,9 @@ pub enum WriteTraceError {
         /// The longest.
         most: usize,
     },
+    /// A thread could not be had.
+    #[error("found no thread or memory to write with ({0}), need both; close other programs")]
+    Resources(io::Error),
     /// The header is too long or cannot be written as JSON.
     #[error("found a header that cannot be written ({0}), need at most 1 MiB of commands; trace fewer of them")]
     Header(String),
@@ -130,7 +136,8 @@ pub enum ReadTraceError {
     },
     /// The file cannot be read at all.
     #[error(
-        "found a file that cannot be read at byte {offset} ({source}), need one that can; {before} before it can be used"
+        "found a file that cannot be read at byte {offset} ({source}), {}; {before} before it can be used",
+        for_reading(.source, "one that can")
     )]
     Io {
         /// Where.

@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
+use analysis::Point;
 use plotly::common::{Marker, MarkerSymbol, Mode};
 use plotly::{Scatter, Trace};
-use record::{Arm, MeasureRecord, Sample};
+use record::{Arm, MeasureRecord};
 use strum::IntoEnumIterator;
 
-use super::NANOS;
 use crate::entry::Side;
 use crate::figure::{Drawing, Figure, colour, label, layout, linear_axis, time_axis};
 use crate::grid::Grid;
@@ -18,57 +18,37 @@ const MOST_POINTS: usize = 100_000;
 /// More points than this are drawn by the graphics processor: fast, but it is not there in every browser.
 const PLAIN_POINTS: usize = 8_000;
 
-/// A sample that its time is known of.
-struct Drawn<'a> {
-    sample: &'a Sample,
-    at_seconds: f64,
-    handoff_seconds: f64,
-    reasons: &'a [&'static str],
-}
-
 /// Every sample over the time of the run, the disturbed ones marked.
-pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, left_out: &[Vec<&'static str>]) {
-    if !page.has_figures() || record.samples.is_empty() {
+pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &[Point]) {
+    if !page.has_figures() || points.is_empty() {
         return;
     }
-    let (drawn, thinning) = thinned(drawn(record, left_out));
-    page.heading("Samples over time", "each timed batch: time a hand-off, by when it was taken");
+    let (drawn, thinning) = thinned(points.iter().collect());
+    page.heading("Samples over time", "time a hand-off in each arm, by when it was taken");
     page.figure(|| draw(record, &drawn, &thinning));
     page.method(&["contamination", "statistics"]);
 }
 
-fn drawn<'a>(record: &'a MeasureRecord, left_out: &'a [Vec<&'static str>]) -> Vec<Drawn<'a>> {
-    let rate = record.header.clock.ticks_per_second.0 as f64;
-    let samples = record.samples.iter().zip(left_out).filter(|(sample, _)| sample.is_plain());
-    let timed = samples.filter_map(|(sample, reasons)| {
-        let handoff_seconds = sample.ticks.0 as f64 / rate / sample.handoffs as f64;
-        let at_seconds = sample.at_ns.0 as f64 / NANOS;
-        let is_timed = handoff_seconds.is_finite() && handoff_seconds > 0.0;
-        is_timed.then_some(Drawn { sample, at_seconds, handoff_seconds, reasons })
-    });
-    timed.collect()
-}
-
 /// At most as many as can be shown, and what was left away. Disturbed samples stay before clean ones.
-fn thinned(all: Vec<Drawn<'_>>) -> (Vec<Drawn<'_>>, String) {
+fn thinned(all: Vec<&Point>) -> (Vec<&Point>, String) {
     if all.len() <= MOST_POINTS {
         return (all, String::new());
     }
     let total = all.len();
-    let dirty = all.iter().filter(|drawn| !drawn.reasons.is_empty()).count();
+    let dirty = all.iter().filter(|drawn| !drawn.left_out.is_empty()).count();
     let (keep_dirty, keep_clean) = match dirty {
         dirty if dirty < MOST_POINTS => (1, (total - dirty).div_ceil(MOST_POINTS - dirty)),
         dirty => (dirty.div_ceil(MOST_POINTS), total),
     };
     let (mut clean_seen, mut dirty_seen) = (0, 0);
-    let keep = |drawn: &Drawn<'_>| {
+    let keep = |drawn: &&Point| {
         let (seen, every) =
-            if drawn.reasons.is_empty() { (&mut clean_seen, keep_clean) } else { (&mut dirty_seen, keep_dirty) };
+            if drawn.left_out.is_empty() { (&mut clean_seen, keep_clean) } else { (&mut dirty_seen, keep_dirty) };
         *seen += 1;
         (*seen - 1) % every == 0
     };
     let mut keep = keep;
-    let kept: Vec<Drawn<'_>> = all.into_iter().filter(|drawn| keep(drawn)).collect();
+    let kept: Vec<&Point> = all.into_iter().filter(|drawn| keep(drawn)).collect();
     let says = format!(
         " Thinned out: {} of {total} samples are drawn, one of {keep_clean} clean and one of {keep_dirty} disturbed ones.",
         kept.len()
@@ -76,21 +56,19 @@ fn thinned(all: Vec<Drawn<'_>>) -> (Vec<Drawn<'_>>, String) {
     (kept, says)
 }
 
-fn draw(record: &MeasureRecord, drawn: &[Drawn<'_>], thinning: &str) -> Option<Figure> {
+fn draw(record: &MeasureRecord, drawn: &[&Point], thinning: &str) -> Option<Figure> {
     let has_gl = drawn.len() > PLAIN_POINTS;
     let cases: Vec<String> = record.header.plan.cases.iter().map(|case| label(&conditions::label(case))).collect();
-    let name = |sample: &Sample| cases.get(sample.case as usize).map_or("", String::as_str);
+    let name = |point: &Point| cases.get(point.case as usize).map_or("", String::as_str);
     let mut traces: Vec<Box<dyn Trace>> = Vec::new();
     for (place, arm) in Arm::iter().enumerate() {
-        let clean = drawn.iter().filter(|drawn| drawn.sample.arm == arm && drawn.reasons.is_empty());
+        let clean = drawn.iter().filter(|drawn| drawn.arm == arm && drawn.left_out.is_empty());
         let marker = Marker::new().color(colour(place)).size(4).opacity(0.6);
-        traces.extend(trace(&arm.to_string(), clean, marker, has_gl, |drawn| name(drawn.sample).to_owned()));
+        traces.extend(trace(&arm.to_string(), clean, marker, has_gl, |drawn| name(drawn).to_owned()));
     }
-    let dirty = drawn.iter().filter(|drawn| !drawn.reasons.is_empty());
+    let dirty = drawn.iter().filter(|drawn| !drawn.left_out.is_empty());
     let marker = Marker::new().color("#B3261E").size(7).symbol(MarkerSymbol::X);
-    let text = |drawn: &Drawn<'_>| {
-        format!("{}, {}<br>left out: {}", name(drawn.sample), drawn.sample.arm, drawn.reasons.join(", "))
-    };
+    let text = |drawn: &Point| format!("{}, {}<br>left out: {}", name(drawn), drawn.arm, drawn.left_out.join(", "));
     traces.extend(trace("left out", dirty, marker, has_gl, text));
     let layout =
         layout().x_axis(linear_axis("time since the start of the run (s)")).y_axis(time_axis("time a hand-off"));
@@ -105,12 +83,12 @@ fn draw(record: &MeasureRecord, drawn: &[Drawn<'_>], thinning: &str) -> Option<F
 
 fn trace<'a>(
     name: &str,
-    drawn: impl Iterator<Item = &'a Drawn<'a>>,
+    drawn: impl Iterator<Item = &'a &'a Point>,
     marker: Marker,
     has_gl: bool,
-    text: impl Fn(&Drawn<'_>) -> String,
+    text: impl Fn(&Point) -> String,
 ) -> Option<Box<dyn Trace>> {
-    let drawn: Vec<&Drawn<'_>> = drawn.collect();
+    let drawn: Vec<&&Point> = drawn.collect();
     // Six digits are more than a screen shows, and a third of the page's length.
     let rounded = |value: f64| format!("{value:.5e}").parse().unwrap_or(value);
     let (x, y): (Vec<f64>, Vec<f64>) =
@@ -130,12 +108,12 @@ fn trace<'a>(
 type Count<'a> = (usize, BTreeMap<&'a str, usize>);
 
 /// Samples by case and arm: how many, and how many were left out for what.
-fn table(record: &MeasureRecord, drawn: &[Drawn<'_>]) -> Grid {
+fn table(record: &MeasureRecord, drawn: &[&Point]) -> Grid {
     let mut counts: BTreeMap<(u32, Arm), Count<'_>> = BTreeMap::new();
     for drawn in drawn {
-        let (all, by_reason) = counts.entry((drawn.sample.case, drawn.sample.arm)).or_default();
+        let (all, by_reason) = counts.entry((drawn.case, drawn.arm)).or_default();
         *all += 1;
-        drawn.reasons.iter().for_each(|reason| *by_reason.entry(reason).or_default() += 1);
+        drawn.left_out.iter().for_each(|reason| *by_reason.entry(reason).or_default() += 1);
     }
     let mut grid = Grid::new(2);
     grid.column("result", Side::Left);
@@ -153,45 +131,33 @@ fn table(record: &MeasureRecord, drawn: &[Drawn<'_>]) -> Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Evidence, KernelSwitches};
-    use units::{Nanos, Ticks};
 
-    fn sample() -> Sample {
-        Sample {
+    fn many(count: usize, dirty: usize) -> Vec<Point> {
+        let one = |i| Point {
             case: 0,
-            repetition: 0,
-            position: 0,
             arm: Arm::SwitchDirect,
-            at_ns: Nanos(0),
-            handoffs: 1,
-            ticks: Ticks(1),
-            kernel_switches: KernelSwitches::default(),
-            user_switches: 0,
-            evidence: Evidence::default(),
-            counters: None,
-            handoff_ticks: Vec::new(),
-        }
-    }
-
-    fn many<'a>(sample: &'a Sample, count: usize, dirty: usize) -> Vec<Drawn<'a>> {
-        let reasons = |i: usize| -> &'static [&'static str] { if i < dirty { &["steal"] } else { &[] } };
-        let one = |i| Drawn { sample, at_seconds: 0.0, handoff_seconds: 1.0, reasons: reasons(i) };
+            at_seconds: 0.0,
+            handoff_seconds: 1.0,
+            left_out: if i < dirty { vec!["steal"] } else { Vec::new() },
+        };
         (0..count).map(one).collect()
     }
 
     #[test]
     fn too_many_samples_are_thinned_and_the_reader_is_told() {
-        let sample = sample();
-        let (kept, says) = thinned(many(&sample, MOST_POINTS, 7));
+        let few = many(MOST_POINTS, 7);
+        let (kept, says) = thinned(few.iter().collect());
         assert_eq!((kept.len(), says.as_str()), (MOST_POINTS, ""));
-        let (kept, says) = thinned(many(&sample, 250_000, 1_000));
-        assert_eq!(kept.iter().filter(|drawn| !drawn.reasons.is_empty()).count(), 1_000, "disturbed ones stay");
+        let some = many(250_000, 1_000);
+        let (kept, says) = thinned(some.iter().collect());
+        assert_eq!(kept.iter().filter(|drawn| !drawn.left_out.is_empty()).count(), 1_000, "disturbed ones stay");
         assert_eq!(kept.len(), 84_000);
         assert_eq!(
             says,
             " Thinned out: 84000 of 250000 samples are drawn, one of 3 clean and one of 1 disturbed ones."
         );
-        let (kept, _) = thinned(many(&sample, 250_000, 250_000));
+        let all = many(250_000, 250_000);
+        let (kept, _) = thinned(all.iter().collect());
         assert!(kept.len() <= MOST_POINTS && !kept.is_empty(), "{}", kept.len());
     }
 }

@@ -1,6 +1,7 @@
 //! The records of two sides, read and handed to the comparison of their kind.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use analysis::compare::{Analysed, Comparison, Copied, Options, Simulated, compare, compare_simulations, copied};
@@ -16,11 +17,17 @@ pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], options: Options) -> R
         base.iter().chain(new).partition(|path| is_simulation(path));
     match (measured.first(), simulated.first()) {
         (Some(measured), Some(simulated)) => {
+            // One that is not there has no kind.
+            [measured, simulated].into_iter().try_for_each(|path| open(path).map(drop))?;
             Err(Failure::MixedKinds { measured: measured.to_path_buf(), simulated: simulated.to_path_buf() })
         }
         (None, _) => of_simulations(base, new, options),
         (Some(_), None) => of_measurements(base, new, options),
     }
+}
+
+fn open(path: &Path) -> Result<File, Failure> {
+    File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })
 }
 
 fn of_measurements(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use host::clock::{Calibration, Clock, monotonic};
 use host::control::pin;
+use host::core_clock;
 use host::perf::{System, admit, shares};
 use measure::{Instruments, Progress, ServantExecutor, Stop, latency_sizes, measure_latencies};
 use record::{
-    Control, ControlOutcome, End, Header, HostManifest, Line, MEASURE_SCHEMA, MEASURE_VERSION, MeasureWriter, Plan,
-    Sample, SelfTest, SelfTestOutcome, WriteRecordError,
+    Control, ControlOutcome, Cycles, End, Header, HostManifest, Line, MEASURE_SCHEMA, MEASURE_VERSION, MeasureWriter,
+    Plan, WriteRecordError,
 };
 use time::OffsetDateTime;
 use units::{Bytes, CpuId, Nanos, TickRate};
@@ -66,10 +67,11 @@ impl RunToRecord {
             schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: stamp(self.now),
-            command: std::env::args().collect(),
+            command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
             seed: self.seed,
             host: self.host,
             clock: clock.facts(rate),
+            core_clock: Some(core_clock::facts(clock)),
             controls: self.controls,
             plan: self.plan,
         }
@@ -107,7 +109,7 @@ fn prove(
     clock: Clock,
     rate: TickRate,
 ) -> Result<Vec<Vec<String>>, WriteRecordError> {
-    writer.append(&Line::SelfTest(clock_test(clock, rate)))?;
+    writer.append(&Line::SelfTest(host::clock::prove(clock, rate)))?;
     let (admitted, tests) = if header.plan.wants_counters { admit(&System) } else { Default::default() };
     tests.into_iter().try_for_each(|test| writer.append(&Line::SelfTest(test)))?;
     if header.plan.cases.iter().any(|case| !case.working_set.is_empty()) {
@@ -124,26 +126,6 @@ fn look_at_latencies(writer: &mut MeasureWriter, header: &Header, clock: Clock) 
     latencies.into_iter().try_for_each(|latency| writer.append(&Line::Latency(latency)))
 }
 
-/// Ten milliseconds on the run's clock, looked at with the kernel's.
-fn clock_test(clock: Clock, rate: TickRate) -> SelfTest {
-    let length = Nanos::millis(10);
-    let (before, start) = (monotonic(), clock.now());
-    while rate.nanos(clock.now() - start) < length {}
-    let found = monotonic().saturating_sub(before).0;
-    // One part in a thousand, and 20 us: the kernel may take the CPU away between the two readings.
-    let (expected_low, expected_high) = (length.0 - length.0 / 1000, length.0 + length.0 / 1000 + 20_000);
-    let outcome = if (expected_low..=expected_high).contains(&found) {
-        SelfTestOutcome::Admitted
-    } else {
-        SelfTestOutcome::Wrong { expected_low, expected_high, found }
-    };
-    SelfTest {
-        instrument: "clock".to_owned(),
-        known_answer: "10 ms on the run's clock, in nanoseconds of CLOCK_MONOTONIC".to_owned(),
-        outcome,
-    }
-}
-
 struct Watcher<'a> {
     header: &'a Header,
     bar: &'a Bar,
@@ -151,8 +133,8 @@ struct Watcher<'a> {
 }
 
 impl Stop for Watcher<'_> {
-    fn is_precise(&mut self, case: usize, samples: &[Sample]) -> bool {
-        analysis::is_case_done(&self.header.plan, case, samples, self.header.clock.ticks_per_second)
+    fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool {
+        analysis::is_case_done(self.header, case, cycles)
     }
 
     fn should_stop(&self) -> bool {

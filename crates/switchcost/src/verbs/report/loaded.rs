@@ -2,7 +2,7 @@ use std::path::Path;
 
 use ::report::{Format, Style, html, measure, simulate};
 use analysis::simulation::Options;
-use analysis::{Findings, Verdict, simulation};
+use analysis::{Findings, Point, Verdict, simulation};
 use record::{MeasureRecord, Simulation};
 
 use crate::exit::{Exit, Failure};
@@ -15,7 +15,7 @@ pub(super) struct Loaded {
 }
 
 enum Content {
-    Measured { record: Box<MeasureRecord>, findings: Findings, left_out: Vec<Vec<&'static str>> },
+    Measured { record: Box<MeasureRecord>, findings: Findings, points: Vec<Point> },
     Simulated { head: Box<Simulation>, findings: simulation::Findings },
 }
 
@@ -41,9 +41,7 @@ impl Loaded {
     pub(super) fn part(&self) -> html::Part<'_> {
         let name = &self.name;
         match &self.content {
-            Content::Measured { record, findings, left_out } => {
-                html::Part::Measured { name, record, findings, left_out }
-            }
+            Content::Measured { record, findings, points } => html::Part::Measured { name, record, findings, points },
             Content::Simulated { head, findings } => html::Part::Simulated { name, head, findings },
         }
     }
@@ -59,8 +57,8 @@ impl Loaded {
 
 fn measured(path: &Path) -> Result<Content, Failure> {
     let record = Box::new(MeasureRecord::read(path)?);
-    let (findings, left_out) = (analysis::analyse(&record), analysis::left_out(&record));
-    Ok(Content::Measured { record, findings, left_out })
+    let (findings, points) = (analysis::analyse(&record), analysis::points(&record));
+    Ok(Content::Measured { record, findings, points })
 }
 
 fn simulated(path: &Path) -> Result<Content, Failure> {

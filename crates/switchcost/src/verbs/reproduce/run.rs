@@ -13,6 +13,7 @@ use record::MeasureRecord;
 
 use super::folder::Folder;
 use crate::exit::Failure;
+use crate::messages::say;
 use crate::records::simulation;
 use crate::signals::Interrupt;
 
@@ -47,7 +48,7 @@ pub(super) struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     pub(super) fn new(folder: &'a Folder, interrupt: &'a Interrupt) -> Result<Self, Failure> {
-        let program = std::env::current_exe().map_err(Failure::Folder)?;
+        let program = std::env::current_exe().map_err(Failure::OwnFile)?;
         Ok(Runner { program, folder, interrupt })
     }
 
@@ -70,13 +71,13 @@ impl<'a> Runner<'a> {
     fn one(&self, step: &Step, number: usize, of: usize) -> Result<PathBuf, String> {
         let path = self.folder.record(step);
         if path.exists() {
-            eprintln!("switchcost: step {number} of {of}: {} is there", path.display());
+            say!("step {number} of {of}: {} is there", path.display());
             return Ok(path);
         }
         if self.interrupt.is_raised() {
             return Err("stopped before it was run".to_owned());
         }
-        eprintln!("switchcost: step {number} of {of}: {}", line(step));
+        say!("step {number} of {of}: {}", line(step));
         let draft = self.folder.draft(step);
         if draft.exists() {
             // Of a run that was stopped: what it measured is not lost, and not taken for whole.

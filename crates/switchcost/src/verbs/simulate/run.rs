@@ -13,6 +13,7 @@ use super::meanwhile::Meanwhile;
 use super::{designs, places};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
+use crate::messages::say;
 use crate::runs;
 
 pub(super) struct Run {
@@ -45,8 +46,8 @@ impl Run {
         let simulator = Simulator::new(designs::selected(arguments)?, options.clone())?;
         let alone = simulator.designs_that_cannot_be_swept();
         if alone > 0 {
-            eprintln!(
-                "switchcost: {alone} designs are simulated one by one, which takes as much longer: only plain LRU levels go \
+            say!(
+                "{alone} designs are simulated one by one, which takes as much longer: only plain LRU levels go \
                  in one pass, such as the L2 of plain-lru"
             );
         }
@@ -124,7 +125,7 @@ impl Run {
             designs: outcome.designs,
         };
         self.writer.finish(&head)?;
-        eprintln!("switchcost: record {}", self.path.display());
+        say!("record {}", self.path.display());
         Ok(self.path)
     }
 }

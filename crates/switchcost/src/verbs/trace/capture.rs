@@ -13,6 +13,7 @@ use units::CpuId;
 
 use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArguments};
 use crate::exit::{Exit, Failure};
+use crate::messages::say;
 use crate::progress::Captured;
 use crate::runs;
 use crate::signals::Interrupt;
@@ -26,7 +27,7 @@ pub(crate) struct NewTrace {
 impl NewTrace {
     pub(crate) fn create(path: &Path, header: &TraceHeader) -> Result<NewTrace, Failure> {
         let writer = TraceWriter::create(new_file(path)?, header);
-        Ok(NewTrace { path: path.to_owned(), writer: writer.map_err(|source| failed(path, source))? })
+        Ok(NewTrace { path: path.to_owned(), writer: writer.map_err(|source| not_begun(path, source))? })
     }
 
     pub(crate) fn write(&mut self, chunk: &Chunk) -> Result<(), Failure> {
@@ -51,6 +52,12 @@ fn new_file(path: &Path) -> Result<File, Failure> {
     })
 }
 
+/// A trace that took not even its header is none, and would hold the name.
+fn not_begun(path: &Path, source: WriteTraceError) -> Failure {
+    let _ = fs::remove_file(path);
+    failed(path, source)
+}
+
 fn failed(path: &Path, source: WriteTraceError) -> Failure {
     Failure::WriteTrace { path: path.to_owned(), source }
 }
@@ -59,37 +66,76 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let session = Session::prepare(&arguments.capture)?.with_our_output();
     let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
     let interrupt = Interrupt::watch()?;
-    let mut recorder = session.recorder(new_file(&path)?).map_err(|source| failed(&path, source))?;
+    let mut recorder = session.recorder(new_file(&path)?).map_err(|source| not_begun(&path, source))?;
     let outcome = session.record(&interrupt, &path, &mut recorder);
     // Whatever ended it, what was captured is whole and stays.
     let finished = recorder.finish().map_err(|source| failed(&path, source));
-    if outcome.is_err() && finished.as_ref().is_ok_and(|(_, written)| written.instructions == 0) {
-        // Nothing was. The failure is what there is to tell.
-        let _ = fs::remove_file(&path);
+    if let (Err(_), Ok((_, written))) = (&outcome, &finished) {
+        match written.instructions {
+            // The failure is what there is to tell.
+            0 => drop(fs::remove_file(&path)),
+            kept => say!("what was captured until the failure is kept: {kept} instructions in {}", path.display()),
+        }
     }
-    let summary = outcome?;
+    let ended = outcome?;
+    ended.tell();
     let (_, written) = finished?;
-    eprintln!(
-        "switchcost: {} instructions, {} references and {} switches in {} ({:.3} B an instruction)",
+    say!(
+        "{} instructions, {} references and {} switches in {} ({:.3} B an instruction)",
         written.instructions,
         written.references,
-        summary.switches,
+        ended.summary.switches,
         path.display(),
         written.bytes as f64 / written.instructions.max(1) as f64
     );
-    Ok(exit(&summary, &interrupt))
+    Ok(ended.exit(&interrupt))
 }
 
-/// How a capture's end is told to a shell.
-pub(crate) fn exit(summary: &Summary, interrupt: &Interrupt) -> Exit {
-    if let Some(exit) = interrupt.exit() {
-        return exit;
+/// What a capture came to.
+pub(crate) struct Ended {
+    commands: Vec<Command>,
+    summary: Summary,
+}
+
+impl Ended {
+    /// Says what there is to know of it beside what was captured. That is written first.
+    pub(crate) fn tell(&self) {
+        let summary = &self.summary;
+        for warning in &summary.warnings {
+            say!("{warning}");
+        }
+        if let Some(reason) = &summary.not_apart {
+            say!("{}", seen_numbers(reason));
+        }
+        if summary.switches_elsewhere > 0 {
+            say!(
+                "the kernel took the CPU from the traced programs {} times more, for others or while the capture itself ran; that \
+                 is not in the trace",
+                summary.switches_elsewhere
+            );
+        }
+        for (command, status) in self.commands.iter().zip(&summary.statuses) {
+            if let Some(status) = status.filter(|status| !status.success()) {
+                let words: Vec<_> = command.words.iter().map(|word| word.to_string_lossy()).collect();
+                say!("'{}' ended with {status}", words.join(" "));
+            }
+        }
+        if summary.ending == Ending::Interrupted {
+            say!("interrupted; what was captured until then is kept");
+        }
     }
-    let has_failed = |status: &Option<std::process::ExitStatus>| status.is_some_and(|status| !status.success());
-    if summary.statuses.iter().any(has_failed) || !summary.warnings.is_empty() {
-        return Exit::Reservations;
+
+    /// How it is told to a shell.
+    pub(crate) fn exit(&self, interrupt: &Interrupt) -> Exit {
+        if let Some(exit) = interrupt.exit() {
+            return exit;
+        }
+        let has_failed = |status: &Option<std::process::ExitStatus>| status.is_some_and(|status| !status.success());
+        if self.summary.statuses.iter().any(has_failed) || !self.summary.warnings.is_empty() {
+            return Exit::Reservations;
+        }
+        Exit::Success
     }
-    Exit::Success
 }
 
 /// How tasks take turns, from the two flags that say so.
@@ -163,7 +209,7 @@ impl Session {
         self,
         interrupt: &Interrupt,
         mut sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
-    ) -> Result<Summary, Failure> {
+    ) -> Result<Ended, Failure> {
         let is_silent = matches!(self.options.output, Output::Nowhere);
         let mut captured = Captured::new(is_silent, self.options.stop_after_switches);
         // The bar goes with the sink, and is gone before anything is said about the capture.
@@ -189,41 +235,18 @@ impl Session {
     }
 
     /// The same, straight into a trace.
-    fn record(self, interrupt: &Interrupt, path: &Path, recorder: &mut Recorder<File>) -> Result<Summary, Failure> {
+    fn record(self, interrupt: &Interrupt, path: &Path, recorder: &mut Recorder<File>) -> Result<Ended, Failure> {
         self.watch(|commands, options| {
             capture::record(commands, options, interrupt.flag(), recorder)
                 .map_err(|failure| of_capture(failure, |source| failed(path, source)))
         })
     }
 
-    /// Captures, and says what came of it. This thread and those of the capture stay off the traced CPU where there is
-    /// another.
-    fn watch(self, capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>) -> Result<Summary, Failure> {
+    /// Captures. This thread and those of the capture stay off the traced CPU where there is another.
+    fn watch(self, capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>) -> Result<Ended, Failure> {
         let _guard = self.options.cpu.and_then(|cpu| stay_on(&others(cpu)));
         let summary = capture(&self.commands, self.options)?;
-        for warning in &summary.warnings {
-            eprintln!("switchcost: {warning}");
-        }
-        if let Some(reason) = &summary.not_apart {
-            eprintln!("switchcost: {}", seen_numbers(reason));
-        }
-        if summary.switches_elsewhere > 0 {
-            eprintln!(
-                "switchcost: the kernel took the CPU from the traced programs {} times more, for others or while the capture \
-                 itself ran; that is not in the trace",
-                summary.switches_elsewhere
-            );
-        }
-        for (command, status) in self.commands.iter().zip(&summary.statuses) {
-            if let Some(status) = status.filter(|status| !status.success()) {
-                let words: Vec<_> = command.words.iter().map(|word| word.to_string_lossy()).collect();
-                eprintln!("switchcost: '{}' ended with {status}", words.join(" ").escape_debug());
-            }
-        }
-        if summary.ending == Ending::Interrupted {
-            eprintln!("switchcost: interrupted; what was captured until then is kept");
-        }
-        Ok(summary)
+        Ok(Ended { commands: self.commands, summary })
     }
 }
 

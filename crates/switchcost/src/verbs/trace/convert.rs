@@ -13,6 +13,7 @@ use super::capture::NewTrace;
 use super::look;
 use crate::cli::trace::{ExportArguments, ExportFormat, ForeignFormat, ImportArguments};
 use crate::exit::{Exit, Failure};
+use crate::messages::say;
 use crate::output::Output;
 
 pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
@@ -36,10 +37,10 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     };
     let written = trace.finish()?;
     if importer.ignored_lines() > 0 {
-        eprintln!("switchcost: passed over {} lines that are no events", importer.ignored_lines());
+        say!("passed over {} lines that are no events", importer.ignored_lines());
     }
     if written.instructions > 0 {
-        eprintln!("switchcost: {} instructions in {}", written.instructions, arguments.output.display());
+        say!("{} instructions in {}", written.instructions, arguments.output.display());
     }
     outcome?;
     if written.instructions == 0 {
@@ -76,8 +77,8 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
     })?;
     let Some((exported, loss)) = written else { return Ok(Exit::Success) };
     if exported.processes > 1 {
-        eprintln!(
-            "switchcost: the addresses of {} processes are in one text, which does not tell whose they are: what reads it takes \
+        say!(
+            "the addresses of {} processes are in one text, which does not tell whose they are: what reads it takes \
              equal ones for the same memory; for what one process does, export it alone (--process N, see switchcost trace \
              info)",
             exported.processes

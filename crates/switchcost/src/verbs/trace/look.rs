@@ -47,12 +47,12 @@ pub(super) fn head(arguments: &HeadArguments) -> Result<Exit, Failure> {
             }
             Ok(false) => break,
             Err(error) => {
-                Output::Stdout.write(&text)?;
+                Output::STDOUT.write(&text)?;
                 return Err(lost(&arguments.file, error));
             }
         }
     }
-    Output::Stdout.write(&text)?;
+    Output::STDOUT.write(&text)?;
     Ok(Exit::Success)
 }
 

@@ -7,6 +7,7 @@ use workload::{Pages, Sharing, WorkingSet};
 use super::capture::NewTrace;
 use crate::cli::trace::WalksArguments;
 use crate::exit::{Exit, Failure};
+use crate::messages::say;
 
 pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
     let set = WorkingSet {
@@ -32,8 +33,8 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
         trace.write(&chunk)?;
     }
     let written = trace.finish()?;
-    eprintln!(
-        "switchcost: {} instructions and {} references in {}",
+    say!(
+        "{} instructions and {} references in {}",
         written.instructions,
         written.references,
         arguments.output.display()

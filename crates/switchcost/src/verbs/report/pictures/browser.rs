@@ -1,9 +1,14 @@
-use std::fs::{self, File};
+use std::ffi::{CString, OsString};
+use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use host::keeper::{Keeper, Program, Report, Setting};
+use host::temporary::TemporaryFolder;
 
 use crate::exit::Failure;
 
@@ -15,6 +20,9 @@ const LONGEST: Duration = Duration::from_secs(300);
 
 /// Time on the page's own clock, which runs ahead whenever the page waits.
 const BUDGET: &str = "--virtual-time-budget=120000";
+
+/// Variables that say where it keeps things.
+const ITS_FOLDERS: [&str; 3] = ["TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"];
 
 /// The elements of a page when its scripts have run. The browser asks nothing of the network.
 pub(super) fn run(page: &str, folder: &Path) -> Result<String, Failure> {
@@ -32,47 +40,75 @@ fn find() -> Option<PathBuf> {
     places.into_iter().find(|place| place.is_file())
 }
 
+/// The browser, and whatever it starts, ends with us; what it leaves behind is then removed.
 fn dump(browser: &Path, page: &str) -> io::Result<String> {
-    let place = tempfile::tempdir()?;
+    let place = TemporaryFolder::create_in(&std::env::temp_dir())?;
     let (html, dom) = (place.path().join("page.html"), place.path().join("dom.html"));
     fs::write(&html, page)?;
-    let mut command = Command::new(browser);
-    command.args([
-        "--headless",
-        "--disable-gpu",
-        "--enable-unsafe-swiftshader",
-        "--no-first-run",
-        BUDGET,
-        "--dump-dom",
-    ]);
+    let null = || OpenOptions::new().read(true).write(true).open("/dev/null").map(OwnedFd::from);
+    let setting = Setting {
+        is_apart: false,
+        shared: None,
+        cpu: None,
+        has_fixed_addresses: false,
+        input: null()?,
+        output: File::create(&dom)?.into(),
+        errors: null()?,
+    };
+    let mut keeper = Keeper::start(&[program(browser, &html, place.path())?], &setting)?;
+    keeper.launch(0)?;
+    wait(&mut keeper)?;
+    keeper.dismiss();
+    Ok(String::from_utf8_lossy(&fs::read(dom)?).into_owned())
+}
+
+fn program(browser: &Path, html: &Path, place: &Path) -> io::Result<Program> {
+    let mut arguments: Vec<OsString> = vec![browser.into()];
+    arguments.extend(
+        ["--headless", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run", BUDGET, "--dump-dom"]
+            .map(OsString::from),
+    );
     if is_root()? {
         // Chromium refuses root otherwise. The page is ours, and may fetch nothing.
-        command.arg("--no-sandbox");
+        arguments.push("--no-sandbox".into());
     }
-    command.arg(format!("--user-data-dir={}", place.path().join("profile").display()));
-    command.arg(format!("file://{}", html.display()));
-    command.stdin(Stdio::null()).stdout(File::create(&dom)?).stderr(Stdio::null());
-    wait(command.spawn()?)?;
-    Ok(String::from_utf8_lossy(&fs::read(dom)?).into_owned())
+    arguments.push(joined("--user-data-dir".into(), "=", place.join("profile").into()));
+    arguments.push(joined("file".into(), "://", html.into()));
+    let others = std::env::vars_os().filter(|(name, _)| !ITS_FOLDERS.iter().any(|own| name == own));
+    let variables = others.chain(ITS_FOLDERS.map(|own| (own.into(), place.into())));
+    let environment = variables.map(|(name, value)| zero_terminated(joined(name, "=", value)));
+    Ok(Program {
+        path: zero_terminated(browser.into())?,
+        arguments: arguments.into_iter().map(zero_terminated).collect::<io::Result<_>>()?,
+        environment: environment.collect::<io::Result<_>>()?,
+        directory: None,
+    })
+}
+
+fn joined(mut start: OsString, between: &str, end: OsString) -> OsString {
+    start.push(between);
+    start.push(end);
+    start
+}
+
+fn zero_terminated(text: OsString) -> io::Result<CString> {
+    Ok(CString::new(text.into_vec())?)
 }
 
 fn is_root() -> io::Result<bool> {
     Ok(fs::metadata("/proc/self")?.uid() == 0)
 }
 
-/// Waits for the browser, and ends it where it does not end by itself.
-fn wait(mut child: Child) -> io::Result<()> {
-    let start = Instant::now();
-    loop {
-        match child.try_wait()? {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => return Err(io::Error::other(status.to_string())),
-            None if start.elapsed() > LONGEST => {
-                child.kill()?;
-                child.wait()?;
-                return Err(io::Error::other(format!("no page after {} s", LONGEST.as_secs())));
-            }
-            None => std::thread::sleep(Duration::from_millis(20)),
+/// Waits for the browser, as long as it may take.
+fn wait(keeper: &mut Keeper) -> io::Result<()> {
+    let deadline = Instant::now() + LONGEST;
+    while let Some(patience) = deadline.checked_duration_since(Instant::now()) {
+        match keeper.report(patience)? {
+            Some(Report::Ended { status, .. }) if status.success() => return Ok(()),
+            Some(Report::Ended { status, .. }) => return Err(io::Error::other(status.to_string())),
+            Some(Report::Refused { error, .. }) => return Err(io::Error::from_raw_os_error(error)),
+            Some(Report::Launched { .. }) | None => {}
         }
     }
+    Err(io::Error::other(format!("no page after {} s", LONGEST.as_secs())))
 }

@@ -1,0 +1,236 @@
+//! One value of each quantity from each repetition's cycles: in a cycle the difference of its arms, and of all cycles of a
+//! repetition a trimmed mean.
+
+use std::collections::BTreeMap;
+
+use record::{Arm, Batch, Case, Cycles};
+
+use crate::judged::prices_switches;
+use crate::repetition::Quantities;
+use crate::speed::{Sharing, Speed};
+
+/// Left out at each end of a repetition's cycles: timer interrupts and other machines' turns come in fewer.
+const TRIMMED: f64 = 0.1;
+
+/// So many cycles of a repetition must be of the chosen kind, or all that it has: fewer may be of that kind by a lucky probe.
+const FEWEST: usize = 5;
+
+/// One cycle, in nanoseconds a hand-off at the speed of reference.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Cycle {
+    direct: Level,
+    total: Option<Level>,
+}
+
+/// The two arms of a cycle, with or without walks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Level {
+    /// A hand-off in the switching arm, and in the baseline.
+    switching: f64,
+    baseline: f64,
+    /// What a walk takes longer in the switching arm, in nanoseconds as they were: memory does not follow the core's clock.
+    reload: f64,
+}
+
+impl Level {
+    fn handoff(&self) -> f64 {
+        self.switching - self.baseline
+    }
+}
+
+/// Which cycles a value stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// Those on a core of our own.
+    Unshared,
+    /// Those on a shared one.
+    Shared,
+    /// All.
+    Every,
+}
+
+/// The quantities of a case by repetition, and how many cycles were of which kind.
+pub(crate) fn quantities(
+    case: &Case,
+    windows: &[&Cycles],
+    speed: &Speed,
+    switches_per_handoff: f64,
+    choice: Choice,
+) -> Quantities {
+    let mut repetitions: BTreeMap<u32, (usize, Vec<Cycle>)> = BTreeMap::new();
+    for window in windows {
+        let (all, chosen) = repetitions.entry(window.repetition).or_default();
+        for batches in cycles_of(window) {
+            *all += 1;
+            if is_chosen(speed.sharing(&batches), choice) {
+                chosen.extend(cycle(&batches, speed));
+            }
+        }
+    }
+    let mut quantities = Quantities::default();
+    for (_, cycles) in repetitions.values().filter(|(all, chosen)| chosen.len() >= FEWEST.min(*all)) {
+        add(&mut quantities, case, cycles, switches_per_handoff);
+    }
+    quantities
+}
+
+/// Share of the cycles that were on a core of our own, of those whose speed was steady; `None` where none was.
+pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
+    let (mut unshared, mut steady) = (0.0, 0.0);
+    for sharing in windows.iter().flat_map(|window| cycles_of(window)).map(|batches| speed.sharing(&batches)) {
+        unshared += f64::from(u8::from(sharing == Sharing::Unshared));
+        steady += f64::from(u8::from(sharing != Sharing::Unsteady));
+    }
+    (steady > 0.0).then(|| unshared / steady)
+}
+
+fn is_chosen(sharing: Sharing, choice: Choice) -> bool {
+    match choice {
+        Choice::Unshared => sharing == Sharing::Unshared,
+        Choice::Shared => sharing == Sharing::Shared,
+        Choice::Every => true,
+    }
+}
+
+/// The batches of each whole cycle.
+fn cycles_of(window: &Cycles) -> impl Iterator<Item = Vec<Batch>> {
+    let batches: Vec<Batch> = window.batches.iter().collect();
+    let length = window.batches_per_cycle.max(1) as usize;
+    batches.chunks_exact(length).map(<[Batch]>::to_vec).collect::<Vec<_>>().into_iter()
+}
+
+fn cycle(batches: &[Batch], speed: &Speed) -> Option<Cycle> {
+    let direct = level(batches, speed, [Arm::BaselineDirect, Arm::SwitchDirect])?;
+    Some(Cycle { direct, total: level(batches, speed, [Arm::BaselineTotal, Arm::SwitchTotal]) })
+}
+
+fn level(batches: &[Batch], speed: &Speed, [baseline, switching]: [Arm; 2]) -> Option<Level> {
+    let mean = |arm: Arm, read: fn(&Speed, &Batch) -> f64| {
+        let of_arm = || batches.iter().filter(move |batch| batch.arm == arm);
+        let handoffs: f64 = of_arm().map(|batch| f64::from(batch.handoffs)).sum();
+        let sum: f64 = of_arm().map(|batch| read(speed, batch)).sum();
+        (handoffs > 0.0).then(|| sum / handoffs).filter(|mean| mean.is_finite())
+    };
+    let handoff: fn(&Speed, &Batch) -> f64 = |speed, batch| speed.scaled_ns(batch.handoff_ticks, batch);
+    let walk: fn(&Speed, &Batch) -> f64 = |speed, batch| speed.ns(batch.walk_ticks);
+    Some(Level {
+        switching: mean(switching, handoff)?,
+        baseline: mean(baseline, handoff)?,
+        reload: mean(switching, walk)? - mean(baseline, walk)?,
+    })
+}
+
+fn add(quantities: &mut Quantities, case: &Case, cycles: &[Cycle], switches_per_handoff: f64) {
+    let of = |read: &dyn Fn(&Cycle) -> Option<f64>| trimmed_mean(cycles.iter().filter_map(read).collect());
+    let direct = of(&|cycle| Some(cycle.direct.handoff()));
+    quantities.handoff.extend(direct);
+    quantities.baseline.extend(of(&|cycle| Some(cycle.direct.baseline)));
+    quantities.round_trip.extend(of(&|cycle| Some(cycle.direct.switching * f64::from(case.tasks))));
+    let prices_switches = prices_switches(case);
+    let per_handoff = if prices_switches { switches_per_handoff } else { 1.0 };
+    if per_handoff <= 0.0 {
+        return;
+    }
+    let per_switch = |value: Option<f64>| value.map(|ns| ns / per_handoff);
+    quantities.direct.extend(per_switch(direct).filter(|_| prices_switches));
+    let total = |read: fn(&Level) -> f64| per_switch(of(&|cycle| cycle.total.as_ref().map(read)));
+    let kernel = |cycle: &Cycle| Some(cycle.total?.handoff() - cycle.direct.handoff());
+    quantities.total.extend(total(|level| level.handoff() + level.reload));
+    quantities.indirect.extend(per_switch(of(&|cycle| Some(kernel(cycle)? + cycle.total?.reload))));
+    quantities.indirect_kernel.extend(per_switch(of(&kernel)));
+    quantities.indirect_reload.extend(total(|level| level.reload));
+}
+
+/// The mean of what is left when a tenth is cut off at each end.
+fn trimmed_mean(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let cut = (values.len() as f64 * TRIMMED) as usize;
+    let kept = &values[cut..values.len() - cut];
+    (!kept.is_empty()).then(|| kept.iter().sum::<f64>() / kept.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::findings::CaseFinding;
+    use crate::testing::{Core, FakeCase, SHARED_COST, fake_record_of_cycles, fake_record_on};
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use units::Bytes;
+
+    fn is_near(found: f64, truth: f64, share: f64) -> bool {
+        (found / truth - 1.0).abs() < share
+    }
+
+    fn only(record: &record::MeasureRecord) -> CaseFinding {
+        analyse(record).results.remove(0)
+    }
+
+    fn centre(estimate: Option<crate::Estimate>) -> f64 {
+        estimate.expect("an estimate").estimate
+    }
+
+    #[test]
+    fn the_indirect_cost_comes_in_its_two_parts() {
+        let mut case = FakeCase::pipe().with_set(Bytes::kib(64));
+        case.colder_ns = 500.0;
+        let found = only(&fake_record_of_cycles(vec![case], 8));
+        assert!(is_near(centre(found.direct_ns), 1_700.0, 0.01));
+        assert!(is_near(centre(found.total_ns), 6_200.0, 0.01));
+        assert!(is_near(centre(found.indirect_kernel_ns), 500.0, 0.02));
+        assert!(is_near(centre(found.indirect_reload_ns), 4_000.0, 0.01));
+        assert!(is_near(centre(found.indirect_ns), 4_500.0, 0.01));
+    }
+
+    /// A core between its fastest and 1.4 times as slow, and so a cost of 1700 to 2380 ns as it was.
+    #[test]
+    fn costs_are_told_at_the_fastest_speed_whatever_the_core_did() {
+        let mut random = ChaCha8Rng::seed_from_u64(3);
+        let core = || Core { slowness: 1.0 + 0.4 * random.random::<f64>(), is_shared: false };
+        let found = only(&fake_record_on(vec![FakeCase::pipe()], 12, core));
+        let direct = found.direct_ns.expect("an estimate");
+        assert!(is_near(direct.estimate, 1_700.0, 0.01) && direct.relative_half_width() < 0.005, "{direct:?}");
+    }
+
+    /// 1200 ticks of 2 GHz are 600 ns for 1800 cycles: 3 GHz.
+    #[test]
+    fn core_cycles_follow_from_the_chain() {
+        let record = fake_record_of_cycles(vec![FakeCase::pipe()], 8);
+        let findings = analyse(&record);
+        assert_eq!(findings.core.and_then(|core| core.hertz), Some(3e9));
+        assert!(is_near(centre(findings.results[0].direct_cycles.clone()), 5_100.0, 0.01));
+    }
+
+    #[test]
+    fn a_shared_core_is_told_apart_by_its_probes() {
+        let mut random = ChaCha8Rng::seed_from_u64(4);
+        let core = || Core { slowness: 1.0, is_shared: random.random_bool(0.6) };
+        let found = only(&fake_record_on(vec![FakeCase::pipe()], 12, core));
+        let shared = found.shared.expect("cycles");
+        assert!(is_near(centre(found.direct_ns), 1_700.0, 0.01));
+        assert!(shared.is_left_out && is_near(shared.share, 0.6, 0.2), "{shared:?}");
+        assert!(is_near(centre(shared.cost_ns), 1_700.0 * SHARED_COST, 0.01));
+    }
+
+    #[test]
+    fn few_unshared_cycles_are_not_trusted() {
+        let mut windows = 0;
+        let core = || {
+            windows += 1;
+            Core { slowness: 1.0, is_shared: windows % 40 != 0 }
+        };
+        let found = only(&fake_record_on(vec![FakeCase::pipe()], 12, core));
+        let shared = found.shared.expect("cycles");
+        assert!(!shared.is_left_out && is_near(shared.share, 0.975, 0.01), "{shared:?}");
+        assert!(is_near(centre(found.direct_ns), 1_700.0 * SHARED_COST, 0.02));
+    }
+
+    #[test]
+    fn a_tenth_is_cut_off_at_each_end() {
+        assert_eq!(trimmed_mean((1..=10).map(f64::from).collect()), Some(5.5));
+        assert_eq!(trimmed_mean(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1e9]), Some(5.5));
+        assert_eq!(trimmed_mean(vec![2.0, 4.0]), Some(3.0), "nothing to cut off");
+        assert_eq!(trimmed_mean(Vec::new()), None);
+    }
+}

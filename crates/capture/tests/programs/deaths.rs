@@ -1,0 +1,238 @@
+//! However the traced side ends, the capture does, and what it has is kept.
+
+use std::convert::Infallible;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use switchcost_capture::{CaptureError, Command, Ending, Failure, Options, Order, Summary, Tool, record, run};
+use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceReader, Writing};
+
+use super::support::{await_that, compiled, living_with, options, processes_with, tool};
+
+const ORDERS: [Order; 2] = [Order::Scheduled { quantum_instructions: 50_000 }, Order::AsRun];
+/// In the environment of the traced programs alone.
+const MARK: &str = "SWITCHCOST_TEST_DEATHS";
+/// Far longer than any of these captures takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Starts so many threads, which all live until the last has come.
+const MANY_THREADS: &str = r"
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_barrier_t all;
+static void *await_all(void *nothing)
+{
+    pthread_barrier_wait(&all);
+    return nothing;
+}
+int main(int count, char **words)
+{
+    int threads = atoi(words[count - 1]);
+    pthread_t *thread = calloc(threads, sizeof *thread);
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 65536);
+    pthread_barrier_init(&all, 0, threads + 1);
+    for (int i = 0; i < threads; i++)
+        if (pthread_create(&thread[i], &small, await_all, 0))
+            return 1;
+    pthread_barrier_wait(&all);
+    for (int i = 0; i < threads; i++)
+        pthread_join(thread[i], 0);
+    return 0;
+}
+";
+
+fn many_threads(count: u32) -> Command {
+    let program = compiled("many_threads", MANY_THREADS);
+    Command::new([program.into_os_string(), count.to_string().into()])
+}
+
+/// Sets the flag where the time is over, so that a capture that would not end fails its test.
+fn in_time<T>(body: impl FnOnce(&AtomicBool) -> T) -> T {
+    let (stop, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let start = std::time::Instant::now();
+            while !is_over.load(SeqCst) && start.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            stop.store(true, SeqCst);
+        });
+        let outcome = body(&stop);
+        is_over.store(true, SeqCst);
+        outcome
+    })
+}
+
+/// A capture into a trace that keeps every rule of the format.
+fn sound(commands: &[Command], options: Options, stop: &AtomicBool) -> Summary {
+    let order = if options.order == Order::AsRun { TraceOrder::AsRun } else { TraceOrder::Scheduled };
+    let mut recorder = Recorder::create(Vec::new(), &TraceHeader::new("valgrind", order, "x86_64"), Writing::default())
+        .expect("memory");
+    let summary = record(commands, options, stop, &mut recorder).expect("a capture");
+    let (file, written) = recorder.finish().expect("memory takes it");
+    let report = trace::check(TraceReader::new(&file[..]).expect("a trace"));
+    assert!(report.is_sound(), "{:?} {:?}", report.problems, report.loss);
+    assert!(written.instructions > 0, "{summary:?}");
+    summary
+}
+
+#[test]
+fn a_program_of_many_more_threads_than_valgrind_allows_by_itself_is_captured() {
+    for order in ORDERS {
+        let summary = in_time(|stop| sound(&[many_threads(600)], Options { order, ..options() }, stop));
+        assert_eq!(summary.ending, Ending::Finished, "{order:?}");
+        assert!(summary.statuses[0].is_some_and(|status| status.success()), "{order:?}: {summary:?}");
+        assert_eq!(summary.warnings, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn more_threads_than_there_are_slots_are_an_error_that_says_so_and_keeps_what_there_is() {
+    // In turns it is the same, and takes a minute: the kernel is asked about each task again and again.
+    let options = Options { order: Order::AsRun, ..options() };
+    let mut instructions = 0;
+    let failure = in_time(|stop| {
+        run(&[many_threads(2100)], options, stop, |chunk: &mut Chunk| {
+            instructions += chunk.instructions();
+            Ok::<(), Infallible>(())
+        })
+    })
+    .expect_err("too many");
+    assert!(matches!(failure, Failure::Capture(CaptureError::TooManyTasks)), "{failure}");
+    assert!(instructions > 100_000, "{instructions} instructions until then");
+}
+
+/// Valgrind with a limit that a program of the test can reach, whatever is asked for.
+fn valgrind_of_few_threads() -> Tool {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("valgrind_of_few_threads");
+    let script = "#!/bin/sh\nfor word; do case $word in --max-threads=*) word=--max-threads=20;; esac\n\
+                  set -- \"$@\" \"$word\"; shift; done\nexec /usr/bin/valgrind \"$@\"\n";
+    std::fs::write(&path, script).expect("written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    Tool { valgrind: path, ..tool() }
+}
+
+#[test]
+fn where_valgrind_gives_a_program_up_the_capture_ends_and_says_so() {
+    let tool = valgrind_of_few_threads();
+    for order in ORDERS {
+        let summary =
+            in_time(|stop| sound(&[many_threads(50)], Options { order, tool: tool.clone(), ..options() }, stop));
+        assert_eq!(summary.ending, Ending::Finished, "{order:?}");
+        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(1), "{order:?}: {summary:?}");
+        let [warning] = &summary.warnings[..] else { panic!("{order:?}: {:?}", summary.warnings) };
+        let number = summary.not_apart.is_none().then_some("process 2 ");
+        assert!(warning.starts_with(number.unwrap_or("process ")), "{warning}");
+        assert!(
+            warning.ends_with(
+                "was killed while it ran, or Valgrind gave it up (see its message): what it did last is not in the trace"
+            ),
+            "{warning}"
+        );
+    }
+}
+
+fn kill_all_with(mark: &str) {
+    for pid in processes_with(MARK, mark) {
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+}
+
+fn marked(command: Command, mark: &str) -> Command {
+    Command { environment: vec![(MARK.into(), mark.into())], ..command }
+}
+
+fn mark_of(name: &str, order: Order) -> String {
+    format!("{name} {order:?} {}", std::process::id())
+}
+
+/// A file that is not there yet.
+fn new_path(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_file(&path);
+    path
+}
+
+#[test]
+fn a_program_that_is_killed_while_it_runs_ends_the_capture() {
+    let source = "#include <fcntl.h>\nint main(int n, char **words) { creat(words[n - 1], 0600); for (;;) { } }";
+    let program = compiled("killed", source);
+    for order in ORDERS {
+        let (mark, begun) = (mark_of("runs", order), new_path("killed.begun"));
+        let command = marked(Command::new([&program, &begun]), &mark);
+        let summary = in_time(|stop| {
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    await_that("the loop began", || begun.exists());
+                    kill_all_with(&mark);
+                });
+                sound(&[command], Options { order, ..options() }, stop)
+            })
+        });
+        assert_eq!(summary.ending, Ending::Finished, "{order:?}");
+        let signal = summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
+        assert_eq!(signal, Some(9), "{order:?}: {summary:?}");
+        assert_eq!(summary.warnings.len(), 1, "{order:?}: {:?}", summary.warnings);
+        assert_eq!(living_with(MARK, &mark), 0);
+    }
+}
+
+#[test]
+fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_nobody_else_anything() {
+    let victim = Command::new(["sh", "-c", "while :; do :; done"]);
+    let fifo = new_path("heir.fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).expect("a fifo");
+    let heir = Command::new(["sh", "-c", "read line < $0; ls / > /dev/null; exit 7", fifo.to_str().expect("text")]);
+    for order in ORDERS {
+        let mark = mark_of("waits", order);
+        let commands = [marked(victim.clone(), &mark), heir.clone()];
+        let mut is_killed = false;
+        let summary = in_time(|stop| {
+            run(&commands, Options { order, ..options() }, stop, |_| {
+                if !is_killed {
+                    is_killed = true;
+                    // Nobody reads now, and the loop fills all buffers in far less than that.
+                    std::thread::sleep(Duration::from_secs(2));
+                    kill_all_with(&mark);
+                    std::fs::write(&fifo, "go on\n").expect("somebody reads");
+                }
+                Ok::<(), Infallible>(())
+            })
+        })
+        .unwrap_or_else(|failure| panic!("{order:?}: {failure}"));
+        assert!(is_killed);
+        assert_eq!(summary.ending, Ending::Finished, "{order:?}");
+        assert_eq!(summary.statuses[1].and_then(|status| status.code()), Some(7), "{order:?}: {summary:?}");
+        assert_eq!(living_with(MARK, &mark), 0);
+    }
+}
+
+#[test]
+fn a_family_that_is_killed_at_any_moment_ends_the_capture() {
+    let family = "while :; do ls / | sort | wc -l; (:) & wait; done";
+    for order in ORDERS {
+        for round in 0..6 {
+            let mark = mark_of(&format!("family {round}"), order);
+            let command = marked(Command::new(["sh", "-c", family]), &mark);
+            let summary = in_time(|stop| {
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        await_that("the family grew", || living_with(MARK, &mark) > 1);
+                        std::thread::sleep(Duration::from_millis(37 * round));
+                        while living_with(MARK, &mark) > 0 {
+                            kill_all_with(&mark);
+                        }
+                    });
+                    sound(&[command], Options { order, ..options() }, stop)
+                })
+            });
+            assert_eq!(summary.ending, Ending::Finished, "{order:?}, round {round}: {summary:?}");
+        }
+    }
+}

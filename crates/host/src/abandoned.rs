@@ -1,0 +1,30 @@
+//! Whether a file is one of ours whose owner is dead. An owner has a lock on it (flock), which the kernel takes from the dead.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{FileType, FlockOperation, flock, fstat};
+use rustix::io::Errno;
+
+/// Whether it is of this kind, and belongs to this user.
+pub(crate) fn is_own(file: impl AsFd, kind: FileType) -> io::Result<bool> {
+    let facts = fstat(file)?;
+    Ok(FileType::from_raw_mode(facts.st_mode) == kind && facts.st_uid == nix::unistd::geteuid().as_raw())
+}
+
+/// Waits until the owner is dead, and becomes the next. It may still hold the file when it is known to be ending.
+pub(crate) fn await_death(file: &File) -> io::Result<()> {
+    Ok(flock(file, FlockOperation::LockExclusive)?)
+}
+
+/// Becomes the owner of a file that has a living one no more. False where it has, or somebody has removed it meanwhile.
+pub(crate) fn take_over(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        taken => {
+            taken?;
+            Ok(fstat(file)?.st_nlink > 0)
+        }
+    }
+}

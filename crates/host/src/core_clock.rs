@@ -1,0 +1,235 @@
+//! How fast the core runs, and whether somebody shares it, read in a microsecond without a performance counter.
+//!
+//! A chain of multiplications, each of which needs the one before, takes a number of core cycles that depends on the
+//! core's design alone: it is a cycle counter. Additions that need nothing of each other take as long as the core's
+//! execution units allow, and longer when another hardware thread of the core takes some of them: their time over the
+//! chain's tells a neighbour on the same core.
+
+use record::CoreClock;
+use units::Ticks;
+
+use crate::clock::Clock;
+
+/// Dependent multiplications of a probe's chain.
+pub const CHAIN_LENGTH: u32 = 600;
+
+/// Independent additions of a probe.
+pub const ADDITIONS: u32 = 1800;
+
+/// Multiplications in one pass of the loop: enough that its own two instructions hide behind them.
+const CHAIN_STEP: u32 = 10;
+
+/// Additions in one pass of the loop, six to each of two rounds.
+const ADDITION_STEP: u32 = 12;
+
+/// One reading of the core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoreProbe {
+    /// Time of [`CHAIN_LENGTH`] dependent multiplications.
+    pub chain: Ticks,
+    /// Time of [`ADDITIONS`] independent additions.
+    pub additions: Ticks,
+}
+
+/// Reads the core that the caller runs on. Takes about a microsecond.
+#[inline(never)]
+pub fn probe(clock: Clock) -> CoreProbe {
+    // Once round each loop first: the code of a probe is read after a walk that may have evicted it.
+    multiply(1);
+    add(1);
+    CoreProbe {
+        chain: timed(clock, || multiply(CHAIN_LENGTH / CHAIN_STEP)),
+        additions: timed(clock, || add(ADDITIONS / ADDITION_STEP)),
+    }
+}
+
+/// What reading the clock adds to the time of a chain: twice a chain less one of double length right behind it. The median
+/// of many such pairs, so that neither an interrupt nor a change of the core's speed is in it.
+pub fn overhead(clock: Clock) -> Ticks {
+    let passes = CHAIN_LENGTH / CHAIN_STEP;
+    let mut found: Vec<i64> = (0..2_001)
+        .map(|_| 2 * timed(clock, || multiply(passes)).0 as i64 - timed(clock, || multiply(2 * passes)).0 as i64)
+        .collect();
+    found.sort_unstable();
+    Ticks(found[found.len() / 2].max(0) as u64)
+}
+
+/// What the record says of it.
+pub fn facts(clock: Clock) -> CoreClock {
+    CoreClock {
+        chain_length: CHAIN_LENGTH,
+        multiplication_cycles: multiplication_cycles(),
+        additions: ADDITIONS,
+        overhead_ticks: overhead(clock),
+    }
+}
+
+/// Cycles of a 64-bit multiplication whose result the next one needs (Fog, "Instruction tables", 2024; uops.info).
+#[cfg(target_arch = "x86_64")]
+fn multiplication_cycles() -> Option<u32> {
+    use raw_cpuid::CpuId;
+    let leaves = CpuId::new();
+    let (vendor, feature) = (leaves.get_vendor_info()?, leaves.get_feature_info()?);
+    match (vendor.as_str(), feature.family_id(), feature.model_id()) {
+        ("AuthenticAMD" | "HygonGenuine", 0x17.., _) => Some(3),
+        ("AuthenticAMD", 0x15 | 0x16, _) => Some(6),
+        ("GenuineIntel", 6, model) if SMALL_CORES.contains(&model) => None,
+        ("GenuineIntel", 6, _) => Some(3),
+        _ => None,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn multiplication_cycles() -> Option<u32> {
+    None
+}
+
+/// Models of Intel's family 6 that are Atoms and their kin, alone or beside large cores; their multiplications take 5 or 6
+/// cycles, or differ from core to core (Linux, arch/x86/include/asm/intel-family.h).
+#[cfg(target_arch = "x86_64")]
+const SMALL_CORES: [u8; 26] = [
+    0x1c, 0x26, 0x27, 0x35, 0x36, 0x37, 0x4a, 0x4c, 0x4d, 0x5a, 0x5c, 0x5d, 0x5f, 0x75, 0x7a, 0x86, 0x8a, 0x96, 0x97,
+    0x9a, 0x9c, 0xaa, 0xaf, 0xb6, 0xb7, 0xbe,
+];
+
+#[inline(always)]
+fn timed(clock: Clock, body: impl FnOnce()) -> Ticks {
+    let before = clock.now();
+    body();
+    Ticks(clock.now().0.saturating_sub(before.0))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn multiply(passes: u32) {
+    // SAFETY: reads and writes the two registers that it names, touches no memory and no stack.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            "imul {x}, {x}", "imul {x}, {x}", "imul {x}, {x}", "imul {x}, {x}", "imul {x}, {x}",
+            "imul {x}, {x}", "imul {x}, {x}", "imul {x}, {x}", "imul {x}, {x}", "imul {x}, {x}",
+            "dec {n:e}",
+            "jnz 2b",
+            x = inout(reg) 3_u64 => _,
+            n = inout(reg) passes => _,
+            options(nomem, nostack),
+        );
+    }
+}
+
+/// Additions of registers: cores of today fold additions of small constants away before they are executed.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn add(passes: u32) {
+    // SAFETY: as in `multiply`.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            "add {a}, {one}", "add {b}, {one}", "add {c}, {one}", "add {d}, {one}", "add {e}, {one}", "add {f}, {one}",
+            "add {a}, {one}", "add {b}, {one}", "add {c}, {one}", "add {d}, {one}", "add {e}, {one}", "add {f}, {one}",
+            "dec {n:e}",
+            "jnz 2b",
+            a = inout(reg) 1_u64 => _,
+            b = inout(reg) 2_u64 => _,
+            c = inout(reg) 3_u64 => _,
+            d = inout(reg) 4_u64 => _,
+            e = inout(reg) 5_u64 => _,
+            f = inout(reg) 6_u64 => _,
+            one = in(reg) 1_u64,
+            n = inout(reg) passes => _,
+            options(nomem, nostack),
+        );
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn multiply(passes: u32) {
+    // SAFETY: reads and writes the two registers that it names, touches no memory and no stack.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            "mul {x}, {x}, {x}", "mul {x}, {x}, {x}", "mul {x}, {x}, {x}", "mul {x}, {x}, {x}", "mul {x}, {x}, {x}",
+            "mul {x}, {x}, {x}", "mul {x}, {x}, {x}", "mul {x}, {x}, {x}", "mul {x}, {x}, {x}", "mul {x}, {x}, {x}",
+            "subs {n:w}, {n:w}, #1",
+            "b.ne 2b",
+            x = inout(reg) 3_u64 => _,
+            n = inout(reg) passes => _,
+            options(nomem, nostack),
+        );
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn add(passes: u32) {
+    // SAFETY: as in `multiply`.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            "add {a}, {a}, {one}", "add {b}, {b}, {one}", "add {c}, {c}, {one}",
+            "add {d}, {d}, {one}", "add {e}, {e}, {one}", "add {f}, {f}, {one}",
+            "add {a}, {a}, {one}", "add {b}, {b}, {one}", "add {c}, {c}, {one}",
+            "add {d}, {d}, {one}", "add {e}, {e}, {one}", "add {f}, {f}, {one}",
+            "subs {n:w}, {n:w}, #1",
+            "b.ne 2b",
+            a = inout(reg) 1_u64 => _,
+            b = inout(reg) 2_u64 => _,
+            c = inout(reg) 3_u64 => _,
+            d = inout(reg) 4_u64 => _,
+            e = inout(reg) 5_u64 => _,
+            f = inout(reg) 6_u64 => _,
+            one = in(reg) 1_u64,
+            n = inout(reg) passes => _,
+            options(nomem, nostack),
+        );
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[inline(always)]
+fn multiply(passes: u32) {
+    let mut value = std::hint::black_box(3_u64);
+    for _ in 0..passes * CHAIN_STEP {
+        value = std::hint::black_box(value.wrapping_mul(value));
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[inline(always)]
+fn add(passes: u32) {
+    let mut values = std::hint::black_box([1_u64, 2, 3, 4, 5, 6]);
+    for _ in 0..passes * ADDITION_STEP / 6 {
+        values = std::hint::black_box(values.map(|value| value.wrapping_add(1)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shortest(clock: Clock, passes: u32) -> u64 {
+        (0..4_000).map(|_| timed(clock, || multiply(passes)).0).min().expect("4000 are some")
+    }
+
+    /// The chain is a cycle counter: twice as long takes twice as long, less the reading of the clock. The best of several
+    /// tries, since the core's speed may change between the shortest of one length and of the other.
+    #[test]
+    fn a_chain_takes_time_in_proportion_to_its_length() {
+        let clock = Clock::choose(cfg!(target_arch = "x86_64"));
+        let error = |_| {
+            let overhead = overhead(clock).0 as f64;
+            let net = |passes| shortest(clock, passes) as f64 - overhead;
+            (net(180) / net(60) / 3.0 - 1.0).abs()
+        };
+        let best = (0..10).map(error).fold(f64::INFINITY, f64::min);
+        assert!(best < 0.02, "{best}");
+    }
+
+    #[test]
+    fn a_probe_reads_both() {
+        let clock = Clock::choose(cfg!(target_arch = "x86_64"));
+        let probe = probe(clock);
+        assert!(probe.chain > Ticks(0) && probe.additions > Ticks(0), "{probe:?}");
+    }
+}

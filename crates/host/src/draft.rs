@@ -1,0 +1,173 @@
+//! A file that gets its name when it is whole, so that a reader never sees half of it.
+//!
+//! Until then it has none (O_TMPFILE): whatever ends the program, nothing of it is left. Where the file system cannot do that, it
+//! has a name beside the target, and a process of our own removes it when we are gone ([`crate::temporary`]). What is left by a
+//! death at the wrong moment, the next draft for the same target removes: only what has such a name, belongs to this user and is
+//! nobody's any more by its lock.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, flock, linkat, open};
+use rustix::io::Errno;
+use tempfile::{Builder, TempPath};
+
+use crate::abandoned::{is_own, take_over};
+use crate::signals::hold_back;
+use crate::temporary::Watcher;
+
+const PREFIX: &[u8] = b".switchcost-";
+/// What makes the name of a draft its own.
+const RANDOM_BYTES: usize = 6;
+/// Of a longer name only the start: with all that is added, 255 bytes are the most that a name may have.
+const MOST_NAME_BYTES: usize = 200;
+/// What the umask leaves of this, a result may be read and written by.
+const EVERYBODY: u32 = 0o666;
+
+/// A file that is to be. Dropped, it leaves nothing.
+#[derive(Debug)]
+pub struct Draft {
+    file: File,
+    target: PathBuf,
+    /// Where it must have a name from the start.
+    named: Option<(TempPath, Option<Watcher>)>,
+}
+
+impl Draft {
+    /// An empty one in the folder of `target`, whether that exists or not.
+    ///
+    /// # Errors
+    /// Where no file can be made there.
+    pub fn of(target: &Path) -> io::Result<Draft> {
+        sweep(target);
+        match open(folder_of(target), OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(EVERYBODY))
+        {
+            Ok(file) if can_be_linked(&file) => {
+                let file = File::from(file);
+                own(&file);
+                Ok(Draft { file, target: target.to_owned(), named: None })
+            }
+            Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Draft::named(target),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn named(target: &Path) -> io::Result<Draft> {
+        let mut builder = Builder::new();
+        let prefix = prefix_of(target);
+        builder.prefix(&prefix).rand_bytes(RANDOM_BYTES).permissions(Permissions::from_mode(EVERYBODY));
+        let (file, path) = builder.tempfile_in(folder_of(target))?.into_parts();
+        own(&file);
+        let watcher = Watcher::start(&std::path::absolute(&path)?).ok();
+        Ok(Draft { file, target: target.to_owned(), named: Some((path, watcher)) })
+    }
+
+    /// Gives it the target's name, in place of what had that before.
+    ///
+    /// # Errors
+    /// Where the disk is full, or the name cannot be given.
+    pub fn keep(mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        match self.named.take() {
+            None => self.name(),
+            Some((path, watcher)) => {
+                path.persist(&self.target)?;
+                watcher.into_iter().for_each(Watcher::dismiss);
+                Ok(())
+            }
+        }
+    }
+
+    fn name(&self) -> io::Result<()> {
+        match self.link(&self.target) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            done => return done,
+        }
+        // A link replaces nothing, and a file without a name cannot be renamed: for a moment it has one of its own.
+        let _held_back = hold_back()?;
+        let prefix = prefix_of(&self.target);
+        let draft = Builder::new()
+            .prefix(&prefix)
+            .rand_bytes(RANDOM_BYTES)
+            .make_in(folder_of(&self.target), |path| self.link(path))?;
+        Ok(draft.into_temp_path().persist(&self.target)?)
+    }
+
+    fn link(&self, path: &Path) -> io::Result<()> {
+        let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        Ok(linkat(CWD, own.as_str(), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if let Some((path, Some(watcher))) = self.named.take() {
+            drop(path);
+            watcher.dismiss();
+        }
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Where there is no /proc, a file without a name stays without.
+fn can_be_linked(file: &impl AsRawFd) -> bool {
+    Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())).exists()
+}
+
+/// A file system without locks has none that could be taken for abandoned either.
+fn own(file: &File) {
+    let _ = flock(file, FlockOperation::NonBlockingLockExclusive);
+}
+
+fn folder_of(target: &Path) -> &Path {
+    target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn prefix_of(target: &Path) -> OsString {
+    let name = target.file_name().unwrap_or_default().as_bytes();
+    OsString::from_vec([PREFIX, &name[..name.len().min(MOST_NAME_BYTES)], b"-"].concat())
+}
+
+/// Removes drafts for the target that dead programs have left.
+fn sweep(target: &Path) {
+    let prefix = prefix_of(target);
+    let is_draft = |name: &OsStr| {
+        let random = name.as_bytes().strip_prefix(prefix.as_bytes());
+        random.is_some_and(|random| random.len() == RANDOM_BYTES && random.iter().all(u8::is_ascii_alphanumeric))
+    };
+    let Ok(entries) = fs::read_dir(folder_of(target)) else { return };
+    for entry in entries.flatten().filter(|entry| is_draft(&entry.file_name())) {
+        remove_abandoned(&entry.path());
+    }
+}
+
+/// Removes a draft, if it is one whose program is dead.
+fn remove_abandoned(path: &Path) {
+    if open_own(path).and_then(|draft| take_over(&draft)).unwrap_or(false) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// An error where it is no file, or somebody else's.
+pub(crate) fn open_own(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(open(path, flags, Mode::empty())?);
+    if is_own(&file, FileType::RegularFile)? { Ok(file) } else { Err(ErrorKind::PermissionDenied.into()) }
+}
+
+#[cfg(test)]
+mod tests;

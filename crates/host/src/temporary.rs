@@ -1,0 +1,131 @@
+//! A folder for the temporary files of a run, which does not outlive the run, however that ends.
+//!
+//! It is `switchcost-1`, or the first such name that is free, in the usual place for such folders (TMPDIR): the same in each
+//! run, as programs may make addresses from the paths of their files. In it are `lock`, which is ours as long as we live (flock),
+//! and `files`, which is for everything else.
+//!
+//! A process of our own waits until the run is gone and removes the folder then ([`watch`]). What that could not do, as where the
+//! power failed or it was killed, too, the next run does. Only such a folder is removed as is surely one of ours and nobody's
+//! any more: it has the name and the lock, both belong to this user, and nobody holds the lock. Symbolic links are not followed.
+
+mod remains;
+mod watcher;
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, openat};
+
+pub(crate) use watcher::Watcher;
+pub use watcher::{WATCHER_ARGUMENT, watch};
+
+const PREFIX: &str = "switchcost-";
+/// Nobody has so many runs at once.
+const MOST_FOLDERS: u32 = 10_000;
+const LOCK: &str = "lock";
+const FILES: &str = "files";
+
+/// The locks that this process has. A keeper has them, too, until all that it has started is gone: what still writes there
+/// may make again what is being removed.
+static LOCKS: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
+
+pub(crate) fn locks() -> Vec<RawFd> {
+    LOCKS.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// The folder; removed when dropped.
+#[derive(Debug)]
+pub struct TemporaryFolder {
+    whole: PathBuf,
+    files: PathBuf,
+    lock: File,
+    watcher: Option<Watcher>,
+}
+
+impl TemporaryFolder {
+    /// Makes it within a folder that may be open to everybody, from which it first removes what dead runs have left.
+    ///
+    /// # Errors
+    /// Where it cannot be made there.
+    pub fn create_in(within: &Path) -> io::Result<TemporaryFolder> {
+        let within = std::path::absolute(within)?;
+        sweep(&within);
+        for number in 1..MOST_FOLDERS {
+            if let Some(folder) = claim(within.join(format!("{PREFIX}{number}")))? {
+                return Ok(folder);
+            }
+        }
+        let found = format!("{} folders {PREFIX}1, {PREFIX}2 and so on in {}", MOST_FOLDERS - 1, within.display());
+        Err(io::Error::new(ErrorKind::AlreadyExists, found))
+    }
+
+    /// Where the files go.
+    pub fn path(&self) -> &Path {
+        &self.files
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        LOCKS.lock().unwrap_or_else(PoisonError::into_inner).retain(|&lock| lock != self.lock.as_raw_fd());
+        let is_removed = remains::remove(&self.whole, &self.lock).is_ok();
+        // Otherwise it may take a while, and the watcher goes on with it.
+        if let Some(watcher) = self.watcher.take().filter(|_| is_removed) {
+            watcher.dismiss();
+        }
+    }
+}
+
+/// None where the name is taken.
+fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
+    match DirBuilder::new().mode(0o700).create(&path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
+        made => made?,
+    }
+    let refused = |_: &io::Error| drop((fs::remove_file(path.join(LOCK)), fs::remove_dir(&path)));
+    let Some(lock) = open_folder(&path).and_then(|folder| new_lock(&folder)).inspect_err(refused)? else {
+        return Ok(None);
+    };
+    LOCKS.lock().unwrap_or_else(PoisonError::into_inner).push(lock.as_raw_fd());
+    // Without a watcher, the next run removes what a dead one has left.
+    let watcher = Watcher::start(&path).ok();
+    let folder = TemporaryFolder { files: path.join(FILES), whole: path, lock, watcher };
+    fs::create_dir(folder.path())?;
+    Ok(Some(folder))
+}
+
+/// None where somebody took the folder for abandoned before it was locked.
+fn new_lock(folder: &OwnedFd) -> io::Result<Option<File>> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let mut lock = File::from(openat(folder, LOCK, flags, Mode::RUSR | Mode::WUSR)?);
+    flock(&lock, FlockOperation::LockExclusive)?;
+    writeln!(lock, "switchcost, process {}, removes this folder when it ends.", std::process::id())?;
+    Ok((fstat(&lock)?.st_nlink > 0).then_some(lock))
+}
+
+/// Opens a folder, and no symbolic link to one.
+fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    Ok(open(path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// Removes what runs have left that are no more. What cannot be removed stays, and hinders nobody.
+fn sweep(within: &Path) {
+    let Ok(entries) = fs::read_dir(within) else { return };
+    for path in entries.flatten().map(|entry| entry.path()).filter(|path| is_named_as_ours(path)) {
+        if let Ok(Some(lock)) = remains::lock(&path) {
+            let _ = remains::remove(&path, &lock);
+        }
+    }
+}
+
+fn is_named_as_ours(path: &Path) -> bool {
+    let number = path.file_name().and_then(|name| name.to_str()?.strip_prefix(PREFIX));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests;

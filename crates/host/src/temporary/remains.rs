@@ -1,0 +1,47 @@
+//! A folder whose run is gone: how that is known, and how it is removed.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat, unlinkat};
+
+use super::{FILES, LOCK, open_folder};
+use crate::abandoned::{is_own, take_over};
+
+/// The lock of the folder, if that is one of ours and its run is gone: ours from here on.
+pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
+    let lock = open_lock(path)?;
+    Ok(take_over(&lock)?.then_some(lock))
+}
+
+/// The lock of the folder, whoever holds it, if that is one of ours.
+pub(super) fn open_lock(path: &Path) -> io::Result<File> {
+    let folder = open_folder(path)?;
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let lock = File::from(openat(&folder, LOCK, flags, Mode::empty())?);
+    let is_ours = is_own(&folder, FileType::Directory)? && is_own(&lock, FileType::RegularFile)?;
+    if is_ours { Ok(lock) } else { Err(ErrorKind::PermissionDenied.into()) }
+}
+
+/// Removes the folder that has this lock, which we hold. The lock goes last: until then the rest is known to be abandoned.
+pub(super) fn remove(path: &Path, lock: &File) -> io::Result<()> {
+    let folder = open_folder(path)?;
+    if !has(&folder, lock)? {
+        return Err(ErrorKind::NotFound.into());
+    }
+    // Whatever is at the path meanwhile, these are the files that lie beside the lock.
+    let files = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(FILES);
+    match fs::remove_dir_all(files) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    unlinkat(&folder, LOCK, AtFlags::empty())?;
+    fs::remove_dir(path)
+}
+
+fn has(folder: impl AsFd, lock: &File) -> io::Result<bool> {
+    let (found, ours) = (statat(folder, LOCK, AtFlags::SYMLINK_NOFOLLOW)?, fstat(lock)?);
+    Ok((found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino))
+}

@@ -1,0 +1,158 @@
+use serde::{Deserialize, Serialize};
+use units::{Nanos, Ticks};
+
+use crate::{Arm, Evidence, KernelSwitches};
+
+/// Cycles of batches that were run one right after the other, raw: one window of a repetition.
+///
+/// A cycle compares a switching arm with its baseline within some tens of microseconds, or a few walks where these are
+/// longer: one arm, the other for twice as long, and the first again, which of them at random; then, where there is a
+/// working set, the same with walks. Whatever changes more slowly than a cycle is in both arms alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cycles {
+    /// Index into the plan's cases.
+    pub case: u32,
+    /// Which repetition: fresh processes, fresh pages.
+    pub repetition: u32,
+    /// When the window opened, since the start of the run.
+    pub at_ns: Nanos,
+    /// Batches in each cycle: 3, or 6 with a working set.
+    pub batches_per_cycle: u32,
+    /// Hand-offs between tasks in the window, those outside the timed parts too.
+    pub switching_handoffs: u64,
+    /// Switches by which tasks were told what to do next, as planned.
+    pub control_switches: u64,
+    /// Switches counted by the kernel in the window.
+    pub kernel_switches: KernelSwitches,
+    /// Switches counted by the user-level mechanism itself, those outside the timed parts too.
+    pub user_switches: u64,
+    /// What else happened in the window.
+    pub evidence: Evidence,
+    /// The batches, a column each. All columns have the same length, the probes one more.
+    #[serde(flatten)]
+    pub batches: Batches,
+}
+
+/// Batches as columns, in the order in which they were run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batches {
+    /// Which arm, as a number: 0 to 3 in the order of [`Arm`].
+    pub arm: Vec<u8>,
+    /// Hand-offs timed, of a task to another or to itself.
+    pub handoffs: Vec<u32>,
+    /// Time of these hand-offs together, without the walks: from before each send to after the receive.
+    pub handoff_ticks: Vec<Ticks>,
+    /// Time of the walks behind them.
+    pub walk_ticks: Vec<Ticks>,
+    /// The core's clock before each batch, and after the last: time of a fixed chain of dependent multiplications.
+    pub chain_ticks: Vec<Ticks>,
+    /// Whether the core was shared, likewise: time of a fixed number of independent additions.
+    pub addition_ticks: Vec<Ticks>,
+}
+
+/// One batch of [`Batches`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// Which arm.
+    pub arm: Arm,
+    /// Hand-offs timed.
+    pub handoffs: u32,
+    /// Time of them.
+    pub handoff_ticks: Ticks,
+    /// Time of the walks.
+    pub walk_ticks: Ticks,
+    /// The chain before and after.
+    pub chain_ticks: (Ticks, Ticks),
+    /// The additions before and after.
+    pub addition_ticks: (Ticks, Ticks),
+}
+
+const ARMS: [Arm; 4] = [Arm::BaselineDirect, Arm::SwitchDirect, Arm::BaselineTotal, Arm::SwitchTotal];
+
+impl Batches {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.arm.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.arm.is_empty()
+    }
+
+    /// Adds the core's state before the next batch, or after the last.
+    pub fn push_probe(&mut self, chain: Ticks, additions: Ticks) {
+        self.chain_ticks.push(chain);
+        self.addition_ticks.push(additions);
+    }
+
+    /// Adds a batch, whose probe came before.
+    pub fn push(&mut self, arm: Arm, handoffs: u32, handoff_ticks: Ticks, walk_ticks: Ticks) {
+        self.arm.push(arm as u8);
+        self.handoffs.push(handoffs);
+        self.handoff_ticks.push(handoff_ticks);
+        self.walk_ticks.push(walk_ticks);
+    }
+
+    /// The batches one by one.
+    pub fn iter(&self) -> impl Iterator<Item = Batch> {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+
+    fn get(&self, index: usize) -> Option<Batch> {
+        let around = |column: &[Ticks]| Some((*column.get(index)?, *column.get(index + 1)?));
+        Some(Batch {
+            arm: *ARMS.get(usize::from(*self.arm.get(index)?))?,
+            handoffs: *self.handoffs.get(index)?,
+            handoff_ticks: *self.handoff_ticks.get(index)?,
+            walk_ticks: *self.walk_ticks.get(index)?,
+            chain_ticks: around(&self.chain_ticks)?,
+            addition_ticks: around(&self.addition_ticks)?,
+        })
+    }
+
+    /// What is wrong with the columns: lengths that differ, or an arm that there is not.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let n = self.len();
+        let lengths = [self.handoffs.len(), self.handoff_ticks.len(), self.walk_ticks.len()];
+        let probes = [self.chain_ticks.len(), self.addition_ticks.len()];
+        if lengths.iter().any(|length| *length != n) || probes.iter().any(|length| *length != n + 1) {
+            return Some(format!("columns of {lengths:?} and {probes:?} for {n} batches"));
+        }
+        let arm = self.arm.iter().find(|arm| usize::from(**arm) >= ARMS.len())?;
+        Some(format!("arm {arm}, of which there are {}", ARMS.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two() -> Batches {
+        let mut batches = Batches::default();
+        batches.push_probe(Ticks(1), Ticks(2));
+        batches.push(Arm::SwitchDirect, 8, Ticks(30), Ticks(0));
+        batches.push_probe(Ticks(3), Ticks(4));
+        batches.push(Arm::BaselineTotal, 4, Ticks(10), Ticks(20));
+        batches.push_probe(Ticks(5), Ticks(6));
+        batches
+    }
+
+    #[test]
+    fn each_batch_has_the_probes_before_and_after_it() {
+        let batches: Vec<_> = two().iter().collect();
+        assert_eq!(batches.len(), 2);
+        assert_eq!((batches[1].arm, batches[1].chain_ticks), (Arm::BaselineTotal, (Ticks(3), Ticks(5))));
+        assert_eq!((batches[0].handoffs, batches[0].addition_ticks), (8, (Ticks(2), Ticks(4))));
+        assert_eq!(two().fault(), None);
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_a_fault() {
+        let short = Batches { walk_ticks: vec![Ticks(1)], ..two() };
+        assert_eq!(short.fault().as_deref(), Some("columns of [2, 2, 1] and [3, 3] for 2 batches"));
+        let unknown = Batches { arm: vec![1, 9], ..two() };
+        assert_eq!(unknown.fault().as_deref(), Some("arm 9, of which there are 4"));
+        assert_eq!(unknown.iter().count(), 1);
+    }
+}

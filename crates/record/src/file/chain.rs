@@ -1,0 +1,129 @@
+//! The checksum that ends each line: over the line's bytes, and by its seed over all lines before it.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// What stands before the checksum. A line is a JSON object, so this is its last field.
+const FIELD: &[u8] = b",\"check\":\"";
+
+/// What stands behind it.
+const CLOSE: &[u8] = b"\"}";
+
+/// Hexadecimal digits of a checksum.
+const DIGITS: usize = 16;
+
+/// From the end of a line back to its last field.
+const SEAL_BYTES: usize = FIELD.len() + DIGITS + CLOSE.len();
+
+/// Why a line is not the one that was written here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BrokenChain {
+    /// No checksum at the end.
+    #[error("it does not end in its checksum")]
+    NoCheck,
+    /// The checksum of something else.
+    #[error("its checksum is {found:016x}, not {right:016x}")]
+    Changed {
+        /// At its end.
+        found: u64,
+        /// Of its bytes, in this place.
+        right: u64,
+    },
+}
+
+/// The checksum of the line before: the seed of the next one's. Before the first line it is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Chain(u64);
+
+impl Chain {
+    /// Adds the checksum to a JSON object as its last field, and gives the chain up to this line.
+    pub(super) fn seal(self, line: &mut Vec<u8>) -> Chain {
+        assert_eq!(line.pop(), Some(b'}'), "every line is an object");
+        let check = xxh3_64_with_seed(line, self.0);
+        line.extend_from_slice(FIELD);
+        line.extend_from_slice(format!("{check:016x}").as_bytes());
+        line.extend_from_slice(CLOSE);
+        Chain(check)
+    }
+
+    /// Takes the checksum off a line where it is right, and gives the chain up to this line.
+    pub(super) fn open(self, line: &mut Vec<u8>) -> Result<Chain, BrokenChain> {
+        let body = line.len().checked_sub(SEAL_BYTES).ok_or(BrokenChain::NoCheck)?;
+        let found = check(&line[body..]).ok_or(BrokenChain::NoCheck)?;
+        let right = xxh3_64_with_seed(&line[..body], self.0);
+        if found != right {
+            return Err(BrokenChain::Changed { found, right });
+        }
+        line.truncate(body);
+        line.push(b'}');
+        Ok(Chain(found))
+    }
+}
+
+/// Whether a line ends as one with a checksum does.
+pub(super) fn is_sealed(line: &[u8]) -> bool {
+    line.len().checked_sub(SEAL_BYTES).is_some_and(|body| check(&line[body..]).is_some())
+}
+
+/// The checksum in the last field of a line, written as we write it: 16 digits, none of them a capital.
+fn check(seal: &[u8]) -> Option<u64> {
+    let digits = seal.strip_prefix(FIELD)?.strip_suffix(CLOSE)?;
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let digits = std::str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|byte| is_digit(&byte)))?;
+    u64::from_str_radix(digits, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealed(lines: &[&str]) -> Vec<Vec<u8>> {
+        let mut chain = Chain::default();
+        let seal = |line: &&str| {
+            let mut line = line.as_bytes().to_vec();
+            chain = chain.seal(&mut line);
+            line
+        };
+        lines.iter().map(seal).collect()
+    }
+
+    /// Computed with python-xxhash, as docs/formats/measure-record.md shows it.
+    #[test]
+    fn the_checksums_are_those_of_another_implementation() {
+        let long = format!(r#"{{"line":"{}"}}"#, "x".repeat(1_000));
+        let checks = sealed(&[r#"{"line":"a"}"#, r#"{"line":"b"}"#, &long])
+            .iter()
+            .map(|line| check(&line[line.len() - SEAL_BYTES..]))
+            .collect::<Vec<_>>();
+        assert_eq!(checks, [0xf809_0a35_9785_f186, 0x035d_4be4_8c54_0360, 0x7a2b_3b9a_faa4_fbea].map(Some));
+    }
+
+    #[test]
+    fn what_was_sealed_opens_in_its_place_alone() {
+        let lines = sealed(&[r#"{"line":"a"}"#, r#"{"line":"b"}"#]);
+        let [mut first, mut second] = [lines[0].clone(), lines[1].clone()];
+        let chain = Chain::default().open(&mut first).expect("sealed");
+        assert!(matches!(Chain::default().open(&mut second), Err(BrokenChain::Changed { .. })));
+        chain.open(&mut second).expect("in its place");
+        assert_eq!((&first[..], &second[..]), (&br#"{"line":"a"}"#[..], &br#"{"line":"b"}"#[..]));
+        assert!(matches!(chain.open(&mut lines[0].clone()), Err(BrokenChain::Changed { .. })));
+    }
+
+    #[test]
+    fn a_checksum_has_one_spelling() {
+        let right = r#"{"line":"a","check":"00000000000000ab"}"#;
+        assert!(is_sealed(right.as_bytes()));
+        for other in [
+            "",
+            "{}",
+            r#"{"line":"a"}"#,
+            r#"{"line":"a","check":"00000000000000AB"}"#,
+            r#"{"line":"a","check":"+0000000000000ab"}"#,
+            r#"{"line":"a","check": "0000000000000ab"}"#,
+            r#"{"line":"a","check":"0000000000000ab"}"#,
+            r#"{"line":"a","check":"00000000000000ab"} "#,
+        ] {
+            assert!(!is_sealed(other.as_bytes()), "{other}");
+            assert_eq!(Chain::default().open(&mut other.as_bytes().to_vec()), Err(BrokenChain::NoCheck), "{other}");
+        }
+    }
+}

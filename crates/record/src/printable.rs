@@ -1,0 +1,32 @@
+/// Text that may be anybody's (a name, something out of a file) as one line that a terminal shows and does not obey: control
+/// characters and marks that turn the order of text are written as Rust escapes them, such as `\n` and `\u{1b}`.
+pub fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_printable(c) {
+            printable.push(c);
+        } else {
+            printable.extend(c.escape_default());
+        }
+    }
+    printable
+}
+
+/// Whether a character is text alone: it commands no terminal, ends no line, and turns no text around it.
+pub fn is_printable(c: char) -> bool {
+    let turns_text =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    !c.is_control() && !turns_text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_anybody_commands_no_terminal_and_forges_no_line() {
+        assert_eq!(printable("\u{1b}[2J a\u{9b}b\u{202e}c\n"), "\\u{1b}[2J a\\u{9b}b\\u{202e}c\\n");
+        assert_eq!(printable("\r\t\u{7}\u{7f}\u{61c}\u{2067}"), "\\r\\t\\u{7}\\u{7f}\\u{61c}\\u{2067}");
+        assert_eq!(printable("Größe 工 🦀 'it''s' \\"), "Größe 工 🦀 'it''s' \\");
+    }
+}

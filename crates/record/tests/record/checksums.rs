@@ -1,0 +1,297 @@
+//! From version 2 on a line ends in a checksum of itself and of all lines before it: what was changed, lost, doubled or
+//! moved is refused by its number, and what stands before it is read.
+
+use std::process::Command;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use switchcost_record::{End, Line, MeasureRecord, ReadRecordError};
+use units::TickRate;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::arbitrary::record;
+use crate::{CHECKED, Folder, SAMPLE, damage, joined, parsed, read, written};
+
+fn lines() -> Vec<&'static str> {
+    CHECKED.lines().collect()
+}
+
+/// Lines without a checksum, each with its own, as the format's page says it.
+fn sealed(lines: &[&str]) -> Vec<u8> {
+    let mut check = 0;
+    let seal = |line: &&str| {
+        let body = line.strip_suffix('}').expect("an object");
+        check = xxh3_64_with_seed(body.as_bytes(), check);
+        format!("{body},\"check\":\"{check:016x}\"}}\n")
+    };
+    lines.iter().map(seal).collect::<String>().into_bytes()
+}
+
+/// A line without its checksum.
+fn body(line: &str) -> String {
+    let (body, _) = line.rsplit_once(",\"check\":\"").expect("a checksum");
+    format!("{body}}}")
+}
+
+/// The line, counted from 1, that a reader refuses.
+fn refused_line(bytes: &[u8]) -> Option<u64> {
+    refused_line_in(&Folder::new(), bytes)
+}
+
+fn refused_line_in(folder: &Folder, bytes: &[u8]) -> Option<u64> {
+    match folder.read(bytes) {
+        Ok(_) => None,
+        Err(ReadRecordError::Damaged { line, whole, .. }) => {
+            assert_eq!(whole, line - 1);
+            Some(line)
+        }
+        Err(ReadRecordError::NoHeader { .. } | ReadRecordError::Version { .. }) => Some(1),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What a reader must say of a record with another byte at `at`: the last newline alone may go, and its line with it.
+fn is_seen(folder: &Folder, original: &[u8], at: usize, byte: u8) -> Result<(), String> {
+    let mut bytes = original.to_vec();
+    bytes[at] = byte;
+    let line = 1 + original[..at].iter().filter(|byte| **byte == b'\n').count() as u64;
+    let is_last_newline = at + 1 == original.len();
+    let refused = refused_line_in(folder, &bytes);
+    if refused == Some(line)
+        || (is_last_newline && line > 1 && folder.read(&bytes).is_ok_and(|record| record.has_cut_line))
+    {
+        return Ok(());
+    }
+    Err(format!("byte {at} of line {line} as {byte:#x}: {refused:?}"))
+}
+
+#[test]
+fn the_sample_is_sealed_as_its_page_says() {
+    let bodies: Vec<String> = lines().into_iter().map(body).collect();
+    assert_eq!(sealed(&bodies.iter().map(String::as_str).collect::<Vec<_>>()), CHECKED.as_bytes());
+}
+
+#[test]
+fn what_is_written_is_sealed_as_its_page_says() {
+    let lines: Vec<Line> = lines().into_iter().map(parsed).collect();
+    let Line::Header(header) = &lines[0] else { panic!("a header first") };
+    assert_eq!(written(header, &lines[1..]), CHECKED.as_bytes());
+}
+
+#[test]
+fn a_record_is_checked_from_version_2_on() {
+    assert!(read(CHECKED.as_bytes()).expect("a record").is_checked());
+    assert!(!read(SAMPLE.as_bytes()).expect("a record").is_checked());
+}
+
+/// The attack that the checksums are for: a clock ten times as fast made 231 ns of 2.31 us.
+#[test]
+fn a_clock_made_faster_is_refused() {
+    let rate = read(CHECKED.as_bytes()).expect("a record").header.clock.ticks_per_second;
+    let field = format!("\"ticks_per_second\":{}", rate.0);
+    let faster = CHECKED.replacen(&field, &format!("{field}0"), 1);
+    assert_ne!(faster, CHECKED);
+    let folder = Folder::new();
+    let error = folder.read(faster.as_bytes()).expect_err("changed").to_string();
+    let [found, right] = checks_of_first_line(&faster);
+    assert_eq!(
+        error,
+        format!(
+            "{} does not begin with a header (line 1: its checksum is {found}, not {right}: it was changed), need a file \
+             written by switchcost measure",
+            folder.file().display()
+        )
+    );
+}
+
+/// The checksum that the first line says, and the one that it should have.
+fn checks_of_first_line(text: &str) -> [String; 2] {
+    let (body, rest) = text.lines().next().and_then(|line| line.rsplit_once(",\"check\":\"")).expect("a checksum");
+    [rest.trim_end_matches("\"}").to_owned(), format!("{:016x}", xxh3_64_with_seed(body.as_bytes(), 0))]
+}
+
+/// The sample with a digit of its first latency for another, and the number of that line.
+fn with_another_latency() -> (usize, String) {
+    let changed = CHECKED.replacen("\"latency\",\"size_bytes\":2", "\"latency\",\"size_bytes\":3", 1);
+    assert_ne!(changed, CHECKED);
+    (1 + lines().iter().position(|line| line.contains("latency")).expect("one"), changed)
+}
+
+#[test]
+fn says_which_line_was_changed_and_how_to_rescue_the_rest() {
+    let folder = Folder::new();
+    let (number, changed) = with_another_latency();
+    let error = folder.read(changed.as_bytes()).expect_err("changed").to_string();
+    let path = folder.file();
+    let path = path.display();
+    assert!(error.starts_with(&format!("{path} is damaged at line {number} (its checksum is ")), "{error}");
+    let rescue = format!(
+        ": it was changed, or a line before it is missing, doubled or out of place), need a line as switchcost wrote \
+         it; the {whole} lines before it are whole: head -n {whole} {path} > rescued.jsonl",
+        whole = number - 1
+    );
+    assert!(error.ends_with(&rescue), "{error}");
+}
+
+#[test]
+fn a_line_without_a_checksum_is_damage() {
+    let all = lines();
+    let bare = body(all[1]);
+    assert_eq!(damage(&joined(&[all[0], &bare])), (2, "it does not end in its checksum".to_owned()));
+    let windows = CHECKED.replacen("}\n", "}\r\n", 1);
+    assert_eq!(refused_line(windows.as_bytes()), Some(1), "not the bytes that were written");
+}
+
+#[test]
+fn a_lost_line_is_seen() {
+    for lost in 1..=lines().len() {
+        let mut left = lines();
+        left.remove(lost - 1);
+        let is_last = lost == lines().len();
+        assert_eq!(refused_line(&joined(&left)), (!is_last).then_some(lost as u64), "line {lost}");
+    }
+}
+
+#[test]
+fn a_record_without_its_end_is_one_that_was_cut_off() {
+    let all = lines();
+    assert_eq!(read(&joined(&all[..all.len() - 1])).expect("a record").end, None);
+}
+
+#[test]
+fn a_doubled_line_is_seen() {
+    for doubled in 1..=lines().len() {
+        let mut more = lines();
+        more.insert(doubled, more[doubled - 1]);
+        assert_eq!(refused_line(&joined(&more)), Some(doubled as u64 + 1), "line {doubled}");
+    }
+}
+
+#[test]
+fn lines_out_of_place_are_seen() {
+    for first in 1..lines().len() {
+        for second in first + 1..=lines().len() {
+            let mut moved = lines();
+            moved.swap(first - 1, second - 1);
+            assert_eq!(refused_line(&joined(&moved)), Some(first as u64), "lines {first} and {second}");
+        }
+    }
+}
+
+/// A line of another run is sound where it stood, and nowhere else.
+#[test]
+fn a_line_of_another_record_is_seen() {
+    let all = lines();
+    let mut bodies: Vec<String> = all.iter().map(|line| body(line)).collect();
+    bodies[1] = bodies[1].replacen("clock", "another", 1);
+    let other = sealed(&bodies.iter().map(String::as_str).collect::<Vec<_>>());
+    let other = String::from_utf8(other).expect("text");
+    let other: Vec<&str> = other.lines().collect();
+    let mixed = [&all[..2], &other[2..]].concat();
+    assert_eq!(refused_line(&joined(&mixed)), Some(3));
+    assert_eq!(refused_line(&joined(&other)), None);
+}
+
+#[test]
+fn the_rescue_that_is_offered_works_at_every_line() {
+    for number in 2..=lines().len() {
+        let mut changed: Vec<String> = lines().into_iter().map(str::to_owned).collect();
+        changed[number - 1] = changed[number - 1].replacen(':', ": ", 1);
+        let (line, _) = damage(&joined(&changed));
+        assert_eq!(line, number as u64);
+        let rescued = read(&joined(&changed[..number - 1])).expect("whole");
+        assert!(rescued.is_checked() && rescued.end.is_none() && !rescued.has_cut_line, "line {number}");
+    }
+}
+
+/// Otherwise one changed digit would take all checksums away.
+#[test]
+fn a_checked_record_cannot_be_passed_off_as_an_older_one() {
+    let older = CHECKED.replacen("record.measure/2", "record.measure/1", 1);
+    let folder = Folder::new();
+    assert_eq!(
+        folder.read(older.as_bytes()).expect_err("changed").to_string(),
+        format!(
+            "{} does not begin with a header (line 1: it ends in a checksum, which version 1 does not have), need a file \
+             written by switchcost measure",
+            folder.file().display()
+        )
+    );
+    let header = body(older.lines().next().expect("a header"));
+    let (line, why) = damage(&joined(&[&header, lines()[1]]));
+    assert_eq!((line, why.starts_with("it ends in a checksum")), (2, true), "{why}");
+}
+
+#[test]
+fn any_wrong_byte_is_seen() {
+    let folder = Folder::new();
+    for (at, was) in CHECKED.bytes().enumerate() {
+        let byte = if at.is_multiple_of(2) && was != b'\n' { b'\n' } else { was ^ 1 };
+        is_seen(&folder, CHECKED.as_bytes(), at, byte).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_byte_of_any_record_counts((header, lines) in record(), at in any::<Index>(), change in 1_u8..) {
+        let bytes = written(&header, &lines);
+        let at = at.index(bytes.len());
+        prop_assert_eq!(is_seen(&Folder::new(), &bytes, at, bytes[at] ^ change), Ok(()));
+    }
+
+    #[test]
+    fn any_byte_of_the_sample_counts(at in 0..CHECKED.len(), change in 1_u8..) {
+        prop_assert_eq!(is_seen(&Folder::new(), CHECKED.as_bytes(), at, CHECKED.as_bytes()[at] ^ change), Ok(()));
+    }
+}
+
+/// A record that was changed and sealed anew is a record: the checksums tell slips and damage, not forgery.
+#[test]
+fn a_record_may_be_sealed_anew() {
+    let mut bodies: Vec<String> = lines().into_iter().map(body).collect();
+    let last = bodies.len() - 1;
+    bodies[last] = r#"{"line":"end","reason":"complete","elapsed_ns":1,"ticks_per_second":7}"#.to_owned();
+    let record = read(&sealed(&bodies.iter().map(String::as_str).collect::<Vec<_>>())).expect("a record");
+    assert!(matches!(record.end, Some(End { ticks_per_second: TickRate(7), .. })));
+}
+
+/// The example of docs/formats/measure-record.md, taken from the page.
+fn example() -> String {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/measure-record.md"));
+    let page = page.expect("the page");
+    let blocks = page.split("```python\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.filter(|block| block.contains("xxhash")).map(str::to_owned).next().expect("an example")
+}
+
+#[test]
+fn another_program_checks_a_record_as_the_page_shows() {
+    let has_xxhash = Command::new("python3").args(["-c", "import xxhash"]).output().is_ok_and(|o| o.status.success());
+    if !has_xxhash {
+        eprintln!("skipped: python3 has no module xxhash");
+        return;
+    }
+    let folder = Folder::new();
+    let checks = |text: &str| {
+        std::fs::write(folder.file(), text).expect("room");
+        let place = folder.file().parent().expect("a folder").to_owned();
+        let output = Command::new("python3").args(["-c", &example()]).current_dir(place).output().expect("python3");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(checks(CHECKED), (true, String::new()));
+    let (number, changed) = with_another_latency();
+    let (is_sound, said) = checks(&changed);
+    assert!(!is_sound && said.contains(&format!("line {number} ")), "{said}");
+}
+
+/// Reading takes the checksum off before the parser sees the line: what is parsed is what was given to the writer.
+#[test]
+fn a_field_named_as_the_checksum_is_no_trouble() {
+    let text = r#","check":"0123456789abcdef"}"#;
+    let refusal = format!(r#"{{"line":"refusal","case":0,"repetition":0,"why":{}}}"#, serde_json::json!(text));
+    let record = read(&sealed(&[&body(lines()[0]), &refusal])).expect("a record");
+    assert_eq!(record.refusals[0].why, text);
+    assert_eq!(
+        record,
+        MeasureRecord { refusals: record.refusals.clone(), ..MeasureRecord::new(record.header.clone()) }
+    );
+}

@@ -1,0 +1,204 @@
+//! What is needed, and what to do, where the operating system refuses something.
+//!
+//! What comes in: the system's error, and what was tried. What goes out: "need ...; do ...", to stand in a message behind what
+//! was found. The number of the error alone decides: a full disk, one with faults and a limit on open files are told apart
+//! here and nowhere else. Pure: no files, no printing.
+
+use std::io::{self, ErrorKind};
+
+/// Where a file could not be created or written. `place` is what may be chosen instead, such as "another place with --record".
+pub fn for_writing(error: &io::Error, place: &str) -> String {
+    if let Some(remedy) = of_limits(error) {
+        return remedy.to_owned();
+    }
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            format!("need room for the rest; free some space or choose {place}")
+        }
+        ErrorKind::FileTooLarge => format!(
+            "need files that may be longer; raise the limit (ulimit -f unlimited), or choose {place}, on another file system"
+        ),
+        ErrorKind::IsADirectory => "need the name of a file; name one in that folder".to_owned(),
+        ErrorKind::InvalidFilename => "need a shorter name; choose one".to_owned(),
+        _ => match number(error) {
+            Some(libc::EIO) => format!(
+                "need a disk that takes what is written; look at what it reported (sudo dmesg), and choose {place}, on another disk"
+            ),
+            Some(libc::ELOOP) => {
+                format!("need a link that leads to a file, not to itself; remove the link, or choose {place}")
+            }
+            _ => format!("need a folder that exists and may be written; choose {place}"),
+        },
+    }
+}
+
+/// Where a file could not be opened or read. `file` is what is needed where no more can be said, such as "a file written by
+/// switchcost measure".
+pub fn for_reading(error: &io::Error, file: &str) -> String {
+    if let Some(remedy) = of_limits(error) {
+        return remedy.to_owned();
+    }
+    match (error.kind(), number(error)) {
+        (ErrorKind::PermissionDenied, _) => {
+            format!("need {file} and the right to read it; ask its owner for it (chmod a+r)")
+        }
+        (_, Some(libc::EIO)) => format!(
+            "need {file} on a disk that can be read; look at what it reported (sudo dmesg), and take a copy from elsewhere"
+        ),
+        _ => format!("need {file}"),
+    }
+}
+
+/// Where the channels of a ring of tasks over `mechanism` could not be made.
+pub fn for_channels(error: &io::Error, mechanism: &str) -> String {
+    let without = format!("leave {mechanism} out of --mechanism");
+    match (error.kind(), number(error)) {
+        (_, Some(libc::EMFILE)) => {
+            "need one to each; use fewer --tasks, or raise the limit: ulimit -n for files, -q for message \
+                                    queues, and to make it last /etc/security/limits.d"
+                .to_owned()
+        }
+        (_, Some(libc::ENOSPC)) => {
+            "need one to each; use fewer --tasks, or raise the limit on message queues: sudo sysctl \
+                                    fs.mqueue.queues_max=1024, and to make it last /etc/sysctl.d"
+                .to_owned()
+        }
+        (
+            ErrorKind::AddrNotAvailable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown
+            | ErrorKind::HostUnreachable,
+            _,
+        ) => format!("need the loopback device up; sudo ip link set lo up, or {without}"),
+        _ => match of_limits(error) {
+            Some(remedy) => remedy.to_owned(),
+            None => format!("need a kernel and rights that allow them; {without}"),
+        },
+    }
+}
+
+/// The error's number, also where a library has wrapped it in a text of its own, as tempfile does.
+fn number(error: &io::Error) -> Option<i32> {
+    let in_text = || error.to_string().split_once("(os error ")?.1.split(')').next()?.parse().ok();
+    error.raw_os_error().or_else(in_text)
+}
+
+/// What the system has only so much of, whatever it was wanted for.
+fn of_limits(error: &io::Error) -> Option<&'static str> {
+    Some(match (error.kind(), number(error)) {
+        (_, Some(libc::EMFILE)) => {
+            "need one more open file than this process may have; raise the limit: ulimit -n 4096, and to make it last nofile in \
+             /etc/security/limits.d"
+        }
+        (_, Some(libc::ENFILE)) => {
+            "need one more open file than this machine may have; close other programs, or raise the limit: sudo sysctl \
+             fs.file-max=1000000, and to make it last /etc/sysctl.d"
+        }
+        (ErrorKind::OutOfMemory, _) => "need more free memory; close other programs",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(number: i32) -> io::Error {
+        io::Error::from_raw_os_error(number)
+    }
+
+    #[test]
+    fn what_helps_to_write_is_chosen_by_the_error() {
+        let folder = "need a folder that exists and may be written; choose another place with -o";
+        for (number, remedy) in [
+            (libc::ENOSPC, "need room for the rest; free some space or choose another place with -o"),
+            (libc::EDQUOT, "need room for the rest; free some space or choose another place with -o"),
+            (
+                libc::EFBIG,
+                "need files that may be longer; raise the limit (ulimit -f unlimited), or choose another place with -o, on \
+                 another file system",
+            ),
+            (
+                libc::EIO,
+                "need a disk that takes what is written; look at what it reported (sudo dmesg), and choose another place with \
+                 -o, on another disk",
+            ),
+            (
+                libc::EMFILE,
+                "need one more open file than this process may have; raise the limit: ulimit -n 4096, and to make it last \
+                 nofile in /etc/security/limits.d",
+            ),
+            (
+                libc::ENFILE,
+                "need one more open file than this machine may have; close other programs, or raise the limit: sudo sysctl \
+                 fs.file-max=1000000, and to make it last /etc/sysctl.d",
+            ),
+            (libc::ENOMEM, "need more free memory; close other programs"),
+            (
+                libc::ELOOP,
+                "need a link that leads to a file, not to itself; remove the link, or choose another place with -o",
+            ),
+            (libc::EISDIR, "need the name of a file; name one in that folder"),
+            (libc::ENAMETOOLONG, "need a shorter name; choose one"),
+            (libc::ENOENT, folder),
+            (libc::ENOTDIR, folder),
+            (libc::EACCES, folder),
+            (libc::EROFS, folder),
+        ] {
+            assert_eq!(for_writing(&error(number), "another place with -o"), remedy, "{}", error(number));
+        }
+    }
+
+    #[test]
+    fn what_helps_to_read_is_chosen_by_the_error() {
+        for (number, remedy) in [
+            (libc::ENOENT, "need a trace"),
+            (libc::EISDIR, "need a trace"),
+            (libc::EACCES, "need a trace and the right to read it; ask its owner for it (chmod a+r)"),
+            (
+                libc::EIO,
+                "need a trace on a disk that can be read; look at what it reported (sudo dmesg), and take a copy from elsewhere",
+            ),
+            (
+                libc::EMFILE,
+                "need one more open file than this process may have; raise the limit: ulimit -n 4096, and to make it last \
+                 nofile in /etc/security/limits.d",
+            ),
+        ] {
+            assert_eq!(for_reading(&error(number), "a trace"), remedy, "{}", error(number));
+        }
+    }
+
+    #[test]
+    fn the_number_is_found_in_an_error_that_was_wrapped() {
+        let wrapped = io::Error::new(error(libc::EMFILE).kind(), format!("{} at path \"a\"", error(libc::EMFILE)));
+        assert_eq!(for_writing(&wrapped, "another"), for_writing(&error(libc::EMFILE), "another"));
+        let other = for_writing(&io::Error::other("odd (os error x)"), "another");
+        assert_eq!(other, "need a folder that exists and may be written; choose another");
+    }
+
+    #[test]
+    fn what_helps_to_make_channels_is_chosen_by_the_error() {
+        for (number, remedy) in [
+            (
+                libc::EMFILE,
+                "need one to each; use fewer --tasks, or raise the limit: ulimit -n for files, -q for message queues, and to \
+                 make it last /etc/security/limits.d",
+            ),
+            (
+                libc::ENOSPC,
+                "need one to each; use fewer --tasks, or raise the limit on message queues: sudo sysctl \
+                 fs.mqueue.queues_max=1024, and to make it last /etc/sysctl.d",
+            ),
+            (
+                libc::EADDRNOTAVAIL,
+                "need the loopback device up; sudo ip link set lo up, or leave tcp out of --mechanism",
+            ),
+            (libc::ENETUNREACH, "need the loopback device up; sudo ip link set lo up, or leave tcp out of --mechanism"),
+            (libc::ENOMEM, "need more free memory; close other programs"),
+            (libc::ENOSYS, "need a kernel and rights that allow them; leave tcp out of --mechanism"),
+        ] {
+            assert_eq!(for_channels(&error(number), "tcp"), remedy, "{}", error(number));
+        }
+    }
+}

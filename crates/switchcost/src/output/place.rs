@@ -1,0 +1,109 @@
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The kernel follows no more (path_resolution(7)).
+const MOST_LINKS: usize = 40;
+
+/// What a name for a result leads to, behind all links.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// This program's own standard output.
+    Stdout,
+    /// What is there to be written to and not to be replaced: a device, a FIFO, what a process has open.
+    Stream(PathBuf),
+    /// A file, or room for one.
+    File(PathBuf),
+}
+
+impl Place {
+    pub(super) fn behind(name: &Path) -> io::Result<Place> {
+        // The kernel's own word on what cannot be reached, and on links that lead in a circle. Links to nothing do not.
+        let found = fs::metadata(name);
+        match &found {
+            Ok(facts) if facts.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+            Err(error) if error.kind() == ErrorKind::NotFound && is_name_of_a_file(name) => (),
+            Err(_) => return Err(found.expect_err("just seen")),
+            Ok(_) => (),
+        }
+        let mut path = name.to_owned();
+        for _ in 0..MOST_LINKS {
+            let Ok(next) = fs::read_link(&path) else { break };
+            let folder = folder_of(&path).canonicalize()?;
+            if is_of_descriptors(&folder) {
+                let is_ours = folder == Path::new("/proc/self/fd").canonicalize()?;
+                let is_stdout = is_ours && path.file_name().is_some_and(|number| number == "1");
+                return Ok(if is_stdout { Place::Stdout } else { Place::Stream(path) });
+            }
+            path = folder.join(next);
+        }
+        Ok(if found.is_ok_and(|facts| !facts.is_file()) { Place::Stream(path) } else { Place::File(path) })
+    }
+}
+
+/// The folder in which a name stands.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn is_name_of_a_file(path: &Path) -> bool {
+    path.file_name().is_some() && !path.as_os_str().as_bytes().ends_with(b"/")
+}
+
+/// Whether the links in a folder are what a process has open: the kernel follows them to the open file, whatever its name.
+fn is_of_descriptors(folder: &Path) -> bool {
+    folder.starts_with("/proc") && folder.ends_with("fd")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_lead_to_what_is_written() {
+        let folder = tempfile::tempdir().expect("room");
+        let at = |name: &str| folder.path().join(name);
+        let place = |name: &str| Place::behind(&at(name)).map_err(|error| error.kind());
+        fs::create_dir(at("folder")).expect("room");
+        fs::write(at("file"), "").expect("room");
+        for (from, to) in [
+            ("file", "one"),
+            ("one", "two"),
+            ("../new", "folder/dangling"),
+            ("folder/dangling", "far"),
+            ("self", "self"),
+            ("folder", "to-folder"),
+            ("nowhere/file", "lost"),
+        ] {
+            symlink(from, at(to)).expect("room");
+        }
+        let canonical = folder.path().canonicalize().expect("it is there");
+        assert_eq!(place("file"), Ok(Place::File(at("file"))));
+        assert_eq!(place("new"), Ok(Place::File(at("new"))));
+        assert_eq!(place("two"), Ok(Place::File(canonical.join("file"))));
+        assert_eq!(place("far"), Ok(Place::File(canonical.join("folder/../new"))));
+        assert_eq!(place("lost"), Ok(Place::File(canonical.join("nowhere/file"))), "for the file system to refuse");
+        for name in ["folder", "to-folder", "folder/.."] {
+            assert_eq!(place(name), Err(ErrorKind::IsADirectory), "{name}");
+        }
+        for name in ["new/", "file/", "file/below"] {
+            assert!(place(name).is_err(), "{name}");
+        }
+        assert!(Place::behind(Path::new("")).is_err());
+        let circle = Place::behind(&at("self")).expect_err("a circle").to_string();
+        assert_eq!(circle, "Too many levels of symbolic links (os error 40)");
+    }
+
+    #[test]
+    fn what_a_process_has_open_is_written_where_it_is() {
+        assert_eq!(Place::behind(Path::new("/dev/stdout")).expect("ours"), Place::Stdout);
+        let file = tempfile::NamedTempFile::new().expect("room");
+        let number = std::os::fd::AsRawFd::as_raw_fd(file.as_file());
+        for open in [format!("/dev/fd/{number}"), "/dev/null".to_owned()] {
+            assert!(matches!(Place::behind(Path::new(&open)), Ok(Place::Stream(_))), "{open}");
+        }
+    }
+}

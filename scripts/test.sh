@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Runs all tests, and fuzzes readers for a bounded time. What fails keeps nothing else from running.
+#
+# Usage: scripts/test.sh [SECONDS_PER_TARGET TARGET...]
+#
+# At the end it says what failed and what was skipped, and why. Its last line is `N passed, M failed, K skipped`. A test
+# is counted as skipped where it prints `skipped: why`, be it of a part of it, or where it is marked to be ignored. A fuzz
+# target counts as a test.
+#
+# Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+# The loop at the end of a pipe runs in this shell and leaves its counts here.
+shopt -s lastpipe
+
+seconds=${1:-0}
+case $seconds in *[!0-9]*) echo "usage: scripts/test.sh [SECONDS_PER_TARGET TARGET...]" >&2; exit 2 ;; esac
+shift || true
+setup=${CARGO_TARGET_DIR:-target}/setup.env
+if [ -f "$setup" ]; then . "$setup"; fi
+
+passed=0
+skipped=0
+failures=()
+reasons=()
+
+# Shows what cargo and the test harness print, but for the output of tests that passed, which is only asked for because
+# that is where they say what they skipped.
+read_results() {
+    local line program='' test='' is_open=no is_of_passed=no
+    while IFS= read -r line; do
+        case $line in
+            *'Running '*' ('*')') close; program=${line##*/} program=${program%-*} ;;
+            *'Doc-tests '*) close; program="${line##* } (documentation)" ;;
+            'running '*' test'*) is_open=yes ;;
+            'test '*' ... FAILED') test=${line#test } failures+=("$program: ${test% ... FAILED}") ;;
+            'test '*' ... ignored, '*) test=${line#test } reasons+=("$program: ${test/ ... ignored, /: }") ;;
+            'successes:') is_of_passed=yes ;;
+            'failures:') is_of_passed=no ;;
+            '---- '*' stdout ----') test=${line#---- } test=${test% stdout ----} ;;
+            'skipped: '*) [ $is_of_passed = no ] || skip "$program: $test" "${line#skipped: }" ;;
+            'test result: '*)
+                # ok. 5 passed; 0 failed; 1 ignored; ...
+                read -r _ _ _ count _ _ _ ignored _ <<< "$line"
+                passed=$((passed + count)) skipped=$((skipped + ignored)) is_open=no is_of_passed=no ;;
+        esac
+        [ $is_of_passed = yes ] || printf '%s\n' "$line"
+    done
+    close
+}
+
+# A program that has begun its tests and came to no result was killed.
+close() {
+    [ $is_open = no ] || failures+=("$program: ended without a result")
+    is_open=no is_of_passed=no
+}
+
+# A test that passed has skipped something: it counts once, however many reasons it gives.
+skip() {
+    [ "${skipping:-}" = "$1" ] || { passed=$((passed - 1)) skipped=$((skipped + 1)); }
+    skipping=$1
+    reasons+=("$1: $2")
+}
+
+cargo test --workspace --locked --no-fail-fast --color never -- --show-output 2>&1 | read_results
+code=${PIPESTATUS[0]}
+if [ "$code" -ne 0 ] && [ ${#failures[@]} -eq 0 ]; then failures+=("cargo test: ended with $code"); fi
+
+for target in "$@"; do
+    if scripts/fuzz.sh "$seconds" "$target"; then passed=$((passed + 1)); else failures+=("fuzz target $target"); fi
+done
+
+echo
+for reason in "${reasons[@]}"; do echo "skipped: $reason"; done
+for failure in "${failures[@]}"; do echo "failed: $failure"; done
+echo "$passed passed, ${#failures[@]} failed, $skipped skipped"
+[ ${#failures[@]} -eq 0 ]
