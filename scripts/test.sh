@@ -13,6 +13,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 # The loop at the end of a pipe runs in this shell and leaves its counts here.
 shopt -s lastpipe
 
+# In seconds; the longest takes a quarter of this on two CPUs.
+LONGEST_PROGRAM=600
+
 seconds=${1:-0}
 case $seconds in *[!0-9]*) echo "usage: scripts/test.sh [SECONDS_PER_TARGET TARGET...]" >&2; exit 2 ;; esac
 shift || true
@@ -61,6 +64,11 @@ skip() {
     skipping=$1
     reasons+=("$1: $2")
 }
+
+# A test program that hangs is a failure, and nothing that everything waits for.
+host=$(rustc -vV | sed -n 's/^host: //p')
+host=${host//-/_}
+export "CARGO_TARGET_${host^^}_RUNNER=$PWD/scripts/bounded.sh $LONGEST_PROGRAM"
 
 cargo test --workspace --locked --no-fail-fast --color never -- --show-output 2>&1 | read_results
 code=${PIPESTATUS[0]}

@@ -51,7 +51,7 @@ fn examples(page: &str) -> Vec<Example> {
 }
 
 /// Titles of tables, and the words of their headings: what stands above each line of `─`, back to an empty line. What is
-/// wrapped goes on behind spaces.
+/// wrapped goes on behind spaces. The second half of a table that was too wide has the title of the first.
 fn tables(output: &str) -> Vec<(String, BTreeSet<String>)> {
     let lines: Vec<&str> = output.lines().collect();
     let is_rule = |line: &str| line.starts_with('─') && line.chars().all(|c| c == '─');
@@ -69,7 +69,14 @@ fn tables(output: &str) -> Vec<(String, BTreeSet<String>)> {
         let words = lines[headings..rule].iter().flat_map(|line| line.split_whitespace()).map(str::to_owned).collect();
         (title.to_owned(), words)
     };
-    rules.map(table).collect()
+    let mut last_title = String::new();
+    let with_title = |(title, words): (String, BTreeSet<String>)| {
+        if !title.is_empty() {
+            last_title = title;
+        }
+        (last_title.clone(), words)
+    };
+    rules.map(table).map(with_title).collect()
 }
 
 /// Headings of the documented output that the real one does not have.
@@ -167,6 +174,8 @@ fn a_heading_that_is_no_longer_printed_is_found() {
     let wrapped = "Costs: of all\n  that there are\nname  reload\n       bound\n────\n";
     let words = ["bound", "name", "reload"].map(str::to_owned);
     assert_eq!(tables(wrapped), [("Costs".to_owned(), BTreeSet::from(words))]);
+    let wide = "Costs: of all\nname  old\n────\na  1\n\nname  notes\n────\na  none\n";
+    assert_eq!(missing(documented, wide), ["the table 'Gone'"]);
     let numbers = "Costs: of 2 tasks\n  size  cost\n────\n";
     let words = ["cost", "size"].map(str::to_owned);
     assert_eq!(tables(numbers), [("Costs".to_owned(), BTreeSet::from(words))]);

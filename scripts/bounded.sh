@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Runs a test program, and where it does not end in time shows what its processes wait for, and kills them.
+#
+# Usage: scripts/bounded.sh SECONDS PROGRAM [ARGUMENT...]
+set -u
+limit=$1
+shift
+
+# What the kernel knows of a process and of all that it has started; adds them to `found`.
+describe() {
+    local children child
+    found+=("$1")
+    printf '%s%s: %s, waits in %s\n' "$2" "$1" "$(tr '\0' ' ' < "/proc/$1/cmdline")" "$(cat /proc/"$1"/task/*/wchan | tr '\0' ' ')"
+    grep -E '^(State|SigBlk|SigIgn|.*ctxt_switches)' "/proc/$1/status" | sed "s/^/$2  /"
+    children=$(cat /proc/"$1"/task/*/children)
+    for child in $children; do describe "$child" "$2    "; done
+}
+
+watch() {
+    local end=$((SECONDS + limit))
+    while kill -0 "$1"; do
+        if [ $SECONDS -ge $end ]; then
+            printf 'still running after %s s:\n' "$limit" >&3
+            found=()
+            describe "$1" '' >&3
+            # All of them: who is left would hold the output open for whoever reads it to its end.
+            kill -KILL "${found[@]}"
+        fi
+        sleep 1
+    done
+}
+
+# Twice in the background: the program has no child that it did not start. What it is told by signals stays as it is.
+( watch $$ 3>&2 > /dev/null 2>&1 & )
+exec "$@"
