@@ -21,8 +21,8 @@ allowed() {
         # Data for and from programs of other authors: nothing of ours above it.
         trace) echo "remedies units workload" ;;
         cachesim) echo "units record trace" ;;
-        capture) echo "units host trace" ;;
-        programs) echo "" ;;
+        capture) echo "remedies units host trace" ;;
+        programs) echo "remedies" ;;
         symbols) echo "" ;;
         reproduce) echo "units workload record analysis" ;;
         report) echo "units workload record trace analysis reproduce" ;;

@@ -66,7 +66,11 @@ pub enum CaptureError {
     #[error("found no CPU that this process may run on, need one; name it with --cpu")]
     NoCpu,
     /// The kernel refused something.
-    #[error("found no way to go on ({0}), need working memory files, pipes and /proc; look at the limits of this user")]
+    #[error(
+        "found no way to go on ({error}), {remedy}",
+        error = .0,
+        remedy = remedies::for_starting(.0, "need working memory files, pipes and /proc")
+    )]
     System(#[from] io::Error),
 }
 
@@ -133,8 +137,12 @@ mod tests {
             (CaptureError::NoCpu, "found no CPU that this process may run on, need one; name it with --cpu"),
             (
                 io::Error::from_raw_os_error(24).into(),
-                "found no way to go on (Too many open files (os error 24)), need working memory files, pipes and \
-                 /proc; look at the limits of this user",
+                "found no way to go on (Too many open files (os error 24)), need one more open file than this process may have; \
+                 raise the limit: ulimit -n 4096, and to make it last nofile in /etc/security/limits.d",
+            ),
+            (
+                io::Error::from_raw_os_error(38).into(),
+                "found no way to go on (Function not implemented (os error 38)), need working memory files, pipes and /proc",
             ),
         ];
         for (error, text) in expected {

@@ -217,7 +217,8 @@ fn schedule<R: Read>(
     control.stop_after_switches = stop_after_switches;
     control.commands = commands.iter().map(Command::shown).collect();
     std::thread::scope(|scope| {
-        let controller = scope.spawn(|| control.run());
+        let controller =
+            std::thread::Builder::new().spawn_scoped(scope, || control.run()).map_err(CaptureError::from)?;
         let attendance = Attendance(&bell);
         let consumed = consume(&ring, &bell, reader);
         drop(attendance);

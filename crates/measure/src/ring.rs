@@ -129,11 +129,8 @@ pub(crate) fn start_peer(
 }
 
 fn cannot_start(case: &Case, running: usize, error: &io::Error) -> String {
-    format!(
-        "found room for {running} of {} tasks ({error}), need all of them; use fewer --tasks, or raise the limit on \
-         processes: ulimit -u unlimited, and to make it last nproc in /etc/security/limits.d",
-        case.tasks
-    )
+    let remedy = remedies::for_starting(error, "need all of them; use fewer --tasks");
+    format!("found room for {running} of {} tasks ({error}), {remedy}", case.tasks)
 }
 
 impl Experiment for Ring {

@@ -54,7 +54,8 @@ pub enum PrepareError {
     Missing(Vec<MissingProgram>),
     /// An input cannot be written.
     #[error(
-        "found {path} not to be written ({source}), need a folder with some MiB of room; choose another with TMPDIR"
+        "found {path} not to be written ({source}), {}",
+        remedies::for_writing(source, "another folder with TMPDIR")
     )]
     Write {
         /// The file.

@@ -77,6 +77,19 @@ pub fn for_channels(error: &io::Error, mechanism: &str) -> String {
     }
 }
 
+/// Where a process or a thread could not be started, or what it needs to work not be made. `otherwise` is what is needed where
+/// no more can be said.
+pub fn for_starting(error: &io::Error, otherwise: &str) -> String {
+    match number(error) {
+        Some(libc::EAGAIN) => {
+            "need one more process or thread than this user may have; raise the limit: ulimit -u unlimited, and \
+                               to make it last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup)"
+                .to_owned()
+        }
+        _ => of_limits(error).unwrap_or(otherwise).to_owned(),
+    }
+}
+
 /// The error's number, also where a library has wrapped it in a text of its own, as tempfile does.
 fn number(error: &io::Error) -> Option<i32> {
     let in_text = || error.to_string().split_once("(os error ")?.1.split(')').next()?.parse().ok();
@@ -175,6 +188,19 @@ mod tests {
         assert_eq!(for_writing(&wrapped, "another"), for_writing(&error(libc::EMFILE), "another"));
         let other = for_writing(&io::Error::other("odd (os error x)"), "another");
         assert_eq!(other, "need a folder that exists and may be written; choose another");
+    }
+
+    #[test]
+    fn what_helps_to_start_is_chosen_by_the_error() {
+        let limit = "need one more process or thread than this user may have; raise the limit: ulimit -u unlimited, and to make \
+                     it last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup)";
+        for (number, remedy) in [
+            (libc::EAGAIN, limit),
+            (libc::ENOMEM, "need more free memory; close other programs"),
+            (libc::EPERM, "need all of them; use fewer"),
+        ] {
+            assert_eq!(for_starting(&error(number), "need all of them; use fewer"), remedy, "{}", error(number));
+        }
     }
 
     #[test]
