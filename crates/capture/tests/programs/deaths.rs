@@ -1,6 +1,7 @@
 //! However the traced side ends, the capture does, and what it has is kept.
 
 use std::convert::Infallible;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -192,6 +193,8 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_nobody_else_anyt
     for order in ORDERS {
         let mark = mark_of("waits", order);
         let commands = [marked(victim.clone(), &mark), heir.clone()];
+        // For reading, too: opening it waits for nobody, however late the heir comes to where it reads.
+        let mut line = std::fs::File::options().read(true).write(true).open(&fifo).expect("our own fifo");
         let mut is_killed = false;
         let summary = in_time(|stop| {
             run(&commands, Options { order, ..options() }, stop, |_| {
@@ -200,7 +203,7 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_nobody_else_anyt
                     // Nobody reads now, and the loop fills all buffers in far less than that.
                     std::thread::sleep(Duration::from_secs(2));
                     kill_all_with(&mark);
-                    std::fs::write(&fifo, "go on\n").expect("somebody reads");
+                    line.write_all(b"go on\n").expect("a pipe has room for a line");
                 }
                 Ok::<(), Infallible>(())
             })
