@@ -9,6 +9,7 @@ mod environment;
 mod pairs;
 mod ratio;
 mod simulated;
+mod spread;
 
 use record::{Case, MeasureRecord};
 use serde::Serialize;
@@ -26,17 +27,41 @@ pub type Analysed<'a> = (&'a MeasureRecord, &'a Findings);
 pub struct Options {
     /// Confidence of all verdicts together, such as 0.9.
     pub confidence: f64,
-    /// How much two runs differ by nature, as a standard deviation relative to the cost. It is used where a side has
-    /// only one record and cannot show it.
-    pub run_spread: f64,
+    /// How much runs differ beyond their own intervals. It is used where no side repeats and could show it.
+    pub run_spread: RunSpread,
 }
 
 impl Default for Options {
-    /// 90 %, and 1 %: ten separate runs lay within about that of their median where it was measured
-    /// (`docs/method/comparison.md`).
     fn default() -> Self {
-        Options { confidence: 0.9, run_spread: 0.01 }
+        Options { confidence: 0.9, run_spread: RunSpread { share: ASSUMED_RUN_SPREAD, origin: Origin::Assumed } }
     }
+}
+
+/// What runs of one machine differ by where nothing tells it: calibrated on a shared virtual machine
+/// (`docs/method/comparison.md`).
+pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
+
+/// How much runs differ beyond what their own intervals say.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RunSpread {
+    /// A standard deviation, relative to the cost.
+    pub share: f64,
+    /// Where it is from.
+    pub origin: Origin,
+}
+
+/// Where a spread between runs is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The records that are compared: a side repeats its run.
+    Records,
+    /// Earlier records of the same machine.
+    EarlierRecords,
+    /// It was given with `--run-spread`.
+    Given,
+    /// Nothing tells it.
+    Assumed,
 }
 
 /// A fact that is not the same on both sides.
@@ -268,8 +293,11 @@ pub struct Comparison {
     pub compared: usize,
     /// What the intervals stand on.
     pub basis: Basis,
-    /// The spread between runs that was assumed, relative to the cost, where a side of any pair has one record.
-    pub assumed_run_spread: Option<f64>,
+    /// The spread between runs that the intervals hold, of measurements.
+    pub run_spread: Option<RunSpread>,
+    /// Core cycles a second at which all costs are told, so that runs at different speeds of the core can be compared; `None`
+    /// where they are told as they were.
+    pub hertz: Option<f64>,
     /// Excess cycles since the switch, of each pair of simulated designs.
     pub curves: Vec<Curve>,
 }
@@ -285,9 +313,14 @@ impl Comparison {
 
 /// Compares the new records of a measurement with those of the base.
 pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], options: Options) -> Comparison {
-    let sides = pairs::matched(base, new);
-    let has_single = sides.iter().any(pairs::Matched::has_single_record);
-    let candidates = sides.into_iter().map(|pair| pair.candidate(options)).collect();
+    let hertz = common_hertz(base.iter().chain(new).map(|(_, findings)| *findings));
+    let cases = pairs::matched(base, new, hertz);
+    let sides: Vec<_> = cases.iter().flat_map(pairs::Matched::sides).collect();
+    let spread = match options.run_spread.origin {
+        Origin::Given => options.run_spread,
+        _ => spread::learned(&sides).unwrap_or(options.run_spread),
+    };
+    let candidates = cases.into_iter().map(|case| case.candidate(options.confidence, spread)).collect();
     let (pairs, compared) = candidate::judge(candidates, options.confidence);
     Comparison {
         environment: environment::differences(base, new),
@@ -298,8 +331,23 @@ pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], options: Options) ->
         compared,
         basis: Basis::Runs,
         curves: Vec::new(),
-        assumed_run_spread: has_single.then_some(options.run_spread),
+        run_spread: Some(spread),
+        hertz,
     }
+}
+
+/// The spread between runs that several records of one machine show; `None` where no case is in two of them.
+pub fn run_spread(records: &[Analysed<'_>]) -> Option<RunSpread> {
+    let hertz = common_hertz(records.iter().map(|(_, findings)| *findings));
+    let cases = pairs::matched(records, &[], hertz);
+    spread::learned(&cases.iter().flat_map(pairs::Matched::sides).collect::<Vec<_>>())
+}
+
+/// The geometric mean of the core's clocks; `None` where one is not known.
+fn common_hertz<'a>(findings: impl Iterator<Item = &'a Findings>) -> Option<f64> {
+    let logs: Option<Vec<f64>> = findings.map(|found| Some(found.core?.hertz?.ln())).collect();
+    let logs = logs.filter(|logs| !logs.is_empty())?;
+    Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }
 
 #[cfg(test)]

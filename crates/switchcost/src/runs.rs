@@ -82,9 +82,21 @@ pub(crate) fn newest_record() -> Result<PathBuf, Failure> {
     paths.filter(|path| is_record(path)).max().ok_or(Failure::NoRecord(folder))
 }
 
+/// The records of measurements in the usual folder, the newest last.
+pub(crate) fn measurements() -> Vec<PathBuf> {
+    let entries = folder().ok().and_then(|folder| std::fs::read_dir(folder).ok());
+    let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| ends_with(path, MEASURE)).collect();
+    paths.sort_unstable();
+    paths
+}
+
+fn ends_with(path: &Path, ending: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&format!("-{ending}")))
+}
+
 fn is_record(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    [MEASURE, SIMULATION].iter().any(|ending| name.ends_with(&format!("-{ending}")))
+    [MEASURE, SIMULATION].iter().any(|ending| ends_with(path, ending))
 }
 
 /// Whether a file is named as records are, of measurements or of simulations, wherever it lies.

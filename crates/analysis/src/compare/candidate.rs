@@ -3,6 +3,11 @@
 use super::ratio::LogRatio;
 use super::{Outcome, Pair};
 
+/// An interval whose ends are further apart says nothing that a person could use.
+const WIDEST: f64 = 100.0;
+const NOT_KNOWN: &str = "not known: the records differ so much that the ratio may be anything within a factor of 100 and more; give \
+                         more records of each side";
+
 /// A pair as far as it is known before it is known how many are compared.
 #[derive(Debug)]
 pub(super) struct Candidate {
@@ -18,7 +23,11 @@ pub(super) fn judge(candidates: Vec<Candidate>, confidence: f64) -> (Vec<Pair>, 
     let of_each = 1.0 - (1.0 - confidence) / compared.max(1) as f64;
     let judged = |Candidate { mut pair, ratio }: Candidate| {
         if let Some((ratio, verdict)) = ratio.and_then(|ratio| ratio.judge(of_each)) {
-            pair.outcome = Outcome::Compared { ratio, verdict };
+            pair.outcome = if ratio.high / ratio.low > WIDEST {
+                Outcome::NotComparable { why: NOT_KNOWN.to_owned() }
+            } else {
+                Outcome::Compared { ratio, verdict }
+            };
         }
         pair
     };

@@ -3,31 +3,45 @@
 use record::Case;
 
 use super::candidate::Candidate;
-use super::ratio::{LogCost, LogRatio};
-use super::{Analysed, Options, Outcome, Pair, Quantity, Subject};
-use crate::findings::{CaseFinding, Estimate, Verdict};
+use super::spread::{self, Run};
+use super::{Analysed, Outcome, Pair, Quantity, RunSpread, Subject};
+use crate::findings::{CaseFinding, Estimate, Findings, Shared, Verdict};
 use crate::judged::prices_switches;
 
 /// A case with what each record of both sides found.
 #[derive(Debug)]
 pub(super) struct Matched<'a> {
     case: &'a Case,
-    base: Vec<&'a CaseFinding>,
-    new: Vec<&'a CaseFinding>,
+    base: Vec<Found<'a>>,
+    new: Vec<Found<'a>>,
 }
 
-/// All cases of either side.
-pub(super) fn matched<'a>(base: &[Analysed<'a>], new: &[Analysed<'a>]) -> Vec<Matched<'a>> {
+/// What one record found of a case.
+#[derive(Clone, Copy, Debug)]
+struct Found<'a> {
+    finding: &'a CaseFinding,
+    /// The common clock over the record's: what its costs take at the former.
+    factor: f64,
+}
+
+/// All cases of either side, told at a common clock of the core.
+pub(super) fn matched<'a>(base: &[Analysed<'a>], new: &[Analysed<'a>], hertz: Option<f64>) -> Vec<Matched<'a>> {
     let mut all: Vec<Matched<'a>> = Vec::new();
     for (records, is_new) in [(base, false), (new, true)] {
         for (_, findings) in records {
+            let factor = factor(findings, hertz);
             for finding in &findings.results {
                 let matched = place(&mut all, finding, findings.results.as_slice());
-                if is_new { matched.new.push(finding) } else { matched.base.push(finding) }
+                if is_new { &mut matched.new } else { &mut matched.base }.push(Found { finding, factor });
             }
         }
     }
     all
+}
+
+fn factor(findings: &Findings, hertz: Option<f64>) -> f64 {
+    let own = findings.core.and_then(|core| core.hertz);
+    own.zip(hertz).map_or(1.0, |(own, common)| own / common)
 }
 
 /// The entry that a finding belongs to; a new one where there is none yet.
@@ -60,73 +74,101 @@ fn is_same(a: &Case, b: &Case) -> bool {
         && a.placement.cpus.len() == b.placement.cpus.len()
 }
 
-impl Matched<'_> {
-    /// Whether one record of several has a number. Their spread was to be seen, and is not: where the others failed, the
-    /// usual spread is no good guess.
-    fn is_alone(&self, side: &[&CaseFinding]) -> bool {
-        side.len() > 1 && self.estimates(side).len() == 1
+impl Found<'_> {
+    /// The number that the case is about.
+    fn estimate(&self) -> Option<&Estimate> {
+        match quantity(&self.finding.case) {
+            Quantity::Total => self.finding.total_ns.as_ref(),
+            Quantity::Direct => self.finding.direct_ns.as_ref(),
+            _ => self.finding.handoff_ns.as_ref(),
+        }
     }
 
-    /// Whether both sides have a cost above 0.
-    fn is_comparable(&self) -> bool {
-        let has = |side: &[&CaseFinding]| {
-            let estimates = self.estimates(side);
-            !estimates.is_empty() && estimates.iter().all(|estimate| estimate.estimate > 0.0)
+    fn is_shared_throughout(&self) -> bool {
+        self.finding.shared.as_ref().is_some_and(Shared::is_throughout)
+    }
+
+    /// It at the common clock: what waits for memory does not follow the core's.
+    fn value(&self) -> Option<f64> {
+        let estimate = self.estimate()?.estimate;
+        let reload = match (quantity(&self.finding.case), &self.finding.indirect_reload_ns) {
+            (Quantity::Total, Some(reload)) => reload.estimate,
+            _ => 0.0,
         };
-        has(&self.base) && has(&self.new)
+        Some((estimate - reload) * self.factor + reload)
     }
 
-    /// Whether a side that is compared has but one number.
-    pub(super) fn has_single_record(&self) -> bool {
-        let is_single = |side: &[&CaseFinding]| side.len() == 1;
-        let is_alone = self.is_alone(&self.base) || self.is_alone(&self.new);
-        self.is_comparable() && !is_alone && (is_single(&self.base) || is_single(&self.new))
+    fn run(&self) -> Option<Run> {
+        Run::of(self.value()?, self.estimate()?)
+    }
+}
+
+/// What can be compared of one side.
+#[derive(Debug)]
+enum Side {
+    /// Numbers above 0, one or several.
+    Runs(Vec<Run>),
+    /// Why there is none.
+    None(String),
+}
+
+impl Matched<'_> {
+    /// Both sides' numbers, as far as they are above 0.
+    pub(super) fn sides(&self) -> [Vec<Run>; 2] {
+        [&self.base, &self.new].map(|side| self.chosen(side).iter().filter_map(|found| found.run()).collect())
     }
 
-    pub(super) fn candidate(self, options: Options) -> Candidate {
-        let cost = |side: &[&CaseFinding]| LogCost::of(&self.estimates(side), options.run_spread);
-        let (base, new) = (cost(&self.base), cost(&self.new));
-        let shown = |side: &Option<LogCost>| side.as_ref().map(|cost| cost.cost(options.confidence));
-        let is_known = !self.is_alone(&self.base) && !self.is_alone(&self.new);
-        let pair = Pair {
+    /// Those of one kind: where any record of either side had the core to itself, the others say nothing of that.
+    fn chosen<'b>(&self, side: &'b [Found<'_>]) -> Vec<&'b Found<'b>> {
+        let has_number = |found: &&Found<'_>| found.estimate().is_some();
+        let is_any_unshared =
+            self.base.iter().chain(&self.new).filter(has_number).any(|found| !found.is_shared_throughout());
+        side.iter().filter(has_number).filter(|found| !is_any_unshared || !found.is_shared_throughout()).collect()
+    }
+
+    /// One side's numbers, or why there are none. One number of several records is none: their spread was to be seen, and is
+    /// not, and where the others failed, the usual spread is no good guess.
+    fn side(&self, side: &[Found<'_>], name: &str) -> Side {
+        let chosen = self.chosen(side);
+        let runs: Vec<Run> = chosen.iter().filter_map(|found| found.run()).collect();
+        Side::None(if side.is_empty() {
+            format!("the {name} record has no such case")
+        } else if side.iter().all(|found| found.estimate().is_none()) {
+            format!("not measured in the {name} record{}", reason(side))
+        } else if chosen.is_empty() {
+            format!("in the {name} record the core was shared throughout, on the other side it was not")
+        } else if side.len() > 1 && chosen.len() == 1 {
+            only_one_of(side.len(), name)
+        } else if runs.len() < chosen.len() {
+            format!("the {name} cost is not above 0, so that a ratio means nothing")
+        } else {
+            return Side::Runs(runs);
+        })
+    }
+
+    pub(super) fn candidate(self, confidence: f64, spread: RunSpread) -> Candidate {
+        let [base, new] = self.sides();
+        let costs = [&base, &new].map(|side| spread::alone(side, spread));
+        let [base_cost, new_cost] = costs.map(|cost| cost.map(|cost| cost.cost(confidence)));
+        let mut pair = Pair {
             subject: Subject::Case(self.case.clone()),
             quantity: quantity(self.case),
-            base: shown(&base),
-            new: shown(&new),
-            is_suspect: self.base.iter().chain(&self.new).any(|finding| finding.verdict == Verdict::Suspect),
-            outcome: Outcome::NotComparable { why: self.why_not() },
+            base: base_cost,
+            new: new_cost,
+            is_suspect: self.base.iter().chain(&self.new).any(|found| found.finding.verdict == Verdict::Suspect),
+            outcome: Outcome::NotComparable { why: String::new() },
         };
-        let ratio = base.zip(new).filter(|_| is_known).map(|(base, new)| LogRatio::between(&base, &new));
-        Candidate { pair, ratio }
-    }
-
-    /// The numbers of the records that have one.
-    fn estimates<'a>(&self, side: &[&'a CaseFinding]) -> Vec<&'a Estimate> {
-        let number = |finding: &&'a CaseFinding| match quantity(self.case) {
-            Quantity::Total => finding.total_ns.as_ref(),
-            Quantity::Direct => finding.direct_ns.as_ref(),
-            _ => finding.handoff_ns.as_ref(),
-        };
-        side.iter().filter_map(number).collect()
-    }
-
-    fn why_not(&self) -> String {
-        let sides = [("base", &self.base), ("new", &self.new)];
-        let reasons = sides.iter().filter_map(|(name, side)| {
-            let estimates = self.estimates(side);
-            if side.is_empty() {
-                Some(format!("the {name} record has no such case"))
-            } else if estimates.is_empty() {
-                Some(format!("not measured in the {name} record{}", reason(side)))
-            } else if self.is_alone(side) {
-                Some(only_one_of(side.len(), name))
-            } else if estimates.iter().any(|estimate| estimate.estimate <= 0.0) {
-                Some(format!("the {name} cost is not above 0, so that a ratio means nothing"))
-            } else {
-                None
+        let why = match (self.side(&self.base, "base"), self.side(&self.new, "new")) {
+            (Side::Runs(base), Side::Runs(new)) => {
+                let (base, new, ratio) = spread::compared(&base, &new, spread);
+                (pair.base, pair.new) = (Some(base.cost(confidence)), Some(new.cost(confidence)));
+                return Candidate { pair, ratio: Some(ratio) };
             }
-        });
-        reasons.collect::<Vec<_>>().join("; ")
+            (Side::None(base), Side::None(new)) => format!("{base}; {new}"),
+            (Side::None(why), _) | (_, Side::None(why)) => why,
+        };
+        pair.outcome = Outcome::NotComparable { why };
+        Candidate { pair, ratio: None }
     }
 }
 
@@ -135,8 +177,8 @@ pub(super) fn only_one_of(records: usize, name: &str) -> String {
     format!("only 1 of {records} {name} records has a number, need 2 to see how much they differ")
 }
 
-fn reason(side: &[&CaseFinding]) -> String {
-    let why = side.iter().find_map(|finding| match &finding.verdict {
+fn reason(side: &[Found<'_>]) -> String {
+    let why = side.iter().find_map(|found| match &found.finding.verdict {
         Verdict::NotMeasured { why } => Some(format!(": {why}")),
         Verdict::Measured | Verdict::Suspect => None,
     });

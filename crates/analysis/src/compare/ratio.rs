@@ -8,16 +8,15 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::{Change, Cost, Ratio};
 use crate::estimate::mean_and_sd;
-use crate::findings::Estimate;
 
 /// More degrees of freedom than this make no difference.
 const MANY: f64 = 1e6;
 
 /// A part of the variance of a mean, and the degrees of freedom that it was estimated with.
 #[derive(Clone, Copy, Debug)]
-struct Part {
-    variance: f64,
-    freedom: f64,
+pub(super) struct Part {
+    pub(super) variance: f64,
+    pub(super) freedom: f64,
 }
 
 /// The logarithm of a cost.
@@ -29,31 +28,12 @@ pub(super) struct LogCost {
 }
 
 impl LogCost {
-    /// From one record or several; none where a cost is not above 0.
-    pub(super) fn of(estimates: &[&Estimate], run_spread: f64) -> Option<LogCost> {
-        if estimates.is_empty() || !estimates.iter().all(|estimate| estimate.estimate > 0.0) {
-            return None;
-        }
-        match estimates {
-            [one] => LogCost::of_one(one, run_spread),
-            several => Some(LogCost::of_several(several)),
-        }
+    /// A mean with its variance.
+    pub(super) fn new(mean: f64, part: Part, records: usize) -> LogCost {
+        LogCost { mean, parts: vec![part], records }
     }
 
-    /// The spread within the run is in its interval; that between runs is not to be seen, and is assumed.
-    fn of_one(estimate: &Estimate, run_spread: f64) -> Option<LogCost> {
-        let freedom = (estimate.n as f64 - 1.0).max(1.0);
-        let quantile = student(freedom, estimate.confidence)?;
-        let within = Part { variance: (estimate.relative_half_width() / quantile).powi(2), freedom };
-        let between = Part { variance: run_spread.powi(2), freedom: MANY };
-        Some(LogCost { mean: estimate.estimate.ln(), parts: vec![within, between], records: 1 })
-    }
-
-    fn of_several(estimates: &[&Estimate]) -> LogCost {
-        LogCost::of_values(&estimates.iter().map(|estimate| estimate.estimate).collect::<Vec<f64>>())
-    }
-
-    /// Of several values above 0. Runs are the independent units: their spread holds everything.
+    /// Of several values above 0. They are the independent units: their spread holds everything.
     pub(super) fn of_values(values: &[f64]) -> LogCost {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let (mean, sd) = mean_and_sd(&logs);
@@ -85,6 +65,12 @@ impl LogRatio {
     /// Of two costs that know nothing of each other.
     pub(super) fn between(base: &LogCost, new: &LogCost) -> LogRatio {
         LogRatio { mean: new.mean - base.mean, parts: [&base.parts[..], &new.parts].concat() }
+    }
+
+    /// Of two costs whose variances were estimated together, with so many degrees of freedom.
+    pub(super) fn pooled(base: &LogCost, new: &LogCost, freedom: f64) -> LogRatio {
+        let variance = base.parts.iter().chain(&new.parts).map(|part| part.variance).sum();
+        LogRatio { mean: new.mean - base.mean, parts: vec![Part { variance, freedom }] }
     }
 
     /// Of pairs of values above 0 that belong together, two pairs or more.
@@ -140,6 +126,6 @@ fn half_width(parts: &[Part], confidence: f64) -> Option<f64> {
 }
 
 /// The two-sided quantile.
-fn student(freedom: f64, confidence: f64) -> Option<f64> {
+pub(super) fn student(freedom: f64, confidence: f64) -> Option<f64> {
     StudentsT::new(0.0, 1.0, freedom).ok().map(|student| student.inverse_cdf(0.5 + confidence / 2.0))
 }

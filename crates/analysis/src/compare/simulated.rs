@@ -49,7 +49,8 @@ pub fn compare_simulations(base: &[Simulated<'_>], new: &[Simulated<'_>], option
         confidence: options.confidence,
         compared,
         basis: matched.iter().find_map(Matched::relation).map_or(Basis::OtherTraces, Relation::basis),
-        assumed_run_spread: None,
+        run_spread: None,
+        hertz: None,
         curves: matched.iter().filter_map(Matched::curve).collect(),
     }
 }

@@ -1,6 +1,6 @@
 //! The answer in a few sentences, and what it stands on.
 
-use analysis::compare::{Basis, Change, Comparison, Outcome, Pair, Part, Quantity, Subject};
+use analysis::compare::{Basis, Change, Comparison, Origin, Outcome, Pair, Part, Quantity, Subject};
 
 use super::words::{design, in_percent, label, quantity, verdict};
 
@@ -75,7 +75,7 @@ fn of_design(pair: &Pair) -> Option<String> {
 /// Why the intervals are as wide as they are.
 pub(super) fn basis(comparison: &Comparison) -> Option<String> {
     let text = match comparison.basis {
-        Basis::Runs => return assumed(comparison),
+        Basis::Runs => return of_run_spread(comparison),
         Basis::SameTrace => {
             "Both sides simulate the same trace: intervals are from batches of its switches, in pairs. They hold for this \
              trace; give several traces to speak of others."
@@ -90,11 +90,19 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn assumed(comparison: &Comparison) -> Option<String> {
-    let spread = in_percent(comparison.assumed_run_spread?);
+fn of_run_spread(comparison: &Comparison) -> Option<String> {
+    let spread = comparison.run_spread?;
+    let share = in_percent(spread.share);
+    let origin = match spread.origin {
+        Origin::Records => "as these records show",
+        Origin::EarlierRecords => "as earlier records of this machine show",
+        Origin::Given => "as given with --run-spread",
+        Origin::Assumed => "which is assumed; give several records of each side to measure it",
+    };
+    let clock = comparison.hertz.map(|hertz| format!(" Costs are told at {:.2} GHz of the core.", hertz / 1e9));
     Some(format!(
-        "A side with one record cannot show how much runs differ: {spread} (standard deviation) is assumed. Give several \
-         records of each side to measure it."
+        "Runs differ by {share} (standard deviation) beyond their own intervals, {origin}.{}",
+        clock.unwrap_or_default()
     ))
 }
 

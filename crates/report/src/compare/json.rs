@@ -1,4 +1,6 @@
-use analysis::compare::{Basis, Comparison, Cost, Difference, Outcome, Pair, Part, Quantity, Subject, Unit};
+use analysis::compare::{
+    Basis, Comparison, Cost, Difference, Origin, Outcome, Pair, Part, Quantity, RunSpread, Subject, Unit,
+};
 use serde::Serialize;
 
 use super::{COMPARE_SCHEMA, Request};
@@ -14,6 +16,8 @@ struct View<'a> {
     confidence: f64,
     compared: usize,
     assumed_run_spread: Option<f64>,
+    run_spread: Option<RunSpread>,
+    hertz: Option<f64>,
     fail_above: Option<f64>,
     slower_than_allowed: Option<usize>,
     environment: &'a [Difference],
@@ -97,7 +101,12 @@ pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
         new_records: request.new,
         confidence: comparison.confidence,
         compared: comparison.compared,
-        assumed_run_spread: comparison.assumed_run_spread,
+        assumed_run_spread: comparison
+            .run_spread
+            .filter(|spread| spread.origin == Origin::Assumed)
+            .map(|spread| spread.share),
+        run_spread: comparison.run_spread,
+        hertz: comparison.hertz,
         fail_above: request.fail_above,
         slower_than_allowed: request.fail_above.map(|share| comparison.slower_by_more_than(share).count()),
         environment: &comparison.environment,

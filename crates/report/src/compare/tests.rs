@@ -1,4 +1,4 @@
-use analysis::compare::{Change, Cost, Outcome, Pair, Quantity, Ratio, Subject};
+use analysis::compare::{Change, Cost, Origin, Outcome, Pair, Quantity, Ratio, RunSpread, Subject};
 use record::{Between, Case, Mechanism, Placement, Policy, Relation};
 use units::CpuId;
 use workload::WorkingSet;
@@ -47,7 +47,8 @@ fn comparison() -> Comparison {
         confidence: 0.9,
         compared: 2,
         basis: Basis::Runs,
-        assumed_run_spread: Some(0.01),
+        run_spread: Some(RunSpread { share: 0.01, origin: Origin::Assumed }),
+        hertz: Some(3e9),
         curves: Vec::new(),
     }
 }
@@ -68,7 +69,8 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
     {
         place(words);
     }
-    place("1 % (standard deviation) is assumed");
+    place("Runs differ by 1 % (standard deviation) beyond their own intervals, which is assumed");
+    place("at 3.00 GHz of the core");
     place("Grown by more than 5 %: pipe process (direct).");
     assert!(!text.contains('\u{1b}'), "a record's text reaches the terminal: {text:?}");
 }

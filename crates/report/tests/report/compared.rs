@@ -50,7 +50,8 @@ pub(crate) fn comparison(base: &str, new: &str) -> Comparison {
         confidence: 0.9,
         compared: 6,
         basis: Basis::Runs,
-        assumed_run_spread: None,
+        run_spread: None,
+        hertz: None,
         curves: Vec::new(),
     }
 }

@@ -32,9 +32,10 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence)]
     pub(crate) confidence: u32,
 
-    /// How much runs differ by nature (standard deviation), where a side has one record and cannot show it
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = parse_share)]
-    pub(crate) run_spread: f64,
+    /// How much runs differ beyond their own intervals (standard deviation) [default: as repeated records of a side show; else
+    /// as earlier records of this machine show; else 2%]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
+    pub(crate) run_spread: Option<f64>,
 
     /// Write one page of HTML with figures to FILE: all of it, or nothing
     #[arg(short, long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["out", "format"])]

@@ -1,18 +1,28 @@
 //! The records of two sides, read and handed to the comparison of their kind.
 
+mod earlier;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use analysis::compare::{Analysed, Comparison, Copied, Options, Simulated, compare, compare_simulations, copied};
+use analysis::compare::{
+    Analysed, Comparison, Copied, Options, Origin, RunSpread, Simulated, compare, compare_simulations, copied,
+};
 use analysis::{Findings, simulation};
 use record::{MeasureRecord, Simulation};
 
 use crate::exit::Failure;
 use crate::records::{self, is_simulation};
 
-/// Compares the records at these places, all of one kind.
-pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
+/// Compares the records at these places, all of one kind. Of measurements, `run_spread` is what runs differ by, where it is given.
+pub(super) fn compared(
+    base: &[PathBuf],
+    new: &[PathBuf],
+    confidence: f64,
+    run_spread: Option<f64>,
+) -> Result<Comparison, Failure> {
+    let options = Options { confidence, ..Options::default() };
     let (simulated, measured): (Vec<&PathBuf>, Vec<&PathBuf>) =
         base.iter().chain(new).partition(|path| is_simulation(path));
     match (measured.first(), simulated.first()) {
@@ -22,7 +32,7 @@ pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], options: Options) -> R
             Err(Failure::MixedKinds { measured: measured.to_path_buf(), simulated: simulated.to_path_buf() })
         }
         (None, _) => of_simulations(base, new, options),
-        (Some(_), None) => of_measurements(base, new, options),
+        (Some(_), None) => of_measurements(base, new, options, run_spread),
     }
 }
 
@@ -30,19 +40,30 @@ fn open(path: &Path) -> Result<File, Failure> {
     File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })
 }
 
-fn of_measurements(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
-    let read = |path: &PathBuf| -> Result<(MeasureRecord, Findings), Failure> {
-        let record = MeasureRecord::read(path)?;
-        let findings = analysis::analyse(&record);
-        Ok((record, findings))
-    };
-    let all = |paths: &[PathBuf]| paths.iter().map(read).collect::<Result<Vec<_>, _>>();
+fn of_measurements(
+    base: &[PathBuf],
+    new: &[PathBuf],
+    options: Options,
+    run_spread: Option<f64>,
+) -> Result<Comparison, Failure> {
+    let all = |paths: &[PathBuf]| paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>();
     let sides = (all(base)?, all(new)?);
     refuse_copies((base, &sides.0), (new, &sides.1))?;
-    fn side(records: &[(MeasureRecord, Findings)]) -> Vec<Analysed<'_>> {
-        records.iter().map(|(record, findings)| (record, findings)).collect()
-    }
-    Ok(compare(&side(&sides.0), &side(&sides.1), options))
+    let repeats = base.len() > 1 || new.len() > 1;
+    let earlier = || if repeats { None } else { earlier::run_spread(&sides.0[0].0) };
+    let given = run_spread.map(|share| RunSpread { share, origin: Origin::Given });
+    let run_spread = given.or_else(earlier).unwrap_or(options.run_spread);
+    Ok(compare(&analysed(&sides.0), &analysed(&sides.1), Options { run_spread, ..options }))
+}
+
+fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
+    let record = MeasureRecord::read(path)?;
+    let findings = analysis::analyse(&record);
+    Ok((record, findings))
+}
+
+fn analysed(records: &[(MeasureRecord, Findings)]) -> Vec<Analysed<'_>> {
+    records.iter().map(|(record, findings)| (record, findings)).collect()
 }
 
 type Measured<'a> = (&'a [PathBuf], &'a [(MeasureRecord, Findings)]);

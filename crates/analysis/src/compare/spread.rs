@@ -1,0 +1,160 @@
+//! How much runs of one machine differ beyond what their own intervals say, and the costs that this makes comparable.
+//!
+//! The interval of a record holds for the half minute in which it was taken. What pages, boot, placement and neighbours add
+//! from run to run is a variance of its own, relative to the cost. It is learned from all cases of repeated records together;
+//! where no side repeats, it comes from elsewhere ([`RunSpread`]). It is never 0.
+
+use super::ratio::{LogCost, LogRatio, Part};
+use super::{Origin, RunSpread};
+use crate::estimate::mean_and_sd;
+use crate::findings::Estimate;
+
+/// What is known of the spread between runs counts as so many degrees of freedom beside the case's own. Calibrated: with it, runs
+/// recorded on a shared virtual machine differ no more often than allowed (`docs/method/comparison.md`).
+const FREEDOM: f64 = 6.0;
+
+/// Learned or not, no less is believed.
+const LEAST: f64 = 0.005;
+
+/// The interval that the spread is looked for in is halved so often: to beyond what a float holds.
+const HALVINGS: usize = 60;
+
+/// One record's number for a case, above 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Run {
+    log: f64,
+    /// Variance of the logarithm within the run.
+    within: f64,
+}
+
+impl Run {
+    /// `None` where it is not above 0.
+    pub(super) fn of(value: f64, estimate: &Estimate) -> Option<Run> {
+        let freedom = (estimate.n as f64 - 1.0).max(1.0);
+        let deviation = estimate.relative_half_width() / super::ratio::student(freedom, estimate.confidence)?;
+        (value > 0.0).then(|| Run { log: value.ln(), within: deviation.powi(2) })
+    }
+}
+
+/// The spread that the repeated records of both sides show, over all cases: the one with which each case's variance between
+/// records is what its intervals and the spread make, on average (Paule and Mandel, "Consensus values and weighting factors",
+/// Journal of Research of the NBS 87, 1982). `None` where no side repeats.
+pub(super) fn learned(sides: &[Vec<Run>]) -> Option<RunSpread> {
+    let groups: Vec<Group> = sides.iter().filter_map(|side| Group::of(side)).collect();
+    let freedom: f64 = groups.iter().map(|group| group.freedom).sum();
+    let excess = |variance: f64| {
+        groups.iter().map(|group| group.freedom * group.between / (group.within + variance)).sum::<f64>() - freedom
+    };
+    let largest = groups.iter().map(|group| group.between).fold(0.0, f64::max);
+    if groups.is_empty() {
+        return None;
+    }
+    let (mut low, mut high) = (LEAST.powi(2), largest.max(LEAST.powi(2)));
+    for _ in 0..HALVINGS {
+        let middle = (low + high) / 2.0;
+        if excess(middle) > 0.0 { low = middle } else { high = middle }
+    }
+    Some(RunSpread { share: low.sqrt(), origin: Origin::Records })
+}
+
+/// A side of a case with several records.
+struct Group {
+    /// Variance of the logarithms from record to record.
+    between: f64,
+    /// What of it the records' own intervals explain.
+    within: f64,
+    freedom: f64,
+}
+
+impl Group {
+    fn of(runs: &[Run]) -> Option<Group> {
+        let (_, sd) = mean_and_sd(&logs(runs));
+        let freedom = runs.len() as f64 - 1.0;
+        (freedom > 0.0).then(|| Group { between: sd * sd, within: mean_within(runs), freedom })
+    }
+}
+
+fn logs(runs: &[Run]) -> Vec<f64> {
+    runs.iter().map(|run| run.log).collect()
+}
+
+fn mean_within(runs: &[Run]) -> f64 {
+    runs.iter().map(|run| run.within).sum::<f64>() / runs.len() as f64
+}
+
+/// The variance of one record's number. A case's own variance between its records counts with its degrees of freedom, and what
+/// its intervals and the spread make of it with [`FREEDOM`].
+fn of_one(sides: &[&[Run]], spread: RunSpread) -> Part {
+    let expected = mean_within(&sides.concat()) + spread.share.max(LEAST).powi(2);
+    let groups: Vec<Group> = sides.iter().filter_map(|side| Group::of(side)).collect();
+    let own: f64 = groups.iter().map(|group| group.freedom).sum();
+    let squares: f64 = groups.iter().map(|group| group.freedom * group.between).sum();
+    Part { variance: (FREEDOM * expected + squares) / (FREEDOM + own), freedom: FREEDOM + own }
+}
+
+fn cost(side: &[Run], of_one: Part) -> LogCost {
+    let (mean, _) = mean_and_sd(&logs(side));
+    LogCost::new(mean, Part { variance: of_one.variance / side.len() as f64, ..of_one }, side.len())
+}
+
+/// The costs of both sides of a case, and new over base; neither may be empty.
+pub(super) fn compared(base: &[Run], new: &[Run], spread: RunSpread) -> (LogCost, LogCost, LogRatio) {
+    let of_one = of_one(&[base, new], spread);
+    let (base, new) = (cost(base, of_one), cost(new, of_one));
+    let ratio = LogRatio::pooled(&base, &new, of_one.freedom);
+    (base, new, ratio)
+}
+
+/// The cost of a side that has nothing beside it to compare with.
+pub(super) fn alone(side: &[Run], spread: RunSpread) -> Option<LogCost> {
+    (!side.is_empty()).then(|| cost(side, of_one(&[side], spread)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::normal;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    fn runs(random: &mut ChaCha8Rng, count: usize, within: f64, between: f64) -> Vec<Run> {
+        let spread = (within * within + between * between).sqrt();
+        (0..count).map(|_| Run { log: spread * normal(random), within: within * within }).collect()
+    }
+
+    #[test]
+    fn the_spread_is_learned_beside_cases_of_any_noise() {
+        let mut random = ChaCha8Rng::seed_from_u64(5);
+        let withins = [0.001, 0.005, 0.01, 0.1, 0.3];
+        let sides: Vec<Vec<Run>> =
+            (0..40).map(|case| runs(&mut random, 4, withins[case % withins.len()], 0.02)).collect();
+        let found = learned(&sides).expect("repeated records");
+        assert!((found.share / 0.02 - 1.0).abs() < 0.15, "{found:?}");
+        assert_eq!(found.origin, Origin::Records);
+    }
+
+    #[test]
+    fn it_is_never_0_and_nothing_without_repeated_records() {
+        let alike = vec![vec![Run { log: 1.0, within: 0.0 }; 5]; 3];
+        assert!(learned(&alike).is_some_and(|found| found.share >= LEAST));
+        assert_eq!(learned(&[vec![Run { log: 1.0, within: 0.0 }]]), None);
+        assert_eq!(learned(&[]), None);
+    }
+
+    /// With the spread that there is, intervals of 90 % cover the truth in about 90 of 100 comparisons.
+    #[test]
+    fn intervals_cover() {
+        let mut random = ChaCha8Rng::seed_from_u64(6);
+        for (base, new) in [(1, 1), (3, 3), (1, 5)] {
+            let trials = 2_000;
+            let covers = (0..trials).filter(|_| {
+                let (base, new) = (runs(&mut random, base, 0.01, 0.02), runs(&mut random, new, 0.01, 0.02));
+                let spread = RunSpread { share: 0.02, origin: Origin::Assumed };
+                let (found, _) = compared(&base, &new, spread).2.judge(0.9).expect("an interval");
+                found.low <= 1.0 && 1.0 <= found.high
+            });
+            let share = covers.count() as f64 / f64::from(trials);
+            assert!((0.89..0.97).contains(&share), "{base} and {new} records: {share}");
+        }
+    }
+}
