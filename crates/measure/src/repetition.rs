@@ -30,7 +30,7 @@ const WINDOW: Nanos = Nanos::millis(25);
 /// Batches that the length of one is found by.
 const CALIBRATION_BATCHES: u32 = 5;
 
-/// A batch for counters is so many times as long as others.
+/// A batch for counters is so many times as long as others, where these are not long already.
 const COUNTED_BATCHES: u64 = 16;
 
 /// Reads one order, runs it, and writes samples as they are taken.
@@ -198,7 +198,7 @@ impl<'a> Repetition<'a> {
             for arm in levels(self.order).into_iter().flatten() {
                 // A machine may run out of counters or descriptors for many tasks: the times stand without the counts.
                 let Ok(counters) = CounterSet::open(&System, &events, &threads) else { continue };
-                let batch = Batch { arm, rounds: rounds.of(arm) * COUNTED_BATCHES, warm_up: 0 };
+                let batch = Batch { arm, rounds: counted_rounds(rounds.of(arm)), warm_up: 0 };
                 let (timed, evidence, switches, counts) = self.counted(batch, counters).map_err(broken)?;
                 let sample = self.sample(arm, timed, evidence, switches);
                 self.report(speaker, Sample { counters: Some(counts), ..sample })?;
@@ -328,6 +328,11 @@ fn least_warm_up(arm: Arm) -> u64 {
 fn levels(order: &Order) -> Vec<[Arm; 2]> {
     let direct = [Arm::BaselineDirect, Arm::SwitchDirect];
     if order.case.working_set.is_empty() { vec![direct] } else { vec![direct, [Arm::BaselineTotal, Arm::SwitchTotal]] }
+}
+
+/// A batch of one round has long walks, of which a few are enough.
+fn counted_rounds(rounds: u64) -> u64 {
+    if rounds > 1 { rounds * COUNTED_BATCHES } else { 2 }
 }
 
 fn broken(error: io::Error) -> String {

@@ -209,9 +209,14 @@ pub(crate) struct MeasureArguments {
     #[arg(long, help_heading = "Control of the environment")]
     pub(crate) no_rt: bool,
 
-    /// Run no extra batches with hardware and software counters
+    /// Run no extra batches with performance counters
     #[arg(long, help_heading = "Control of the environment")]
     pub(crate) no_counters: bool,
+
+    /// Run them also where the CPU has no counters, as in most virtual machines, and the kernel's own (page faults, migrations)
+    /// are all that there is to count
+    #[arg(long, conflicts_with = "no_counters", help_heading = "Control of the environment")]
+    pub(crate) counters: bool,
 
     /// Make network noise on this CPU while measuring: bursts of messages over the loopback device with random pauses, as in
     /// Li, Ding and Shen 2007, section 3.3. To see what a disturbance does, not to measure well

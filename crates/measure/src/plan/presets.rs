@@ -16,7 +16,7 @@ pub(super) struct Pace {
 
 pub(super) fn pace(preset: Preset, is_selected: bool, cases: usize) -> Pace {
     let usual = Pace {
-        budget: Nanos::seconds(78),
+        budget: Nanos::seconds(26),
         precision_per_mille: 10,
         max_repetitions: 150,
         repetition: Nanos::millis(25),
@@ -31,9 +31,9 @@ pub(super) fn pace(preset: Preset, is_selected: bool, cases: usize) -> Pace {
         _ if is_selected => Pace { budget: Nanos::seconds(5 * cases as u64), ..usual },
         Preset::Default => usual,
         Preset::Quick => {
-            Pace { budget: Nanos::seconds(12), precision_per_mille: 50, repetition: Nanos::millis(10), ..usual }
+            Pace { budget: Nanos::seconds(6), precision_per_mille: 50, repetition: Nanos::millis(10), ..usual }
         }
-        Preset::Full => Pace { budget: Nanos::seconds(335), ..usual },
+        Preset::Full => Pace { budget: Nanos::seconds(170), ..usual },
         Preset::Lmbench => Pace { budget: Nanos::seconds(30), ..usual },
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     let interrupt = Interrupt::watch()?;
     let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
-    let run = RunToRecord { host, controls, plan, seed, now };
+    let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters };
     run.measure(&path, &interrupt)?;
     drop(noise);
     say!("record: {}", path.display());

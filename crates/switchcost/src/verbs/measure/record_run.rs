@@ -28,6 +28,8 @@ pub(super) struct RunToRecord {
     pub(super) plan: Plan,
     pub(super) seed: u64,
     pub(super) now: OffsetDateTime,
+    /// Whether batches for the kernel's own counters are worth their time, where the CPU has none.
+    pub(super) counts_in_software: bool,
 }
 
 impl RunToRecord {
@@ -39,10 +41,11 @@ impl RunToRecord {
         let rate = calibration.rate();
         let bar = Bar::over(&self.plan);
         let start = monotonic();
+        let counts_in_software = self.counts_in_software;
         let header = self.header(clock, rate);
         let mut writer = MeasureWriter::create(path, header.clone())?;
         bar.say("proving the instruments");
-        let counters = prove(&mut writer, &header, clock, rate)?;
+        let counters = prove(&mut writer, &header, clock, rate, counts_in_software)?;
         // This process keeps off the measured CPUs where there are others.
         let _away = pin(&others(&header)).ok();
         let mut watcher = Watcher { header: &header, bar: &bar, interrupt };
@@ -108,12 +111,16 @@ fn prove(
     header: &Header,
     clock: Clock,
     rate: TickRate,
+    counts_in_software: bool,
 ) -> Result<Vec<Vec<String>>, WriteRecordError> {
     writer.append(&Line::SelfTest(host::clock::prove(clock, rate)))?;
     let (admitted, tests) = if header.plan.wants_counters { admit(&System) } else { Default::default() };
     tests.into_iter().try_for_each(|test| writer.append(&Line::SelfTest(test)))?;
     if header.plan.cases.iter().any(|case| !case.working_set.is_empty()) {
         look_at_latencies(writer, header, clock)?;
+    }
+    if !counts_in_software && !admitted.iter().any(|event| event.is_hardware()) {
+        return Ok(Vec::new());
     }
     let names = |share: Vec<_>| share.iter().map(ToString::to_string).collect();
     Ok(shares(&System, &admitted).into_iter().map(names).collect())
