@@ -27,7 +27,7 @@ pub(crate) struct Run<'a> {
 }
 
 /// So small a share of cycles on a core of our own still gives the cost on such a core; fewer may be probes that were lucky.
-const LEAST_UNSHARED: f64 = 0.05;
+pub(crate) const LEAST_UNSHARED: f64 = 0.05;
 
 /// The finding of a case, with the values behind its numbers; these are empty where the case has none.
 pub(crate) fn find(run: &Run<'_>, judged: &Judged<'_>, refusals: &[&Refusal]) -> (CaseFinding, Quantities) {
@@ -45,7 +45,8 @@ pub(crate) fn find(run: &Run<'_>, judged: &Judged<'_>, refusals: &[&Refusal]) ->
         found.verdict = Verdict::NotMeasured { why: none.why };
         return (found, Quantities::default());
     }
-    add_numbers(&mut found, &quantities, confidence);
+    let is_shared = measured.shared.as_ref().is_some_and(Shared::is_throughout);
+    add_numbers(&mut found, &quantities, confidence, is_shared);
     found.direct_cycles =
         found.direct_ns.as_ref().zip(run.speed.and_then(Speed::hertz)).map(|(d, hz)| d.scaled(hz / 1e9));
     found.shared = measured.shared;
@@ -109,8 +110,11 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
     }
 }
 
-fn add_numbers(found: &mut CaseFinding, quantities: &Quantities, confidence: f64) {
-    let estimate = |values: &[f64]| estimate(values, confidence).ok();
+fn add_numbers(found: &mut CaseFinding, quantities: &Quantities, confidence: f64, is_shared: bool) {
+    let estimate = |values: &[f64]| {
+        let found = estimate(values, confidence).ok()?;
+        Some(if is_shared { found.down_to_unshared() } else { found })
+    };
     found.direct_ns = estimate(&quantities.direct);
     found.total_ns = estimate(&quantities.total);
     found.indirect_ns = estimate(&quantities.indirect);

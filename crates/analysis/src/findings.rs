@@ -37,6 +37,12 @@ impl Estimate {
         }
     }
 
+    /// The same of a shared core, where no cycle tells what it would be on a core of one's own: two hardware threads that share
+    /// a core have half of it each, so that nothing takes more than twice as long for it.
+    pub(crate) fn down_to_unshared(&self) -> Estimate {
+        Estimate { low: self.low.min(self.low / 2.0), high: self.high.max(self.high / 2.0), ..self.clone() }
+    }
+
     /// Whether the interval lies on one side of zero.
     pub fn is_distinguishable_from_zero(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
@@ -216,6 +222,13 @@ pub struct Shared {
     pub is_left_out: bool,
     /// The deciding cost of the case on a shared core, in nanoseconds at the same clock; `None` where too few cycles were.
     pub cost_ns: Option<Estimate>,
+}
+
+impl Shared {
+    /// Whether so few cycles were on a core of our own that the costs are those of a shared one.
+    pub fn is_throughout(&self) -> bool {
+        !self.is_left_out && self.share > 1.0 - crate::case::LEAST_UNSHARED
+    }
 }
 
 /// The core's clock over a run.

@@ -2,7 +2,7 @@
 
 use record::{Case, Plan, Policy, Refusal};
 
-use crate::findings::{CaseFinding, Estimate, Flag};
+use crate::findings::{CaseFinding, Estimate, Flag, Shared};
 use crate::judged::{Judged, prices_switches};
 use crate::stop::precision;
 use crate::verdict::{LEFT_OUT_USUAL, disturbance};
@@ -116,7 +116,9 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
         (true, false) => found.handoff_ns.as_ref(),
     }?;
     let (reached, wanted) = (cost.relative_half_width(), precision(plan));
-    let is_wide = reached > wanted && cost.is_distinguishable_from_zero();
+    // On a shared core more time would not help.
+    let is_of_sharing = found.shared.as_ref().is_some_and(Shared::is_throughout);
+    let is_wide = reached > wanted && cost.is_distinguishable_from_zero() && !is_of_sharing;
     is_wide.then(|| Flag {
         name: "wide-interval",
         detail: format!(
@@ -130,10 +132,11 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
 
 /// Too few cycles were on a core of our own for a cost on such a core.
 fn shared_throughout(found: &CaseFinding) -> Option<Flag> {
-    let shared = found.shared.as_ref().filter(|shared| !shared.is_left_out)?;
+    let shared = found.shared.as_ref().filter(|shared| shared.is_throughout())?;
     let detail = format!(
-        "{:.0} % of the cycles shared their core with another hardware thread: the cost is that of a shared core, higher than \
-         on a core of one's own; choose another CPU with --cpu, or run it again at a quieter time",
+        "this core was shared with another hardware thread throughout ({:.0} % of the cycles): the cost is that of a shared \
+         core, and its interval goes down to half of it, which is the least that a core of one's own may take; choose another \
+         CPU with --cpu, or run it again at a quieter time",
         shared.share * 100.0
     );
     Some(Flag { name: "shared-core", detail })

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::findings::CaseFinding;
-    use crate::testing::{Core, FakeCase, SHARED_COST, fake_record_of_cycles, fake_record_on};
+    use crate::testing::{Core, FakeCase, SHARED_COST, UNSHARED_PER_MILLE, fake_record_of_cycles, fake_record_on};
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
     use units::Bytes;
@@ -211,6 +211,30 @@ mod tests {
         assert!(is_near(centre(found.direct_ns), 1_700.0, 0.01));
         assert!(shared.is_left_out && is_near(shared.share, 0.6, 0.2), "{shared:?}");
         assert!(is_near(centre(shared.cost_ns), 1_700.0 * SHARED_COST, 0.01));
+    }
+
+    /// What is known of such a core tells that none of these cycles had one of its own, alike as they are.
+    #[test]
+    fn a_core_that_was_shared_throughout_is_told_by_what_is_known_of_it() {
+        let shared = || Core { slowness: 1.0, is_shared: true };
+        let mut record = fake_record_on(vec![FakeCase::pipe()], 12, shared);
+        let unknown = only(&record);
+        assert_eq!(unknown.shared.as_ref().map(|shared| shared.share), Some(0.0), "nothing to tell it by");
+        let clock = record.header.core_clock.as_mut().expect("a core clock");
+        clock.unshared_per_mille = Some(UNSHARED_PER_MILLE);
+        let found = only(&record);
+        let (direct, sharing) = (found.direct_ns.expect("an estimate"), found.shared.expect("cycles"));
+        assert!(sharing.share == 1.0 && sharing.is_throughout(), "{sharing:?}");
+        assert!(is_near(direct.estimate, 1_700.0 * SHARED_COST, 0.01));
+        assert!(direct.low < 1_700.0 && 1_700.0 * SHARED_COST <= direct.high, "{direct:?}");
+        assert!(found.flags.iter().any(|flag| flag.name == "shared-core"));
+    }
+
+    #[test]
+    fn what_is_known_of_a_core_of_ones_own_leaves_that_alone() {
+        let mut record = fake_record_of_cycles(vec![FakeCase::pipe()], 8);
+        record.header.core_clock.as_mut().expect("a core clock").unshared_per_mille = Some(UNSHARED_PER_MILLE);
+        assert_eq!(only(&record).shared.map(|shared| shared.share), Some(0.0));
     }
 
     #[test]

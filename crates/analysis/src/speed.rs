@@ -12,6 +12,9 @@ const FASTEST: f64 = 0.02;
 /// Additions of a core of one's own differ by less from the least seen; with a neighbour they take 1.15 times and more.
 const UNSHARED_WITHIN: f64 = 1.06;
 
+/// The same of what is known of such a core, beyond which a probe has its beginning and its end.
+const UNSHARED_WITHIN_KNOWN: f64 = 1.15;
+
 /// Probes on both sides of a batch that differ by more mean that the speed changed within, or that a probe was disturbed.
 const STEADY_WITHIN: f64 = 0.04;
 
@@ -59,12 +62,14 @@ impl Speed {
         };
         let reference_chain = lowest(probes().map(|(chain, _)| chain).collect())?;
         let least = lowest(probes().map(|(chain, additions)| additions / chain).collect())?;
+        let known = clock.unshared_per_mille.map(|ratio| f64::from(ratio) / 1000.0 * UNSHARED_WITHIN_KNOWN);
         let cycles = clock.multiplication_cycles.map(|each| f64::from(each) * f64::from(clock.chain_length));
         Some(Speed {
             rate,
             overhead,
             reference_chain,
-            unshared_below: least * UNSHARED_WITHIN,
+            // A core that was shared throughout has no ratio of its own to show.
+            unshared_below: (least * UNSHARED_WITHIN).min(known.unwrap_or(f64::INFINITY)),
             hertz: cycles.map(|cycles| cycles / reference_chain * rate.0 as f64),
         })
     }

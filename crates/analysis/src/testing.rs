@@ -163,6 +163,8 @@ const SHARED_ADDITIONS: f64 = 1.3;
 const CHAIN_TICKS: f64 = 1_200.0;
 const ADDITION_TICKS: f64 = 300.0;
 const OVERHEAD_TICKS: u64 = 40;
+/// Additions over chain of a core that nobody shares.
+pub(crate) const UNSHARED_PER_MILLE: u32 = 250;
 /// Hand-offs of the first and the last batch of a cycle; that between them has twice as many.
 const FEW: u32 = 8;
 /// Cycles of a window, and windows of a repetition.
@@ -243,6 +245,7 @@ pub(crate) fn fake_record_on(cases: Vec<FakeCase>, repetitions: u32, mut core: i
         multiplication_cycles: Some(3),
         additions: 1800,
         overhead_ticks: Ticks(OVERHEAD_TICKS),
+        unshared_per_mille: None,
     });
     for repetition in 0..repetitions {
         for (index, case) in cases.iter().enumerate() {

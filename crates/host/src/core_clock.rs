@@ -14,13 +14,14 @@ use crate::clock::Clock;
 pub const CHAIN_LENGTH: u32 = 600;
 
 /// Independent additions of a probe.
-pub const ADDITIONS: u32 = 1800;
+pub const ADDITIONS: u32 = 3600;
 
 /// Multiplications in one pass of the loop: enough that its own two instructions hide behind them.
 const CHAIN_STEP: u32 = 10;
 
-/// Additions in one pass of the loop, six to each of two rounds.
-const ADDITION_STEP: u32 = 12;
+/// Additions in one pass of the loop, each to a register of its own: where two of a pass need each other, the execution units
+/// stand idle at times, and a neighbour who takes them is not seen.
+const ADDITION_STEP: u32 = 10;
 
 /// One reading of the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,12 +32,17 @@ pub struct CoreProbe {
     pub additions: Ticks,
 }
 
-/// Reads the core that the caller runs on. Takes about a microsecond.
+/// Reads the core that the caller runs on. Takes a microsecond or so.
 #[inline(never)]
 pub fn probe(clock: Clock) -> CoreProbe {
-    // Once round each loop first: the code of a probe is read after a walk that may have evicted it.
-    multiply(1);
-    add(1);
+    // The shorter of two: a walk may have evicted the probe's code, and the first time through brings it back.
+    let both = [read(clock), read(clock)];
+    CoreProbe { chain: both[0].chain.min(both[1].chain), additions: both[0].additions.min(both[1].additions) }
+}
+
+/// Not to be inlined: the second time has to run the code that the first has brought back.
+#[inline(never)]
+fn read(clock: Clock) -> CoreProbe {
     CoreProbe {
         chain: timed(clock, || multiply(CHAIN_LENGTH / CHAIN_STEP)),
         additions: timed(clock, || add(ADDITIONS / ADDITION_STEP)),
@@ -61,7 +67,42 @@ pub fn facts(clock: Clock) -> CoreClock {
         multiplication_cycles: multiplication_cycles(),
         additions: ADDITIONS,
         overhead_ticks: overhead(clock),
+        unshared_per_mille: multiplication_cycles()
+            .zip(pass_hundredths())
+            .map(|(each, pass)| unshared_per_mille(each, pass)),
     }
+}
+
+/// Time of the additions over that of the chain, where a pass through the former takes so many hundredths of a cycle.
+fn unshared_per_mille(multiplication_cycles: u32, pass_hundredths: u32) -> u32 {
+    ADDITIONS / ADDITION_STEP * pass_hundredths * 10 / (CHAIN_LENGTH * multiplication_cycles)
+}
+
+/// Hundredths of a cycle that one pass of [`add`] takes at least on a core that nobody shares: 11 operations, decrement and branch
+/// being one, over the units that can do them (Fog, "The microarchitecture of Intel, AMD and VIA CPUs", 2024; uops.info). Told by what
+/// the core can do, since hypervisors name an older model than they have; a core that has more units than it shows is taken for
+/// one with fewer.
+#[cfg(target_arch = "x86_64")]
+fn pass_hundredths() -> Option<u32> {
+    use raw_cpuid::CpuId;
+    let leaves = CpuId::new();
+    let (vendor, feature) = (leaves.get_vendor_info()?, leaves.get_feature_info()?);
+    let extended = leaves.get_extended_feature_info()?;
+    match (vendor.as_str(), feature.family_id()) {
+        // Golden Cove: five units.
+        ("GenuineIntel", 6) if extended.has_amx_tile() => Some(220),
+        // Haswell and what came after it: four.
+        ("GenuineIntel", 6) if extended.has_avx2() => Some(275),
+        // Zen 5: six; before it, four.
+        ("AuthenticAMD", 0x1a) => Some(183),
+        ("AuthenticAMD" | "HygonGenuine", 0x17..) => Some(275),
+        _ => None,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn pass_hundredths() -> Option<u32> {
+    None
 }
 
 /// Cycles of a 64-bit multiplication whose result the next one needs (Fog, "Instruction tables", 2024; uops.info).
@@ -125,8 +166,8 @@ fn add(passes: u32) {
     unsafe {
         std::arch::asm!(
             "2:",
-            "add {a}, {one}", "add {b}, {one}", "add {c}, {one}", "add {d}, {one}", "add {e}, {one}", "add {f}, {one}",
-            "add {a}, {one}", "add {b}, {one}", "add {c}, {one}", "add {d}, {one}", "add {e}, {one}", "add {f}, {one}",
+            "add {a}, {one}", "add {b}, {one}", "add {c}, {one}", "add {d}, {one}", "add {e}, {one}",
+            "add {f}, {one}", "add {g}, {one}", "add {h}, {one}", "add {i}, {one}", "add {j}, {one}",
             "dec {n:e}",
             "jnz 2b",
             a = inout(reg) 1_u64 => _,
@@ -135,6 +176,10 @@ fn add(passes: u32) {
             d = inout(reg) 4_u64 => _,
             e = inout(reg) 5_u64 => _,
             f = inout(reg) 6_u64 => _,
+            g = inout(reg) 7_u64 => _,
+            h = inout(reg) 8_u64 => _,
+            i = inout(reg) 9_u64 => _,
+            j = inout(reg) 10_u64 => _,
             one = in(reg) 1_u64,
             n = inout(reg) passes => _,
             options(nomem, nostack),
@@ -167,10 +212,8 @@ fn add(passes: u32) {
     unsafe {
         std::arch::asm!(
             "2:",
-            "add {a}, {a}, {one}", "add {b}, {b}, {one}", "add {c}, {c}, {one}",
-            "add {d}, {d}, {one}", "add {e}, {e}, {one}", "add {f}, {f}, {one}",
-            "add {a}, {a}, {one}", "add {b}, {b}, {one}", "add {c}, {c}, {one}",
-            "add {d}, {d}, {one}", "add {e}, {e}, {one}", "add {f}, {f}, {one}",
+            "add {a}, {a}, {one}", "add {b}, {b}, {one}", "add {c}, {c}, {one}", "add {d}, {d}, {one}", "add {e}, {e}, {one}",
+            "add {f}, {f}, {one}", "add {g}, {g}, {one}", "add {h}, {h}, {one}", "add {i}, {i}, {one}", "add {j}, {j}, {one}",
             "subs {n:w}, {n:w}, #1",
             "b.ne 2b",
             a = inout(reg) 1_u64 => _,
@@ -179,6 +222,10 @@ fn add(passes: u32) {
             d = inout(reg) 4_u64 => _,
             e = inout(reg) 5_u64 => _,
             f = inout(reg) 6_u64 => _,
+            g = inout(reg) 7_u64 => _,
+            h = inout(reg) 8_u64 => _,
+            i = inout(reg) 9_u64 => _,
+            j = inout(reg) 10_u64 => _,
             one = in(reg) 1_u64,
             n = inout(reg) passes => _,
             options(nomem, nostack),
@@ -198,8 +245,8 @@ fn multiply(passes: u32) {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[inline(always)]
 fn add(passes: u32) {
-    let mut values = std::hint::black_box([1_u64, 2, 3, 4, 5, 6]);
-    for _ in 0..passes * ADDITION_STEP / 6 {
+    let mut values = std::hint::black_box([1_u64; ADDITION_STEP as usize]);
+    for _ in 0..passes {
         values = std::hint::black_box(values.map(|value| value.wrapping_add(1)));
     }
 }

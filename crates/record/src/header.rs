@@ -35,6 +35,10 @@ pub struct CoreClock {
     pub additions: u32,
     /// What reading the clock adds to the time of a probe.
     pub overhead_ticks: Ticks,
+    /// Time of the additions over that of the chain on such a core that nobody shares, in thousandths; `None` where it is not
+    /// known of this core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unshared_per_mille: Option<u32>,
 }
 
 /// What became of a control that the experiment wanted.

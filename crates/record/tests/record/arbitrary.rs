@@ -248,12 +248,13 @@ pub(crate) fn header() -> BoxedStrategy<Header> {
 }
 
 fn core_clock() -> impl Strategy<Value = CoreClock> {
-    (small(), option::of(small()), small(), ticks()).prop_map(
-        |(chain_length, multiplication_cycles, additions, overhead_ticks)| CoreClock {
+    (small(), option::of(small()), small(), ticks(), option::of(small())).prop_map(
+        |(chain_length, multiplication_cycles, additions, overhead_ticks, unshared_per_mille)| CoreClock {
             chain_length,
             multiplication_cycles,
             additions,
             overhead_ticks,
+            unshared_per_mille,
         },
     )
 }
