@@ -27,13 +27,13 @@ pub type Analysed<'a> = (&'a MeasureRecord, &'a Findings);
 pub struct Options {
     /// Confidence of all verdicts together, such as 0.9.
     pub confidence: f64,
-    /// How much runs differ beyond their own intervals. It is used where no side repeats and could show it.
-    pub run_spread: RunSpread,
+    /// How much runs of a measurement differ beyond their own intervals, where the records are not to tell it.
+    pub run_spread: Option<f64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { confidence: 0.9, run_spread: RunSpread { share: ASSUMED_RUN_SPREAD, origin: Origin::Assumed } }
+        Options { confidence: 0.9, run_spread: None }
     }
 }
 
@@ -311,15 +311,18 @@ impl Comparison {
     }
 }
 
-/// Compares the new records of a measurement with those of the base.
-pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], options: Options) -> Comparison {
+/// Compares the new records of a measurement with those of the base. `earlier` are further records of the machine, which tell how
+/// much its runs differ where neither side does; they may be none.
+pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], earlier: &[Analysed<'_>], options: Options) -> Comparison {
     let hertz = common_hertz(base.iter().chain(new).map(|(_, findings)| *findings));
-    let cases = pairs::matched(base, new, hertz);
+    let cases = pairs::matched(base, new, earlier, hertz);
     let sides: Vec<_> = cases.iter().flat_map(pairs::Matched::sides).collect();
-    let spread = match options.run_spread.origin {
-        Origin::Given => options.run_spread,
-        _ => spread::learned(&sides).unwrap_or(options.run_spread),
-    };
+    let history: Vec<_> = cases.iter().map(pairs::Matched::earlier).collect();
+    let learned =
+        || spread::learned(&sides, Origin::Records).or_else(|| spread::learned(&history, Origin::EarlierRecords));
+    let given = options.run_spread.map(|share| RunSpread { share, origin: Origin::Given });
+    let assumed = RunSpread { share: ASSUMED_RUN_SPREAD, origin: Origin::Assumed };
+    let spread = given.or_else(learned).unwrap_or(assumed);
     let candidates = cases.into_iter().map(|case| case.candidate(options.confidence, spread)).collect();
     let (pairs, compared) = candidate::judge(candidates, options.confidence);
     Comparison {
@@ -334,13 +337,6 @@ pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], options: Options) ->
         run_spread: Some(spread),
         hertz,
     }
-}
-
-/// The spread between runs that several records of one machine show; `None` where no case is in two of them.
-pub fn run_spread(records: &[Analysed<'_>]) -> Option<RunSpread> {
-    let hertz = common_hertz(records.iter().map(|(_, findings)| *findings));
-    let cases = pairs::matched(records, &[], hertz);
-    spread::learned(&cases.iter().flat_map(pairs::Matched::sides).collect::<Vec<_>>())
 }
 
 /// The geometric mean of the core's clocks; `None` where one is not known.

@@ -4,7 +4,7 @@ use crate::program::Program;
 use crate::row::Row;
 
 pub(crate) fn all(program: &Program) -> Vec<Row> {
-    [("--quick", 15.0), ("", 90.0), ("--full", 360.0)].map(|(flag, limit)| preset(program, flag, limit)).to_vec()
+    [("--quick", 8.0), ("", 30.0), ("--full", 180.0)].map(|(flag, limit)| preset(program, flag, limit)).to_vec()
 }
 
 fn preset(program: &Program, flag: &str, limit: f64) -> Row {

@@ -12,7 +12,9 @@ mod hundred;
 mod input;
 mod known_answers;
 mod live;
+mod neighbour;
 mod page;
+mod paired;
 mod program;
 mod report;
 mod row;
@@ -36,6 +38,8 @@ enum Part {
     Fiber,
     /// Made-up switches and reloads, and runs without any difference
     KnownAnswers,
+    /// Numbers that repeat, quiet and beside a neighbour (15 minutes)
+    Paired,
     /// How long the presets take
     Durations,
     /// `trace` of gzip beside gzip alone, and beside Valgrind's own tools
@@ -74,10 +78,11 @@ fn main() -> ExitCode {
     };
     println!("{}\n", program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 9] = [
+    let parts: [(Part, Measure); 10] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),
+        (Part::Paired, paired::all),
         (Part::Durations, duration::all),
         (Part::Capture, capture::all),
         (Part::Simulate, simulate::all),

@@ -14,6 +14,8 @@ pub(super) struct Matched<'a> {
     case: &'a Case,
     base: Vec<Found<'a>>,
     new: Vec<Found<'a>>,
+    /// Of earlier records of the machine, which show how much its runs differ.
+    earlier: Vec<Found<'a>>,
 }
 
 /// What one record found of a case.
@@ -25,7 +27,12 @@ struct Found<'a> {
 }
 
 /// All cases of either side, told at a common clock of the core.
-pub(super) fn matched<'a>(base: &[Analysed<'a>], new: &[Analysed<'a>], hertz: Option<f64>) -> Vec<Matched<'a>> {
+pub(super) fn matched<'a>(
+    base: &[Analysed<'a>],
+    new: &[Analysed<'a>],
+    earlier: &[Analysed<'a>],
+    hertz: Option<f64>,
+) -> Vec<Matched<'a>> {
     let mut all: Vec<Matched<'a>> = Vec::new();
     for (records, is_new) in [(base, false), (new, true)] {
         for (_, findings) in records {
@@ -34,6 +41,13 @@ pub(super) fn matched<'a>(base: &[Analysed<'a>], new: &[Analysed<'a>], hertz: Op
                 let matched = place(&mut all, finding, findings.results.as_slice());
                 if is_new { &mut matched.new } else { &mut matched.base }.push(Found { finding, factor });
             }
+        }
+    }
+    for (_, findings) in earlier {
+        let factor = factor(findings, hertz);
+        for finding in &findings.results {
+            let same = all.iter_mut().find(|matched| is_same(matched.case, &finding.case));
+            same.into_iter().for_each(|matched| matched.earlier.push(Found { finding, factor }));
         }
     }
     all
@@ -57,7 +71,7 @@ fn place<'a, 'b>(
         is_same(matched.case, &finding.case) && (!names_its_cpus || matched.case.placement == finding.case.placement)
     };
     let at = all.iter().position(fits).unwrap_or_else(|| {
-        all.push(Matched { case: &finding.case, base: Vec::new(), new: Vec::new() });
+        all.push(Matched { case: &finding.case, base: Vec::new(), new: Vec::new(), earlier: Vec::new() });
         all.len() - 1
     });
     &mut all[at]
@@ -115,7 +129,16 @@ enum Side {
 impl Matched<'_> {
     /// Both sides' numbers, as far as they are above 0.
     pub(super) fn sides(&self) -> [Vec<Run>; 2] {
-        [&self.base, &self.new].map(|side| self.chosen(side).iter().filter_map(|found| found.run()).collect())
+        [&self.base, &self.new].map(|side| self.runs(side))
+    }
+
+    /// The numbers of earlier records.
+    pub(super) fn earlier(&self) -> Vec<Run> {
+        self.runs(&self.earlier)
+    }
+
+    fn runs(&self, side: &[Found<'_>]) -> Vec<Run> {
+        self.chosen(side).iter().filter_map(|found| found.run()).collect()
     }
 
     /// Those of one kind: where any record of either side had the core to itself, the others say nothing of that.
@@ -147,8 +170,8 @@ impl Matched<'_> {
     }
 
     pub(super) fn candidate(self, confidence: f64, spread: RunSpread) -> Candidate {
-        let [base, new] = self.sides();
-        let costs = [&base, &new].map(|side| spread::alone(side, spread));
+        let ([base, new], earlier) = (self.sides(), self.earlier());
+        let costs = [&base, &new].map(|side| spread::alone(side, &earlier, spread));
         let [base_cost, new_cost] = costs.map(|cost| cost.map(|cost| cost.cost(confidence)));
         let mut pair = Pair {
             subject: Subject::Case(self.case.clone()),
@@ -160,7 +183,7 @@ impl Matched<'_> {
         };
         let why = match (self.side(&self.base, "base"), self.side(&self.new, "new")) {
             (Side::Runs(base), Side::Runs(new)) => {
-                let (base, new, ratio) = spread::compared(&base, &new, spread);
+                let (base, new, ratio) = spread::compared(&base, &new, &earlier, spread);
                 (pair.base, pair.new) = (Some(base.cost(confidence)), Some(new.cost(confidence)));
                 return Candidate { pair, ratio: Some(ratio) };
             }

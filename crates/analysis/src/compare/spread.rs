@@ -36,10 +36,10 @@ impl Run {
     }
 }
 
-/// The spread that the repeated records of both sides show, over all cases: the one with which each case's variance between
+/// The spread that repeated records show, over all cases: the one with which each case's variance between
 /// records is what its intervals and the spread make, on average (Paule and Mandel, "Consensus values and weighting factors",
-/// Journal of Research of the NBS 87, 1982). `None` where no side repeats.
-pub(super) fn learned(sides: &[Vec<Run>]) -> Option<RunSpread> {
+/// Journal of Research of the NBS 87, 1982). `None` where nothing repeats.
+pub(super) fn learned(sides: &[Vec<Run>], origin: Origin) -> Option<RunSpread> {
     let groups: Vec<Group> = sides.iter().filter_map(|side| Group::of(side)).collect();
     let freedom: f64 = groups.iter().map(|group| group.freedom).sum();
     let excess = |variance: f64| {
@@ -54,7 +54,7 @@ pub(super) fn learned(sides: &[Vec<Run>]) -> Option<RunSpread> {
         let middle = (low + high) / 2.0;
         if excess(middle) > 0.0 { low = middle } else { high = middle }
     }
-    Some(RunSpread { share: low.sqrt(), origin: Origin::Records })
+    Some(RunSpread { share: low.sqrt(), origin })
 }
 
 /// A side of a case with several records.
@@ -82,11 +82,11 @@ fn mean_within(runs: &[Run]) -> f64 {
     runs.iter().map(|run| run.within).sum::<f64>() / runs.len() as f64
 }
 
-/// The variance of one record's number. A case's own variance between its records counts with its degrees of freedom, and what
-/// its intervals and the spread make of it with [`FREEDOM`].
-fn of_one(sides: &[&[Run]], spread: RunSpread) -> Part {
+/// The variance of one record's number. A case's own variance between its records, earlier ones of the same machine among them,
+/// counts with its degrees of freedom, and what its intervals and the spread make of it with [`FREEDOM`].
+fn of_one(sides: &[&[Run]], earlier: &[Run], spread: RunSpread) -> Part {
     let expected = mean_within(&sides.concat()) + spread.share.max(LEAST).powi(2);
-    let groups: Vec<Group> = sides.iter().filter_map(|side| Group::of(side)).collect();
+    let groups: Vec<Group> = sides.iter().chain([&earlier]).filter_map(|side| Group::of(side)).collect();
     let own: f64 = groups.iter().map(|group| group.freedom).sum();
     let squares: f64 = groups.iter().map(|group| group.freedom * group.between).sum();
     Part { variance: (FREEDOM * expected + squares) / (FREEDOM + own), freedom: FREEDOM + own }
@@ -98,16 +98,16 @@ fn cost(side: &[Run], of_one: Part) -> LogCost {
 }
 
 /// The costs of both sides of a case, and new over base; neither may be empty.
-pub(super) fn compared(base: &[Run], new: &[Run], spread: RunSpread) -> (LogCost, LogCost, LogRatio) {
-    let of_one = of_one(&[base, new], spread);
+pub(super) fn compared(base: &[Run], new: &[Run], earlier: &[Run], spread: RunSpread) -> (LogCost, LogCost, LogRatio) {
+    let of_one = of_one(&[base, new], earlier, spread);
     let (base, new) = (cost(base, of_one), cost(new, of_one));
     let ratio = LogRatio::pooled(&base, &new, of_one.freedom);
     (base, new, ratio)
 }
 
 /// The cost of a side that has nothing beside it to compare with.
-pub(super) fn alone(side: &[Run], spread: RunSpread) -> Option<LogCost> {
-    (!side.is_empty()).then(|| cost(side, of_one(&[side], spread)))
+pub(super) fn alone(side: &[Run], earlier: &[Run], spread: RunSpread) -> Option<LogCost> {
+    (!side.is_empty()).then(|| cost(side, of_one(&[side], earlier, spread)))
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
         let withins = [0.001, 0.005, 0.01, 0.1, 0.3];
         let sides: Vec<Vec<Run>> =
             (0..40).map(|case| runs(&mut random, 4, withins[case % withins.len()], 0.02)).collect();
-        let found = learned(&sides).expect("repeated records");
+        let found = learned(&sides, Origin::Records).expect("repeated records");
         assert!((found.share / 0.02 - 1.0).abs() < 0.15, "{found:?}");
         assert_eq!(found.origin, Origin::Records);
     }
@@ -136,9 +136,23 @@ mod tests {
     #[test]
     fn it_is_never_0_and_nothing_without_repeated_records() {
         let alike = vec![vec![Run { log: 1.0, within: 0.0 }; 5]; 3];
-        assert!(learned(&alike).is_some_and(|found| found.share >= LEAST));
-        assert_eq!(learned(&[vec![Run { log: 1.0, within: 0.0 }]]), None);
-        assert_eq!(learned(&[]), None);
+        assert!(learned(&alike, Origin::Records).is_some_and(|found| found.share >= LEAST));
+        assert_eq!(learned(&[vec![Run { log: 1.0, within: 0.0 }]], Origin::Records), None);
+        assert_eq!(learned(&[], Origin::Records), None);
+    }
+
+    /// A case that differs more from run to run than the others do is judged by its own earlier records.
+    #[test]
+    fn a_case_that_differs_more_is_known_by_its_history() {
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        let history = runs(&mut random, 12, 0.01, 0.08);
+        let (base, new) = (runs(&mut random, 1, 0.01, 0.08), runs(&mut random, 1, 0.01, 0.08));
+        let spread = RunSpread { share: 0.01, origin: Origin::EarlierRecords };
+        let width = |earlier: &[Run]| {
+            let (found, _) = compared(&base, &new, earlier, spread).2.judge(0.9).expect("an interval");
+            (found.high / found.low).ln()
+        };
+        assert!(width(&history) > 2.0 * width(&[]), "{} {}", width(&history), width(&[]));
     }
 
     /// With the spread that there is, intervals of 90 % cover the truth in about 90 of 100 comparisons.
@@ -150,7 +164,7 @@ mod tests {
             let covers = (0..trials).filter(|_| {
                 let (base, new) = (runs(&mut random, base, 0.01, 0.02), runs(&mut random, new, 0.01, 0.02));
                 let spread = RunSpread { share: 0.02, origin: Origin::Assumed };
-                let (found, _) = compared(&base, &new, spread).2.judge(0.9).expect("an interval");
+                let (found, _) = compared(&base, &new, &[], spread).2.judge(0.9).expect("an interval");
                 found.low <= 1.0 && 1.0 <= found.high
             });
             let share = covers.count() as f64 / f64::from(trials);

@@ -6,23 +6,15 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use analysis::compare::{
-    Analysed, Comparison, Copied, Options, Origin, RunSpread, Simulated, compare, compare_simulations, copied,
-};
+use analysis::compare::{Analysed, Comparison, Copied, Options, Simulated, compare, compare_simulations, copied};
 use analysis::{Findings, simulation};
 use record::{MeasureRecord, Simulation};
 
 use crate::exit::Failure;
 use crate::records::{self, is_simulation};
 
-/// Compares the records at these places, all of one kind. Of measurements, `run_spread` is what runs differ by, where it is given.
-pub(super) fn compared(
-    base: &[PathBuf],
-    new: &[PathBuf],
-    confidence: f64,
-    run_spread: Option<f64>,
-) -> Result<Comparison, Failure> {
-    let options = Options { confidence, ..Options::default() };
+/// Compares the records at these places, all of one kind.
+pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
     let (simulated, measured): (Vec<&PathBuf>, Vec<&PathBuf>) =
         base.iter().chain(new).partition(|path| is_simulation(path));
     match (measured.first(), simulated.first()) {
@@ -32,7 +24,7 @@ pub(super) fn compared(
             Err(Failure::MixedKinds { measured: measured.to_path_buf(), simulated: simulated.to_path_buf() })
         }
         (None, _) => of_simulations(base, new, options),
-        (Some(_), None) => of_measurements(base, new, options, run_spread),
+        (Some(_), None) => of_measurements(base, new, options),
     }
 }
 
@@ -40,20 +32,17 @@ fn open(path: &Path) -> Result<File, Failure> {
     File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })
 }
 
-fn of_measurements(
-    base: &[PathBuf],
-    new: &[PathBuf],
-    options: Options,
-    run_spread: Option<f64>,
-) -> Result<Comparison, Failure> {
+fn of_measurements(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
     let all = |paths: &[PathBuf]| paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>();
     let sides = (all(base)?, all(new)?);
     refuse_copies((base, &sides.0), (new, &sides.1))?;
     let repeats = base.len() > 1 || new.len() > 1;
-    let earlier = || if repeats { None } else { earlier::run_spread(&sides.0[0].0) };
-    let given = run_spread.map(|share| RunSpread { share, origin: Origin::Given });
-    let run_spread = given.or_else(earlier).unwrap_or(options.run_spread);
-    Ok(compare(&analysed(&sides.0), &analysed(&sides.1), Options { run_spread, ..options }))
+    let earlier = if repeats || options.run_spread.is_some() {
+        Vec::new()
+    } else {
+        earlier::records([&sides.0[0].0, &sides.1[0].0])
+    };
+    Ok(compare(&analysed(&sides.0), &analysed(&sides.1), &analysed(&earlier), options))
 }
 
 fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {

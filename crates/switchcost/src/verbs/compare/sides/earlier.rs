@@ -1,10 +1,9 @@
-//! What the usual folder's records say of how much runs of a machine differ.
+//! Earlier records of a machine, as the usual folder has them: they tell how much its runs differ.
 
 use analysis::Findings;
-use analysis::compare::{Origin, RunSpread};
-use record::{HostManifest, MeasureRecord};
+use record::{Header, HostManifest, MeasureRecord};
 
-use super::{analysed, read};
+use super::read;
 use crate::runs;
 
 /// Records to look at, the newest: reading one takes some tenths of a second.
@@ -13,19 +12,26 @@ const MOST: usize = 12;
 /// Two runs show a difference, and no spread to speak of.
 const FEWEST: usize = 4;
 
-/// The spread between earlier runs on the machine of this record; `None` where the usual folder has too few of them, or they have
-/// no case in common. What cannot be read says nothing.
-pub(super) fn run_spread(like: &MeasureRecord) -> Option<RunSpread> {
-    let newest = runs::measurements().into_iter().rev().take(MOST);
-    let is_alike = |(record, _): &(MeasureRecord, Findings)| is_same_machine(&record.header.host, &like.header.host);
-    let earlier: Vec<_> = newest.filter_map(|path| read(&path).ok()).filter(is_alike).collect();
-    if earlier.len() < FEWEST {
-        return None;
+/// Those of the machine of both records, which are not among them; none where there are too few to learn from, or the two are of
+/// different machines. What cannot be read says nothing.
+pub(super) fn records(compared: [&MeasureRecord; 2]) -> Vec<(MeasureRecord, Findings)> {
+    let [base, new] = compared.map(|record| &record.header);
+    if !is_same_machine(&base.host, &new.host) {
+        return Vec::new();
     }
-    let found = analysis::compare::run_spread(&analysed(&earlier))?;
-    Some(RunSpread { origin: Origin::EarlierRecords, ..found })
+    let newest = runs::measurements().into_iter().rev().take(MOST);
+    let is_earlier = |(record, _): &(MeasureRecord, Findings)| {
+        let header = &record.header;
+        is_same_machine(&header.host, &base.host) && !is_same_run(header, base) && !is_same_run(header, new)
+    };
+    let earlier: Vec<_> = newest.filter_map(|path| read(&path).ok()).filter(is_earlier).collect();
+    if earlier.len() < FEWEST { Vec::new() } else { earlier }
 }
 
 fn is_same_machine(a: &HostManifest, b: &HostManifest) -> bool {
     a.hostname == b.hostname && a.cpu_model == b.cpu_model && a.kernel == b.kernel
+}
+
+fn is_same_run(a: &Header, b: &Header) -> bool {
+    (&a.started_at, a.seed) == (&b.started_at, b.seed)
 }

@@ -1,0 +1,52 @@
+//! Somebody who computes on another CPU of this machine in bursts, and stops in between: what most measurements have beside them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A burst, and a pause, in milliseconds: as long as those of a compilation or of a server.
+const SHORTEST: u64 = 5;
+const LONGEST: u64 = 305;
+
+/// A neighbour at work until it is dropped. It runs wherever the measurement, which has real-time priority, leaves room.
+pub(crate) struct Neighbour {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Neighbour {
+    pub(crate) fn start() -> Neighbour {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let own = Arc::clone(&is_over);
+        Neighbour { is_over, thread: Some(std::thread::spawn(move || disturb(&own))) }
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.is_over.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn disturb(is_over: &AtomicBool) {
+    let mut dice = 7_u64;
+    let mut length = || {
+        // Knuth's constants (MMIX): any lengths will do, the same in each run.
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        Duration::from_millis(SHORTEST + (dice >> 33) % (LONGEST - SHORTEST))
+    };
+    while !is_over.load(Relaxed) {
+        let (burst, start) = (length(), Instant::now());
+        let mut value = 1.0_f64;
+        while start.elapsed() < burst && !is_over.load(Relaxed) {
+            for step in 0..100_000 {
+                value = std::hint::black_box(value * 1.000_000_1 + f64::from(step));
+            }
+        }
+        std::thread::sleep(length());
+    }
+}
