@@ -1,6 +1,6 @@
 //! The samples of one case, told apart: clean, left out, and taken for another purpose.
 
-use record::{Arm, Between, Case, Cycles, Sample};
+use record::{Arm, Between, Case, CpuQuota, Cycles, Policy, Sample};
 use units::TickRate;
 
 use crate::cleanliness::{Context, FREQUENCY, kernel_switches, reasons_of_window, time_of_others};
@@ -33,6 +33,7 @@ pub(crate) struct Judged<'a> {
     pub(crate) excluded: Excluded,
     /// Of the excluded, those with no fault but that the core ran at another speed.
     of_other_speed: usize,
+    quota: Option<&'a CpuQuota>,
 }
 
 impl<'a> Judged<'a> {
@@ -55,7 +56,18 @@ impl<'a> Judged<'a> {
             }
         }
         let (windows, all_windows) = (Vec::new(), Vec::new());
-        Judged { case, rate, plain, clean, instrumented, windows, all_windows, excluded, of_other_speed }
+        Judged { case, rate, plain, clean, instrumented, windows, all_windows, excluded, of_other_speed, quota: None }
+    }
+
+    /// With what the control group of the run allowed it of the CPUs.
+    pub(crate) fn under(mut self, quota: Option<&'a CpuQuota>) -> Self {
+        self.quota = quota;
+        self
+    }
+
+    /// A quota that bound the tasks of this case.
+    pub(crate) fn binding_quota(&self) -> Option<&'a CpuQuota> {
+        self.quota.filter(|_| self.case.policy == Policy::Other)
     }
 
     /// The same with windows of cycles, judged as a whole; what is shorter is judged by the probes of each cycle.

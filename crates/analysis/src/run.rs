@@ -37,7 +37,9 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
     let refusals = by_case(record, &record.refusals, |refusal: &Refusal| refusal.case);
     let found = header.plan.cases.iter().enumerate().map(|(index, case)| {
         let probe = probes.get(&case.placement.cpus.first().copied()).copied();
-        let judged = Judged::new(case, rate, &samples[index], probe).with_cycles(&cycles[index]);
+        let judged = Judged::new(case, rate, &samples[index], probe)
+            .with_cycles(&cycles[index])
+            .under(record.header.host.cpu_quota.as_ref());
         find(&run, &judged, &refusals[index])
     });
     let (results, quantities): (Vec<_>, Vec<_>) = found.unzip();

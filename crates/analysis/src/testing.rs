@@ -356,6 +356,7 @@ pub(crate) fn host() -> HostManifest {
         preemption: Fact::unknown(unknown()),
         kernel_command_line: Fact::unknown(unknown()),
         interrupts: Vec::new(),
+        cpu_quota: None,
     }
 }
 

@@ -70,6 +70,14 @@ pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     let percent = judged.excluded_share() * 100.0;
     let foreign = judged.foreign_share() * 100.0;
     if foreign >= 1.0 {
+        if let Some(quota) = judged.binding_quota() {
+            return format!(
+                "for {foreign:.0} % of the time the tasks did not run, {left_out} of {all} samples were disturbed: their control \
+                 group may use {:.2} CPUs only ({}); give it more, or allow real-time priority, which it does not bind",
+                quota.cpus(),
+                quota.file
+            );
+        }
         let (what, remedy) = explain(reason::FOREIGN_TIME);
         return format!(
             "{foreign:.0} % of the time went to somebody else, {left_out} of {all} samples were disturbed: {what}; \

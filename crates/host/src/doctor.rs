@@ -6,6 +6,7 @@
 //!
 //! `Unfit` is kept for what makes measuring meaningless. A condition that cannot be read is a caveat that says why.
 
+mod core;
 mod cpus;
 mod groups;
 mod hardware;
@@ -38,12 +39,15 @@ const CHECKS: &[fn(&Subject) -> Check] = &[
     hardware::page_tables,
     power::governor,
     power::turbo,
+    core::clock,
+    core::sharing,
     cpus::hardware_threads,
     cpus::isolation,
     cpus::interrupts,
     scheduler::autogroup,
     scheduler::throttling,
     groups::group_limits,
+    groups::cpu_quota,
     scheduler::real_time_rights,
     memory::locked,
     memory::huge_pages,
@@ -54,7 +58,7 @@ const CHECKS: &[fn(&Subject) -> Check] = &[
     memory::free,
 ];
 
-/// Examines the machine. Takes 50 ms, in which it watches the interrupts.
+/// Examines the machine. Takes two seconds, in which it watches the interrupts, and what the core's clock and its neighbours do.
 pub fn check(root: &Root) -> Fitness {
     judge(&Subject::examine(root))
 }

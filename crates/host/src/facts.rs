@@ -7,6 +7,7 @@
 #[cfg(target_arch = "x86_64")]
 mod amd_tlb;
 mod caches;
+pub(crate) mod control_groups;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub(crate) mod topology;
 use record::{Fact, HostManifest};
 use units::{Bytes, CpuId};
 
+pub use self::control_groups::refusing_real_time_share;
 pub use self::root::Root;
 pub use self::status::available_memory;
 pub use self::topology::{allowed_cpus, quietest_cpu, relation};
@@ -60,6 +62,7 @@ pub fn manifest(root: &Root) -> HostManifest {
         preemption: kernel::preemption(root, &config),
         kernel_command_line: line(root, "/proc/cmdline"),
         interrupts: interrupts::load(root, &cpus_online),
+        cpu_quota: control_groups::cpu_quota(root),
         mitigations,
         cpus_online,
         cpus_allowed,

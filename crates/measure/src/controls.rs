@@ -1,6 +1,7 @@
 //! Which controls the experiment wants, whether they can be had, and how a task takes them on.
 
 use host::control::{MemoryLock, PinGuard, PolicyGuard, StepsBelowTop, limit_real_time, lock_memory, pin, set_policy};
+use host::facts::{Root, refusing_real_time_share};
 use host::memory::{Memory, Reach};
 use record::{Control, ControlOutcome, Policy};
 use units::{CpuId, Nanos, format_cpu_list};
@@ -59,13 +60,23 @@ fn policy(wishes: &Wishes) -> Control {
     let wanted = format!("SCHED_{}, one below the highest priority", wishes.policy.to_string().to_uppercase());
     let outcome = match set_policy(wishes.policy, StepsBelowTop(1)) {
         Ok(_) => ControlOutcome::Applied,
-        Err(error) => ControlOutcome::Refused {
-            found: format!("sched_setscheduler: {error}"),
-            needed: "CAP_SYS_NICE, or RLIMIT_RTPRIO of 99".to_owned(),
-            fix: "sudo switchcost ..., or sudo prlimit --pid $$ --rtprio=99 in this shell first".to_owned(),
-            lasting_fix:
-                "echo '@users - rtprio 99' | sudo tee /etc/security/limits.d/switchcost.conf, and log in again"
-                    .to_owned(),
+        Err(error) => match refusing_real_time_share(&Root::system()) {
+            Some(file) => ControlOutcome::Refused {
+                found: format!("sched_setscheduler: {error}, as {file} is 0"),
+                needed: "a real-time share of this process' control group".to_owned(),
+                fix: format!("echo 900000 | sudo tee {file}, its parents first"),
+                lasting_fix:
+                    "docker run --cpu-rt-runtime=900000, or rt_group_sched=0 on the kernel's command line (from 6.16)"
+                        .to_owned(),
+            },
+            None => ControlOutcome::Refused {
+                found: format!("sched_setscheduler: {error}"),
+                needed: "CAP_SYS_NICE, or RLIMIT_RTPRIO of 99".to_owned(),
+                fix: "sudo switchcost ..., or sudo prlimit --pid $$ --rtprio=99 in this shell first".to_owned(),
+                lasting_fix:
+                    "echo '@users - rtprio 99' | sudo tee /etc/security/limits.d/switchcost.conf, and log in again"
+                        .to_owned(),
+            },
         },
     };
     Control { name, wanted, outcome }

@@ -163,6 +163,27 @@ pub struct HostManifest {
     pub kernel_command_line: Fact<String>,
     /// Interrupt load per CPU.
     pub interrupts: Vec<InterruptLoad>,
+    /// What its control group allows this process of the CPUs, where that is less than all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<CpuQuota>,
+}
+
+/// A limit on the CPU time of a control group. It binds tasks without real-time priority.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuQuota {
+    /// The kernel's file that sets it.
+    pub file: String,
+    /// Time of all CPUs together, in microseconds ...
+    pub quota_us: u64,
+    /// ... in each period of so many.
+    pub period_us: u64,
+}
+
+impl CpuQuota {
+    /// How many CPUs it is worth.
+    pub fn cpus(&self) -> f64 {
+        self.quota_us as f64 / self.period_us as f64
+    }
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::{Format, Style};
 
-/// The check-up as text that ends in a newline.
-pub fn render(fitness: &Fitness, format: Format, style: Style) -> String {
+/// The check-up as text that ends in a newline. As a table it has what is not as it should be, and with `details` all of it.
+pub fn render(fitness: &Fitness, format: Format, style: Style, details: bool) -> String {
     match format {
-        Format::Table => table(fitness, style),
+        Format::Table => table(fitness, style, details),
         Format::Json => json(fitness),
         Format::Csv => csv(rows(fitness)),
     }
@@ -28,16 +28,25 @@ fn row(check: &Check) -> Vec<String> {
 }
 
 /// What was found, then what helps, then the verdict: the last line is the one to read.
-fn table(fitness: &Fitness, style: Style) -> String {
+fn table(fitness: &Fitness, style: Style, details: bool) -> String {
     let mut page = Page::new(style);
-    page.grid(&grid(&fitness.checks));
+    let (fit, others): (Vec<&Check>, Vec<&Check>) =
+        fitness.checks.iter().partition(|check| check.severity == Severity::Fit && !details);
+    if !others.is_empty() {
+        page.grid(&grid(&others));
+    }
+    if !fit.is_empty() {
+        let names: Vec<&str> = fit.iter().map(|check| check.name.as_str()).collect();
+        page.gap();
+        page.prose(&format!("as it should be: {} (--details shows what was found)", names.join(", ")));
+    }
     add_fixes(&mut page, &fitness.checks);
     page.gap();
     page.line(&verdict(fitness), tone(fitness.verdict));
     page.finish()
 }
 
-fn grid(checks: &[Check]) -> Grid {
+fn grid(checks: &[&Check]) -> Grid {
     let mut grid = Grid::new(1);
     for name in ["check", "", "found", "wanted"] {
         grid.column(name, Side::Left);

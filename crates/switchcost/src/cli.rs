@@ -301,6 +301,10 @@ Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";
 #[derive(Clone, Debug, Args)]
 #[command(after_help = DOCTOR_EXAMPLES)]
 pub(crate) struct DoctorArguments {
+    /// Show every check, those that found the machine as it should be too
+    #[arg(long)]
+    pub(crate) details: bool,
+
     #[command(flatten)]
     pub(crate) form: Form,
 }

@@ -4,12 +4,13 @@ use record::Check;
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
+use crate::facts::control_groups::{own_group, real_time_share_file};
 use crate::facts::{Root, kernel};
 
 /// What this process' group allows real-time tasks.
 pub(super) fn group_limits(subject: &Subject) -> Check {
     let line = Line::new("real-time group limits", "none, or a share for this process' group");
-    match own_share_file(&subject.root).map(|file| (subject.root.line(&file), file)) {
+    match real_time_share_file(&subject.root).map(|file| (subject.root.line(&file), file)) {
         Some((Ok(share), file)) if share == "0" => {
             line.caveat(format!("{file} is 0: SCHED_FIFO is refused"), share_out(&file))
         }
@@ -44,7 +45,7 @@ fn leave_group() -> Remedy {
 
 /// Whether the kernel limits real-time tasks by group; `None` where nothing tells.
 pub(super) fn are_real_time_groups_on(root: &Root) -> Option<bool> {
-    match own_share_file(root).is_some_and(|file| root.has(&file)) {
+    match real_time_share_file(root).is_some_and(|file| root.has(&file)) {
         true => Some(true),
         false => are_real_time_groups_built_in(root),
     }
@@ -63,32 +64,26 @@ fn are_real_time_groups_built_in(root: &Root) -> Option<bool> {
     Some(is_set("CONFIG_RT_GROUP_SCHED") && is_on)
 }
 
-/// The file with the real-time share of the first version's `cpu` group of this process.
-fn own_share_file(root: &Root) -> Option<String> {
-    let group = own_group(root, "cpu")?;
-    let (mounted, point) = mount_of_cpu(root)?;
-    let within = group.strip_prefix(mounted.trim_end_matches('/'))?.trim_end_matches('/');
-    Some(format!("{point}{within}/cpu.rt_runtime_us"))
-}
-
-/// The group of this process in the hierarchy of `controller`; the empty name is the second version's.
-fn own_group(root: &Root, controller: &str) -> Option<String> {
-    let text = root.read("/proc/self/cgroup").ok()?;
-    let mut lines = text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
-    let found = lines.find(|(controllers, _)| controllers.split(',').any(|name| name == controller));
-    found.map(|(_, group)| group.to_owned())
-}
-
-/// Which group is mounted where, in the first version's hierarchy of `cpu` (proc(5), `mountinfo`).
-fn mount_of_cpu(root: &Root) -> Option<(String, String)> {
-    let text = root.read("/proc/self/mountinfo").ok()?;
-    text.lines().find_map(|line| {
-        let (place, kind) = line.split_once(" - ")?;
-        let mut place = place.split(' ').skip(3);
-        let mut kind = kind.split(' ');
-        let is_cpu = kind.next()? == "cgroup" && kind.nth(1)?.split(',').any(|option| option == "cpu");
-        is_cpu.then_some((place.next()?.to_owned(), place.next()?.to_owned()))
-    })
+/// What this process' groups allow its tasks of all CPUs.
+pub(super) fn cpu_quota(subject: &Subject) -> Check {
+    let line = Line::new("CPU quota", "none: no task is stopped for what it has used");
+    match &subject.host.cpu_quota {
+        None => line.fit("none"),
+        Some(quota) => {
+            let off = if quota.file.ends_with("cpu.max") { "max" } else { "-1" };
+            let remedy = Remedy::new(
+                format!(
+                    "echo {off} | sudo tee {}, or measure with real-time priority, which it does not bind",
+                    quota.file
+                ),
+                "give the container or the unit more: docker run --cpus, limits.cpu of a pod, CPUQuota= of a systemd unit",
+            );
+            line.caveat(
+                format!("{:.2} CPUs in each {} ms ({})", quota.cpus(), quota.period_us / 1_000, quota.file),
+                remedy,
+            )
+        }
+    }
 }
 
 #[cfg(test)]
@@ -123,14 +118,6 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_of_a_part_of_the_hierarchy_is_understood() {
-        let fixture = first_version("0\n")
-            .file("/proc/self/mountinfo", "32 31 0:29 /job /sys/fs/cgroup/cpu rw shared:1 - cgroup cgroup rw,cpu\n");
-        let expected = Some("/sys/fs/cgroup/cpu/7/cpu.rt_runtime_us".to_owned());
-        assert_eq!(own_share_file(&fixture.root()), expected);
-    }
-
-    #[test]
     fn the_second_version_allows_real_time_in_its_root_only() {
         let in_group = |config: &str| {
             Fixture::workstation().file(CONFIG, config).file("/proc/self/cgroup", "0::/user.slice/session\n")
@@ -148,12 +135,12 @@ mod tests {
     }
 
     #[test]
-    fn odd_files_are_no_group() {
-        let odd = Fixture::workstation()
-            .without(CONFIG)
-            .file("/proc/self/cgroup", "::::\n1:cpu\n")
-            .file("/proc/self/mountinfo", " - \nx - cgroup\n");
-        assert_eq!(own_share_file(&odd.root()), None);
-        assert!(!judged(&odd).found.is_empty());
+    fn a_quota_is_named_with_its_file() {
+        let quota = |fixture: &Fixture| cpu_quota(&Subject::scripted(fixture));
+        assert_eq!(quota(&Fixture::workstation()).severity, Severity::Fit);
+        let found = quota(&Fixture::workstation().file("/sys/fs/cgroup/cpu.max", "50000 100000\n"));
+        assert_eq!(found.severity, Severity::Caveat);
+        assert_eq!(found.found, "0.50 CPUs in each 100 ms (/sys/fs/cgroup/cpu.max)");
+        assert!(found.fix.starts_with("echo max | sudo tee /sys/fs/cgroup/cpu.max"), "{}", found.fix);
     }
 }

@@ -1,6 +1,7 @@
 use record::HostManifest;
 use units::CpuId;
 
+use super::core::{self, Wander};
 use super::pmu::{self, CycleCounter};
 use crate::facts::{self, Root};
 
@@ -12,6 +13,8 @@ pub(super) struct Subject {
     pub(super) host: HostManifest,
     /// What an attempt to count cycles came to.
     pub(super) cycles: CycleCounter,
+    /// What the quietest core's clock and neighbours did; `None` where it could not be watched.
+    pub(super) wander: Option<Wander>,
     /// `/proc/stat` at the start and at the end of the moment in which the interrupts were watched.
     statistics: [String; 2],
     #[cfg(test)]
@@ -25,8 +28,11 @@ impl Subject {
         let host = facts::manifest(root);
         let after = statistics();
         let cycles = if root.is_system() { pmu::attempt() } else { CycleCounter::NotTried };
+        let quietest = facts::quietest_cpu(&host).filter(|_| root.is_system());
+        let wander = quietest.and_then(|cpu| core::watch(cpu, host.is_tsc_invariant));
         Subject {
             root: root.clone(),
+            wander,
             host,
             cycles,
             statistics: [before, after],
@@ -76,7 +82,8 @@ impl Subject {
     /// A machine made of files, whose cycle counter works.
     pub(super) fn scripted(fixture: &facts::fixture::Fixture) -> Self {
         let examined = Subject::examine(&fixture.root());
-        Subject { cycles: CycleCounter::Counts, _tree: Some(fixture.tree()), ..examined }
+        let wander = Some(core::undisturbed());
+        Subject { cycles: CycleCounter::Counts, wander, _tree: Some(fixture.tree()), ..examined }
     }
 
     /// The same with another reading of `/proc/stat` at the end.

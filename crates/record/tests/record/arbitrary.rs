@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use strum::IntoEnumIterator;
 use switchcost_record::{
-    Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, CoreClock, Cycles, End,
-    EndReason, Evidence, Fact, Header, HostManifest, InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA,
+    Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, CoreClock, CpuQuota, Cycles,
+    End, EndReason, Evidence, Fact, Header, HostManifest, InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA,
     MEASURE_VERSION, Mechanism, Placement, Plan, Policy, Refusal, Relation, Sample, SelfTest, SelfTestOutcome,
     SwitchPlan, Tlb, TlbKind,
 };
@@ -110,7 +110,12 @@ fn host() -> impl Strategy<Value = HostManifest> {
     let texts = (text(), text(), text());
     let facts = vec(fact(text()), 8);
     let claims = (any::<bool>(), fact(any::<bool>()), fact(any::<bool>()), fact(any::<bool>()), fact(small()));
-    let lists = (vec(cpus(), 3), vec(cache(), 0..3), fact(vec(tlb(), 0..3)), vec(interrupt_load(), 0..3));
+    let quota = option::of((text(), number(), number()).prop_map(|(file, quota_us, period_us)| CpuQuota {
+        file,
+        quota_us,
+        period_us,
+    }));
+    let lists = (vec(cpus(), 3), vec(cache(), 0..3), fact(vec(tlb(), 0..3)), vec(interrupt_load(), 0..3), quota);
     let sizes = (bytes(), bytes(), bytes());
     let mitigations = btree_map(text(), text(), 0..3);
     (texts, facts, claims, lists, sizes, mitigations).prop_map(|(texts, facts, claims, lists, sizes, mitigations)| {
@@ -119,7 +124,7 @@ fn host() -> impl Strategy<Value = HostManifest> {
         let [distribution, cpu_model, huge_pages, clock_source, hypervisor, governor, preemption, kernel_command_line] =
             facts;
         let (is_tsc_invariant, is_smt_active, is_kpti_active, has_pcid, timer_hz) = claims;
-        let (cpus, caches, tlbs, interrupts) = lists;
+        let (cpus, caches, tlbs, interrupts, cpu_quota) = lists;
         let [cpus_online, cpus_allowed, cpus_isolated]: [Vec<CpuId>; 3] = cpus.try_into().expect("three");
         let (page_bytes, memory_bytes, memory_available_bytes) = sizes;
         HostManifest {
@@ -149,6 +154,7 @@ fn host() -> impl Strategy<Value = HostManifest> {
             preemption,
             kernel_command_line,
             interrupts,
+            cpu_quota,
         }
     })
 }

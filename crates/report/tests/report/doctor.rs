@@ -36,7 +36,7 @@ fn usual() -> Fitness {
 }
 
 fn render(fitness: &Fitness, format: Format) -> String {
-    doctor::render(fitness, format, Style::default())
+    doctor::render(fitness, format, Style::default(), true)
 }
 
 #[test]
@@ -80,6 +80,6 @@ fn hostile_text_is_stripped_and_colour_is_opt_in() {
     let text = render(&fitness, Format::Table);
     assert!(text.chars().all(|c| !c.is_control() || c == '\n'), "{text:?}");
     assert!(text.contains("lasting  f  g\n"), "{text}");
-    let coloured = doctor::render(&usual(), Format::Table, Style { is_coloured: true, width: None });
+    let coloured = doctor::render(&usual(), Format::Table, Style { is_coloured: true, width: None }, true);
     assert!(coloured.contains("\u{1b}[33musable with caveats"), "{coloured:?}");
 }

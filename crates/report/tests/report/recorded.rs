@@ -113,5 +113,6 @@ fn host() -> HostManifest {
         preemption: Fact::Known("voluntary".to_owned()),
         kernel_command_line: Fact::unknown("not readable"),
         interrupts: vec![],
+        cpu_quota: None,
     }
 }
