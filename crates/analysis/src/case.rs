@@ -6,7 +6,7 @@ use crate::bands::sanity_band_ns;
 use crate::bounds::reload_bound_ns;
 use crate::counters::counters;
 use crate::estimate::estimate;
-use crate::findings::{CaseFinding, Shared, Verdict};
+use crate::findings::{CaseFinding, CycleFinding, Shared, Verdict};
 use crate::flags::{are_suspicious, flags, refused};
 use crate::judged::Judged;
 use crate::paired::{self, Choice};
@@ -50,6 +50,7 @@ pub(crate) fn find(run: &Run<'_>, judged: &Judged<'_>, refusals: &[&Refusal]) ->
     found.direct_cycles =
         found.direct_ns.as_ref().zip(run.speed.and_then(Speed::hertz)).map(|(d, hz)| d.scaled(hz / 1e9));
     found.shared = measured.shared;
+    found.cycles = measured.cycles;
     found.flags = flags(&found, judged, run.plan, refusals);
     if are_suspicious(&found.flags) {
         found.verdict = Verdict::Suspect;
@@ -61,13 +62,14 @@ pub(crate) fn find(run: &Run<'_>, judged: &Judged<'_>, refusals: &[&Refusal]) ->
 struct Measured {
     quantities: Quantities,
     shared: Option<Shared>,
+    cycles: Option<CycleFinding>,
 }
 
 impl Measured {
     /// Of cycles on a core of our own where there are enough, else of all; of batches where a record has no cycles.
     fn of(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
         let Some(speed) = speed.filter(|_| !judged.windows.is_empty()) else {
-            return Measured { quantities: Quantities::of(judged), shared: None };
+            return Measured { quantities: Quantities::of(judged), shared: None, cycles: None };
         };
         let (case, windows) = (judged.case, &judged.windows);
         let switches = judged.switches_per_handoff(Arm::SwitchDirect).unwrap_or(1.0);
@@ -80,7 +82,9 @@ impl Measured {
             is_left_out: is_enough,
             cost_ns: estimate(of(Choice::Shared).decisive(case), confidence).ok(),
         };
-        Measured { quantities: if is_enough { unshared } else { of(Choice::Every) }, shared: Some(shared) }
+        let choice = if is_enough { Choice::Unshared } else { Choice::Every };
+        let cycles = paired::cycles_seen(case, windows, speed, switches, choice);
+        Measured { quantities: if is_enough { unshared } else { of(choice) }, shared: Some(shared), cycles }
     }
 }
 
@@ -96,6 +100,7 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
         indirect_reload_ns: None,
         direct_cycles: None,
         shared: None,
+        cycles: None,
         handoff_ns: None,
         round_trip_ns: None,
         baseline_ns: None,

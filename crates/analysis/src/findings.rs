@@ -153,6 +153,8 @@ pub struct CaseFinding {
     pub counters: Vec<CounterFinding>,
     /// The most that reloading everything lost could cost, in nanoseconds a switch, from latencies measured here.
     pub reload_bound_ns: Option<f64>,
+    /// Its cycles; `None` in records of version 1.
+    pub cycles: Option<CycleFinding>,
     /// Published range for such a switch, in nanoseconds, and where it is from.
     pub sanity_band_ns: Option<(f64, f64, &'static str)>,
     /// Samples left out.
@@ -213,6 +215,18 @@ pub struct Curve {
     pub regions: Vec<Region>,
 }
 
+/// What the cycles of a case look like, beyond the trimmed means that its cost is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CycleFinding {
+    /// How many there are, of those that the cost is made of.
+    pub n: usize,
+    /// The plain mean of the deciding cost: a tail that is cut off elsewhere is in it.
+    pub mean_ns: f64,
+    /// How much a cycle is like the one before it, from -1 to 1; far from 0 they are no independent values, which is why the
+    /// repetitions are taken for these. `None` where nothing varies.
+    pub autocorrelation: Option<f64>,
+}
+
 /// How often another hardware thread shared the core while a case was measured, and what a switch cost then.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shared {
@@ -237,6 +251,8 @@ pub struct CoreFinding {
     /// Core cycles a second that all costs are told at: the fastest steady speed seen. `None` where the cycles of a
     /// multiplication are not known of this core.
     pub hertz: Option<f64>,
+    /// The same at the median of all moments: the usual clock, at which things take longer by the ratio of the two.
+    pub usual_hertz: Option<f64>,
 }
 
 /// Everything found in a record.

@@ -18,6 +18,9 @@ const SUSPICIOUS: [&str; 4] = [PARTLY_DISTURBED, NEGATIVE, OUTSIDE_SANITY_BAND, 
 /// Involuntary switches that a hand-off under the default policy may have by the timer alone.
 const INVOLUNTARY_USUAL: f64 = 0.05;
 
+/// A plain mean that is further from the trimmed one, relative to it, has a tail to be told of.
+const HEAVY_TAIL: f64 = 0.05;
+
 /// Whether a number with these flags is suspect.
 pub(crate) fn are_suspicious(flags: &[Flag]) -> bool {
     flags.iter().any(|flag| SUSPICIOUS.contains(&flag.name))
@@ -33,6 +36,7 @@ pub(crate) fn flags(found: &CaseFinding, judged: &Judged<'_>, plan: &Plan, refus
     flags.extend(above_reload_bound(found));
     flags.extend(wide_interval(found, plan));
     flags.extend(shared_throughout(found));
+    flags.extend(heavy_tail(found));
     flags.extend(across_cpus(&found.case));
     flags.extend(without_system_calls(&found.case));
     flags.extend(involuntary(found));
@@ -109,12 +113,17 @@ fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
     })
 }
 
-fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
-    let cost = match (found.case.working_set.is_empty(), prices_switches(&found.case)) {
+/// The cost that the case is about.
+fn deciding(found: &CaseFinding) -> Option<&Estimate> {
+    match (found.case.working_set.is_empty(), prices_switches(&found.case)) {
         (false, _) => found.total_ns.as_ref(),
         (true, true) => found.direct_ns.as_ref(),
         (true, false) => found.handoff_ns.as_ref(),
-    }?;
+    }
+}
+
+fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
+    let cost = deciding(found)?;
     let (reached, wanted) = (cost.relative_half_width(), precision(plan));
     // On a shared core more time would not help.
     let is_of_sharing = found.shared.as_ref().is_some_and(Shared::is_throughout);
@@ -140,6 +149,22 @@ fn shared_throughout(found: &CaseFinding) -> Option<Flag> {
         shared.share * 100.0
     );
     Some(Flag { name: "shared-core", detail })
+}
+
+/// What is cut off at either end of a repetition's cycles is paid all the same.
+fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
+    let (mean, cost) = (found.cycles?.mean_ns, deciding(found)?);
+    let apart = (mean - cost.estimate).abs();
+    let is_heavy = apart > HEAVY_TAIL * cost.estimate.abs() && apart > (cost.high - cost.low) / 2.0;
+    is_heavy.then(|| Flag {
+        name: "heavy-tail",
+        detail: format!(
+            "the plain mean of all cycles is {}, without the tenth at either end {}: some switches take far longer than most, \
+             and are paid, too",
+            time(mean),
+            time(cost.estimate)
+        ),
+    })
 }
 
 fn across_cpus(case: &Case) -> Option<Flag> {

@@ -38,8 +38,8 @@ mod verdict;
 
 pub use causes::{Capacity, capacities};
 pub use findings::{
-    CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, Estimate, Excluded, Findings, Flag, Knee, Region,
-    Shared, Tail, Verdict,
+    CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding, Estimate, Excluded, Findings, Flag,
+    Knee, Region, Shared, Tail, Verdict,
 };
 pub use points::{Point, points};
 pub use run::analyse;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use record::{Arm, Batch, Case, Cycles};
 
+use crate::findings::CycleFinding;
 use crate::judged::prices_switches;
 use crate::repetition::Quantities;
 use crate::speed::{Sharing, Speed};
@@ -49,7 +50,7 @@ pub(crate) enum Choice {
     Every,
 }
 
-/// The quantities of a case by repetition, and how many cycles were of which kind.
+/// The quantities of a case by repetition.
 pub(crate) fn quantities(
     case: &Case,
     windows: &[&Cycles],
@@ -57,6 +58,52 @@ pub(crate) fn quantities(
     switches_per_handoff: f64,
     choice: Choice,
 ) -> Quantities {
+    let mut quantities = Quantities::default();
+    for cycles in by_repetition(windows, speed, choice) {
+        add(&mut quantities, case, &cycles, switches_per_handoff);
+    }
+    quantities
+}
+
+/// What the cycles of a case look like, beyond the trimmed means that its cost is made of.
+pub(crate) fn cycles_seen(
+    case: &Case,
+    windows: &[&Cycles],
+    speed: &Speed,
+    switches_per_handoff: f64,
+    choice: Choice,
+) -> Option<CycleFinding> {
+    let per_switch = if prices_switches(case) { switches_per_handoff } else { 1.0 };
+    let cost = |cycle: &Cycle| match (&cycle.total, case.working_set.is_empty()) {
+        (Some(total), false) => Some((total.handoff() + total.reload) / per_switch),
+        (None, false) => None,
+        (_, true) => Some(cycle.direct.handoff() / per_switch),
+    };
+    let repetitions: Vec<Vec<f64>> =
+        by_repetition(windows, speed, choice).iter().map(|cycles| cycles.iter().filter_map(cost).collect()).collect();
+    let n = repetitions.iter().map(Vec::len).sum();
+    let means: Vec<f64> = repetitions.iter().filter_map(|costs| mean(costs)).collect();
+    Some(CycleFinding { n, mean_ns: mean(&means)?, autocorrelation: autocorrelation(&repetitions) })
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// How much a cycle is like the one before it: the correlation at distance 1, about the mean of each repetition (Box and Jenkins,
+/// "Time series analysis", 1970). `None` where nothing varies.
+fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
+    let (mut products, mut squares) = (0.0, 0.0);
+    for costs in repetitions {
+        let mean = mean(costs).unwrap_or_default();
+        squares += costs.iter().map(|cost| (cost - mean).powi(2)).sum::<f64>();
+        products += costs.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
+    }
+    (squares > 0.0).then(|| products / squares)
+}
+
+/// The cycles of the chosen kind, of each repetition that has enough of them.
+fn by_repetition(windows: &[&Cycles], speed: &Speed, choice: Choice) -> Vec<Vec<Cycle>> {
     let mut repetitions: BTreeMap<u32, (usize, Vec<Cycle>)> = BTreeMap::new();
     for window in windows {
         let (all, chosen) = repetitions.entry(window.repetition).or_default();
@@ -67,11 +114,8 @@ pub(crate) fn quantities(
             }
         }
     }
-    let mut quantities = Quantities::default();
-    for (_, cycles) in repetitions.values().filter(|(all, chosen)| chosen.len() >= FEWEST.min(*all)) {
-        add(&mut quantities, case, cycles, switches_per_handoff);
-    }
-    quantities
+    let is_enough = |(all, chosen): &(usize, Vec<Cycle>)| chosen.len() >= FEWEST.min(*all);
+    repetitions.into_values().filter(is_enough).map(|(_, chosen)| chosen).collect()
 }
 
 /// Share of the cycles that were on a core of our own, of those whose speed was steady; `None` where none was.
@@ -248,6 +292,33 @@ mod tests {
         let shared = found.shared.expect("cycles");
         assert!(!shared.is_left_out && is_near(shared.share, 0.975, 0.01), "{shared:?}");
         assert!(is_near(centre(found.direct_ns), 1_700.0 * SHARED_COST, 0.02));
+    }
+
+    #[test]
+    fn a_heavy_tail_is_not_hidden_by_trimming() {
+        let quiet = only(&fake_record_of_cycles(vec![FakeCase::pipe()], 8));
+        let (cycles, direct) = (quiet.cycles.expect("cycles"), quiet.direct_ns.expect("an estimate"));
+        assert!(is_near(cycles.mean_ns, direct.estimate, 0.005), "{cycles:?}");
+        assert!(!quiet.flags.iter().any(|flag| flag.name == "heavy-tail"));
+        let mut record = fake_record_of_cycles(vec![FakeCase::pipe()], 8);
+        for window in record.cycles.iter_mut().step_by(5) {
+            // One switching batch of a cycle in 25 took a hundred times as long.
+            let batch = window.batches.iter().position(|batch| batch.arm == Arm::SwitchDirect).expect("one");
+            window.batches.handoff_ticks[batch].0 *= 100;
+        }
+        let found = only(&record);
+        let (cycles, direct) = (found.cycles.expect("cycles"), found.direct_ns.expect("an estimate"));
+        assert!(is_near(direct.estimate, 1_700.0, 0.02), "{direct:?}");
+        assert!(cycles.mean_ns > 2.0 * direct.estimate, "{cycles:?}");
+        assert!(found.flags.iter().any(|flag| flag.name == "heavy-tail"));
+    }
+
+    /// About their means, 2.5 and 3, the products sum up to 0.75 and -1, the squares to 5 and 6.
+    #[test]
+    fn neighbours_in_time_are_correlated_within_their_repetition() {
+        let found = autocorrelation(&[vec![1.0, 2.0, 4.0, 3.0], vec![2.0, 2.0, 5.0]]).expect("they vary");
+        assert!((found + 0.25 / 11.0).abs() < 1e-12, "{found}");
+        assert_eq!(autocorrelation(&[vec![1.0, 1.0]]), None);
     }
 
     #[test]

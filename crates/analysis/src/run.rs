@@ -44,7 +44,7 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
     });
     let (results, quantities): (Vec<_>, Vec<_>) = found.unzip();
     let curves = curves(&results, &quantities, &header.host, header.seed);
-    let core = speed.map(|speed| CoreFinding { hertz: speed.hertz() });
+    let core = speed.map(|speed| CoreFinding { hertz: speed.hertz(), usual_hertz: speed.usual_hertz() });
     Findings { results, curves, latencies_ns, core, flags: flags(record) }
 }
 

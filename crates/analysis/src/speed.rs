@@ -29,6 +29,7 @@ pub(crate) struct Speed {
     unshared_below: f64,
     /// Core cycles a second at that speed; `None` where the cycles of a multiplication are not known.
     hertz: Option<f64>,
+    usual_hertz: Option<f64>,
 }
 
 /// Whose the core was in a cycle.
@@ -55,13 +56,13 @@ impl Speed {
             let pairs = windows.iter().flat_map(|w| w.batches.chain_ticks.iter().zip(&w.batches.addition_ticks));
             pairs.map(move |(chain, additions)| (net(*chain, overhead), net(*additions, overhead)))
         };
-        let lowest = |values: Vec<f64>| {
-            let mut values = values;
+        let at = |share: f64, mut values: Vec<f64>| {
             values.sort_unstable_by(f64::total_cmp);
-            nearest_rank(&values, FASTEST).filter(|value| *value > 0.0)
+            nearest_rank(&values, share).filter(|value| *value > 0.0)
         };
-        let reference_chain = lowest(probes().map(|(chain, _)| chain).collect())?;
-        let least = lowest(probes().map(|(chain, additions)| additions / chain).collect())?;
+        let chains = || probes().map(|(chain, _)| chain).collect();
+        let (reference_chain, usual_chain) = (at(FASTEST, chains())?, at(0.5, chains())?);
+        let least = at(FASTEST, probes().map(|(chain, additions)| additions / chain).collect())?;
         let known = clock.unshared_per_mille.map(|ratio| f64::from(ratio) / 1000.0 * UNSHARED_WITHIN_KNOWN);
         let cycles = clock.multiplication_cycles.map(|each| f64::from(each) * f64::from(clock.chain_length));
         Some(Speed {
@@ -71,12 +72,18 @@ impl Speed {
             // A core that was shared throughout has no ratio of its own to show.
             unshared_below: (least * UNSHARED_WITHIN).min(known.unwrap_or(f64::INFINITY)),
             hertz: cycles.map(|cycles| cycles / reference_chain * rate.0 as f64),
+            usual_hertz: cycles.map(|cycles| cycles / usual_chain * rate.0 as f64),
         })
     }
 
     /// Core cycles a second at the speed that costs are scaled to.
     pub(crate) fn hertz(&self) -> Option<f64> {
         self.hertz
+    }
+
+    /// The same at the usual speed.
+    pub(crate) fn usual_hertz(&self) -> Option<f64> {
+        self.usual_hertz
     }
 
     /// Ticks in nanoseconds, as they were.

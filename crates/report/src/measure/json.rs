@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use analysis::{CaseFinding, CoreFinding, CounterFinding, Curve, Estimate, Findings, Flag, Shared, Tail, Verdict};
+use analysis::{
+    CaseFinding, CoreFinding, CounterFinding, Curve, CycleFinding, Estimate, Findings, Flag, Shared, Tail, Verdict,
+};
 use record::{ClockFacts, Control, HostManifest, MeasureRecord, Plan, SelfTest};
 use serde::Serialize;
 
@@ -53,6 +55,7 @@ struct ResultView<'a> {
     indirect_reload_ns: &'a Option<Estimate>,
     direct_cycles: &'a Option<Estimate>,
     shared: &'a Option<Shared>,
+    cycles: &'a Option<CycleFinding>,
     handoff_ns: &'a Option<Estimate>,
     round_trip_ns: &'a Option<Estimate>,
     baseline_ns: &'a Option<Estimate>,
@@ -130,6 +133,7 @@ fn result(finding: &CaseFinding) -> ResultView<'_> {
         indirect_reload_ns: &finding.indirect_reload_ns,
         direct_cycles: &finding.direct_cycles,
         shared: &finding.shared,
+        cycles: &finding.cycles,
         handoff_ns: &finding.handoff_ns,
         round_trip_ns: &finding.round_trip_ns,
         baseline_ns: &finding.baseline_ns,

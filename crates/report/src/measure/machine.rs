@@ -1,3 +1,4 @@
+use analysis::Findings;
 use record::{Control, ControlOutcome, Fact, Header, Plan};
 use units::format_cpu_list;
 
@@ -10,10 +11,10 @@ use crate::quantity::time;
 const REFUSED_SHOWN: usize = 6;
 
 /// The machine, the run, and the controls that the run had to do without.
-pub(super) fn add(page: &mut Page, header: &Header) {
+pub(super) fn add(page: &mut Page, header: &Header, findings: &Findings) {
     page.gap();
     page.prose(&machine(header));
-    page.prose(&run(header));
+    page.prose(&run(header, findings));
     add_refused(page, &header.controls);
     let off: Vec<_> = header.controls.iter().filter(|c| c.outcome == ControlOutcome::TurnedOff).collect();
     if !off.is_empty() {
@@ -37,16 +38,25 @@ fn fact(fact: &Fact<String>, name: &str) -> String {
     fact.known().cloned().unwrap_or_else(|| format!("{name} unknown"))
 }
 
-fn run(header: &Header) -> String {
+fn run(header: &Header, findings: &Findings) -> String {
     let parts = [
         conditions(&header.plan),
         clock(header),
+        core(findings),
         format!("preset {}", header.plan.preset),
         format!("seed {}", header.seed),
         format!("{} with switchcost {}", header.started_at, header.program_version),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     format!("run: {}", parts.join(", "))
+}
+
+/// The core's clock that costs are told at, and the usual one.
+fn core(findings: &Findings) -> String {
+    let clocks = findings.core.and_then(|core| core.hertz.zip(core.usual_hertz));
+    clocks.map_or_else(String::new, |(told, usual)| {
+        format!("costs at {:.2} GHz of the core (usually {:.2})", told / 1e9, usual / 1e9)
+    })
 }
 
 /// The CPUs and the policy, where all cases share them.

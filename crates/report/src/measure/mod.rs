@@ -52,7 +52,7 @@ pub(crate) fn blocks(record: &MeasureRecord, findings: &Findings, points: &[Poin
 /// First the answer, then on which machine, then the numbers, then what to know about them.
 fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[Point]) {
     answer::add(page, findings);
-    machine::add(page, &record.header);
+    machine::add(page, &record.header, findings);
     details::add_environment(page, record, findings);
     mechanisms::add(page, findings);
     working_sets::add(page, findings);

@@ -53,6 +53,7 @@ pub(crate) fn bare(case: Case) -> CaseFinding {
         indirect_reload_ns: None,
         direct_cycles: None,
         shared: None,
+        cycles: None,
         handoff_ns: None,
         round_trip_ns: None,
         baseline_ns: None,

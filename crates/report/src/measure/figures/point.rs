@@ -158,6 +158,7 @@ mod tests {
             indirect_reload_ns: None,
             direct_cycles: None,
             shared: None,
+            cycles: None,
             handoff_ns: None,
             round_trip_ns: None,
             baseline_ns: None,
