@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use switchcost_analysis::{analyse, left_out};
+use switchcost_analysis::{analyse, points};
 use switchcost_record::MeasureRecord;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -19,7 +19,7 @@ fn read(bytes: &[u8]) {
     match MeasureRecord::read(&scratch::file_of(bytes)) {
         Ok(record) => {
             analyse(&record);
-            left_out(&record);
+            points(&record);
         }
         Err(error) => drop(error.to_string()),
     }

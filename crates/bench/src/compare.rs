@@ -1,19 +1,21 @@
 //! The same machine against itself: how often `compare` calls a difference where there is none to be found.
 //!
-//! Ten short runs, compared two by two, and in every way of making two sets of five of them. Pairs share runs, so the
-//! outcomes are not independent, and a share of ten runs is a rough figure.
+//! Forty quick runs, every other one beside a neighbour, compared two by two; and the first ten in every way of making two sets of
+//! five of them. Pairs share runs, so the outcomes are not independent. And whether sets of three find a change that there is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::neighbour::Neighbour;
 use crate::program::Program;
 use crate::row::Row;
 
-const RUNS: usize = 10;
+const RUNS: usize = 40;
 
-/// Six cases: about a quarter of a minute a run.
-const MEASURE: [&str; 9] =
-    ["measure", "--mechanism", "pipe,futex,fiber", "--size", "0,64KiB", "--no-counters", "--quick", "--budget", "15s"];
+/// Runs that sets are made of.
+const IN_SETS: usize = 10;
+
+const MEASURE: [&str; 2] = ["measure", "--quick"];
 
 /// What `compare` promises at its usual confidence.
 const NOMINAL_PERCENT: usize = 10;
@@ -21,7 +23,7 @@ const NOMINAL_PERCENT: usize = 10;
 pub(crate) fn against_itself(program: &Program) -> Vec<Row> {
     let whats = [
         format!("compare of the same machine, {RUNS} runs two by two: comparisons that call any difference"),
-        format!("the same in sets of {}, all ways to make them", RUNS / 2),
+        format!("the first {IN_SETS} of them in sets of {}, all ways to make them", IN_SETS / 2),
     ];
     let must_reach = format!("<= {NOMINAL_PERCENT} %, on average over such sets of runs");
     let command = format!("{RUNS} x {}; compare", MEASURE.join(" "));
@@ -31,7 +33,7 @@ pub(crate) fn against_itself(program: &Program) -> Vec<Row> {
             return whats.iter().map(|what| Row::failed(what, &must_reach, why.clone(), command.clone())).collect();
         }
     };
-    let counts = [of_pairs(program, &records), of_sets(program, &records)];
+    let counts = [of_pairs(program, &records), of_sets(program, &records[..IN_SETS])];
     let row = |(what, count): (String, Result<Count, String>)| match count {
         Err(why) => Row::failed(&what, &must_reach, why, command.clone()),
         Ok(count) => Row {
@@ -42,12 +44,47 @@ pub(crate) fn against_itself(program: &Program) -> Vec<Row> {
             command: command.clone(),
         },
     };
-    whats.into_iter().zip(counts).map(row).collect()
+    whats.into_iter().zip(counts).map(row).chain([made_up_change(program)]).collect()
+}
+
+/// Trials with three records a side, of a made-up switch and one that is a twentieth longer.
+const TRIALS: usize = 10;
+const CHANGE: f64 = 1.05;
+
+fn made_up_change(program: &Program) -> Row {
+    let what = format!(
+        "made-up switches of 2 us and 2.1 us, 3 records a side: of {TRIALS} trials, slower and within 3 % of it"
+    );
+    let must_reach = format!(">= {}", TRIALS - 1);
+    let command = "measure --mechanism synthetic --synthetic-switch 2us --budget 1s; compare".to_owned();
+    let found: Result<usize, String> = (0..TRIALS).map(|trial| finds_change(program, trial).map(usize::from)).sum();
+    match found {
+        Err(why) => Row::failed(&what, &must_reach, why, command),
+        Ok(found) => Row { what, must_reach, measured: found.to_string(), is_met: Some(found + 1 >= TRIALS), command },
+    }
+}
+
+fn finds_change(program: &Program, trial: usize) -> Result<bool, String> {
+    let sides = ["2us", "2100ns"].map(|length| (length, program.path(&format!("change-{trial}-{length}"))));
+    for (_, folder) in &sides {
+        fs::create_dir(folder).map_err(|error| error.to_string())?;
+    }
+    for run in 0..3 {
+        for (length, folder) in &sides {
+            let record = folder.join(format!("{run}.jsonl"));
+            let usual = ["measure", "--mechanism", "synthetic", "--no-counters", "--budget", "1s"];
+            program.run(&[&usual[..], &["--synthetic-switch", length, "--record", text(&record)?]].concat())?;
+        }
+    }
+    let pair = &program.run(&["compare", text(&sides[0].1)?, text(&sides[1].1)?])?.json["pairs"][0];
+    let ratio = pair["ratio"].as_f64().unwrap_or(f64::NAN);
+    Ok(pair["verdict"] == "slower" && (ratio / CHANGE - 1.0).abs() <= 0.03)
 }
 
 fn records(program: &Program) -> Result<Vec<PathBuf>, String> {
     let record = |number: usize| {
         let path = program.path(&format!("itself-{number}.jsonl"));
+        let _neighbour = (number % 2 == 1).then(Neighbour::start);
         program.run(&[&MEASURE[..], &["--record", text(&path)?]].concat())?;
         Ok(path)
     };
@@ -121,6 +158,6 @@ mod tests {
     #[test]
     fn ten_runs_make_two_sets_of_five_in_126_ways() {
         assert_eq!(halves(4).collect::<Vec<_>>(), [0b0110, 0b1010, 0b1100]);
-        assert_eq!(halves(RUNS).count(), 126);
+        assert_eq!(halves(IN_SETS).count(), 126);
     }
 }

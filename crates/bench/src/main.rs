@@ -46,7 +46,7 @@ enum Part {
     Capture,
     /// `simulate` from a file: one design, four, a hundred; beside cachegrind
     Simulate,
-    /// The same machine compared with itself: how often a difference is called (3 minutes)
+    /// The same machine compared with itself: how often a difference is called (10 minutes)
     Compare,
     /// `workload timesharing` under four designs; memory of many short processes
     Live,

@@ -3,12 +3,14 @@
 //! Readings are integers in the clock's own ticks; [`calibrate`] says how many make a second. The frequency that
 //! /proc/cpuinfo prints is never used: it is the core's, not the counter's.
 
+mod agreement;
+
 use std::convert::Infallible;
 use std::io;
 use std::mem::MaybeUninit;
 
 use record::{ClockFacts, SelfTest};
-use units::{Nanos, TickRate, Ticks};
+use units::{CpuId, Nanos, TickRate, Ticks};
 
 use crate::windows::judge;
 
@@ -28,6 +30,22 @@ impl Clock {
         if cfg!(target_arch = "x86_64") && is_tsc_invariant { Clock::Tsc } else { Clock::MonotonicRaw }
     }
 
+    /// The same for tasks on several CPUs that read each other's stamps: not the counters of CPUs that do not agree, and not those
+    /// of CPUs that could not be asked. With the reason, for the record.
+    pub fn choose_for(cpus: &[CpuId], is_tsc_invariant: bool) -> (Clock, &'static str) {
+        let clock = Clock::choose(is_tsc_invariant);
+        let pairs = || cpus.iter().skip(1).map(|other| [cpus[0], *other]);
+        let may_differ = |pair| agreement::disagree(clock, pair).unwrap_or(true);
+        match clock {
+            Clock::Tsc if pairs().any(may_differ) => (
+                Clock::MonotonicRaw,
+                "the time stamp counters of the CPUs measured do not agree, or could not be compared",
+            ),
+            Clock::Tsc => (clock, "constant_tsc and nonstop_tsc: one rate in every state"),
+            Clock::MonotonicRaw => (clock, "no invariant time stamp counter here"),
+        }
+    }
+
     /// Reads the clock after everything before it has finished, and before anything behind it starts.
     #[inline(always)]
     pub fn now(self) -> Ticks {
@@ -40,11 +58,11 @@ impl Clock {
         }
     }
 
-    /// What the record says about this clock.
-    pub fn facts(self, rate: TickRate) -> ClockFacts {
-        let (source, reason) = match self {
-            Clock::Tsc => ("tsc", "constant_tsc and nonstop_tsc: one rate in every state"),
-            Clock::MonotonicRaw => ("monotonic-raw", "no invariant time stamp counter here"),
+    /// What the record says about this clock, and why it was chosen.
+    pub fn facts(self, rate: TickRate, reason: &str) -> ClockFacts {
+        let source = match self {
+            Clock::Tsc => "tsc",
+            Clock::MonotonicRaw => "monotonic-raw",
         };
         ClockFacts {
             source: source.to_owned(),

@@ -67,6 +67,20 @@ impl Bodies {
         })
     }
 
+    /// Of so many contexts that touch nothing, under no discipline.
+    #[cfg(test)]
+    fn bare(tasks: usize) -> Bodies {
+        Bodies {
+            clock: Clock::MonotonicRaw,
+            arrays: Vec::new(),
+            set: WorkingSet::NONE,
+            tasks,
+            walks: Cell::new(false),
+            walked: Cell::new(Ticks(0)),
+            _imposed: Imposed::default(),
+        }
+    }
+
     /// One turn of one context. A walk is timed by itself; a turn without one is as bare as can be.
     #[inline(always)]
     fn turn(&self, task: usize) {

@@ -113,8 +113,8 @@ const SELECTORS: [&str; 10] =
 
 const MEASURE_EXAMPLES: &str = "\
 Examples:
-  switchcost measure                                     all mechanisms, sizes and strides of the pipe (90 s)
-  switchcost measure --quick                             the same, coarser (15 s)
+  switchcost measure                                     all mechanisms, sizes and strides of the pipe (30 s)
+  switchcost measure --quick                             the same, coarser (8 s)
   switchcost measure --mechanism pipe,futex              two mechanisms, direct cost only
   switchcost measure --mechanism pipe --between process,thread --size 0,64KiB,1MiB --access read,rmw
   switchcost measure --size 8MiB --pattern chase --pages huge
@@ -180,11 +180,11 @@ pub(crate) struct MeasureArguments {
           help_heading = "What to measure")]
     pub(crate) placement: PlacementFlag,
 
-    /// Shorter repetitions and less precision; without a selection also fewer sizes: within 15 s
+    /// Shorter repetitions and less precision; without a selection also fewer sizes: within 8 s
     #[arg(long, conflicts_with_all = ["full", "lmbench"], help_heading = "What to measure")]
     pub(crate) quick: bool,
 
-    /// The whole grid of Li, Ding and Shen 2007: within 6 minutes
+    /// The whole grid of Li, Ding and Shen 2007: within 3 minutes
     #[arg(long, conflicts_with_all = SELECTORS, help_heading = "What to measure")]
     pub(crate) full: bool,
 

@@ -124,6 +124,19 @@ fn rings_shared_arrays_chases_and_every_access_are_measured() {
     }
 }
 
+/// Where batches are of one round, what is counted must be what was timed: a walk too few looks like a gain of half a walk.
+#[test]
+fn a_task_of_an_executor_walks_as_long_as_any_other() {
+    let place = Place::new();
+    let arguments = ["--mechanism", "async", "--size", "256KiB,1MiB"];
+    let Some(json) = place.measure_undisturbed(&arguments) else { return };
+    for result in json["results"].as_array().expect("results") {
+        // In nanoseconds, at the 13 GB/s that half a walk surely does not exceed; noise is far below it.
+        let half_a_walk = number(&result["size_bytes"]) / 200.0;
+        assert!(number(&result["indirect_reload_ns"]["high"]) > -half_a_walk, "{result}");
+    }
+}
+
 #[test]
 fn across_cpus_it_is_a_hand_off_and_never_a_switch() {
     let place = Place::new();

@@ -179,7 +179,9 @@ fn a_program_that_is_killed_while_it_runs_ends_the_capture() {
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
         let signal = summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
         assert_eq!(signal, Some(9), "{order:?}: {summary:?}");
-        assert_eq!(summary.warnings.len(), 1, "{order:?}: {:?}", summary.warnings);
+        // As run, it may be killed in the call that made the file, or while it waits for the reader: then nothing is lost.
+        let fewest = if order == Order::AsRun { 0 } else { 1 };
+        assert!((fewest..=1).contains(&summary.warnings.len()), "{order:?}: {:?}", summary.warnings);
         assert_eq!(living_with(MARK, &mark), 0);
     }
 }

@@ -1,6 +1,7 @@
 //! Tasks of a single-threaded tokio runtime that yield to the executor. The baseline calls the bodies one after the
 //! other: no executor, no trip through its run queue. Tasks are started before the timed part, which runs from a turn of
-//! the first to a later turn of the first.
+//! the first to a later turn of the first. The executor need not take the tasks in the same order each time (tokio's wakes those
+//! that yielded last first), so the turns in between are counted.
 
 use std::cell::Cell;
 use std::io;
@@ -24,27 +25,29 @@ impl Tasks {
         Ok(Tasks { bodies, runtime: Builder::new_current_thread().build()? })
     }
 
-    /// All tasks in turn; returns how often one gave the thread to the executor and got it back, and the time of the rounds
-    /// behind the warm-up.
-    fn together(&self, batch: Batch) -> (u64, Split) {
+    /// All tasks in turn; returns how often one gave the thread to the executor and got it back, and the part behind the warm-up.
+    fn together(&self, batch: Batch) -> (u64, Part) {
         let set = LocalSet::new();
         let switches = Rc::new(Cell::new(0));
+        let turns = Rc::new(Cell::new(0));
         let marks = Rc::new(Cell::new([Mark::default(); 2]));
         for task in 0..self.bodies.tasks {
             let (bodies, switches, marks) = (Rc::clone(&self.bodies), Rc::clone(&switches), Rc::clone(&marks));
+            let turns = Rc::clone(&turns);
             set.spawn_local(async move {
                 let pass = async |rounds| {
                     for _ in 0..rounds {
                         bodies.turn(task);
+                        turns.set(turns.get() + 1);
                         yield_now().await;
                         switches.set(switches.get() + 1);
                     }
                 };
                 pass(batch.warm_up).await;
-                let start = Mark::of(&bodies);
+                let start = Mark::of(&bodies, turns.get());
                 pass(batch.rounds).await;
                 if task == 0 {
-                    marks.set([start, Mark::of(&bodies)]);
+                    marks.set([start, Mark::of(&bodies, turns.get())]);
                 }
             });
         }
@@ -54,23 +57,30 @@ impl Tasks {
     }
 }
 
-/// The clock, and what was walked until then.
+/// What was timed: the turns of all tasks in it, each with one trip through the executor.
+struct Part {
+    turns: u64,
+    time: Split,
+}
+
+/// The clock, and what was walked and how many turns were taken until then.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     at: Ticks,
     walked: Ticks,
+    turns: u64,
 }
 
 impl Mark {
-    fn of(bodies: &Bodies) -> Mark {
-        Mark { at: bodies.clock.now(), walked: bodies.walked.get() }
+    fn of(bodies: &Bodies, turns: u64) -> Mark {
+        Mark { at: bodies.clock.now(), walked: bodies.walked.get(), turns }
     }
 
-    fn since(self, start: Mark) -> Split {
+    fn since(self, start: Mark) -> Part {
         let mut time = Split::default();
         time.add_walk(start.walked, self.walked);
         time.add_handoff(Ticks(start.at.0.wrapping_add(time.walks.0)), self.at);
-        time
+        Part { turns: self.turns - start.turns, time }
     }
 }
 
@@ -84,14 +94,25 @@ impl Experiment for Tasks {
             return self.bodies.baseline(batch);
         }
         self.bodies.choose_arm(batch);
-        let (user_switches, time) = self.together(batch);
+        let (user_switches, Part { turns, time }) = self.together(batch);
         let switching_handoffs = batch.all_rounds() * self.bodies.tasks as u64;
-        Ok(Timed {
-            handoffs: self.bodies.handoffs(batch),
-            time,
-            switching_handoffs,
-            control_switches: 0,
-            user_switches,
-        })
+        Ok(Timed { handoffs: turns, time, switching_handoffs, control_switches: 0, user_switches })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Arm;
+
+    /// With a batch of one round the executor takes the second task before the first the next time: one turn is timed, not two.
+    #[test]
+    fn the_turns_that_were_timed_are_counted() {
+        let tasks = Tasks::new(Rc::new(Bodies::bare(2))).expect("a runtime");
+        for rounds in 1..6 {
+            let (switches, part) = tasks.together(Batch { arm: Arm::SwitchDirect, rounds, warm_up: 1 });
+            assert_eq!(switches, 2 * (rounds + 1));
+            assert!(part.turns.abs_diff(2 * rounds) <= 1, "{} of {rounds} rounds", part.turns);
+        }
     }
 }

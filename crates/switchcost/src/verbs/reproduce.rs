@@ -9,6 +9,7 @@ use ::reproduce::{Effort, Paper, Records, Site};
 use host::facts::{Root, manifest, quietest_cpu};
 use record::HostManifest;
 use strum::IntoEnumIterator;
+use units::CpuId;
 
 use crate::cli::reproduce::{ReproduceArguments, What};
 use crate::exit::{Exit, Failure};
@@ -27,12 +28,12 @@ struct Done {
 
 pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
     let host = manifest(&Root::system());
-    let site = site(arguments, &host)?;
     let papers: Vec<Paper> = Paper::iter().filter(|paper| is_wanted(&arguments.papers, *paper)).collect();
     if arguments.dry_run {
-        return dry_run(&papers, &site);
+        return dry_run(&papers, &site(arguments, &host, None)?);
     }
     let folder = Folder::open(arguments.output.as_deref())?;
+    let site = site(arguments, &host, folder.measured_cpu())?;
     let interrupt = Interrupt::watch()?;
     let runner = Runner::new(&folder, &interrupt)?;
     let mut done = Vec::new();
@@ -52,9 +53,15 @@ fn is_wanted(papers: &[What], paper: Paper) -> bool {
     papers.iter().any(|what| *what == What::All || what.to_string() == paper.to_string())
 }
 
-fn site<'a>(arguments: &ReproduceArguments, host: &'a HostManifest) -> Result<Site<'a>, Failure> {
+/// What was begun on one CPU goes on there, unless another is named: which one is the quietest changes from hour to hour.
+fn site<'a>(
+    arguments: &ReproduceArguments,
+    host: &'a HostManifest,
+    begun_on: Option<CpuId>,
+) -> Result<Site<'a>, Failure> {
     let none = || Failure::Selection("found no CPU allowed to this process, need one".to_owned());
-    let quiet_cpu = arguments.cpu.or_else(|| quietest_cpu(host)).ok_or_else(none)?;
+    let begun_on = begun_on.filter(|cpu| host.cpus_allowed.contains(cpu));
+    let quiet_cpu = arguments.cpu.or(begun_on).or_else(|| quietest_cpu(host)).ok_or_else(none)?;
     if !host.cpus_allowed.contains(&quiet_cpu) {
         return Err(Failure::Selection(format!(
             "found --cpu {quiet_cpu}, need one of the CPUs allowed to this process"

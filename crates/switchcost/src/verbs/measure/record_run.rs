@@ -8,8 +8,8 @@ use host::core_clock;
 use host::perf::{System, admit, shares};
 use measure::{Instruments, Progress, ServantExecutor, Stop, latency_sizes, measure_latencies};
 use record::{
-    Control, ControlOutcome, Cycles, End, Header, HostManifest, Line, MEASURE_SCHEMA, MEASURE_VERSION, MeasureWriter,
-    Plan, WriteRecordError,
+    ClockFacts, Control, ControlOutcome, Cycles, End, Header, HostManifest, Line, MEASURE_SCHEMA, MEASURE_VERSION,
+    MeasureWriter, Plan, WriteRecordError,
 };
 use time::OffsetDateTime;
 use units::{Bytes, CpuId, Nanos, TickRate};
@@ -35,14 +35,14 @@ pub(super) struct RunToRecord {
 impl RunToRecord {
     /// Measures, and leaves every sample in the record at `path`, however it ends.
     pub(super) fn measure(self, path: &Path, interrupt: &Interrupt) -> Result<(), WriteRecordError> {
-        let clock = Clock::choose(self.host.is_tsc_invariant);
+        let (clock, reason) = Clock::choose_for(&self.cpus_with_stamps(), self.host.is_tsc_invariant);
         let calibration = Calibration::start(clock);
         std::thread::sleep(CALIBRATION.as_duration());
         let rate = calibration.rate();
         let bar = Bar::over(&self.plan);
         let start = monotonic();
         let counts_in_software = self.counts_in_software;
-        let header = self.header(clock, rate);
+        let header = self.header(clock, clock.facts(rate, reason));
         let mut writer = MeasureWriter::create(path, header.clone())?;
         bar.say("proving the instruments");
         let counters = prove(&mut writer, &header, clock, rate, counts_in_software)?;
@@ -65,7 +65,13 @@ impl RunToRecord {
         Ok(())
     }
 
-    fn header(self, clock: Clock, rate: TickRate) -> Header {
+    /// Where tasks read the clock: anywhere, if some are not pinned.
+    fn cpus_with_stamps(&self) -> Vec<CpuId> {
+        let is_unpinned = self.plan.cases.iter().any(|case| case.placement.cpus.is_empty());
+        if is_unpinned { self.host.cpus_allowed.clone() } else { measured_cpus(&self.plan) }
+    }
+
+    fn header(self, clock: Clock, facts: ClockFacts) -> Header {
         Header {
             schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -73,7 +79,7 @@ impl RunToRecord {
             command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
             seed: self.seed,
             host: self.host,
-            clock: clock.facts(rate),
+            clock: facts,
             core_clock: Some(core_clock::facts(clock)),
             controls: self.controls,
             plan: self.plan,
@@ -95,12 +101,16 @@ fn is_applied(controls: &[Control], name: &str) -> bool {
     controls.iter().any(|control| control.name == name && control.outcome == ControlOutcome::Applied)
 }
 
-fn measured_cpus(header: &Header) -> Vec<CpuId> {
-    header.plan.cases.iter().flat_map(|case| case.placement.cpus.iter().copied()).collect()
+/// Each once.
+fn measured_cpus(plan: &Plan) -> Vec<CpuId> {
+    let mut cpus: Vec<CpuId> = plan.cases.iter().flat_map(|case| case.placement.cpus.iter().copied()).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
 }
 
 fn others(header: &Header) -> Vec<CpuId> {
-    let measured = measured_cpus(header);
+    let measured = measured_cpus(&header.plan);
     header.host.cpus_allowed.iter().copied().filter(|cpu| !measured.contains(cpu)).collect()
 }
 
@@ -128,7 +138,7 @@ fn prove(
 
 fn look_at_latencies(writer: &mut MeasureWriter, header: &Header, clock: Clock) -> Result<(), WriteRecordError> {
     let line = header.host.caches.first().map_or(Bytes(64), |cache| cache.line_bytes);
-    let cpu = measured_cpus(header).first().copied();
+    let cpu = measured_cpus(&header.plan).first().copied();
     let latencies = measure_latencies(clock, cpu, line, &latency_sizes(&header.host));
     latencies.into_iter().try_for_each(|latency| writer.append(&Line::Latency(latency)))
 }

@@ -1,6 +1,8 @@
 use std::path::{Path, PathBuf};
 
 use ::reproduce::Step;
+use record::MeasureRecord;
+use units::CpuId;
 
 use crate::exit::Failure;
 use crate::runs;
@@ -22,6 +24,19 @@ impl Folder {
 
     fn records(&self) -> PathBuf {
         self.path.join("records")
+    }
+
+    /// The CPU that a measurement of this site was taken on, where there is one already.
+    pub(super) fn measured_cpu(&self) -> Option<CpuId> {
+        let entries = std::fs::read_dir(self.records()).ok()?;
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+        paths.sort_unstable();
+        let cpu = |record: MeasureRecord| match record.header.plan.cases.first()?.placement.cpus[..] {
+            [cpu] => Some(cpu),
+            _ => None,
+        };
+        paths.iter().find_map(|path| cpu(MeasureRecord::read(path).ok()?))
     }
 
     pub(super) fn index(&self) -> PathBuf {

@@ -1,0 +1,89 @@
+//! Whether a clock tells the same time on two CPUs: what a stamp of one is worth to the other.
+
+use std::io;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread::Builder;
+
+use units::{CpuId, Nanos, Ticks};
+
+use super::{Clock, monotonic};
+use crate::control::pin;
+
+/// Questions asked: takes a millisecond where both CPUs are free.
+const QUESTIONS: u64 = 2_000;
+
+/// Beyond this a CPU had no time for it, and what was answered until then has to do.
+const PATIENCE: Nanos = Nanos::millis(200);
+
+/// Asked last: there is nothing more to answer.
+const END: u64 = u64::MAX;
+
+/// Whether the clock of one CPU was ever seen outside of the time in which the other asked for it, by the other's clock. Clocks
+/// that tell the same time never are; clocks further apart than a question takes always are.
+///
+/// # Errors
+/// Where a CPU is not ours, or no thread can be had.
+pub(super) fn disagree(clock: Clock, [one, other]: [CpuId; 2]) -> io::Result<bool> {
+    let (asked, answered, answer) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        let answering = || {
+            let pinned = pin(&[other]);
+            let mut last = 0;
+            while last != END {
+                let question = asked.load(SeqCst);
+                if question != last {
+                    answer.store(clock.now().0, SeqCst);
+                    answered.store(question, SeqCst);
+                    last = question;
+                }
+                std::hint::spin_loop();
+            }
+            pinned.map(drop)
+        };
+        let thread = Builder::new().spawn_scoped(scope, answering)?;
+        let seen = pin(&[one]).map(|_pin| {
+            let latest = monotonic() + PATIENCE;
+            (1..=QUESTIONS).any(|question| {
+                let before = clock.now();
+                asked.store(question, SeqCst);
+                while answered.load(SeqCst) != question {
+                    if monotonic() > latest {
+                        return false;
+                    }
+                    std::hint::spin_loop();
+                }
+                let after = clock.now();
+                is_outside(before, Ticks(answer.load(SeqCst)), after)
+            })
+        });
+        asked.store(END, SeqCst);
+        let pinned = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        pinned.and(seen)
+    })
+}
+
+fn is_outside(before: Ticks, answer: Ticks, after: Ticks) -> bool {
+    answer < before || answer > after
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Root, allowed_cpus};
+
+    #[test]
+    fn the_kernels_clock_is_the_same_everywhere() {
+        let cpus = allowed_cpus(&Root::system());
+        let pair = [cpus[0], cpus[cpus.len() - 1]];
+        assert!(!disagree(Clock::MonotonicRaw, pair).expect("CPUs of ours"));
+        assert!(disagree(Clock::MonotonicRaw, [cpus[0], CpuId(1023)]).is_err());
+    }
+
+    #[test]
+    fn an_answer_from_another_time_is_seen() {
+        let [early, middle, late] = [Ticks(10), Ticks(20), Ticks(30)];
+        assert!(!is_outside(early, middle, late) && !is_outside(early, early, early));
+        assert!(is_outside(middle, early, late) && is_outside(early, late, middle));
+    }
+}
