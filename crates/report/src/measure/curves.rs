@@ -17,6 +17,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     for (number, curve) in findings.curves.iter().enumerate() {
         page.heading("Total cost by size", &curve.title);
         page.figure(|| figures::sizes::draw(&record.header.host, findings, curve, number));
+        page.figure(|| figures::parts::draw(findings, curve, number));
         add_curve(page, findings, curve);
         page.method(&["total-and-indirect-cost", "knees-and-bounds"]);
     }

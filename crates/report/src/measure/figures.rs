@@ -7,6 +7,7 @@ mod heat;
 pub(super) mod latency;
 pub(super) mod mechanisms;
 pub(super) mod pairs;
+pub(super) mod parts;
 mod point;
 mod rings;
 pub(super) mod samples;

@@ -4,7 +4,7 @@ use analysis::{Findings, Point};
 use record::{Arm, MeasureRecord};
 use switchcost_report::html::{Html, Part, render};
 
-use crate::fixture::{findings, mechanisms, pairs, whole};
+use crate::fixture::{about, findings, mechanisms, pairs, whole};
 use crate::recorded::record;
 
 fn page(record: &MeasureRecord, findings: &Findings, points: &[Point]) -> Html {
@@ -40,6 +40,20 @@ fn every_figure_has_its_place_its_data_and_its_numbers() {
     let names: Vec<&str> = html.tables.iter().map(|(name, _)| name.as_str()).collect();
     assert!(names.contains(&"figure-r1-sizes-1") && names.contains(&"figure-r1-latency"), "{names:?}");
     assert!(names.contains(&"r1-1-switches-by-mechanism-1"), "{names:?}");
+}
+
+#[test]
+fn the_parts_of_a_cost_stand_on_each_other() {
+    let mut findings = whole();
+    for result in &mut findings.results {
+        let part = |share: f64| result.total_ns.as_ref().map(|total| about(total.estimate * share));
+        (result.indirect_kernel_ns, result.indirect_reload_ns) = (part(0.25), part(-0.1));
+    }
+    let html = page(&record(), &findings, &[]);
+    assert!(html.figures.iter().any(|figure| figure == "figure-r1-parts-1"), "{:?}", html.figures);
+    assert!(html.page.contains("\"stackgroup\":\"parts\""));
+    let (_, table) = html.tables.iter().find(|(name, _)| name == "figure-r1-parts-1").expect("its numbers");
+    assert!(table.contains("indirect: kernel (interval)"), "{table}");
 }
 
 #[test]

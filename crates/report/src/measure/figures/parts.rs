@@ -1,0 +1,94 @@
+use analysis::{CaseFinding, Curve, Estimate, Findings};
+use plotly::common::{Fill, Line, Mode};
+use plotly::{Scatter, Trace};
+use units::Bytes;
+
+use crate::entry::{Entry, Side};
+use crate::figure::{Drawing, Figure, colour, layout, share_axis, size_axis};
+use crate::grid::Grid;
+use crate::measure::row::{starred, tone};
+use crate::quantity::{percent, time, with_interval};
+
+/// What the total cost is made of, from below.
+const PARTS: [(&str, Part); 3] = [
+    ("direct", |finding| finding.direct_ns.as_ref()),
+    ("indirect: kernel", |finding| finding.indirect_kernel_ns.as_ref()),
+    ("indirect: reload", |finding| finding.indirect_reload_ns.as_ref()),
+];
+
+type Part = fn(&CaseFinding) -> Option<&Estimate>;
+
+/// The parts of the total cost over size as stacked areas. In shares of it: on the scale that sizes need, which is logarithmic, the
+/// height of an area would say nothing. `None` where fewer than two sizes have parts.
+pub(in crate::measure) fn draw(findings: &Findings, curve: &Curve, number: usize) -> Option<Figure> {
+    let results: Vec<&CaseFinding> =
+        curve.points.iter().filter_map(|point| findings.results.get(point.result)).filter(|r| has_parts(r)).collect();
+    if results.len() < 2 {
+        return None;
+    }
+    let sizes: Vec<u64> = results.iter().map(|finding| finding.case.working_set.size_bytes.0).collect();
+    let area = |(place, (name, part)): (usize, &(&str, Part))| -> Box<dyn Trace> {
+        let shares: Vec<f64> = results.iter().map(|finding| share(finding, *part)).collect();
+        let hover = results.iter().zip(&shares).map(|(finding, share)| {
+            let size = Bytes(finding.case.working_set.size_bytes.0);
+            format!("{name}, {size}: {}, {}", part(finding).map(with_interval).unwrap_or_default(), percent(*share))
+        });
+        Scatter::new(sizes.iter().map(|size| *size as f64).collect(), shares.clone())
+            .name(*name)
+            .mode(Mode::LinesMarkers)
+            .line(Line::new().color(colour(place)).width(1.0))
+            .fill(Fill::ToNextY)
+            .stack_group("parts")
+            .hover_text_array(hover.collect())
+            .hover_template("%{hovertext}<extra></extra>")
+    };
+    let traces = PARTS.iter().enumerate().map(area).collect();
+    let layout =
+        layout().x_axis(size_axis("size of each task's array", &sizes)).y_axis(share_axis("of the total cost"));
+    Some(Figure {
+        name: format!("parts-{}", number + 1),
+        title: format!("Parts of the cost by size: {}", curve.title),
+        caption: "Shares of the total cost: the switch where nothing is touched; what it takes longer because the walks evicted the \
+                  kernel's own lines; and what the walk takes longer because it was away. A part that noise has put below 0 \
+                  is drawn as 0; sizes whose total cost is not distinguishable from 0 are left out."
+            .to_owned(),
+        drawing: Drawing::new(traces, layout),
+        table: Some(table(&results)),
+    })
+}
+
+/// Shares of what may be nothing are shares of noise.
+fn has_parts(finding: &CaseFinding) -> bool {
+    let is_known = finding.total_ns.as_ref().is_some_and(|total| total.low > 0.0);
+    is_known && PARTS.iter().all(|(_, part)| part(finding).is_some()) && sum(finding) > 0.0
+}
+
+fn drawn(estimate: Option<&Estimate>) -> f64 {
+    estimate.map_or(0.0, |estimate| estimate.estimate.max(0.0))
+}
+
+fn sum(finding: &CaseFinding) -> f64 {
+    PARTS.iter().map(|(_, part)| drawn(part(finding))).sum()
+}
+
+fn share(finding: &CaseFinding, part: Part) -> f64 {
+    drawn(part(finding)) / sum(finding)
+}
+
+fn table(results: &[&CaseFinding]) -> Grid {
+    let mut grid = Grid::new(1);
+    grid.column("size", Side::Right);
+    grid.column("total", Side::Right);
+    for (name, _) in PARTS {
+        grid.column(format!("{name} (interval)"), Side::Right);
+    }
+    for finding in results {
+        let size = starred(finding, &finding.case.working_set.size_bytes.to_string());
+        let total = finding.total_ns.as_ref().map(|total| time(total.estimate)).unwrap_or_default();
+        let parts = PARTS
+            .iter()
+            .map(|(_, part)| Entry::new(part(finding).map(with_interval).unwrap_or_default(), tone(finding)));
+        grid.row([size.into(), total.into()].into_iter().chain(parts).collect());
+    }
+    grid
+}
