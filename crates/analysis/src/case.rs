@@ -27,7 +27,7 @@ pub(crate) struct Run<'a> {
 }
 
 /// So small a share of cycles on a core of our own still gives the cost on such a core; fewer may be probes that were lucky.
-pub(crate) const LEAST_UNSHARED: f64 = 0.05;
+const LEAST_UNSHARED: f64 = 0.05;
 
 /// The finding of a case, with the values behind its numbers; these are empty where the case has none.
 pub(crate) fn find(run: &Run<'_>, judged: &Judged<'_>, refusals: &[&Refusal]) -> (CaseFinding, Quantities) {

@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 
 use record::Case;
 
+use crate::judged::prices_switches;
+
 /// A quantity with its interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
@@ -163,6 +165,27 @@ pub struct CaseFinding {
     pub flags: Vec<Flag>,
 }
 
+impl CaseFinding {
+    /// The cost that the case is about: with its working set; without one that of a switch, or across CPUs of a hand-off.
+    pub fn deciding(&self) -> Option<&Estimate> {
+        match (self.case.working_set.is_empty(), prices_switches(&self.case)) {
+            (false, _) => self.total_ns.as_ref(),
+            (true, true) => self.direct_ns.as_ref(),
+            (true, false) => self.handoff_ns.as_ref(),
+        }
+    }
+
+    /// What the total cost is made of: direct, kernel and reload, as shares of their sum; a part that noise has put below 0 counts as
+    /// 0. `None` where the parts are not told, or the total may be nothing: shares of that are shares of noise.
+    pub fn shares_of_parts(&self) -> Option<[f64; 3]> {
+        self.total_ns.as_ref().filter(|total| total.low > 0.0)?;
+        let parts = [self.direct_ns.as_ref()?, self.indirect_kernel_ns.as_ref()?, self.indirect_reload_ns.as_ref()?];
+        let parts = parts.map(|part| part.estimate.max(0.0));
+        let sum: f64 = parts.iter().sum();
+        (sum > 0.0).then(|| parts.map(|part| part / sum))
+    }
+}
+
 /// One size of a curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
@@ -239,9 +262,9 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Whether so few cycles were on a core of our own that the costs are those of a shared one.
+    /// Whether too few cycles were on a core of our own for a cost on such a core: the costs are those of a shared one.
     pub fn is_throughout(&self) -> bool {
-        !self.is_left_out && self.share > 1.0 - crate::case::LEAST_UNSHARED
+        !self.is_left_out
     }
 }
 

@@ -113,17 +113,8 @@ fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
     })
 }
 
-/// The cost that the case is about.
-fn deciding(found: &CaseFinding) -> Option<&Estimate> {
-    match (found.case.working_set.is_empty(), prices_switches(&found.case)) {
-        (false, _) => found.total_ns.as_ref(),
-        (true, true) => found.direct_ns.as_ref(),
-        (true, false) => found.handoff_ns.as_ref(),
-    }
-}
-
 fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
-    let cost = deciding(found)?;
+    let cost = found.deciding()?;
     let (reached, wanted) = (cost.relative_half_width(), precision(plan));
     // On a shared core more time would not help.
     let is_of_sharing = found.shared.as_ref().is_some_and(Shared::is_throughout);
@@ -143,8 +134,8 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
 fn shared_throughout(found: &CaseFinding) -> Option<Flag> {
     let shared = found.shared.as_ref().filter(|shared| shared.is_throughout())?;
     let detail = format!(
-        "this core was shared with another hardware thread throughout ({:.0} % of the cycles): the cost is that of a shared \
-         core, and its interval goes down to half of it, which is the least that a core of one's own may take; choose another \
+        "this core was shared with another hardware thread throughout, or nearly so ({:.0} % of the cycles): the cost is that \
+         of a shared core, and its interval goes down to half of it, which is the least that a core of one's own may take; choose another \
          CPU with --cpu, or run it again at a quieter time",
         shared.share * 100.0
     );
@@ -153,7 +144,7 @@ fn shared_throughout(found: &CaseFinding) -> Option<Flag> {
 
 /// What is cut off at either end of a repetition's cycles is paid all the same.
 fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
-    let (mean, cost) = (found.cycles?.mean_ns, deciding(found)?);
+    let (mean, cost) = (found.cycles?.mean_ns, found.deciding()?);
     let apart = (mean - cost.estimate).abs();
     let is_heavy = apart > HEAVY_TAIL * cost.estimate.abs() && apart > (cost.high - cost.low) / 2.0;
     is_heavy.then(|| Flag {

@@ -9,12 +9,6 @@ use crate::order_statistics::nearest_rank;
 /// Speeds that are told apart from the fastest: fewer than one in fifty are luck or a probe cut short.
 const FASTEST: f64 = 0.02;
 
-/// Additions of a core of one's own differ by less from the least seen; with a neighbour they take 1.15 times and more.
-const UNSHARED_WITHIN: f64 = 1.06;
-
-/// The same of what is known of such a core, beyond which a probe has its beginning and its end.
-const UNSHARED_WITHIN_KNOWN: f64 = 1.15;
-
 /// Probes on both sides of a batch that differ by more mean that the speed changed within, or that a probe was disturbed.
 const STEADY_WITHIN: f64 = 0.04;
 
@@ -63,14 +57,12 @@ impl Speed {
         let chains = || probes().map(|(chain, _)| chain).collect();
         let (reference_chain, usual_chain) = (at(FASTEST, chains())?, at(0.5, chains())?);
         let least = at(FASTEST, probes().map(|(chain, additions)| additions / chain).collect())?;
-        let known = clock.unshared_per_mille.map(|ratio| f64::from(ratio) / 1000.0 * UNSHARED_WITHIN_KNOWN);
-        let cycles = clock.multiplication_cycles.map(|each| f64::from(each) * f64::from(clock.chain_length));
+        let cycles = clock.chain_cycles();
         Some(Speed {
             rate,
             overhead,
             reference_chain,
-            // A core that was shared throughout has no ratio of its own to show.
-            unshared_below: (least * UNSHARED_WITHIN).min(known.unwrap_or(f64::INFINITY)),
+            unshared_below: clock.unshared_below(least),
             hertz: cycles.map(|cycles| cycles / reference_chain * rate.0 as f64),
             usual_hertz: cycles.map(|cycles| cycles / usual_chain * rate.0 as f64),
         })

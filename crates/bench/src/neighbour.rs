@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
 /// A burst, and a pause, in milliseconds: as long as those of a compilation or of a server.
 const SHORTEST: u64 = 5;
 const LONGEST: u64 = 305;
@@ -33,12 +36,9 @@ impl Drop for Neighbour {
 }
 
 fn disturb(is_over: &AtomicBool) {
-    let mut dice = 7_u64;
-    let mut length = || {
-        // Knuth's constants (MMIX): any lengths will do, the same in each run.
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        Duration::from_millis(SHORTEST + (dice >> 33) % (LONGEST - SHORTEST))
-    };
+    // The same in each run.
+    let mut dice = SmallRng::seed_from_u64(7);
+    let mut length = || Duration::from_millis(dice.random_range(SHORTEST..LONGEST));
     while !is_over.load(Relaxed) {
         let (burst, start) = (length(), Instant::now());
         let mut value = 1.0_f64;

@@ -41,6 +41,26 @@ pub struct CoreClock {
     pub unshared_per_mille: Option<u32>,
 }
 
+/// Additions of a core of one's own differ by less from the least seen; with a neighbour they take 1.15 times and more.
+const UNSHARED_WITHIN: f64 = 1.06;
+
+/// The same of what is known of such a core, beyond which a probe has its beginning and its end.
+const UNSHARED_WITHIN_KNOWN: f64 = 1.15;
+
+impl CoreClock {
+    /// The most that the additions take over the chain where nobody shares the core, by the least ratio seen in a run: one rule for
+    /// whoever reads probes. A core that was shared throughout has no ratio of its own to show, hence what is known of it.
+    pub fn unshared_below(&self, least_seen: f64) -> f64 {
+        let known = self.unshared_per_mille.map(|ratio| f64::from(ratio) / 1000.0 * UNSHARED_WITHIN_KNOWN);
+        (least_seen * UNSHARED_WITHIN).min(known.unwrap_or(f64::INFINITY))
+    }
+
+    /// Core cycles of the chain, where they are known of this core.
+    pub fn chain_cycles(&self) -> Option<f64> {
+        self.multiplication_cycles.map(|each| f64::from(each) * f64::from(self.chain_length))
+    }
+}
+
 /// What became of a control that the experiment wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

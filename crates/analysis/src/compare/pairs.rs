@@ -5,7 +5,7 @@ use record::Case;
 use super::candidate::Candidate;
 use super::spread::{self, Run};
 use super::{Analysed, Outcome, Pair, Quantity, RunSpread, Subject};
-use crate::findings::{CaseFinding, Estimate, Findings, Shared, Verdict};
+use crate::findings::{CaseFinding, Findings, Shared, Verdict};
 use crate::judged::prices_switches;
 
 /// A case with what each record of both sides found.
@@ -89,22 +89,13 @@ fn is_same(a: &Case, b: &Case) -> bool {
 }
 
 impl Found<'_> {
-    /// The number that the case is about.
-    fn estimate(&self) -> Option<&Estimate> {
-        match quantity(&self.finding.case) {
-            Quantity::Total => self.finding.total_ns.as_ref(),
-            Quantity::Direct => self.finding.direct_ns.as_ref(),
-            _ => self.finding.handoff_ns.as_ref(),
-        }
-    }
-
     fn is_shared_throughout(&self) -> bool {
         self.finding.shared.as_ref().is_some_and(Shared::is_throughout)
     }
 
     /// It at the common clock: what waits for memory does not follow the core's.
     fn value(&self) -> Option<f64> {
-        let estimate = self.estimate()?.estimate;
+        let estimate = self.finding.deciding()?.estimate;
         let reload = match (quantity(&self.finding.case), &self.finding.indirect_reload_ns) {
             (Quantity::Total, Some(reload)) => reload.estimate,
             _ => 0.0,
@@ -113,7 +104,7 @@ impl Found<'_> {
     }
 
     fn run(&self) -> Option<Run> {
-        Run::of(self.value()?, self.estimate()?)
+        Run::of(self.value()?, self.finding.deciding()?)
     }
 }
 
@@ -143,7 +134,7 @@ impl Matched<'_> {
 
     /// Those of one kind: where any record of either side had the core to itself, the others say nothing of that.
     fn chosen<'b>(&self, side: &'b [Found<'_>]) -> Vec<&'b Found<'b>> {
-        let has_number = |found: &&Found<'_>| found.estimate().is_some();
+        let has_number = |found: &&Found<'_>| found.finding.deciding().is_some();
         let is_any_unshared =
             self.base.iter().chain(&self.new).filter(has_number).any(|found| !found.is_shared_throughout());
         side.iter().filter(has_number).filter(|found| !is_any_unshared || !found.is_shared_throughout()).collect()
@@ -156,7 +147,7 @@ impl Matched<'_> {
         let runs: Vec<Run> = chosen.iter().filter_map(|found| found.run()).collect();
         Side::None(if side.is_empty() {
             format!("the {name} record has no such case")
-        } else if side.iter().all(|found| found.estimate().is_none()) {
+        } else if side.iter().all(|found| found.finding.deciding().is_none()) {
             format!("not measured in the {name} record{}", reason(side))
         } else if chosen.is_empty() {
             format!("in the {name} record the core was shared throughout, on the other side it was not")

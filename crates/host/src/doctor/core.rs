@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use record::Check;
+use record::{Check, CoreClock};
 use units::{CpuId, Nanos};
 
 use super::line::{Line, Remedy};
@@ -19,11 +19,6 @@ const TAIL: f64 = 0.05;
 
 /// Clocks within this are one.
 const STEADY: f64 = 0.03;
-
-/// As in the analysis of a record: additions of a core of one's own take so little more than the least seen, or than is known of
-/// such a core (`docs/method/core-clock.md`).
-const UNSHARED_WITHIN: f64 = 1.06;
-const UNSHARED_WITHIN_KNOWN: f64 = 1.15;
 
 /// What a core did while it was watched.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,19 +46,17 @@ pub(super) fn watch(cpu: CpuId, is_tsc_invariant: bool) -> Option<Wander> {
         std::thread::sleep(PAUSE);
     }
     let rate = calibration.rate().0 as f64;
-    let known = facts.unshared_per_mille.map(|ratio| f64::from(ratio) / 1000.0);
-    let cycles = facts.multiplication_cycles.map(|each| f64::from(each) * f64::from(facts.chain_length) * rate);
-    Some(wander(cpu, chains, ratios, known, cycles))
+    Some(wander(cpu, chains, ratios, &facts, rate))
 }
 
-fn wander(cpu: CpuId, mut chains: Vec<f64>, mut ratios: Vec<f64>, known: Option<f64>, cycles: Option<f64>) -> Wander {
+fn wander(cpu: CpuId, mut chains: Vec<f64>, mut ratios: Vec<f64>, facts: &CoreClock, rate: f64) -> Wander {
     chains.sort_unstable_by(f64::total_cmp);
     ratios.sort_unstable_by(f64::total_cmp);
     let at = |sorted: &[f64], share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
     let (fast, slow) = (at(&chains, TAIL), at(&chains, 1.0 - TAIL));
-    let seen = at(&ratios, TAIL) * UNSHARED_WITHIN;
-    let unshared_below = known.map_or(seen, |known| seen.min(known * UNSHARED_WITHIN_KNOWN));
+    let unshared_below = facts.unshared_below(at(&ratios, TAIL));
     let shared = ratios.iter().filter(|ratio| **ratio > unshared_below).count() as f64 / ratios.len() as f64;
+    let cycles = facts.chain_cycles().map(|cycles| cycles * rate);
     let cycles_of = cycles.unwrap_or(fast);
     Wander { cpu, clock: (cycles_of / slow, cycles_of / fast), is_hertz: cycles.is_some(), shared }
 }
@@ -118,17 +111,23 @@ mod tests {
     use crate::facts::fixture::Fixture;
     use record::Severity;
 
-    const CYCLES: f64 = 1_800.0;
-
-    fn judged(chains: Vec<f64>, ratios: Vec<f64>, known: Option<f64>) -> [Check; 2] {
+    /// A chain of 1800 cycles, on a clock of 2 GHz.
+    fn judged(chains: Vec<f64>, ratios: Vec<f64>, known_per_mille: Option<u32>) -> [Check; 2] {
+        let facts = CoreClock {
+            chain_length: 600,
+            multiplication_cycles: Some(3),
+            additions: 3_600,
+            overhead_ticks: units::Ticks(0),
+            unshared_per_mille: known_per_mille,
+        };
         let mut subject = Subject::scripted(&Fixture::workstation());
-        subject.wander = Some(wander(CpuId(3), chains, ratios, known, Some(CYCLES * 2e9)));
+        subject.wander = Some(wander(CpuId(3), chains, ratios, &facts, 2e9));
         [clock(&subject), sharing(&subject)]
     }
 
     #[test]
     fn a_core_with_one_clock_and_no_neighbour_is_fit() {
-        let [clock, sharing] = judged(vec![1_200.0; 100], vec![0.25; 100], Some(0.24));
+        let [clock, sharing] = judged(vec![1_200.0; 100], vec![0.25; 100], Some(240));
         assert_eq!((clock.severity, clock.found.as_str()), (Severity::Fit, "CPU 3: 3.00 to 3.00 GHz"));
         assert_eq!((sharing.severity, sharing.found.as_str()), (Severity::Fit, "CPU 3: shared for 0 % of 2 s"));
     }
@@ -146,7 +145,7 @@ mod tests {
     fn a_core_shared_throughout_is_told_where_it_is_known() {
         let ratios = || vec![0.35; 100];
         assert_eq!(judged(vec![1_200.0; 100], ratios(), None)[1].severity, Severity::Fit, "nothing to tell it by");
-        assert_eq!(judged(vec![1_200.0; 100], ratios(), Some(0.25))[1].found, "CPU 3: shared for 100 % of 2 s");
+        assert_eq!(judged(vec![1_200.0; 100], ratios(), Some(250))[1].found, "CPU 3: shared for 100 % of 2 s");
     }
 
     #[test]

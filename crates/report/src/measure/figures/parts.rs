@@ -21,14 +21,16 @@ type Part = fn(&CaseFinding) -> Option<&Estimate>;
 /// The parts of the total cost over size as stacked areas. In shares of it: on the scale that sizes need, which is logarithmic, the
 /// height of an area would say nothing. `None` where fewer than two sizes have parts.
 pub(in crate::measure) fn draw(findings: &Findings, curve: &Curve, number: usize) -> Option<Figure> {
+    let with_shares = |finding: &'_ &CaseFinding| finding.shares_of_parts().is_some();
     let results: Vec<&CaseFinding> =
-        curve.points.iter().filter_map(|point| findings.results.get(point.result)).filter(|r| has_parts(r)).collect();
+        curve.points.iter().filter_map(|point| findings.results.get(point.result)).filter(with_shares).collect();
+    let shares: Vec<[f64; 3]> = results.iter().filter_map(|finding| finding.shares_of_parts()).collect();
     if results.len() < 2 {
         return None;
     }
     let sizes: Vec<u64> = results.iter().map(|finding| finding.case.working_set.size_bytes.0).collect();
     let area = |(place, (name, part)): (usize, &(&str, Part))| -> Box<dyn Trace> {
-        let shares: Vec<f64> = results.iter().map(|finding| share(finding, *part)).collect();
+        let shares: Vec<f64> = shares.iter().map(|of_parts| of_parts[place]).collect();
         let hover = results.iter().zip(&shares).map(|(finding, share)| {
             let size = Bytes(finding.case.working_set.size_bytes.0);
             format!("{name}, {size}: {}, {}", part(finding).map(with_interval).unwrap_or_default(), percent(*share))
@@ -55,24 +57,6 @@ pub(in crate::measure) fn draw(findings: &Findings, curve: &Curve, number: usize
         drawing: Drawing::new(traces, layout),
         table: Some(table(&results)),
     })
-}
-
-/// Shares of what may be nothing are shares of noise.
-fn has_parts(finding: &CaseFinding) -> bool {
-    let is_known = finding.total_ns.as_ref().is_some_and(|total| total.low > 0.0);
-    is_known && PARTS.iter().all(|(_, part)| part(finding).is_some()) && sum(finding) > 0.0
-}
-
-fn drawn(estimate: Option<&Estimate>) -> f64 {
-    estimate.map_or(0.0, |estimate| estimate.estimate.max(0.0))
-}
-
-fn sum(finding: &CaseFinding) -> f64 {
-    PARTS.iter().map(|(_, part)| drawn(part(finding))).sum()
-}
-
-fn share(finding: &CaseFinding, part: Part) -> f64 {
-    drawn(part(finding)) / sum(finding)
 }
 
 fn table(results: &[&CaseFinding]) -> Grid {
