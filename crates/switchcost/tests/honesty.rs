@@ -112,7 +112,8 @@ fn the_condvars_second_switch_is_counted_and_not_assumed() {
     let result = &json["results"][0];
     let switches = number(&result["switches_per_handoff"]);
     let (direct, handoff) = (number(&result["direct_ns"]["estimate"]), number(&result["handoff_ns"]["estimate"]));
-    assert!((0.95..=2.2).contains(&switches), "{switches}");
+    // What a run that was not disturbed may show: a loaded machine makes the early wake-ups more.
+    assert!((0.95..=2.5).contains(&switches), "{switches}");
     assert!((direct * switches / handoff - 1.0).abs() < 0.05, "{direct} x {switches} against {handoff}");
 }
 
