@@ -1,10 +1,10 @@
 //! The core's speed over a run, from the probes beside every batch: what makes costs taken at different speeds comparable,
 //! and tells cycles on a core of one's own from those on a shared one.
 
-use record::{Batch, CoreClock, Cycles, MeasureRecord};
+use record::{Batch, Batches, CoreClock, Cycles, MeasureRecord};
 use units::{TickRate, Ticks};
 
-use crate::order_statistics::nearest_rank;
+use crate::order_statistics::{nearest_rank, trimmed_mean};
 
 /// Speeds that are told apart from the fastest: fewer than one in fifty are luck or a probe cut short.
 const FASTEST: f64 = 0.02;
@@ -12,11 +12,17 @@ const FASTEST: f64 = 0.02;
 /// Probes on both sides of a batch that differ by more mean that the speed changed within, or that a probe was disturbed.
 const STEADY_WITHIN: f64 = 0.04;
 
+/// Probes that make a moment of the run: one alone is no finer than the clock, which on some machines goes on by ten nanoseconds
+/// at a time, two hundredths of a chain. Together they take less than a millisecond.
+const MOMENT: usize = 32;
+
 /// How a run's probes are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Speed {
     rate: TickRate,
     overhead: f64,
+    /// By how much the clock goes on at a time, in ticks, as the probes show it: what two of them may differ by for nothing.
+    step: f64,
     /// Ticks of the chain at the fastest steady speed; what costs are scaled to.
     reference_chain: f64,
     /// The most that additions take in chains where nobody shares the core.
@@ -46,21 +52,19 @@ impl Speed {
     /// Of some.
     pub(crate) fn of_cycles(clock: &CoreClock, rate: TickRate, windows: &[Cycles]) -> Option<Speed> {
         let overhead = clock.overhead_ticks.0 as f64;
-        let probes = || {
-            let pairs = windows.iter().flat_map(|w| w.batches.chain_ticks.iter().zip(&w.batches.addition_ticks));
-            pairs.map(move |(chain, additions)| (net(*chain, overhead), net(*additions, overhead)))
-        };
+        let moments: Vec<(f64, f64)> = windows.iter().flat_map(|window| moments(&window.batches, overhead)).collect();
         let at = |share: f64, mut values: Vec<f64>| {
             values.sort_unstable_by(f64::total_cmp);
             nearest_rank(&values, share).filter(|value| *value > 0.0)
         };
-        let chains = || probes().map(|(chain, _)| chain).collect();
+        let chains = || moments.iter().map(|(chain, _)| *chain).collect();
         let (reference_chain, usual_chain) = (at(FASTEST, chains())?, at(0.5, chains())?);
-        let least = at(FASTEST, probes().map(|(chain, additions)| additions / chain).collect())?;
+        let least = at(FASTEST, moments.iter().map(|(chain, additions)| additions / chain).collect())?;
         let cycles = clock.chain_cycles();
         Some(Speed {
             rate,
             overhead,
+            step: step(windows).min(STEADY_WITHIN * reference_chain),
             reference_chain,
             unshared_below: clock.unshared_below(least),
             hertz: cycles.map(|cycles| cycles / reference_chain * rate.0 as f64),
@@ -92,18 +96,27 @@ impl Speed {
 
     /// Whose the core was in some batches, by their probes alone: a choice by the times themselves would favour short ones.
     pub(crate) fn sharing(&self, batches: &[Batch]) -> Sharing {
+        let net = |(before, after): (Ticks, Ticks)| (net(before, self.overhead), net(after, self.overhead));
         let is_steady = |batch: &Batch| {
-            let (before, after) = batch.chain_ticks;
-            let (before, after) = (net(before, self.overhead), net(after, self.overhead));
-            before.min(after) * (1.0 + STEADY_WITHIN) >= before.max(after)
+            let (before, after) = net(batch.chain_ticks);
+            before.min(after) * (1.0 + STEADY_WITHIN) + self.step >= before.max(after)
         };
+        // Each probe as well as the clock can tell, so that no neighbour is missed who was there for a part of the cycle; and all of
+        // them together, which tells more finely.
         let is_unshared = |batch: &Batch| {
-            let (chain, additions) = (batch.chain_ticks, batch.addition_ticks);
-            [(chain.0, additions.0), (chain.1, additions.1)].into_iter().all(|(chain, additions)| {
-                net(additions, self.overhead) <= self.unshared_below * net(chain, self.overhead)
-            })
+            let ((chain, other_chain), (additions, other_additions)) =
+                (net(batch.chain_ticks), net(batch.addition_ticks));
+            [(chain, additions), (other_chain, other_additions)]
+                .into_iter()
+                .all(|(chain, additions)| additions <= self.unshared_below * chain + self.step)
         };
-        match (batches.iter().all(is_steady), batches.iter().all(is_unshared)) {
+        let is_unshared_together = || {
+            let sum = |ticks: fn(&Batch) -> (Ticks, Ticks)| {
+                batches.iter().map(|batch| net(ticks(batch))).map(|(before, after)| before + after).sum::<f64>()
+            };
+            sum(|batch| batch.addition_ticks) <= self.unshared_below * sum(|batch| batch.chain_ticks)
+        };
+        match (batches.iter().all(is_steady), batches.iter().all(is_unshared) && is_unshared_together()) {
             (false, _) => Sharing::Unsteady,
             (true, true) => Sharing::Unshared,
             (true, false) => Sharing::Shared,
@@ -114,6 +127,26 @@ impl Speed {
 /// Sums of hand-offs wrap; see `record::Batches`.
 fn signed(ticks: Ticks) -> f64 {
     ticks.0 as i64 as f64
+}
+
+/// Chain and additions of each moment of a window, in ticks without what reading the clock adds.
+fn moments(batches: &Batches, overhead: f64) -> Vec<(f64, f64)> {
+    let mean = |ticks: &[Ticks]| trimmed_mean(ticks.iter().map(|ticks| net(*ticks, overhead)).collect());
+    let columns = batches.chain_ticks.chunks(MOMENT).zip(batches.addition_ticks.chunks(MOMENT));
+    columns.filter_map(|(chains, additions)| mean(chains).zip(mean(additions))).collect()
+}
+
+/// The greatest number of ticks that divides all probes.
+fn step(windows: &[Cycles]) -> f64 {
+    let probes =
+        windows.iter().flat_map(|window| window.batches.chain_ticks.iter().chain(&window.batches.addition_ticks));
+    let divisor = |mut a: u64, mut b: u64| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    probes.fold(0, |found, ticks| divisor(found, ticks.0)) as f64
 }
 
 fn net(ticks: Ticks, overhead: f64) -> f64 {

@@ -3,16 +3,19 @@
 use std::time::Duration;
 
 use record::{Check, CoreClock};
-use units::{CpuId, Nanos};
+use units::{CpuId, Nanos, Ticks};
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
 use crate::clock::{Calibration, Clock, monotonic};
 use crate::control::pin;
-use crate::core_clock;
+use crate::core_clock::{self, CoreProbe};
 
 const WATCHED: Nanos = Nanos::seconds(2);
 const PAUSE: Duration = Duration::from_micros(500);
+
+/// Probes of a moment, which together are finer than one: some clocks go on by ten nanoseconds at a time.
+const MOMENT: usize = 8;
 
 /// A twentieth at either end is interrupts and luck.
 const TAIL: f64 = 0.05;
@@ -38,11 +41,13 @@ pub(super) fn watch(cpu: CpuId, is_tsc_invariant: bool) -> Option<Wander> {
     let calibration = Calibration::start(clock);
     let facts = core_clock::facts(clock);
     let (start, mut chains, mut ratios) = (monotonic(), Vec::new(), Vec::new());
-    let net = |ticks: units::Ticks| (ticks.0 as f64 - facts.overhead_ticks.0 as f64).max(1.0);
+    let net = |ticks: Ticks| (ticks.0 as f64 - facts.overhead_ticks.0 as f64).max(1.0);
     while monotonic().saturating_sub(start) < WATCHED {
-        let probe = core_clock::probe(clock);
-        chains.push(net(probe.chain));
-        ratios.push(net(probe.additions) / net(probe.chain));
+        let probes: Vec<_> = (0..MOMENT).map(|_| core_clock::probe(clock)).collect();
+        let sum = |ticks: fn(&CoreProbe) -> Ticks| probes.iter().map(|probe| net(ticks(probe))).sum::<f64>();
+        let (chain, additions) = (sum(|probe| probe.chain), sum(|probe| probe.additions));
+        chains.push(chain / MOMENT as f64);
+        ratios.push(additions / chain);
         std::thread::sleep(PAUSE);
     }
     let rate = calibration.rate().0 as f64;
