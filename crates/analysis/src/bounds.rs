@@ -45,8 +45,8 @@ pub(crate) fn data_caches(host: &HostManifest) -> Vec<&Cache> {
 
 /// Memory that all tasks walk over together.
 pub(crate) fn footprint_bytes(case: &Case) -> f64 {
-    let arrays = if case.working_set.sharing == Sharing::Shared { 1.0 } else { f64::from(case.tasks) };
-    arrays * case.working_set.size_bytes.0 as f64
+    let others = if case.working_set.sharing == Sharing::Shared { 0.0 } else { f64::from(case.tasks) - 1.0 };
+    case.working_set.size_bytes.0 as f64 + others * case.working_set_of(1).size_bytes.0 as f64
 }
 
 /// A strided walk touches every element in the end; a chase touches one line of each node.

@@ -98,6 +98,7 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
         indirect_ns: None,
         indirect_kernel_ns: None,
         indirect_reload_ns: None,
+        reload: None,
         direct_cycles: None,
         shared: None,
         cycles: None,
@@ -128,6 +129,7 @@ fn add_numbers(found: &mut CaseFinding, quantities: &Quantities, confidence: f64
     found.handoff_ns = estimate(&quantities.handoff);
     found.round_trip_ns = estimate(&quantities.round_trip);
     found.baseline_ns = estimate(&quantities.baseline);
+    found.reload = quantities.reloads.finding(confidence);
 }
 
 #[cfg(test)]

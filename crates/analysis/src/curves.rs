@@ -123,6 +123,9 @@ fn title(case: &Case, names_placement: bool) -> String {
     if set.sharing == Sharing::Shared {
         parts.push("one shared array".to_owned());
     }
+    if let Some(away) = case.away {
+        parts.push(format!("away while {away} are touched"));
+    }
     if set.pages == Pages::Huge {
         parts.push("huge pages".to_owned());
     }

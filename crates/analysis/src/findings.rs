@@ -135,6 +135,9 @@ pub struct CaseFinding {
     pub indirect_kernel_ns: Option<Estimate>,
     /// Of the indirect cost, what the walk takes longer: the reload of the task's own lines.
     pub indirect_reload_ns: Option<Estimate>,
+    /// How the working set comes back, walk by walk, where the case is about that: its total cost is then that of having been
+    /// away once, a hand-off and all the reload, and no direct cost stands beside it.
+    pub reload: Option<Reload>,
     /// The direct cost in core cycles; `None` where those of a multiplication are not known of this core.
     pub direct_cycles: Option<Estimate>,
     /// What a neighbour on the same core does to it; `None` in records of version 1.
@@ -184,6 +187,15 @@ impl CaseFinding {
         let sum: f64 = parts.iter().sum();
         (sum > 0.0).then(|| parts.map(|part| part / sum))
     }
+}
+
+/// The walks of a working set behind a switch.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reload {
+    /// What the 1st, 2nd, ... walk takes above a settled one, in nanoseconds.
+    pub walks_ns: Vec<Estimate>,
+    /// A settled walk: the mean of the last three behind each switch.
+    pub settled_ns: Estimate,
 }
 
 /// One size of a curve.

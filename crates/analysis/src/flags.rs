@@ -4,6 +4,7 @@ use record::{Case, Plan, Policy, Refusal};
 
 use crate::findings::{CaseFinding, Estimate, Flag, Shared};
 use crate::judged::{Judged, prices_switches};
+use crate::reload::not_settled;
 use crate::stop::precision;
 use crate::verdict::{LEFT_OUT_USUAL, disturbance};
 
@@ -37,6 +38,7 @@ pub(crate) fn flags(found: &CaseFinding, judged: &Judged<'_>, plan: &Plan, refus
     flags.extend(wide_interval(found, plan));
     flags.extend(shared_throughout(found));
     flags.extend(heavy_tail(found));
+    flags.extend(found.reload.as_ref().and_then(not_settled));
     flags.extend(across_cpus(&found.case));
     flags.extend(without_system_calls(&found.case));
     flags.extend(involuntary(found));

@@ -24,6 +24,7 @@ mod latency;
 mod order_statistics;
 mod paired;
 mod points;
+mod reload;
 mod repetition;
 mod run;
 mod segments;
@@ -39,7 +40,7 @@ mod verdict;
 pub use causes::{Capacity, capacities};
 pub use findings::{
     CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding, Estimate, Excluded, Findings, Flag,
-    Knee, Region, Shared, Tail, Verdict,
+    Knee, Region, Reload, Shared, Tail, Verdict,
 };
 pub use points::{Point, points};
 pub use run::analyse;

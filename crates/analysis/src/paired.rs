@@ -7,20 +7,40 @@ use record::{Arm, Batch, Case, Cycles};
 
 use crate::findings::CycleFinding;
 use crate::judged::prices_switches;
+use crate::order_statistics::trimmed_mean;
+use crate::reload::Visit;
 use crate::repetition::Quantities;
 use crate::speed::{Sharing, Speed};
-
-/// Left out at each end of a repetition's cycles: timer interrupts and other machines' turns come in fewer.
-const TRIMMED: f64 = 0.1;
 
 /// So many cycles of a repetition must be of the chosen kind, or all that it has: fewer may be of that kind by a lucky probe.
 const FEWEST: usize = 5;
 
-/// One cycle, in nanoseconds a hand-off at the speed of reference.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Cycle {
-    direct: Level,
-    total: Option<Level>,
+/// One cycle, in nanoseconds at the speed of reference.
+#[derive(Clone, Debug, PartialEq)]
+enum Cycle {
+    /// A switching arm and its baseline, a hand-off.
+    Arms { direct: Level, total: Option<Level> },
+    /// A switch and the walks behind it.
+    Visit(Visit),
+}
+
+impl Cycle {
+    fn of(batches: &[Batch], speed: &Speed) -> Option<Cycle> {
+        if let Some(visit) = Visit::of(batches, speed) {
+            return Some(Cycle::Visit(visit));
+        }
+        let direct = level(batches, speed, [Arm::BaselineDirect, Arm::SwitchDirect])?;
+        Some(Cycle::Arms { direct, total: level(batches, speed, [Arm::BaselineTotal, Arm::SwitchTotal]) })
+    }
+
+    /// The cost that a case with a working set, or without one, is about.
+    fn deciding(&self, is_without_set: bool) -> Option<f64> {
+        match self {
+            Cycle::Visit(visit) => Some(visit.total()),
+            Cycle::Arms { direct, .. } if is_without_set => Some(direct.handoff()),
+            Cycle::Arms { total, .. } => total.map(|total| total.handoff() + total.reload),
+        }
+    }
 }
 
 /// The two arms of a cycle, with or without walks.
@@ -73,12 +93,8 @@ pub(crate) fn cycles_seen(
     switches_per_handoff: f64,
     choice: Choice,
 ) -> Option<CycleFinding> {
-    let per_switch = if prices_switches(case) { switches_per_handoff } else { 1.0 };
-    let cost = |cycle: &Cycle| match (&cycle.total, case.working_set.is_empty()) {
-        (Some(total), false) => Some((total.handoff() + total.reload) / per_switch),
-        (None, false) => None,
-        (_, true) => Some(cycle.direct.handoff() / per_switch),
-    };
+    let per_switch = if prices_switches(case) && case.away.is_none() { switches_per_handoff } else { 1.0 };
+    let cost = |cycle: &Cycle| Some(cycle.deciding(case.working_set.is_empty())? / per_switch);
     let repetitions: Vec<Vec<f64>> =
         by_repetition(windows, speed, choice).iter().map(|cycles| cycles.iter().filter_map(cost).collect()).collect();
     let n = repetitions.iter().map(Vec::len).sum();
@@ -110,7 +126,7 @@ fn by_repetition(windows: &[&Cycles], speed: &Speed, choice: Choice) -> Vec<Vec<
         for batches in cycles_of(window) {
             *all += 1;
             if is_chosen(speed.sharing(&batches), choice) {
-                chosen.extend(cycle(&batches, speed));
+                chosen.extend(Cycle::of(&batches, speed));
             }
         }
     }
@@ -143,11 +159,6 @@ fn cycles_of(window: &Cycles) -> impl Iterator<Item = Vec<Batch>> {
     batches.chunks_exact(length).map(<[Batch]>::to_vec).collect::<Vec<_>>().into_iter()
 }
 
-fn cycle(batches: &[Batch], speed: &Speed) -> Option<Cycle> {
-    let direct = level(batches, speed, [Arm::BaselineDirect, Arm::SwitchDirect])?;
-    Some(Cycle { direct, total: level(batches, speed, [Arm::BaselineTotal, Arm::SwitchTotal]) })
-}
-
 fn level(batches: &[Batch], speed: &Speed, [baseline, switching]: [Arm; 2]) -> Option<Level> {
     let mean = |arm: Arm, read: fn(&Speed, &Batch) -> f64| {
         let of_arm = || batches.iter().filter(move |batch| batch.arm == arm);
@@ -165,11 +176,20 @@ fn level(batches: &[Batch], speed: &Speed, [baseline, switching]: [Arm; 2]) -> O
 }
 
 fn add(quantities: &mut Quantities, case: &Case, cycles: &[Cycle], switches_per_handoff: f64) {
-    let of = |read: &dyn Fn(&Cycle) -> Option<f64>| trimmed_mean(cycles.iter().filter_map(read).collect());
-    let direct = of(&|cycle| Some(cycle.direct.handoff()));
+    let arms = cycles.iter().filter_map(|cycle| match cycle {
+        Cycle::Arms { direct, total } => Some((*direct, *total)),
+        Cycle::Visit(_) => None,
+    });
+    let arms: Vec<(Level, Option<Level>)> = arms.collect();
+    if arms.is_empty() {
+        return add_visits(quantities, cycles);
+    }
+    type Arms = (Level, Option<Level>);
+    let of = |read: &dyn Fn(&Arms) -> Option<f64>| trimmed_mean(arms.iter().filter_map(read).collect());
+    let direct = of(&|(direct, _)| Some(direct.handoff()));
     quantities.handoff.extend(direct);
-    quantities.baseline.extend(of(&|cycle| Some(cycle.direct.baseline)));
-    quantities.round_trip.extend(of(&|cycle| Some(cycle.direct.switching * f64::from(case.tasks))));
+    quantities.baseline.extend(of(&|(direct, _)| Some(direct.baseline)));
+    quantities.round_trip.extend(of(&|(direct, _)| Some(direct.switching * f64::from(case.tasks))));
     let prices_switches = prices_switches(case);
     let per_handoff = if prices_switches { switches_per_handoff } else { 1.0 };
     if per_handoff <= 0.0 {
@@ -177,20 +197,27 @@ fn add(quantities: &mut Quantities, case: &Case, cycles: &[Cycle], switches_per_
     }
     let per_switch = |value: Option<f64>| value.map(|ns| ns / per_handoff);
     quantities.direct.extend(per_switch(direct).filter(|_| prices_switches));
-    let total = |read: fn(&Level) -> f64| per_switch(of(&|cycle| cycle.total.as_ref().map(read)));
-    let kernel = |cycle: &Cycle| Some(cycle.total?.handoff() - cycle.direct.handoff());
+    let total = |read: fn(&Level) -> f64| per_switch(of(&|(_, total)| total.as_ref().map(read)));
+    let kernel = |(direct, total): &Arms| Some(total.as_ref()?.handoff() - direct.handoff());
     quantities.total.extend(total(|level| level.handoff() + level.reload));
-    quantities.indirect.extend(per_switch(of(&|cycle| Some(kernel(cycle)? + cycle.total?.reload))));
+    quantities.indirect.extend(per_switch(of(&|arms| Some(kernel(arms)? + arms.1?.reload))));
     quantities.indirect_kernel.extend(per_switch(of(&kernel)));
     quantities.indirect_reload.extend(total(|level| level.reload));
 }
 
-/// The mean of what is left when a tenth is cut off at each end.
-fn trimmed_mean(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let cut = (values.len() as f64 * TRIMMED) as usize;
-    let kept = &values[cut..values.len() - cut];
-    (!kept.is_empty()).then(|| kept.iter().sum::<f64>() / kept.len() as f64)
+/// A visit has one switch, whatever the mechanism: the return to the task.
+fn add_visits(quantities: &mut Quantities, cycles: &[Cycle]) {
+    let visits = cycles.iter().filter_map(|cycle| match cycle {
+        Cycle::Visit(visit) => Some(visit.clone()),
+        Cycle::Arms { .. } => None,
+    });
+    let visits: Vec<Visit> = visits.collect();
+    let of = |read: fn(&Visit) -> f64| trimmed_mean(visits.iter().map(read).collect());
+    quantities.handoff.extend(of(|visit| visit.handoff));
+    quantities.baseline.extend(of(|visit| visit.settled_handoff));
+    quantities.total.extend(of(Visit::total));
+    quantities.indirect_reload.extend(of(Visit::reload));
+    quantities.reloads.add(&visits);
 }
 
 #[cfg(test)]
@@ -319,13 +346,5 @@ mod tests {
         let found = autocorrelation(&[vec![1.0, 2.0, 4.0, 3.0], vec![2.0, 2.0, 5.0]]).expect("they vary");
         assert!((found + 0.25 / 11.0).abs() < 1e-12, "{found}");
         assert_eq!(autocorrelation(&[vec![1.0, 1.0]]), None);
-    }
-
-    #[test]
-    fn a_tenth_is_cut_off_at_each_end() {
-        assert_eq!(trimmed_mean((1..=10).map(f64::from).collect()), Some(5.5));
-        assert_eq!(trimmed_mean(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1e9]), Some(5.5));
-        assert_eq!(trimmed_mean(vec![2.0, 4.0]), Some(3.0), "nothing to cut off");
-        assert_eq!(trimmed_mean(Vec::new()), None);
     }
 }

@@ -8,6 +8,7 @@ use units::TickRate;
 
 use crate::judged::{Judged, prices_switches, switches_per_handoff};
 use crate::order_statistics::median;
+use crate::reload::Reloads;
 
 /// The values of a case by quantity, one for each repetition that has what the quantity needs, in nanoseconds.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,8 @@ pub(crate) struct Quantities {
     pub(crate) round_trip: Vec<f64>,
     /// t2.
     pub(crate) baseline: Vec<f64>,
+    /// Walk by walk behind a switch, where a case is about that.
+    pub(crate) reloads: Reloads,
 }
 
 impl Quantities {

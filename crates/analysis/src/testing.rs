@@ -44,6 +44,7 @@ impl FakeCase {
             between,
             tasks: 2,
             working_set: WorkingSet::NONE,
+            away: None,
             placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
             policy: Policy::Fifo,
             switches: Some(SwitchPlan { low_per_mille: per_mille, high_per_mille: per_mille }),

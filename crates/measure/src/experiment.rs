@@ -87,6 +87,12 @@ pub(crate) trait Experiment {
         None
     }
 
+    /// One switch away from the first task and back, and then so many walks of its working set, with hand-offs to itself in between:
+    /// each with the hand-off before it. `before` is called before each, outside of what is timed.
+    fn visit(&mut self, _walks: u32, _before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this mechanism cannot hand over to itself without a switch"))
+    }
+
     /// Times single hand-offs, as many as asked for; `None` where the mechanism has none to time.
     fn single_handoffs(&mut self, _count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         Ok(None)

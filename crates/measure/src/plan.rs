@@ -63,6 +63,10 @@ pub struct Selection {
     pub sharing: Sharing,
     /// Base or huge pages.
     pub pages: Pages,
+    /// Whether the reload of the working set is asked for, walk by walk.
+    pub reload: bool,
+    /// What the others touch meanwhile; empty means as much. Asks for the reload, too.
+    pub away: Vec<Bytes>,
     /// Where.
     pub placement: PlacementChoice,
     /// Under which policy; what could be had, not what was wished.
@@ -95,7 +99,14 @@ impl Selection {
             && matches!(self.placement, PlacementChoice::One(_) | PlacementChoice::Unpinned)
             && self.pattern == Pattern::Strided
             && self.sharing == Sharing::Private
-            && self.pages == Pages::Base)
+            && self.pages == Pages::Base
+            && !self.measures_reload())
+    }
+}
+
+impl Selection {
+    fn measures_reload(&self) -> bool {
+        self.reload || !self.away.is_empty()
     }
 }
 
@@ -159,11 +170,12 @@ struct Draft {
     between: Between,
     tasks: u32,
     working_set: WorkingSet,
+    away: Option<Bytes>,
 }
 
 impl Draft {
     fn direct(mechanism: Mechanism, between: Between) -> Draft {
-        Draft { mechanism, between, tasks: 2, working_set: WorkingSet::NONE }
+        Draft { mechanism, between, tasks: 2, working_set: WorkingSet::NONE, away: None }
     }
 
     fn pipe(size: Bytes, stride: Bytes, access: Access) -> Draft {
@@ -173,13 +185,13 @@ impl Draft {
 
     fn into_case(self, selection: &Selection, placement: Placement) -> Case {
         let switches = switch_plan(self.mechanism, self.between, &placement, selection.policy);
-        let Draft { mechanism, between, tasks, working_set } = self;
+        let Draft { mechanism, between, tasks, working_set, away } = self;
         // Contexts of one thread are all on the thread's CPU.
         let placement = match placement.cpus.first() {
             Some(first) if between == Between::User => Placement { cpus: vec![*first], relation: Relation::SameCpu },
             _ => placement,
         };
-        Case { mechanism, between, tasks, working_set, placement, policy: selection.policy, switches }
+        Case { mechanism, between, tasks, working_set, away, placement, policy: selection.policy, switches }
     }
 }
 

@@ -15,7 +15,7 @@ use record::{Arm, Batches, Cycles, Evidence, KernelSwitches, Mechanism, Policy, 
 use units::{Nanos, Ticks};
 
 use crate::controls::Discipline;
-use crate::experiment::{Batch, Experiment, Timed, Watch};
+use crate::experiment::{Batch, Experiment, Split, Timed, Watch};
 use crate::preempt::Preemption;
 use crate::protocol::{BatchRounds, Message, Order};
 use crate::ring::Ring;
@@ -29,6 +29,10 @@ const WINDOW: Nanos = Nanos::millis(25);
 
 /// Batches that the length of one is found by.
 const CALIBRATION_BATCHES: u32 = 5;
+
+/// Walks behind a switch where the reload of a working set is measured. The last of them are taken for settled: three, since one
+/// alone would put its noise into each difference.
+const WALKS_A_VISIT: u32 = 8;
 
 /// A batch for counters is so many times as long as others, where these are not long already.
 const COUNTED_BATCHES: u64 = 16;
@@ -86,6 +90,11 @@ impl<'a> Repetition<'a> {
     }
 
     fn run<W: Write>(&mut self, speaker: &mut Speaker<W>) -> Result<BatchRounds, String> {
+        if self.order.case.away.is_some() {
+            // A visit is what it is: there is nothing to calibrate, and no arm to count events of.
+            self.cycles(speaker, self.order.rounds)?;
+            return Ok(self.order.rounds);
+        }
         let rounds = self.calibrate().map_err(broken)?;
         self.cycles(speaker, rounds)?;
         self.time_single_handoffs(speaker)?;
@@ -113,11 +122,14 @@ impl<'a> Repetition<'a> {
         let start = monotonic();
         let (taken, mut evidence, kernel_switches) = self.watch.around(|| {
             let mut taken = Taken::default();
-            taken.warm_up(experiment.as_mut(), &batches_of_cycle(order, rounds, random))?;
+            match order.case.away {
+                Some(_) => taken.visited(experiment.as_mut(), || ()).map(|_| ())?,
+                None => taken.warm_up(experiment.as_mut(), &batches_of_cycle(order, rounds, random))?,
+            }
             loop {
-                for batch in batches_of_cycle(order, rounds, random) {
-                    taken.probe(order);
-                    taken.run(experiment.as_mut(), batch)?;
+                match order.case.away {
+                    Some(_) => taken.visit(order, experiment.as_mut())?,
+                    None => taken.cycle(order, experiment.as_mut(), batches_of_cycle(order, rounds, random))?,
                 }
                 if is_over(start) {
                     taken.probe(order);
@@ -132,7 +144,7 @@ impl<'a> Repetition<'a> {
             case: order.case_index,
             repetition: order.repetition,
             at_ns: end.saturating_sub(evidence.wall_ns),
-            batches_per_cycle: 3 * levels(order).len() as u32,
+            batches_per_cycle: if order.case.away.is_some() { WALKS_A_VISIT } else { 3 * levels(order).len() as u32 },
             switching_handoffs: taken.switching_handoffs,
             control_switches: taken.control_switches,
             kernel_switches,
@@ -278,11 +290,33 @@ impl Taken {
         self.batches.push_probe(probe.chain, probe.additions);
     }
 
-    fn run(&mut self, experiment: &mut dyn Experiment, batch: Batch) -> io::Result<()> {
-        let timed = self.counted(experiment, batch)?;
-        let handoffs = u32::try_from(timed.handoffs).unwrap_or(u32::MAX);
-        self.batches.push(batch.arm, handoffs, timed.time.handoffs, timed.time.walks);
+    fn cycle(&mut self, order: &Order, experiment: &mut dyn Experiment, batches: Vec<Batch>) -> io::Result<()> {
+        for batch in batches {
+            self.probe(order);
+            let timed = self.counted(experiment, batch)?;
+            let handoffs = u32::try_from(timed.handoffs).unwrap_or(u32::MAX);
+            self.batches.push(batch.arm, handoffs, timed.time.handoffs, timed.time.walks);
+        }
         Ok(())
+    }
+
+    /// Each walk behind a switch as a batch: the first in the switching arm, the others in the baseline.
+    fn visit(&mut self, order: &Order, experiment: &mut dyn Experiment) -> io::Result<()> {
+        let mut probes = Vec::new();
+        let times = self.visited(experiment, || probes.push(core_clock::probe(order.clock)))?;
+        probes.into_iter().for_each(|probe| self.batches.push_probe(probe.chain, probe.additions));
+        for (place, time) in times.into_iter().enumerate() {
+            let arm = if place == 0 { Arm::SwitchTotal } else { Arm::BaselineTotal };
+            self.batches.push(arm, 1, time.handoffs, time.walks);
+        }
+        Ok(())
+    }
+
+    fn visited(&mut self, experiment: &mut dyn Experiment, mut before: impl FnMut()) -> io::Result<Vec<Split>> {
+        let (timed, times) = experiment.visit(WALKS_A_VISIT, &mut before)?;
+        self.count(timed);
+        self.is_clock_backwards |= times.iter().any(Split::is_backwards);
+        Ok(times)
     }
 
     /// Batches of which only the switches are counted.
@@ -295,11 +329,15 @@ impl Taken {
 
     fn counted(&mut self, experiment: &mut dyn Experiment, batch: Batch) -> io::Result<Timed> {
         let timed = experiment.run(batch)?;
+        self.count(timed);
+        self.is_clock_backwards |= timed.time.is_backwards();
+        Ok(timed)
+    }
+
+    fn count(&mut self, timed: Timed) {
         self.switching_handoffs += timed.switching_handoffs;
         self.control_switches += timed.control_switches;
         self.user_switches += timed.user_switches;
-        self.is_clock_backwards |= timed.time.is_backwards();
-        Ok(timed)
     }
 }
 

@@ -9,6 +9,9 @@
 //!  task 0                      task 2   └> task 0 ┘  └> task 1 ┘  └> task 2 ┘
 //!  └────────────< link 0 <──────────┘       first       then         then
 //! ```
+//!
+//! For the reload of a working set task 0 walks several times behind one switch, handing the token to itself in between; only
+//! then the others have their turns again.
 
 mod links;
 mod seat;
@@ -140,6 +143,25 @@ impl Experiment for Ring {
 
     fn run(&mut self, batch: Batch) -> io::Result<Timed> {
         if batch.arm.switches() { self.switching(batch) } else { self.baseline(batch) }
+    }
+
+    /// The peers walk once each, and the token is back at task 0, which keeps it for its walks.
+    fn visit(&mut self, walks: u32, before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
+        let batch = Batch { arm: record::Arm::SwitchTotal, rounds: 1, warm_up: 0 };
+        let (shared, links) = (&self.shared, &self.shared.links);
+        let (out, back, own) = (links.to(1), links.to(0), links.own(0));
+        before();
+        self.command_all(Command::Ring { walks: true, warm_up: 0, rounds: 1 })?;
+        shared.stamp_sent();
+        out.send()?;
+        let mut times = vec![self.own.pass_on(shared, back, own, true, 0, 1)?];
+        own.recv()?;
+        for _ in 1..walks {
+            before();
+            times.push(self.own.hand_to_self(shared, true, 0, 1)?);
+        }
+        out.send()?;
+        Ok((self.finish(batch, back, Split::default())?, times))
     }
 
     /// Times the hand-offs to task 0, from before the send to after the receive.

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
-use units::{CpuId, Nanos};
+use units::{Bytes, CpuId, Nanos};
 use workload::WorkingSet;
 
 use crate::{Between, Mechanism};
@@ -77,6 +77,10 @@ pub struct Case {
     pub tasks: u32,
     /// What each task touches between two switches.
     pub working_set: WorkingSet,
+    /// What each of the other tasks touches while the first is away, where the case is about how the first one's working set
+    /// comes back: several walks behind each switch. `None` where a switch is compared with none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub away: Option<Bytes>,
     /// Where the tasks run.
     pub placement: Placement,
     /// Under which policy.
@@ -84,6 +88,14 @@ pub struct Case {
     /// The switches that the kernel is expected to count; `None` where the count is reported but not judged,
     /// because the tasks do not share one CPU.
     pub switches: Option<SwitchPlan>,
+}
+
+impl Case {
+    /// What one of the tasks touches.
+    pub fn working_set_of(&self, task: usize) -> WorkingSet {
+        let size_bytes = self.away.filter(|_| task > 0).unwrap_or(self.working_set.size_bytes);
+        WorkingSet { size_bytes, ..self.working_set }
+    }
 }
 
 /// What a run set out to do.

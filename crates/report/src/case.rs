@@ -22,6 +22,7 @@ pub(crate) struct CaseView<'a> {
     cpus: &'a [CpuId],
     relation: Relation,
     policy: Policy,
+    away_bytes: Option<Bytes>,
 }
 
 impl<'a> From<&'a Case> for CaseView<'a> {
@@ -40,12 +41,13 @@ impl<'a> From<&'a Case> for CaseView<'a> {
             cpus: &case.placement.cpus,
             relation: case.placement.relation,
             policy: case.policy,
+            away_bytes: case.away,
         }
     }
 }
 
 /// The same as columns.
-pub(crate) const CASE_COLUMNS: [Column<Case>; 12] = [
+pub(crate) const CASE_COLUMNS: [Column<Case>; 13] = [
     ("mechanism", |c| c.mechanism.to_string()),
     ("between", |c| c.between.to_string()),
     ("tasks", |c| c.tasks.to_string()),
@@ -58,6 +60,7 @@ pub(crate) const CASE_COLUMNS: [Column<Case>; 12] = [
     ("cpus", |c| format_cpu_list(&c.placement.cpus)),
     ("relation", |c| c.placement.relation.to_string()),
     ("policy", |c| c.policy.to_string()),
+    ("away_bytes", |c| c.away.map(|away| away.0.to_string()).unwrap_or_default()),
 ];
 
 #[cfg(test)]
@@ -74,6 +77,7 @@ mod tests {
             between: Between::Process,
             tasks: 2,
             working_set: WorkingSet::NONE,
+            away: None,
             placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
             policy: Policy::Fifo,
             switches: None,

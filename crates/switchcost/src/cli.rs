@@ -108,8 +108,20 @@ pub(crate) enum PlacementFlag {
 }
 
 /// What a ready-made list already settles.
-const SELECTORS: [&str; 10] =
-    ["mechanism", "between", "tasks", "size", "stride", "access", "pattern", "sharing", "pages", "placement"];
+const SELECTORS: [&str; 12] = [
+    "mechanism",
+    "between",
+    "tasks",
+    "size",
+    "stride",
+    "access",
+    "pattern",
+    "sharing",
+    "pages",
+    "reload",
+    "away",
+    "placement",
+];
 
 const MEASURE_EXAMPLES: &str = "\
 Examples:
@@ -118,6 +130,8 @@ Examples:
   switchcost measure --mechanism pipe,futex              two mechanisms, direct cost only
   switchcost measure --mechanism pipe --between process,thread --size 0,64KiB,1MiB --access read,rmw
   switchcost measure --size 8MiB --pattern chase --pages huge
+  switchcost measure --reload --size 64KiB,1MiB          how fast a working set comes back behind a switch
+  switchcost measure --size 256KiB,1MiB --away 0,64KiB,1MiB,16MiB    the same by what the neighbour touches
   switchcost measure --lmbench                           lmbench's seven columns
   switchcost measure --placement matrix                  every pair of CPUs
   switchcost measure --format json --out result.json     for programs
@@ -174,6 +188,15 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "PAGES", default_value_t = Pages::Base, value_parser = parse_named::<Pages>,
           help_heading = "What to measure")]
     pub(crate) pages: Pages,
+
+    /// Measure how a working set comes back: the 1st, 2nd, 3rd walk behind a switch against settled ones, and their sum as the
+    /// cost of having been away
+    #[arg(long, help_heading = "What to measure")]
+    pub(crate) reload: bool,
+
+    /// What the other task touches meanwhile, such as 0,64KiB,1MiB [default: as much as --size]; implies --reload
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to measure")]
+    pub(crate) away: Vec<Bytes>,
 
     /// Where the tasks run
     #[arg(long, value_name = "PLACEMENT", value_enum, default_value_t = PlacementFlag::One,

@@ -83,6 +83,7 @@ fn is_same(a: &Case, b: &Case) -> bool {
         && a.between == b.between
         && a.tasks == b.tasks
         && a.working_set == b.working_set
+        && a.away == b.away
         && a.policy == b.policy
         && a.placement.relation == b.placement.relation
         && a.placement.cpus.len() == b.placement.cpus.len()

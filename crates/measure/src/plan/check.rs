@@ -1,6 +1,6 @@
 //! Whether this machine can run a plan, before anything is started.
 
-use record::{Case, HostManifest, Mechanism};
+use record::{Between, Case, HostManifest, Mechanism};
 use units::{Bytes, CpuId, Nanos, format_cpu_list};
 use workload::{Sharing, UnfitWorkingSet};
 
@@ -63,6 +63,17 @@ pub enum PlanError {
     OneCpuOnly {
         /// The mechanism.
         mechanism: Mechanism,
+    },
+    /// The reload of nothing.
+    #[error("found a --size of 0 for the reload of a working set, need some, such as --size 64KiB,1MiB")]
+    NothingToReload,
+    /// A reload where no task can keep the token without a switch.
+    #[error(
+        "found {what} for the reload of a working set, need a token that a task can hand to itself on one CPU, over memory of its          own: --mechanism pipe, eventfd, futex and the like, --sharing private, one CPU"
+    )]
+    NoReload {
+        /// What it was to be measured over.
+        what: String,
     },
     /// Too few repetitions for the confidence.
     #[error(
@@ -143,7 +154,26 @@ fn check_case(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     if case.mechanism == Mechanism::Preempt && case.placement.cpus.len() > 1 {
         return Err(PlanError::OneCpuOnly { mechanism: case.mechanism });
     }
+    check_reload(case)?;
     check_memory(case, host)
+}
+
+fn check_reload(case: &Case) -> Result<(), PlanError> {
+    if case.away.is_none() {
+        return Ok(());
+    }
+    if case.working_set.is_empty() {
+        return Err(PlanError::NothingToReload);
+    }
+    case.working_set_of(1).check()?;
+    let keeps_the_token = case.mechanism.is_blocking() && case.between != Between::User;
+    let what = match case {
+        _ if !keeps_the_token || case.mechanism == Mechanism::Preempt => case.mechanism.to_string(),
+        _ if case.working_set.sharing == Sharing::Shared => "one array for all".to_owned(),
+        _ if !case.placement.is_one_cpu() => "more than one CPU".to_owned(),
+        _ => return Ok(()),
+    };
+    Err(PlanError::NoReload { what })
 }
 
 fn check_tasks(case: &Case) -> Result<(), PlanError> {
@@ -169,7 +199,8 @@ fn check_cpu(cpu: CpuId, host: &HostManifest) -> Result<(), PlanError> {
 fn check_memory(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     let set = &case.working_set;
     let arrays = if set.sharing == Sharing::Shared { 1 } else { case.tasks };
-    let needed = Bytes(set.size_bytes.0.saturating_mul(u64::from(arrays)));
+    let others = case.working_set_of(1).size_bytes.0.saturating_mul(u64::from(arrays) - 1);
+    let needed = Bytes(set.size_bytes.0.saturating_add(others));
     let available = host.memory_available_bytes;
     // An eighth stays free, so that the run does not push the rest of the machine into swap.
     if needed.0 > available.0 / 8 * 7 {
@@ -215,8 +246,10 @@ fn least_time(case: &Case) -> u128 {
     let set = &case.working_set;
     let tasks = u128::from(case.tasks);
     let arrays = if set.sharing == Sharing::Shared { 1 } else { tasks };
-    let prepared = u128::from(set.size_bytes.0) * arrays / u128::from(PREPARED_PER_NS);
-    let walked = set.touches() as u128 * size_of::<f64>() as u128 * tasks;
+    let others = case.working_set_of(1);
+    let sum = |own: u64, other: u64, tasks: u128| u128::from(own) + u128::from(other) * (tasks - 1);
+    let prepared = sum(set.size_bytes.0, others.size_bytes.0, arrays) / u128::from(PREPARED_PER_NS);
+    let walked = sum(set.touches() as u64, others.touches() as u64, tasks) * size_of::<f64>() as u128;
     prepared + u128::from(WALKS) * walked / u128::from(WALKED_PER_NS)
 }
 

@@ -99,10 +99,14 @@ pub(super) fn lmbench() -> Vec<Draft> {
     columns.into_iter().map(draft).collect()
 }
 
+/// Sizes whose reload is measured unless some are named: about those of the caches of a core.
+const RELOAD_SIZES: [Bytes; 5] = [Bytes::kib(16), Bytes::kib(64), Bytes::kib(256), Bytes::mib(1), Bytes::mib(4)];
+
 pub(super) fn selected(selection: &Selection) -> Vec<Draft> {
-    let or = |list: &[Bytes], usual: u64| if list.is_empty() { vec![Bytes(usual)] } else { list.to_vec() };
     let usual_stride = if selection.pattern == Pattern::Chase { 64 } else { 8 };
-    let (sizes, strides) = (or(&selection.sizes, 0), or(&selection.strides, usual_stride));
+    let usual_sizes = if selection.measures_reload() { RELOAD_SIZES.to_vec() } else { vec![Bytes(0)] };
+    let sizes = if selection.sizes.is_empty() { usual_sizes } else { selection.sizes.clone() };
+    let strides = if selection.strides.is_empty() { vec![Bytes(usual_stride)] } else { selection.strides.clone() };
     let accesses = if selection.accesses.is_empty() { vec![Access::Rmw] } else { selection.accesses.clone() };
     let tasks = if selection.tasks.is_empty() { vec![2] } else { selection.tasks.clone() };
     let mechanisms = if selection.mechanisms.is_empty() { vec![Mechanism::Pipe] } else { selection.mechanisms.clone() };
@@ -111,12 +115,23 @@ pub(super) fn selected(selection: &Selection) -> Vec<Draft> {
         for between in betweens(mechanism, &selection.betweens) {
             for tasks in &tasks {
                 for set in working_sets(selection, &sizes, &strides, &accesses) {
-                    drafts.push(Draft { mechanism, between, tasks: *tasks, working_set: set });
+                    for away in away(selection, set.size_bytes) {
+                        drafts.push(Draft { mechanism, between, tasks: *tasks, working_set: set, away });
+                    }
                 }
             }
         }
     }
     drafts
+}
+
+/// What the others touch while a task with an array of this size is away, where its reload is asked for.
+fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {
+    match selection.away.as_slice() {
+        [] if selection.reload => vec![Some(size)],
+        [] => vec![None],
+        named => named.iter().copied().map(Some).collect(),
+    }
 }
 
 /// The wanted variants of a mechanism; its usual one where none is named.

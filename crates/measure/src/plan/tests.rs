@@ -18,6 +18,8 @@ fn selection() -> Selection {
         pattern: Pattern::Strided,
         sharing: Sharing::Private,
         pages: Pages::Base,
+        reload: false,
+        away: vec![],
         placement: PlacementChoice::One(CpuId(1)),
         policy: Policy::Fifo,
         precision_per_mille: None,

@@ -32,9 +32,10 @@ impl Seat {
     ) -> Result<Seat, String> {
         shared.introduce(index);
         let mut imposed = discipline.pin(index)?;
-        let array = private_array(&case.working_set, seed.wrapping_add(index as u64))?;
+        let set = case.working_set_of(index);
+        let array = private_array(&set, seed.wrapping_add(index as u64))?;
         discipline.tighten(&mut imposed)?;
-        Ok(Seat { index, mechanism: case.mechanism, array, set: case.working_set, _imposed: imposed })
+        Ok(Seat { index, mechanism: case.mechanism, array, set, _imposed: imposed })
     }
 
     /// The life of a peer: takes its seat and does what it is told until it is killed.

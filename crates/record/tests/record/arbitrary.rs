@@ -199,12 +199,14 @@ fn switch_plan() -> impl Strategy<Value = SwitchPlan> {
 
 fn case() -> impl Strategy<Value = Case> {
     let names = (one_of::<Mechanism>(), one_of::<Between>(), one_of::<Policy>());
-    (names, small(), working_set(), placement(), option::of(switch_plan())).prop_map(
-        |((mechanism, between, policy), tasks, working_set, placement, switches)| Case {
+    let sets = (working_set(), option::of(number().prop_map(Bytes)));
+    (names, small(), sets, placement(), option::of(switch_plan())).prop_map(
+        |((mechanism, between, policy), tasks, (working_set, away), placement, switches)| Case {
             mechanism,
             between,
             tasks,
             working_set,
+            away,
             placement,
             policy,
             switches,

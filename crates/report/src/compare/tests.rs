@@ -11,6 +11,7 @@ fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
         between: Between::Process,
         tasks: 2,
         working_set: WorkingSet::NONE,
+        away: None,
         placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
         policy: Policy::Fifo,
         switches: None,

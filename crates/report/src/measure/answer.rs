@@ -8,7 +8,11 @@ use crate::quantity::{centre, interval, is_cost, percent, with_interval};
 
 /// The answer to the user's question in one or two sentences.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    page.paragraph(&answer(findings));
+    let reload = super::reload::in_words(findings);
+    if reload.is_none() || headline(&findings.results).is_some_and(|(finding, _)| finding.case.away.is_none()) {
+        page.paragraph(&answer(findings));
+    }
+    reload.into_iter().for_each(|sentence| page.paragraph(&format!("{sentence}.")));
 }
 
 fn answer(findings: &Findings) -> String {

@@ -13,6 +13,19 @@ pub(super) struct Condition {
     pub(super) phrase: fn(&Case) -> String,
 }
 
+/// How the token is handed over, and between what.
+pub(super) const MECHANISM: [Condition; 2] = [
+    Condition { name: "mechanism", value: |c| c.mechanism.to_string(), phrase: |c| c.mechanism.to_string() },
+    Condition { name: "between", value: |c| c.between.to_string(), phrase: |c| c.between.to_string() },
+];
+
+/// What the others touch while the first task is away.
+pub(super) const AWAY: Condition = Condition {
+    name: "away",
+    value: |c| c.away.map(|away| away.to_string()).unwrap_or_default(),
+    phrase: |c| c.away.map(|away| format!("away while {away} are touched")).unwrap_or_default(),
+};
+
 /// Where the tasks run, and how many they are under which policy.
 pub(super) const RUN: [Condition; 3] = [
     Condition { name: "tasks", value: |c| c.tasks.to_string(), phrase: |c| format!("{} tasks", c.tasks) },
@@ -88,6 +101,9 @@ pub(crate) fn label(case: &Case) -> String {
     if !case.working_set.is_empty() {
         words.push(case.working_set.size_bytes.to_string());
         words.push(walk(&case.working_set));
+    }
+    if case.away.is_some() {
+        words.push((AWAY.phrase)(case));
     }
     if !case.placement.is_one_cpu() {
         words.push(placement(case));

@@ -9,6 +9,7 @@ pub(super) mod mechanisms;
 pub(super) mod pairs;
 pub(super) mod parts;
 mod point;
+pub(super) mod reload;
 mod rings;
 pub(super) mod samples;
 pub(super) mod sizes;

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use analysis::{
-    CaseFinding, CoreFinding, CounterFinding, Curve, CycleFinding, Estimate, Findings, Flag, Shared, Tail, Verdict,
+    CaseFinding, CoreFinding, CounterFinding, Curve, CycleFinding, Estimate, Findings, Flag, Reload, Shared, Tail,
+    Verdict,
 };
 use record::{ClockFacts, Control, HostManifest, MeasureRecord, Plan, SelfTest};
 use serde::Serialize;
@@ -54,6 +55,7 @@ struct ResultView<'a> {
     indirect_kernel_ns: &'a Option<Estimate>,
     indirect_reload_ns: &'a Option<Estimate>,
     direct_cycles: &'a Option<Estimate>,
+    reload: &'a Option<Reload>,
     shared: &'a Option<Shared>,
     cycles: &'a Option<CycleFinding>,
     handoff_ns: &'a Option<Estimate>,
@@ -132,6 +134,7 @@ fn result(finding: &CaseFinding) -> ResultView<'_> {
         indirect_kernel_ns: &finding.indirect_kernel_ns,
         indirect_reload_ns: &finding.indirect_reload_ns,
         direct_cycles: &finding.direct_cycles,
+        reload: &finding.reload,
         shared: &finding.shared,
         cycles: &finding.cycles,
         handoff_ns: &finding.handoff_ns,

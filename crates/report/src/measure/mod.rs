@@ -13,6 +13,7 @@ mod machine;
 mod matrix;
 mod mechanisms;
 mod notes;
+mod reload;
 mod row;
 mod working_sets;
 
@@ -56,6 +57,7 @@ fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[P
     details::add_environment(page, record, findings);
     mechanisms::add(page, findings);
     working_sets::add(page, findings);
+    reload::add(page, findings);
     curves::add(page, record, findings);
     figures::add_comparisons(page, findings);
     lmbench::add(page, findings);

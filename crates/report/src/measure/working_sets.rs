@@ -1,6 +1,7 @@
 use analysis::{CaseFinding, Estimate, Findings};
+use record::Case;
 
-use super::conditions::{Condition, RUN, WALK, split};
+use super::conditions::{Condition, MECHANISM, RUN, WALK, split};
 use super::notes::Numbering;
 use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone};
 use crate::entry::{Entry, Side};
@@ -8,14 +9,10 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{centre, time, with_bound, with_interval};
 
-const MECHANISM: [Condition; 2] = [
-    Condition { name: "mechanism", value: |c| c.mechanism.to_string(), phrase: |c| c.mechanism.to_string() },
-    Condition { name: "between", value: |c| c.between.to_string(), phrase: |c| c.between.to_string() },
-];
-
 /// The table of results with a working set.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let rows: Vec<_> = findings.results.iter().filter(|finding| !finding.case.working_set.is_empty()).collect();
+    let is_compared = |case: &Case| !case.working_set.is_empty() && case.away.is_none();
+    let rows: Vec<_> = findings.results.iter().filter(|finding| is_compared(&finding.case)).collect();
     if rows.is_empty() {
         return;
     }

@@ -82,6 +82,8 @@ pub(super) fn selection(arguments: &MeasureArguments, placement: PlacementChoice
         pattern: arguments.pattern,
         sharing: arguments.sharing,
         pages: arguments.pages,
+        reload: arguments.reload,
+        away: arguments.away.clone(),
         placement,
         policy,
         precision_per_mille: arguments.precision,

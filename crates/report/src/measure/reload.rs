@@ -1,0 +1,118 @@
+//! How working sets come back behind a switch, walk by walk.
+
+use analysis::{CaseFinding, Findings};
+use units::Bytes;
+
+use super::conditions::{AWAY, Condition, MECHANISM, RUN, WALK, split};
+use super::figures;
+use super::notes::Numbering;
+use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone};
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::{centre, time, with_bound, with_interval};
+
+/// Results that are about the reload.
+pub(super) fn members(findings: &Findings) -> Vec<&CaseFinding> {
+    findings.results.iter().filter(|finding| finding.case.away.is_some()).collect()
+}
+
+/// The table of reloads, and the figure.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    let rows = members(findings);
+    if rows.is_empty() {
+        return;
+    }
+    let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
+    let conditions: Vec<Condition> = MECHANISM.iter().chain(&RUN).chain(&WALK).copied().collect();
+    let (varying, common) = split(&conditions, &cases);
+    page.heading("Reload behind a switch", &common.join(", "));
+    page.figure(|| figures::reload::draw(&rows));
+    page.grid(&grid(&rows, &varying, &Numbering::of(&findings.results)));
+    page.prose(
+        "1st, 2nd, ...: what this walk behind the switch takes above a settled one (the mean of the last three); reload: their \
+         sum; total: with the hand-off, the whole cost of having been away once",
+    );
+    add_star_legend(page, rows.into_iter());
+    page.method(&["reload"]);
+}
+
+fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> Grid {
+    let told = findings.iter().filter_map(|f| f.reload.as_ref()).map(|reload| reload.walks_ns.len()).max().unwrap_or(0);
+    let mut grid = Grid::new(varying.len() + 2);
+    varying.iter().for_each(|condition| grid.column(condition.name, Side::Left));
+    grid.column("size", Side::Right);
+    grid.column(AWAY.name, Side::Right);
+    for name in ["total", "hand-off", "reload"] {
+        grid.column(name, Side::Right);
+    }
+    (0..told).for_each(|place| grid.column(ordinal(place), Side::Right));
+    grid.column("settled walk", Side::Right);
+    grid.column("excluded", Side::Right);
+    grid.column("notes", Side::Left);
+    findings.iter().for_each(|finding| grid.row(row(finding, varying, told, notes)));
+    grid
+}
+
+fn row(finding: &CaseFinding, varying: &[Condition], told: usize, notes: &Numbering) -> Vec<Entry> {
+    let case = &finding.case;
+    let mut row: Vec<Entry> = varying.iter().map(|condition| Entry::from((condition.value)(case))).collect();
+    row.push(Entry::new(starred(finding, &case.working_set.size_bytes.to_string()), tone(finding)));
+    row.push((AWAY.value)(case).into());
+    match finding.reload.as_ref().filter(|_| has_numbers(finding)) {
+        Some(reload) => {
+            row.push(estimate(finding, finding.total_ns.as_ref(), with_interval));
+            row.push(estimate(finding, finding.handoff_ns.as_ref(), centre));
+            row.push(Entry::from(finding.indirect_reload_ns.as_ref().map(with_bound).unwrap_or_default()));
+            row.extend(
+                (0..told).map(|place| Entry::from(reload.walks_ns.get(place).map(with_bound).unwrap_or_default())),
+            );
+            row.push(time(reload.settled_ns.estimate).into());
+        }
+        None => {
+            row.push(Entry::new("not measured", tone(finding)));
+            row.extend(std::iter::repeat_n(Entry::from(""), told + 3));
+        }
+    }
+    row.push(excluded(finding).into());
+    row.push(Entry::new(notes.numbers(finding), tone(finding)));
+    row
+}
+
+/// 1st, 2nd, 3rd, 4th, ... of a place from 0; no visit has as many as 20.
+pub(super) fn ordinal(place: usize) -> String {
+    let ending = match place {
+        0 => "st",
+        1 => "nd",
+        2 => "rd",
+        _ => "th",
+    };
+    format!("{}{ending}", place + 1)
+}
+
+/// A sentence on the largest of them.
+pub(super) fn in_words(findings: &Findings) -> Option<String> {
+    let largest = members(findings)
+        .into_iter()
+        .filter(|finding| has_numbers(finding) && finding.total_ns.is_some())
+        .max_by_key(|finding| (finding.case.working_set.size_bytes, finding.case.away))?;
+    let (size, away) = (largest.case.working_set.size_bytes, largest.case.away.unwrap_or(Bytes(0)));
+    let total = largest.total_ns.as_ref().map(with_interval)?;
+    let reload = largest.indirect_reload_ns.as_ref().map(with_bound)?;
+    let first = largest.reload.as_ref()?.walks_ns.first().map(with_bound)?;
+    Some(format!(
+        "Having been away while another task touched {away} costs a task with {size} of data {total}; the reload of its data is \
+         {reload} of that, the first walk {first}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_from_one() {
+        let names: Vec<String> = (0..5).map(ordinal).collect();
+        assert_eq!(names, ["1st", "2nd", "3rd", "4th", "5th"]);
+    }
+}
