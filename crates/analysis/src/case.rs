@@ -6,7 +6,7 @@ use crate::bands::sanity_band_ns;
 use crate::bounds::reload_bound_ns;
 use crate::counters::counters;
 use crate::estimate::estimate;
-use crate::findings::{CaseFinding, CycleFinding, Shared, Verdict};
+use crate::findings::{CaseFinding, CycleFinding, Estimate, Shared, Verdict};
 use crate::flags::{are_suspicious, flags, refused};
 use crate::judged::Judged;
 use crate::paired::{self, Choice};
@@ -80,7 +80,7 @@ impl Measured {
         let shared = Shared {
             share: 1.0 - unshared_share,
             is_left_out: is_enough,
-            cost_ns: estimate(of(Choice::Shared).decisive(case), confidence).ok(),
+            cost_ns: estimate(of(Choice::Shared).decisive(case), confidence).ok().map(Estimate::across_runs),
         };
         let choice = if is_enough { Choice::Unshared } else { Choice::Every };
         let cycles = paired::cycles_seen(case, windows, speed, switches, choice);
@@ -118,7 +118,7 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
 
 fn add_numbers(found: &mut CaseFinding, quantities: &Quantities, confidence: f64, is_shared: bool) {
     let estimate = |values: &[f64]| {
-        let found = estimate(values, confidence).ok()?;
+        let found = estimate(values, confidence).ok()?.across_runs();
         Some(if is_shared { found.down_to_unshared() } else { found })
     };
     found.direct_ns = estimate(&quantities.direct);

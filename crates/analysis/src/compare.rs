@@ -16,6 +16,7 @@ use serde::Serialize;
 use strum::Display;
 
 use crate::findings::Findings;
+pub use crate::run_spread::ASSUMED_RUN_SPREAD;
 
 pub use simulated::{Copied, Curve, Simulated, compare_simulations, copied};
 
@@ -36,10 +37,6 @@ impl Default for Options {
         Options { confidence: 0.9, run_spread: None }
     }
 }
-
-/// What runs of one machine differ by where nothing tells it: calibrated on a shared virtual machine
-/// (`docs/method/comparison.md`).
-pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
 
 /// How much runs differ beyond what their own intervals say.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -65,7 +65,7 @@ fn size<'a>(found: &CaseFinding, quantities: &'a Quantities) -> Option<Measured<
     Some(Measured {
         size_bytes: found.case.working_set.size_bytes.0,
         total_ns: total.estimate,
-        relative_error: total.relative_half_width() / standard_errors(total.confidence),
+        relative_error: total.relative_half_width_within_run() / standard_errors(total.confidence),
         repetitions: &quantities.total,
     })
 }

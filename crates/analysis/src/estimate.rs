@@ -42,10 +42,12 @@ pub(crate) fn estimate(values: &[f64], confidence: f64) -> Result<Estimate, TooF
     sorted.sort_unstable_by(f64::total_cmp);
     let walsh = walsh_averages(&sorted);
     let (mean, sd) = mean_and_sd(&sorted);
+    let (low, high) = (walsh[cut.rank - 1], walsh[walsh.len() - cut.rank]);
     Ok(Estimate {
         estimate: median_of_sorted(&walsh).unwrap_or(f64::NAN),
-        low: walsh[cut.rank - 1],
-        high: walsh[walsh.len() - cut.rank],
+        low,
+        high,
+        within_run: (low, high),
         n,
         confidence: cut.confidence,
         method: if cut.is_exact { EXACT } else { APPROXIMATE },

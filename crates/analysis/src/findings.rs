@@ -10,10 +10,12 @@ use crate::judged::prices_switches;
 pub struct Estimate {
     /// The centre.
     pub estimate: f64,
-    /// Lower end of the interval.
+    /// Lower end of the interval, which holds for other runs of the machine, too.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
+    /// Both ends of the interval that this run alone tells: it holds for the time in which it was taken.
+    pub within_run: (f64, f64),
     /// Number of independent repetitions behind it (fresh processes, fresh pages).
     pub n: usize,
     /// Confidence level actually reached, at least the one asked for.
@@ -33,6 +35,7 @@ impl Estimate {
             estimate: self.estimate * factor,
             low: self.low * factor,
             high: self.high * factor,
+            within_run: (self.within_run.0 * factor, self.within_run.1 * factor),
             t90: self.t90.map(|(low, high)| (low * factor, high * factor)),
             sd: self.sd * factor,
             ..self.clone()
@@ -53,6 +56,11 @@ impl Estimate {
     /// Half the interval's length over the estimate's size.
     pub fn relative_half_width(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.estimate.abs()
+    }
+
+    /// The same of the interval that this run alone tells.
+    pub fn relative_half_width_within_run(&self) -> f64 {
+        (self.within_run.1 - self.within_run.0) / 2.0 / self.estimate.abs()
     }
 }
 

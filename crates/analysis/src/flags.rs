@@ -117,7 +117,7 @@ fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
 
 fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
     let cost = found.deciding()?;
-    let (reached, wanted) = (cost.relative_half_width(), precision(plan));
+    let (reached, wanted) = (cost.relative_half_width_within_run(), precision(plan));
     // On a shared core more time would not help.
     let is_of_sharing = found.shared.as_ref().is_some_and(Shared::is_throughout);
     let is_wide = reached > wanted && cost.is_distinguishable_from_zero() && !is_of_sharing;

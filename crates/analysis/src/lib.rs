@@ -27,6 +27,7 @@ mod points;
 mod reload;
 mod repetition;
 mod run;
+mod run_spread;
 mod segments;
 mod signed_rank;
 pub mod simulation;

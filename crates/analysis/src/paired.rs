@@ -261,7 +261,10 @@ mod tests {
         let core = || Core { slowness: 1.0 + 0.4 * random.random::<f64>(), is_shared: false };
         let found = only(&fake_record_on(vec![FakeCase::pipe()], 12, core));
         let direct = found.direct_ns.expect("an estimate");
-        assert!(is_near(direct.estimate, 1_700.0, 0.01) && direct.relative_half_width() < 0.005, "{direct:?}");
+        assert!(
+            is_near(direct.estimate, 1_700.0, 0.01) && direct.relative_half_width_within_run() < 0.005,
+            "{direct:?}"
+        );
     }
 
     /// 1200 ticks of 2 GHz are 600 ns for 1800 cycles: 3 GHz.

@@ -3,7 +3,7 @@
 use record::{Arm, Batch};
 
 use crate::estimate::estimate;
-use crate::findings::{Flag, Reload};
+use crate::findings::{Estimate, Flag, Reload};
 use crate::order_statistics::trimmed_mean;
 use crate::speed::Speed;
 
@@ -70,8 +70,9 @@ impl Reloads {
 
     /// `None` where there are none, or too few.
     pub(crate) fn finding(&self, confidence: f64) -> Option<Reload> {
-        let walks: Option<Vec<_>> = self.walks.iter().map(|walk| estimate(walk, confidence).ok()).collect();
-        let settled_ns = estimate(&self.settled, confidence).ok()?;
+        let walks: Option<Vec<_>> =
+            self.walks.iter().map(|walk| estimate(walk, confidence).ok().map(Estimate::across_runs)).collect();
+        let settled_ns = estimate(&self.settled, confidence).ok()?.across_runs();
         Some(Reload { walks_ns: walks.filter(|walks| !walks.is_empty())?, settled_ns })
     }
 }
@@ -90,4 +91,56 @@ pub(crate) fn not_settled(reload: &Reload) -> Option<Flag> {
             last.estimate / sum * 100.0
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::analyse;
+    use crate::findings::CaseFinding;
+    use crate::testing::{FakeCase, fake_record_of_cycles};
+    use units::Bytes;
+
+    fn found(change: impl FnOnce(&mut FakeCase)) -> CaseFinding {
+        let mut case = FakeCase::pipe().with_set(Bytes::kib(64)).change(|case| case.away = Some(Bytes::kib(256)));
+        change(&mut case);
+        analyse(&fake_record_of_cycles(vec![case], 8)).results.remove(0)
+    }
+
+    fn is_near(estimate: &crate::Estimate, truth: f64) -> bool {
+        (estimate.estimate - truth).abs() < 0.01 * truth
+    }
+
+    /// 4 us, and then half of it each time.
+    #[test]
+    fn each_walk_is_told_above_a_settled_one() {
+        let found = found(|_| ());
+        let reload = found.reload.expect("a reload");
+        assert_eq!(reload.walks_ns.len(), 5);
+        for (walk, truth) in reload.walks_ns.iter().zip([4_000.0, 2_000.0, 1_000.0, 500.0, 250.0]) {
+            assert!(is_near(walk, truth), "{walk:?}");
+        }
+        assert!(is_near(&reload.settled_ns, 10_000.0));
+        assert!(is_near(found.indirect_reload_ns.as_ref().expect("a sum"), 7_750.0));
+        assert!(is_near(found.handoff_ns.as_ref().expect("a switch"), 1_700.0));
+        assert!(is_near(found.total_ns.as_ref().expect("a total"), 9_450.0));
+        assert_eq!(found.direct_ns, None);
+        assert_eq!(found.cycles.map(|cycles| cycles.n), Some(8 * 10 * 5));
+    }
+
+    #[test]
+    fn a_last_walk_that_still_costs_is_told() {
+        let is_told = |found: CaseFinding| found.flags.iter().any(|flag| flag.name == "not-settled");
+        // A thirty-first of it all comes with the fifth walk, and none of it later.
+        assert!(!is_told(found(|_| ())));
+        let mut late = fake_record_of_cycles(
+            vec![FakeCase::pipe().with_set(Bytes::kib(64)).change(|case| case.away = Some(Bytes::kib(64)))],
+            8,
+        );
+        for window in &mut late.cycles {
+            for walk in window.batches.walk_ticks.chunks_mut(8) {
+                walk[4] = walk[3];
+            }
+        }
+        assert!(is_told(analyse(&late).results.remove(0)));
+    }
 }

@@ -31,7 +31,7 @@ pub fn is_case_done(header: &Header, case_index: usize, cycles: &[Cycles]) -> bo
 
 fn is_precise(values: &[f64], confidence: f64, precision: f64) -> bool {
     values.len() >= MIN_REPETITIONS
-        && estimate(values, confidence).is_ok_and(|found| found.relative_half_width() <= precision)
+        && estimate(values, confidence).is_ok_and(|found| found.relative_half_width_within_run() <= precision)
 }
 
 /// The confidence level of a plan, kept below 1, which no number of repetitions gives.

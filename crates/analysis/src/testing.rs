@@ -171,10 +171,29 @@ const FEW: u32 = 8;
 /// Cycles of a window, and windows of a repetition.
 const CYCLES: usize = 5;
 const WINDOWS: usize = 10;
+/// Walks of a visit.
+const WALKS: u32 = 8;
 
 impl FakeCase {
+    /// One window of visits of eight walks, in which the reload halves from walk to walk and is over with the fifth.
+    fn visits(&self, index: usize, repetition: u32, core: Core, luck: f64) -> Cycles {
+        let mut batches = Batches::default();
+        for place in (0..CYCLES).flat_map(|_| 0..WALKS) {
+            push_probe(&mut batches, core);
+            let reload_ns = if place < 5 { self.reload_ns / f64::from(1 << place) } else { 0.0 };
+            let walk = FakeCase { reload_ns: 0.0, walk_ns: self.walk_ns + reload_ns, ..self.clone() };
+            let arm = if place == 0 { Arm::SwitchTotal } else { Arm::BaselineTotal };
+            walk.push_batch(&mut batches, arm, 1, core, luck);
+        }
+        push_probe(&mut batches, core);
+        self.as_window(index, repetition, WALKS, batches)
+    }
+
     /// One window of cycles on a core that stays as it is.
     fn window(&self, index: usize, repetition: u32, random: &mut ChaCha8Rng, core: Core, luck: f64) -> Cycles {
+        if self.case.away.is_some() {
+            return self.visits(index, repetition, core, luck);
+        }
         let levels = self.arms().chunks(2);
         let batches_per_cycle = 3 * levels.len() as u32;
         let mut batches = Batches::default();

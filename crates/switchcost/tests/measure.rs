@@ -124,6 +124,24 @@ fn rings_shared_arrays_chases_and_every_access_are_measured() {
     }
 }
 
+/// Pointers through 256 KiB, which a neighbour with sixteen times as much puts out of every private cache, and one with nothing does not.
+#[test]
+fn a_working_set_comes_back_behind_a_switch() {
+    let place = Place::new();
+    let arguments = ["--size", "256KiB", "--pattern", "chase", "--away", "0,4MiB"];
+    let Some(json) = place.measure_undisturbed(&arguments) else { return };
+    let [left_alone, evicted] = json["results"].as_array().expect("results").as_slice() else { panic!("{json}") };
+    assert_eq!((&left_alone["away_bytes"], &evicted["away_bytes"]), (&Value::from(0), &Value::from(4 << 20)));
+    for result in [left_alone, evicted] {
+        assert_eq!(result["reload"]["walks_ns"].as_array().map(Vec::len), Some(5), "{result}");
+        assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_object(), "{result}");
+    }
+    let reload = |result: &Value| number(&result["indirect_reload_ns"]["estimate"]);
+    assert!(reload(evicted) > 2.0 * reload(left_alone) && reload(evicted) > 2_000.0, "{left_alone} {evicted}");
+    let walk = |place: usize| number(&evicted["reload"]["walks_ns"][place]["estimate"]);
+    assert!(walk(0) > 2.0 * walk(1), "what is back is back: {evicted}");
+}
+
 /// Where batches are of one round, what is counted must be what was timed: a walk too few looks like a gain of half a walk.
 #[test]
 fn a_task_of_an_executor_walks_as_long_as_any_other() {

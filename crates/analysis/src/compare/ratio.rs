@@ -4,10 +4,9 @@
 //! ("The generalization of Student's problem when several different population variances are involved", Biometrika 34,
 //! 1947) with Satterthwaite's degrees of freedom.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
 use super::{Change, Cost, Ratio};
 use crate::estimate::mean_and_sd;
+use crate::run_spread::student;
 
 /// More degrees of freedom than this make no difference.
 const MANY: f64 = 1e6;
@@ -123,9 +122,4 @@ fn half_width(parts: &[Part], confidence: f64) -> Option<f64> {
     let squares: f64 = parts.iter().map(|part| part.variance.powi(2) / part.freedom).sum();
     let freedom = if squares > 0.0 { (variance.powi(2) / squares).min(MANY) } else { MANY };
     Some(student(freedom, confidence)? * variance.sqrt())
-}
-
-/// The two-sided quantile.
-pub(super) fn student(freedom: f64, confidence: f64) -> Option<f64> {
-    StudentsT::new(0.0, 1.0, freedom).ok().map(|student| student.inverse_cdf(0.5 + confidence / 2.0))
 }

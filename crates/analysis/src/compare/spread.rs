@@ -8,10 +8,7 @@ use super::ratio::{LogCost, LogRatio, Part};
 use super::{Origin, RunSpread};
 use crate::estimate::mean_and_sd;
 use crate::findings::Estimate;
-
-/// What is known of the spread between runs counts as so many degrees of freedom beside the case's own. Calibrated: with it, runs
-/// recorded on a shared virtual machine differ no more often than allowed (`docs/method/comparison.md`).
-const FREEDOM: f64 = 6.0;
+use crate::run_spread::{FREEDOM, student};
 
 /// Learned or not, no less is believed.
 const LEAST: f64 = 0.005;
@@ -31,7 +28,7 @@ impl Run {
     /// `None` where it is not above 0.
     pub(super) fn of(value: f64, estimate: &Estimate) -> Option<Run> {
         let freedom = (estimate.n as f64 - 1.0).max(1.0);
-        let deviation = estimate.relative_half_width() / super::ratio::student(freedom, estimate.confidence)?;
+        let deviation = estimate.relative_half_width_within_run() / student(freedom, estimate.confidence)?;
         (value > 0.0).then(|| Run { log: value.ln(), within: deviation.powi(2) })
     }
 }

@@ -186,7 +186,7 @@ fn what_may_be_anything_is_not_known() {
     let wide = |seed| {
         let mut runs = runs(1, seed, 0.0, 1.0, &[FakeCase::pipe()]);
         let direct = runs[0].1.results[0].direct_ns.as_mut().expect("an estimate");
-        direct.high = 20.0 * direct.estimate;
+        direct.within_run.1 = 20.0 * direct.estimate;
         runs
     };
     let comparison = judged(&wide(1), &wide(2), Options::default());

@@ -90,7 +90,7 @@ pub enum PlanError {
     },
     /// Arrays that do not fit.
     #[error(
-        "found {available} of free memory, need {needed} for {tasks} arrays of {size}; use a smaller --size or \
+        "found {available} of free memory, need {needed} for {arrays}; use a smaller --size or \
              fewer --tasks"
     )]
     Memory {
@@ -98,10 +98,8 @@ pub enum PlanError {
         available: Bytes,
         /// What all arrays take.
         needed: Bytes,
-        /// Number of arrays.
-        tasks: u32,
-        /// Size of each.
-        size: Bytes,
+        /// How many there are, of which sizes.
+        arrays: String,
     },
     /// Arrays that cannot be prepared and walked in time.
     #[error(
@@ -199,12 +197,17 @@ fn check_cpu(cpu: CpuId, host: &HostManifest) -> Result<(), PlanError> {
 fn check_memory(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     let set = &case.working_set;
     let arrays = if set.sharing == Sharing::Shared { 1 } else { case.tasks };
-    let others = case.working_set_of(1).size_bytes.0.saturating_mul(u64::from(arrays) - 1);
+    let other = case.working_set_of(1).size_bytes;
+    let others = other.0.saturating_mul(u64::from(arrays) - 1);
     let needed = Bytes(set.size_bytes.0.saturating_add(others));
     let available = host.memory_available_bytes;
     // An eighth stays free, so that the run does not push the rest of the machine into swap.
     if needed.0 > available.0 / 8 * 7 {
-        return Err(PlanError::Memory { available, needed, tasks: arrays, size: set.size_bytes });
+        let arrays = match case.away {
+            Some(_) => format!("an array of {} and {} of {other} (--away)", set.size_bytes, arrays - 1),
+            None => format!("{arrays} arrays of {}", set.size_bytes),
+        };
+        return Err(PlanError::Memory { available, needed, arrays });
     }
     Ok(())
 }

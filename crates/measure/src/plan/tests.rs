@@ -136,7 +136,45 @@ fn bad_wishes_are_refused_with_advice() {
         "found at most 7 repetitions, need 8 or more for an interval of 99 %; raise --max-repetitions or lower \
          --confidence"
     );
+    assert_eq!(
+        with(&|s| (s.sizes, s.away) = (vec![Bytes(1 << 30)], vec![Bytes(64 << 30)])),
+        "found 22 GiB of free memory, need 65 GiB for an array of 1 GiB and 1 of 64 GiB (--away); use a smaller --size or \
+         fewer --tasks"
+    );
     assert!(with(&|s| s.sizes = vec![Bytes(4)]).starts_with("found a size of 4 B, need 0 or a multiple"));
+}
+
+#[test]
+fn the_reload_is_planned_for_each_pair_of_footprints() {
+    let footprints = |wanted: &Selection| -> Vec<(Bytes, Option<Bytes>)> {
+        let cases = make(wanted).expect("a plan").cases;
+        cases.iter().map(|case| (case.working_set.size_bytes, case.away)).collect()
+    };
+    let (small, large) = (Bytes::kib(64), Bytes::mib(1));
+    let own = Selection { sizes: vec![small, large], reload: true, ..selection() };
+    assert_eq!(footprints(&own), [(small, Some(small)), (large, Some(large))], "as much as one's own");
+    let named = Selection { sizes: vec![small], away: vec![Bytes(0), large], ..selection() };
+    assert_eq!(footprints(&named), [(small, Some(Bytes(0))), (small, Some(large))]);
+    assert_eq!(footprints(&Selection { reload: true, ..selection() }).len(), 5, "sizes of its own");
+    assert!(make(&selection()).expect("a plan").cases.iter().all(|case| case.away.is_none()));
+}
+
+#[test]
+fn a_reload_that_cannot_be_measured_is_refused() {
+    let with = |change: &dyn Fn(&mut Selection)| {
+        let mut wanted = Selection { sizes: vec![Bytes::kib(64)], reload: true, ..selection() };
+        change(&mut wanted);
+        message(&wanted)
+    };
+    assert!(with(&|s| s.sizes = vec![Bytes(0)]).starts_with("found a --size of 0 for the reload"));
+    assert!(with(&|s| s.away = vec![Bytes(12)]).starts_with("found a size of 12 B"));
+    for mechanism in [Mechanism::Yield, Mechanism::Preempt, Mechanism::Fiber, Mechanism::Synthetic] {
+        let refused = with(&|s| s.mechanisms = vec![mechanism]);
+        assert!(refused.starts_with(&format!("found {mechanism} for the reload")), "{refused}");
+    }
+    assert!(with(&|s| s.sharing = Sharing::Shared).starts_with("found one array for all for the reload"));
+    let pair = PlacementChoice::Pair(CpuId(0), CpuId(1));
+    assert!(with(&|s| s.placement = pair.clone()).starts_with("found more than one CPU for the reload"));
 }
 
 /// A plan of 64 tasks with 256 MiB each: 16 GiB fit into this machine's memory, but not into five seconds.

@@ -20,6 +20,7 @@ const PAGES: &[(&str, &str)] = pages![
     "clock",
     "counters",
     "knees-and-bounds",
+    "reload",
     "comparison",
     "known-answers",
     "reproduction",

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use analysis::{
-    CaseFinding, CounterFinding, Curve, CurvePoint, Estimate, Excluded, Findings, Flag, Knee, Region, Tail, Verdict,
+    CaseFinding, CounterFinding, Curve, CurvePoint, Estimate, Excluded, Findings, Flag, Knee, Region, Reload, Tail,
+    Verdict,
 };
 use record::{Between, Case, Mechanism, Placement, Policy, Relation};
 use units::{Bytes, CpuId};
@@ -11,7 +12,17 @@ use workload::WorkingSet;
 
 pub(crate) fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
     let t90 = Some((low - 1.0, high + 1.0));
-    Estimate { estimate, low, high, n: 55, confidence: 0.9031, method: "median, binomial interval", t90, sd: 9.5 }
+    Estimate {
+        estimate,
+        low,
+        high,
+        within_run: (low, high),
+        n: 55,
+        confidence: 0.9031,
+        method: "median, binomial interval",
+        t90,
+        sd: 9.5,
+    }
 }
 
 /// An estimate with an interval of half a percent to each side.
@@ -194,6 +205,22 @@ pub(crate) fn whole() -> Findings {
         flags: vec![Flag { name: "interrupted", detail: "a signal ended the run after 12 s of 60 s".to_owned() }],
         ..findings(results)
     }
+}
+
+/// Two own footprints against two of the neighbour's, walk by walk.
+pub(crate) fn reloads() -> Vec<CaseFinding> {
+    let found = |kib: u64, away_kib: u64, first: f64| CaseFinding {
+        direct_ns: None,
+        indirect_ns: None,
+        total_ns: Some(about(1_740.0 + 1.5 * first)),
+        indirect_reload_ns: Some(about(1.5 * first)),
+        reload: Some(Reload {
+            walks_ns: vec![about(first), about(first / 2.0), estimate(-5.0, 2.0, 9.0)],
+            settled_ns: about(20_000.0),
+        }),
+        ..measured(Case { away: Some(Bytes::kib(away_kib)), ..sized(2, kib) }, 1_740.0)
+    };
+    vec![found(64, 64, 40.0), found(64, 4096, 900.0), found(1024, 64, 300.0), found(1024, 4096, 14_000.0)]
 }
 
 /// The seven cases of lmbench.

@@ -4,7 +4,7 @@ use analysis::{Findings, Point};
 use record::{Arm, MeasureRecord};
 use switchcost_report::html::{Html, Part, render};
 
-use crate::fixture::{about, findings, mechanisms, pairs, whole};
+use crate::fixture::{about, findings, mechanisms, pairs, reloads, whole};
 use crate::recorded::record;
 
 fn page(record: &MeasureRecord, findings: &Findings, points: &[Point]) -> Html {
@@ -40,6 +40,16 @@ fn every_figure_has_its_place_its_data_and_its_numbers() {
     let names: Vec<&str> = html.tables.iter().map(|(name, _)| name.as_str()).collect();
     assert!(names.contains(&"figure-r1-sizes-1") && names.contains(&"figure-r1-latency"), "{names:?}");
     assert!(names.contains(&"r1-1-switches-by-mechanism-1"), "{names:?}");
+}
+
+#[test]
+fn reloads_are_drawn_walk_by_walk_and_by_both_footprints() {
+    let html = page(&record(), &findings(reloads()), &[]);
+    for figure in ["figure-r1-reload", "figure-r1-footprints-1"] {
+        assert!(html.figures.iter().any(|drawn| drawn == figure), "{:?}", html.figures);
+    }
+    let (_, table) = html.tables.iter().find(|(name, _)| name == "figure-r1-reload").expect("its numbers");
+    assert!(table.contains("3rd walk (interval)") && table.contains("not distinguishable from 0"), "{table}");
 }
 
 #[test]

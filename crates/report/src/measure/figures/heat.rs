@@ -19,8 +19,9 @@ const MOST_CELLS: usize = 10_000;
 /// What is drawn against the size.
 #[derive(Clone, Copy)]
 struct Second {
-    /// Its name, in texts and as that of the figures.
     name: &'static str,
+    /// What its figures are called.
+    figures: &'static str,
     heading: &'static str,
     method: &'static str,
     of: fn(&Case) -> Option<Bytes>,
@@ -30,6 +31,7 @@ struct Second {
 
 const STRIDE: Second = Second {
     name: "stride",
+    figures: "strides",
     heading: "Size and stride",
     method: "total-and-indirect-cost",
     of: |case| Some(case.working_set.stride_bytes).filter(|_| case.away.is_none()),
@@ -39,6 +41,7 @@ const STRIDE: Second = Second {
 /// My footprint, and the neighbour's.
 const AWAY: Second = Second {
     name: "away",
+    figures: "footprints",
     heading: "Own size and what is touched meanwhile",
     method: "reload",
     of: |case| case.away,
@@ -142,7 +145,7 @@ impl Map<'_> {
             .x_axis(list_axis("size of each task's array", &names(&self.sizes)).tick_angle(-40.0))
             .y_axis(list_axis(name, &names(&self.seconds)));
         Figure {
-            name: format!("{name}s-{}", number + 1),
+            name: format!("{}-{}", self.second.figures, number + 1),
             title: format!("Total cost by size and {name}"),
             caption:
                 "Total cost of a switch, on a logarithmic scale. A gap: not measured, or not distinguishable from 0; \

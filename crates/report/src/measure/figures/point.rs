@@ -176,7 +176,17 @@ mod tests {
     }
 
     fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
-        Estimate { estimate, low, high, n: 9, confidence: 0.9, method: "median", t90: None, sd: 1.0 }
+        Estimate {
+            estimate,
+            low,
+            high,
+            within_run: (low, high),
+            n: 9,
+            confidence: 0.9,
+            method: "median",
+            t90: None,
+            sd: 1.0,
+        }
     }
 
     #[test]

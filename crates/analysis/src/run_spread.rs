@@ -1,0 +1,72 @@
+//! What an interval needs to hold for the machine, and not for the half minute alone in which it was taken.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::findings::Estimate;
+
+/// What runs of one machine differ by where nothing tells it, relative to the cost: a standard deviation. Calibrated on shared virtual
+/// machines, where it was 0.5 to 2.1 % (`docs/method/statistics.md`).
+pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
+
+/// What is known of the spread between runs counts as so many degrees of freedom. Calibrated: with it, runs
+/// recorded on a shared virtual machine differ no more often than allowed (`docs/method/comparison.md`).
+pub(crate) const FREEDOM: f64 = 6.0;
+
+/// The repetitions of one run share its minute and its neighbours, and more of them tell no more of another run than so many would
+/// that share nothing. Calibrated (`docs/method/statistics.md`).
+const INDEPENDENT: f64 = 8.0;
+
+impl Estimate {
+    /// The same with an interval for another run of the machine, too.
+    pub(crate) fn across_runs(self) -> Estimate {
+        let repetitions = (self.n as f64 / INDEPENDENT).max(1.0).sqrt();
+        let spread = student(FREEDOM, self.confidence).unwrap_or(0.0) * ASSUMED_RUN_SPREAD * self.estimate;
+        let widened = |half: f64| (half * repetitions).hypot(spread);
+        Estimate {
+            low: self.estimate - widened(self.estimate - self.low),
+            high: self.estimate + widened(self.high - self.estimate),
+            ..self
+        }
+    }
+}
+
+/// Student's two-sided quantile.
+pub(crate) fn student(freedom: f64, confidence: f64) -> Option<f64> {
+    StudentsT::new(0.0, 1.0, freedom).ok().map(|student| student.inverse_cdf(0.5 + confidence / 2.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::estimate;
+    use crate::testing::normal;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    /// Runs that differ by the spread that is assumed, of any number of repetitions.
+    #[test]
+    fn intervals_cover_what_other_runs_find() {
+        let mut random = ChaCha8Rng::seed_from_u64(9);
+        for (n, between, within) in [(8, 0.02, 0.01), (100, 0.02, 0.01), (8, 0.0, 0.05), (30, 0.01, 0.1)] {
+            let trials = 1_000;
+            let covers = (0..trials).filter(|_| {
+                let run = 100.0 * (1.0 + between * normal(&mut random));
+                let values: Vec<f64> = (0..n).map(|_| run * (1.0 + within * normal(&mut random))).collect();
+                let found = estimate(&values, 0.9).expect("enough").across_runs();
+                found.low <= 100.0 && 100.0 <= found.high
+            });
+            let share = covers.count() as f64 / f64::from(trials);
+            assert!(share > 0.88, "{n} repetitions, {between} and {within}: {share}");
+        }
+    }
+
+    #[test]
+    fn what_this_run_alone_tells_stands_beside_it() {
+        let values: Vec<f64> = (0..20).map(|n| 100.0 + f64::from(n) / 100.0).collect();
+        let own = estimate(&values, 0.9).expect("enough");
+        let found = own.clone().across_runs();
+        assert_eq!((found.estimate, found.within_run), (own.estimate, (own.low, own.high)));
+        assert!(found.low < own.low && own.high < found.high);
+        assert!((found.high - found.low) / 2.0 > ASSUMED_RUN_SPREAD * found.estimate, "{found:?}");
+    }
+}
