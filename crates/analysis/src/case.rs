@@ -49,6 +49,7 @@ pub(crate) fn find(run: &Run<'_>, judged: &Judged<'_>, refusals: &[&Refusal]) ->
     add_numbers(&mut found, &quantities, confidence, is_shared);
     found.direct_cycles =
         found.direct_ns.as_ref().zip(run.speed.and_then(Speed::hertz)).map(|(d, hz)| d.scaled(hz / 1e9));
+    found.repetitions_ns = quantities.decisive(judged.case).to_vec();
     found.shared = measured.shared;
     found.cycles = measured.cycles;
     found.flags = flags(&found, judged, run.plan, refusals);
@@ -107,6 +108,7 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
         baseline_ns: None,
         switches_per_handoff: judged.switches_per_handoff(Arm::SwitchDirect),
         involuntary_share: judged.involuntary_share(),
+        repetitions_ns: Vec::new(),
         tail: tail(judged),
         counters: counters(judged, run.self_tests),
         reload_bound_ns: reload_bound_ns(judged.case, run.host, run.latencies_ns),

@@ -160,6 +160,8 @@ pub struct CaseFinding {
     pub switches_per_handoff: Option<f64>,
     /// Share of the kernel's switches that were involuntary.
     pub involuntary_share: Option<f64>,
+    /// One value of the deciding cost from each repetition, in nanoseconds: what its interval is made of.
+    pub repetitions_ns: Vec<f64>,
     /// Single hand-offs.
     pub tail: Option<Tail>,
     /// Counters.

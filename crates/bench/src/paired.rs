@@ -13,6 +13,9 @@ const RUNS: usize = 20;
 /// Of them so many have to cover the median of all: 90 % of 20 less two standard deviations of chance.
 const MUST_COVER: usize = 16;
 
+/// Trials of a change.
+const TRIALS: usize = 10;
+
 /// Default runs, half of them beside the neighbour.
 const DEFAULT_RUNS: usize = 20;
 
@@ -22,6 +25,7 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
         rows.extend([(0, "1s"), (64, "2s"), (1024, "2s")].map(|(kib, budget)| coverage(program, kib, budget, is_loud)));
         rows.push(half_width(program, 1, "2s", 5.0, is_loud));
         rows.push(half_width(program, 16, "5s", 20.0, is_loud));
+        rows.push(small_change(program, is_loud));
     }
     rows.extend(default_runs(program));
     rows
@@ -89,6 +93,43 @@ fn half_width(program: &Program, mib: u64, budget: &str, limit: f64, is_loud: bo
             is_met: Some(spread.median <= limit),
             command: arguments.join(" "),
         },
+    }
+}
+
+/// A switch that is made up, and one that is a hundredth longer: whether what each run of a second tells by itself keeps them apart.
+fn small_change(program: &Program, is_loud: bool) -> Row {
+    let what =
+        format!("made-up switches of 2000 and 2020 ns, {}: of {TRIALS} trials of 1 s each, told apart", place(is_loud));
+    let arguments = |length: &str| {
+        [
+            "measure",
+            "--mechanism",
+            "synthetic",
+            "--no-counters",
+            "--budget",
+            "1s",
+            "--precision",
+            "0.1%",
+            "--synthetic-switch",
+            length,
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    };
+    let within_run = |length: &str| {
+        let json = run(program, &arguments(length), is_loud)?;
+        let end = |place: usize| number(&json, &format!("results.0.direct_ns.within_run.{place}"));
+        end(0).zip(end(1))
+    };
+    let trials: Vec<((f64, f64), (f64, f64))> =
+        (0..TRIALS).filter_map(|_| within_run("2000ns").zip(within_run("2020ns"))).collect();
+    let found = trials.iter().filter(|((_, high), (low, _))| high < low).count();
+    Row {
+        what,
+        must_reach: format!(">= {}", TRIALS - 1),
+        measured: format!("{found} of {}", trials.len()),
+        is_met: (trials.len() == TRIALS).then_some(found + 1 >= TRIALS),
+        command: arguments("2020ns").join(" "),
     }
 }
 

@@ -72,6 +72,7 @@ pub(crate) fn bare(case: Case) -> CaseFinding {
         baseline_ns: None,
         switches_per_handoff: None,
         involuntary_share: None,
+        repetitions_ns: Vec::new(),
         tail: None,
         counters: vec![],
         reload_bound_ns: None,

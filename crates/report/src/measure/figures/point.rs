@@ -166,6 +166,7 @@ mod tests {
             baseline_ns: None,
             switches_per_handoff: None,
             involuntary_share: None,
+            repetitions_ns: Vec::new(),
             tail: None,
             counters: Vec::new(),
             reload_bound_ns: None,
