@@ -16,6 +16,7 @@ mod consume;
 mod control;
 mod decode;
 mod error;
+mod leftovers;
 mod probe;
 mod programs;
 mod protocol;

@@ -17,6 +17,7 @@ use crate::consume::{Read, Written, consume};
 use crate::control::{Control, Ending, Outcome};
 use crate::decode::{Chunks, Decoder, Take};
 use crate::error::{CaptureError, Failure};
+use crate::leftovers;
 use crate::programs::Programs;
 use crate::protocol::{self, header};
 use crate::ring::Ring;
@@ -256,6 +257,7 @@ fn last_cpu() -> Option<CpuId> {
 
 /// The commands, ready to be launched; and why they do not live apart, where they were to.
 fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(Programs, Option<String>)> {
+    leftovers::sweep(&std::env::temp_dir());
     let null = || OpenOptions::new().read(true).write(true).open("/dev/null").map(OwnedFd::from);
     let ours = |file: BorrowedFd<'_>| file.try_clone_to_owned();
     let input = match options.input {

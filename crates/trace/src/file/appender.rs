@@ -42,7 +42,7 @@ impl<W: Write> Appender<W> {
         }
         let nothing_yet = |source| WriteTraceError::Append { chunks: 0, instructions: 0, bytes: 0, source };
         let closer = Closer::new().map_err(nothing_yet)?;
-        let mut records = Records::begin(into).map_err(nothing_yet)?;
+        let mut records = Records::begin(into);
         records.put(kind::HEADER, &Body::whole(&json)).map_err(nothing_yet)?;
         Ok(Appender { records, closer, index: TraceIndex::default(), running: TaskId::NONE })
     }

@@ -94,9 +94,10 @@ pub(super) struct Records<W> {
 }
 
 impl<W: Write> Records<W> {
-    pub(super) fn begin(mut into: W) -> io::Result<Self> {
-        into.write_all(&MAGIC)?;
-        Ok(Records { into, number: 0, bytes: MAGIC.len() as u64, is_broken: false })
+    /// Writes nothing yet: the first record goes with what every trace begins with, so that a trace that is ended at its very
+    /// beginning is empty or has its header.
+    pub(super) fn begin(into: W) -> Self {
+        Records { into, number: 0, bytes: MAGIC.len() as u64, is_broken: false }
     }
 
     pub(super) fn put(&mut self, kind: u16, body: &Body<'_>) -> io::Result<()> {
@@ -104,7 +105,8 @@ impl<W: Write> Records<W> {
             return Err(io::Error::other("an earlier chunk did not fit"));
         }
         let head = Head::of(kind, self.number, body).bytes();
-        let parts = std::iter::once(&head[..]).chain(body.parts().iter().copied());
+        let magic: &[u8] = if self.number == 0 { &MAGIC } else { &[] };
+        let parts = [magic, &head[..]].into_iter().chain(body.parts().iter().copied());
         self.is_broken = true;
         write_parts(&mut self.into, &mut parts.map(IoSlice::new).collect::<Vec<_>>())?;
         self.is_broken = false;
@@ -155,6 +157,34 @@ pub(super) fn read_up_to(reader: &mut impl Read, length: u64, into: &mut Vec<u8>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The length of each write.
+    #[derive(Default)]
+    struct Pieces(Vec<usize>);
+
+    impl Write for Pieces {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+            self.0.push(parts.iter().map(|part| part.len()).sum());
+            Ok(self.0[self.0.len() - 1])
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_trace_begins_with_its_header_in_one_piece() {
+        let mut records = Records::begin(Pieces::default());
+        records.put(kind::HEADER, &Body::whole(b"header")).expect("written");
+        assert_eq!(records.get_ref().0, [MAGIC.len() + HEAD_BYTES + 6]);
+        assert_eq!(records.bytes(), (MAGIC.len() + HEAD_BYTES + 6) as u64);
+    }
 
     #[test]
     fn every_damaged_bit_of_a_head_shows() {
