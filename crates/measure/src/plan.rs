@@ -171,11 +171,13 @@ struct Draft {
     tasks: u32,
     working_set: WorkingSet,
     away: Option<Bytes>,
+    /// Another policy than the one selected.
+    policy: Option<Policy>,
 }
 
 impl Draft {
     fn direct(mechanism: Mechanism, between: Between) -> Draft {
-        Draft { mechanism, between, tasks: 2, working_set: WorkingSet::NONE, away: None }
+        Draft { mechanism, between, tasks: 2, working_set: WorkingSet::NONE, away: None, policy: None }
     }
 
     fn pipe(size: Bytes, stride: Bytes, access: Access) -> Draft {
@@ -184,14 +186,15 @@ impl Draft {
     }
 
     fn into_case(self, selection: &Selection, placement: Placement) -> Case {
-        let switches = switch_plan(self.mechanism, self.between, &placement, selection.policy);
-        let Draft { mechanism, between, tasks, working_set, away } = self;
+        let policy = self.policy.unwrap_or(selection.policy);
+        let switches = switch_plan(self.mechanism, self.between, &placement, policy);
+        let Draft { mechanism, between, tasks, working_set, away, .. } = self;
         // Contexts of one thread are all on the thread's CPU.
         let placement = match placement.cpus.first() {
             Some(first) if between == Between::User => Placement { cpus: vec![*first], relation: Relation::SameCpu },
             _ => placement,
         };
-        Case { mechanism, between, tasks, working_set, away, placement, policy: selection.policy, switches }
+        Case { mechanism, between, tasks, working_set, away, placement, policy, switches }
     }
 }
 

@@ -27,23 +27,40 @@ fn row(check: &Check) -> Vec<String> {
     texts.map(String::clone).to_vec()
 }
 
-/// What was found, then what helps, then the verdict: the last line is the one to read.
+/// The verdict, and then what is not as it should be with what helps: on one screen, or all of it.
 fn table(fitness: &Fitness, style: Style, details: bool) -> String {
     let mut page = Page::new(style);
-    let (fit, others): (Vec<&Check>, Vec<&Check>) =
-        fitness.checks.iter().partition(|check| check.severity == Severity::Fit && !details);
+    page.line(&verdict(fitness), tone(fitness.verdict));
+    if details {
+        page.gap();
+        page.grid(&grid(&fitness.checks.iter().collect::<Vec<_>>()));
+        add_fixes(&mut page, &fitness.checks);
+    } else {
+        add_findings(&mut page, &fitness.checks);
+    }
+    page.finish()
+}
+
+/// Each check that found something, worst first, with what helps now, or else for good; and a line with the others.
+fn add_findings(page: &mut Page, checks: &[Check]) {
+    let (fit, mut others): (Vec<&Check>, Vec<&Check>) =
+        checks.iter().partition(|check| check.severity == Severity::Fit);
+    others.sort_by_key(|check| check.severity != Severity::Unfit);
     if !others.is_empty() {
-        page.grid(&grid(&others));
+        page.gap();
+    }
+    for check in others {
+        let unfit = if check.severity == Severity::Unfit { " (unfit)" } else { "" };
+        page.prose(&format!("{}{unfit}: {}", check.name, check.found));
+        let help = [("now", &check.fix), ("for good", &check.lasting_fix)].into_iter().find(|(_, fix)| !fix.is_empty());
+        help.into_iter().for_each(|(when, fix)| page.item(&format!("{when}: {fix}")));
     }
     if !fit.is_empty() {
         let names: Vec<&str> = fit.iter().map(|check| check.name.as_str()).collect();
         page.gap();
-        page.prose(&format!("as it should be: {} (--details shows what was found)", names.join(", ")));
+        page.prose(&format!("as it should be: {}", names.join(", ")));
     }
-    add_fixes(&mut page, &fitness.checks);
-    page.gap();
-    page.line(&verdict(fitness), tone(fitness.verdict));
-    page.finish()
+    page.prose("--details shows what was wanted, and what helps for good");
 }
 
 fn grid(checks: &[&Check]) -> Grid {
@@ -81,9 +98,9 @@ fn verdict(fitness: &Fitness) -> String {
     let of = fitness.checks.len();
     let count = |severity: Severity| fitness.checks.iter().filter(|check| check.severity == severity).count();
     match fitness.verdict {
-        Severity::Fit => format!("fit to measure: {} of {of}", count(Severity::Fit)),
-        Severity::Caveat => format!("usable with caveats: {} of {of}", count(Severity::Caveat)),
-        Severity::Unfit => format!("not fit to measure: {} of {of}, see what helps", count(Severity::Unfit)),
+        Severity::Fit => format!("fit to measure: {} of {of} checks", count(Severity::Fit)),
+        Severity::Caveat => format!("usable with caveats: {} of {of} checks", count(Severity::Caveat)),
+        Severity::Unfit => format!("not fit to measure: {} of {of} checks", count(Severity::Unfit)),
     }
 }
 

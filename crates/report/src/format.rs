@@ -20,11 +20,13 @@ pub struct Style {
     pub is_coloured: bool,
     /// Columns of the terminal; `None` means [`Style::USUAL_WIDTH`].
     pub width: Option<u16>,
+    /// Whether everything is wanted, and not one screen of it.
+    pub is_detailed: bool,
 }
 
 impl Style {
     /// The width of a report that goes nowhere in particular.
-    pub const USUAL_WIDTH: u16 = 120;
+    pub const USUAL_WIDTH: u16 = 100;
 
     /// Below this the tables are no longer legible, and the terminal may as well wrap them.
     const LEAST_WIDTH: u16 = 60;

@@ -204,7 +204,7 @@ mod tests {
         }
         let long = "x".repeat(28);
         grid.row(vec!["a".into(), (&long).into(), (&long).into()]);
-        let style = Style { is_coloured: false, width: Some(60) };
+        let style = Style { is_coloured: false, width: Some(60), is_detailed: false };
         let blocks: Vec<String> = grid.render(style).split("\n\n").map(str::to_owned).collect();
         assert_eq!(blocks.len(), 2, "{blocks:#?}");
         assert!(blocks.iter().all(|block| block.starts_with("name ") && block.contains(&long)), "{blocks:#?}");
@@ -216,7 +216,7 @@ mod tests {
         grid.column("name", Side::Left);
         grid.column("cost", Side::Right);
         grid.row(vec!["word ".repeat(20).into(), "1.74 us".into()]);
-        let text = grid.render(Style { is_coloured: false, width: Some(60) });
+        let text = grid.render(Style { is_coloured: false, width: Some(60), is_detailed: false });
         let words: Vec<_> = text.lines().skip(2).flat_map(str::split_whitespace).collect();
         assert!(words.iter().all(|word| ["word", "1.74", "us"].contains(word)), "{text}");
         assert!(text.contains("1.74 us\n"), "{text}");
@@ -225,6 +225,9 @@ mod tests {
     #[test]
     fn only_a_coloured_style_escapes() {
         assert!(!grid().render(Style::default()).contains('\u{1b}'));
-        assert!(grid().render(Style { is_coloured: true, width: None }).contains("\u{1b}[1m"), "bold header");
+        assert!(
+            grid().render(Style { is_coloured: true, width: None, is_detailed: false }).contains("\u{1b}[1m"),
+            "bold header"
+        );
     }
 }

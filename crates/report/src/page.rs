@@ -19,6 +19,7 @@ pub(crate) enum Block {
     Prose(String),
     /// An entry of a list.
     Item(String),
+
     /// A line that is never wrapped, so that a command in it can be copied.
     Line(String, Tone),
     /// A table.
@@ -54,6 +55,20 @@ impl Page {
 
     /// The report as text that is safe to print.
     pub(crate) fn finish(self) -> String {
+        self.text()
+    }
+
+    /// Adds entries of a list as long as the report has no more lines than `most`.
+    pub(crate) fn items_up_to(&mut self, most: usize, items: &[String]) {
+        for item in items {
+            self.item(item);
+            if self.text().lines().count() > most {
+                self.blocks.pop();
+            }
+        }
+    }
+
+    fn text(&self) -> String {
         let mut text = Text { style: self.style, text: String::new() };
         self.blocks.iter().for_each(|block| text.block(block));
         text.text
@@ -202,7 +217,7 @@ mod tests {
 
     #[test]
     fn prose_is_wrapped_and_lines_are_not() {
-        let mut page = Page::new(Style { is_coloured: false, width: Some(60) });
+        let mut page = Page::new(Style { is_coloured: false, width: Some(60), is_detailed: false });
         let words = "word ".repeat(15);
         page.item(&words);
         page.line(&words, Tone::Usual);

@@ -95,6 +95,14 @@ pub(crate) struct Form {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// How much of a measurement is printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Depth {
+    /// Print everything that is known, and not one screen of it
+    #[arg(long, help_heading = "Output")]
+    pub(crate) details: bool,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum PlacementFlag {
@@ -281,6 +289,9 @@ pub(crate) struct MeasureArguments {
     pub(crate) record: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) depth: Depth,
+
+    #[command(flatten)]
     pub(crate) form: Form,
 }
 
@@ -308,6 +319,9 @@ pub(crate) struct ReportArguments {
     /// Chromium, which must be installed
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) figures: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) depth: Depth,
 
     #[command(flatten)]
     pub(crate) form: Form,

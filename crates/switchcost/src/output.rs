@@ -68,7 +68,7 @@ impl Output {
         let wants_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let width = is_terminal.then(|| console::Term::stdout().size().1);
-        Style { is_coloured: is_terminal && wants_colour, width }
+        Style { is_coloured: is_terminal && wants_colour, width, is_detailed: false }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The ready-made lists of cases, and how much time each gets.
 
-use record::{Between, HostManifest, Mechanism};
+use record::{Between, HostManifest, Mechanism, Policy};
 use units::{Bytes, Nanos};
 use workload::{Access, Pattern, WorkingSet};
 
@@ -47,6 +47,11 @@ fn all_direct(is_first_only: bool) -> Vec<Draft> {
     Mechanism::real().flat_map(variants).collect()
 }
 
+/// The pipe under the ordinary scheduler, too: what programs pay, where real-time priority is there to measure well.
+fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
+    betweens.iter().map(|between| Draft { policy: Some(Policy::Other), ..Draft::direct(Mechanism::Pipe, *between) })
+}
+
 /// The largest arrays of the default and of the quick preset, of which eight repetitions take two seconds, or half of one; the
 /// last level of a server may be several times as large, and not one's own.
 const DEFAULT_TOP: Bytes = Bytes::mib(64);
@@ -67,6 +72,7 @@ fn sweep(sizes: &[Bytes], stride: Bytes, access: Access) -> impl Iterator<Item =
 
 pub(super) fn default(host: &HostManifest) -> Vec<Draft> {
     let mut drafts = all_direct(false);
+    drafts.extend(ordinary(&[Between::Process, Between::Thread]));
     drafts.extend(sweep(&up_to(DEFAULT_TOP, sizes::sweep_sizes(host)), Bytes(8), Access::Rmw));
     let few = up_to(DEFAULT_TOP, sizes::stride_sizes(host)[2..4].to_vec());
     for stride in [64, 512, 4096] {
@@ -77,12 +83,14 @@ pub(super) fn default(host: &HostManifest) -> Vec<Draft> {
 
 pub(super) fn quick(host: &HostManifest) -> Vec<Draft> {
     let mut drafts = all_direct(true);
+    drafts.extend(ordinary(&[Between::Process]));
     drafts.extend(sweep(&up_to(QUICK_TOP, sizes::quick_sizes(host)), Bytes(8), Access::Rmw));
     drafts
 }
 
 pub(super) fn full(host: &HostManifest) -> Vec<Draft> {
     let mut drafts = all_direct(false);
+    drafts.extend(ordinary(&[Between::Process, Between::Thread]));
     for access in [Access::Read, Access::Write, Access::Rmw] {
         drafts.extend(sweep(&up_to(FULL_TOP, sizes::sweep_sizes(host)), Bytes(8), access));
     }
@@ -116,7 +124,7 @@ pub(super) fn selected(selection: &Selection) -> Vec<Draft> {
             for tasks in &tasks {
                 for set in working_sets(selection, &sizes, &strides, &accesses) {
                     for away in away(selection, set.size_bytes) {
-                        drafts.push(Draft { mechanism, between, tasks: *tasks, working_set: set, away });
+                        drafts.push(Draft { mechanism, between, tasks: *tasks, working_set: set, away, policy: None });
                     }
                 }
             }

@@ -57,7 +57,7 @@ fn comparison() -> Comparison {
 fn rendered(format: Format, fail_above: Option<f64>) -> String {
     let (base, new) = (["a.jsonl".to_owned()], ["b.jsonl".to_owned()]);
     let request = Request { base: &base, new: &new, fail_above };
-    render(&comparison(), &request, format, Style::default())
+    render(&comparison(), &request, format, Style { width: Some(120), ..Style::default() })
 }
 
 #[test]

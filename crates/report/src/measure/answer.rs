@@ -1,12 +1,22 @@
 use analysis::{CaseFinding, Estimate, Findings, Verdict};
-use record::{Between, Case, Mechanism};
+use record::{Between, Case, Mechanism, Policy};
+use units::Bytes;
 
 use super::conditions::{label, placement, walk};
 use super::row::has_numbers;
 use crate::page::Page;
-use crate::quantity::{centre, interval, is_cost, percent, with_interval};
+use crate::quantity::{centre, interval, is_cost, number, percent, time, with_interval};
 
-/// The answer to the user's question in one or two sentences.
+/// Switches a second whose share of a CPU is told: what a busy server makes on each.
+const SWITCHES_A_SECOND: f64 = 10_000.0;
+
+/// The size that speaks for working sets, where it was measured: that of a second-level cache or so.
+pub(super) const TYPICAL_SIZE: Bytes = Bytes::mib(1);
+
+/// A part that is nearly all of a cost.
+const NEARLY_ALL: f64 = 0.8;
+
+/// The answer to the user's question in a few sentences.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let reload = super::reload::in_words(findings);
     if reload.is_none() || headline(&findings.results).is_some_and(|(finding, _)| finding.case.away.is_none()) {
@@ -17,16 +27,22 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 fn answer(findings: &Findings) -> String {
     let Some((finding, estimate)) = headline(&findings.results) else { return nothing(findings) };
-    let mut text = format!("{} {}", subject(finding), price(estimate));
-    if let Some(more) = indirect(findings, finding) {
-        text += &format!("; {more}");
-    }
-    text += ".";
-    if finding.verdict == Verdict::Suspect {
-        let names: Vec<_> = finding.flags.iter().map(|flag| flag.name).collect();
-        text += &format!(" The number is suspect ({}): see the notes below.", names.join(", "));
-    }
-    text
+    let with_data = typical(findings, finding);
+    let sentences = [
+        Some(format!("{} {}{}", subject(finding), price(finding, estimate), cheapest(findings, finding))),
+        ordinary(findings, finding),
+        with_data.map(|(finding, indirect)| data_costs(finding, indirect)),
+        largest(findings, finding, with_data.map(|(finding, _)| finding)),
+        share(finding, estimate, with_data.map(|(finding, _)| finding)),
+        suspicion(finding),
+    ];
+    sentences.into_iter().flatten().map(|sentence| format!("{sentence}.")).collect::<Vec<_>>().join(" ")
+}
+
+fn suspicion(finding: &CaseFinding) -> Option<String> {
+    let names: Vec<_> = finding.flags.iter().map(|flag| flag.name).collect();
+    (finding.verdict == Verdict::Suspect)
+        .then(|| format!("The number is suspect ({}): see the notes", names.join(", ")))
 }
 
 /// The result that speaks for the run: a switch between two processes over a pipe, or else the first there is.
@@ -88,30 +104,126 @@ fn means(mechanism: Mechanism) -> &'static str {
     }
 }
 
-fn price(estimate: &Estimate) -> String {
+fn price(finding: &CaseFinding, estimate: &Estimate) -> String {
     if !is_cost(estimate) {
         return format!("has a cost that is {}", centre(estimate));
     }
-    let (cost, interval) = (centre(estimate), interval(estimate));
-    let confidence = percent(estimate.confidence);
-    format!("costs {cost} here ({interval} at {confidence} confidence, {} repetitions)", estimate.n)
+    let cycles = finding.direct_cycles.as_ref().filter(|cycles| finding.direct_ns.is_some() && is_cost(cycles));
+    let cycles = cycles.map(|cycles| format!("; {} core cycles", rounded(cycles.estimate))).unwrap_or_default();
+    let (cost, interval, confidence) = (centre(estimate), interval(estimate), percent(estimate.confidence));
+    format!("costs {cost} here ({interval} at {confidence} confidence{cycles})")
 }
 
-/// The largest indirect cost under the headline's mechanism, or that there is none to be seen.
-fn indirect(findings: &Findings, headline: &CaseFinding) -> Option<String> {
+/// Without digits that no interval bears out: 7585 as 7600.
+fn rounded(cycles: f64) -> String {
+    if cycles < 1_000.0 { number(cycles) } else { format!("{:.0}", (cycles / 100.0).round() * 100.0) }
+}
+
+/// The cheapest switch of user space, where the headline is one of the kernel's.
+fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
+    let user = |f: &&CaseFinding| f.case.between == Between::User && f.case.mechanism != Mechanism::Synthetic;
+    let priced = findings.results.iter().filter(|f| has_numbers(f) && f.case.working_set.is_empty()).filter(user);
+    let priced = priced.filter_map(|f| Some((f, f.direct_ns.as_ref().filter(|direct| is_cost(direct))?)));
+    let cheapest = priced.min_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate));
+    match cheapest.filter(|_| headline.case.between != Between::User) {
+        Some((finding, direct)) => {
+            format!(", and {} between {} of one thread", centre(direct), contexts(finding.case.mechanism))
+        }
+        None => String::new(),
+    }
+}
+
+/// What a mechanism of user space switches between.
+fn contexts(mechanism: Mechanism) -> &'static str {
+    match mechanism {
+        Mechanism::Fiber => "fibers",
+        Mechanism::Ucontext => "ucontexts",
+        Mechanism::Async => "tasks of an async runtime",
+        _ => "green threads",
+    }
+}
+
+/// The same switch under the scheduler that programs run under.
+fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
+    let same = |case: &Case| Case { policy: Policy::Other, switches: None, ..case.clone() };
+    let is_it = |f: &&CaseFinding| f.case.policy == Policy::Other && same(&f.case) == same(&headline.case);
+    let found = findings.results.iter().find(is_it).filter(|_| headline.case.policy != Policy::Other)?;
+    let cost = found.direct_ns.as_ref().filter(|direct| has_numbers(found) && is_cost(direct))?;
+    Some(format!("Under the ordinary scheduler, with which programs run, it costs {}", with_interval(cost)))
+}
+
+/// The indirect costs under the headline's conditions.
+fn indirect<'a>(findings: &'a Findings, headline: &CaseFinding) -> Vec<(&'a CaseFinding, &'a Estimate)> {
     let key = |c: &Case| (c.mechanism, c.between, c.tasks, c.placement.clone(), c.policy);
     let alike = findings.results.iter().filter(|f| has_numbers(f) && key(&f.case) == key(&headline.case));
-    let mut priced: Vec<_> = alike.filter_map(|f| f.indirect_ns.as_ref().map(|estimate| (f, estimate))).collect();
-    priced.sort_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate));
-    if let Some((finding, estimate)) = priced.iter().rfind(|(_, estimate)| is_cost(estimate)) {
-        let most = if priced.len() > 1 { ", the most of all that were tried" } else { "" };
-        let suspect = if finding.verdict == Verdict::Suspect { ", and suspect" } else { "" };
-        return Some(format!("{}, {} more{most}{suspect}", data(&finding.case), with_interval(estimate)));
+    alike.filter_map(|f| f.indirect_ns.as_ref().map(|estimate| (f, estimate))).collect()
+}
+
+/// That of 1 MiB where it was measured, else the largest.
+fn typical<'a>(findings: &'a Findings, headline: &CaseFinding) -> Option<(&'a CaseFinding, &'a Estimate)> {
+    let all = indirect(findings, headline);
+    let typical = all.iter().find(|(finding, _)| finding.case.working_set.size_bytes == TYPICAL_SIZE);
+    typical.or_else(|| all.iter().max_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate))).copied()
+}
+
+fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
+    let data = data(&finding.case);
+    match finding.total_ns.as_ref().filter(|total| is_cost(total)) {
+        Some(total) if is_cost(indirect) => {
+            let suspect = if finding.verdict == Verdict::Suspect { "; this is suspect: see the notes" } else { "" };
+            let (total, reason) = (centre(total), reason(finding, indirect));
+            format!("{data} it costs {total}: {} more{reason}{suspect}", with_interval(indirect))
+        }
+        _ => format!("{data} the indirect cost is {}", centre(indirect)),
     }
-    let (finding, estimate) = priced.iter().max_by_key(|(finding, _)| finding.case.working_set.size_bytes)?;
-    Some(format!("{}, the indirect cost is {}", data(&finding.case), centre(estimate)))
+}
+
+/// What of the indirect cost is the switch running cold, and what the reload.
+fn reason(finding: &CaseFinding, indirect: &Estimate) -> String {
+    let parts = finding.indirect_kernel_ns.as_ref().zip(finding.indirect_reload_ns.as_ref());
+    let Some((kernel, reload)) = parts.map(|(kernel, reload)| (kernel.estimate, reload.estimate)) else {
+        return String::new();
+    };
+    match (kernel / indirect.estimate, reload / indirect.estimate) {
+        (kernel, _) if kernel >= NEARLY_ALL => ", nearly all because the switch itself runs cold".to_owned(),
+        (_, reload) if reload >= NEARLY_ALL => ", nearly all to load the data again".to_owned(),
+        _ if kernel > 0.0 && reload > 0.0 => {
+            format!(
+                ", {} because the switch itself runs cold and {} to load the data again",
+                time(kernel),
+                time(reload)
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// The largest of all sizes tried, where it is another than the typical one.
+fn largest(findings: &Findings, headline: &CaseFinding, typical: Option<&CaseFinding>) -> Option<String> {
+    let costs = indirect(findings, headline).into_iter().filter(|(_, indirect)| is_cost(indirect));
+    let (finding, indirect) = costs.max_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate))?;
+    let is_new = typical.is_none_or(|typical| typical.case != finding.case);
+    let suspect = if finding.verdict == Verdict::Suspect { ", and suspect" } else { "" };
+    is_new.then(|| {
+        format!(
+            "{} it is {} more, the largest of all sizes tried{suspect}",
+            data(&finding.case),
+            with_interval(indirect)
+        )
+    })
+}
+
+/// What switches at a usual rate take of a CPU.
+fn share(headline: &CaseFinding, direct: &Estimate, typical: Option<&CaseFinding>) -> Option<String> {
+    headline.direct_ns.as_ref().filter(|_| is_cost(direct) && headline.case.between != Between::User)?;
+    let percent = |ns: f64| ns * SWITCHES_A_SECOND / 1e9 * 100.0;
+    let least = percent(direct.estimate);
+    let total = typical.and_then(|finding| finding.total_ns.as_ref()).filter(|total| is_cost(total));
+    let most = total.map(|total| percent(total.estimate)).filter(|most| *most > least * 1.05);
+    let range = most.map(|most| format!(" to {}", number(most))).unwrap_or_default();
+    Some(format!("10,000 switches a second take {}{range} % of one CPU", number(least)))
 }
 
 fn data(case: &Case) -> String {
-    format!("with {} of data each ({})", case.working_set.size_bytes, walk(&case.working_set))
+    format!("With {} of data each ({})", case.working_set.size_bytes, walk(&case.working_set))
 }

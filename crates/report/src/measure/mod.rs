@@ -15,6 +15,7 @@ mod mechanisms;
 mod notes;
 mod reload;
 mod row;
+mod screen;
 mod working_sets;
 
 use analysis::{Findings, Point};
@@ -39,7 +40,11 @@ pub fn render(record: &MeasureRecord, findings: &Findings, format: Format, style
 
 fn table(record: &MeasureRecord, findings: &Findings, style: Style) -> String {
     let mut page = Page::new(style);
-    add(&mut page, record, findings, &[]);
+    if style.is_detailed {
+        add(&mut page, record, findings, &[])
+    } else {
+        screen::add(&mut page, record, findings)
+    }
     page.finish()
 }
 

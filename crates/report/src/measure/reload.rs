@@ -10,7 +10,10 @@ use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::{centre, time, with_bound, with_interval};
+use crate::quantity::{centre, plus_minus, time, with_bound, with_interval};
+
+/// Rows that fit on a screen beside the rest.
+const MOST_ROWS: usize = 20;
 
 /// Results that are about the reload.
 pub(super) fn members(findings: &Findings) -> Vec<&CaseFinding> {
@@ -35,6 +38,48 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     );
     add_star_legend(page, rows.into_iter());
     page.method(&["reload"]);
+}
+
+/// The same on one screen: what matters most of it.
+pub(super) fn add_short(page: &mut Page, findings: &Findings) {
+    let rows = members(findings);
+    if rows.is_empty() {
+        return;
+    }
+    let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
+    let conditions: Vec<Condition> = MECHANISM.iter().chain(&RUN).chain(&WALK).copied().collect();
+    let (varying, common) = split(&conditions, &cases);
+    page.heading("Reload behind a switch", &common.join(", "));
+    page.grid(&short(&rows[..rows.len().min(MOST_ROWS)], &varying));
+    page.prose("1st, 2nd, 3rd: what this walk behind the switch takes above a settled one; reload: all of them");
+    if rows.len() > MOST_ROWS {
+        page.prose(&format!("and {} more: --details", rows.len() - MOST_ROWS));
+    }
+}
+
+fn short(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
+    let mut grid = Grid::new(varying.len() + 2);
+    varying.iter().for_each(|condition| grid.column(condition.name, Side::Left));
+    for name in ["size", AWAY.name, "total", "+-", "switch", "reload", "1st", "2nd", "3rd"] {
+        grid.column(name, Side::Right);
+    }
+    for finding in findings {
+        let mut row: Vec<Entry> =
+            varying.iter().map(|condition| Entry::from((condition.value)(&finding.case))).collect();
+        row.extend([finding.case.working_set.size_bytes.to_string().into(), (AWAY.value)(&finding.case).into()]);
+        match (&finding.total_ns, &finding.reload) {
+            (Some(total), Some(reload)) if has_numbers(finding) => {
+                row.push(Entry::new(starred(finding, &with_bound(total)), tone(finding)));
+                row.push(plus_minus(total).into());
+                let parts = [finding.handoff_ns.as_ref(), finding.indirect_reload_ns.as_ref()];
+                let walks = (0..3).map(|place| reload.walks_ns.get(place));
+                row.extend(parts.into_iter().chain(walks).map(|part| part.map(with_bound).unwrap_or_default().into()));
+            }
+            _ => row.push(Entry::new("not measured", tone(finding))),
+        }
+        grid.row(row);
+    }
+    grid
 }
 
 fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> Grid {

@@ -45,16 +45,22 @@ fn a_check_up() {
 }
 
 #[test]
-fn the_last_line_is_the_verdict() {
-    let last = |fitness: &Fitness| render(fitness, Format::Table).lines().last().map(str::to_owned).unwrap_or_default();
+fn the_verdict_comes_first() {
+    let first =
+        |fitness: &Fitness| render(fitness, Format::Table).lines().next().map(str::to_owned).unwrap_or_default();
     let mut fitness = usual();
-    assert_eq!(last(&fitness), "usable with caveats: 2 of 4");
+    assert_eq!(first(&fitness), "usable with caveats: 2 of 4 checks");
     fitness.verdict = Severity::Unfit;
     fitness.checks[2].severity = Severity::Unfit;
-    assert_eq!(last(&fitness), "not fit to measure: 1 of 4, see what helps");
+    assert_eq!(first(&fitness), "not fit to measure: 1 of 4 checks");
     fitness.checks.drain(1..3);
     fitness.verdict = Severity::Fit;
-    assert_eq!(last(&fitness), "fit to measure: 2 of 2");
+    assert_eq!(first(&fitness), "fit to measure: 2 of 2 checks");
+}
+
+#[test]
+fn one_screen_has_what_is_not_as_it_should_be() {
+    insta::assert_snapshot!(doctor::render(&usual(), Format::Table, Style::default(), false));
 }
 
 #[test]
@@ -80,6 +86,7 @@ fn hostile_text_is_stripped_and_colour_is_opt_in() {
     let text = render(&fitness, Format::Table);
     assert!(text.chars().all(|c| !c.is_control() || c == '\n'), "{text:?}");
     assert!(text.contains("lasting  f  g\n"), "{text}");
-    let coloured = doctor::render(&usual(), Format::Table, Style { is_coloured: true, width: None }, true);
+    let coloured =
+        doctor::render(&usual(), Format::Table, Style { is_coloured: true, width: None, is_detailed: false }, true);
     assert!(coloured.contains("\u{1b}[33musable with caveats"), "{coloured:?}");
 }

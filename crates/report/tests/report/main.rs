@@ -7,4 +7,5 @@ mod fixture;
 mod for_programs;
 mod html;
 mod recorded;
+mod screen;
 mod table;

@@ -23,7 +23,7 @@ fn nothing_hostile_reaches_the_terminal() {
 #[test]
 fn a_narrow_terminal_is_wide_enough() {
     let (head, findings) = whole();
-    let style = Style { is_coloured: false, width: Some(80) };
+    let style = Style { is_coloured: false, width: Some(80), is_detailed: false };
     let text = simulate::render(&head, &findings, Format::Table, style);
     let widest = text.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{widest:?}\n{text}");

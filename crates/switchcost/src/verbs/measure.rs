@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     run.measure(&path, &interrupt)?;
     drop(noise);
     say!("record: {}", path.display());
-    let exit = show(&path, &arguments.form, output)?;
+    let exit = show(&path, &arguments.form, arguments.depth, output)?;
     Ok(interrupt.exit().unwrap_or(exit))
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ::report::{Format, Style, html};
 
-use crate::cli::{Form, ReportArguments};
+use crate::cli::{Depth, Form, ReportArguments};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::runs;
@@ -16,7 +16,7 @@ use loaded::Loaded;
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let paths = if arguments.record.is_empty() { vec![runs::newest_record()?] } else { arguments.record.clone() };
     if arguments.output.is_none() && arguments.figures.is_none() {
-        return print(&paths, &arguments.form);
+        return print(&paths, &arguments.form, arguments.depth);
     }
     let output = arguments.output.as_deref().map(|page| claim(&paths, Some(page))).transpose()?;
     let loaded: Vec<Loaded> = paths.iter().map(|path| Loaded::read(path)).collect::<Result<_, _>>()?;
@@ -32,35 +32,53 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
 }
 
 /// Analyses a record and writes its findings: the one way from a record to a reader.
-pub(crate) fn show(path: &Path, form: &Form, output: Output) -> Result<Exit, Failure> {
+pub(crate) fn show(path: &Path, form: &Form, depth: Depth, output: Output) -> Result<Exit, Failure> {
     let loaded = Loaded::read(path)?;
-    let text = loaded.text(form.format, output.style());
+    let text = text(&loaded, path, form.format, styled(&output, depth));
     output.write(&text)?;
     Ok(loaded.exit())
 }
 
-fn print(paths: &[PathBuf], form: &Form) -> Result<Exit, Failure> {
+fn styled(output: &Output, depth: Depth) -> Style {
+    Style { is_detailed: depth.details, ..output.style() }
+}
+
+/// What a record says, and behind one screen of it where the rest is.
+fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
+    let text = loaded.text(format, style);
+    if format != Format::Table || style.is_detailed || !loaded.has_details() {
+        return text;
+    }
+    // The newest record is what is shown where none is named.
+    let is_newest = runs::newest_record().is_ok_and(|newest| newest == path);
+    let record = if is_newest { String::new() } else { format!(" {}", ::report::plain(&path.display().to_string())) };
+    format!(
+        "{text}\nall of it: switchcost report --details{record}\nfigures:   switchcost report -o page.html{record}\n"
+    )
+}
+
+fn print(paths: &[PathBuf], form: &Form, depth: Depth) -> Result<Exit, Failure> {
     if form.format != Format::Table && paths.len() > 1 {
         return Err(Failure::OneRecord(paths.len()));
     }
     let output = claim(paths, form.out.as_deref())?;
     if let [path] = paths {
-        return show(path, form, output);
+        return show(path, form, depth, output);
     }
-    let style = output.style();
+    let style = styled(&output, depth);
     let mut text = String::new();
     let mut exit = Exit::Success;
     for path in paths {
         let loaded = Loaded::read(path)?;
-        text += &headed(&loaded, style);
+        text += &headed(&loaded, path, style);
         exit = worse(exit, loaded.exit());
     }
     output.write(&text)?;
     Ok(exit)
 }
 
-fn headed(loaded: &Loaded, style: Style) -> String {
-    format!("== {}\n\n{}\n", ::report::plain(loaded.name()), loaded.text(Format::Table, style))
+fn headed(loaded: &Loaded, path: &Path, style: Style) -> String {
+    format!("== {}\n\n{}\n", ::report::plain(loaded.name()), text(loaded, path, Format::Table, style))
 }
 
 fn worse(a: Exit, b: Exit) -> Exit {

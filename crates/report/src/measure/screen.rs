@@ -1,0 +1,83 @@
+//! One screen: the answer in words, what each mechanism costs, the cost over size, and what to know, worst first. Everything else is
+//! behind `--details` and in the page.
+
+mod costs;
+mod remarks;
+mod sizes;
+
+use analysis::{Findings, Verdict};
+use record::{Fact, Header, MeasureRecord, Policy};
+use units::format_cpu_list;
+
+use super::{answer, reload};
+use crate::page::Page;
+
+/// Notes, at most.
+const MOST_NOTES: usize = 5;
+
+/// Lines of the screen, less those of where the rest is.
+const MOST_LINES: usize = 43;
+
+pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
+    answer::add(page, findings);
+    page.gap();
+    page.prose(&machine(&record.header, findings));
+    costs::add(page, findings);
+    reload::add_short(page, findings);
+    sizes::add(page, findings);
+    let notes = remarks::all(&record.header, findings);
+    let is_starred = findings.results.iter().any(|finding| finding.verdict == Verdict::Suspect);
+    if is_starred || !notes.is_empty() {
+        page.gap();
+    }
+    if is_starred {
+        page.prose("* suspect");
+    }
+    page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
+}
+
+/// The machine and the run, in a line or two.
+fn machine(header: &Header, findings: &Findings) -> String {
+    let host = &header.host;
+    let cpus = host.cpus_online.len();
+    let mut parts = vec![
+        known(&host.cpu_model, "CPU unknown"),
+        format!("{cpus} {}", if cpus == 1 { "CPU" } else { "CPUs" }),
+        match host.hypervisor.known().map(String::as_str) {
+            Some("none") => "bare metal".to_owned(),
+            Some(name) => format!("under {name}"),
+            None => "hypervisor unknown".to_owned(),
+        },
+        format!("Linux {}", host.kernel.split_whitespace().next().unwrap_or("unknown")),
+        place(header),
+    ];
+    let clocks = findings.core.and_then(|core| core.hertz.zip(core.usual_hertz));
+    parts.extend(
+        clocks.map(|(told, usual)| format!("times at {:.2} GHz of the core (usually {:.2})", told / 1e9, usual / 1e9)),
+    );
+    parts.join(", ")
+}
+
+fn known(fact: &Fact<String>, unknown: &str) -> String {
+    fact.known().cloned().unwrap_or_else(|| unknown.to_owned())
+}
+
+/// The CPUs and the policies of all cases.
+fn place(header: &Header) -> String {
+    let cases = &header.plan.cases;
+    let mut cpus: Vec<_> = cases.iter().flat_map(|case| case.placement.cpus.iter().copied()).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    let on = match cpus.len() {
+        0 => "not pinned".to_owned(),
+        1 => format!("CPU {}", format_cpu_list(&cpus)),
+        _ => format!("CPUs {}", format_cpu_list(&cpus)),
+    };
+    let policy = cases.first().map_or(Policy::Other, |case| case.policy);
+    format!("{on}, {}", scheduler(policy))
+}
+
+/// A policy as the kernel names it.
+pub(super) fn scheduler(policy: Policy) -> String {
+    format!("SCHED_{}", policy.to_string().to_uppercase())
+}

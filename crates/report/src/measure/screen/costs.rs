@@ -1,0 +1,128 @@
+use analysis::{CaseFinding, Findings};
+use record::{Between, Case, Policy};
+
+use super::scheduler;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::measure::conditions::placement;
+use crate::measure::row::{has_numbers, starred, tone};
+use crate::page::Page;
+use crate::quantity::{is_cost, plus_minus, with_bound};
+
+/// Rows that fit on a screen beside the rest.
+const MOST_ROWS: usize = 14;
+
+/// What is ordinary: all cases of a run share it.
+struct Usual {
+    policy: Policy,
+    has_several_places: bool,
+    has_several_rings: bool,
+}
+
+/// A row: a mechanism under its conditions, between processes and between threads.
+struct Row<'a> {
+    name: String,
+    process: Option<&'a CaseFinding>,
+    thread: Option<&'a CaseFinding>,
+}
+
+/// A row for each mechanism of the kernel, cheapest first, and a line with those of user space.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    let direct: Vec<&CaseFinding> =
+        findings.results.iter().filter(|finding| finding.case.working_set.is_empty()).collect();
+    let (user, kernel): (Vec<_>, Vec<_>) = direct.into_iter().partition(|f| f.case.between == Between::User);
+    if !kernel.is_empty() {
+        let rows = rows(&kernel);
+        page.heading("Cost of a switch", "nothing touched in between");
+        page.grid(&grid(&rows[..rows.len().min(MOST_ROWS)]));
+        if rows.len() > MOST_ROWS {
+            page.prose(&format!("and {} more: --details", rows.len() - MOST_ROWS));
+        }
+    }
+    if !user.is_empty() {
+        let mut user = user;
+        user.sort_by(|a, b| most(a).total_cmp(&most(b)));
+        let one = |finding: &&CaseFinding| {
+            let cost = cost(finding).map_or("not measured".to_owned(), |(cost, _)| cost);
+            format!("{} {cost}", starred(finding, &finding.case.mechanism.to_string()))
+        };
+        page.prose(&format!("in one thread: {}", user.iter().map(one).collect::<Vec<_>>().join(", ")));
+    }
+}
+
+fn rows<'a>(findings: &[&'a CaseFinding]) -> Vec<Row<'a>> {
+    let first = &findings[0].case;
+    let differs = |value: &dyn Fn(&Case) -> bool| findings.iter().any(|finding| value(&finding.case));
+    let usual = Usual {
+        policy: first.policy,
+        has_several_places: differs(&|case| case.placement != first.placement),
+        has_several_rings: differs(&|case| case.tasks != first.tasks),
+    };
+    let mut rows: Vec<Row<'a>> = Vec::new();
+    for finding in findings {
+        let name = name(finding, &usual);
+        let at = rows.iter().position(|row| row.name == name).unwrap_or_else(|| {
+            rows.push(Row { name, process: None, thread: None });
+            rows.len() - 1
+        });
+        let slot = if finding.case.between == Between::Thread { &mut rows[at].thread } else { &mut rows[at].process };
+        slot.get_or_insert(finding);
+    }
+    let cost = |row: &Row<'_>| row.process.or(row.thread).map_or(f64::INFINITY, centre);
+    rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+    rows
+}
+
+fn name(finding: &CaseFinding, usual: &Usual) -> String {
+    let case = &finding.case;
+    let mut name = case.mechanism.to_string();
+    if case.policy != usual.policy {
+        name += &format!(", {}", scheduler(case.policy));
+    }
+    if usual.has_several_rings {
+        name += &format!(", {} tasks", case.tasks);
+    }
+    if usual.has_several_places {
+        name += &format!(", {}", placement(case));
+    }
+    name
+}
+
+fn grid(rows: &[Row<'_>]) -> Grid {
+    let mut grid = Grid::new(1);
+    grid.column("", Side::Left);
+    for name in ["processes", "+-", "threads", "+-"] {
+        grid.column(name, Side::Right);
+    }
+    for row in rows {
+        let cells = [row.process, row.thread].into_iter().flat_map(|finding| match finding {
+            None => [Entry::from(""), Entry::from("")],
+            Some(finding) => cells(finding),
+        });
+        grid.row(std::iter::once(Entry::from(row.name.as_str())).chain(cells).collect());
+    }
+    grid
+}
+
+fn cells(finding: &CaseFinding) -> [Entry; 2] {
+    match cost(finding) {
+        Some((cost, around)) => [Entry::new(starred(finding, &cost), tone(finding)), Entry::new(around, tone(finding))],
+        None => [Entry::new("not measured", tone(finding)), Entry::from("")],
+    }
+}
+
+/// The cost, or the most that it may be, and half its interval.
+fn cost(finding: &CaseFinding) -> Option<(String, String)> {
+    let cost = finding.deciding().filter(|_| has_numbers(finding))?;
+    Some((with_bound(cost), plus_minus(cost)))
+}
+
+/// What it is told as: the centre, or the most that it may be.
+fn most(finding: &CaseFinding) -> f64 {
+    let cost = finding.deciding().filter(|cost| !is_cost(cost));
+    cost.map_or(centre(finding), |cost| cost.high)
+}
+
+fn centre(finding: &CaseFinding) -> f64 {
+    finding.deciding().filter(|_| has_numbers(finding)).map_or(f64::INFINITY, |cost| cost.estimate)
+}

@@ -1,0 +1,72 @@
+//! What to know about the numbers, in a line each.
+
+use analysis::{CaseFinding, Findings, Verdict};
+use record::{ControlOutcome, Header};
+
+use crate::measure::conditions::label;
+
+/// A flag of results in a few words, worst first. Those that are not here say what is seen anyway: a bound stands where an interval
+/// covers 0, and half its length beside each number.
+const FLAGS: [(&str, &str); 9] = [
+    ("negative", "below 0, which no cost can be: look for what slowed the baseline, or run it again"),
+    ("outside-sanity-band", "far from what was published for such switches: look for a reason first"),
+    ("above-reload-bound", "more than reloading everything could take: something else is in it"),
+    ("partly-disturbed", "some samples were disturbed and left out: stop other load, or choose another --cpu"),
+    ("refused-repetitions", "some repetitions could not be run: --details says why"),
+    ("shared-core", "of a core that was shared throughout: choose another --cpu or a quieter time"),
+    ("heavy-tail", "some switches take far longer than most, and are paid, too: --details has the mean"),
+    ("not-settled", "the data had not all come back after five walks: some of the reload is not in the sum"),
+    ("involuntary-switches", "the woken task preempts its waker: real-time priority prevents it"),
+];
+
+/// Worst first.
+pub(super) fn all(header: &Header, findings: &Findings) -> Vec<String> {
+    let mut notes: Vec<String> = findings.flags.iter().map(|flag| flag.detail.clone()).collect();
+    notes.extend(not_measured(&findings.results));
+    notes.extend(refused(header));
+    notes.extend(FLAGS.iter().filter_map(|(name, text)| flagged(&findings.results, name, text)));
+    notes
+}
+
+/// Results without a number: the first reason, and how many there are.
+fn not_measured(results: &[CaseFinding]) -> Option<String> {
+    let missing: Vec<(&CaseFinding, &str)> = results
+        .iter()
+        .filter_map(|finding| match &finding.verdict {
+            Verdict::NotMeasured { why } => Some((finding, why.as_str())),
+            _ => None,
+        })
+        .collect();
+    let (first, why) = missing.first()?;
+    let more = match missing.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("not measured: {}{more}: {why}", label(&first.case)))
+}
+
+/// Controls that could not be had.
+fn refused(header: &Header) -> Option<String> {
+    let refused = header.controls.iter().filter_map(|control| match &control.outcome {
+        ControlOutcome::Refused { fix, .. } => Some((control.name.as_str(), fix.as_str())),
+        _ => None,
+    });
+    let refused: Vec<(&str, &str)> = refused.collect();
+    let (first, fix) = refused.first()?;
+    let names = refused.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let of = if refused.len() > 1 { format!(" ({first})") } else { String::new() };
+    Some(format!("done without {names}; now{of}: {fix}"))
+}
+
+/// A flag of some results.
+fn flagged(results: &[CaseFinding], name: &str, text: &str) -> Option<String> {
+    let has = |finding: &&CaseFinding| finding.flags.iter().any(|flag| flag.name == name);
+    let with: Vec<String> = results.iter().filter(has).map(|finding| label(&finding.case)).collect();
+    let whose = match with.as_slice() {
+        [] => return None,
+        [one] => one.clone(),
+        _ if with.len() == results.len() => "all costs".to_owned(),
+        [one, rest @ ..] => format!("{one} and {} more", rest.len()),
+    };
+    Some(format!("{whose}: {text}"))
+}

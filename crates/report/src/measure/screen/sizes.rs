@@ -1,0 +1,120 @@
+use analysis::{CaseFinding, Estimate, Findings};
+use record::Case;
+use workload::WorkingSet;
+
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::measure::answer::TYPICAL_SIZE;
+use crate::measure::conditions::{Condition, MECHANISM, RUN, WALK, split};
+use crate::measure::row::{has_numbers, starred, tone};
+use crate::page::Page;
+use crate::quantity::{plus_minus, with_bound};
+
+/// Sizes that fit on a screen beside the rest.
+const MOST_ROWS: usize = 8;
+
+/// Columns of the longest bar.
+const LONGEST_BAR: f64 = 20.0;
+
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/// The total cost over size and its two parts.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    let members: Vec<&CaseFinding> = match findings.curves.first() {
+        Some(curve) => curve.points.iter().filter_map(|point| findings.results.get(point.result)).collect(),
+        None => {
+            let is_compared = |f: &&CaseFinding| !f.case.working_set.is_empty() && f.case.away.is_none();
+            findings.results.iter().filter(is_compared).collect()
+        }
+    };
+    let members: Vec<&CaseFinding> = members.into_iter().filter(|finding| finding.case.away.is_none()).collect();
+    if members.is_empty() {
+        return;
+    }
+    let cases: Vec<_> = members.iter().map(|finding| &finding.case).collect();
+    let conditions: Vec<Condition> = MECHANISM.iter().chain(&RUN).chain(&WALK).copied().collect();
+    let (varying, common) = split(&conditions, &cases);
+    page.heading("Cost of a switch with data of its own", &unusual(&members, common));
+    page.grid(&grid(&chosen(&members), &varying));
+    if members.len() > MOST_ROWS {
+        page.prose(&format!("{} of {} sizes; the rest: --details", MOST_ROWS, members.len()));
+    }
+}
+
+/// What all have in common, less what every run has by default.
+fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
+    let case = &members[0].case;
+    let usual = Case {
+        working_set: WorkingSet { stride_bytes: case.working_set.stride_bytes, ..WorkingSet::NONE },
+        tasks: 2,
+        ..case.clone()
+    };
+    let said: Vec<String> = RUN.iter().chain(&WALK[1..]).map(|condition| (condition.phrase)(&usual)).collect();
+    common.into_iter().filter(|phrase| !said.contains(phrase)).collect::<Vec<_>>().join(", ")
+}
+
+/// As many as fit, evenly: the first, the last and the size that the answer names among them.
+fn chosen<'a>(members: &[&'a CaseFinding]) -> Vec<&'a CaseFinding> {
+    let last = members.len() - 1;
+    if last < MOST_ROWS {
+        return members.to_vec();
+    }
+    let mut places: Vec<usize> =
+        (0..MOST_ROWS).map(|row| (row * last + (MOST_ROWS - 1) / 2) / (MOST_ROWS - 1)).collect();
+    let named = members.iter().position(|finding| finding.case.working_set.size_bytes == TYPICAL_SIZE);
+    if let Some(named) = named.filter(|named| !places.contains(named)) {
+        let inner = &mut places[1..MOST_ROWS - 1];
+        if let Some(nearest) = inner.iter_mut().min_by_key(|place| place.abs_diff(named)) {
+            *nearest = named;
+        }
+    }
+    places.into_iter().map(|place| members[place]).collect()
+}
+
+fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
+    let mut grid = Grid::new(varying.len() + 1);
+    varying.iter().for_each(|condition| grid.column(condition.name, Side::Left));
+    for name in ["size", "total", "+-", "switch", "reload"] {
+        grid.column(name, Side::Right);
+    }
+    grid.column("total, log scale", Side::Left);
+    let totals = || members.iter().filter_map(|finding| total(finding)).filter(|total| total.estimate > 0.0);
+    let ends = totals().map(|total| total.estimate.ln());
+    let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| (low.min(end), high.max(end)));
+    for finding in members {
+        let mut row: Vec<Entry> =
+            varying.iter().map(|condition| Entry::from((condition.value)(&finding.case))).collect();
+        row.push(finding.case.working_set.size_bytes.to_string().into());
+        match total(finding) {
+            None => row.push(Entry::new("not measured", tone(finding))),
+            Some(total) => {
+                row.push(Entry::new(starred(finding, &with_bound(total)), tone(finding)));
+                row.push(plus_minus(total).into());
+                row.push(switch(finding).into());
+                row.push(finding.indirect_reload_ns.as_ref().map(with_bound).unwrap_or_default().into());
+                row.push(bar(total, low, high).into());
+            }
+        }
+        grid.row(row);
+    }
+    grid
+}
+
+fn total(finding: &CaseFinding) -> Option<&Estimate> {
+    finding.total_ns.as_ref().filter(|total| has_numbers(finding) && total.estimate.is_finite())
+}
+
+/// The switch itself: without data, and what it takes longer for having run cold.
+fn switch(finding: &CaseFinding) -> String {
+    let parts = finding.direct_ns.as_ref().zip(finding.indirect_kernel_ns.as_ref());
+    parts.map(|(direct, colder)| crate::quantity::time(direct.estimate + colder.estimate)).unwrap_or_default()
+}
+
+/// From the least total to the largest, by the logarithm.
+fn bar(total: &Estimate, low: f64, high: f64) -> String {
+    if total.estimate <= 0.0 || high <= low {
+        return String::new();
+    }
+    let eighths = ((1.0 + (LONGEST_BAR - 1.0) * (total.estimate.ln() - low) / (high - low)) * 8.0).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
