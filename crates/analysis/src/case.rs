@@ -45,8 +45,8 @@ pub(crate) fn find(run: &Run<'_>, judged: &Judged<'_>, refusals: &[&Refusal]) ->
         found.verdict = Verdict::NotMeasured { why: none.why };
         return (found, Quantities::default());
     }
-    let is_shared = measured.shared.as_ref().is_some_and(Shared::is_throughout);
-    add_numbers(&mut found, &quantities, confidence, is_shared);
+    let shared = measured.shared.as_ref().filter(|shared| shared.is_in_costs()).map(|shared| shared.share);
+    add_numbers(&mut found, &quantities, confidence, shared);
     found.direct_cycles =
         found.direct_ns.as_ref().zip(run.speed.and_then(Speed::hertz)).map(|(d, hz)| d.scaled(hz / 1e9));
     found.repetitions_ns = quantities.decisive(judged.case).to_vec();
@@ -118,10 +118,10 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
     }
 }
 
-fn add_numbers(found: &mut CaseFinding, quantities: &Quantities, confidence: f64, is_shared: bool) {
+fn add_numbers(found: &mut CaseFinding, quantities: &Quantities, confidence: f64, shared: Option<f64>) {
     let estimate = |values: &[f64]| {
         let found = estimate(values, confidence).ok()?.across_runs();
-        Some(if is_shared { found.down_to_unshared() } else { found })
+        Some(shared.map_or(found.clone(), |share| found.down_to_unshared(share)))
     };
     found.direct_ns = estimate(&quantities.direct);
     found.total_ns = estimate(&quantities.total);

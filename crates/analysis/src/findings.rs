@@ -42,10 +42,11 @@ impl Estimate {
         }
     }
 
-    /// The same of a shared core, where no cycle tells what it would be on a core of one's own: two hardware threads that share
-    /// a core have half of it each, so that nothing takes more than twice as long for it.
-    pub(crate) fn down_to_unshared(&self) -> Estimate {
-        Estimate { low: self.low.min(self.low / 2.0), high: self.high.max(self.high / 2.0), ..self.clone() }
+    /// The same where so large a share of what it is made of was on a shared core, down to what it may be on a core of one's own: two
+    /// hardware threads that share a core have half of it each, so that nothing takes more than twice as long for it.
+    pub(crate) fn down_to_unshared(&self, share: f64) -> Estimate {
+        let most = 1.0 + share;
+        Estimate { low: self.low.min(self.low / most), high: self.high.max(self.high / most), ..self.clone() }
     }
 
     /// Whether the interval lies on one side of zero.
@@ -284,8 +285,8 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Whether too few cycles were on a core of our own for a cost on such a core: the costs are those of a shared one.
-    pub fn is_throughout(&self) -> bool {
+    /// Whether cycles on a shared core are among those that the costs are of: too few others were there.
+    pub fn is_in_costs(&self) -> bool {
         !self.is_left_out
     }
 }

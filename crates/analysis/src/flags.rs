@@ -22,6 +22,9 @@ const INVOLUNTARY_USUAL: f64 = 0.05;
 /// A plain mean that is further from the trimmed one, relative to it, has a tail to be told of.
 const HEAVY_TAIL: f64 = 0.05;
 
+/// So few shared cycles move no cost by more than its interval.
+const SHARED_USUAL: f64 = 0.05;
+
 /// Whether a number with these flags is suspect.
 pub(crate) fn are_suspicious(flags: &[Flag]) -> bool {
     flags.iter().any(|flag| SUSPICIOUS.contains(&flag.name))
@@ -36,7 +39,7 @@ pub(crate) fn flags(found: &CaseFinding, judged: &Judged<'_>, plan: &Plan, refus
     flags.extend(outside_sanity_band(found));
     flags.extend(above_reload_bound(found));
     flags.extend(wide_interval(found, plan));
-    flags.extend(shared_throughout(found));
+    flags.extend(shared_core(found));
     flags.extend(heavy_tail(found));
     flags.extend(found.reload.as_ref().and_then(not_settled));
     flags.extend(across_cpus(&found.case));
@@ -119,7 +122,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
     let cost = found.deciding()?;
     let (reached, wanted) = (cost.relative_half_width_within_run(), precision(plan));
     // On a shared core more time would not help.
-    let is_of_sharing = found.shared.as_ref().is_some_and(Shared::is_throughout);
+    let is_of_sharing = found.shared.as_ref().is_some_and(Shared::is_in_costs);
     let is_wide = reached > wanted && cost.is_distinguishable_from_zero() && !is_of_sharing;
     is_wide.then(|| Flag {
         name: "wide-interval",
@@ -133,11 +136,11 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
 }
 
 /// Too few cycles were on a core of our own for a cost on such a core.
-fn shared_throughout(found: &CaseFinding) -> Option<Flag> {
-    let shared = found.shared.as_ref().filter(|shared| shared.is_throughout())?;
+fn shared_core(found: &CaseFinding) -> Option<Flag> {
+    let shared = found.shared.as_ref().filter(|shared| shared.is_in_costs() && shared.share > SHARED_USUAL)?;
     let detail = format!(
-        "this core was shared with another hardware thread throughout, or nearly so ({:.0} % of the cycles): the cost is that \
-         of a shared core, and its interval goes down to half of it, which is the least that a core of one's own may take; choose another \
+        "in {:.0} % of the cycles this core was shared with another hardware thread, and too few others are there for a cost on a \
+         core of one's own: the cost is that of all of them, and its interval goes down to what it may be without; choose another \
          CPU with --cpu, or run it again at a quieter time",
         shared.share * 100.0
     );

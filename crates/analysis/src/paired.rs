@@ -298,7 +298,7 @@ mod tests {
         clock.unshared_per_mille = Some(UNSHARED_PER_MILLE);
         let found = only(&record);
         let (direct, sharing) = (found.direct_ns.expect("an estimate"), found.shared.expect("cycles"));
-        assert!(sharing.share == 1.0 && sharing.is_throughout(), "{sharing:?}");
+        assert!(sharing.share == 1.0 && sharing.is_in_costs(), "{sharing:?}");
         assert!(is_near(direct.estimate, 1_700.0 * SHARED_COST, 0.01));
         assert!(direct.low < 1_700.0 && 1_700.0 * SHARED_COST <= direct.high, "{direct:?}");
         assert!(found.flags.iter().any(|flag| flag.name == "shared-core"));

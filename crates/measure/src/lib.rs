@@ -14,6 +14,7 @@
 //! the luck of their placement shows up as variance between repetitions instead of hiding in a bias.
 
 mod controls;
+mod displaced;
 mod experiment;
 mod latency;
 mod plan;

@@ -15,6 +15,7 @@ use record::{Arm, Batches, Cycles, Evidence, KernelSwitches, Mechanism, Policy, 
 use units::{Nanos, Ticks};
 
 use crate::controls::Discipline;
+use crate::displaced::Displaced;
 use crate::experiment::{Batch, Experiment, Split, Timed, Watch};
 use crate::preempt::Preemption;
 use crate::protocol::{BatchRounds, Message, Order};
@@ -75,18 +76,21 @@ struct Repetition<'a> {
     position: u32,
     /// When the CPU was last left to others.
     busy_since: Nanos,
+    _displaced: Displaced,
 }
 
 impl<'a> Repetition<'a> {
     fn start(order: &'a Order) -> Result<Self, String> {
+        let mut random = ChaCha8Rng::seed_from_u64(order.seed);
+        let displaced = Displaced::by(&mut random);
         let experiment = start_experiment(order)?;
         let mut cpus = order.case.placement.cpus.clone();
         cpus.sort_unstable();
         cpus.dedup();
         let watch = Watch::new(order.clock, &cpus, &experiment.tasks())
             .map_err(|error| format!("found no account of the tasks in /proc ({error}), need it to count switches"))?;
-        let random = ChaCha8Rng::seed_from_u64(order.seed);
-        Ok(Repetition { order, experiment, watch, random, position: 0, busy_since: monotonic() })
+        let busy_since = monotonic();
+        Ok(Repetition { order, experiment, watch, random, position: 0, busy_since, _displaced: displaced })
     }
 
     fn run<W: Write>(&mut self, speaker: &mut Speaker<W>) -> Result<BatchRounds, String> {

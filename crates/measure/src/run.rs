@@ -12,6 +12,9 @@ use crate::protocol::{BatchRounds, Message, Order};
 /// Every case gets so many repetitions before any gets more: below it there is no interval to speak of.
 const FIRST_REPETITIONS: u32 = 8;
 
+/// A repetition that takes so many times as long as its cycles spends its time on setting up.
+const MOSTLY_SET_UP: u64 = 3;
+
 /// A repetition under way may end behind the budget, unless the run has by then taken twice its budget and this.
 const OVERTIME: Nanos = Nanos::seconds(5);
 
@@ -84,6 +87,8 @@ struct CaseState {
     refusals: u32,
     rounds: BatchRounds,
     spent: Nanos,
+    /// How long the cycles of a repetition are to take together.
+    cycles_ns: Nanos,
     is_finished: bool,
 }
 
@@ -101,6 +106,7 @@ pub fn measure<E>(
         refusals: 0,
         rounds: BatchRounds::default(),
         spent: Nanos(0),
+        cycles_ns: header.plan.repetition_ns,
         is_finished: false,
     };
     let mut run = Run {
@@ -111,6 +117,13 @@ pub fn measure<E>(
         cases: (0..header.plan.cases.len()).map(fresh).collect(),
     };
     run.until_done(executor, stop, sink)
+}
+
+/// How long the cycles of further repetitions take, where the first ones took so long all together: large arrays take long to make
+/// present, and half of the time at least is to be spent on what is measured.
+fn cycles_time(planned: Nanos, first: Nanos) -> Nanos {
+    let each = Nanos(first.0 / u64::from(FIRST_REPETITIONS));
+    if each.0 > MOSTLY_SET_UP * planned.0 { each } else { planned }
 }
 
 struct Run<'a> {
@@ -199,6 +212,9 @@ impl Run<'_> {
         let state = &mut self.cases[case];
         state.repetitions += 1;
         state.spent = state.spent + monotonic().saturating_sub(start);
+        if state.repetitions == FIRST_REPETITIONS {
+            state.cycles_ns = cycles_time(self.header.plan.repetition_ns, state.spent);
+        }
         match outcome {
             RepetitionOutcome::Stopped => return Ok(false),
             RepetitionOutcome::Done(rounds) => {
@@ -228,12 +244,24 @@ impl Run<'_> {
             rate: self.instruments.rate,
             run_start: self.start,
             batch_ns: plan.batch_ns,
-            repetition_ns: plan.repetition_ns,
+            repetition_ns: state.cycles_ns,
             rounds: state.rounds,
             locks_memory: self.instruments.locks_memory,
             counters: self.instruments.counters.clone(),
             synthetic_switch_ns: plan.synthetic_switch_ns,
             synthetic_reload_ns: plan.synthetic_reload_ns,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_time_goes_into_setting_up_than_into_cycles() {
+        let planned = Nanos::millis(25);
+        assert_eq!(cycles_time(planned, Nanos::millis(8 * 40)), planned, "what a small array takes");
+        assert_eq!(cycles_time(planned, Nanos::millis(8 * 140)), Nanos::millis(140));
     }
 }

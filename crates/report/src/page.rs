@@ -58,11 +58,11 @@ impl Page {
         self.text()
     }
 
-    /// Adds entries of a list as long as the report has no more lines than `most`.
+    /// Adds entries of a list: the first, and others as long as the report has no more lines than `most`.
     pub(crate) fn items_up_to(&mut self, most: usize, items: &[String]) {
-        for item in items {
+        for (place, item) in items.iter().enumerate() {
             self.item(item);
-            if self.text().lines().count() > most {
+            if place > 0 && self.text().lines().count() > most {
                 self.blocks.pop();
             }
         }

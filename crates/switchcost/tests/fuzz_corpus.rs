@@ -1,5 +1,5 @@
 //! The files that the fuzzers begin with, read by the program itself: each format has one mutant of each kind, and each
-//! ends with an exit code that the README lists, whatever is in it.
+//! ends with an exit code that docs/reference.md lists, whatever is in it.
 
 mod common;
 

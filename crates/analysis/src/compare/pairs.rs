@@ -91,7 +91,7 @@ fn is_same(a: &Case, b: &Case) -> bool {
 
 impl Found<'_> {
     fn is_shared_throughout(&self) -> bool {
-        self.finding.shared.as_ref().is_some_and(Shared::is_throughout)
+        self.finding.shared.as_ref().is_some_and(Shared::is_in_costs)
     }
 
     /// It at the common clock: what waits for memory does not follow the core's.
@@ -151,7 +151,7 @@ impl Matched<'_> {
         } else if side.iter().all(|found| found.finding.deciding().is_none()) {
             format!("not measured in the {name} record{}", reason(side))
         } else if chosen.is_empty() {
-            format!("in the {name} record the core was shared throughout, on the other side it was not")
+            format!("the {name} record's cost is one of a shared core, the other side's is not")
         } else if side.len() > 1 && chosen.len() == 1 {
             only_one_of(side.len(), name)
         } else if runs.len() < chosen.len() {

@@ -171,7 +171,7 @@ fn a_shared_core_is_compared_with_a_shared_one_alone() {
     let Outcome::NotComparable { why } = &judged(&base, &new, Options::default()).pairs[0].outcome else {
         panic!("compared")
     };
-    assert_eq!(why, "in the base record the core was shared throughout, on the other side it was not");
+    assert_eq!(why, "the base record's cost is one of a shared core, the other side's is not");
     let mut both = run(1, 3);
     share_throughout(&mut both[0].1);
     assert_eq!(judged(&base, &both, Options::default()).compared, 1);

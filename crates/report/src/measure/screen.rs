@@ -5,7 +5,7 @@ mod costs;
 mod remarks;
 mod sizes;
 
-use analysis::{Findings, Verdict};
+use analysis::Findings;
 use record::{Fact, Header, MeasureRecord, Policy};
 use units::format_cpu_list;
 
@@ -26,12 +26,8 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     reload::add_short(page, findings);
     sizes::add(page, findings);
     let notes = remarks::all(&record.header, findings);
-    let is_starred = findings.results.iter().any(|finding| finding.verdict == Verdict::Suspect);
-    if is_starred || !notes.is_empty() {
+    if !notes.is_empty() {
         page.gap();
-    }
-    if is_starred {
-        page.prose("* suspect");
     }
     page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
 }
@@ -52,9 +48,7 @@ fn machine(header: &Header, findings: &Findings) -> String {
         place(header),
     ];
     let clocks = findings.core.and_then(|core| core.hertz.zip(core.usual_hertz));
-    parts.extend(
-        clocks.map(|(told, usual)| format!("times at {:.2} GHz of the core (usually {:.2})", told / 1e9, usual / 1e9)),
-    );
+    parts.extend(clocks.map(|(told, usual)| format!("core at {:.2} GHz (usually {:.2})", told / 1e9, usual / 1e9)));
     parts.join(", ")
 }
 

@@ -4,19 +4,19 @@ use analysis::{CaseFinding, Findings, Verdict};
 use record::{ControlOutcome, Header};
 
 use crate::measure::conditions::label;
+use crate::measure::row::starred;
 
 /// A flag of results in a few words, worst first. Those that are not here say what is seen anyway: a bound stands where an interval
 /// covers 0, and half its length beside each number.
-const FLAGS: [(&str, &str); 9] = [
+const FLAGS: [(&str, &str); 8] = [
     ("negative", "below 0, which no cost can be: look for what slowed the baseline, or run it again"),
     ("outside-sanity-band", "far from what was published for such switches: look for a reason first"),
     ("above-reload-bound", "more than reloading everything could take: something else is in it"),
     ("partly-disturbed", "some samples were disturbed and left out: stop other load, or choose another --cpu"),
     ("refused-repetitions", "some repetitions could not be run: --details says why"),
-    ("shared-core", "of a core that was shared throughout: choose another --cpu or a quieter time"),
+    ("shared-core", "partly or wholly of a shared core: choose another --cpu or a quieter time"),
     ("heavy-tail", "some switches take far longer than most, and are paid, too: --details has the mean"),
     ("not-settled", "the data had not all come back after five walks: some of the reload is not in the sum"),
-    ("involuntary-switches", "the woken task preempts its waker: real-time priority prevents it"),
 ];
 
 /// Worst first.
@@ -61,7 +61,7 @@ fn refused(header: &Header) -> Option<String> {
 /// A flag of some results.
 fn flagged(results: &[CaseFinding], name: &str, text: &str) -> Option<String> {
     let has = |finding: &&CaseFinding| finding.flags.iter().any(|flag| flag.name == name);
-    let with: Vec<String> = results.iter().filter(has).map(|finding| label(&finding.case)).collect();
+    let with: Vec<String> = results.iter().filter(has).map(|finding| starred(finding, &label(&finding.case))).collect();
     let whose = match with.as_slice() {
         [] => return None,
         [one] => one.clone(),

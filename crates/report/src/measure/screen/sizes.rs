@@ -11,7 +11,7 @@ use crate::page::Page;
 use crate::quantity::{plus_minus, with_bound};
 
 /// Sizes that fit on a screen beside the rest.
-const MOST_ROWS: usize = 8;
+const MOST_ROWS: usize = 7;
 
 /// Columns of the longest bar.
 const LONGEST_BAR: f64 = 20.0;
@@ -34,11 +34,11 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let cases: Vec<_> = members.iter().map(|finding| &finding.case).collect();
     let conditions: Vec<Condition> = MECHANISM.iter().chain(&RUN).chain(&WALK).copied().collect();
     let (varying, common) = split(&conditions, &cases);
-    page.heading("Cost of a switch with data of its own", &unusual(&members, common));
+    let all = members.len();
+    let shown = if all > MOST_ROWS { format!("{MOST_ROWS} of {all} sizes") } else { String::new() };
+    let conditions = [unusual(&members, common), shown].into_iter().filter(|words| !words.is_empty());
+    page.heading("Cost of a switch with data of its own", &conditions.collect::<Vec<_>>().join(", "));
     page.grid(&grid(&chosen(&members), &varying));
-    if members.len() > MOST_ROWS {
-        page.prose(&format!("{} of {} sizes; the rest: --details", MOST_ROWS, members.len()));
-    }
 }
 
 /// What all have in common, less what every run has by default.
