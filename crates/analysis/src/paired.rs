@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arm, Batch, Case, Cycles};
+use record::{Arm, Batch, Case, Cycles, Mechanism};
 
 use crate::findings::CycleFinding;
 use crate::judged::prices_switches;
@@ -25,12 +25,13 @@ enum Cycle {
 }
 
 impl Cycle {
-    fn of(batches: &[Batch], speed: &Speed) -> Option<Cycle> {
+    fn of(batches: &[Batch], speed: &Speed, case: &Case) -> Option<Cycle> {
         if let Some(visit) = Visit::of(batches, speed) {
             return Some(Cycle::Visit(visit));
         }
-        let direct = level(batches, speed, [Arm::BaselineDirect, Arm::SwitchDirect])?;
-        Some(Cycle::Arms { direct, total: level(batches, speed, [Arm::BaselineTotal, Arm::SwitchTotal]) })
+        let level = |arms| level(batches, speed, case, arms);
+        let direct = level([Arm::BaselineDirect, Arm::SwitchDirect])?;
+        Some(Cycle::Arms { direct, total: level([Arm::BaselineTotal, Arm::SwitchTotal]) })
     }
 
     /// The cost that a case with a working set, or without one, is about.
@@ -79,7 +80,7 @@ pub(crate) fn quantities(
     choice: Choice,
 ) -> Quantities {
     let mut quantities = Quantities::default();
-    for cycles in by_repetition(windows, speed, choice) {
+    for cycles in by_repetition(case, windows, speed, choice) {
         add(&mut quantities, case, &cycles, switches_per_handoff);
     }
     quantities
@@ -95,8 +96,10 @@ pub(crate) fn cycles_seen(
 ) -> Option<CycleFinding> {
     let per_switch = if prices_switches(case) && case.away.is_none() { switches_per_handoff } else { 1.0 };
     let cost = |cycle: &Cycle| Some(cycle.deciding(case.working_set.is_empty())? / per_switch);
-    let repetitions: Vec<Vec<f64>> =
-        by_repetition(windows, speed, choice).iter().map(|cycles| cycles.iter().filter_map(cost).collect()).collect();
+    let repetitions: Vec<Vec<f64>> = by_repetition(case, windows, speed, choice)
+        .iter()
+        .map(|cycles| cycles.iter().filter_map(cost).collect())
+        .collect();
     let n = repetitions.iter().map(Vec::len).sum();
     let means: Vec<f64> = repetitions.iter().filter_map(|costs| mean(costs)).collect();
     Some(CycleFinding { n, mean_ns: mean(&means)?, autocorrelation: autocorrelation(&repetitions) })
@@ -119,14 +122,14 @@ fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
 }
 
 /// The cycles of the chosen kind, of each repetition that has enough of them.
-fn by_repetition(windows: &[&Cycles], speed: &Speed, choice: Choice) -> Vec<Vec<Cycle>> {
+fn by_repetition(case: &Case, windows: &[&Cycles], speed: &Speed, choice: Choice) -> Vec<Vec<Cycle>> {
     let mut repetitions: BTreeMap<u32, (usize, Vec<Cycle>)> = BTreeMap::new();
     for window in windows {
         let (all, chosen) = repetitions.entry(window.repetition).or_default();
         for batches in cycles_of(window) {
             *all += 1;
             if is_chosen(speed.sharing(&batches), choice) {
-                chosen.extend(Cycle::of(&batches, speed));
+                chosen.extend(Cycle::of(&batches, speed, case));
             }
         }
     }
@@ -159,14 +162,18 @@ fn cycles_of(window: &Cycles) -> impl Iterator<Item = Vec<Batch>> {
     batches.chunks_exact(length).map(<[Batch]>::to_vec).collect::<Vec<_>>().into_iter()
 }
 
-fn level(batches: &[Batch], speed: &Speed, [baseline, switching]: [Arm; 2]) -> Option<Level> {
+fn level(batches: &[Batch], speed: &Speed, case: &Case, [baseline, switching]: [Arm; 2]) -> Option<Level> {
     let mean = |arm: Arm, read: fn(&Speed, &Batch) -> f64| {
         let of_arm = || batches.iter().filter(move |batch| batch.arm == arm);
         let handoffs: f64 = of_arm().map(|batch| f64::from(batch.handoffs)).sum();
         let sum: f64 = of_arm().map(|batch| read(speed, batch)).sum();
         (handoffs > 0.0).then(|| sum / handoffs).filter(|mean| mean.is_finite())
     };
-    let handoff: fn(&Speed, &Batch) -> f64 = |speed, batch| speed.scaled_ns(batch.handoff_ticks, batch);
+    // A made-up switch is made of time, and not of work that follows the core's clock.
+    let handoff: fn(&Speed, &Batch) -> f64 = match case.mechanism {
+        Mechanism::Synthetic => |speed, batch| speed.ns(batch.handoff_ticks),
+        _ => |speed, batch| speed.scaled_ns(batch.handoff_ticks, batch),
+    };
     let walk: fn(&Speed, &Batch) -> f64 = |speed, batch| speed.ns(batch.walk_ticks);
     Some(Level {
         switching: mean(switching, handoff)?,
