@@ -9,7 +9,7 @@ use analysis::Findings;
 use record::{Fact, Header, MeasureRecord, Policy};
 use units::format_cpu_list;
 
-use super::{answer, reload};
+use super::{answer, lmbench, reload};
 use crate::page::Page;
 
 /// Notes, at most.
@@ -23,6 +23,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     page.gap();
     page.prose(&machine(&record.header, findings));
     costs::add(page, findings);
+    lmbench::add(page, findings);
     reload::add_short(page, findings);
     sizes::add(page, findings);
     let notes = remarks::all(&record.header, findings);
