@@ -198,10 +198,10 @@ impl Draft {
     }
 }
 
-/// How many switches the kernel should count: none between contexts of one thread, one a hand-off on one CPU. Where a lock is held over
-/// the wake-up it takes two if the woken task takes the CPU at once, finds the lock held, and gives the CPU back (the blog's "hurry
-/// up and wait"), and now and then a few more: of a mutex 2.00 to 2.4 were counted a hand-off on Linux 6.18, of a pipe 1.00 to 1.14.
-/// Among real-time tasks of one priority none takes the CPU from another.
+/// How many switches the kernel should count: none between contexts of one thread, one a hand-off on one CPU. Among ordinary tasks one
+/// that is woken may take the CPU at once, find that it cannot go on (a lock is held), and give the CPU back, the blog's "hurry up and
+/// wait": of a mutex 2.00 to 2.4 were counted a hand-off on Linux 6.18, of pipes and futexes 1.00 to 1.15. Among real-time tasks of one
+/// priority none takes the CPU from another.
 fn switch_plan(mechanism: Mechanism, between: Between, placement: &Placement, policy: Policy) -> Option<SwitchPlan> {
     let is_judged = mechanism == Mechanism::Yield || placement.is_one_cpu();
     if between == Between::User {
@@ -210,7 +210,7 @@ fn switch_plan(mechanism: Mechanism, between: Between, placement: &Placement, po
     if !is_judged {
         return None;
     }
-    let may_wake_early = policy == Policy::Other && mechanism.may_find_a_lock_held();
+    let may_wake_early = policy == Policy::Other && mechanism.is_blocking();
     Some(SwitchPlan { low_per_mille: 1000, high_per_mille: if may_wake_early { 2500 } else { 1000 } })
 }
 

@@ -83,13 +83,6 @@ impl Mechanism {
         !matches!(self, Mechanism::MutexCondvar | Mechanism::MutexCondvarUnlocked | Mechanism::PosixSem)
     }
 
-    /// Whether a task that is woken may find the lock held that its waker sleeps on or was preempted with, in user space or in the
-    /// kernel: a pipe's mutex, that of a local socket's reader, a TCP socket's.
-    pub fn may_find_a_lock_held(self) -> bool {
-        use Mechanism::*;
-        matches!(self, MutexCondvar | MutexCondvarUnlocked | Pipe | Socketpair | Tcp)
-    }
-
     /// Whether a task gives up the CPU by itself (voluntary switches), as against being preempted.
     pub fn is_blocking(self) -> bool {
         !matches!(self, Mechanism::Yield | Mechanism::Preempt)

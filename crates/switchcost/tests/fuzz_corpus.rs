@@ -85,7 +85,7 @@ fn each_file_is_read_or_refused_and_commands_no_terminal() {
 fn mutants_of_a_record_are_what_they_are_called() {
     let place = Place::new();
     let said = |kind: &str| {
-        let ran = place.run(&["report", text(&root().join("corpus/measure_record").join(kind))]);
+        let ran = place.run(&["report", "--details", text(&root().join("corpus/measure_record").join(kind))]);
         (ran.code, format!("{}{}", ran.stdout, ran.stderr))
     };
     for (kind, code, part) in [

@@ -132,7 +132,10 @@ fn without_rights_it_runs_and_names_what_it_could_not_have() {
     let record = place.path("nobody.jsonl");
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]);
-    command.arg(&binary).args(["measure", "--mechanism", "futex", "--max-repetitions", "6", "--record"]).arg(&record);
+    command
+        .arg(&binary)
+        .args(["measure", "--mechanism", "futex", "--max-repetitions", "6", "--details", "--record"])
+        .arg(&record);
     command.env("XDG_STATE_HOME", folder).env("HOME", folder);
     let ran = ran(command.output().expect("setpriv is part of util-linux"));
     assert!(matches!(ran.code, 0 | 3), "{} {}", ran.code, ran.stderr);
