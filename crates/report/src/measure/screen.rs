@@ -16,7 +16,7 @@ use crate::page::Page;
 const MOST_NOTES: usize = 5;
 
 /// Lines of the screen, less those of where the rest is.
-const MOST_LINES: usize = 43;
+const MOST_LINES: usize = 42;
 
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     answer::add(page, findings);
