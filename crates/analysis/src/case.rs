@@ -121,7 +121,10 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
 fn add_numbers(found: &mut CaseFinding, quantities: &Quantities, confidence: f64, shared: Option<f64>) {
     let estimate = |values: &[f64]| {
         let found = estimate(values, confidence).ok()?.across_runs();
-        Some(shared.map_or(found.clone(), |share| found.down_to_unshared(share)))
+        Some(match shared {
+            Some(share) => found.down_to_unshared(share),
+            None => found,
+        })
     };
     found.direct_ns = estimate(&quantities.direct);
     found.total_ns = estimate(&quantities.total);

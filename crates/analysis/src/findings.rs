@@ -49,6 +49,11 @@ impl Estimate {
         Estimate { low: self.low.min(self.low / most), high: self.high.max(self.high / most), ..self.clone() }
     }
 
+    /// What so many a second take of one CPU, in percent, where this is nanoseconds.
+    pub fn percent_of_a_cpu(&self, a_second: f64) -> f64 {
+        self.estimate * a_second / 1e7
+    }
+
     /// Whether the interval lies on one side of zero.
     pub fn is_distinguishable_from_zero(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
@@ -189,6 +194,21 @@ impl CaseFinding {
         }
     }
 
+    /// The switch itself with a working set, in nanoseconds: without data, and what it takes longer for having run cold.
+    pub fn switch_part_ns(&self) -> Option<f64> {
+        Some(self.direct_ns.as_ref()?.estimate + self.indirect_kernel_ns.as_ref()?.estimate)
+    }
+
+    /// Which part of the indirect cost is the larger one; `None` where their intervals do not tell them apart.
+    pub fn larger_part(&self) -> Option<Part> {
+        let (kernel, reload) = (self.indirect_kernel_ns.as_ref()?, self.indirect_reload_ns.as_ref()?);
+        match (kernel.low > reload.high, reload.low > kernel.high) {
+            (true, _) => Some(Part::ColdSwitch),
+            (_, true) => Some(Part::Reload),
+            _ => None,
+        }
+    }
+
     /// What the total cost is made of: direct, kernel and reload, as shares of their sum; a part that noise has put below 0 counts as
     /// 0. `None` where the parts are not told, or the total may be nothing: shares of that are shares of noise.
     pub fn shares_of_parts(&self) -> Option<[f64; 3]> {
@@ -289,6 +309,15 @@ impl Shared {
     pub fn is_in_costs(&self) -> bool {
         !self.is_left_out
     }
+}
+
+/// A part of the indirect cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The switch itself, whose lines the walks evicted.
+    ColdSwitch,
+    /// The task's own data, which have to be loaded again.
+    Reload,
 }
 
 /// The core's clock over a run.

@@ -41,7 +41,7 @@ mod verdict;
 pub use causes::{Capacity, capacities};
 pub use findings::{
     CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding, Estimate, Excluded, Findings, Flag,
-    Knee, Region, Reload, Shared, Tail, Verdict,
+    Knee, Part, Region, Reload, Shared, Tail, Verdict,
 };
 pub use points::{Point, points};
 pub use run::analyse;

@@ -26,8 +26,8 @@ enum Cycle {
 
 impl Cycle {
     fn of(batches: &[Batch], speed: &Speed, case: &Case) -> Option<Cycle> {
-        if let Some(visit) = Visit::of(batches, speed) {
-            return Some(Cycle::Visit(visit));
+        if case.away.is_some() {
+            return Visit::of(batches, speed).map(Cycle::Visit);
         }
         let level = |arms| level(batches, speed, case, arms);
         let direct = level([Arm::BaselineDirect, Arm::SwitchDirect])?;

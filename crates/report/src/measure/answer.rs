@@ -1,11 +1,11 @@
-use analysis::{CaseFinding, Estimate, Findings, Verdict};
+use analysis::{CaseFinding, Estimate, Findings, Part, Verdict};
 use record::{Between, Case, Mechanism, Policy};
 use units::Bytes;
 
 use super::conditions::{label, placement, walk};
 use super::row::has_numbers;
 use crate::page::Page;
-use crate::quantity::{centre, interval, is_cost, number, percent, time, with_interval};
+use crate::quantity::{centre, interval, is_cost, number, percent, with_interval};
 
 /// Switches a second whose share of a CPU is told: what a busy server makes on each.
 const SWITCHES_A_SECOND: f64 = 10_000.0;
@@ -13,8 +13,8 @@ const SWITCHES_A_SECOND: f64 = 10_000.0;
 /// The size that speaks for working sets, where it was measured: that of a second-level cache or so.
 pub(super) const TYPICAL_SIZE: Bytes = Bytes::mib(1);
 
-/// A part that is nearly all of a cost.
-const NEARLY_ALL: f64 = 0.8;
+/// Up to so many switches a hand-off takes one.
+const ONE_SWITCH: f64 = 1.02;
 
 /// The answer to the user's question in a few sentences.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
@@ -149,7 +149,16 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     let is_it = |f: &&CaseFinding| f.case.policy == Policy::Other && same(&f.case) == same(&headline.case);
     let found = findings.results.iter().find(is_it).filter(|_| headline.case.policy != Policy::Other)?;
     let cost = found.direct_ns.as_ref().filter(|direct| has_numbers(found) && is_cost(direct))?;
-    Some(format!("Under the ordinary scheduler, with which programs run, it costs {}", with_interval(cost)))
+    // Where a hand-off takes more switches than one, the cost of one alone would look like a gain.
+    let several = found.switches_per_handoff.filter(|switches| *switches > ONE_SWITCH).zip(found.handoff_ns.as_ref());
+    let handoff = several.map(|(switches, handoff)| {
+        format!(", and a hand-off takes {} of them: {}", number(switches), with_interval(handoff))
+    });
+    let cost = with_interval(cost);
+    Some(format!(
+        "Under the ordinary scheduler, with which programs run, it costs {cost}{}",
+        handoff.unwrap_or_default()
+    ))
 }
 
 /// The indirect costs under the headline's conditions.
@@ -171,30 +180,19 @@ fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
     match finding.total_ns.as_ref().filter(|total| is_cost(total)) {
         Some(total) if is_cost(indirect) => {
             let suspect = if finding.verdict == Verdict::Suspect { "; this is suspect: see the notes" } else { "" };
-            let (total, reason) = (centre(total), reason(finding, indirect));
+            let (total, reason) = (centre(total), reason(finding));
             format!("{data} it costs {total}: {} more{reason}{suspect}", with_interval(indirect))
         }
         _ => format!("{data} the indirect cost is {}", centre(indirect)),
     }
 }
 
-/// What of the indirect cost is the switch running cold, and what the reload.
-fn reason(finding: &CaseFinding, indirect: &Estimate) -> String {
-    let parts = finding.indirect_kernel_ns.as_ref().zip(finding.indirect_reload_ns.as_ref());
-    let Some((kernel, reload)) = parts.map(|(kernel, reload)| (kernel.estimate, reload.estimate)) else {
-        return String::new();
-    };
-    match (kernel / indirect.estimate, reload / indirect.estimate) {
-        (kernel, _) if kernel >= NEARLY_ALL => ", nearly all because the switch itself runs cold".to_owned(),
-        (_, reload) if reload >= NEARLY_ALL => ", nearly all to load the data again".to_owned(),
-        _ if kernel > 0.0 && reload > 0.0 => {
-            format!(
-                ", {} because the switch itself runs cold and {} to load the data again",
-                time(kernel),
-                time(reload)
-            )
-        }
-        _ => String::new(),
+/// What most of the indirect cost is, where that is told.
+fn reason(finding: &CaseFinding) -> &'static str {
+    match finding.larger_part() {
+        Some(Part::ColdSwitch) => ", mostly because the switch itself runs cold",
+        Some(Part::Reload) => ", mostly to load the data again",
+        None => "",
     }
 }
 
@@ -216,10 +214,10 @@ fn largest(findings: &Findings, headline: &CaseFinding, typical: Option<&CaseFin
 /// What switches at a usual rate take of a CPU.
 fn share(headline: &CaseFinding, direct: &Estimate, typical: Option<&CaseFinding>) -> Option<String> {
     headline.direct_ns.as_ref().filter(|_| is_cost(direct) && headline.case.between != Between::User)?;
-    let percent = |ns: f64| ns * SWITCHES_A_SECOND / 1e9 * 100.0;
-    let least = percent(direct.estimate);
+    let percent = |cost: &Estimate| cost.percent_of_a_cpu(SWITCHES_A_SECOND);
+    let least = percent(direct);
     let total = typical.and_then(|finding| finding.total_ns.as_ref()).filter(|total| is_cost(total));
-    let most = total.map(|total| percent(total.estimate)).filter(|most| *most > least * 1.05);
+    let most = total.map(percent).filter(|most| *most > least * 1.05);
     let range = most.map(|most| format!(" to {}", number(most))).unwrap_or_default();
     Some(format!("10,000 switches a second take {}{range} % of one CPU", number(least)))
 }

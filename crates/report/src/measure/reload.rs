@@ -22,14 +22,7 @@ pub(super) fn members(findings: &Findings) -> Vec<&CaseFinding> {
 
 /// The table of reloads, and the figure.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let rows = members(findings);
-    if rows.is_empty() {
-        return;
-    }
-    let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
-    let conditions: Vec<Condition> = MECHANISM.iter().chain(&RUN).chain(&WALK).copied().collect();
-    let (varying, common) = split(&conditions, &cases);
-    page.heading("Reload behind a switch", &common.join(", "));
+    let Some((rows, varying)) = begun(page, findings) else { return };
     page.figure(|| figures::reload::draw(&rows));
     page.grid(&grid(&rows, &varying, &Numbering::of(&findings.results)));
     page.prose(
@@ -42,19 +35,24 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 /// The same on one screen: what matters most of it.
 pub(super) fn add_short(page: &mut Page, findings: &Findings) {
-    let rows = members(findings);
-    if rows.is_empty() {
-        return;
-    }
-    let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
-    let conditions: Vec<Condition> = MECHANISM.iter().chain(&RUN).chain(&WALK).copied().collect();
-    let (varying, common) = split(&conditions, &cases);
-    page.heading("Reload behind a switch", &common.join(", "));
+    let Some((rows, varying)) = begun(page, findings) else { return };
     page.grid(&short(&rows[..rows.len().min(MOST_ROWS)], &varying));
     page.prose("1st, 2nd, 3rd: what this walk behind the switch takes above a settled one; reload: all of them");
     if rows.len() > MOST_ROWS {
         page.prose(&format!("and {} more: --details", rows.len() - MOST_ROWS));
     }
+}
+
+/// The heading, and what stands below it: the results, and the conditions that are not the same in all. `None` without results.
+fn begun<'a>(page: &mut Page, findings: &'a Findings) -> Option<(Vec<&'a CaseFinding>, Vec<Condition>)> {
+    let rows = members(findings);
+    let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
+    let conditions: Vec<Condition> = MECHANISM.iter().chain(&RUN).chain(&WALK).copied().collect();
+    let (varying, common) = split(&conditions, &cases);
+    (!rows.is_empty()).then(|| {
+        page.heading("Reload behind a switch", &common.join(", "));
+        (rows, varying)
+    })
 }
 
 fn short(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {

@@ -8,7 +8,7 @@ use crate::measure::answer::TYPICAL_SIZE;
 use crate::measure::conditions::{Condition, MECHANISM, RUN, WALK, split};
 use crate::measure::row::{has_numbers, starred, tone};
 use crate::page::Page;
-use crate::quantity::{plus_minus, with_bound};
+use crate::quantity::{plus_minus, time, with_bound};
 
 /// Sizes that fit on a screen beside the rest.
 const MOST_ROWS: usize = 7;
@@ -90,7 +90,7 @@ fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
             Some(total) => {
                 row.push(Entry::new(starred(finding, &with_bound(total)), tone(finding)));
                 row.push(plus_minus(total).into());
-                row.push(switch(finding).into());
+                row.push(finding.switch_part_ns().map(time).unwrap_or_default().into());
                 row.push(finding.indirect_reload_ns.as_ref().map(with_bound).unwrap_or_default().into());
                 row.push(bar(total, low, high).into());
             }
@@ -102,12 +102,6 @@ fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
 
 fn total(finding: &CaseFinding) -> Option<&Estimate> {
     finding.total_ns.as_ref().filter(|total| has_numbers(finding) && total.estimate.is_finite())
-}
-
-/// The switch itself: without data, and what it takes longer for having run cold.
-fn switch(finding: &CaseFinding) -> String {
-    let parts = finding.direct_ns.as_ref().zip(finding.indirect_kernel_ns.as_ref());
-    parts.map(|(direct, colder)| crate::quantity::time(direct.estimate + colder.estimate)).unwrap_or_default()
 }
 
 /// From the least total to the largest, by the logarithm.
