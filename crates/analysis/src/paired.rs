@@ -231,7 +231,7 @@ fn add_visits(quantities: &mut Quantities, cycles: &[Cycle]) {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::findings::CaseFinding;
+    use crate::findings::{CaseFinding, Part};
     use crate::testing::{Core, FakeCase, SHARED_COST, UNSHARED_PER_MILLE, fake_record_of_cycles, fake_record_on};
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
@@ -254,11 +254,16 @@ mod tests {
         let mut case = FakeCase::pipe().with_set(Bytes::kib(64));
         case.colder_ns = 500.0;
         let found = only(&fake_record_of_cycles(vec![case], 8));
-        assert!(is_near(centre(found.direct_ns), 1_700.0, 0.01));
-        assert!(is_near(centre(found.total_ns), 6_200.0, 0.01));
-        assert!(is_near(centre(found.indirect_kernel_ns), 500.0, 0.02));
-        assert!(is_near(centre(found.indirect_reload_ns), 4_000.0, 0.01));
-        assert!(is_near(centre(found.indirect_ns), 4_500.0, 0.01));
+        assert!(is_near(centre(found.direct_ns.clone()), 1_700.0, 0.01));
+        assert!(is_near(centre(found.total_ns.clone()), 6_200.0, 0.01));
+        assert!(is_near(centre(found.indirect_kernel_ns.clone()), 500.0, 0.02));
+        assert!(is_near(centre(found.indirect_reload_ns.clone()), 4_000.0, 0.01));
+        assert_eq!(found.larger_part(), Some(Part::Reload));
+        assert!(is_near(found.switch_part_ns().expect("both parts"), 2_200.0, 0.01));
+        assert!(is_near(centre(found.indirect_ns.clone()), 4_500.0, 0.01));
+        let both = Some(found.indirect_ns.clone().expect("an estimate"));
+        let blurred = CaseFinding { indirect_kernel_ns: both.clone(), indirect_reload_ns: both, ..found };
+        assert_eq!(blurred.larger_part(), None, "what is as large is not told apart");
     }
 
     /// A core between its fastest and 1.4 times as slow, and so a cost of 1700 to 2380 ns as it was.
