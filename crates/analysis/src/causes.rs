@@ -14,6 +14,8 @@ const FARTHEST: f64 = 0.75;
 pub struct Capacity {
     /// Size of one task's array in bytes.
     pub size_bytes: f64,
+    /// The same in short: `L2/2`.
+    pub label: String,
     /// What stops fitting there: `L2: one array fits, two do not`.
     pub cause: String,
 }
@@ -47,13 +49,18 @@ pub fn capacities(host: &HostManifest, case: &Case) -> Vec<Capacity> {
 }
 
 fn stops_fitting(name: &str, capacity: Bytes, case: &Case) -> Vec<Capacity> {
-    let one = Capacity { size_bytes: capacity.0 as f64, cause: format!("{name}: one array no longer fits") };
+    let one = Capacity {
+        size_bytes: capacity.0 as f64,
+        label: name.to_owned(),
+        cause: format!("{name}: one array no longer fits"),
+    };
     if case.working_set.sharing == Sharing::Shared || case.tasks < 2 {
         return vec![one];
     }
     let tasks = if case.tasks == 2 { "two".to_owned() } else { case.tasks.to_string() };
     let all = Capacity {
         size_bytes: capacity.0 as f64 / f64::from(case.tasks),
+        label: format!("{name}/{}", case.tasks),
         cause: format!("{name}: one array fits, {tasks} do not"),
     };
     vec![all, one]

@@ -4,6 +4,7 @@ mod answer;
 mod csv;
 mod figures;
 mod json;
+mod screen;
 mod table;
 mod words;
 
@@ -39,7 +40,11 @@ pub fn render(comparison: &Comparison, request: &Request<'_>, format: Format, st
 
 fn text(comparison: &Comparison, request: &Request<'_>, style: Style) -> String {
     let mut page = Page::new(style);
-    add(&mut page, comparison, request);
+    if style.is_detailed {
+        add(&mut page, comparison, request)
+    } else {
+        screen::add(&mut page, comparison, request)
+    }
     page.finish()
 }
 

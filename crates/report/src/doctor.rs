@@ -8,10 +8,10 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::{Format, Style};
 
-/// The check-up as text that ends in a newline. As a table it has what is not as it should be, and with `details` all of it.
-pub fn render(fitness: &Fitness, format: Format, style: Style, details: bool) -> String {
+/// The check-up as text that ends in a newline. As a table it has what is not as it should be, and with details all of it.
+pub fn render(fitness: &Fitness, format: Format, style: Style) -> String {
     match format {
-        Format::Table => table(fitness, style, details),
+        Format::Table => table(fitness, style),
         Format::Json => json(fitness),
         Format::Csv => csv(rows(fitness)),
     }
@@ -28,10 +28,10 @@ fn row(check: &Check) -> Vec<String> {
 }
 
 /// The verdict, and then what is not as it should be with what helps: on one screen, or all of it.
-fn table(fitness: &Fitness, style: Style, details: bool) -> String {
+fn table(fitness: &Fitness, style: Style) -> String {
     let mut page = Page::new(style);
     page.line(&verdict(fitness), tone(fitness.verdict));
-    if details {
+    if style.is_detailed {
         page.gap();
         page.grid(&grid(&fitness.checks.iter().collect::<Vec<_>>()));
         add_fixes(&mut page, &fitness.checks);

@@ -1,5 +1,6 @@
 use comfy_table::{
-    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, TableComponent, Width, presets,
+    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, TableComponent, Width,
+    presets,
 };
 use textwrap::core::display_width;
 
@@ -27,6 +28,7 @@ const FIXED_SPACE: &str = "\u{a0}";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grid {
     keys: usize,
+    is_one_line_a_row: bool,
     columns: Vec<(String, Side)>,
     rows: Vec<Vec<Entry>>,
 }
@@ -35,6 +37,11 @@ impl Grid {
     /// A table whose first `keys` columns say what a row is about.
     pub(crate) fn new(keys: usize) -> Self {
         Grid { keys, ..Grid::default() }
+    }
+
+    /// A table in which a text too long for its column is cut with a sign, and not wrapped.
+    pub(crate) fn with_one_line_a_row(keys: usize) -> Self {
+        Grid { keys, is_one_line_a_row: true, ..Grid::default() }
     }
 
     pub(crate) fn column(&mut self, name: impl Into<String>, side: Side) {
@@ -123,13 +130,18 @@ impl Grid {
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         table.set_style(TableComponent::HeaderLines, '─').set_style(TableComponent::MiddleHeaderIntersections, '─');
+        table.set_truncation_indicator("…");
         table.force_no_tty().set_width(style.columns());
         if style.is_coloured {
             table.enforce_styling();
         }
         table.set_header(columns.iter().map(|c| self.header(*c)));
         for row in rows {
-            table.add_row(columns.iter().map(|c| self.cell(*c, &row[*c])));
+            let mut cells = Row::from(columns.iter().map(|c| self.cell(*c, &row[*c])).collect::<Vec<_>>());
+            if self.is_one_line_a_row {
+                cells.max_height(1);
+            }
+            table.add_row(cells);
         }
         for (column, shape) in columns.iter().zip(table.column_iter_mut()) {
             // The table itself puts one column between two of ours.

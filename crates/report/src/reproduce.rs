@@ -6,6 +6,7 @@
 mod chart;
 mod csv;
 mod json;
+mod screen;
 
 use ::reproduce::{Cell, Claim, Exhibit, Paper, Shape};
 
@@ -53,12 +54,13 @@ pub struct Reproduction<'a> {
 pub fn render(reproductions: &[Reproduction<'_>], format: Format, style: Style) -> String {
     match format {
         Format::Table => {
-            let text = |reproduction| {
-                let mut page = Page::new(style);
-                add(&mut page, reproduction);
-                page.finish()
-            };
-            reproductions.iter().map(text).collect::<Vec<_>>().join("\n")
+            let mut page = Page::new(style);
+            if style.is_detailed {
+                reproductions.iter().for_each(|reproduction| add(&mut page, reproduction));
+            } else {
+                screen::add(&mut page, reproductions);
+            }
+            page.finish()
         }
         Format::Csv => csv::render(reproductions),
         Format::Json => json::render(reproductions),
@@ -71,7 +73,7 @@ pub(crate) fn blocks(reproduction: &Reproduction<'_>) -> Vec<Block> {
     page.into_blocks()
 }
 
-/// How many claims hold, differ, and could not be decided.
+/// How many claims are reproduced, are not, and could not be decided.
 pub fn tally(exhibits: &[Exhibit]) -> [usize; 3] {
     let mut tally = [0; 3];
     for claim in exhibits.iter().flat_map(|exhibit| &exhibit.claims) {
@@ -84,16 +86,25 @@ pub fn tally(exhibits: &[Exhibit]) -> [usize; 3] {
     tally
 }
 
-fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
+/// How many claims are reproduced.
+fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
     let [hold, differ, open] = tally(reproduction.exhibits);
+    let are = |number: usize| if number == 1 { "is" } else { "are" };
     page.paragraph(&format!(
-        "{}: of {} things that the paper shows, {hold} show here too, {differ} do not, and {open} could not be told.",
+        "{}: of {} claims, {hold} {} reproduced, {differ} {} not reproduced, and {open} {} inconclusive.",
         reproduction.paper.title(),
-        hold + differ + open
+        hold + differ + open,
+        are(hold),
+        are(differ),
+        are(open),
     ));
+}
+
+fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
+    add_answer(page, reproduction);
     page.prose(&format!("{}.", reproduction.paper.citation()));
     page.prose(&format!("Here: {}.", reproduction.machine));
-    page.heading("Verdicts", "what the paper shows, and whether it shows here");
+    page.heading("Verdicts", "what the paper claims, and whether it is reproduced here");
     page.grid(&verdicts(reproduction.exhibits));
     for exhibit in reproduction.exhibits {
         add_exhibit(page, reproduction.paper, exhibit);
@@ -104,9 +115,9 @@ fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
 
 fn word(claim: &Claim) -> (&'static str, Tone) {
     match claim.shape {
-        Shape::Holds => ("holds", Tone::Good),
-        Shape::Differs(_) => ("differs", Tone::Suspect),
-        Shape::NotShown(_) => ("not told", Tone::Bad),
+        Shape::Holds => ("reproduced", Tone::Good),
+        Shape::Differs(_) => ("not reproduced", Tone::Suspect),
+        Shape::NotShown(_) => ("inconclusive", Tone::Bad),
     }
 }
 
@@ -119,7 +130,7 @@ fn why(claim: &Claim) -> &str {
 
 fn verdicts(exhibits: &[Exhibit]) -> Grid {
     let mut grid = Grid::new(1);
-    for name in ["in the paper", "what it shows", "here", "found", "a possible reason, or what is missing"] {
+    for name in ["in the paper", "claim", "here", "found", "a possible reason, or what is missing"] {
         grid.column(name, Side::Left);
     }
     for exhibit in exhibits {

@@ -95,8 +95,8 @@ pub(crate) struct Form {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// How much of a measurement is printed.
-#[derive(Clone, Copy, Debug, Args)]
+/// How much is printed.
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Depth {
     /// Print everything that is known, and not one screen of it
     #[arg(long, help_heading = "Output")]
@@ -338,9 +338,8 @@ Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";
 #[derive(Clone, Debug, Args)]
 #[command(after_help = DOCTOR_EXAMPLES)]
 pub(crate) struct DoctorArguments {
-    /// Show every check, those that found the machine as it should be too
-    #[arg(long)]
-    pub(crate) details: bool,
+    #[command(flatten)]
+    pub(crate) depth: Depth,
 
     #[command(flatten)]
     pub(crate) form: Form,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use host::draft::Draft;
 use report::Style;
 
+use crate::cli::Depth;
 use crate::exit::Failure;
 use place::Place;
 
@@ -63,12 +64,12 @@ impl Output {
     }
 
     /// Colour and width, as far as the reader is a terminal and wants them (<https://no-color.org>).
-    pub(crate) fn style(&self) -> Style {
+    pub(crate) fn style(&self, depth: Depth) -> Style {
         let is_terminal = matches!(self.sink, Sink::Stdout) && io::stdout().is_terminal();
         let wants_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let width = is_terminal.then(|| console::Term::stdout().size().1);
-        Style { is_coloured: is_terminal && wants_colour, width, is_detailed: false }
+        Style { is_coloured: is_terminal && wants_colour, width, is_detailed: depth.details }
     }
 }
 

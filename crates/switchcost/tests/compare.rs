@@ -129,7 +129,7 @@ fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
     let first = &value["environment"][0];
     assert_eq!((&first["what"], &first["base"], &first["new"]), (&"design".into(), &base, &new));
     assert_eq!(value["pairs"][0]["outcome"], "not-comparable", "{}", value["pairs"][0]);
-    let table = place.run(&["compare", text(&one), text(&two)]).stdout;
+    let table = place.run(&["compare", text(&one), text(&two), "--details"]).stdout;
     let at = |words: &str| table.find(words).unwrap_or_else(|| panic!("no '{words}' in {table}"));
     assert!(at("Environment") < at("Simulated costs") && at("Simulated costs") < at("all switches"), "{table}");
     let page = place.path("page.html");

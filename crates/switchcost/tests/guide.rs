@@ -14,7 +14,7 @@ use units::Nanos;
 const LONGEST_BUDGET: &str = "2s";
 
 /// Columns that are there only where there is something to say.
-const OPTIONAL: [&str; 1] = ["notes"];
+const OPTIONAL: [&str; 2] = ["notes", "+-"];
 
 /// A command line of a page, and the output that the page shows.
 #[derive(Debug, PartialEq)]

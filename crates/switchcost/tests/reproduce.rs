@@ -82,7 +82,7 @@ fn a_step_that_fails_is_missing_and_the_rest_is_told() {
     let (code, printed, _) = words(&place, &["reproduce", "lmbench", "-o", site.to_str().expect("a plain path")]);
     assert_eq!(code, 3);
     let one_line = printed.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(one_line.contains("0 do not, and 3") && one_line.contains("left nothing: "), "{printed}");
+    assert!(one_line.contains("0 are not reproduced, and 3") && one_line.contains("left nothing: "), "{printed}");
 }
 
 #[test]

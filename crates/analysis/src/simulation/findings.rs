@@ -52,6 +52,11 @@ impl Cost {
         matches!((self.low, self.high), (Some(low), Some(high)) if low > 0.0 || high < 0.0)
     }
 
+    /// Whether the interval is known and covers zero.
+    pub fn is_covering_zero(&self) -> bool {
+        self.low.is_some() && self.high.is_some() && !self.is_distinguishable_from_zero()
+    }
+
     /// All numbers times `factor`, which is positive.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
@@ -368,6 +373,9 @@ pub struct DesignFinding {
     pub losses: Vec<LossFinding>,
     /// Who evicts whom, by level.
     pub evictions: Vec<EvictionTable>,
+    /// The level of these whose additional misses in the shared hierarchy cost most.
+    #[serde(skip)]
+    pub costliest_level: Option<String>,
     /// The code that pays.
     pub code: Vec<CodeFinding>,
     /// What to know about these numbers.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use record::{CodeCost, DesignResult, Simulation};
+use record::{CodeCost, DesignResult, Holds, Simulation};
 
 use super::context::ProgramNames;
 use super::findings::{CodeFinding, EvictionTable, LossFinding, OriginFinding, cause_name};
+use super::sums::difference;
 
 /// Programs told apart in a table of evictions.
 const PROGRAMS: usize = 6;
@@ -49,6 +50,21 @@ pub(crate) fn evictions(result: &DesignResult, names: &ProgramNames) -> Vec<Evic
         }
     }
     levels.into_iter().map(|level| table(level, result, names)).collect()
+}
+
+/// Of the levels that switches take lines from, the one at which that costs most: misses that a private hierarchy has not, times
+/// what the level waits for a miss, the next level's hit with it.
+pub(crate) fn costliest_level(result: &DesignResult) -> Option<&str> {
+    let counts = result.hierarchies.shared.levels.iter().zip(&result.hierarchies.private.levels);
+    let levels = result.design.levels.iter().zip(counts).enumerate();
+    let costs = levels.map(|(place, (level, (shared, private)))| {
+        let next = result.design.levels[place + 1..].iter().find(|next| next.holds == Holds::Both);
+        let miss_cycles = level.miss_cycles + next.map_or(0, |next| next.hit_cycles);
+        (level.name.as_str(), difference(shared.misses(), private.misses()) * f64::from(miss_cycles))
+    });
+    let has_evictions = |name: &str| result.evictions.iter().any(|eviction| eviction.level == name);
+    let costs = costs.filter(|(name, _)| has_evictions(name));
+    costs.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(name, _)| name)
 }
 
 fn table(level: &str, result: &DesignResult, names: &ProgramNames) -> EvictionTable {

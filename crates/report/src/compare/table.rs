@@ -77,7 +77,8 @@ fn has_verdict(pair: &Pair) -> bool {
     matches!(pair.outcome, Outcome::Compared { .. })
 }
 
-fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
+/// The pairs that cannot be compared, by reason.
+pub(super) fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
     let mut reasons: Vec<(&str, Vec<&Pair>)> = Vec::new();
     for pair in pairs {
         let Outcome::NotComparable { why } = &pair.outcome else { continue };

@@ -55,9 +55,13 @@ fn comparison() -> Comparison {
 }
 
 fn rendered(format: Format, fail_above: Option<f64>) -> String {
+    styled(format, fail_above, Style { width: Some(120), is_detailed: true, ..Style::default() })
+}
+
+fn styled(format: Format, fail_above: Option<f64>, style: Style) -> String {
     let (base, new) = (["a.jsonl".to_owned()], ["b.jsonl".to_owned()]);
     let request = Request { base: &base, new: &new, fail_above };
-    render(&comparison(), &request, format, Style { width: Some(120), ..Style::default() })
+    render(&comparison(), &request, format, style)
 }
 
 #[test]
@@ -74,6 +78,29 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
     place("at 3.00 GHz of the core");
     place("Grown by more than 5 %: pipe process (direct).");
     assert!(!text.contains('\u{1b}'), "a record's text reaches the terminal: {text:?}");
+}
+
+#[test]
+fn the_screen_has_what_changed_most_and_no_line_too_long() {
+    let mut many = comparison();
+    for place in 0..40 {
+        let mut pair = pair(Mechanism::Pipe, compared(1.0 + f64::from(place) / 100.0, Change::Slower));
+        if let Subject::Case(case) = &mut pair.subject {
+            case.working_set.size_bytes = units::Bytes(4096 << (place % 14));
+            case.policy = if place % 2 == 0 { Policy::Fifo } else { Policy::Other };
+        }
+        many.pairs.push(pair);
+    }
+    let (base, new) = (["a.jsonl".to_owned()], ["b.jsonl".to_owned()]);
+    let request = Request { base: &base, new: &new, fail_above: Some(0.05) };
+    let text = render(&many, &request, Format::Table, Style::default());
+    assert!(text.lines().count() <= 45 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("--details"), "{text}");
+    let first = text.lines().find(|line| line.starts_with("pipe process")).expect("a row");
+    assert!(first.contains("1.39") && first.ends_with("slower"), "{text}");
+    assert!(first.contains("policy "), "what tells cases from each other is said: {text}");
+    let few = styled(Format::Table, None, Style::default());
+    assert!(few.contains("none shown") && few.contains("1 number not comparable: the base record"), "{few}");
 }
 
 #[test]

@@ -8,6 +8,12 @@ use super::label::label;
 /// Colours that colour-blind readers tell apart (Okabe and Ito 2008), without their yellow and black.
 const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1"];
 
+/// Width of a letter, as a share of the width of a figure on a small screen.
+const CHARACTER: f64 = 0.013;
+
+/// Height of a row of names, as a share of a figure's height.
+const ROW: f64 = 0.055;
+
 /// The colour of the series with this number.
 pub(crate) fn colour(number: usize) -> &'static str {
     COLOURS[number % COLOURS.len()]
@@ -34,6 +40,26 @@ pub(crate) fn upright(x: f64) -> Shape {
         .line(ShapeLine::new().color(GREY).width(1.0).dash(DashType::Dot))
 }
 
+/// Names of marked places in a row at the top of a figure, on lower rows where they would overlap. `places`: where on a
+/// logarithmic axis, the name, and what a pointer on it shows; `ends`: the first and the last place of the axis.
+pub(crate) fn names_of_marks(mut places: Vec<(f64, String, String)>, ends: (f64, f64)) -> Vec<Annotation> {
+    places.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let width = (ends.1 / ends.0).log10().max(f64::MIN_POSITIVE);
+    // Where the last name of each row ends, as a share of the figure's width.
+    let mut rows: Vec<f64> = Vec::new();
+    let named = places.into_iter().map(|(x, name, cause)| {
+        let middle = (x / ends.0).log10() / width;
+        let half = 0.5 * CHARACTER * (name.chars().count() + 2) as f64;
+        let row = rows.iter().position(|end| *end <= middle - half).unwrap_or(rows.len());
+        if row == rows.len() {
+            rows.push(0.0);
+        }
+        rows[row] = middle + half;
+        note(&name, x.log10(), 0.99 - ROW * row as f64, Beside::Middle).hover_text(label(&cause))
+    });
+    named.collect()
+}
+
 /// A stretch of a figure's width, shaded.
 pub(crate) fn region(from: f64, to: f64, colour: &'static str, opacity: f64) -> Shape {
     Shape::new()
@@ -55,8 +81,6 @@ pub(crate) fn region(from: f64, to: f64, colour: &'static str, opacity: f64) -> 
 pub(crate) enum Beside {
     /// Upright, to the left of the place.
     Left,
-    /// Upright, to its right.
-    Right,
     /// Level, in its middle.
     Middle,
 }
@@ -65,7 +89,6 @@ pub(crate) enum Beside {
 pub(crate) fn note(text: &str, x: f64, y: f64, beside: Beside) -> Annotation {
     let anchor = match beside {
         Beside::Left => Anchor::Right,
-        Beside::Right => Anchor::Left,
         Beside::Middle => Anchor::Center,
     };
     Annotation::new()

@@ -113,13 +113,14 @@ impl Content {
     /// Tables as CSV with names for their files.
     pub(super) fn tables(&self) -> Vec<(String, String)> {
         let mut tables = Vec::new();
-        for section in &self.sections {
+        let intro = std::iter::once((&self.id, &self.intro));
+        for (id, blocks) in intro.chain(self.sections.iter().map(|section| (&section.id, &section.blocks))) {
             let mut number = 0;
-            for block in &section.blocks {
+            for block in blocks {
                 match block {
                     Block::Grid(grid) if !grid.is_empty() => {
                         number += 1;
-                        tables.push((format!("{}-{}", section.id, number), table::as_csv(grid)));
+                        tables.push((format!("{id}-{number}"), table::as_csv(grid)));
                     }
                     Block::Figure(figure) => {
                         let name = format!("figure-{}-{}", self.id, slug(&figure.name));

@@ -111,6 +111,23 @@ pub(crate) fn label(case: &Case) -> String {
     words.join(", ")
 }
 
+/// A case in the words that tell it from others.
+pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
+    let walked: Vec<&Case> = others.iter().copied().filter(|other| !other.working_set.is_empty()).collect();
+    let (run, _) = split(&RUN, others);
+    let (walk, _) = split(&WALK, &walked);
+    let mut words = vec![format!("{} {}", case.mechanism, case.between)];
+    if !case.working_set.is_empty() {
+        words.push(case.working_set.size_bytes.to_string());
+        words.extend(walk.iter().map(|condition| (condition.phrase)(case)));
+    }
+    if case.away.is_some() {
+        words.push((AWAY.phrase)(case));
+    }
+    words.extend(run.iter().map(|condition| (condition.phrase)(case)));
+    words.join(", ")
+}
+
 /// How a working set is walked, with whatever is not usual about it.
 pub(crate) fn walk(set: &WorkingSet) -> String {
     let usual = WorkingSet::NONE;

@@ -4,7 +4,6 @@ use analysis::{CaseFinding, CounterFinding, Findings};
 use record::{MeasureRecord, SelfTest, SelfTestOutcome};
 
 use super::conditions::label;
-use super::figures;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -23,7 +22,6 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
         return;
     }
     page.heading("Counters", "events a hand-off");
-    page.figure(|| figures::counters::draw(&findings.results));
     page.grid(&grid);
     if !reasons.is_empty() {
         page.prose(&format!("other instruments: {}", reasons.join("; ")));

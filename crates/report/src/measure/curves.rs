@@ -12,11 +12,20 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// Stands for a point that a logarithmic scale does not hold.
 const NO_POINT: char = '·';
 
+/// The figure that says most: the first curve, or where nothing was touched the mechanisms.
+pub(super) fn add_first_figure(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
+    if let Some(curve) = findings.curves.first() {
+        page.figure(|| figures::sizes::draw(&record.header.host, findings, curve, 0));
+    }
+}
+
 /// Each curve as a line of blocks, with its regions and knees in words; then the machine's load latencies.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     for (number, curve) in findings.curves.iter().enumerate() {
         page.heading("Total cost by size", &curve.title);
-        page.figure(|| figures::sizes::draw(&record.header.host, findings, curve, number));
+        if number > 0 {
+            page.figure(|| figures::sizes::draw(&record.header.host, findings, curve, number));
+        }
         page.figure(|| figures::parts::draw(findings, curve, number));
         add_curve(page, findings, curve);
         page.method(&["total-and-indirect-cost", "knees-and-bounds"]);

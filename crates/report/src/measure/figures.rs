@@ -2,7 +2,6 @@
 //! name them in ns, us and ms by themselves.
 
 mod accesses;
-pub(super) mod counters;
 mod heat;
 pub(super) mod latency;
 pub(super) mod mechanisms;

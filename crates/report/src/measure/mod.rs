@@ -58,6 +58,11 @@ pub(crate) fn blocks(record: &MeasureRecord, findings: &Findings, points: &[Poin
 /// First the answer, then on which machine, then the numbers, then what to know about them.
 fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[Point]) {
     answer::add(page, findings);
+    if page.has_figures() {
+        page.prose(&screen::machine(&record.header, findings));
+        curves::add_first_figure(page, record, findings);
+        page.heading("Machine and run", "");
+    }
     machine::add(page, &record.header, findings);
     details::add_environment(page, record, findings);
     mechanisms::add(page, findings);

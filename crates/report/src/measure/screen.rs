@@ -34,7 +34,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
 }
 
 /// The machine and the run, in a line or two.
-fn machine(header: &Header, findings: &Findings) -> String {
+pub(super) fn machine(header: &Header, findings: &Findings) -> String {
     let host = &header.host;
     let cpus = host.cpus_online.len();
     let mut parts = vec![
@@ -73,6 +73,6 @@ fn place(header: &Header) -> String {
 }
 
 /// A policy as the kernel names it.
-pub(super) fn scheduler(policy: Policy) -> String {
+pub(in crate::measure) fn scheduler(policy: Policy) -> String {
     format!("SCHED_{}", policy.to_string().to_uppercase())
 }

@@ -31,7 +31,7 @@ fn rendered(format: Format) -> String {
     let commands = [Command { step: "a".to_owned(), line: "switchcost measure".to_owned(), missing: None }];
     let reproduction =
         Reproduction { paper: Paper::Li2007, exhibits: &exhibits, commands: &commands, machine: "a machine" };
-    render(&[reproduction, reproduction], format, Style::default())
+    render(&[reproduction, reproduction], format, Style { is_detailed: true, ..Style::default() })
 }
 
 #[test]
@@ -39,16 +39,30 @@ fn each_verdict_is_said_with_its_reason() {
     let text = rendered(Format::Table).replace("\n  ", " ").replace('\n', " ");
     assert_eq!(tally(&exhibits()), [1, 1, 1]);
     for part in [
-        "of 3 things that the paper shows, 1 show here too, 1 do not, and 1",
-        "it rises (holds). Found: 1.00 us.",
-        "it rises (differs). Found: 1.00 us. A possible reason: the wind.",
-        "it rises (not told). Missing: no record.",
+        "of 3 claims, 1 is reproduced, 1 is not reproduced, and 1 is inconclusive",
+        "it rises (reproduced). Found: 1.00 us.",
+        "it rises (not reproduced). Found: 1.00 us. A possible reason: the wind.",
+        "it rises (inconclusive). Missing: no record.",
         "A note.",
         "switchcost measure",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains('\u{1b}'), "{text:?}");
+}
+
+#[test]
+fn the_screen_begins_with_what_is_not_reproduced() {
+    let exhibits: Vec<Exhibit> = (0..30).flat_map(|_| exhibits()).collect();
+    let reproduction = Reproduction { paper: Paper::Li2007, exhibits: &exhibits, commands: &[], machine: "a machine" };
+    for papers in [&[reproduction][..], &[reproduction; 5]] {
+        let text = render(papers, Format::Table, Style::default());
+        assert!(text.replace('\n', " ").contains("of 90 claims, 30 are reproduced, 30 are not"), "{text}");
+        assert!(text.lines().count() <= 45 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("no '{words}' in {text}"));
+        assert!(place("of 90 claims") < place("\nNot reproduced\n"), "{text}");
+        assert!(place("Figure 1: it rises. Found: 1.00 us") < place("\nInconclusive\n"), "{text}");
+    }
 }
 
 #[test]

@@ -62,6 +62,15 @@ pub(super) fn centre(cost: &Cost) -> String {
     }
 }
 
+/// The centre where the interval does not cover 0, else the most that the cost may be.
+pub(super) fn with_bound(cost: &Cost) -> String {
+    match (cost.estimate, cost.high) {
+        (None, _) => NO_NUMBER.to_owned(),
+        (Some(_), Some(high)) if cost.is_covering_zero() => format!("< {}", rounded(high)),
+        (Some(estimate), _) => rounded(estimate),
+    }
+}
+
 /// The ends of a cost's interval; nothing where it has none.
 pub(super) fn ends(cost: &Cost) -> String {
     match (cost.low, cost.high) {

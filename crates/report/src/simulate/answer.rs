@@ -29,10 +29,11 @@ fn sentence(design: &DesignFinding) -> String {
     let cost = &design.average_cost_cycles;
     let name = &design.name;
     let Some(estimate) = cost.estimate else {
-        return format!("On {name} no cost can be told: {}.", cost.why.as_deref().unwrap_or("no reason is known"));
+        return format!("No cost is known on {name}: {}.", cost.why.as_deref().unwrap_or("no reason is known"));
     };
-    if is_covering_zero(cost) {
-        return format!("On {name} the cost of cache reloading is not distinguishable from 0 ({} cycles).", ends(cost));
+    if let Some(high) = cost.high.filter(|_| cost.is_covering_zero()) {
+        let most = rounded(high);
+        return format!("A switch costs less than {most} cycles of cache reloading on {name}, and perhaps nothing.");
     }
     if estimate < 0.0 {
         let better = rounded(-estimate);
@@ -55,8 +56,4 @@ fn sentence(design: &DesignFinding) -> String {
 /// A number alone looks surer than it is; the notes say why it is alone.
 fn without_interval(cost: &Cost) -> &'static str {
     if ends(cost).is_empty() { " (no interval)" } else { "" }
-}
-
-fn is_covering_zero(cost: &Cost) -> bool {
-    cost.low.is_some() && !cost.is_distinguishable_from_zero()
 }

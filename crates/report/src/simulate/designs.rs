@@ -50,7 +50,8 @@ fn row(design: &DesignFinding) -> Vec<Entry> {
     ]
 }
 
-fn cpi(design: &DesignFinding) -> Option<f64> {
+/// Cycles an instruction, all processes on one hierarchy.
+pub(super) fn cpi(design: &DesignFinding) -> Option<f64> {
     (design.instructions > 0).then(|| design.hierarchies.shared.cycles as f64 / design.instructions as f64)
 }
 

@@ -12,6 +12,7 @@ mod json;
 mod notes;
 mod origins;
 mod programs;
+mod screen;
 mod trace;
 mod trials;
 
@@ -42,7 +43,11 @@ pub fn render(head: &Simulation, findings: &Findings, format: Format, style: Sty
 
 fn table(head: &Simulation, findings: &Findings, style: Style) -> String {
     let mut page = Page::new(style);
-    add(&mut page, head, findings);
+    if style.is_detailed {
+        add(&mut page, head, findings)
+    } else {
+        screen::add(&mut page, head, findings)
+    }
     page.finish()
 }
 

@@ -6,14 +6,12 @@ use super::amount::{count, rounded, share};
 use crate::page::Page;
 use crate::quantity::number;
 
-/// What to know about the numbers: flags, what has no interval and why, and where short segments bend a curve.
+/// The flag that the answer and the table of costs say themselves.
+const NOT_DISTINGUISHABLE: &str = "not-distinguishable-from-0";
+
+/// What to know about the numbers.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let mut notes: Vec<String> = findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect();
-    notes.extend(by_design(findings, flags));
-    notes.extend(by_design(findings, without_interval));
-    notes.extend(by_design(findings, gains));
-    notes.extend(by_design(findings, no_model));
-    notes.extend(by_design(findings, |design| design.survivor_bias.iter().filter_map(bias).collect()));
+    let mut notes = all(findings);
     if findings.designs.len() > DETAILED {
         let all = findings.designs.len();
         notes.push(format!("details are shown of {DETAILED} of {all} designs: --format json has all"));
@@ -24,6 +22,30 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
     page.heading("Notes", "");
     notes.iter().for_each(|note| page.item(note));
+}
+
+/// Flags, what has no interval and why, and where short segments bend a curve.
+fn all(findings: &Findings) -> Vec<String> {
+    let mut notes = of_the_record(findings);
+    notes.extend(by_design(findings, |design| flags(design, |_| true)));
+    notes.extend(by_design(findings, without_interval));
+    notes.extend(by_design(findings, gains));
+    notes.extend(by_design(findings, no_model));
+    notes.extend(by_design(findings, |design| survivor_bias(design, |bias| what_bites(bias) + &why_it_bites(bias))));
+    notes
+}
+
+/// What changes how a cost is to be read: what the first lines and the table of costs do not say themselves.
+pub(super) fn in_short(findings: &Findings) -> Vec<String> {
+    let mut notes = of_the_record(findings);
+    notes.extend(by_design(findings, |design| flags(design, |name| name != NOT_DISTINGUISHABLE)));
+    notes.extend(by_design(findings, gains));
+    notes.extend(by_design(findings, |design| survivor_bias(design, what_bites).into_iter().take(1).collect()));
+    notes
+}
+
+fn of_the_record(findings: &Findings) -> Vec<String> {
+    findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect()
 }
 
 /// Each note once, with the designs that it holds for.
@@ -45,8 +67,9 @@ fn listed(names: &[&str]) -> String {
     if names.len() > 3 { format!("{shown} and {} more", names.len() - 3) } else { shown }
 }
 
-fn flags(design: &DesignFinding) -> Vec<String> {
-    design.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect()
+fn flags(design: &DesignFinding, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let flags = design.flags.iter().filter(|flag| is_wanted(flag.name));
+    flags.map(|flag| format!("{}: {}", flag.name, flag.detail)).collect()
 }
 
 fn without_interval(design: &DesignFinding) -> Vec<String> {
@@ -96,28 +119,35 @@ fn no_model(design: &DesignFinding) -> Vec<String> {
     }
 }
 
-fn bias(bias: &SurvivorBias) -> Option<String> {
-    if !bias.bites {
-        return None;
-    }
+fn survivor_bias(design: &DesignFinding, told: impl Fn(&SurvivorBias) -> String) -> Vec<String> {
+    design.survivor_bias.iter().filter(|bias| bias.bites).map(told).collect()
+}
+
+fn what_bites(bias: &SurvivorBias) -> String {
     let which = match &bias.group {
         Group::Class(_) => "involuntary switches",
         _ => "all switches",
     };
     let survivors = share(Some(bias.survivors as f64 / bias.segments as f64));
+    format!(
+        "survivor bias, {which}: {survivors} of {} segments reach the cut-off, and they differ from those that end early; the \
+         cost of the survivors alone is {} cycles",
+        count(bias.segments),
+        rounded(bias.cost_of_survivors_cycles),
+    )
+}
+
+fn why_it_bites(bias: &SurvivorBias) -> String {
     let grows = bias.grows.as_ref().map(|(name, start, end)| {
         format!("; {name} grows from {} to {} of the segments on the way", share(Some(*start)), share(Some(*end)))
     });
-    Some(format!(
-        "survivor bias, {which}: {survivors} of {} segments reach the cut-off, and they are others than those that end \
-         early: at the beginning their private CPI is {}, that of all is {}. So a part of the curve's fall is short \
-         segments that end, not caches that fill; the cost of the survivors alone is {} cycles{}",
-        count(bias.segments),
+    format!(
+        ". At the beginning their private CPI is {}, that of all is {}: a part of the curve's fall is short segments that end, \
+         not caches that fill{}",
         number(bias.early_private_cpi_of_survivors),
         number(bias.early_private_cpi),
-        rounded(bias.cost_of_survivors_cycles),
         grows.unwrap_or_default()
-    ))
+    )
 }
 
 /// How intervals were found.

@@ -93,8 +93,8 @@ fn loss_row(design: &str, loss: &LossFinding) -> Vec<Entry> {
     ]
 }
 
-fn add_evictions(page: &mut Page, design: &DesignFinding, table: &EvictionTable) {
-    let mut grid = Grid::new(1);
+pub(super) fn add_evictions(page: &mut Page, design: &DesignFinding, table: &EvictionTable) {
+    let mut grid = Grid::with_one_line_a_row(1);
     grid.column("evictor \\ victim", Side::Left);
     // Two programs may have the same name on paper once it is made harmless.
     for name in &table.programs {

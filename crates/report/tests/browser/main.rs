@@ -99,8 +99,7 @@ fn assert_works(outcome: &Value, html: &Html) {
 fn all_figures_of_a_measurement_are_drawn_answer_the_mouse_and_zoom() {
     let Some(browser) = browser::find() else { return };
     let html = measured_page(2_000, "run.jsonl");
-    let kinds =
-        ["mechanisms", "sizes-1", "latency", "accesses-1", "strides-1", "rings", "pairs-", "counters", "samples"];
+    let kinds = ["mechanisms", "sizes-1", "latency", "accesses-1", "strides-1", "rings", "pairs-", "samples"];
     for kind in kinds {
         assert!(html.figures.iter().any(|id| id.contains(kind)), "{kind} is not among {:?}", html.figures);
     }

@@ -36,7 +36,7 @@ fn usual() -> Fitness {
 }
 
 fn render(fitness: &Fitness, format: Format) -> String {
-    doctor::render(fitness, format, Style::default(), true)
+    doctor::render(fitness, format, Style { is_detailed: true, ..Style::default() })
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn the_verdict_comes_first() {
 
 #[test]
 fn one_screen_has_what_is_not_as_it_should_be() {
-    insta::assert_snapshot!(doctor::render(&usual(), Format::Table, Style::default(), false));
+    insta::assert_snapshot!(doctor::render(&usual(), Format::Table, Style::default()));
 }
 
 #[test]
@@ -86,7 +86,6 @@ fn hostile_text_is_stripped_and_colour_is_opt_in() {
     let text = render(&fitness, Format::Table);
     assert!(text.chars().all(|c| !c.is_control() || c == '\n'), "{text:?}");
     assert!(text.contains("lasting  f  g\n"), "{text}");
-    let coloured =
-        doctor::render(&usual(), Format::Table, Style { is_coloured: true, width: None, is_detailed: false }, true);
+    let coloured = doctor::render(&usual(), Format::Table, Style { is_coloured: true, width: None, is_detailed: true });
     assert!(coloured.contains("\u{1b}[33musable with caveats"), "{coloured:?}");
 }

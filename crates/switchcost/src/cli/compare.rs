@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Form, parse_confidence};
+use super::{Depth, Form, parse_confidence};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -45,6 +45,9 @@ pub(crate) struct CompareArguments {
     /// Chromium, which must be installed
     #[arg(long, value_name = "DIR", help_heading = "Output", conflicts_with_all = ["out", "format"])]
     pub(crate) figures: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) depth: Depth,
 
     #[command(flatten)]
     pub(crate) form: Form,

@@ -7,7 +7,7 @@ use report::Format;
 use strum::{Display, EnumIter, EnumString};
 use units::CpuId;
 
-use super::parse_named;
+use super::{Depth, parse_named};
 
 /// A paper, or all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]
@@ -56,6 +56,9 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, value_name = "FORMAT", default_value_t = Format::Table, value_parser = parse_named::<Format>,
           help_heading = "Output")]
     pub(crate) format: Format,
+
+    #[command(flatten)]
+    pub(crate) depth: Depth,
 
     /// Fewer sizes, shorter runs, one trial: to see it work, not to judge
     #[arg(long, help_heading = "Precision and time")]

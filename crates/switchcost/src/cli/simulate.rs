@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::trace::{CaptureArguments, OrderFlag};
-use super::{Form, parse_named};
+use super::{Depth, Form, parse_named};
 
 /// Which memory systems, and how finely their cycles are told apart.
 #[derive(Clone, Debug, Args)]
@@ -45,6 +45,9 @@ pub(crate) struct DesignArguments {
     /// ~/.local/state/switchcost/runs]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) depth: Depth,
 
     #[command(flatten)]
     pub(crate) form: Form,

@@ -50,7 +50,7 @@ fn write(
 ) -> Result<(), Failure> {
     if arguments.output.is_none() && arguments.figures.is_none() {
         return output.map_or(Ok(()), |output| {
-            let text = render(comparison, request, arguments.form.format, output.style());
+            let text = render(comparison, request, arguments.form.format, output.style(arguments.depth));
             output.write(&text)
         });
     }

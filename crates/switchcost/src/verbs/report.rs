@@ -34,19 +34,15 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
 /// Analyses a record and writes its findings: the one way from a record to a reader.
 pub(crate) fn show(path: &Path, form: &Form, depth: Depth, output: Output) -> Result<Exit, Failure> {
     let loaded = Loaded::read(path)?;
-    let text = text(&loaded, path, form.format, styled(&output, depth));
+    let text = text(&loaded, path, form.format, output.style(depth));
     output.write(&text)?;
     Ok(loaded.exit())
-}
-
-fn styled(output: &Output, depth: Depth) -> Style {
-    Style { is_detailed: depth.details, ..output.style() }
 }
 
 /// What a record says, and behind one screen of it where the rest is.
 fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     let text = loaded.text(format, style);
-    if format != Format::Table || style.is_detailed || !loaded.has_details() {
+    if format != Format::Table || style.is_detailed {
         return text;
     }
     // The newest record is what is shown where none is named.
@@ -65,7 +61,7 @@ fn print(paths: &[PathBuf], form: &Form, depth: Depth) -> Result<Exit, Failure> 
     if let [path] = paths {
         return show(path, form, depth, output);
     }
-    let style = styled(&output, depth);
+    let style = output.style(depth);
     let mut text = String::new();
     let mut exit = Exit::Success;
     for path in paths {

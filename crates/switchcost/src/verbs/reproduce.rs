@@ -93,7 +93,7 @@ fn write(done: &[Done], folder: &Folder, machine: &str, arguments: &ReproduceArg
         .collect();
     site::write(&reproductions, folder, arguments.figures)?;
     let output = Output::claim(None)?;
-    let style = output.style();
+    let style = output.style(arguments.depth);
     output.write(&render(&reproductions, arguments.format, style))?;
     say!("site: {}", folder.index().display());
     let is_missing = done.iter().any(|done| done.commands.iter().any(|command| command.missing.is_some()));

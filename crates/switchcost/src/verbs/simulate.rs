@@ -9,7 +9,6 @@ use std::path::Path;
 
 use trace::{Chunk, TraceHeader, read_ahead};
 
-use crate::cli::Depth;
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
 use crate::cli::trace::CaptureArguments;
 use crate::exit::{Exit, Failure};
@@ -82,7 +81,7 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
     if let Some(why) = &incomplete {
         say!("not all of {} is simulated: {why}", path.display());
     }
-    let shown = report::show(&record, &arguments.form, Depth { details: true }, output)?;
+    let shown = report::show(&record, &arguments.form, arguments.depth, output)?;
     Ok(interrupt.exit().unwrap_or(if incomplete.is_none() { shown } else { Exit::Reservations }))
 }
 
@@ -117,7 +116,7 @@ pub(crate) fn live(
     let Some(record) = record.transpose()? else {
         return interrupt.exit().ok_or_else(|| Failure::Empty(LIVE.into()));
     };
-    let shown = report::show(&record, &arguments.form, Depth { details: true }, output)?;
+    let shown = report::show(&record, &arguments.form, arguments.depth, output)?;
     let ended = ended.exit(&interrupt);
     Ok(if ended == Exit::Success { shown } else { ended })
 }

@@ -5,7 +5,7 @@ use units::Bytes;
 
 use super::NANOS;
 use crate::entry::Side;
-use crate::figure::{Beside, Drawing, Figure, colour, layout, note, size_axis, time_axis, upright};
+use crate::figure::{Drawing, Figure, colour, layout, names_of_marks, size_axis, time_axis, upright};
 use crate::grid::Grid;
 use crate::quantity::time;
 
@@ -28,14 +28,17 @@ pub(in crate::measure) fn draw(host: &HostManifest, points: &[(u64, f64)]) -> Op
         |cache: &&record::Cache| cache.kind != CacheKind::Instruction && (first..=last).contains(&cache.size_bytes.0);
     let caches: Vec<&record::Cache> = host.caches.iter().filter(data).collect();
     let shapes = caches.iter().map(|cache| upright(cache.size_bytes.0 as f64)).collect();
-    let notes = caches.iter().map(|cache| {
-        note(&format!("L{} {}", cache.level, cache.size_bytes), (cache.size_bytes.0 as f64).log10(), 0.98, Beside::Left)
+    let names = caches.iter().map(|cache| {
+        let kind = if cache.kind == CacheKind::Data { "d" } else { "" };
+        let name = format!("L{}{kind}", cache.level);
+        (cache.size_bytes.0 as f64, name.clone(), format!("{name}: {}", cache.size_bytes))
     });
+    let notes = names_of_marks(names.collect(), (first as f64, last as f64));
     let layout = layout()
         .x_axis(size_axis("size of the memory walked over", &sizes))
         .y_axis(time_axis("one load"))
         .shapes(shapes)
-        .annotations(notes.collect());
+        .annotations(notes);
     Some(Figure {
         name: "latency".to_owned(),
         title: "Load latency by size".to_owned(),

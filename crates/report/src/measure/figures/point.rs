@@ -1,11 +1,11 @@
 use analysis::{CaseFinding, Estimate, Verdict};
-use plotly::common::{Line, Marker, MarkerSymbol, Mode};
+use plotly::common::{Line, Marker, MarkerSymbol, Mode, Position};
 use plotly::{Scatter, Trace};
 
 use super::NANOS;
 use crate::figure::{interval_bars, label};
 use crate::measure::row::has_numbers;
-use crate::quantity::{is_cost, with_interval};
+use crate::quantity::{is_cost, time, with_interval};
 
 /// How an estimate is drawn where the scale is logarithmic.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,15 +89,48 @@ impl Series {
             let marker = Marker::new().color(colour).size(7);
             traces.push(trace.mode(mode).error_y(interval_bars(&y, &ends, colour)).line(line).marker(marker));
         }
-        for (points, what, size, symbol) in [
-            (&self.suspect, "suspect", 14, MarkerSymbol::CircleOpen),
-            (&self.limits, "at most", 10, MarkerSymbol::TriangleDownOpen),
-        ] {
+        for (points, what, size, symbol) in self.remarkable() {
             let marker = Marker::new().color(colour).size(size).symbol(symbol);
             let trace = trace(points, &format!("{name}, {what}"));
             traces.extend(trace.map(|trace| -> Box<dyn Trace> { trace.mode(Mode::Markers).marker(marker) }));
         }
         traces
+    }
+
+    /// The same with the places from top to bottom and the costs from left to right, each printed beside its point.
+    pub(super) fn traces_across(&self, name: &str, colour: &'static str) -> Vec<Box<dyn Trace>> {
+        let mut traces: Vec<Box<dyn Trace>> = Vec::new();
+        let costs: Vec<&Drawn> = self.costs.iter().filter(|drawn| drawn.y.is_some()).collect();
+        if !costs.is_empty() {
+            let x: Vec<f64> = costs.iter().filter_map(|drawn| drawn.y).collect();
+            let ends: Vec<(f64, f64)> = costs.iter().map(|drawn| drawn.ends).collect();
+            let trace = Scatter::new(x.clone(), costs.iter().map(|drawn| drawn.x).collect())
+                .mode(Mode::MarkersText)
+                .text_array(costs.iter().map(|drawn| format!("  {}", drawn.cost())).collect())
+                .text_position(Position::MiddleRight)
+                .error_x(interval_bars(&x, &ends, colour))
+                .marker(Marker::new().color(colour).size(7));
+            traces.push(described(trace, name, &costs));
+        }
+        for (points, what, size, symbol) in self.remarkable() {
+            let points: Vec<&Drawn> = points.iter().collect();
+            let x: Vec<f64> = points.iter().filter_map(|drawn| drawn.y).collect();
+            if x.len() == points.len() && !x.is_empty() {
+                let trace = Scatter::new(x, points.iter().map(|drawn| drawn.x).collect())
+                    .mode(Mode::Markers)
+                    .marker(Marker::new().color(colour).size(size).symbol(symbol));
+                traces.push(described(trace, &format!("{name}, {what}"), &points));
+            }
+        }
+        traces
+    }
+
+    /// Rings around what is suspect, and upper limits.
+    fn remarkable(&self) -> [(&Vec<Drawn>, &'static str, usize, MarkerSymbol); 2] {
+        [
+            (&self.suspect, "suspect", 14, MarkerSymbol::CircleOpen),
+            (&self.limits, "at most", 10, MarkerSymbol::TriangleDownOpen),
+        ]
     }
 
     /// What a caption has to say about points that are no costs.
@@ -119,6 +152,11 @@ impl Series {
 }
 
 impl Drawn {
+    /// Its cost as it is printed beside it.
+    fn cost(&self) -> String {
+        self.y.map(|seconds| time(seconds * NANOS)).unwrap_or_default()
+    }
+
     fn gap(x: f64) -> Self {
         Drawn { x, y: None, ends: (0.0, 0.0), hover: String::new() }
     }
@@ -126,12 +164,20 @@ impl Drawn {
 
 fn trace(points: &[Drawn], name: &str) -> Option<Box<Scatter<f64, Option<f64>>>> {
     let (x, y): (Vec<f64>, Vec<Option<f64>>) = points.iter().map(|drawn| (drawn.x, drawn.y)).unzip();
-    y.iter().any(Option::is_some).then(|| {
-        Scatter::new(x, y)
-            .name(label(name))
-            .hover_text_array(points.iter().map(|drawn| drawn.hover.clone()).collect())
-            .hover_template("%{hovertext}<extra></extra>")
-    })
+    let is_any = y.iter().any(Option::is_some);
+    is_any.then(|| described(Scatter::new(x, y), name, &points.iter().collect::<Vec<_>>()))
+}
+
+/// The trace with its name and what a pointer on a point shows.
+fn described<X, Y>(trace: Box<Scatter<X, Y>>, name: &str, points: &[&Drawn]) -> Box<Scatter<X, Y>>
+where
+    X: serde::Serialize + Clone + 'static,
+    Y: serde::Serialize + Clone + 'static,
+{
+    trace
+        .name(label(name))
+        .hover_text_array(points.iter().map(|drawn| drawn.hover.clone()).collect())
+        .hover_template("%{hovertext}<extra></extra>")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use analysis::{CaseFinding, Curve, Findings};
+use analysis::{CaseFinding, Curve, Estimate, Findings};
 use plotly::common::{DashType, Line, Mode};
 use plotly::{Layout, Scatter, Trace};
 use record::HostManifest;
@@ -7,10 +7,23 @@ use units::Bytes;
 use super::NANOS;
 use super::point::Series;
 use crate::entry::{Entry, Side};
-use crate::figure::{Beside, Drawing, Figure, colour, layout, note, region, size_axis, time_axis, upright};
+use crate::figure::{
+    Beside, Drawing, Figure, colour, layout, names_of_marks, note, region, size_axis, time_axis, upright,
+};
 use crate::grid::Grid;
 use crate::measure::row::{starred, tone};
 use crate::quantity::{percent, time, with_interval};
+
+const TOTAL: &str = "total";
+
+/// What is drawn over the sizes: the whole, and what it is made of beside the switch of those who touch nothing.
+const PARTS: [(&str, Part); 3] = [
+    (TOTAL, |finding| finding.total_ns.as_ref()),
+    ("the switch itself running cold", |finding| finding.indirect_kernel_ns.as_ref()),
+    ("reloading the data", |finding| finding.indirect_reload_ns.as_ref()),
+];
+
+type Part = fn(&CaseFinding) -> Option<&Estimate>;
 
 /// Cost over size with what stops fitting where, and the knees and regions that were found.
 pub(in crate::measure) fn draw(
@@ -23,14 +36,19 @@ pub(in crate::measure) fn draw(
         curve.points.iter().filter_map(|point| findings.results.get(point.result)).collect();
     let sizes: Vec<u64> = results.iter().map(|finding| finding.case.working_set.size_bytes.0).collect();
     let (first, last) = (*sizes.first()? as f64, *sizes.last()? as f64);
-    let (mut totals, mut indirects) = (Series::default(), Series::default());
+    let mut parts = PARTS.map(|(name, part)| (name, part, Series::default()));
     for (finding, size) in results.iter().zip(&sizes) {
-        let about = |what: &str| format!("{what}, {}", Bytes(*size));
-        totals.push(*size as f64, finding, finding.total_ns.as_ref(), &about("total"));
-        indirects.push(*size as f64, finding, finding.indirect_ns.as_ref(), &about("indirect"));
+        for (name, part, series) in &mut parts {
+            let estimate = part(finding);
+            // Of a record without parts only what it has is drawn, and nothing said to be missing.
+            if estimate.is_some() || *name == TOTAL {
+                series.push(*size as f64, finding, estimate, &format!("{name}, {}", Bytes(*size)));
+            }
+        }
     }
-    let mut traces = totals.traces("total", colour(0), true);
-    traces.extend(indirects.traces("indirect", colour(1), true));
+    let drawn = parts.iter().filter(|(.., series)| !series.is_empty()).enumerate();
+    let mut traces: Vec<Box<dyn Trace>> =
+        drawn.flat_map(|(place, (name, _, series))| series.traces(name, colour(place), true)).collect();
     traces.extend(bound(&results));
     let base = layout().x_axis(size_axis("size of each task's array", &sizes)).y_axis(time_axis("cost of a switch"));
     let layout = marked(base, host, results.first()?, curve, first, last);
@@ -38,10 +56,10 @@ pub(in crate::measure) fn draw(
         name: format!("sizes-{}", number + 1),
         title: format!("Cost by size: {}", curve.title),
         caption: format!(
-            "Total and indirect cost with their intervals. Dotted lines: sizes at which a cache or TLB of this machine \
-             stops holding one array, or those of all tasks. Shaded in turn: regions of one character; orange: knees. \
-             Dashed: what reloading everything lost could cost at most.{}",
-            Series::remark(&[totals, indirects])
+            "Dotted lines: sizes at which a cache or TLB of this machine stops holding one array (L2), or those of all \
+             tasks (L2/2). Shaded in turn: regions of one character; orange: knees. Dashed: what reloading everything lost \
+             could cost at most.{}",
+            Series::remark(&parts.map(|(.., series)| series))
         ),
         drawing: Drawing::new(traces, layout),
         table: Some(table(&results, curve)),
@@ -76,17 +94,11 @@ fn marked(base: Layout, host: &HostManifest, like: &CaseFinding, curve: &Curve, 
     for knee in &curve.knees {
         shapes.push(region(knee.after_bytes as f64, knee.before_bytes as f64, colour(4), 0.3));
     }
-    let mut marked: Vec<f64> = Vec::new();
-    for capacity in analysis::capacities(host, &like.case) {
-        let size = capacity.size_bytes;
-        if (first..=last).contains(&size) {
-            // Two may end at one size: one is named at the left of the line, the other at its right.
-            let beside = if marked.contains(&size) { Beside::Right } else { Beside::Left };
-            marked.push(size);
-            shapes.push(upright(size));
-            notes.push(note(&capacity.cause, size.log10(), 0.98, beside));
-        }
-    }
+    let capacities = analysis::capacities(host, &like.case);
+    let marked: Vec<_> = capacities.into_iter().filter(|end| (first..=last).contains(&end.size_bytes)).collect();
+    shapes.extend(marked.iter().map(|end| upright(end.size_bytes)));
+    let names = marked.into_iter().map(|end| (end.size_bytes, end.label, end.cause)).collect();
+    notes.extend(names_of_marks(names, (first, last)));
     base.shapes(shapes).annotations(notes)
 }
 

@@ -1,5 +1,6 @@
 use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, Point, Spread};
 use plotly::Layout;
+use plotly::layout::{Axis, AxisRange};
 
 use super::name;
 use super::series::line;
@@ -40,6 +41,9 @@ const VIEWS: [View; 3] = [
     },
 ];
 
+/// A curve of fewer segments is noise that would set the scale of all others: its numbers are in the table alone.
+const FEW: u64 = 30;
+
 /// Figures 2 to 7 of the paper for one design: curves of all switches, and by class.
 pub(super) fn add(page: &mut Page, findings: &Findings, design: &DesignFinding, place: usize) {
     let shown = |group: &Group| matches!(group, Group::All | Group::Class(_));
@@ -58,8 +62,38 @@ pub(super) fn add(page: &mut Page, findings: &Findings, design: &DesignFinding, 
     page.method(&["simulated-cost", "simulation"]);
 }
 
+/// All segments, and the groups that are large enough, with their numbers.
+fn drawn<'a>(groups: &'a [&'a GroupFinding]) -> impl Iterator<Item = (usize, &'a GroupFinding)> {
+    let is_drawn = |group: &GroupFinding| group.group == Group::All || group.segments >= FEW;
+    groups.iter().copied().enumerate().filter(move |(_, group)| is_drawn(group))
+}
+
+/// From the switch to where fewer than a few segments are left.
+fn since_switch(groups: &[&GroupFinding], length: u64) -> Axis {
+    let reached = |least: u64| {
+        let points = drawn(groups).flat_map(|(_, group)| &group.curve).filter(move |point| point.segments >= least);
+        points.map(|point| point.since_switch_instructions.saturating_add(length)).max()
+    };
+    let end = reached(FEW).or_else(|| reached(1)).unwrap_or(length);
+    linear_axis("instructions since the switch").range(AxisRange::new(0.0, end as f64))
+}
+
+/// What a caption says of the groups that are not drawn.
+fn left_out(groups: &[&GroupFinding]) -> String {
+    let few: Vec<String> = groups
+        .iter()
+        .filter(|group| !drawn(groups).any(|(_, other)| other.group == group.group))
+        .map(|group| format!("{} ({})", name(&group.group), count(group.segments)))
+        .collect();
+    if few.is_empty() {
+        String::new()
+    } else {
+        format!(" Not drawn, of fewer than {FEW} segments: {}.", few.join(", "))
+    }
+}
+
 fn draw(view: &View, design: &DesignFinding, groups: &[&GroupFinding], length: u64, place: usize) -> Figure {
-    let traces = groups.iter().enumerate().map(|(i, group)| {
+    let traces = drawn(groups).map(|(i, group)| {
         let name = name(&group.group);
         let points = group.curve.iter().map(|point| {
             let spread = (view.spread)(point);
@@ -72,14 +106,15 @@ fn draw(view: &View, design: &DesignFinding, groups: &[&GroupFinding], length: u
         });
         line(i, &name, points)
     });
-    let base = layout().x_axis(linear_axis("instructions since the switch")).y_axis(linear_axis("simulated CPI"));
+    let base = layout().x_axis(since_switch(groups, length)).y_axis(linear_axis("simulated CPI"));
     Figure {
         name: format!("{}-{}", view.name, place + 1),
         title: format!("{}: {}", design.name, view.title),
         caption: format!(
             "{} Each point stands in the middle of its interval. Dotted: the cut-off of all switches, behind which too \
-             few segments remain.",
-            view.caption
+             few segments remain.{}",
+            view.caption,
+            left_out(groups)
         ),
         drawing: Drawing::new(traces.collect(), with_cut(base, design)),
         table: Some(table(groups, &["CPI", "sd", "largest"], |point| {
@@ -92,7 +127,7 @@ fn draw(view: &View, design: &DesignFinding, groups: &[&GroupFinding], length: u
 
 /// The integral of the excess: what a switch has cost so far.
 fn draw_cumulative(design: &DesignFinding, groups: &[&GroupFinding], length: u64, place: usize) -> Figure {
-    let traces = groups.iter().enumerate().map(|(i, group)| {
+    let traces = drawn(groups).map(|(i, group)| {
         let name = name(&group.group);
         let points = group.curve.iter().map(|point| {
             let end = point.since_switch_instructions.saturating_add(length);
@@ -103,7 +138,7 @@ fn draw_cumulative(design: &DesignFinding, groups: &[&GroupFinding], length: u64
         line(i, &name, start.chain(points))
     });
     let y_axis = linear_axis("simulated excess cycles");
-    let base = layout().x_axis(linear_axis("instructions since the switch")).y_axis(y_axis);
+    let base = layout().x_axis(since_switch(groups, length)).y_axis(y_axis);
     let cost = &design.average_cost_cycles;
     let interval = if ends(cost).is_empty() { String::new() } else { format!(" ({})", ends(cost)) };
     Figure {
@@ -111,9 +146,10 @@ fn draw_cumulative(design: &DesignFinding, groups: &[&GroupFinding], length: u64
         title: format!("{}: cumulative excess cycles (figures 5 to 7)", design.name),
         caption: format!(
             "What a switch has cost up to there, in simulated cycles. At the cut-off (dotted, after {} instructions) it is \
-             the cost of a switch: {}{interval}. A curve that still rises there has no end in sight.",
+             the cost of a switch: {}{interval}. A curve that still rises there has no end in sight.{}",
             count(design.cut.instructions),
-            centre(cost)
+            centre(cost),
+            left_out(groups)
         ),
         drawing: Drawing::new(traces.collect(), with_cut(base, design)),
         table: Some(table(groups, &["cumulative excess cycles"], |point| {

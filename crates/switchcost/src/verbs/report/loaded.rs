@@ -38,11 +38,6 @@ impl Loaded {
         }
     }
 
-    /// Whether there is more than one screen of it.
-    pub(super) fn has_details(&self) -> bool {
-        matches!(self.content, Content::Measured { .. })
-    }
-
     pub(super) fn part(&self) -> html::Part<'_> {
         let name = &self.name;
         match &self.content {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use trace::{Chunk, ReadTraceError, TraceReader};
 
+use crate::cli::Depth;
 use crate::cli::trace::{HeadArguments, TraceFile};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -21,7 +22,7 @@ pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static
 pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let summary = trace::summarize(open(&arguments.file)?);
-    let text = report::trace::render_info(&summary, arguments.form.format, output.style());
+    let text = report::trace::render_info(&summary, arguments.form.format, output.style(Depth::default()));
     output.write(&text)?;
     Ok(if summary.loss.is_some() { Exit::Reservations } else { Exit::Success })
 }
@@ -29,7 +30,7 @@ pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
 pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let found = trace::check(open(&arguments.file)?);
-    let text = report::trace::render_check(&found, arguments.form.format, output.style());
+    let text = report::trace::render_check(&found, arguments.form.format, output.style(Depth::default()));
     output.write(&text)?;
     Ok(if found.is_sound() { Exit::Success } else { Exit::Record })
 }
