@@ -7,8 +7,9 @@ use super::{Reproduction, word};
 use crate::entry::Tone;
 use crate::page::Page;
 
-/// Lines of the screen, less those of where the rest is.
-const MOST_LINES: usize = 42;
+/// Lines that a list of claims may fill the screen to: two more lists, with their first entries, follow at most, and where the rest
+/// is.
+const MOST_LINES: usize = 35;
 
 /// Commands that left nothing, at most.
 const MOST_FAILED: usize = 3;
