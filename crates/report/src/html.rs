@@ -132,8 +132,8 @@ fn page(contents: &[Content], frame: &Frame) -> Markup {
                 header {
                     h1 { (frame.title) }
                     (answers(contents))
-                    (navigation(contents))
                 }
+                (navigation(contents))
                 main {
                     noscript {
                         p class="note" {
@@ -182,6 +182,7 @@ fn answers(contents: &[Content]) -> Markup {
 fn navigation(contents: &[Content]) -> Markup {
     html! {
         nav aria-label="Contents" {
+            details class="contents" { summary { "Contents" }
             @for content in contents {
                 @if contents.len() > 1 { p { a href={ "#" (content.id) } { (content.title) } } }
                 // Sections of one name that follow each other are reached by the first.
@@ -190,6 +191,7 @@ fn navigation(contents: &[Content]) -> Markup {
                         li { a href={ "#" (run[0].id) } { (run[0].title) } @if run.len() > 1 { " (" (run.len()) ")" } }
                     }
                 }
+            }
             }
         }
     }

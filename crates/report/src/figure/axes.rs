@@ -5,8 +5,8 @@ use units::Bytes;
 use super::drawing::GREY;
 use super::label::label;
 
-/// More sizes than this are not all named on an axis.
-const SIZES_NAMED: usize = 16;
+/// So many names of sizes fit beside each other on an axis.
+const SIZES_NAMED: f64 = 12.0;
 
 fn axis(title: &str) -> Axis {
     Axis::new()
@@ -27,13 +27,26 @@ pub(crate) fn size_axis(title: &str, sizes_bytes: &[u64]) -> Axis {
     let mut sizes: Vec<u64> = sizes_bytes.iter().copied().filter(|size| *size > 0).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let step = sizes.len().div_ceil(SIZES_NAMED).max(1);
-    let named: Vec<u64> = sizes.iter().copied().step_by(step).collect();
+    let named = far_apart(&sizes);
     axis(title)
         .type_(AxisType::Log)
         .tick_mode(TickMode::Array)
         .tick_values(named.iter().map(|size| *size as f64).collect())
         .tick_text(named.iter().map(|size| Bytes(*size).to_string()).collect())
+}
+
+/// Those of the sizes whose names do not run into each other; the first is among them.
+fn far_apart(sizes: &[u64]) -> Vec<u64> {
+    let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return Vec::new() };
+    let distance = (*last as f64 / *first as f64).log2() / SIZES_NAMED;
+    let mut named = vec![*first];
+    for size in sizes {
+        if named.last().is_none_or(|before| (*size as f64 / *before as f64).log2() > 0.999 * distance) {
+            named.push(*size);
+        }
+    }
+    named.dedup();
+    named
 }
 
 /// Numbers from 0 on.
@@ -60,4 +73,17 @@ pub(crate) fn list_axis<T: AsRef<str>>(title: &str, names: &[T]) -> Axis {
         .tick_text(names.iter().map(|name| label(name.as_ref())).collect())
         .range(AxisRange::new(-0.5, names.len() as f64 - 0.5))
         .show_grid(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_sizes_keep_their_distance() {
+        let doubled: Vec<u64> = (0..13).map(|power| 1024 << power).collect();
+        assert_eq!(far_apart(&doubled), doubled, "all of a dozen steps");
+        assert_eq!(far_apart(&[1024, 200 << 10, 256 << 10, 1 << 20]), [1024, 200 << 10, 1 << 20]);
+        assert_eq!((far_apart(&[4096]), far_apart(&[])), (vec![4096], vec![]));
+    }
 }

@@ -52,7 +52,7 @@ pub(crate) fn layout() -> Layout {
         .paper_background_color("rgba(0,0,0,0)")
         .plot_background_color("rgba(0,0,0,0)")
         .font(Font::new().family("system-ui, sans-serif").size(13).color(GREY))
-        .margin(Margin::new().top(64).right(24).bottom(60).left(70))
+        .margin(Margin::new().top(48).right(24).bottom(60).left(70))
         .hover_mode(HoverMode::Closest)
         .drag_mode(DragMode::Zoom)
         .legend(Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(Anchor::Bottom))

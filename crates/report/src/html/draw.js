@@ -51,6 +51,12 @@
       drawing.on("plotly_afterplot", () => reach(drawing));
     });
   };
+  // Beside the page the contents are open, whatever the browser makes of the style that says so.
+  const wide = matchMedia("(min-width: 80rem)");
+  const contents = document.querySelector(".contents");
+  const open = () => contents?.toggleAttribute("open", wide.matches);
+  wide.addEventListener("change", open);
+  open();
   const draws = (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target));
   const near = new IntersectionObserver(draws, { rootMargin: "100% 0%" });
   const drawings = document.querySelectorAll(".drawing");

@@ -2,6 +2,7 @@
 
 mod causes;
 mod code;
+pub(super) mod costs;
 mod curves;
 mod evictions;
 mod lengths;

@@ -70,6 +70,7 @@ pub(crate) fn blocks_of_all(records: &[(&str, &Simulation, &Findings)]) -> Vec<B
 /// First the answer, then the trace, then the numbers, then what to know about them.
 fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     answer::add(page, head, findings);
+    page.figure(|| figures::costs::draw(findings));
     trace::add(page, head, findings);
     designs::add(page, findings);
     designs::add_levels(page, findings);
