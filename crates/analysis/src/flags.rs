@@ -82,8 +82,8 @@ fn about_zero(found: &CaseFinding) -> impl Iterator<Item = Flag> {
         (cost.high < 0.0).then(|| Flag {
             name: NEGATIVE,
             detail: format!(
-                "{name}: below 0 ({interval}), which no cost can be: the baseline ran slower than the switching arm, as \
-                 where its own memory no longer fits a cache, or its pages lie worse; this is a difference, not a cost"
+                "{name}: below 0 ({interval}), which a cost cannot be: the baseline ran slower than the switching arm, perhaps \
+                 because its memory no longer fits a cache, or its pages are placed worse; this is a difference, not a cost"
             ),
         })
     })
@@ -96,8 +96,8 @@ fn outside_sanity_band(found: &CaseFinding) -> Option<Flag> {
     is_outside.then(|| Flag {
         name: OUTSIDE_SANITY_BAND,
         detail: format!(
-            "{} is outside of {} to {}, where such numbers were published ({source}): look for a reason before it is \
-             believed",
+            "{} is outside {} to {}, the range published for such switches ({source}): look for a reason before you trust \
+             it",
             time(cost.estimate),
             time(low),
             time(high)
@@ -110,8 +110,8 @@ fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
     (cost.low > bound).then(|| Flag {
         name: ABOVE_RELOAD_BOUND,
         detail: format!(
-            "the indirect cost ({}) is above {}, what loading every line of one working set anew could cost at the \
-             latencies measured here: something other than lost lines is in it",
+            "the indirect cost ({}) is above {}, what reloading every line of one working set could cost at the \
+             latencies measured here: it includes something other than lost lines",
             interval(cost),
             time(bound)
         ),
@@ -127,7 +127,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
     is_wide.then(|| Flag {
         name: "wide-interval",
         detail: format!(
-            "the interval is +-{:.2} % wide after {} repetitions where +-{:.2} % was asked for; give the run more time",
+            "the interval is +-{:.2} % wide after {} repetitions, and +-{:.2} % was asked for; give the run more time",
             reached * 100.0,
             cost.n,
             wanted * 100.0
@@ -139,8 +139,8 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
 fn shared_core(found: &CaseFinding) -> Option<Flag> {
     let shared = found.shared.as_ref().filter(|shared| shared.is_in_costs() && shared.share > SHARED_USUAL)?;
     let detail = format!(
-        "in {:.0} % of the cycles this core was shared with another hardware thread, and too few others are there for a cost on a \
-         core of one's own: the cost is that of all of them, and its interval goes down to what it may be without; choose another \
+        "in {:.0} % of the cycles this core was shared with another hardware thread, and there are too few others for a cost on an \
+         unshared core: the cost is from all cycles, and its interval extends down to what it may be without sharing; choose another \
          CPU with --cpu, or run it again at a quieter time",
         shared.share * 100.0
     );
@@ -156,7 +156,7 @@ fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
         name: "heavy-tail",
         detail: format!(
             "the plain mean of all cycles is {}, without the tenth at either end {}: some switches take far longer than most, \
-             and are paid, too",
+             and the program pays for them, too",
             time(mean),
             time(cost.estimate)
         ),
@@ -164,14 +164,14 @@ fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
 }
 
 fn across_cpus(case: &Case) -> Option<Flag> {
-    let detail = "idle exit and inter-processor interrupt are in the hand-off, so that no switch can be priced by itself; \
+    let detail = "the hand-off includes idle exit and inter-processor interrupt, so there is no cost of the switch alone; \
                   total and indirect cost are per hand-off too";
     (!prices_switches(case)).then(|| Flag { name: "handoff-across-cpus", detail: detail.to_owned() })
 }
 
 fn without_system_calls(case: &Case) -> Option<Flag> {
     let detail = format!(
-        "nobody waits in the baseline of {}, which then makes no system call: the calls themselves are part of the \
+        "no task waits in the baseline of {}, which therefore makes no system call: the calls themselves are part of the \
          direct cost",
         case.mechanism
     );

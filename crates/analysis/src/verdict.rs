@@ -25,7 +25,7 @@ pub(crate) fn no_number(judged: &Judged<'_>, refusals: &[&Refusal], decisive: Re
     let plain = |why: String| Some(NoNumber { why, flag: None });
     match (judged.is_empty(), refusals.last()) {
         (true, Some(refusal)) => return plain(refusal.why.clone()),
-        (true, None) => return plain("found no sample of it, need some; give the run more time".to_owned()),
+        (true, None) => return plain("found no samples, need some; give the run more time".to_owned()),
         _ if judged.is_too_disturbed() => return Some(too_disturbed(judged)),
         _ => {}
     }
@@ -80,7 +80,7 @@ pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
         }
         let (what, remedy) = explain(reason::FOREIGN_TIME);
         return format!(
-            "{foreign:.0} % of the time went to somebody else, {left_out} of {all} samples were disturbed: {what}; \
+            "{foreign:.0} % of the time went to other tasks, {left_out} of {all} samples were disturbed: {what}; \
              {remedy}"
         );
     }
@@ -105,7 +105,7 @@ fn explain(reason: &str) -> (&'static str, &'static str) {
         ),
         reason::STEAL => (
             "the hypervisor ran another machine on this CPU",
-            "run it again at a quieter time, choose another CPU with --cpu, or use a machine with CPUs of its own",
+            "run it again at a quieter time, choose another CPU with --cpu, or use a machine with dedicated CPUs",
         ),
         reason::INTERRUPTS | reason::SOFTIRQS => (
             "the measured CPU served a burst of interrupts",
@@ -128,7 +128,7 @@ fn explain(reason: &str) -> (&'static str, &'static str) {
             "run it again with the kernel's clock; the time stamp counter is not to be trusted here",
         ),
         reason::SWITCH_COUNT => (
-            "the kernel counted other switches than planned",
+            "the kernel did not count as many switches as planned",
             "stop the other load, or choose a quieter CPU with --cpu",
         ),
         _ => ("nothing was handed over", "run it again"),
@@ -150,8 +150,8 @@ fn wrong_count(judged: &Judged<'_>) -> String {
     let baseline = counts([Arm::BaselineDirect, Arm::BaselineTotal]).fold(0.0, f64::max);
     if baseline > COUNT_TOLERANCE {
         return format!(
-            "the kernel counted {baseline:.2} switches a hand-off in the baseline where none were planned: somebody \
-             else took the CPU in between; stop the other load, or choose a quieter CPU with --cpu"
+            "the kernel counted {baseline:.2} switches a hand-off in the baseline where none were planned: another \
+             task took the CPU in between; stop the other load, or choose a quieter CPU with --cpu"
         );
     }
     let plan = range(low, high);
@@ -178,7 +178,7 @@ fn range(low: f64, high: f64) -> String {
 fn wrong_user_count(judged: &Judged<'_>) -> String {
     if judged.switches_per_handoff(Arm::SwitchDirect).is_none_or(|own| own == 0.0) {
         let mechanism = judged.case.mechanism;
-        return format!("{mechanism} counted no switch of its own, need one a hand-off or more; report this as a bug");
+        return format!("{mechanism} counted no switches itself, need one per hand-off or more; report this as a bug");
     }
     let by_kernel = ARMS.into_iter().filter_map(|arm| judged.kernel_switches_per_handoff(arm)).fold(0.0, f64::max);
     format!(

@@ -37,7 +37,7 @@ pub enum HostDesignError {
         name: String,
     },
     /// What it tells makes no machine.
-    #[error("what this machine tells makes no design: {0}")]
+    #[error("what this machine reports is not enough for a design: {0}")]
     Unrealisable(#[from] UnrealisableDesign),
 }
 
@@ -69,8 +69,8 @@ pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
 
 fn source(host: &HostManifest) -> String {
     let tlbs = match &host.tlbs {
-        Fact::Known(_) => "TLBs as this machine tells them.".to_owned(),
-        Fact::Unknown { unknown } => format!("No TLBs: this machine does not tell them ({unknown})."),
+        Fact::Known(_) => "TLBs as this machine reports them.".to_owned(),
+        Fact::Unknown { unknown } => format!("No TLBs: this machine does not report them ({unknown})."),
     };
     let ids = match &host.has_pcid {
         Fact::Known(true) => "TLBs kept on a switch: it has address-space ids.".to_owned(),

@@ -26,7 +26,7 @@ const FEWEST_SWEPT: usize = 6;
 pub struct Options {
     /// Instructions in an interval; at least 1.
     pub interval_instructions: u64,
-    /// Intervals told apart after each switch.
+    /// Intervals recorded after each switch.
     pub intervals: u32,
     /// Whether the kernel's touches of user memory during system calls count as loads and stores.
     pub kernel_touches: bool,

@@ -124,7 +124,7 @@ impl Discipline {
         let cpu = self.cpus[task % self.cpus.len()];
         let guard = pin(&[cpu]).map_err(|error| {
             format!(
-                "found CPU {cpu} not to be had ({error}), need one that is online and allowed; choose it with --cpu"
+                "found CPU {cpu} not available ({error}), need one that is online and allowed; choose it with --cpu"
             )
         })?;
         Ok(Imposed { _pin: Some(guard), ..Imposed::default() })

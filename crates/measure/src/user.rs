@@ -25,7 +25,7 @@ use crate::protocol::Order;
 
 /// Sets up the experiment of a user-level mechanism in the calling thread.
 pub(crate) fn start(order: &Order, discipline: &Discipline) -> Result<Box<dyn Experiment>, String> {
-    let broken = |error: io::Error| format!("found {} not to be had here ({error})", order.case.mechanism);
+    let broken = |error: io::Error| format!("found {} not available here ({error})", order.case.mechanism);
     let bodies = Rc::new(Bodies::new(order, discipline)?);
     Ok(match order.case.mechanism {
         Mechanism::Fiber => Box::new(fiber::Fibers::new(bodies).map_err(broken)?),

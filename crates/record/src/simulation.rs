@@ -293,7 +293,7 @@ pub struct Simulation {
     pub trace: TraceFacts,
     /// Instructions in an interval.
     pub interval_instructions: u64,
-    /// Intervals told apart after each switch; what a segment runs longer is one more tuple.
+    /// Intervals recorded after each switch; what a segment runs longer is one more tuple.
     pub intervals: u32,
     /// The processes, in the order of their numbers.
     pub processes: Vec<ProcessFacts>,

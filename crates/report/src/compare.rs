@@ -80,7 +80,7 @@ fn names(records: &[String]) -> String {
 
 fn add_environment(page: &mut Page, differences: &[Difference]) {
     if differences.is_empty() {
-        page.heading("Environment", "the same on both sides, as far as the records tell");
+        page.heading("Environment", "the same on both sides, as far as recorded");
         return;
     }
     page.heading("Environment", "what is not the same on both sides");

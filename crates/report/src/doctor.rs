@@ -52,7 +52,8 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
     for check in others {
         let unfit = if check.severity == Severity::Unfit { " (unfit)" } else { "" };
         page.prose(&format!("{}{unfit}: {}", check.name, check.found));
-        let help = [("now", &check.fix), ("for good", &check.lasting_fix)].into_iter().find(|(_, fix)| !fix.is_empty());
+        let help =
+            [("now", &check.fix), ("permanently", &check.lasting_fix)].into_iter().find(|(_, fix)| !fix.is_empty());
         help.into_iter().for_each(|(when, fix)| page.item(&format!("{when}: {fix}")));
     }
     if !fit.is_empty() {
@@ -60,7 +61,7 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
         page.gap();
         page.prose(&format!("as it should be: {}", names.join(", ")));
     }
-    page.prose("--details shows what was wanted, and what helps for good");
+    page.prose("--details shows what was wanted, and the permanent fixes");
 }
 
 fn grid(checks: &[&Check]) -> Grid {

@@ -137,7 +137,7 @@ fn page(contents: &[Content], frame: &Frame) -> Markup {
                 main {
                     noscript {
                         p class="note" {
-                            "Scripts are off: figures are not drawn. The tables beside them hold the same numbers."
+                            "Scripts are disabled: figures are not drawn. The tables have the same numbers."
                         }
                     }
                     @for content in contents { (content.markup()) }

@@ -72,8 +72,8 @@ fn user_over_system(records: &Records) -> Result<f64, String> {
     let (record, number, _) = case(records, STEP, Mechanism::MutexCondvar)?;
     let mut sums = (0, 0);
     for window in record.cycles.iter().filter(|window| window.case == number as u32) {
-        sums.0 += window.evidence.task_user_ns.ok_or("the record does not tell user mode from the kernel")?.0;
-        sums.1 += window.evidence.task_system_ns.ok_or("the record does not tell user mode from the kernel")?.0;
+        sums.0 += window.evidence.task_user_ns.ok_or("the record does not separate user mode from the kernel")?.0;
+        sums.1 += window.evidence.task_system_ns.ok_or("the record does not separate user mode from the kernel")?.0;
     }
     // The kernel counts in steps of 10 ms.
     if sums.1 < 200_000_000 {

@@ -21,7 +21,7 @@ const QUICKLY_SIMULATED_KIB: [u64; 4] = [8, 32, 64, 256];
 /// The smallest cache that holds data.
 fn first_level(host: &HostManifest) -> Result<Bytes, String> {
     let caches = host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
-    caches.map(|cache| cache.size_bytes).min().ok_or_else(|| "the machine tells nothing of its caches".to_owned())
+    caches.map(|cache| cache.size_bytes).min().ok_or_else(|| "the machine does not report its caches".to_owned())
 }
 
 /// Whether an array of a size just fills a level: the sizes that are run do not lie closer.

@@ -109,7 +109,7 @@ fn cost(records: &Records, set: usize, design: &str) -> Result<f64, String> {
 /// The mean overhead ratio over the trials of a set.
 fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> {
     let found = each(records, set, design)?;
-    mean(found.iter().filter_map(|design| design.overhead)).ok_or_else(|| "no overhead could be had".to_owned())
+    mean(found.iter().filter_map(|design| design.overhead)).ok_or_else(|| "no overhead is available".to_owned())
 }
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {

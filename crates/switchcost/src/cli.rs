@@ -19,11 +19,11 @@ use workload::{Access, Pages, Pattern, Sharing};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done; for doctor: fit
-  1    something broke; the message says what, and what to do
-  2    the command line asks for what does not exist here, or a design cannot be built
+  1    an error; the message says what, and what to do
+  2    the command line is wrong or asks for something that does not exist here, or a design cannot be built
   3    done, with reservations: a result could not be measured; for doctor: usable with caveats
   4    doctor: unfit
-  5    a record or trace cannot be read, or is not sound
+  5    a record or trace cannot be read, or is damaged
   6    compare: a cost is shown to have grown by more than --fail-above allows
   130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM); what was measured is in the record";
 
@@ -62,9 +62,9 @@ fn shown(word: &OsStr) -> OsString {
 pub(crate) enum Verb {
     /// Measure what a context switch costs on this machine
     Measure(Box<MeasureArguments>),
-    /// Print again what measure or simulate printed, from its record
+    /// Print the report of measure or simulate again, from its record
     Report(ReportArguments),
-    /// Judge records against each other: faster, slower, or no difference shown
+    /// Compare records: faster, slower, or no difference shown
     Compare(compare::CompareArguments),
     /// Say whether this machine is fit to measure, and how to make it so
     Doctor(DoctorArguments),
@@ -74,7 +74,7 @@ pub(crate) enum Verb {
     Simulate(Box<simulate::SimulateArguments>),
     /// Trace and simulate the programs of Mogul and Borg 1990
     Workload(Box<simulate::WorkloadArguments>),
-    /// Redo the papers' figures and tables here, beside the published values
+    /// Repeat the papers' figures and tables here, beside the published values
     Reproduce(reproduce::ReproduceArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
@@ -90,7 +90,7 @@ pub(crate) struct Form {
           help_heading = "Output")]
     pub(crate) format: Format,
 
-    /// Write the result to FILE instead of stdout: all of it, or nothing; into a device or FIFO as it comes
+    /// Write the result to FILE instead of stdout, once it is complete; a device or FIFO is written to directly
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -98,7 +98,7 @@ pub(crate) struct Form {
 /// How much is printed.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Depth {
-    /// Print everything that is known, and not one screen of it
+    /// Print everything instead of one screen
     #[arg(long, help_heading = "Output")]
     pub(crate) details: bool,
 }
@@ -138,14 +138,14 @@ Examples:
   switchcost measure --mechanism pipe,futex              two mechanisms, direct cost only
   switchcost measure --mechanism pipe --between process,thread --size 0,64KiB,1MiB --access read,rmw
   switchcost measure --size 8MiB --pattern chase --pages huge
-  switchcost measure --reload --size 64KiB,1MiB          how fast a working set comes back behind a switch
+  switchcost measure --reload --size 64KiB,1MiB          how fast a working set is reloaded after a switch
   switchcost measure --size 256KiB,1MiB --away 0,64KiB,1MiB,16MiB    the same by what the neighbour touches
   switchcost measure --lmbench                           lmbench's seven columns
   switchcost measure --placement matrix                  every pair of CPUs
   switchcost measure --format json --out result.json     for programs
-  switchcost measure --mechanism synthetic --synthetic-switch 2us    a known answer, to prove the instrument
+  switchcost measure --mechanism synthetic --synthetic-switch 2us    a known answer, to check the instrument
 
-What is not selected is not run: as soon as a flag under \"What to measure\" is given, the rest are the pipe, 2 tasks,
+As soon as a flag under \"What to measure\" is given, the defaults of the others are the pipe, 2 tasks,
 size 0, stride 8B, rmw.";
 
 /// Measures what a context switch costs on this machine: its direct part (two tasks hand a token back and forth, less
@@ -197,7 +197,7 @@ pub(crate) struct MeasureArguments {
           help_heading = "What to measure")]
     pub(crate) pages: Pages,
 
-    /// Measure how a working set comes back: the 1st, 2nd, 3rd walk behind a switch against settled ones, and their sum as the
+    /// Measure how a working set is reloaded: the 1st, 2nd, 3rd walk after a switch against settled ones, and their sum as the
     /// cost of having been away
     #[arg(long, help_heading = "What to measure")]
     pub(crate) reload: bool,
@@ -236,7 +236,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, conflicts_with_all = ["cpu", "placement"], help_heading = "Control of the environment")]
     pub(crate) no_pin: bool,
 
-    /// Take no real-time priority; the same as --policy other
+    /// Do not use real-time priority; the same as --policy other
     #[arg(long, help_heading = "Control of the environment")]
     pub(crate) no_rt: bool,
 
@@ -244,8 +244,8 @@ pub(crate) struct MeasureArguments {
     #[arg(long, help_heading = "Control of the environment")]
     pub(crate) no_counters: bool,
 
-    /// Run them also where the CPU has no counters, as in most virtual machines, and the kernel's own (page faults, migrations)
-    /// are all that there is to count
+    /// Run them even if the CPU has no counters, as in most virtual machines, so that only the kernel's own (page faults,
+    /// migrations) are counted
     #[arg(long, conflicts_with = "no_counters", help_heading = "Control of the environment")]
     pub(crate) counters: bool,
 
@@ -254,7 +254,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
     pub(crate) noise: Option<CpuId>,
 
-    /// A case is done when its interval is within so much of the estimate, such as 1% [default: 1%]
+    /// A case is done when the half-width of its interval is at most this share of the estimate, such as 1% [default: 1%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_precision, help_heading = "Precision and time")]
     pub(crate) precision: Option<u32>,
 
@@ -263,11 +263,11 @@ pub(crate) struct MeasureArguments {
           help_heading = "Precision and time")]
     pub(crate) confidence: u32,
 
-    /// Time for the whole run, such as 30s or 5min [default: as the preset says; 5s a case where cases are selected]
+    /// Time for the whole run, such as 30s or 5min [default: as the preset says; 5s per case for a selection]
     #[arg(long, value_name = "TIME", help_heading = "Precision and time")]
     pub(crate) budget: Option<Nanos>,
 
-    /// Repetitions of a case at most; each has fresh processes and fresh pages [default: 150]
+    /// Maximum number of repetitions of a case; each has fresh processes and fresh pages [default: 150]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=10_000),
           help_heading = "Precision and time")]
     pub(crate) max_repetitions: Option<u32>,
@@ -276,7 +276,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "N", help_heading = "Precision and time")]
     pub(crate) seed: Option<u64>,
 
-    /// Length of the made-up switch of the mechanism synthetic
+    /// Length of the switch of the mechanism synthetic
     #[arg(long, value_name = "TIME", default_value = "2us", help_heading = "Known answers")]
     pub(crate) synthetic_switch: Nanos,
 
@@ -298,12 +298,12 @@ pub(crate) struct MeasureArguments {
 const REPORT_EXAMPLES: &str = "\
 Examples:
   switchcost report                                   the newest record
-  switchcost report run.jsonl --format csv            another form of an older one
+  switchcost report run.jsonl --format csv            an older record in another format
   switchcost report run.jsonl -o report.html          one page with figures, for any browser, without a network
   switchcost report a.parquet b.parquet -o both.html  several records on one page
   switchcost report run.jsonl --figures figures       each figure as PNG and SVG, each table as CSV";
 
-/// Prints again what measure or simulate printed, from the record alone, on this machine or another; or writes it as one
+/// Prints the report of measure or simulate again, from the record alone, on this machine or another; or writes it as one
 /// page of HTML with figures, and a table beside each.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
@@ -311,7 +311,7 @@ pub(crate) struct ReportArguments {
     /// The records, of measurements or simulations [default: the newest in ~/.local/state/switchcost/runs]
     pub(crate) record: Vec<PathBuf>,
 
-    /// Write one page of HTML with figures to FILE: all of it, or nothing
+    /// Write one HTML page with figures to FILE, once it is complete
     #[arg(short, long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["out", "format"])]
     pub(crate) output: Option<PathBuf>,
 

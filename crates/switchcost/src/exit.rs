@@ -66,7 +66,7 @@ pub(crate) enum Failure {
     )]
     NoRecords(PathBuf),
     #[error(
-        "failed to compare: found the same run {place}, as {first} and {second}, need runs of their own, since a copy shows \
+        "failed to compare: found the same run {place}, as {first} and {second}, need different runs, since a copy shows \
              neither a difference nor the spread between runs; leave one of them out"
     )]
     SameRun { place: String, first: PathBuf, second: PathBuf },
@@ -132,10 +132,10 @@ pub(crate) enum Failure {
     NotAllowed(CpuId, String),
     #[error("failed to print the manual: found no verb '{0}', need one that switchcost --help lists")]
     NoVerb(String),
-    #[error("failed to capture: found no command, need one behind --, such as switchcost trace -- ls")]
+    #[error("failed to capture: found no command, need one after --, such as switchcost trace -- ls")]
     NoCommand,
     #[error(
-        "failed to simulate: found no trace, need a file written by switchcost trace, or live and a command behind --"
+        "failed to simulate: found no trace, need a file written by switchcost trace, or live and a command after --"
     )]
     NoTrace,
     #[error(
@@ -167,13 +167,11 @@ pub(crate) enum Failure {
     Folder(io::Error),
     #[error("failed to run this program again: {0}, {remedy}", remedy = for_reading(.0, "/proc and this program's own file in it"))]
     OwnFile(io::Error),
-    #[error("failed to capture: found '{0}' behind --with, need a command as one would type it, quotes closed")]
+    #[error("failed to capture: found '{0}' after --with, need a command as typed in a shell, with quotes closed")]
     With(String),
     #[error("failed to export: {0}")]
     UnfitPiece(#[from] trace::UnfitPiece),
-    #[error(
-        "failed to export: found --pieces beside --to lackey, need it with --to din only: lackey's lines have sizes"
-    )]
+    #[error("failed to export: found --pieces with --to lackey, need it with --to din only: lackey's lines have sizes")]
     Pieces,
     #[error(
         "failed to export: found no block of process {process} in {path}, need one of those that switchcost trace info lists"

@@ -152,7 +152,7 @@ fn a_case_of_mostly_disturbed_samples_is_not_measured() {
     assert_eq!(
         why(&found),
         "24 of 64 samples (38 %) were disturbed, 24 of them by steal: the hypervisor ran another machine on this CPU; \
-         run it again at a quieter time, choose another CPU with --cpu, or use a machine with CPUs of its own"
+         run it again at a quieter time, choose another CPU with --cpu, or use a machine with dedicated CPUs"
     );
     assert_eq!(names(&found), ["disturbed"]);
     assert_eq!(found.direct_ns, None);
@@ -183,7 +183,7 @@ fn much_foreign_time_in_few_samples_leaves_no_number() {
         }
     });
     assert_eq!((found.direct_ns.is_none(), names(&found)), (true, vec!["disturbed"]));
-    assert!(why(&found).contains("% of the time went to somebody else, 8 of 64 samples were disturbed"), "{found:?}");
+    assert!(why(&found).contains("% of the time went to other tasks, 8 of 64 samples were disturbed"), "{found:?}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn an_amd_guest_gets_its_own_caches_and_tlbs() {
 fn what_is_assumed_is_said() {
     assert_eq!(
         host_design(&host()).expect("enough facts").source,
-        "Sizes, lines and ways of caches as this machine tells them. TLBs as this machine tells them. TLBs kept on a \
+        "Sizes, lines and ways of caches as this machine tells them. TLBs as this machine reports them. TLBs kept on a \
          switch: it has address-space ids.\nAssumed: cycles of 14, 50 and 100 for levels 2, 3 and later ones; 300 more for \
          memory; TLBs of the first level fully associative, later ones of 8 ways in 7 cycles; page walk of 30 cycles; LRU; \
          write-back; neither inclusive nor exclusive; no prefetch; the other CPUs leave shared caches to this one."

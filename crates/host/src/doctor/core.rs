@@ -95,7 +95,7 @@ pub(super) fn clock(subject: &Subject) -> Check {
 
 /// Whether the core is ours.
 pub(super) fn sharing(subject: &Subject) -> Check {
-    let line = Line::new("core sharing", "nobody on the core's other hardware thread");
+    let line = Line::new("core sharing", "the core's other hardware thread is idle");
     let Some(Wander { cpu, shared, .. }) = subject.wander else {
         return line.caveat("not watched: this CPU is not ours to run on", Remedy::none());
     };
@@ -104,8 +104,8 @@ pub(super) fn sharing(subject: &Subject) -> Check {
         return line.fit(found);
     }
     let remedy = Remedy::new(
-        "choose another CPU with --cpu, or a quieter time; costs on a core of one's own and on a shared one are told apart",
-        "a machine with cores of its own, or without SMT (nosmt)",
+        "choose another CPU with --cpu, or a quieter time; costs on an unshared and on a shared core are reported separately",
+        "a machine with dedicated cores, or without SMT (nosmt)",
     );
     line.caveat(found, remedy)
 }

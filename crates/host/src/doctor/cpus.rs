@@ -48,7 +48,7 @@ fn threads_on(line: Line, subject: &Subject) -> Check {
     let others: Vec<_> = siblings(&subject.root, cpu).into_iter().flatten().filter(|other| *other != cpu).collect();
     let is_busy = |other: &&CpuId| subject.busy_per_mille(**other).is_some_and(|busy| busy >= BUSY_PER_MILLE);
     let found = match (others.as_slice(), others.iter().find(is_busy)) {
-        ([], _) => format!("on, and the siblings of CPU {cpu} are not told"),
+        ([], _) => format!("on, and the siblings of CPU {cpu} are unknown"),
         (_, Some(busy)) => format!("on, and CPU {busy} on the core of CPU {cpu} is busy"),
         (others, None) => format!("on: CPU {cpu} shares its core with CPU {}, idle now", format_cpu_list(others)),
     };
@@ -87,7 +87,7 @@ pub(super) fn interrupts(subject: &Subject) -> Check {
     let line = Line::new("interrupts", "a CPU with no more than its own timer");
     let cpu = subject.quietest();
     let Some(load) = subject.host.interrupts.iter().find(|load| load.cpu == cpu) else {
-        return line.caveat("/proc/interrupts does not tell", Remedy::none());
+        return line.caveat("no interrupt counts in /proc/interrupts", Remedy::none());
     };
     let found = format!("quietest is CPU {cpu}; {}", loads(&subject.host.interrupts));
     match per_second(load) > MANY_INTERRUPTS {
@@ -155,7 +155,7 @@ impl Load {
 fn quieten() -> Remedy {
     Remedy::new(
         "ps -eo pcpu,pid,comm --sort=-pcpu | head, and end or wait for what runs",
-        "a machine of its own for measuring",
+        "a dedicated machine for measuring",
     )
 }
 
@@ -222,7 +222,7 @@ mod tests {
         subject.host.cpus_online = vec![CpuId(3)];
         assert!(interrupts(&subject).lasting_fix.starts_with("a machine with two or more CPUs"));
         subject.host.interrupts.clear();
-        assert_eq!(interrupts(&subject).found, "/proc/interrupts does not tell");
+        assert_eq!(interrupts(&subject).found, "no interrupt counts in /proc/interrupts");
     }
 
     fn load_of(text: &str) -> Check {

@@ -34,7 +34,7 @@ fn without_share(line: Line, root: &Root) -> Check {
         (Some(true), _) => {
             line.caveat(format!("the group {group} has no share: SCHED_FIFO may be refused"), leave_group())
         }
-        (None, _) => line.caveat(format!("not told whether the group {group} needs a share"), leave_group()),
+        (None, _) => line.caveat(format!("unknown whether the group {group} needs a share"), leave_group()),
     }
 }
 

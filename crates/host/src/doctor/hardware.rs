@@ -15,9 +15,9 @@ const CPU_CLOCKS: [&str; 3] = ["tsc", "arch_sys_counter", "riscv_clocksource"];
 
 /// The caches that working sets are compared with.
 pub(super) fn caches(subject: &Subject) -> Check {
-    let line = Line::new("caches", "sizes of all levels are told");
+    let line = Line::new("caches", "sizes of all levels are reported");
     match subject.host.caches.as_slice() {
-        [] => line.caveat("neither the kernel nor CPUID tells any cache", Remedy::none()),
+        [] => line.caveat("neither the kernel nor CPUID reports any cache", Remedy::none()),
         caches => line.fit(caches.iter().map(cache).collect::<Vec<_>>().join(", ")),
     }
 }
@@ -32,7 +32,7 @@ fn cache(cache: &Cache) -> String {
 
 /// The TLBs that working sets are compared with.
 pub(super) fn tlbs(subject: &Subject) -> Check {
-    let line = Line::new("TLBs", "entries of all levels are told");
+    let line = Line::new("TLBs", "entries of all levels are reported");
     match &subject.host.tlbs {
         Fact::Known(tlbs) => line.fit(for_base_pages(tlbs, subject.host.page_bytes)),
         Fact::Unknown { unknown } => line.caveat(unknown.as_str(), Remedy::none()),
@@ -58,7 +58,7 @@ pub(super) fn clock(subject: &Subject) -> Check {
     let rate = if subject.host.is_tsc_invariant { "invariant counter" } else { "no invariant counter" };
     let (source, found) = match &subject.host.clock_source {
         Fact::Known(name) => (Some(name.as_str()), format!("{rate}, clock source {name}")),
-        Fact::Unknown { unknown } => (None, format!("{rate}, clock source not told ({unknown})")),
+        Fact::Unknown { unknown } => (None, format!("{rate}, clock source unknown ({unknown})")),
     };
     match (subject.host.is_tsc_invariant, source) {
         (_, Some(source)) if COARSE_CLOCKS.contains(&source) => line.unfit(found, choose_tsc()),
@@ -105,7 +105,7 @@ fn leave() -> Remedy {
 
 /// What the kernel does against the CPU's weaknesses, which is part of what a switch costs.
 pub(super) fn mitigations(subject: &Subject) -> Check {
-    let line = Line::new("mitigations", "told, and on as in production");
+    let line = Line::new("mitigations", "reported, and on as in production");
     let known = &subject.host.mitigations;
     let command_line = subject.host.kernel_command_line.known().map(String::as_str).unwrap_or_default();
     if known.is_empty() {
@@ -140,12 +140,12 @@ pub(super) fn page_tables(subject: &Subject) -> Check {
     let isolated = match &subject.host.is_kpti_active {
         Fact::Known(true) => "isolated: each kernel entry loads page tables".to_owned(),
         Fact::Known(false) => "not isolated".to_owned(),
-        Fact::Unknown { unknown } => format!("isolation not told ({unknown})"),
+        Fact::Unknown { unknown } => format!("isolation unknown ({unknown})"),
     };
     let tagged = match &subject.host.has_pcid {
         Fact::Known(true) => "tagged".to_owned(),
         Fact::Known(false) => "not tagged: each change of address space empties the TLB".to_owned(),
-        Fact::Unknown { unknown } => format!("tags not told ({unknown})"),
+        Fact::Unknown { unknown } => format!("tags unknown ({unknown})"),
     };
     let found = format!("{isolated}; {tagged}");
     match (subject.host.is_kpti_active.known(), subject.host.has_pcid.known()) {

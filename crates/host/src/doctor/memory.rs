@@ -39,7 +39,7 @@ fn raise_memlock() -> Remedy {
 pub(super) fn huge_pages(subject: &Subject) -> Check {
     let line = Line::new("huge pages", "transparent huge pages on always or madvise, or reserved ones");
     let reserved = subject.root.line("/proc/sys/vm/nr_hugepages").ok().and_then(|text| text.parse::<u64>().ok());
-    let pool = reserved.map_or_else(|| "reserved: not told".to_owned(), |pages| format!("{pages} reserved"));
+    let pool = reserved.map_or_else(|| "reserved: unknown".to_owned(), |pages| format!("{pages} reserved"));
     let transparent = match &subject.host.huge_pages {
         record::Fact::Known(text) => text.as_str(),
         record::Fact::Unknown { unknown } => unknown,
@@ -63,7 +63,7 @@ pub(super) fn free(subject: &Subject) -> Check {
     let remedy =
         || Remedy::new("ps -eo rss,comm --sort=-rss | head, and end what is not needed", "a machine with more memory");
     match facts::available_memory(&subject.root) {
-        None => line.caveat("/proc/meminfo does not tell MemAvailable", Remedy::none()),
+        None => line.caveat("/proc/meminfo has no MemAvailable", Remedy::none()),
         Some(available) if available < TOO_LITTLE_FREE => line.unfit(mebibytes(available), remedy()),
         Some(available) if available < ENOUGH_FREE => line.caveat(mebibytes(available), remedy()),
         Some(available) => line.fit(mebibytes(available)),
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!((tight.severity, tight.found.as_str()), (Severity::Caveat, "at most 64 KiB"));
         assert_eq!(tight.fix, "sudo prlimit --memlock=unlimited --pid $$");
         let odd = locked(&unprivileged(""));
-        assert_eq!(odd.found, "/proc/self/limits does not tell 'Max locked memory'");
+        assert_eq!(odd.found, "/proc/self/limits has no 'Max locked memory'");
     }
 
     #[test]

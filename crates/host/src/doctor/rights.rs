@@ -56,14 +56,14 @@ pub(super) fn limit(root: &Root, name: &str) -> Result<u64, String> {
     let row = text.lines().find_map(|line| line.strip_prefix(name));
     let soft = row.and_then(|row| row.split_ascii_whitespace().next());
     let value = soft.and_then(|soft| if soft == "unlimited" { Some(u64::MAX) } else { soft.parse().ok() });
-    value.ok_or_else(|| format!("/proc/self/limits does not tell '{name}'"))
+    value.ok_or_else(|| format!("/proc/self/limits has no '{name}'"))
 }
 
 /// Who this process is and which capabilities it lacks.
 pub(super) fn privileges(subject: &Subject) -> Check {
     let line = Line::new("privileges", "cap_sys_nice, cap_ipc_lock, cap_perfmon, cap_bpf and cap_sys_ptrace");
     let Some(user) = effective_user(&subject.root) else {
-        return line.caveat("/proc/self/status does not tell the user", Remedy::none());
+        return line.caveat("/proc/self/status has no user", Remedy::none());
     };
     let rights = Rights::read(&subject.root);
     let missing: Vec<_> = Capability::ALL.iter().filter(|(one, _)| !rights.has(*one)).map(|(_, name)| *name).collect();
@@ -137,7 +137,7 @@ mod tests {
         let limits = "Max locked memory         unlimited            unlimited            bytes     \nMax odd  x\n";
         let fixture = Fixture::new().file("/proc/self/limits", limits);
         assert_eq!(limit(&fixture.root(), "Max locked memory"), Ok(u64::MAX));
-        let expected = Err("/proc/self/limits does not tell 'Max odd'".to_owned());
+        let expected = Err("/proc/self/limits has no 'Max odd'".to_owned());
         assert_eq!(limit(&fixture.root(), "Max odd"), expected);
     }
 }

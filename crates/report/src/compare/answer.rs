@@ -31,7 +31,7 @@ fn of_runs(comparison: &Comparison) -> String {
     let of = costs(comparison.compared);
     match (slower, faster) {
         _ if comparison.compared == 0 => NOTHING.to_owned(),
-        (0, 0) => format!("No difference was shown in {of}: that is not to say that there is none, see the intervals."),
+        (0, 0) => format!("No difference was shown in {of}: this does not mean that there is none: see the intervals."),
         (slower, 0) => format!("New is slower in {slower} of {of}; no difference was shown in the others."),
         (0, faster) => format!("New is faster in {faster} of {of}; no difference was shown in the others."),
         (slower, faster) => format!("New is slower in {slower} and faster in {faster} of {of}."),
@@ -51,7 +51,7 @@ fn of_simulations(comparison: &Comparison) -> String {
     }
     let (slower, faster) = (count(comparison, Change::Slower), count(comparison, Change::Faster));
     text + &format!(
-        "Of {} numbers that could be compared, {slower} are shown to be higher and {faster} to be lower.",
+        "Of {} numbers compared, {slower} are shown to be higher and {faster} to be lower.",
         comparison.compared
     )
 }
@@ -78,10 +78,10 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
         Basis::Runs => return of_run_spread(comparison),
         Basis::SameTrace => {
             "Both sides simulate the same trace: intervals are from batches of its switches, in pairs. They hold for this \
-             trace; give several traces to speak of others."
+             trace only; give several traces for a general result."
         }
         Basis::SameTraces => "Both sides simulate the same traces: intervals are from the traces, in pairs.",
-        Basis::OtherTraces => "Each side has traces of its own: intervals are from the spread between them.",
+        Basis::OtherTraces => "Each side has its own traces: intervals are from the spread between them.",
         Basis::SingleTrace => {
             "A side has one trace, and the other has others: the spread between traces cannot be seen, so intervals are from \
              batches of switches within it and may be too narrow. Give the same trace to both sides, or several to each."
@@ -99,7 +99,7 @@ fn of_run_spread(comparison: &Comparison) -> Option<String> {
         Origin::Given => "as given with --run-spread",
         Origin::Assumed => "which is assumed; give several records of each side to measure it",
     };
-    let clock = comparison.hertz.map(|hertz| format!(" Costs are told at {:.2} GHz of the core.", hertz / 1e9));
+    let clock = comparison.hertz.map(|hertz| format!(" Costs are given for a core at {:.2} GHz.", hertz / 1e9));
     Some(format!(
         "Runs differ by {share} (standard deviation) beyond their own intervals, {origin}.{}",
         clock.unwrap_or_default()
@@ -114,7 +114,7 @@ pub(super) fn limit(comparison: &Comparison, share: f64) -> String {
         .collect();
     let percent = in_percent(share);
     if over.is_empty() {
-        format!("No cost is shown to have grown and by more than {percent}.")
+        format!("No cost is shown to be slower, with a ratio above the limit of {percent}.")
     } else {
         format!("Grown by more than {percent}: {}.", over.join("; "))
     }

@@ -30,7 +30,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_
     if comparison.compared > 0 {
         notes.extend(answer::basis(comparison));
         let percent = comparison.confidence * 100.0;
-        notes.push(format!("All {} intervals together hold with {percent:.0} % confidence.", comparison.compared));
+        notes.push(format!("All intervals ({}) together hold with {percent:.0} % confidence.", comparison.compared));
     }
     notes.extend(reasons(&comparison.pairs).into_iter().map(|(why, pairs)| not_comparable(why, &pairs)));
     if !notes.is_empty() {
@@ -45,7 +45,7 @@ fn limit(comparison: &Comparison, share: f64) -> String {
     let over = comparison.slower_by_more_than(share).count();
     let percent = in_percent(share);
     match over {
-        0 => format!("--fail-above: no cost is shown to have grown, and by more than {percent}."),
+        0 => format!("--fail-above: no cost is shown to be slower, with a ratio above the limit of {percent}."),
         1 => format!("--fail-above: 1 cost has grown by more than {percent}."),
         over => format!("--fail-above: {over} costs have grown by more than {percent}."),
     }

@@ -43,7 +43,7 @@ pub(super) fn part(part: &Part) -> String {
 pub(super) fn quantity(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::AverageCost => "cost of a switch",
-        Quantity::ExcessPerSwitch => "excess a switch",
+        Quantity::ExcessPerSwitch => "excess per switch",
         Quantity::MissesPerInstruction => "misses in 1,000 instructions",
         other => other.name(),
     }

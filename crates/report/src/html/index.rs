@@ -34,7 +34,7 @@ fn entry(reproduction: &Reproduction<'_>) -> Markup {
         section {
             h2 { a href={ (name) ".html" } { (reproduction.paper.title()) } }
             p { (reproduction.paper.citation()) "." }
-            p { (hold) " of its claims hold here, " (differ) " differ, " (open) " could not be told." }
+            p { (hold) " of its claims are reproduced here, " (differ) " are not, and " (open) " are inconclusive." }
             p { @for exhibit in reproduction.exhibits { (exhibit.name) ": " (exhibit.title) ". " } }
             p { a href={ (name) ".json" } { "The same for programs (JSON)" } }
         }

@@ -72,7 +72,7 @@ fn add_excluded(page: &mut Page, findings: &Findings) {
 
 fn add_controls(page: &mut Page, controls: &[Control]) {
     let mut grid = Grid::new(1);
-    for name in ["control", "wanted", "outcome", "found", "needed", "what helps now", "what helps for good"] {
+    for name in ["control", "wanted", "outcome", "found", "needed", "fix now", "permanent fix"] {
         grid.column(name, Side::Left);
     }
     for control in controls {

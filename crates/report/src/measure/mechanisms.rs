@@ -21,7 +21,7 @@ enum Group {
     User,
     #[strum(to_string = "preemption")]
     Preemption,
-    #[strum(to_string = "made up")]
+    #[strum(to_string = "synthetic")]
     MadeUp,
 }
 

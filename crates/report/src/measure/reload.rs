@@ -37,7 +37,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 pub(super) fn add_short(page: &mut Page, findings: &Findings) {
     let Some((rows, varying)) = begun(page, findings) else { return };
     page.grid(&short(&rows[..rows.len().min(MOST_ROWS)], &varying));
-    page.prose("1st, 2nd, 3rd: what this walk behind the switch takes above a settled one; reload: all of them");
+    page.prose("1st, 2nd, 3rd: by how much this walk after the switch is slower than a settled one; reload: their sum");
     if rows.len() > MOST_ROWS {
         page.prose(&format!("and {} more: --details", rows.len() - MOST_ROWS));
     }
@@ -50,7 +50,7 @@ fn begun<'a>(page: &mut Page, findings: &'a Findings) -> Option<(Vec<&'a CaseFin
     let conditions: Vec<Condition> = MECHANISM.iter().chain(&RUN).chain(&WALK).copied().collect();
     let (varying, common) = split(&conditions, &cases);
     (!rows.is_empty()).then(|| {
-        page.heading("Reload behind a switch", &common.join(", "));
+        page.heading("Reload after a switch", &common.join(", "));
         (rows, varying)
     })
 }

@@ -36,7 +36,7 @@ fn facts(head: &Simulation) -> Grid {
         ("involuntary switches", count(trace.involuntary_switches)),
         ("processes", count(head.processes.len() as u64)),
         ("interval (instructions)", count(head.interval_instructions)),
-        ("intervals told apart", head.intervals.to_string()),
+        ("intervals recorded", head.intervals.to_string()),
         ("whole", trace.incomplete.clone().map_or("yes".to_owned(), |why| format!("no: {why}"))),
         ("command", head.command.join(" ")),
         ("started", head.started_at.clone()),

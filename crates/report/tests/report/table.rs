@@ -202,7 +202,7 @@ fn hostile_text_does_not_reach_the_terminal() {
 #[test]
 fn reloads_have_a_table_of_their_own() {
     let text = table(&findings(reloads()));
-    insta::assert_snapshot!(section(&text, "Reload behind a switch").expect("a section"));
+    insta::assert_snapshot!(section(&text, "Reload after a switch").expect("a section"));
     assert_eq!(section(&text, "Switches with a working set"), None);
     assert!(
         text.starts_with("Having been away while another task touched 4 MiB costs a task with 1 MiB of data 22.7 us"),

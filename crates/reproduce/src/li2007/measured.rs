@@ -159,7 +159,7 @@ fn flat(records: &Records) -> Claim {
             .filter(|c| c.kind != record::CacheKind::Instruction)
             .map(|c| c.size_bytes.0)
             .min();
-        let first = first.ok_or("the machine tells nothing of its caches")?;
+        let first = first.ok_or("the machine does not report its caches")?;
         let inside: Points = points(findings, Access::Rmw, 8).into_iter().filter(|(size, ..)| *size <= first).collect();
         let costs: Vec<f64> = inside.iter().map(|(_, cost, _)| *cost).collect();
         let (low, high) =

@@ -170,7 +170,8 @@ fn private(records: &Records) -> Exhibit {
     };
     let higher = both(records).map(|((call, _), (scheduler, _))| {
         let found = format!("CPI {} after system calls, {} after the scheduler", number(call), number(scheduler));
-        let why = "what today's programs do after a system call finds its data in a cache of its own as often as anything else";
+        let why =
+            "what today's programs do after a system call finds its data in a private cache as often as anything else";
         (found, Shape::of(call > scheduler, why))
     });
     let flatter = both(records).map(|(call, scheduler)| {

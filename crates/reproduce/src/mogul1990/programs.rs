@@ -6,14 +6,24 @@ use crate::{Claim, Exhibit, Records, Shape, Table};
 
 /// Table 1: the program, what it does, its memory in megabytes where the paper says it, and what stands for it here.
 const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
-    ("Magic", "edits a VLSI layout", Some(10.0), "magic, the same program of today, in batch on a made-up layout"),
+    (
+        "Magic",
+        "edits a VLSI layout",
+        Some(10.0),
+        "magic, the current version of the same program, in batch on a synthetic layout",
+    ),
     ("Tree", "compiled Scheme: searches a tree", Some(12.0), "scm, a tree of 2^17 leaves, about 12 MB"),
     ("BigTree", "the same on a large tree", Some(65.0), "scm, a tree of 2^20 leaves, about 65 MB"),
-    ("TV", "verifies the timing of a VLSI layout", Some(3.4), "OpenSTA (sta), on a made-up circuit of 3000 gates"),
-    ("make #1", "compiles C", None, "make and gcc, twelve made-up sources"),
+    ("TV", "verifies the timing of a VLSI layout", Some(3.4), "OpenSTA (sta), on a synthetic circuit of 3000 gates"),
+    ("make #1", "compiles C", None, "make and gcc, twelve generated sources"),
     ("make #2", "links and loads", None, "make, ar and ld, the same sources"),
     ("interactive", "a shell loop: cp, cat, ex, rm, ps, ls", None, "the same loop"),
-    ("pingpong", "a client and a server, as of a file system", Some(0.6), "a pair of our own over a socket, 0.6 MB"),
+    (
+        "pingpong",
+        "a client and a server, as of a file system",
+        Some(0.6),
+        "a client and a server written for this, over a socket, 0.6 MB",
+    ),
 ];
 
 /// Table 2: members and megabytes.

@@ -14,17 +14,17 @@ Examples:
   switchcost compare small.parquet large.parquet               two designs on one trace, simulated
   switchcost compare before/ after/ -o compare.html            one page with both curves, for any browser";
 
-/// Judges records of measure, or of simulate, against each other: each cost with its ratio, interval and verdict.
+/// Compares records of measure, or of simulate: each cost with its ratio, interval and verdict.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArguments {
-    /// A record, or a folder of records that repeat the same
+    /// A record, or a folder of records of repeated runs
     pub(crate) base: PathBuf,
 
-    /// What is judged: a record, or a folder of them
+    /// What to compare with it: a record, or a folder of records
     pub(crate) new: PathBuf,
 
-    /// End with exit code 6 where a cost is shown to be slower and its ratio is above 1 plus this
+    /// Exit with code 6 if a cost is shown to be slower and its ratio is above 1 plus this
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) fail_above: Option<f64>,
 
@@ -32,12 +32,12 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence)]
     pub(crate) confidence: u32,
 
-    /// How much runs differ beyond their own intervals (standard deviation) [default: as repeated records of a side show; else
-    /// as earlier records of this machine show; else 2%]
+    /// How much runs differ beyond their own intervals (standard deviation) [default: from repeated records of a side; else
+    /// from earlier records of this machine; else 2%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) run_spread: Option<f64>,
 
-    /// Write one page of HTML with figures to FILE: all of it, or nothing
+    /// Write one HTML page with figures to FILE, once it is complete
     #[arg(short, long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["out", "format"])]
     pub(crate) output: Option<PathBuf>,
 

@@ -39,8 +39,8 @@ Examples:
 What a step leaves is kept in records/ in the folder. A record that is there already is used as it is: a run that was
 stopped goes on where it was, and pages are made anew from old records.";
 
-/// Redoes the figures and tables of the papers that this program comes from, and lays them beside the published values:
-/// what the paper shows, whether it shows here, and why not.
+/// Repeats the figures and tables of the papers that this program is based on, and shows them beside the published values:
+/// what the paper claims, whether it is reproduced here, and a possible reason if not.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct ReproduceArguments {
@@ -52,7 +52,7 @@ pub(crate) struct ReproduceArguments {
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// How to print what was found
+    /// How to print the result
     #[arg(long, value_name = "FORMAT", default_value_t = Format::Table, value_parser = parse_named::<Format>,
           help_heading = "Output")]
     pub(crate) format: Format,
@@ -60,7 +60,7 @@ pub(crate) struct ReproduceArguments {
     #[command(flatten)]
     pub(crate) depth: Depth,
 
-    /// Fewer sizes, shorter runs, one trial: to see it work, not to judge
+    /// Fewer sizes, shorter runs, one trial: to see that it works, not for verdicts
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) quick: bool,
 

@@ -19,8 +19,8 @@ pub(crate) struct DesignArguments {
     #[arg(long, value_name = "LEVEL.FIELD=LIST", help_heading = "What to simulate")]
     pub(crate) vary: Vec<String>,
 
-    /// Simulate so many designs each by itself; of more, those that differ in the size, ways and cycles of their last levels
-    /// go through in one pass, and all but the first of them have counters and costs only
+    /// Simulate up to this many designs separately; of more, those that differ in the size, ways and cycles of their last
+    /// levels are simulated in one pass, and all except the first of them have counters and costs only
     #[arg(long, value_name = "NUMBER", default_value_t = 16, help_heading = "What to simulate")]
     pub(crate) in_full: usize,
 
@@ -28,16 +28,16 @@ pub(crate) struct DesignArguments {
     #[arg(long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What to simulate")]
     pub(crate) interval: Option<u64>,
 
-    /// Intervals told apart after each switch
+    /// Intervals recorded after each switch
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000),
           help_heading = "What to simulate")]
     pub(crate) intervals: u32,
 
-    /// Simulate also what the kernel touches of user memory during system calls
+    /// Also simulate the kernel's accesses to user memory during system calls
     #[arg(long, help_heading = "What to simulate")]
     pub(crate) kernel_touches: bool,
 
-    /// Places in the code to name, those with the most excess cycles
+    /// Number of places in the code to list, those with the most excess cycles
     #[arg(long, value_name = "NUMBER", default_value_t = 20, help_heading = "Output")]
     pub(crate) places: usize,
 
@@ -84,7 +84,7 @@ Examples:
 
 Timesharing needs the Debian packages magic, scm, make, gcc, vim-tiny and procps, compute-bound scm and opensta.";
 
-/// Runs, traces and simulates a set of programs of Mogul and Borg 1990 (Table 2) in today's counterparts.
+/// Runs, traces and simulates current counterparts of a set of programs of Mogul and Borg 1990 (Table 2).
 #[derive(Clone, Debug, Args)]
 #[command(after_help = WORKLOAD_EXAMPLES)]
 pub(crate) struct WorkloadArguments {

@@ -54,7 +54,7 @@ pub(crate) struct CaptureArguments {
           help_heading = "What to trace")]
     pub(crate) processes: ProcessesFlag,
 
-    /// End everything after so many switches
+    /// Stop after this many switches
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What to trace")]
     pub(crate) switches: Option<u64>,
 
@@ -62,7 +62,7 @@ pub(crate) struct CaptureArguments {
     #[arg(long, value_name = "CPU", help_heading = "What to trace")]
     pub(crate) cpu: Option<CpuId>,
 
-    /// The command, behind --; it reads standard input where it is the only one
+    /// The command, after --; it reads standard input if it is the only one
     #[arg(last = true, value_name = "COMMAND", help_heading = "What to trace")]
     pub(crate) command: Vec<OsString>,
 }
@@ -95,17 +95,17 @@ pub(crate) struct TraceArguments {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum TraceAction {
-    /// Say what is in a trace
+    /// Summarize a trace
     Info(TraceFile),
     /// Check a trace: checksums, and every rule of the format
     Check(TraceFile),
     /// Print the first events of a trace
     Head(HeadArguments),
-    /// Make a trace of the very walks that measure runs, without a program
+    /// Make a trace of the walks of measure, without a program
     Walks(WalksArguments),
     /// Make a trace from another tool's
     Import(ImportArguments),
-    /// Write a trace in another tool's form
+    /// Write a trace in another tool's format
     Export(ExportArguments),
 }
 

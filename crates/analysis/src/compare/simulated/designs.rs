@@ -183,7 +183,7 @@ fn facts_of(head: &Simulation) -> Facts {
             trace.incomplete.clone().map_or("yes".to_owned(), |why| format!("no: {why}")),
         ),
         ("instructions in an interval".to_owned(), head.interval_instructions.to_string()),
-        ("intervals told apart".to_owned(), head.intervals.to_string()),
+        ("intervals recorded".to_owned(), head.intervals.to_string()),
         ("switchcost".to_owned(), head.program_version.clone()),
     ]
 }

@@ -107,7 +107,7 @@ fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
         let estimates: Vec<f64> = numbers.iter().flatten().filter_map(|cost| cost.estimate).collect();
         if estimates.is_empty() {
             let why = numbers.iter().flatten().find_map(|cost| cost.why.clone()).unwrap_or_default();
-            return Some(format!("not to be had in the {name} record: {why}"));
+            return Some(format!("not available in the {name} record: {why}"));
         }
         let is_price = estimates.iter().all(|estimate| *estimate > 0.0);
         (!is_price).then(|| format!("the {name} number is not above 0, so that a ratio means nothing"))

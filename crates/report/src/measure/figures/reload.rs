@@ -29,14 +29,14 @@ pub(in crate::measure) fn draw(findings: &[&CaseFinding]) -> Option<Figure> {
         traces.extend(series.traces(&label(&finding.case), colour(number), true));
         all.push(series);
     }
-    let axis = linear_axis("walk behind the switch")
+    let axis = linear_axis("walk after the switch")
         .tick_mode(TickMode::Array)
         .tick_values((1..=walks).map(|n| n as f64).collect());
     Some(Figure {
         name: "reload".to_owned(),
         title: "How the working set comes back".to_owned(),
         caption: format!(
-            "What each walk behind a switch takes above a settled one, with its interval.{}",
+            "By how much each walk after a switch is slower than a settled one, with its interval.{}",
             Series::remark(&all)
         ),
         drawing: Drawing::new(traces, layout().x_axis(axis).y_axis(time_axis("above a settled walk"))),

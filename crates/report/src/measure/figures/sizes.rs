@@ -109,7 +109,7 @@ fn table(results: &[&CaseFinding], curve: &Curve) -> Grid {
         grid.column(name, Side::Right);
     }
     grid.column("region", Side::Left);
-    grid.column("knee behind it", Side::Left);
+    grid.column("knee after it", Side::Left);
     for finding in results {
         let size = finding.case.working_set.size_bytes;
         let estimate = |e: &Option<analysis::Estimate>| {
