@@ -94,7 +94,7 @@ fn a_copy_of_a_run_is_no_second_run() {
     std::fs::copy(&once, &copy).expect("room");
     let error = |place: &str, first: &Path, second: &Path| {
         format!(
-            "switchcost: failed to compare: found the same run {place}, as {} and {}, need runs of their own, since a copy \
+            "switchcost: failed to compare: found the same run {place}, as {} and {}, need different runs, since a copy \
              shows neither a difference nor the spread between runs; leave one of them out\n",
             first.display(),
             second.display()

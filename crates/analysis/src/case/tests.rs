@@ -125,7 +125,7 @@ fn tasks_that_do_not_switch_are_refused() {
     });
     assert_eq!(
         why(&restless),
-        "the kernel counted 0.50 switches a hand-off in the baseline where none were planned: somebody else took the \
+        "the kernel counted 0.50 switches a hand-off in the baseline where none were planned: another task took the \
          CPU in between; stop the other load, or choose a quieter CPU with --cpu"
     );
     let still = found_after(FakeCase::fiber(), |sample| sample.user_switches = 0);
@@ -262,7 +262,7 @@ fn a_number_that_nobody_ever_saw_is_suspect() {
     let found = found(slow);
     assert_eq!((names(&found), &found.verdict), (vec!["outside-sanity-band"], &Verdict::Suspect));
     let detail = &found.flags[0].detail;
-    assert!(detail.contains(" us is outside of 300 ns to 10.00 us, where such numbers were published ("), "{detail}");
+    assert!(detail.contains(" us is outside 300 ns to 10.00 us, the range published for such switches ("), "{detail}");
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn more_than_a_full_reload_is_suspect() {
 fn a_wide_interval_is_told_with_both_widths() {
     let found = found(FakeCase::pipe().noise(0.1));
     let flag = found.flags.iter().find(|flag| flag.name == "wide-interval").expect("flagged");
-    assert!(flag.detail.ends_with("% wide after 8 repetitions where +-2.00 % was asked for; give the run more time"));
+    assert!(flag.detail.ends_with("% wide after 8 repetitions, and +-2.00 % was asked for; give the run more time"));
     assert_eq!(found.verdict, Verdict::Measured, "an honest interval is not suspect");
 }
 

@@ -66,7 +66,7 @@ fn a_machine_that_tells_no_tlbs_has_none_and_says_so() {
     let design = host_design(&host).expect("enough facts");
     assert_eq!(design.tlbs, []);
     assert!(
-        design.source.contains("No TLBs: this machine does not tell them (the hypervisor hides them)."),
+        design.source.contains("No TLBs: this machine does not report them (the hypervisor hides them)."),
         "{}",
         design.source
     );
@@ -115,7 +115,7 @@ fn missing_facts_are_named() {
     split.caches.retain(|cache| cache.kind == CacheKind::Data);
     assert_eq!(
         host_design(&split).expect_err("no instructions").to_string(),
-        "what this machine tells makes no design: design \"host\": level: found none that holds instructions, need one or \
+        "what this machine reports is not enough for a design: design \"host\": level: found none that holds instructions, need one or \
          more; add a [[level]] with holds = \"instructions\" or \"both\""
     );
 }

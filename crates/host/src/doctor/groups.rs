@@ -131,7 +131,7 @@ mod tests {
         let asked = disabled.file("/proc/cmdline", "rt_group_sched=1\n");
         assert_eq!(judged(&asked).severity, Severity::Caveat);
         let untold = in_group("").without(CONFIG);
-        assert_eq!(judged(&untold).found, "not told whether the group /user.slice/session needs a share");
+        assert_eq!(judged(&untold).found, "unknown whether the group /user.slice/session needs a share");
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
         place(words);
     }
     place("Runs differ by 1 % (standard deviation) beyond their own intervals, which is assumed");
-    place("at 3.00 GHz of the core");
+    place("for a core at 3.00 GHz");
     place("Grown by more than 5 %: pipe process (direct).");
     assert!(!text.contains('\u{1b}'), "a record's text reaches the terminal: {text:?}");
 }

@@ -186,7 +186,7 @@ fn what_cannot_be_compared_says_why() {
     let mut run = Run::new();
     run.head = sums.0;
     let blank = run.findings();
-    assert!(why(main(&judged(from_ref(&base), &[(run.head, blank)]))).starts_with("not to be had in the new record"));
+    assert!(why(main(&judged(from_ref(&base), &[(run.head, blank)]))).starts_with("not available in the new record"));
     let free = judged(from_ref(&base), &[simulated(3, 0.0)]);
     assert_eq!(why(main(&free)), "the new number is not above 0, so that a ratio means nothing");
     let mut lacking = several(4..7, 1.0);
