@@ -129,7 +129,7 @@ fn tasks_that_do_not_switch_are_refused() {
          CPU in between; stop the other load, or choose a quieter CPU with --cpu"
     );
     let still = found_after(FakeCase::fiber(), |sample| sample.user_switches = 0);
-    assert_eq!(why(&still), "fiber counted no switch of its own, need one a hand-off or more; report this as a bug");
+    assert_eq!(why(&still), "fiber counted no switches itself, need one per hand-off or more; report this as a bug");
     let disturbed = found_after(FakeCase::fiber(), |sample| sample.kernel_switches.voluntary = 5_000);
     assert_eq!(
         why(&disturbed),
