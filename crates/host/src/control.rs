@@ -11,6 +11,9 @@ use nix::unistd::Pid;
 use record::Policy;
 use units::{CpuId, Nanos};
 
+use crate::facts::Root;
+use crate::rights::{Capability, Rights};
+
 /// The calling thread's affinity, put back when dropped.
 #[derive(Debug)]
 pub struct PinGuard {
@@ -112,19 +115,9 @@ pub fn can_lock_everything() -> Result<(), String> {
     let _ = munlockall();
     match attempt {
         Err(error) => Err(format!("mlockall: {error} (limit {} KiB)", soft >> 10)),
-        Ok(()) if soft == libc::RLIM_INFINITY || has_capability(CAP_IPC_LOCK) => Ok(()),
+        Ok(()) if soft == libc::RLIM_INFINITY || Rights::read(&Root::system()).has(Capability::IpcLock) => Ok(()),
         Ok(()) => Err(format!("a limit of {} KiB on locked memory", soft >> 10)),
     }
-}
-
-/// Numbers from include/uapi/linux/capability.h.
-const CAP_IPC_LOCK: u32 = 14;
-
-fn has_capability(number: u32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let mask = effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask >> number & 1 == 1
 }
 
 /// Bounds how long any thread of this process may run under a real-time policy without blocking: the kernel kills the

@@ -18,6 +18,7 @@ pub mod keeper;
 pub mod memory;
 pub mod noise;
 pub mod perf;
+mod rights;
 pub mod shared_file;
 pub mod signals;
 pub mod task;

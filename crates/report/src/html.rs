@@ -182,16 +182,20 @@ fn answers(contents: &[Content]) -> Markup {
 fn navigation(contents: &[Content]) -> Markup {
     html! {
         nav aria-label="Contents" {
-            details class="contents" { summary { "Contents" }
-            @for content in contents {
-                @if contents.len() > 1 { p { a href={ "#" (content.id) } { (content.title) } } }
-                // Sections of one name that follow each other are reached by the first.
-                ul {
-                    @for run in content.sections.chunk_by(|a, b| a.title == b.title) {
-                        li { a href={ "#" (run[0].id) } { (run[0].title) } @if run.len() > 1 { " (" (run.len()) ")" } }
+            details class="contents" {
+                summary { "Contents" }
+                @for content in contents {
+                    @if contents.len() > 1 { p { a href={ "#" (content.id) } { (content.title) } } }
+                    // Sections of one name that follow each other are reached by the first.
+                    ul {
+                        @for run in content.sections.chunk_by(|a, b| a.title == b.title) {
+                            li {
+                                a href={ "#" (run[0].id) } { (run[0].title) }
+                                @if run.len() > 1 { " (" (run.len()) ")" }
+                            }
+                        }
                     }
                 }
-            }
             }
         }
     }

@@ -5,50 +5,7 @@ use record::Check;
 use super::line::{Line, Remedy};
 use super::subject::Subject;
 use crate::facts::{Root, status};
-
-/// The capabilities that measuring and observing can use, by their number in `linux/capability.h`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Capability {
-    IpcLock = 14,
-    SysPtrace = 19,
-    SysAdmin = 21,
-    SysNice = 23,
-    Perfmon = 38,
-    Bpf = 39,
-}
-
-impl Capability {
-    const ALL: [(Capability, &str); 5] = [
-        (Capability::SysNice, "cap_sys_nice"),
-        (Capability::IpcLock, "cap_ipc_lock"),
-        (Capability::Perfmon, "cap_perfmon"),
-        (Capability::Bpf, "cap_bpf"),
-        (Capability::SysPtrace, "cap_sys_ptrace"),
-    ];
-}
-
-/// The effective capabilities; none where they cannot be read.
-pub(super) struct Rights {
-    effective: u64,
-}
-
-impl Rights {
-    pub(super) fn read(root: &Root) -> Self {
-        let field = status::field(root, "CapEff");
-        Rights { effective: field.and_then(|text| u64::from_str_radix(&text, 16).ok()).unwrap_or(0) }
-    }
-
-    /// Whether the kernel grants what `capability` stands for. The old `cap_sys_admin` covers the two that were split
-    /// off from it.
-    pub(super) fn has(&self, capability: Capability) -> bool {
-        let covered = matches!(capability, Capability::Perfmon | Capability::Bpf) && self.bit(Capability::SysAdmin);
-        covered || self.bit(capability)
-    }
-
-    fn bit(&self, capability: Capability) -> bool {
-        self.effective & (1 << capability as u32) != 0
-    }
-}
+pub(super) use crate::rights::{Capability, Rights};
 
 /// A soft limit of `/proc/self/limits`, the one that the kernel enforces; `u64::MAX` is no limit.
 pub(super) fn limit(root: &Root, name: &str) -> Result<u64, String> {
@@ -66,8 +23,9 @@ pub(super) fn privileges(subject: &Subject) -> Check {
         return line.caveat("/proc/self/status has no user", Remedy::none());
     };
     let rights = Rights::read(&subject.root);
-    let missing: Vec<_> = Capability::ALL.iter().filter(|(one, _)| !rights.has(*one)).map(|(_, name)| *name).collect();
-    match (missing.is_empty(), is_in_user_namespace(&subject.root)) {
+    let missing: Vec<_> =
+        Capability::ALL.iter().filter(|(one, _)| !rights.holds(*one)).map(|(_, name)| *name).collect();
+    match (missing.is_empty(), rights.is_in_user_namespace()) {
         (true, false) => line.fit(format!("user {user} with all of them")),
         (true, true) => line.caveat(
             format!("user {user} with all of them, but only within a user namespace, where most do not count"),
@@ -80,13 +38,6 @@ pub(super) fn privileges(subject: &Subject) -> Check {
 /// The second of the real, effective, saved and file-system users.
 fn effective_user(root: &Root) -> Option<u32> {
     status::field(root, "Uid")?.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
-/// The first namespace maps all users to themselves.
-fn is_in_user_namespace(root: &Root) -> bool {
-    let map = root.read("/proc/self/uid_map").unwrap_or_default();
-    let words: Vec<_> = map.split_ascii_whitespace().collect();
-    !words.is_empty() && words != ["0", "0", "4294967295"]
 }
 
 fn grant() -> Remedy {
@@ -123,13 +74,6 @@ mod tests {
         let lasting =
             "sudo setcap cap_sys_nice,cap_ipc_lock,cap_perfmon,cap_bpf,cap_sys_ptrace+ep \"$(command -v switchcost)\"";
         assert_eq!(check.lasting_fix, lasting);
-    }
-
-    #[test]
-    fn the_old_administrator_covers_what_was_split_off() {
-        let rights = Rights { effective: 1 << Capability::SysAdmin as u32 };
-        assert!(rights.has(Capability::Bpf) && rights.has(Capability::Perfmon));
-        assert!(!rights.has(Capability::SysNice));
     }
 
     #[test]
