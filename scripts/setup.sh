@@ -237,6 +237,17 @@ want_strace() {
     say "strace is not there: the test that refuses system calls will be skipped ($(install_line strace))"
 }
 
+# --- axe-core, with which pages are looked at where npm is there ---------------------------------------------------------
+
+want_axe() {
+    [ -e "$target/axe/node_modules/axe-core/axe.min.js" ] && return 0
+    if has npm && timeout 120 npm install --prefix "$target/axe" --no-save --no-package-lock --ignore-scripts --silent \
+        axe-core@4 > /dev/null 2>&1; then
+        return 0
+    fi
+    say "axe-core is not there: the test of what keeps readers out of a page will be skipped (it comes with npm)"
+}
+
 # --- perf, which nothing depends on ---------------------------------------------------------------------------------
 
 want_perf() {
@@ -256,7 +267,7 @@ need_valgrind
 need_rust
 if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
 if [ "$purpose" = test ] && [ ${#missing[@]} -eq 0 ]; then need_rust_tools; fi
-if [ "$purpose" = test ]; then need_browser; want_strace; fi
+if [ "$purpose" = test ]; then need_browser; want_strace; want_axe; fi
 if [ "$purpose" = bench ]; then want_perf; fi
 
 if [ ${#missing[@]} -gt 0 ]; then

@@ -23,8 +23,9 @@ impl Section {
 
     pub(super) fn markup(&self, prefix: &str) -> Markup {
         html! {
-            section id=(self.id) aria-labelledby={ (self.id) "-title" } {
-                h3 id={ (self.id) "-title" } { (self.title) }
+            // Without a label of its own it is no landmark: there may be several of one title.
+            section id=(self.id) {
+                h3 { (self.title) }
                 @if !self.rest.is_empty() { p class="conditions" { (self.rest) } }
                 (blocks(&self.blocks, prefix, &self.title))
             }

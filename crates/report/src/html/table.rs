@@ -9,9 +9,9 @@ use crate::plain::plain;
 pub(super) fn markup(grid: &Grid, about: &str) -> Markup {
     let columns = grid.shown_columns();
     html! {
-        div class="table" tabindex="0" role="region" aria-label=(about) {
+        div class="table" tabindex="0" role="group" aria-label=(about) {
             table {
-                thead { tr { @for (_, name, side) in &columns { th scope="col" class=[class(*side)] { (plain(name)) } } } }
+                thead { tr { @for (_, name, side) in &columns { (heading(name, *side)) } } }
                 tbody {
                     @for row in grid.rows() {
                         tr {
@@ -21,6 +21,13 @@ pub(super) fn markup(grid: &Grid, about: &str) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// A heading; a cell where there is none, since a heading without words says nothing to who hears the page.
+fn heading(name: &str, side: Side) -> Markup {
+    html! {
+        @if name.is_empty() { td {} } @else { th scope="col" class=[class(side)] { (plain(name)) } }
     }
 }
 
@@ -41,7 +48,7 @@ fn cell(entry: &Entry, side: Side, is_key: bool) -> Markup {
     let lines: Vec<&str> = entry.text.split('\n').map(str::trim).collect();
     let text = html! { @for (i, line) in lines.iter().enumerate() { @if i > 0 { br; } (line) } };
     html! {
-        @if is_key { th scope="row" class=[classes] { (text) } } @else { td class=[classes] { (text) } }
+        @if is_key && !entry.text.is_empty() { th scope="row" class=[classes] { (text) } } @else { td class=[classes] { (text) } }
     }
 }
 

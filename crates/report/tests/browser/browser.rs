@@ -40,8 +40,33 @@ pub(crate) fn artefacts(name: &str) -> PathBuf {
     folder
 }
 
+/// axe-core, which looks for what keeps readers out, or nothing where there is none; then it says so.
+pub(crate) fn axe() -> Option<String> {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../axe/node_modules/axe-core/axe.min.js");
+    let found = fs::read_to_string(place).ok();
+    if found.is_none() {
+        eprintln!("skipped: no axe-core is there; scripts/setup.sh test fetches it where npm is installed");
+    }
+    found
+}
+
+/// A picture of a page as it is when its figures are drawn, kept among the artefacts: its path.
+pub(crate) fn picture(browser: &Path, page: &str, name: &str, flags: &[&str]) -> PathBuf {
+    let place = artefacts(name).join("page.png");
+    let _ = fs::remove_file(&place);
+    let picture = format!("--screenshot={}", place.display());
+    let flags = [flags, &["--hide-scrollbars", "--virtual-time-budget=10000", &picture]].concat();
+    launch(browser, page, name, &flags);
+    place
+}
+
 /// The elements of a page as they are when its scripts have run, and what the browser said.
 pub(crate) fn open(browser: &Path, page: &str, name: &str, flags: &[&str]) -> (String, String) {
+    launch(browser, page, name, &[flags, &["--window-size=1200,900", "--dump-dom"]].concat())
+}
+
+/// What the browser writes on stdout and stderr.
+fn launch(browser: &Path, page: &str, name: &str, flags: &[&str]) -> (String, String) {
     let folder = artefacts(name);
     let (html, dom, log, profile) =
         (folder.join("page.html"), folder.join("dom.html"), folder.join("log.txt"), folder.join("profile"));
@@ -49,7 +74,6 @@ pub(crate) fn open(browser: &Path, page: &str, name: &str, flags: &[&str]) -> (S
     let mut child = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run"])
         .args(["--disable-extensions", "--disable-background-networking", "--enable-logging=stderr"])
-        .args(["--window-size=1200,900", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.display()))
         .args(flags)
         .arg(format!("file://{}", html.display()))

@@ -177,6 +177,49 @@ fn a_page_follows_the_readers_wish_for_dark_or_light() {
     assert_eq!(light, ("rgb(255, 255, 255)".into(), "rgb(27, 27, 27)".into()));
 }
 
+/// To be looked at: wide, narrow, dark, and as a printer gets it.
+#[test]
+fn pictures_of_pages_are_kept() {
+    let Some(browser) = browser::find() else { return };
+    for (kind, html) in [("measured", measured_page(200, "run.jsonl")), ("simulated", simulated_page())] {
+        for (look, flags) in [
+            ("wide", ["--window-size=1400,1000", "--blink-settings=preferredColorScheme=1"]),
+            ("narrow", ["--window-size=400,1200", "--blink-settings=preferredColorScheme=1"]),
+            ("dark-page", ["--window-size=1400,1000", "--blink-settings=preferredColorScheme=0"]),
+        ] {
+            let picture = browser::picture(&browser, &html.page, &format!("{look}-{kind}"), &flags);
+            let bytes = std::fs::read(&picture).unwrap_or_else(|error| panic!("{}: {error}", picture.display()));
+            assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{} is empty", picture.display());
+        }
+    }
+}
+
+/// Contrast, names, landmarks, headings, in light and dark: what axe-core finds wrong, with all figures drawn.
+#[test]
+fn axe_finds_nothing_that_keeps_a_reader_out() {
+    let Some(browser) = browser::find() else { return };
+    let Some(axe) = browser::axe() else { return };
+    let axe = axe.replace("</script", "<\\/script");
+    let look = "<script>addEventListener('load', async () => {\
+        dispatchEvent(new Event('beforeprint'));\
+        const drawings = [...document.querySelectorAll('.drawing')];\
+        while (!drawings.every((drawing) => drawing.querySelector('.modebar-btn[tabindex]')))\
+          await new Promise((done) => setTimeout(done, 50));\
+        const found = await axe.run(document, { resultTypes: ['violations'] });\
+        const pre = document.createElement('pre'); pre.id = 'outcome';\
+        pre.textContent = JSON.stringify(found.violations.map((rule) => rule.id + ': ' + rule.nodes[0].html));\
+        document.body.replaceChildren(pre); });</script>";
+    for (kind, html) in [("measured", measured_page(200, "run.jsonl")), ("simulated", simulated_page())] {
+        for scheme in ["0", "1"] {
+            let page = html.page.replacen("</body>", &format!("<script>{axe}</script>{look}</body>"), 1);
+            let flag = format!("--blink-settings=preferredColorScheme={scheme}");
+            let flags = [flag.as_str(), "--virtual-time-budget=120000"];
+            let (dom, log) = browser::open(&browser, &page, &format!("axe-{kind}-{scheme}"), &flags);
+            assert_eq!(browser::outcome(&dom, &log), serde_json::json!([]), "{kind}, scheme {scheme}");
+        }
+    }
+}
+
 /// In a frame that runs no scripts, looked at from outside.
 #[test]
 fn a_page_is_read_without_scripts() {
