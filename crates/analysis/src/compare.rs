@@ -239,6 +239,15 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// How far the number moved for sure, as the logarithm of a ratio: 0 where the interval covers 1.
+    pub fn least_change(&self) -> f64 {
+        match &self.outcome {
+            Outcome::Compared { ratio, verdict: Change::Slower } => ratio.low.ln(),
+            Outcome::Compared { ratio, verdict: Change::Faster } => -ratio.high.ln(),
+            _ => 0.0,
+        }
+    }
+
     /// The case, where it was measured.
     pub fn case(&self) -> Option<&Case> {
         match &self.subject {

@@ -66,7 +66,7 @@ fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
     add_method(page, comparison);
     if let Some(share) = request.fail_above {
         page.gap();
-        page.prose(&answer::limit(comparison, share));
+        page.prose(&answer::limit(comparison, share, usize::MAX));
     }
     figures::add(page, comparison);
 }
@@ -84,7 +84,11 @@ fn add_environment(page: &mut Page, differences: &[Difference]) {
         return;
     }
     page.heading("Environment", "what is not the same on both sides");
-    let mut grid = Grid::new(1);
+    page.grid(&environment(Grid::new(1), differences));
+}
+
+/// Facts that differ, a row each, in an empty table.
+fn environment(mut grid: Grid, differences: &[Difference]) -> Grid {
     for name in ["fact", "base", "new"] {
         grid.column(name, Side::Left);
     }
@@ -92,7 +96,7 @@ fn add_environment(page: &mut Page, differences: &[Difference]) {
         let values = |values: &[String]| Entry::from(values.join(" | "));
         grid.row(vec![Entry::from(&difference.what), values(&difference.base), values(&difference.new)]);
     }
-    page.grid(&grid);
+    grid
 }
 
 fn add_method(page: &mut Page, comparison: &Comparison) {

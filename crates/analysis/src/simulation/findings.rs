@@ -382,6 +382,20 @@ pub struct DesignFinding {
     pub flags: Vec<Flag>,
 }
 
+impl DesignFinding {
+    /// Excess cycles after the switches of a group over all switches: the groups' part of `excess_cycles_per_switch`. `None` where
+    /// there is none to part.
+    pub fn excess_cycles_per_switch_of(&self, group: &GroupFinding) -> Option<f64> {
+        let per_switch = self.excess_cycles_per_switch.filter(|cycles| *cycles != 0.0)?;
+        Some(per_switch * group.excess_cycles / self.excess_cycles)
+    }
+
+    /// The share of all excess cycles that arises after the switches of a group; `None` where there is no excess to share.
+    pub fn share_of_excess(&self, group: &GroupFinding) -> Option<f64> {
+        (self.excess_cycles > 0.0).then(|| group.excess_cycles / self.excess_cycles)
+    }
+}
+
 /// The name of a class: why a task left the CPU, as Mogul and Borg 1990 group it.
 pub(crate) fn class_of(cause: &SwitchCause) -> usize {
     match (cause.entry.as_str(), cause.is_voluntary) {

@@ -106,12 +106,17 @@ fn of_run_spread(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// What `--fail-above` found.
-pub(super) fn limit(comparison: &Comparison, share: f64) -> String {
-    let over: Vec<String> = comparison
+/// What `--fail-above` found, with so many costs by name.
+pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> String {
+    let mut over: Vec<String> = comparison
         .slower_by_more_than(share)
         .map(|pair| format!("{} ({})", label(pair), quantity(pair.quantity)))
         .collect();
+    let more = over.len().saturating_sub(most_named);
+    over.truncate(most_named);
+    if more > 0 {
+        over.push(format!("and {more} more"));
+    }
     let percent = in_percent(share);
     if over.is_empty() {
         format!("No cost is shown to be slower, with a ratio above the limit of {percent}.")

@@ -46,7 +46,8 @@ impl Look {
     }
 }
 
-fn has_several_designs(pairs: &[Pair]) -> bool {
+/// Whether a name of a design tells pairs from each other.
+pub(super) fn has_several_designs(pairs: &[Pair]) -> bool {
     let designs = pairs.iter().filter_map(|pair| match &pair.subject {
         Subject::Simulated(place) => Some(design(place)),
         Subject::Case(_) => None,

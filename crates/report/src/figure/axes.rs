@@ -75,6 +75,11 @@ pub(crate) fn list_axis<T: AsRef<str>>(title: &str, names: &[T]) -> Axis {
         .show_grid(false)
 }
 
+/// The same from the top of a figure to its bottom.
+pub(crate) fn rows_axis<T: AsRef<str>>(names: &[T]) -> Axis {
+    list_axis("", names).range(AxisRange::new(names.len() as f64 - 0.5, -0.5))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use plotly::{Trace, Traces};
 use serde::Serialize;
 
 /// Between the colours of paper and ink, legible on both: a page may be light or dark.
-pub(super) const GREY: &str = "#777777";
+pub(crate) const GREY: &str = "#777777";
 
 const USUAL_HEIGHT: usize = 460;
 

@@ -43,7 +43,6 @@ fn row(design: &DesignFinding, group: &GroupFinding) -> Vec<Entry> {
         Group::Cause(cause) => format!("  {cause}"),
         Group::EndClass(class) => format!("before {class}"),
     };
-    let of_all = (design.excess_cycles > 0.0).then(|| group.excess_cycles / design.excess_cycles);
     vec![
         design.name.as_str().into(),
         name.into(),
@@ -52,6 +51,6 @@ fn row(design: &DesignFinding, group: &GroupFinding) -> Vec<Entry> {
         centre(&group.cost_cycles).into(),
         ends(&group.cost_cycles).into(),
         count(group.cut.instructions).into(),
-        share(of_all).into(),
+        share(design.share_of_excess(group)).into(),
     ]
 }

@@ -110,9 +110,8 @@ fn add_causes(page: &mut Page, findings: &Findings) {
         }));
         if is_one {
             let cost = &group.cost_cycles;
-            let of_all = (first.excess_cycles > 0.0).then(|| group.excess_cycles / first.excess_cycles);
             row.push(if !cost.is_covering_zero() { ends(cost).into() } else { "".into() });
-            row.push(share(of_all).into());
+            row.push(share(first.share_of_excess(group)).into());
         }
         grid.row(row);
     }

@@ -1,12 +1,11 @@
 use analysis::CaseFinding;
 use plotly::common::{Line, Mode};
-use plotly::layout::AxisRange;
 use plotly::{Scatter, Trace};
 use record::Policy;
 
 use super::NANOS;
 use super::point::Series;
-use crate::figure::{Drawing, Figure, colour, label, layout, list_axis, time_axis};
+use crate::figure::{Drawing, Figure, colour, label, layout, rows_axis, time_axis};
 use crate::measure::conditions;
 use crate::measure::screen::scheduler;
 use crate::quantity::time;
@@ -45,11 +44,7 @@ pub(in crate::measure) fn draw(findings: &[&CaseFinding]) -> Option<Figure> {
     let mut traces = bands(&findings);
     traces.extend(switches.traces_across("switch", colour(0)));
     traces.extend(handoffs.traces_across("hand-off", colour(1)));
-    let from_the_top = AxisRange::new(names.len() as f64 - 0.5, -0.5);
-    let layout = layout()
-        .x_axis(time_axis("cost"))
-        .y_axis(list_axis("", &names).range(from_the_top))
-        .height(FRAME + ROW * names.len());
+    let layout = layout().x_axis(time_axis("cost")).y_axis(rows_axis(&names)).height(FRAME + ROW * names.len());
     Some(Figure {
         name: "mechanisms".to_owned(),
         title: "Mechanisms side by side".to_owned(),

@@ -56,12 +56,11 @@ fn draw(design: &DesignFinding) -> Figure {
         grid.column(name, Side::Right);
     }
     for (cause, group) in causes(design) {
-        let part = (design.excess_cycles > 0.0).then(|| group.excess_cycles / design.excess_cycles);
         grid.row(vec![
             cause.into(),
             count(group.segments).into(),
             rounded(group.excess_cycles).into(),
-            share(part).into(),
+            share(design.share_of_excess(group)).into(),
         ]);
     }
     Figure {

@@ -1,11 +1,11 @@
 use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 use plotly::common::{Marker, MarkerSymbol, Mode, Orientation};
-use plotly::layout::{AxisRange, BarMode};
+use plotly::layout::BarMode;
 use plotly::{Bar, Scatter, Trace};
 
 use super::name;
 use crate::entry::{Entry, Side};
-use crate::figure::{Drawing, Figure, colour, interval_bars, label, layout, linear_axis, list_axis};
+use crate::figure::{Drawing, Figure, GREY, colour, interval_bars, label, layout, linear_axis, rows_axis};
 use crate::grid::Grid;
 use crate::simulate::amount::{centre, ends, rounded};
 
@@ -28,11 +28,10 @@ pub(in crate::simulate) fn draw(findings: &Findings) -> Option<Figure> {
         classes.iter().enumerate().map(|(place, class)| bars(designs, class, place)).collect();
     traces.push(costs(designs));
     let names: Vec<&str> = designs.iter().map(|design| design.name.as_str()).collect();
-    let from_the_top = AxisRange::new(names.len() as f64 - 0.5, -0.5);
     let layout = layout()
         .bar_mode(BarMode::Relative)
         .x_axis(linear_axis("simulated excess cycles a switch"))
-        .y_axis(list_axis("", &names).range(from_the_top))
+        .y_axis(rows_axis(&names))
         .height(FRAME + ROW * names.len());
     let left_out = findings.designs.len() - designs.len();
     let more = if left_out > 0 { format!(" {left_out} more designs are in the tables.") } else { String::new() };
@@ -54,9 +53,8 @@ fn classes(design: &DesignFinding) -> impl Iterator<Item = &GroupFinding> {
 
 /// Excess cycles after switches of one class, over all switches.
 fn per_switch(design: &DesignFinding, class: &Group) -> f64 {
-    let all: u64 = classes(design).map(|group| group.segments).sum();
     let group = classes(design).find(|group| group.group == *class);
-    group.filter(|_| all > 0).map_or(0.0, |group| group.excess_cycles / all as f64)
+    group.and_then(|group| design.excess_cycles_per_switch_of(group)).unwrap_or_default()
 }
 
 fn bars(designs: &[DesignFinding], class: &Group, place: usize) -> Box<dyn Trace> {
@@ -88,8 +86,8 @@ fn costs(designs: &[DesignFinding]) -> Box<dyn Trace> {
     Scatter::new(cycles.clone(), told.iter().map(|(place, ..)| *place).collect())
         .name("cost, with its interval")
         .mode(Mode::Markers)
-        .marker(Marker::new().color("#777777").size(9).symbol(MarkerSymbol::Diamond))
-        .error_x(interval_bars(&cycles, &intervals, "#777777"))
+        .marker(Marker::new().color(GREY).size(9).symbol(MarkerSymbol::Diamond))
+        .error_x(interval_bars(&cycles, &intervals, GREY))
         .hover_text_array(hover.collect())
         .hover_template("%{hovertext}<extra></extra>")
 }
