@@ -69,7 +69,7 @@ fn add_costs(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
     let sides = format!("base is {}, new is {}{largest}", names(request.base), names(request.new));
     page.heading("Costs", &sides);
     pairs.truncate(MOST_ROWS);
-    page.grid(&grid(&pairs, has_several_designs(&comparison.pairs)));
+    page.grid(&grid(&pairs, has_several_designs(pairs.iter().copied())));
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
     }

@@ -47,8 +47,8 @@ impl Look {
 }
 
 /// Whether a name of a design tells pairs from each other.
-pub(super) fn has_several_designs(pairs: &[Pair]) -> bool {
-    let designs = pairs.iter().filter_map(|pair| match &pair.subject {
+pub(super) fn has_several_designs<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> bool {
+    let designs = pairs.into_iter().filter_map(|pair| match &pair.subject {
         Subject::Simulated(place) => Some(design(place)),
         Subject::Case(_) => None,
     });
