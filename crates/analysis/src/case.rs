@@ -24,6 +24,8 @@ pub(crate) struct Run<'a> {
     pub(crate) self_tests: &'a [SelfTest],
     pub(crate) latencies_ns: &'a [(u64, f64)],
     pub(crate) speed: Option<&'a Speed>,
+    /// The most that sharing the core makes of a cost.
+    pub(crate) most_of_sharing: f64,
 }
 
 /// So small a share of cycles on a core of our own still gives the cost on such a core; fewer may be probes that were lucky.
@@ -45,7 +47,8 @@ pub(crate) fn find(run: &Run<'_>, judged: &Judged<'_>, refusals: &[&Refusal]) ->
         found.verdict = Verdict::NotMeasured { why: none.why };
         return (found, Quantities::default());
     }
-    let shared = measured.shared.as_ref().filter(|shared| shared.is_in_costs()).map(|shared| shared.share);
+    let shared = measured.shared.as_ref().filter(|shared| shared.is_in_costs());
+    let shared = shared.map(|shared| 1.0 + shared.share * (run.most_of_sharing - 1.0));
     add_numbers(&mut found, &quantities, confidence, shared);
     found.direct_cycles =
         found.direct_ns.as_ref().zip(run.speed.and_then(Speed::hertz)).map(|(d, hz)| d.scaled(hz / 1e9));
@@ -122,7 +125,7 @@ fn add_numbers(found: &mut CaseFinding, quantities: &Quantities, confidence: f64
     let estimate = |values: &[f64]| {
         let found = estimate(values, confidence).ok()?.across_runs();
         Some(match shared {
-            Some(share) => found.down_to_unshared(share),
+            Some(most) => found.down_to_unshared(most),
             None => found,
         })
     };

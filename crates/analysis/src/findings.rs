@@ -42,10 +42,9 @@ impl Estimate {
         }
     }
 
-    /// The same where so large a share of what it is made of was on a shared core, down to what it may be on a core of one's own: two
-    /// hardware threads that share a core have half of it each, so that nothing takes more than twice as long for it.
-    pub(crate) fn down_to_unshared(&self, share: f64) -> Estimate {
-        let most = 1.0 + share;
+    /// The same where what it is made of took at most `most` times as long on a shared core, down to what it may be on a core of
+    /// one's own.
+    pub(crate) fn down_to_unshared(&self, most: f64) -> Estimate {
         Estimate { low: self.low.min(self.low / most), high: self.high.max(self.high / most), ..self.clone() }
     }
 

@@ -13,6 +13,7 @@ mod case;
 mod causes;
 mod cleanliness;
 pub mod compare;
+mod core_sharing;
 mod counters;
 mod curves;
 mod estimate;
@@ -39,6 +40,7 @@ mod testing;
 mod verdict;
 
 pub use causes::{Capacity, capacities};
+pub use core_sharing::{CoreSharing, core_sharing};
 pub use findings::{
     CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding, Estimate, Excluded, Findings, Flag,
     Knee, Part, Region, Reload, Shared, Tail, Verdict,

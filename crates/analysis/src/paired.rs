@@ -147,6 +147,13 @@ pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> 
     (steady > 0.0).then(|| unshared / steady)
 }
 
+/// Mean time of the additions over that of the chain in the cycles on a shared core; `None` where there is none.
+pub(crate) fn shared_ratio(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
+    let cycles = windows.iter().flat_map(|window| cycles_of(window));
+    let shared = cycles.filter(|batches| speed.sharing(batches) == Sharing::Shared);
+    mean(&shared.map(|batches| speed.ratio(&batches)).collect::<Vec<_>>())
+}
+
 fn is_chosen(sharing: Sharing, choice: Choice) -> bool {
     match choice {
         Choice::Unshared => sharing == Sharing::Unshared,
@@ -235,7 +242,7 @@ mod tests {
     use crate::testing::{Core, FakeCase, SHARED_COST, UNSHARED_PER_MILLE, fake_record_of_cycles, fake_record_on};
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
-    use units::Bytes;
+    use units::{Bytes, Ticks};
 
     fn is_near(found: f64, truth: f64, share: f64) -> bool {
         (found / truth - 1.0).abs() < share
@@ -286,6 +293,25 @@ mod tests {
         let findings = analyse(&record);
         assert_eq!(findings.core.and_then(|core| core.hertz), Some(3e9));
         assert!(is_near(centre(findings.results[0].direct_cycles.clone()), 5_100.0, 0.01));
+    }
+
+    /// A core that is slower by 30 % between the probes than during them: only who counts its cycles can know.
+    #[test]
+    fn cycles_counted_over_a_batch_are_its_clock_where_there_are_some() {
+        let mut record = fake_record_on(vec![FakeCase::pipe()], 8, || Core { slowness: 1.3, is_shared: false });
+        for batches in record.cycles.iter_mut().map(|window| &mut window.batches) {
+            let as_if_fast = |ticks: &mut Ticks| ticks.0 = 40 + ((ticks.0 - 40) as f64 / 1.3).round() as u64;
+            batches.chain_ticks.iter_mut().for_each(as_if_fast);
+        }
+        let by_probes = only(&record);
+        assert!(is_near(centre(by_probes.direct_ns), 1_700.0 * 1.3, 0.01));
+        for batches in record.cycles.iter_mut().map(|window| &mut window.batches) {
+            // 1800 cycles take 1200 ticks at the fastest.
+            (0..batches.len()).for_each(|_| batches.push_count(18_000, Ticks(15_600)));
+        }
+        let counted = only(&record);
+        assert!(is_near(centre(counted.direct_ns), 1_700.0, 0.01));
+        assert!(is_near(centre(counted.direct_cycles), 5_100.0, 0.01));
     }
 
     #[test]

@@ -30,6 +30,10 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
         self_tests: &record.self_tests,
         latencies_ns: &latencies_ns,
         speed: speed.as_ref(),
+        most_of_sharing: speed
+            .as_ref()
+            .zip(header.core_clock.as_ref())
+            .map_or(1.0, |(s, clock)| s.most_of_sharing(clock)),
     };
     let probes = usual_probes(record);
     let samples = by_case(record, &record.samples, |sample| sample.case);

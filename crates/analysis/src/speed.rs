@@ -16,6 +16,18 @@ const STEADY_WITHIN: f64 = 0.04;
 /// at a time, two hundredths of a chain. Together they take less than a millisecond.
 const MOMENT: usize = 32;
 
+/// So many moments tell what a core can do: a few seconds of measuring.
+const MOMENTS_TO_KNOW: usize = 200;
+
+/// Sharing by about as much: a neighbour of the same kind.
+const ALIKE_WITHIN: f64 = 0.1;
+
+/// So many costs on a shared core are a curve, and fewer are anecdotes.
+const POINTS_TO_KNOW: usize = 8;
+
+/// What two hardware threads that have half of a core each take at most for what one alone would do.
+const TWICE: f64 = 2.0;
+
 /// How a run's probes are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Speed {
@@ -25,8 +37,15 @@ pub(crate) struct Speed {
     step: f64,
     /// Ticks of the chain at the fastest steady speed; what costs are scaled to.
     reference_chain: f64,
+    /// The least that additions take in chains, and what they usually take.
+    least_ratio: f64,
+    usual_ratio: f64,
+    /// Moments that both are of.
+    moments: usize,
     /// The most that additions take in chains where nobody shares the core.
     unshared_below: f64,
+    /// Core cycles of the chain; `None` where they are not known.
+    chain_cycles: Option<f64>,
     /// Core cycles a second at that speed; `None` where the cycles of a multiplication are not known.
     hertz: Option<f64>,
     usual_hertz: Option<f64>,
@@ -59,14 +78,19 @@ impl Speed {
         };
         let chains = || moments.iter().map(|(chain, _)| *chain).collect();
         let (reference_chain, usual_chain) = (at(FASTEST, chains())?, at(0.5, chains())?);
-        let least = at(FASTEST, moments.iter().map(|(chain, additions)| additions / chain).collect())?;
+        let ratios = || moments.iter().map(|(chain, additions)| additions / chain).collect();
+        let (least_ratio, usual_ratio) = (at(FASTEST, ratios())?, at(0.5, ratios())?);
         let cycles = clock.chain_cycles();
         Some(Speed {
             rate,
             overhead,
             step: step(windows).min(STEADY_WITHIN * reference_chain),
             reference_chain,
-            unshared_below: clock.unshared_below(least),
+            least_ratio,
+            usual_ratio,
+            moments: moments.len(),
+            unshared_below: clock.unshared_below(least_ratio),
+            chain_cycles: cycles,
             hertz: cycles.map(|cycles| cycles / reference_chain * rate.0 as f64),
             usual_hertz: cycles.map(|cycles| cycles / usual_chain * rate.0 as f64),
         })
@@ -82,6 +106,29 @@ impl Speed {
         self.usual_hertz
     }
 
+    /// The least time of the additions over that of the chain; `None` of too few probes to say what the core can do.
+    pub(crate) fn least_ratio(&self) -> Option<f64> {
+        (self.moments >= MOMENTS_TO_KNOW).then_some(self.least_ratio)
+    }
+
+    /// The most that a cost on a shared core is in costs on an unshared one: what earlier runs paid that were shared as much as
+    /// this one, where there are enough; else twice, since two hardware threads have half of a core each.
+    pub(crate) fn most_of_sharing(&self, clock: &CoreClock) -> f64 {
+        let is_alike = |ratio: f64| (ratio / self.usual_ratio - 1.0).abs() < ALIKE_WITHIN;
+        let alike = clock.shared_costs.iter().filter(|point| is_alike(f64::from(point.ratio_per_mille) / 1000.0));
+        let costs: Vec<f64> = alike.map(|point| f64::from(point.cost_per_mille) / 1000.0).collect();
+        if costs.len() < POINTS_TO_KNOW { TWICE } else { costs.into_iter().fold(1.0, f64::max).min(TWICE) }
+    }
+
+    /// Time of the additions over that of the chain in some batches together.
+    pub(crate) fn ratio(&self, batches: &[Batch]) -> f64 {
+        let sum = |ticks: fn(&Batch) -> (Ticks, Ticks)| {
+            let both = |(before, after): (Ticks, Ticks)| net(before, self.overhead) + net(after, self.overhead);
+            batches.iter().map(|batch| both(ticks(batch))).sum::<f64>()
+        };
+        sum(|batch| batch.addition_ticks) / sum(|batch| batch.chain_ticks)
+    }
+
     /// Ticks in nanoseconds, as they were.
     pub(crate) fn ns(&self, ticks: Ticks) -> f64 {
         signed(ticks) * 1e9 / self.rate.0 as f64
@@ -90,8 +137,15 @@ impl Speed {
     /// Ticks of a batch in nanoseconds, had the core run at the speed of reference.
     pub(crate) fn scaled_ns(&self, ticks: Ticks, batch: &Batch) -> f64 {
         let (before, after) = batch.chain_ticks;
-        let chain = (net(before, self.overhead) + net(after, self.overhead)) / 2.0;
-        self.ns(ticks) * self.reference_chain / chain
+        let probed = (net(before, self.overhead) + net(after, self.overhead)) / 2.0;
+        self.ns(ticks) * self.reference_chain / self.counted_chain(batch).unwrap_or(probed)
+    }
+
+    /// How long the chain takes at the clock that the CPU itself counted over a batch: what the probes beside it can only guess of the
+    /// time between them.
+    fn counted_chain(&self, batch: &Batch) -> Option<f64> {
+        let (cycles, ticks) = batch.counted.filter(|(cycles, _)| *cycles > 0)?;
+        Some(self.chain_cycles? * ticks.0 as f64 / cycles as f64)
     }
 
     /// Whose the core was in some batches, by their probes alone: a choice by the times themselves would favour short ones.
@@ -110,12 +164,7 @@ impl Speed {
                 .into_iter()
                 .all(|(chain, additions)| additions <= self.unshared_below * chain + self.step)
         };
-        let is_unshared_together = || {
-            let sum = |ticks: fn(&Batch) -> (Ticks, Ticks)| {
-                batches.iter().map(|batch| net(ticks(batch))).map(|(before, after)| before + after).sum::<f64>()
-            };
-            sum(|batch| batch.addition_ticks) <= self.unshared_below * sum(|batch| batch.chain_ticks)
-        };
+        let is_unshared_together = || self.ratio(batches) <= self.unshared_below;
         match (batches.iter().all(is_steady), batches.iter().all(is_unshared) && is_unshared_together()) {
             (false, _) => Sharing::Unsteady,
             (true, true) => Sharing::Unshared,

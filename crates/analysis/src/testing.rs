@@ -266,6 +266,8 @@ pub(crate) fn fake_record_on(cases: Vec<FakeCase>, repetitions: u32, mut core: i
         additions: 1800,
         overhead_ticks: Ticks(OVERHEAD_TICKS),
         unshared_per_mille: None,
+        counter: None,
+        shared_costs: Vec::new(),
     });
     for repetition in 0..repetitions {
         for (index, case) in cases.iter().enumerate() {

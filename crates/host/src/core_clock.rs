@@ -5,6 +5,10 @@
 //! execution units allow, and longer when another hardware thread of the core takes some of them: their time over the
 //! chain's tells a neighbour on the same core.
 
+mod counter;
+
+pub use counter::{Count, CycleEvent, CycleSource, RunningCounter, System, prove};
+
 use record::CoreClock;
 use units::Ticks;
 
@@ -70,6 +74,8 @@ pub fn facts(clock: Clock) -> CoreClock {
         unshared_per_mille: multiplication_cycles()
             .zip(pass_hundredths())
             .map(|(each, pass)| unshared_per_mille(each, pass)),
+        counter: None,
+        shared_costs: Vec::new(),
     }
 }
 

@@ -8,7 +8,7 @@ mod event;
 pub mod fake;
 mod known_answer;
 mod share;
-mod source;
+pub(crate) mod source;
 pub(crate) mod workloads;
 
 use std::collections::BTreeMap;

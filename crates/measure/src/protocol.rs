@@ -1,6 +1,7 @@
 //! What the measuring process and the process of one repetition say to each other: JSON, one value a line.
 
 use host::clock::Clock;
+use host::core_clock::CycleEvent;
 use record::{Arm, Case, Cycles, Sample};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, TickRate};
@@ -46,6 +47,8 @@ pub struct Order {
     pub rounds: BatchRounds,
     /// Whether to lock memory.
     pub locks_memory: bool,
+    /// What counts the core's cycles beside each batch.
+    pub core_counter: Option<CycleEvent>,
     /// Events to run further batches for, by perf's names: those that fit on the CPU's counters together, share by share.
     pub counters: Vec<Vec<String>>,
     /// Length of the made-up switch.

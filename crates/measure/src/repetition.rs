@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
-use host::clock::monotonic;
-use host::core_clock;
+use host::clock::{Clock, monotonic};
+use host::core_clock::{self, Count, CycleSource, RunningCounter};
 use host::evidence::TaskId;
 use host::perf::{CounterSet, Event, System};
 use rand::{Rng, SeedableRng};
@@ -76,6 +76,7 @@ struct Repetition<'a> {
     position: u32,
     /// When the CPU was last left to others.
     busy_since: Nanos,
+    core_counter: Option<Box<dyn RunningCounter>>,
     _displaced: Displaced,
 }
 
@@ -90,7 +91,17 @@ impl<'a> Repetition<'a> {
         let watch = Watch::new(order.clock, &cpus, &experiment.tasks())
             .map_err(|error| format!("found no account of the tasks in /proc ({error}), need it to count switches"))?;
         let busy_since = monotonic();
-        Ok(Repetition { order, experiment, watch, random, position: 0, busy_since, _displaced: displaced })
+        let core_counter = counter_of_core(order);
+        Ok(Repetition {
+            order,
+            experiment,
+            watch,
+            random,
+            position: 0,
+            busy_since,
+            core_counter,
+            _displaced: displaced,
+        })
     }
 
     fn run<W: Write>(&mut self, speaker: &mut Speaker<W>) -> Result<BatchRounds, String> {
@@ -123,20 +134,22 @@ impl<'a> Repetition<'a> {
     /// as reading the evidence left them.
     fn window(&mut self, rounds: BatchRounds, is_over: impl Fn(Nanos) -> bool) -> io::Result<Cycles> {
         let (order, experiment, random) = (self.order, &mut self.experiment, &mut self.random);
+        let mut core = Core { clock: order.clock, counter: &mut self.core_counter, last: None };
         let start = monotonic();
         let (taken, mut evidence, kernel_switches) = self.watch.around(|| {
             let mut taken = Taken::default();
+            let core = &mut core;
             match order.case.away {
-                Some(_) => taken.visited(experiment.as_mut(), || ()).map(|_| ())?,
+                Some(_) => taken.visited(experiment.visit(WALKS_A_VISIT, &mut || ())?).clear(),
                 None => taken.warm_up(experiment.as_mut(), &batches_of_cycle(order, rounds, random))?,
             }
             loop {
                 match order.case.away {
-                    Some(_) => taken.visit(order, experiment.as_mut())?,
-                    None => taken.cycle(order, experiment.as_mut(), batches_of_cycle(order, rounds, random))?,
+                    Some(_) => taken.visit(core, experiment.as_mut())?,
+                    None => taken.cycle(core, experiment.as_mut(), batches_of_cycle(order, rounds, random))?,
                 }
                 if is_over(start) {
-                    taken.probe(order);
+                    core.probe(&mut taken.batches);
                     return Ok(taken);
                 }
             }
@@ -154,7 +167,7 @@ impl<'a> Repetition<'a> {
             kernel_switches,
             user_switches: taken.user_switches,
             evidence,
-            batches: taken.batches,
+            batches: taken.batches.without_partial_counts(),
         })
     }
 
@@ -278,6 +291,32 @@ impl<'a> Repetition<'a> {
     }
 }
 
+/// The counter of the core's cycles where there is one that was proven. On more than one CPU a task waits for the other, and a core
+/// that waits may halt: its cycles are not the clock of the time then.
+fn counter_of_core(order: &Order) -> Option<Box<dyn RunningCounter>> {
+    let [cpu] = order.case.placement.cpus[..] else { return None };
+    core_clock::System.open(order.core_counter?, cpu).ok()
+}
+
+/// The state of the core between batches.
+struct Core<'a> {
+    clock: Clock,
+    counter: &'a mut Option<Box<dyn RunningCounter>>,
+    last: Option<Count>,
+}
+
+impl Core<'_> {
+    fn probe(&mut self, batches: &mut Batches) {
+        let probe = core_clock::probe(self.clock);
+        batches.push_probe(probe.chain, probe.additions);
+        let count = self.counter.as_mut().and_then(|counter| Count::read(counter.as_mut(), self.clock));
+        if let Some((before, now)) = self.last.zip(count) {
+            batches.push_count(now.cycles.saturating_sub(before.cycles), now.at - before.at);
+        }
+        self.last = count;
+    }
+}
+
 /// The batches of a window as they are taken.
 #[derive(Default)]
 struct Taken {
@@ -289,14 +328,9 @@ struct Taken {
 }
 
 impl Taken {
-    fn probe(&mut self, order: &Order) {
-        let probe = core_clock::probe(order.clock);
-        self.batches.push_probe(probe.chain, probe.additions);
-    }
-
-    fn cycle(&mut self, order: &Order, experiment: &mut dyn Experiment, batches: Vec<Batch>) -> io::Result<()> {
+    fn cycle(&mut self, core: &mut Core<'_>, experiment: &mut dyn Experiment, batches: Vec<Batch>) -> io::Result<()> {
         for batch in batches {
-            self.probe(order);
+            core.probe(&mut self.batches);
             let timed = self.counted(experiment, batch)?;
             let handoffs = u32::try_from(timed.handoffs).unwrap_or(u32::MAX);
             self.batches.push(batch.arm, handoffs, timed.time.handoffs, timed.time.walks);
@@ -305,10 +339,9 @@ impl Taken {
     }
 
     /// Each walk behind a switch as a batch: the first in the switching arm, the others in the baseline.
-    fn visit(&mut self, order: &Order, experiment: &mut dyn Experiment) -> io::Result<()> {
-        let mut probes = Vec::new();
-        let times = self.visited(experiment, || probes.push(core_clock::probe(order.clock)))?;
-        probes.into_iter().for_each(|probe| self.batches.push_probe(probe.chain, probe.additions));
+    fn visit(&mut self, core: &mut Core<'_>, experiment: &mut dyn Experiment) -> io::Result<()> {
+        let visit = experiment.visit(WALKS_A_VISIT, &mut || core.probe(&mut self.batches))?;
+        let times = self.visited(visit);
         for (place, time) in times.into_iter().enumerate() {
             let arm = if place == 0 { Arm::SwitchTotal } else { Arm::BaselineTotal };
             self.batches.push(arm, 1, time.handoffs, time.walks);
@@ -316,11 +349,10 @@ impl Taken {
         Ok(())
     }
 
-    fn visited(&mut self, experiment: &mut dyn Experiment, mut before: impl FnMut()) -> io::Result<Vec<Split>> {
-        let (timed, times) = experiment.visit(WALKS_A_VISIT, &mut before)?;
+    fn visited(&mut self, (timed, times): (Timed, Vec<Split>)) -> Vec<Split> {
         self.count(timed);
         self.is_clock_backwards |= times.iter().any(Split::is_backwards);
-        Ok(times)
+        times
     }
 
     /// Batches of which only the switches are counted.

@@ -1,6 +1,7 @@
 //! The order in which repetitions are run: interleaved over all cases, until each has its precision or time is up.
 
 use host::clock::{Clock, monotonic};
+use host::core_clock::CycleEvent;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -77,6 +78,8 @@ pub struct Instruments {
     pub rate: TickRate,
     /// Whether to lock memory.
     pub locks_memory: bool,
+    /// What counts the core's cycles, where something has proven that it does.
+    pub core_counter: Option<CycleEvent>,
     /// Counters admitted, by name, in shares that fit on the CPU together; none means no batches for them.
     pub counters: Vec<Vec<String>>,
 }
@@ -247,6 +250,7 @@ impl Run<'_> {
             repetition_ns: state.cycles_ns,
             rounds: state.rounds,
             locks_memory: self.instruments.locks_memory,
+            core_counter: self.instruments.core_counter,
             counters: self.instruments.counters.clone(),
             synthetic_switch_ns: plan.synthetic_switch_ns,
             synthetic_reload_ns: plan.synthetic_reload_ns,

@@ -48,6 +48,12 @@ pub struct Batches {
     pub chain_ticks: Vec<Ticks>,
     /// Whether the core was shared, likewise: time of a fixed number of independent additions.
     pub addition_ticks: Vec<Ticks>,
+    /// The core's cycles from the probe before each batch to that after it, where the CPU's counter can be read; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted_cycles: Vec<u64>,
+    /// The time in which they were counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted_ticks: Vec<Ticks>,
 }
 
 /// One batch of [`Batches`].
@@ -65,6 +71,8 @@ pub struct Batch {
     pub chain_ticks: (Ticks, Ticks),
     /// The additions before and after.
     pub addition_ticks: (Ticks, Ticks),
+    /// Cycles of the core counted from the one probe to the other, and in what time.
+    pub counted: Option<(u64, Ticks)>,
 }
 
 const ARMS: [Arm; 4] = [Arm::BaselineDirect, Arm::SwitchDirect, Arm::BaselineTotal, Arm::SwitchTotal];
@@ -94,6 +102,21 @@ impl Batches {
         self.walk_ticks.push(walk_ticks);
     }
 
+    /// Adds what the CPU counted from the probe before the last to the last one.
+    pub fn push_count(&mut self, cycles: u64, ticks: Ticks) {
+        self.counted_cycles.push(cycles);
+        self.counted_ticks.push(ticks);
+    }
+
+    /// Without what the CPU counted, where that is not known of every batch.
+    pub fn without_partial_counts(mut self) -> Batches {
+        if self.counted_cycles.len() != self.len() {
+            self.counted_cycles.clear();
+            self.counted_ticks.clear();
+        }
+        self
+    }
+
     /// The batches one by one.
     pub fn iter(&self) -> impl Iterator<Item = Batch> {
         (0..self.len()).filter_map(|index| self.get(index))
@@ -108,6 +131,7 @@ impl Batches {
             walk_ticks: *self.walk_ticks.get(index)?,
             chain_ticks: around(&self.chain_ticks)?,
             addition_ticks: around(&self.addition_ticks)?,
+            counted: self.counted_cycles.get(index).copied().zip(self.counted_ticks.get(index).copied()),
         })
     }
 
@@ -118,6 +142,10 @@ impl Batches {
         let probes = [self.chain_ticks.len(), self.addition_ticks.len()];
         if lengths.iter().any(|length| *length != n) || probes.iter().any(|length| *length != n + 1) {
             return Some(format!("columns of {lengths:?} and {probes:?} for {n} batches"));
+        }
+        let counted = [self.counted_cycles.len(), self.counted_ticks.len()];
+        if counted != [0, 0] && counted != [n, n] {
+            return Some(format!("columns of {counted:?} counts for {n} batches"));
         }
         let arm = self.arm.iter().find(|arm| usize::from(**arm) >= ARMS.len())?;
         Some(format!("arm {arm}, of which there are {}", ARMS.len()))

@@ -39,6 +39,21 @@ pub struct CoreClock {
     /// known of this core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unshared_per_mille: Option<u32>,
+    /// What counts the core's cycles beside the probes, by perf's name; `None` where nothing that gave the known answer does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter: Option<String>,
+    /// What sharing the core cost in earlier runs of this machine; empty where nothing is known of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_costs: Vec<SharedCost>,
+}
+
+/// A point of the curve of cost over sharing: of one case of one run, whose cycles were in part on a shared core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedCost {
+    /// Time of the additions over that of the chain while the core was shared, in thousandths.
+    pub ratio_per_mille: u32,
+    /// The cost on the shared core over that on an unshared one, in thousandths.
+    pub cost_per_mille: u32,
 }
 
 /// Additions of a core of one's own differ by less from the least seen; with a neighbour they take 1.15 times and more.

@@ -29,7 +29,7 @@ pub use file::{MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
 pub use fitness::{Check, Fitness, Severity};
 pub use header::{
     ClockFacts, Control, ControlOutcome, CoreClock, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA,
-    MEASURE_VERSION, Refusal, SelfTest, SelfTestOutcome,
+    MEASURE_VERSION, Refusal, SelfTest, SelfTestOutcome, SharedCost,
 };
 pub use host::{Cache, CacheKind, CpuQuota, Fact, HostManifest, InterruptLoad, Tlb, TlbKind};
 pub use mechanism::{Between, Mechanism};

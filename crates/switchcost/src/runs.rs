@@ -1,5 +1,7 @@
 //! Where records are kept unless a place is named: the state folder of the XDG base directory specification.
 
+pub(crate) mod core_sharing;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -72,6 +74,15 @@ fn temporary_folder(usual: &Path, refused: &io::Error) -> Result<PathBuf, Failur
         folder.display()
     );
     Ok(folder)
+}
+
+/// A path as people write it: below `~` where it is in the home folder.
+pub(crate) fn short(path: &Path) -> String {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    match home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    }
 }
 
 /// The newest record of the usual folder: their names sort by time.

@@ -124,6 +124,8 @@ mod tests {
             additions: 3_600,
             overhead_ticks: units::Ticks(0),
             unshared_per_mille: known_per_mille,
+            counter: None,
+            shared_costs: Vec::new(),
         };
         let mut subject = Subject::scripted(&Fixture::workstation());
         subject.wander = Some(wander(CpuId(3), chains, ratios, &facts, 2e9));

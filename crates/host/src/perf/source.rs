@@ -51,6 +51,9 @@ pub trait CounterSource {
     fn open(&self, events: &[Event], thread: i32) -> Result<Box<dyn CounterGroup>, Unavailable>;
 }
 
+/// The highest level of perf_event_paranoid at which a user may count the user's half of tasks of their own.
+const OWN_TASKS: i32 = 2;
+
 /// The kernel's perf_event_open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
@@ -68,9 +71,9 @@ impl CounterSource for System {
             Ok(group) => Ok(Box::new(group)),
             Err(error) if is_permission(&error) => match open(events, thread, false) {
                 Ok(group) => Ok(Box::new(group)),
-                Err(error) => Err(unavailable(&error, events)),
+                Err(error) => Err(unavailable(&error, events.len(), OWN_TASKS)),
             },
-            Err(error) => Err(unavailable(&error, events)),
+            Err(error) => Err(unavailable(&error, events.len(), OWN_TASKS)),
         }
     }
 }
@@ -97,15 +100,16 @@ fn is_permission(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
 }
 
-fn unavailable(error: &io::Error, events: &[Event]) -> Unavailable {
+/// Why so many events cannot be counted together, where the kernel allows it up to this level of perf_event_paranoid.
+pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unavailable {
     Unavailable(match error.raw_os_error() {
-        Some(libc::EINVAL) if events.len() > 1 => {
+        Some(libc::EINVAL) if events > 1 => {
             "found fewer counters on this CPU than events asked for together".to_owned()
         }
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL) => {
             "no such counter on this CPU, as in most virtual machines".to_owned()
         }
-        Some(libc::EACCES | libc::EPERM) => needs_level(2),
+        Some(libc::EACCES | libc::EPERM) => needs_level(level),
         Some(libc::EMFILE | libc::ENFILE) => "found no file descriptor left; ulimit -n raises the limit".to_owned(),
         _ => format!("perf_event_open: {error}"),
     })
@@ -194,9 +198,9 @@ mod tests {
             (libc::EMFILE, "found no file descriptor left; ulimit -n raises the limit"),
             (libc::ESRCH, "perf_event_open: No such process (os error 3)"),
         ] {
-            assert_eq!(unavailable(&io::Error::from_raw_os_error(number), &[Event::Cycles]).to_string(), text);
+            assert_eq!(unavailable(&io::Error::from_raw_os_error(number), 1, OWN_TASKS).to_string(), text);
         }
-        let too_many = unavailable(&io::Error::from_raw_os_error(libc::EINVAL), &[Event::Cycles, Event::Instructions]);
+        let too_many = unavailable(&io::Error::from_raw_os_error(libc::EINVAL), 2, OWN_TASKS);
         assert_eq!(too_many.to_string(), "found fewer counters on this CPU than events asked for together");
     }
 }

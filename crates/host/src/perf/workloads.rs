@@ -110,7 +110,7 @@ pub(super) fn migrate(times: u32) {
 }
 
 /// The CPUs that the calling thread may run on.
-pub(super) fn allowed_cpus() -> Vec<CpuId> {
+pub(crate) fn allowed_cpus() -> Vec<CpuId> {
     let Ok(allowed) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
     (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).map(|cpu| CpuId(cpu as u32)).collect()
 }

@@ -11,7 +11,7 @@ use switchcost_record::{
     Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, CoreClock, CpuQuota, Cycles,
     End, EndReason, Evidence, Fact, Header, HostManifest, InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA,
     MEASURE_VERSION, Mechanism, Placement, Plan, Policy, Refusal, Relation, Sample, SelfTest, SelfTestOutcome,
-    SwitchPlan, Tlb, TlbKind,
+    SharedCost, SwitchPlan, Tlb, TlbKind,
 };
 use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -263,6 +263,11 @@ fn core_clock() -> impl Strategy<Value = CoreClock> {
             additions,
             overhead_ticks,
             unshared_per_mille,
+            counter: unshared_per_mille.map(|_| "msr/aperf/".to_owned()),
+            shared_costs: unshared_per_mille
+                .map(|ratio_per_mille| SharedCost { ratio_per_mille, cost_per_mille: chain_length })
+                .into_iter()
+                .collect(),
         },
     )
 }

@@ -10,12 +10,12 @@ use record::{Control, ControlOutcome, Policy};
 use time::OffsetDateTime;
 use units::CpuId;
 
-use super::report::show;
+use super::report::{Loaded, show_loaded};
 use crate::cli::MeasureArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
-use crate::runs;
+use crate::runs::{self, core_sharing};
 use crate::signals::Interrupt;
 use record_run::RunToRecord;
 
@@ -36,8 +36,15 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters };
     run.measure(&path, &interrupt)?;
     drop(noise);
-    say!("record: {}", path.display());
-    let exit = show(&path, &arguments.form, arguments.depth, output)?;
+    // One screen says itself where the record is.
+    if arguments.depth.details || arguments.form.is_elsewhere() {
+        say!("record: {}", path.display());
+    }
+    let loaded = Loaded::read(&path)?;
+    if let Some((record, sharing)) = loaded.core_sharing() {
+        core_sharing::keep(record, sharing);
+    }
+    let exit = show_loaded(&loaded, &path, &arguments.form, arguments.depth, output)?;
     Ok(interrupt.exit().unwrap_or(exit))
 }
 

@@ -11,7 +11,7 @@ use crate::cli::{Depth, Form, ReportArguments};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::runs;
-use loaded::Loaded;
+pub(super) use loaded::Loaded;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let paths = if arguments.record.is_empty() { vec![runs::newest_record()?] } else { arguments.record.clone() };
@@ -33,8 +33,18 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
 
 /// Analyses a record and writes its findings: the one way from a record to a reader.
 pub(crate) fn show(path: &Path, form: &Form, depth: Depth, output: Output) -> Result<Exit, Failure> {
-    let loaded = Loaded::read(path)?;
-    let text = text(&loaded, path, form.format, output.style(depth));
+    show_loaded(&Loaded::read(path)?, path, form, depth, output)
+}
+
+/// The same of a record that is read.
+pub(super) fn show_loaded(
+    loaded: &Loaded,
+    path: &Path,
+    form: &Form,
+    depth: Depth,
+    output: Output,
+) -> Result<Exit, Failure> {
+    let text = text(loaded, path, form.format, output.style(depth));
     output.write(&text)?;
     Ok(loaded.exit())
 }
@@ -49,7 +59,9 @@ fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     let is_newest = runs::newest_record().is_ok_and(|newest| newest == path);
     let record = if is_newest { String::new() } else { format!(" {}", ::report::plain(&path.display().to_string())) };
     format!(
-        "{text}\nall of it: switchcost report --details{record}\nfigures:   switchcost report -o page.html{record}\n"
+        "{text}\nall of it: switchcost report --details{record}\nfigures:   switchcost report -o page.html{record}\n\
+         raw data:  {}\n",
+        ::report::plain(&runs::short(path))
     )
 }
 

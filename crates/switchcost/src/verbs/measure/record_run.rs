@@ -4,18 +4,18 @@ use std::path::Path;
 
 use host::clock::{Calibration, Clock, monotonic};
 use host::control::pin;
-use host::core_clock;
+use host::core_clock::{self, CycleEvent};
 use host::perf::{System, admit, shares};
 use measure::{Instruments, Progress, ServantExecutor, Stop, latency_sizes, measure_latencies};
 use record::{
-    ClockFacts, Control, ControlOutcome, Cycles, End, Header, HostManifest, Line, MEASURE_SCHEMA, MEASURE_VERSION,
-    MeasureWriter, Plan, WriteRecordError,
+    ClockFacts, Control, ControlOutcome, CoreClock, Cycles, End, Header, HostManifest, Line, MEASURE_SCHEMA,
+    MEASURE_VERSION, MeasureWriter, Plan, SelfTest, WriteRecordError,
 };
 use time::OffsetDateTime;
 use units::{Bytes, CpuId, Nanos, TickRate};
 
 use crate::progress::Bar;
-use crate::runs::stamp;
+use crate::runs::{core_sharing, stamp};
 use crate::signals::Interrupt;
 
 /// Long enough for a rate good to a millionth: two readings are a few tens of nanoseconds apart.
@@ -42,9 +42,11 @@ impl RunToRecord {
         let bar = Bar::over(&self.plan);
         let start = monotonic();
         let counts_in_software = self.counts_in_software;
-        let header = self.header(clock, clock.facts(rate, reason));
+        let (core_clock, core_counter, core_proof) = self.core_clock(clock);
+        let header = self.header(clock.facts(rate, reason), core_clock);
         let mut writer = MeasureWriter::create(path, header.clone())?;
         bar.say("proving the instruments");
+        writer.append(&Line::SelfTest(core_proof))?;
         let counters = prove(&mut writer, &header, clock, rate, counts_in_software)?;
         // This process keeps off the measured CPUs where there are others.
         let _away = pin(&others(&header)).ok();
@@ -53,7 +55,7 @@ impl RunToRecord {
         let mut since_sync = monotonic();
         let reason = measure::measure(
             &header,
-            Instruments { clock, rate, locks_memory, counters },
+            Instruments { clock, rate, locks_memory, core_counter, counters },
             &mut ServantExecutor,
             &mut watcher,
             &mut |line| append(&mut writer, &line, &mut since_sync),
@@ -71,7 +73,17 @@ impl RunToRecord {
         if is_unpinned { self.host.cpus_allowed.clone() } else { measured_cpus(&self.plan) }
     }
 
-    fn header(self, clock: Clock, facts: ClockFacts) -> Header {
+    /// What is known of the core's clock, and whether a counter of the CPU's tells it, too.
+    fn core_clock(&self, clock: Clock) -> (CoreClock, Option<CycleEvent>, SelfTest) {
+        let mut facts = core_clock::facts(clock);
+        let measured = measured_cpus(&self.plan);
+        let cpu = measured.first().or(self.host.cpus_allowed.first()).copied().unwrap_or(CpuId(0));
+        let (counter, proof) = core_clock::prove(&core_clock::System, cpu, &mut facts);
+        core_sharing::recall(&self.host, &mut facts);
+        (facts, counter, proof)
+    }
+
+    fn header(self, clock: ClockFacts, core_clock: CoreClock) -> Header {
         Header {
             schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -79,8 +91,8 @@ impl RunToRecord {
             command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
             seed: self.seed,
             host: self.host,
-            clock: facts,
-            core_clock: Some(core_clock::facts(clock)),
+            clock,
+            core_clock: Some(core_clock),
             controls: self.controls,
             plan: self.plan,
         }

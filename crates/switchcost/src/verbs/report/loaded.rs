@@ -2,14 +2,14 @@ use std::path::Path;
 
 use ::report::{Format, Style, html, measure, simulate};
 use analysis::simulation::Options;
-use analysis::{Findings, Point, Verdict, simulation};
+use analysis::{CoreSharing, Findings, Point, Verdict, simulation};
 use record::{MeasureRecord, Simulation};
 
 use crate::exit::{Exit, Failure};
 use crate::records::{self, is_simulation};
 
 /// A record with its findings.
-pub(super) struct Loaded {
+pub(crate) struct Loaded {
     name: String,
     content: Content,
 }
@@ -21,7 +21,7 @@ enum Content {
 
 impl Loaded {
     /// Reads a record of either kind and analyses it.
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let content = if is_simulation(path) { simulated(path)? } else { measured(path)? };
         Ok(Loaded { name, content })
@@ -29,6 +29,12 @@ impl Loaded {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What a measurement tells later ones of the core, beside its record.
+    pub(crate) fn core_sharing(&self) -> Option<(&MeasureRecord, CoreSharing)> {
+        let Content::Measured { record, findings, .. } = &self.content else { return None };
+        Some((record, analysis::core_sharing(record, findings)?))
     }
 
     pub(super) fn text(&self, format: Format, style: Style) -> String {

@@ -1,0 +1,301 @@
+//! The core's cycles as the CPU itself counts them, where it can be asked: by its performance counters or, free of those, by
+//! APERF. A counter that gives the known number of cycles for the probe's chain is the core's clock; and where that number is not
+//! known of a core, the counter tells it.
+
+use std::fmt;
+use std::io;
+
+use perf_event::events::{Dynamic, Hardware};
+use perf_event::{Builder, Counter};
+use record::{CoreClock, SelfTest, SelfTestOutcome};
+use serde::{Deserialize, Serialize};
+use units::{CpuId, Ticks};
+
+use super::{CHAIN_STEP, multiply};
+use crate::clock::Clock;
+use crate::control::pin;
+use crate::perf::Unavailable;
+use crate::perf::source::unavailable;
+use crate::windows::judge;
+
+/// Multiplications whose cycles are counted: half a millisecond, in which reading the counter is nothing.
+const PROOF: u32 = 600_000;
+
+/// The highest level of perf_event_paranoid at which a user may count what others run on a CPU.
+const WHOLE_CPU: i32 = 0;
+
+/// Cycles of a multiplication on any core there is.
+const PLAUSIBLE: std::ops::RangeInclusive<u32> = 2..=10;
+
+/// What counts the cycles of a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CycleEvent {
+    /// A performance counter.
+    Cycles,
+    /// The model-specific register that counts at the actual clock while the core is not halted.
+    Aperf,
+}
+
+/// As perf writes it.
+impl fmt::Display for CycleEvent {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            CycleEvent::Cycles => "cycles",
+            CycleEvent::Aperf => "msr/aperf/",
+        })
+    }
+}
+
+/// Where running counters come from: the kernel, or a script in tests.
+pub trait CycleSource {
+    /// A counter of everything that runs on a CPU, already counting.
+    fn open(&self, event: CycleEvent, cpu: CpuId) -> Result<Box<dyn RunningCounter>, Unavailable>;
+}
+
+/// A counter that goes on while it is read.
+pub trait RunningCounter {
+    /// What it has counted so far; `None` where it did not count all the time.
+    fn count(&mut self) -> Option<u64>;
+}
+
+/// The kernel's perf_event_open.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System;
+
+impl CycleSource for System {
+    fn open(&self, event: CycleEvent, cpu: CpuId) -> Result<Box<dyn RunningCounter>, Unavailable> {
+        let builder = match event {
+            CycleEvent::Cycles => Ok(Builder::new(Hardware::CPU_CYCLES)),
+            CycleEvent::Aperf => register("aperf").map(Builder::new),
+        };
+        let is_hardware = event == CycleEvent::Cycles;
+        match builder.and_then(|builder| running(builder, is_hardware, cpu)) {
+            Ok(counter) => Ok(Box::new(counter)),
+            Err(error) => Err(unavailable(&error, 1, WHOLE_CPU)),
+        }
+    }
+}
+
+/// An event of the kernel's `msr` PMU.
+fn register(name: &str) -> io::Result<Dynamic> {
+    let missing = |_| io::Error::from_raw_os_error(libc::ENOENT);
+    let mut builder = Dynamic::builder("msr")?;
+    builder.event(name)?;
+    builder.build().map_err(missing)
+}
+
+/// Registers can leave nothing out, and are refused where they are asked to.
+fn running(mut builder: Builder<'static>, is_hardware: bool, cpu: CpuId) -> io::Result<Counter> {
+    builder.any_pid().one_cpu(cpu.0 as usize).exclude_kernel(false).exclude_hv(is_hardware);
+    let mut counter = builder.build()?;
+    counter.enable()?;
+    Ok(counter)
+}
+
+impl RunningCounter for Counter {
+    fn count(&mut self) -> Option<u64> {
+        let reading = self.read_full().ok()?;
+        (reading.time_running()? >= reading.time_enabled()?).then(|| reading.count())
+    }
+}
+
+/// The core's cycles and the clock, read together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// Cycles since some beginning.
+    pub cycles: u64,
+    /// When.
+    pub at: Ticks,
+}
+
+impl Count {
+    /// Reads both.
+    pub fn read(counter: &mut dyn RunningCounter, clock: Clock) -> Option<Count> {
+        Some(Count { cycles: counter.count()?, at: clock.now() })
+    }
+}
+
+/// Asks the counters for the cycles of the probe's chain, and takes the first that gives the known answer into `clock`; where none
+/// is known of this core, a whole number of cycles for each multiplication.
+pub fn prove(source: &dyn CycleSource, cpu: CpuId, clock: &mut CoreClock) -> (Option<CycleEvent>, SelfTest) {
+    let known_answer = match clock.multiplication_cycles {
+        Some(each) => format!("{PROOF} dependent multiplications of {each} cycles"),
+        None => format!("{PROOF} dependent multiplications of a whole number of cycles"),
+    };
+    let test = |outcome| SelfTest { instrument: "core-clock".to_owned(), known_answer, outcome };
+    let mut outcome = None;
+    for event in [CycleEvent::Cycles, CycleEvent::Aperf] {
+        match ask(source, event, cpu, clock.multiplication_cycles) {
+            Ok((SelfTestOutcome::Admitted, each)) => {
+                clock.multiplication_cycles = Some(each);
+                clock.counter = Some(event.to_string());
+                return (Some(event), test(SelfTestOutcome::Admitted));
+            }
+            Ok((wrong, _)) => outcome = Some(wrong),
+            Err(why) => {
+                outcome.get_or_insert(SelfTestOutcome::Unavailable { why });
+            }
+        }
+    }
+    (None, test(outcome.expect("an event was asked for")))
+}
+
+/// The outcome, and the cycles of a multiplication that it goes by.
+fn ask(
+    source: &dyn CycleSource,
+    event: CycleEvent,
+    cpu: CpuId,
+    known: Option<u32>,
+) -> Result<(SelfTestOutcome, u32), String> {
+    let _pin = pin(&[cpu]).map_err(|error| format!("CPU {cpu} is not ours to run on: {error}"))?;
+    let mut counter = source.open(event, cpu).map_err(|error| error.to_string())?;
+    let mut window = || {
+        let before = counter.count();
+        multiply(PROOF / CHAIN_STEP);
+        let both = before.zip(counter.count());
+        let (before, after) = both.ok_or("the CPU's counters are taken: it counted only part of the time")?;
+        Ok::<u64, String>(after.saturating_sub(before))
+    };
+    let each = match known {
+        Some(each) => each,
+        None => nearest(window()?),
+    };
+    let cycles = u64::from(each) * u64::from(PROOF);
+    // Less is wrong; more may be the kernel's, up to a fiftieth.
+    let outcome = judge(cycles - cycles / 200..=cycles + cycles / 50, window)?;
+    Ok((outcome, each))
+}
+
+fn nearest(cycles: u64) -> u32 {
+    let each = (cycles as f64 / f64::from(PROOF)).round() as u32;
+    each.clamp(*PLAUSIBLE.start(), *PLAUSIBLE.end())
+}
+
+/// Counters that follow a script.
+#[cfg(test)]
+pub(crate) mod fake {
+    use super::*;
+
+    /// Goes on by so much with each reading; an event that has no number is absent.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct Steps {
+        pub(crate) cycles: Option<u64>,
+        pub(crate) aperf: Option<u64>,
+    }
+
+    struct Stepping {
+        step: u64,
+        sum: u64,
+    }
+
+    impl CycleSource for Steps {
+        fn open(&self, event: CycleEvent, _: CpuId) -> Result<Box<dyn RunningCounter>, Unavailable> {
+            let step = match event {
+                CycleEvent::Cycles => self.cycles,
+                CycleEvent::Aperf => self.aperf,
+            };
+            let step = step.ok_or_else(|| Unavailable(format!("the script has no {event}")))?;
+            Ok(Box::new(Stepping { step, sum: 0 }))
+        }
+    }
+
+    impl RunningCounter for Stepping {
+        fn count(&mut self) -> Option<u64> {
+            self.sum += self.step;
+            (self.step > 0).then_some(self.sum)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fake::Steps;
+    use super::*;
+
+    fn clock(multiplication_cycles: Option<u32>) -> CoreClock {
+        CoreClock {
+            chain_length: super::super::CHAIN_LENGTH,
+            multiplication_cycles,
+            additions: super::super::ADDITIONS,
+            overhead_ticks: Ticks(0),
+            unshared_per_mille: None,
+            counter: None,
+            shared_costs: Vec::new(),
+        }
+    }
+
+    fn proven(source: &dyn CycleSource, known: Option<u32>) -> (CoreClock, SelfTestOutcome) {
+        let mut clock = clock(known);
+        let (_, test) = prove(source, crate::perf::workloads::allowed_cpus()[0], &mut clock);
+        (clock, test.outcome)
+    }
+
+    #[test]
+    fn a_counter_that_agrees_with_the_chain_is_the_cores_clock() {
+        let (clock, outcome) = proven(&Steps { cycles: Some(1_803_000), aperf: None }, Some(3));
+        assert_eq!((clock.counter.as_deref(), clock.multiplication_cycles), (Some("cycles"), Some(3)));
+        assert_eq!(outcome, SelfTestOutcome::Admitted);
+    }
+
+    #[test]
+    fn a_counter_tells_the_cycles_of_a_multiplication_where_they_are_not_known() {
+        let (clock, outcome) = proven(&Steps { cycles: None, aperf: Some(2_405_000) }, None);
+        assert_eq!((clock.counter.as_deref(), clock.multiplication_cycles), (Some("msr/aperf/"), Some(4)));
+        assert_eq!(outcome, SelfTestOutcome::Admitted);
+    }
+
+    #[test]
+    fn a_counter_that_contradicts_the_chain_is_refused_and_the_next_is_asked() {
+        let wrong = SelfTestOutcome::Wrong { expected_low: 1_791_000, expected_high: 1_836_000, found: 1_500_000 };
+        let (clock, outcome) = proven(&Steps { cycles: Some(1_500_000), aperf: None }, Some(3));
+        assert_eq!((clock.counter, clock.multiplication_cycles, outcome), (None, Some(3), wrong));
+        let (clock, outcome) = proven(&Steps { cycles: Some(1_500_000), aperf: Some(1_800_100) }, Some(3));
+        assert_eq!((clock.counter.as_deref(), outcome), (Some("msr/aperf/"), SelfTestOutcome::Admitted));
+    }
+
+    /// Two and a half cycles are no multiplication's: something else is counted, or for part of the time.
+    #[test]
+    fn a_broken_number_of_cycles_is_no_known_answer() {
+        let (clock, outcome) = proven(&Steps { cycles: Some(1_500_000), aperf: None }, None);
+        assert_eq!((clock.counter, clock.multiplication_cycles), (None, None));
+        assert!(matches!(outcome, SelfTestOutcome::Wrong { found: 1_500_000, .. }), "{outcome:?}");
+    }
+
+    #[test]
+    fn what_is_absent_or_counts_for_part_of_the_time_says_why() {
+        for (source, why) in [
+            (Steps::default(), "the script has no cycles"),
+            (Steps { cycles: Some(0), aperf: None }, "only part of the time"),
+        ] {
+            match proven(&source, Some(3)) {
+                (_, SelfTestOutcome::Unavailable { why: found }) => assert!(found.contains(why), "{found}"),
+                (_, other) => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn here_a_counter_is_proven_or_says_why_not() {
+        let known = super::super::multiplication_cycles();
+        let (clock, outcome) = proven(&System, known);
+        assert_eq!(clock.counter.is_some(), outcome == SelfTestOutcome::Admitted, "{outcome:?}");
+        assert!(clock.counter.is_some() || clock.multiplication_cycles == known);
+    }
+
+    /// The way to APERF, shown by the one register that every machine lets us read: the time-stamp counter.
+    #[test]
+    fn a_register_is_counted_while_it_is_read() {
+        let cpu = crate::perf::workloads::allowed_cpus()[0];
+        let _pin = pin(&[cpu]).expect("it is allowed");
+        let counter = register("tsc").and_then(|event| running(Builder::new(event), false, cpu));
+        let Ok(mut counter) = counter else { return eprintln!("skipped: no msr/tsc/ here: {:?}", counter.err()) };
+        let clock = Clock::choose(true);
+        let of_both = |counter: &mut Counter| Count::read(counter, clock).expect("it counts all the time");
+        let before = of_both(&mut counter);
+        multiply(PROOF / CHAIN_STEP);
+        let after = of_both(&mut counter);
+        let (counted, passed) = (after.cycles - before.cycles, after.at.0 - before.at.0);
+        assert!((counted as f64 / passed as f64 - 1.0).abs() < 0.05, "{counted} {passed}");
+    }
+}

@@ -1,0 +1,209 @@
+//! What earlier runs found out about the core of this machine, kept beside the records: how fast its additions are on an unshared
+//! core, and what sharing it costs. A run that is on a shared core throughout has no other way to know.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use analysis::CoreSharing;
+use record::{CoreClock, HostManifest, MeasureRecord, SharedCost};
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+use crate::messages::say;
+
+const SCHEMA: &str = "switchcost-core-sharing/1";
+
+/// Runs to remember, the newest: a virtual machine that has moved to another processor has forgotten the old one after as many.
+const RUNS: usize = 16;
+
+/// No file of so few runs is longer.
+const LONGEST: u64 = 1 << 20;
+
+/// Two runs whose least ratios differ by less agree on what the core can do; one alone may have been lucky.
+const AGREE_WITHIN: f64 = 1.03;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct History {
+    schema: String,
+    /// The newest last.
+    runs: Vec<Run>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Run {
+    started_at: String,
+    seed: u64,
+    core: Core,
+    least_per_mille: u32,
+    shared_costs: Vec<SharedCost>,
+}
+
+/// Cores that are alike, and the probe that they were asked by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Core {
+    hostname: String,
+    model: Option<String>,
+    chain_length: u32,
+    additions: u32,
+}
+
+impl Core {
+    fn of(host: &HostManifest, clock: &CoreClock) -> Core {
+        let model = host.cpu_model.known().cloned();
+        let (chain_length, additions) = (clock.chain_length, clock.additions);
+        Core { hostname: host.hostname.clone(), model, chain_length, additions }
+    }
+}
+
+/// Adds to a clock's facts what earlier runs on such a core have shown. What a table of cores knows stands before it.
+pub(crate) fn recall(host: &HostManifest, clock: &mut CoreClock) {
+    let Some(path) = path() else { return };
+    let history = read(&path).unwrap_or_else(|error| {
+        say!(
+            "found {} not to be read ({error}), which tells a core that is shared throughout; delete it to begin anew",
+            path.display()
+        );
+        History::default()
+    });
+    history.recall(&Core::of(host, clock), clock);
+}
+
+/// Keeps what a run has shown. That it cannot be kept takes nothing from the run.
+pub(crate) fn keep(record: &MeasureRecord, sharing: CoreSharing) {
+    let (Some(path), Some(clock)) = (path(), record.header.core_clock.as_ref()) else { return };
+    let mut history = read(&path).unwrap_or_default();
+    let CoreSharing { least_per_mille, shared_costs } = sharing;
+    let core = Core::of(&record.header.host, clock);
+    let started_at = record.header.started_at.clone();
+    history.add(Run { started_at, seed: record.header.seed, core, least_per_mille, shared_costs });
+    // A home may be read-only, which was said where the record was to be kept.
+    let _ = write(&path, &history);
+}
+
+impl History {
+    fn recall(&self, core: &Core, clock: &mut CoreClock) {
+        let runs = || self.runs.iter().filter(|run| run.core == *core);
+        let mut least: Vec<u32> = runs().map(|run| run.least_per_mille).collect();
+        least.sort_unstable();
+        let agreed = least.windows(2).find(|pair| f64::from(pair[1]) <= f64::from(pair[0]) * AGREE_WITHIN);
+        clock.unshared_per_mille = clock.unshared_per_mille.or(agreed.map(|pair| pair[0]));
+        clock.shared_costs = runs().flat_map(|run| run.shared_costs.iter().copied()).collect();
+    }
+
+    fn add(&mut self, run: Run) {
+        self.schema = SCHEMA.to_owned();
+        self.runs.retain(|kept| (&kept.started_at, kept.seed) != (&run.started_at, run.seed));
+        self.runs.push(run);
+        let surplus = self.runs.len().saturating_sub(RUNS);
+        self.runs.drain(..surplus);
+    }
+}
+
+/// Beside the folder of records.
+fn path() -> Option<PathBuf> {
+    Some(super::folder().ok()?.with_file_name("core-sharing.json"))
+}
+
+/// An empty one where there is none yet.
+fn read(path: &Path) -> io::Result<History> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(History::default()),
+        Err(error) => return Err(error),
+    };
+    let mut text = String::new();
+    file.take(LONGEST).read_to_string(&mut text)?;
+    let history: History = serde_json::from_str(&text)?;
+    if history.schema != SCHEMA {
+        return Err(io::Error::other(format!("its schema is not {SCHEMA}")));
+    }
+    Ok(history)
+}
+
+/// Whole or not at all.
+fn write(path: &Path, history: &History) -> io::Result<()> {
+    let folder = path.parent().ok_or_else(|| io::Error::other("no folder"))?;
+    std::fs::create_dir_all(folder)?;
+    let mut draft = NamedTempFile::new_in(folder)?;
+    serde_json::to_writer_pretty(&mut draft, history)?;
+    draft.write_all(b"\n")?;
+    draft.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Ticks;
+
+    fn core(hostname: &str) -> Core {
+        Core { hostname: hostname.to_owned(), model: None, chain_length: 600, additions: 3600 }
+    }
+
+    fn run(hostname: &str, seed: u64, least_per_mille: u32) -> Run {
+        let point = SharedCost { ratio_per_mille: 600, cost_per_mille: 1300 };
+        let started_at = "2026-01-01T00:00:00Z".to_owned();
+        Run { started_at, seed, core: core(hostname), least_per_mille, shared_costs: vec![point] }
+    }
+
+    fn recalled(runs: impl IntoIterator<Item = Run>, known: Option<u32>) -> CoreClock {
+        let mut history = History::default();
+        runs.into_iter().for_each(|run| history.add(run));
+        let mut clock = CoreClock {
+            chain_length: 600,
+            multiplication_cycles: Some(3),
+            additions: 3600,
+            overhead_ticks: Ticks(0),
+            unshared_per_mille: known,
+            counter: None,
+            shared_costs: Vec::new(),
+        };
+        history.recall(&core("here"), &mut clock);
+        clock
+    }
+
+    #[test]
+    fn two_runs_that_agree_tell_what_a_core_can_do() {
+        let runs = [run("here", 1, 380), run("here", 2, 430), run("here", 3, 600), run("here", 4, 433)];
+        let clock = recalled(runs, None);
+        assert_eq!(clock.unshared_per_mille, Some(430), "that of one run alone is luck");
+        assert_eq!(clock.shared_costs.len(), 4);
+        assert_eq!(recalled([run("here", 1, 380)], None).unshared_per_mille, None);
+    }
+
+    #[test]
+    fn what_is_known_of_a_core_stands_before_what_was_seen() {
+        let runs = [run("here", 1, 380), run("here", 2, 380)];
+        assert_eq!(recalled(runs, Some(440)).unshared_per_mille, Some(440));
+    }
+
+    #[test]
+    fn other_machines_tell_nothing() {
+        let clock = recalled([run("there", 1, 380), run("there", 2, 380)], None);
+        assert_eq!((clock.unshared_per_mille, clock.shared_costs), (None, vec![]));
+    }
+
+    #[test]
+    fn a_run_counts_once_and_old_ones_are_forgotten() {
+        assert_eq!(recalled([run("here", 1, 380), run("here", 1, 380)], None).unshared_per_mille, None);
+        let newer = (2..2 + RUNS as u64).map(|seed| run("here", seed, 430));
+        let clock = recalled([run("here", 0, 380), run("here", 1, 380)].into_iter().chain(newer), None);
+        assert_eq!(clock.unshared_per_mille, Some(430));
+    }
+
+    #[test]
+    fn a_file_comes_back_as_it_was_written_and_another_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state/core-sharing.json");
+        assert!(read(&path).expect("none yet").runs.is_empty());
+        let mut history = History::default();
+        history.add(run("here", 1, 430));
+        write(&path, &history).expect("written");
+        assert_eq!(read(&path).expect("read").runs, history.runs);
+        for text in ["", "{\"schema\":\"another/1\",\"runs\":[]}", "[1,2"] {
+            std::fs::write(&path, text).expect("written");
+            assert!(read(&path).is_err(), "{text}");
+        }
+    }
+}
