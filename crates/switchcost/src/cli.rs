@@ -95,6 +95,13 @@ pub(crate) struct Form {
     pub(crate) out: Option<PathBuf>,
 }
 
+impl Form {
+    /// Whether the result is not for a person at the terminal.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.format != Format::Table || self.out.is_some()
+    }
+}
+
 /// How much is printed.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Depth {

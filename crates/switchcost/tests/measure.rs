@@ -68,7 +68,7 @@ fn report_prints_again_exactly_what_measure_printed() {
 fn a_record_without_a_name_goes_to_the_state_folder_and_report_finds_it() {
     let place = Place::new();
     let first = place.run(&["measure", "--mechanism", "fiber", "--max-repetitions", "6", "--no-counters"]);
-    assert!(first.stderr.contains("record: "), "{}", first.stderr);
+    assert!(first.stdout.contains("raw data:  "), "{}", first.stdout);
     assert!(place.folder().join("switchcost/runs").is_dir());
     assert_eq!(place.run(&["report"]).stdout, first.stdout);
 }

@@ -16,7 +16,7 @@ use crate::page::Page;
 const MOST_NOTES: usize = 5;
 
 /// Lines of the screen, less those of where the rest is.
-const MOST_LINES: usize = 42;
+const MOST_LINES: usize = 41;
 
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     answer::add(page, findings);
@@ -27,9 +27,8 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     reload::add_short(page, findings);
     sizes::add(page, findings);
     let notes = remarks::all(&record.header, findings);
-    if !notes.is_empty() {
-        page.gap();
-    }
+    page.gap();
+    page.prose(&remarks::fitness(findings, notes.is_empty()));
     page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
 }
 

@@ -67,7 +67,7 @@ fn scaled(kind: Axis, value: f64) -> f64 {
     if kind == Axis::Time { value / NANOS } else { value }
 }
 
-fn words(kind: Axis, value: f64) -> String {
+pub(super) fn words(kind: Axis, value: f64) -> String {
     match kind {
         Axis::Time => time(value),
         Axis::Size => units::Bytes(value as u64).to_string(),

@@ -1,5 +1,7 @@
-//! One screen: how many claims of each paper are reproduced, and which are not. Reasons, tables and commands are behind
+//! One screen: how many claims of each paper are reproduced, the figure that a paper stands for, and which are not. Reasons, tables and commands are behind
 //! `--details` and in the site.
+
+mod figure;
 
 use ::reproduce::{Claim, Shape};
 
@@ -28,6 +30,9 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
         page.item(&format!("{}: left nothing: {why}", command.line));
     }
     let is_alone = reproductions.len() == 1;
+    if let [alone] = reproductions {
+        figure::add(page, alone.exhibits);
+    }
     add_claims(page, reproductions, |shape| matches!(shape, Shape::Differs(_)));
     add_claims(page, reproductions, |shape| matches!(shape, Shape::NotShown(_)));
     if is_alone {

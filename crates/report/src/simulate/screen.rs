@@ -12,7 +12,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 
 /// Lines of the screen, less those of where the rest is.
-const MOST_LINES: usize = 57;
+const MOST_LINES: usize = 56;
 
 /// Designs with a row.
 const DESIGNS: usize = 6;

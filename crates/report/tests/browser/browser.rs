@@ -60,6 +60,14 @@ pub(crate) fn picture(browser: &Path, page: &str, name: &str, flags: &[&str]) ->
     place
 }
 
+/// A page as a printer gets it, kept among the artefacts: its path.
+pub(crate) fn paper(browser: &Path, page: &str, name: &str) -> PathBuf {
+    let place = artefacts(name).join("page.pdf");
+    let _ = fs::remove_file(&place);
+    launch(browser, page, name, &["--virtual-time-budget=20000", &format!("--print-to-pdf={}", place.display())]);
+    place
+}
+
 /// The elements of a page as they are when its scripts have run, and what the browser said.
 pub(crate) fn open(browser: &Path, page: &str, name: &str, flags: &[&str]) -> (String, String) {
     launch(browser, page, name, &[flags, &["--window-size=1200,900", "--dump-dom"]].concat())

@@ -194,6 +194,44 @@ fn pictures_of_pages_are_kept() {
     }
 }
 
+/// As a printer gets it: all figures are drawn, and tables are whole.
+#[test]
+fn pages_are_printed_whole() {
+    let Some(browser) = browser::find() else { return };
+    for (kind, html) in [("measured", measured_page(200, "run.jsonl")), ("simulated", simulated_page())] {
+        let paper = browser::paper(&browser, &html.page, &format!("print-{kind}"));
+        let bytes = std::fs::read(&paper).unwrap_or_else(|error| panic!("{}: {error}", paper.display()));
+        assert!(bytes.starts_with(b"%PDF") && bytes.len() > 50_000, "{} is empty", paper.display());
+    }
+}
+
+/// On a telephone, in a frame as wide as one: nothing but tables, in their own boxes, goes on sideways.
+#[test]
+fn a_narrow_page_is_no_wider_than_its_window() {
+    let Some(browser) = browser::find() else { return };
+    for (kind, html) in [("measured", measured_page(200, "run.jsonl")), ("simulated", simulated_page())] {
+        let inner = html.page.replace('&', "&amp;").replace('"', "&quot;");
+        let look = "<script>addEventListener('load', async () => {\
+            const frame = document.querySelector('iframe'), page = frame.contentDocument;\
+            frame.contentWindow.dispatchEvent(new Event('beforeprint'));\
+            const drawings = [...page.querySelectorAll('.drawing')];\
+            while (!drawings.every((drawing) => drawing.querySelector('.modebar-btn[tabindex]')))\
+              await new Promise((done) => setTimeout(done, 50));\
+            const edge = page.documentElement.clientWidth + 1;\
+            const wide = [...page.querySelectorAll('.main-svg, p, h1, h2, .table, figure')]\
+              .filter((part) => part.getBoundingClientRect().right > edge && !part.closest('.table *, pre'));\
+            const pre = document.createElement('pre'); pre.id = 'outcome';\
+            pre.textContent = JSON.stringify({ drawn: drawings.length, width: page.documentElement.scrollWidth - edge + 1,\
+              wide: wide.map((part) => part.tagName + ' ' + part.className + ' ' + part.textContent.slice(0, 40)) });\
+            document.body.replaceChildren(pre); });</script>";
+        let outer = format!("<!DOCTYPE html><body><iframe width=400 height=900 srcdoc=\"{inner}\"></iframe>{look}");
+        let (dom, log) = browser::open(&browser, &outer, &format!("frame-{kind}"), &["--virtual-time-budget=120000"]);
+        let outcome = browser::outcome(&dom, &log);
+        assert!(outcome["drawn"].as_u64().unwrap_or(0) > 3, "{outcome}");
+        assert_eq!((&outcome["width"], &outcome["wide"]), (&serde_json::json!(0), &serde_json::json!([])), "{kind}");
+    }
+}
+
 /// Contrast, names, landmarks, headings, in light and dark: what axe-core finds wrong, with all figures drawn.
 #[test]
 fn axe_finds_nothing_that_keeps_a_reader_out() {

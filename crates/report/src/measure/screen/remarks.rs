@@ -19,6 +19,28 @@ const FLAGS: [(&str, &str); 8] = [
     ("not-settled", "not all data were reloaded after five walks: some of the reload is not in the sum"),
 ];
 
+/// Whether the machine was fit to be measured on, as this run saw it.
+pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
+    let numbers = findings.results.len();
+    let with = |is: fn(&Verdict) -> bool| findings.results.iter().filter(|result| is(&result.verdict)).count();
+    let flagged = with(|verdict| *verdict == Verdict::Suspect);
+    let missing = with(|verdict| matches!(verdict, Verdict::NotMeasured { .. }));
+    match (is_all, flagged + missing) {
+        (true, 0) => {
+            format!("The machine was fit to be measured on: nothing disturbed this run, {} stand.", all_of(numbers))
+        }
+        (false, 0) => format!("The machine was fit to be measured on, {} stand; what to know:", all_of(numbers)),
+        _ => format!(
+            "The machine was fit with reservations (of {numbers} costs {flagged} flagged, {missing} not measured); to check it: \
+             switchcost doctor"
+        ),
+    }
+}
+
+fn all_of(numbers: usize) -> String {
+    if numbers == 1 { "its cost".to_owned() } else { format!("all {numbers} costs") }
+}
+
 /// Worst first.
 pub(super) fn all(header: &Header, findings: &Findings) -> Vec<String> {
     let mut notes: Vec<String> = findings.flags.iter().map(|flag| flag.detail.clone()).collect();
