@@ -7,10 +7,11 @@
 mod marks;
 mod problem;
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use crate::{
-    Chunk, ChunkEntry, ChunkPlace, Life, Lives, Mark, ProcessId, ReadTraceError, TaskId, TraceIndex, TraceReader,
+    Chunk, ChunkEntry, ChunkPlace, Life, Lives, Mark, ProcessId, ReadTraceError, Task, TaskId, TraceIndex, TraceReader,
 };
 
 pub use problem::{Problem, Trouble};
@@ -69,6 +70,8 @@ pub struct Checker {
     report: CheckReport,
     lives: Lives,
     last_process: ProcessId,
+    /// Living tasks of each address space; none of one that has ended.
+    living: BTreeMap<ProcessId, u64>,
     /// What an index should say.
     seen: TraceIndex,
     place: ChunkPlace,
@@ -159,7 +162,23 @@ impl Checker {
             let before_block = self.place.first_block + u64::from(before_block);
             self.seen.lives.push(Life { chunk: self.place.number, before_block, mark: mark.clone() });
         }
+        self.count_living(mark);
         self.lives.follow(mark);
+    }
+
+    fn count_living(&mut self, mark: &Mark) {
+        if let Mark::Exec { task, .. } | Mark::Exit { task } = mark
+            && let Some(Task { process, has_ended: false, .. }) = self.lives.tasks.get(task)
+            && let Some(living) = self.living.get_mut(process)
+        {
+            *living -= 1;
+            if *living == 0 {
+                self.living.remove(process);
+            }
+        }
+        if let Mark::Birth { process, .. } | Mark::Exec { process, .. } = mark {
+            *self.living.entry(*process).or_insert(0) += 1;
+        }
     }
 
     fn count(&mut self, chunk: &Chunk) {

@@ -29,7 +29,11 @@ impl Checker {
             return Some(Trouble::Parent(parent));
         }
         let is_known = process.0 >= 1 && process <= self.last_process;
-        if is_known { None } else { self.new_process(process) }
+        match (is_known, self.living.contains_key(&process)) {
+            (true, true) => None,
+            (true, false) => Some(Trouble::EndedProcess(process)),
+            (false, _) => self.new_process(process),
+        }
     }
 
     fn exec(&self, task: TaskId, process: ProcessId) -> Option<Trouble> {

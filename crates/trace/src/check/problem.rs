@@ -82,6 +82,9 @@ pub enum Trouble {
     /// A parent that was never born.
     #[error("found parent {0}, need a task that was born")]
     Parent(TaskId),
+    /// A task in an address space that is gone.
+    #[error("found a task born into address space {0}, whose tasks have all ended, need a number of its own")]
+    EndedProcess(ProcessId),
     /// Somebody else leaves the CPU than has it.
     #[error("found a switch from task {from}, need one from task {running}, which runs")]
     From {

@@ -60,6 +60,10 @@ fn each_broken_rule_is_named_with_its_place() {
         (vec![birth(3, 2, 1)], "found the birth of task 3, need task 2: tasks are numbered in order of birth"),
         (vec![birth(2, 5, 1)], "found address space 5, need 2: address spaces are numbered in order and never reused"),
         (vec![birth(2, 2, 7)], "found parent 7, need a task that was born"),
+        (
+            vec![birth(2, 2, 1), Mark::Exit { task: TaskId(2) }, birth(3, 2, 1)],
+            "found a task born into address space 2, whose tasks have all ended, need a number of its own",
+        ),
         (vec![exec(1, 1)], "found address space 1, need 2: address spaces are numbered in order and never reused"),
         (vec![birth(2, 2, 1), exec(2, 3)], "found an exec of task 2, need it of task 1, which runs"),
         (vec![Mark::Exit { task: TaskId(9) }], "found the end of task 9, need one that was born and has not ended"),

@@ -115,6 +115,31 @@ fn threads_become_tasks_and_switches() {
     assert_eq!(processes, [(1, false), (1, true), (2, false)]);
 }
 
+/// The kernel gives numbers again: what has another address space is another process, and must not be found in its caches.
+#[test]
+fn a_process_whose_last_thread_has_ended_is_another_one_when_its_number_comes_again() {
+    let run = |thread, process, address| [(22, 4, thread), (24, 4, process), (10, 4, address)];
+    let exit = |thread| [(23, 4, thread)];
+    let records: Vec<_> = [
+        &run(1, 50, 0x1000)[..],
+        &run(2, 50, 0x1004),
+        &exit(1),
+        &run(3, 50, 0x1008),
+        &exit(2),
+        &exit(3),
+        &run(4, 50, 0x1000),
+        &run(5, 60, 0x1000),
+    ]
+    .concat();
+    let mut births = Vec::new();
+    for placed in &only(&whole(&records)).marks {
+        if let Mark::Birth { process, .. } = placed.mark {
+            births.push(process.0);
+        }
+    }
+    assert_eq!(births, [1, 1, 1, 2, 3]);
+}
+
 #[test]
 fn every_kind_of_instruction_counts_and_nothing_else() {
     let instructions: Vec<_> = (10..=16).chain([31, 48, 49]).zip(0..).map(|(kind, n)| (kind, 2, n * 64)).collect();

@@ -17,7 +17,9 @@ pub(super) struct Threads {
     process: Option<u64>,
     /// The task of a thread and the number of its process.
     tasks: BTreeMap<u64, (TaskId, u64)>,
-    processes: BTreeMap<u64, ProcessId>,
+    /// Processes that have threads, and how many.
+    processes: BTreeMap<u64, (ProcessId, u32)>,
+    last_process: u32,
     last_task: u32,
     running: TaskId,
 }
@@ -34,10 +36,20 @@ impl Threads {
         self.process = Some(process);
     }
 
-    /// The thread has ended; one that never ran was never born.
+    /// The thread has ended; one that never ran was never born. With the last of a process its address space ends: the number may
+    /// come again, for another one.
     pub(super) fn exit(&mut self, thread: u64, into: &mut Assembler) {
-        if let Some((task, _)) = self.tasks.remove(&thread) {
-            into.mark(Mark::Exit { task });
+        let Some((task, process)) = self.tasks.remove(&thread) else { return };
+        into.mark(Mark::Exit { task });
+        self.leave(process);
+    }
+
+    fn leave(&mut self, process: u64) {
+        if let Some((_, threads)) = self.processes.get_mut(&process) {
+            *threads -= 1;
+            if *threads == 0 {
+                self.processes.remove(&process);
+            }
         }
     }
 
@@ -62,9 +74,15 @@ impl Threads {
         self.last_task += 1;
         let task = TaskId(self.last_task);
         let number = self.process.unwrap_or_default();
-        let next = ProcessId(self.processes.len() as u32 + 1);
-        let process = *self.processes.entry(number).or_insert(next);
-        self.tasks.insert(self.thread, (task, number));
+        let (process, threads) = self.processes.entry(number).or_insert_with(|| {
+            self.last_process += 1;
+            (ProcessId(self.last_process), 0)
+        });
+        *threads += 1;
+        let process = *process;
+        if let Some((_, left)) = self.tasks.insert(self.thread, (task, number)) {
+            self.leave(left);
+        }
         into.mark(Mark::Birth { task, process, parent: TaskId::NONE, name: format!("process {number}").into_bytes() });
         Ok(task)
     }
