@@ -3,15 +3,17 @@
 use super::findings::{Point, Spread};
 use super::sums::{Cell, Sum};
 
-/// The intervals that segments reach, up to the last that was told apart.
+/// The intervals that segments reach, up to the last that was told apart; the last cell is what lies behind all intervals.
 pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
+    let Some((behind, intervals)) = cells.split_last() else { return Vec::new() };
     let all = cells.first().map_or(0, |cell| cell.sum.segments);
     let mut cumulative = 0.0;
     let mut points = Vec::new();
-    for (i, cell) in cells.iter().enumerate() {
+    for (i, cell) in intervals.iter().enumerate() {
         let sum = &cell.sum;
         let Some(excess) = sum.excess_cpi() else { continue };
-        cumulative += excess * length as f64;
+        let is_last = intervals.get(i + 1).unwrap_or(behind).sum.segments == 0;
+        cumulative += excess * run_through(sum, length, is_last);
         points.push(Point {
             interval: i as u32,
             since_switch_instructions: length.saturating_mul(i as u64),
@@ -25,6 +27,12 @@ pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
         });
     }
     points
+}
+
+/// Instructions that a segment which is still there runs in an interval: all of it, but in the last one that any reaches. There all
+/// end, and what they run of it on average is all that there is.
+fn run_through(sum: &Sum, length: u64, is_last: bool) -> f64 {
+    if is_last { (sum.instructions as f64 / sum.segments.max(1) as f64).min(length as f64) } else { length as f64 }
 }
 
 /// Weighted by instructions: the variance is sum w (x - m)^2 / sum w, times n / (n - 1).

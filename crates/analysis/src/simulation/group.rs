@@ -52,7 +52,7 @@ fn finding(context: &Context<'_>, depth: Depth, sums: &DesignSums, group: Group,
         cost_cycles: cost(&by_interval, &batches, length, cut, context.options.confidence),
         cut,
         excess_cycles: by_interval.iter().map(Sum::excess).sum(),
-        curve: points(&cells[..window], length),
+        curve: points(&cells, length),
     }
 }
 

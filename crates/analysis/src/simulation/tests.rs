@@ -53,6 +53,26 @@ fn the_curve_has_means_spreads_and_survivors() {
     assert_eq!((curve[10].excess_cpi.mean, curve[39].cumulative_excess_cycles), (0.0, 100_000.0));
 }
 
+/// Segments of 96 instructions that cost 4640 cycles each, in an interval of 10,000: a switch costs 4640, not 483,333.
+#[test]
+fn a_curve_ends_where_segments_end() {
+    let mut run = Run::new();
+    for _ in 0..50 {
+        run.segment(0, QUANTUM, 96, 1.0, |_| 4640.0 / 96.0);
+    }
+    let design = run.design();
+    let curve = &group(&design.groups, &Group::All).curve;
+    assert_eq!(curve.len(), 1);
+    close(curve[0].cumulative_excess_cycles, 4640.0);
+    // One that goes on makes the first interval whole, and the second as long as it runs.
+    run.segment(0, QUANTUM, LENGTH + 100, 1.0, |interval| if interval == 0 { 0.0 } else { 2.0 });
+    let design = run.design();
+    let curve = &group(&design.groups, &Group::All).curve;
+    let first = 50.0 * 4640.0 / (50.0 * 96.0 + LENGTH as f64) * LENGTH as f64;
+    close(curve[0].cumulative_excess_cycles, first);
+    close(curve[1].cumulative_excess_cycles, first + 200.0);
+}
+
 #[test]
 fn spread_is_that_between_segments() {
     let mut run = Run::new();
