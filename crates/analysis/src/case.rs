@@ -1,6 +1,6 @@
 //! Everything about one case, put together.
 
-use record::{Arm, HostManifest, Plan, Refusal, SelfTest};
+use record::{Arm, HostManifest, Mechanism, Plan, Refusal, SelfTest};
 
 use crate::bands::sanity_band_ns;
 use crate::bounds::reload_bound_ns;
@@ -81,6 +81,11 @@ impl Measured {
         let unshared_share = paired::unshared_share(windows, speed).unwrap_or(0.0);
         let unshared = of(Choice::Unshared);
         let is_enough = unshared_share >= LEAST_UNSHARED && estimate(unshared.decisive(case), confidence).is_ok();
+        // A made-up switch is made of time, which no neighbour lengthens.
+        if case.mechanism == Mechanism::Synthetic {
+            let cycles = paired::cycles_seen(case, windows, speed, switches, Choice::Every);
+            return Measured { quantities: of(Choice::Every), shared: None, cycles };
+        }
         let shared = Shared {
             share: 1.0 - unshared_share,
             is_left_out: is_enough,

@@ -350,6 +350,14 @@ mod tests {
     }
 
     #[test]
+    fn a_made_up_switch_is_made_of_time_and_no_neighbour_lengthens_it() {
+        let mut case = FakeCase::pipe();
+        case.case.mechanism = Mechanism::Synthetic;
+        let found = only(&fake_record_on(vec![case], 12, || Core { slowness: 1.0, is_shared: true }));
+        assert!(found.shared.is_none() && found.direct_ns.is_some(), "{found:?}");
+    }
+
+    #[test]
     fn few_unshared_cycles_are_not_trusted() {
         let mut windows = 0;
         let core = || {

@@ -22,7 +22,7 @@ const BATCHES: u32 = 4;
 /// A case and what it costs in truth, in nanoseconds a hand-off.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeCase {
-    case: Case,
+    pub(crate) case: Case,
     pub(crate) baseline_ns: f64,
     pub(crate) switch_ns: f64,
     pub(crate) walk_ns: f64,

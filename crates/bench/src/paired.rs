@@ -142,7 +142,9 @@ fn default_runs(program: &Program) -> Vec<Row> {
         .iter()
         .flat_map(results)
         .filter(|result| result["status"] == "not-measured")
-        .map(|result| format!("{} {}", result["mechanism"], result["size_bytes"]))
+        .map(|result| {
+            format!("{} {} {}: {}", result["mechanism"], result["policy"], result["size_bytes"], result["why"])
+        })
         .collect();
     let what = format!("{DEFAULT_RUNS} default runs, half of them beside a neighbour: rows not measured");
     let first = Row {

@@ -1,6 +1,6 @@
 //! Which case of one side is which of the other.
 
-use record::Case;
+use record::{Case, Mechanism};
 
 use super::candidate::Candidate;
 use super::spread::{self, Run};
@@ -90,6 +90,11 @@ fn is_same(a: &Case, b: &Case) -> bool {
 }
 
 impl Found<'_> {
+    /// A made-up switch is made of time, and not of work that follows the core's clock.
+    fn factor(&self) -> f64 {
+        if self.finding.case.mechanism == Mechanism::Synthetic { 1.0 } else { self.factor }
+    }
+
     fn is_shared_throughout(&self) -> bool {
         self.finding.shared.as_ref().is_some_and(Shared::is_in_costs)
     }
@@ -101,7 +106,7 @@ impl Found<'_> {
             (Quantity::Total, Some(reload)) => reload.estimate,
             _ => 0.0,
         };
-        Some((estimate - reload) * self.factor + reload)
+        Some((estimate - reload) * self.factor() + reload)
     }
 
     fn run(&self) -> Option<Run> {
