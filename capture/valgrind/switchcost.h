@@ -152,7 +152,6 @@ Addr hot_next(Addr address);
 /* superblocks.c */
 Bool superblocks_is_lean(void);
 
-/* exits.c */
 /* The head of a shape is written, and the cursor moved. */
 struct departure {
     ULong head;
@@ -160,6 +159,8 @@ struct departure {
     Int bytes;        /* that the cursor moves */
     Int instructions; /* that are taken from the budget; 0 where they are not counted */
 };
+#ifdef FAST_EXITS
+/* exits.c */
 void exits_forget(void);
 Addr exits_add(Addr target, const struct departure *departure);
 
@@ -168,6 +169,23 @@ void liveness_forget(void);
 Bool liveness_wants(Addr address);
 void liveness_learn(Addr address, const IRSB *code);
 void liveness_clean(IRSB *block);
+#else
+/* All that an exit must leave behind is done before it, taken or not. */
+static inline void exits_forget(void) {}
+static inline Addr exits_add(Addr target, const struct departure *departure)
+{
+    (void)target, (void)departure;
+    return 0;
+}
+static inline void liveness_forget(void) {}
+static inline Bool liveness_wants(Addr address)
+{
+    (void)address;
+    return False;
+}
+static inline void liveness_learn(Addr address, const IRSB *code) { (void)address, (void)code; }
+static inline void liveness_clean(IRSB *block) { (void)block; }
+#endif
 
 /* syscalls.c */
 void syscalls_register(void);

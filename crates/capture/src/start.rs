@@ -39,13 +39,13 @@ pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result
         format!("--ring={ring}"),
         format!("--pad={}", "x".repeat(RING_TEXT.saturating_sub(ring.len()))),
     ];
-    let arguments = std::iter::once(tool.valgrind.clone().into_os_string())
+    let arguments = std::iter::once(tool.launcher.clone().into_os_string())
         .chain(options.map(OsString::from))
         .chain(command.words.iter().cloned())
         .map(zero_terminated)
         .collect::<io::Result<_>>()?;
     Ok(Program {
-        path: zero_terminated(tool.valgrind.clone().into())?,
+        path: zero_terminated(tool.launcher.clone().into())?,
         arguments,
         environment: environment(command, tool)?,
         directory: command.directory.clone().map(|folder| zero_terminated(folder.into())).transpose()?,
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn options_have_one_length_whatever_the_number_of_the_process() {
-        let tool = Tool { valgrind: "/usr/bin/valgrind".into(), folder: "/tool".into() };
+        let tool = Tool::of("/tool".into());
         let command = Command { environment: vec![("A".into(), "b".into())], ..Command::new(["prog", "-x"]) };
         let length = |ring: &str| -> usize {
             let program = program(&command, &tool, Path::new(ring)).expect("plain text");
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_zero_inside_is_an_error() {
-        let tool = Tool { valgrind: "/usr/bin/valgrind".into(), folder: "/tool".into() };
+        let tool = Tool::of("/tool".into());
         assert!(program(&Command::new(["a\0b"]), &tool, Path::new("/proc/1/fd/3")).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Where Valgrind and our tool for it are.
+//! Where our tool for Valgrind is.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,25 +6,25 @@ use std::path::{Path, PathBuf};
 /// The tool's file in its folder.
 const FILE: &str = "switchcost-amd64-linux";
 
-/// Valgrind, and the folder with the tool and links to Valgrind's own files (VALGRIND_LIB).
+/// What starts it, beside it.
+const LAUNCHER: &str = "launcher";
+
+/// The capture tool, which has Valgrind's core in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// The program `valgrind`.
-    pub valgrind: PathBuf,
-    /// The folder.
+    /// What starts the tool for each program that is executed.
+    pub launcher: PathBuf,
+    /// The folder with the tool and the files of Valgrind's that it needs (VALGRIND_LIB).
     pub folder: PathBuf,
 }
 
 /// Why there is no tool. Reads well behind "failed to capture: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
-    /// Valgrind is not installed.
-    #[error("found no program valgrind in PATH, need Valgrind 3.19 or newer; sudo apt-get install valgrind")]
-    NoValgrind,
     /// The tool has not been built.
     #[error(
-        "found no {FILE} in {}, need the tool that belongs to switchcost; run `make build` (or `make install`), or \
-         name its folder in SWITCHCOST_TOOL_DIR",
+        "found no {FILE} in {}, need the tool that belongs to switchcost; install Valgrind with its headers and run \
+         `make build` (or `make install`), or name its folder in SWITCHCOST_TOOL_DIR",
         shown(.searched)
     )]
     NotBuilt {
@@ -42,31 +42,31 @@ fn shown(folders: &[PathBuf]) -> String {
 struct Surroundings {
     named_folder: Option<OsString>,
     executable: Option<PathBuf>,
-    path: OsString,
 }
 
 impl Tool {
-    /// Looks for Valgrind in PATH, and for the tool in the folder that SWITCHCOST_TOOL_DIR names, or else beside this
+    /// The one in a folder.
+    pub fn of(folder: PathBuf) -> Tool {
+        Tool { launcher: folder.join(LAUNCHER), folder }
+    }
+
+    /// Looks for the tool in the folder that SWITCHCOST_TOOL_DIR names, or else beside this
     /// program: where it is installed (`../libexec/switchcost`), and where it is built (`../valgrind`, `./valgrind`,
     /// and for tests a folder further up).
     pub fn find() -> Result<Tool, ToolError> {
         find_in(&Surroundings {
             named_folder: std::env::var_os("SWITCHCOST_TOOL_DIR").filter(|folder| !folder.is_empty()),
             executable: std::env::current_exe().ok(),
-            path: std::env::var_os("PATH").unwrap_or_default(),
         })
     }
 }
 
 fn find_in(surroundings: &Surroundings) -> Result<Tool, ToolError> {
-    let valgrind = std::env::split_paths(&surroundings.path)
-        .map(|folder| folder.join("valgrind"))
-        .find(|file| file.is_file())
-        .ok_or(ToolError::NoValgrind)?;
     let searched = folders(surroundings);
-    match searched.iter().find(|folder| folder.join(FILE).is_file()) {
-        // Valgrind's children start elsewhere than we do.
-        Some(folder) => Ok(Tool { valgrind, folder: std::path::absolute(folder).unwrap_or_else(|_| folder.clone()) }),
+    let is_built = |folder: &&PathBuf| folder.join(FILE).is_file() && folder.join(LAUNCHER).is_file();
+    match searched.iter().find(is_built) {
+        // What programs execute starts elsewhere than we do.
+        Some(folder) => Ok(Tool::of(std::path::absolute(folder).unwrap_or_else(|_| folder.clone()))),
         None => Err(ToolError::NotBuilt { searched }),
     }
 }
@@ -110,40 +110,34 @@ mod tests {
     }
 
     fn surroundings(root: &Path) -> Surroundings {
-        Surroundings {
-            named_folder: None,
-            executable: Some(root.join("prefix/bin/switchcost")),
-            path: root.join("path").into(),
-        }
+        Surroundings { named_folder: None, executable: Some(root.join("prefix/bin/switchcost")) }
     }
 
     #[test]
     fn finds_the_tool_installed_built_and_named() {
         for place in ["prefix/libexec/switchcost", "prefix/valgrind", "prefix/bin/valgrind", "valgrind"] {
-            let root = with_files(&["path/valgrind", &format!("{place}/{FILE}")]);
+            let root = with_files(&[&format!("{place}/{FILE}"), &format!("{place}/{LAUNCHER}")]);
             let tool = find_in(&surroundings(root.path())).expect("both are there");
-            assert_eq!(tool, Tool { valgrind: root.path().join("path/valgrind"), folder: root.path().join(place) });
+            assert_eq!(tool, Tool::of(root.path().join(place)));
+            assert_eq!(tool.launcher, root.path().join(place).join(LAUNCHER));
         }
-        let root = with_files(&["path/valgrind", &format!("prefix/valgrind/{FILE}"), &format!("named/{FILE}")]);
+        let both = |folder: &str| [format!("{folder}/{FILE}"), format!("{folder}/{LAUNCHER}")];
+        let files = [both("prefix/valgrind"), both("named")].concat();
+        let root = with_files(&files.iter().map(String::as_str).collect::<Vec<_>>());
         let named = Surroundings { named_folder: Some(root.path().join("named").into()), ..surroundings(root.path()) };
         assert_eq!(find_in(&named).expect("it is there").folder, root.path().join("named"));
     }
 
     #[test]
     fn says_what_is_missing_and_what_to_do() {
-        let root = with_files(&[]);
-        let error = find_in(&surroundings(root.path())).expect_err("no valgrind");
-        assert_eq!(
-            error.to_string(),
-            "found no program valgrind in PATH, need Valgrind 3.19 or newer; sudo apt-get install valgrind"
-        );
-        let root = with_files(&["path/valgrind"]);
+        // A tool without its launcher is half of an older build.
+        let root = with_files(&[&format!("valgrind/{FILE}")]);
         let error = find_in(&surroundings(root.path())).expect_err("no tool");
         assert_eq!(
             error.to_string().replace(root.path().to_str().expect("text"), ""),
             "found no switchcost-amd64-linux in /prefix/libexec/switchcost, /prefix/valgrind, /prefix/bin/valgrind, \
-             /valgrind, need the tool that belongs to switchcost; run `make build` (or `make install`), or name its \
-             folder in SWITCHCOST_TOOL_DIR"
+             /valgrind, need the tool that belongs to switchcost; install Valgrind with its headers and run `make build` \
+             (or `make install`), or name its folder in SWITCHCOST_TOOL_DIR"
         );
     }
 }

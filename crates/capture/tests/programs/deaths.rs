@@ -112,11 +112,14 @@ fn more_threads_than_there_are_slots_are_an_error_that_says_so_and_keeps_what_th
 /// Valgrind with a limit that a program of the test can reach, whatever is asked for.
 fn valgrind_of_few_threads() -> Tool {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("valgrind_of_few_threads");
-    let script = "#!/bin/sh\nfor word; do case $word in --max-threads=*) word=--max-threads=20;; esac\n\
-                  set -- \"$@\" \"$word\"; shift; done\nexec /usr/bin/valgrind \"$@\"\n";
+    let script = format!(
+        "#!/bin/sh\nfor word; do case $word in --max-threads=*) word=--max-threads=20;; esac\n\
+         set -- \"$@\" \"$word\"; shift; done\nexec '{}' \"$@\"\n",
+        tool().launcher.display()
+    );
     std::fs::write(&path, script).expect("written");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
-    Tool { valgrind: path, ..tool() }
+    Tool { launcher: path, ..tool() }
 }
 
 #[test]

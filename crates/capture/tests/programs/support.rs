@@ -10,10 +10,13 @@ use trace::{Cause, Chunk, Mark};
 /// Only what hangs takes so long.
 pub(crate) const LONGEST: Duration = Duration::from_secs(300);
 
-/// The tool, built from the sources beside this crate.
+/// The tool that SWITCHCOST_TOOL_DIR names, or the one built from the sources beside this crate.
 pub(crate) fn tool() -> Tool {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
+        if let Some(folder) = std::env::var_os("SWITCHCOST_TOOL_DIR") {
+            return folder.into();
+        }
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("valgrind");
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../capture/valgrind");
         let made = std::process::Command::new("make")
@@ -26,7 +29,7 @@ pub(crate) fn tool() -> Tool {
         assert!(made.success(), "the tool builds");
         folder
     });
-    Tool { valgrind: "/usr/bin/valgrind".into(), folder: folder.clone() }
+    Tool::of(folder.clone())
 }
 
 pub(crate) fn options() -> Options {
