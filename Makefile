@@ -7,6 +7,8 @@ ARGS ?=
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BINARY := $(TARGET)/release/switchcost
+# The program as it is shipped: optimised as a whole, which takes a while.
+DIST := $(TARGET)/dist/switchcost
 VERBS := measure report compare doctor trace simulate workload reproduce completions man
 # Where the capture tool is built; `switchcost trace` looks beside its own program.
 TOOL := $(TARGET)/valgrind
@@ -24,7 +26,7 @@ CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env
 # What builds must not run beside what measures.
 .NOTPARALLEL:
 
-.PHONY: help setup setup-build setup-bench build tool measure test bench fuzz install clean
+.PHONY: help setup setup-build setup-bench build dist tool smoke measure test bench fuzz install clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -40,11 +42,20 @@ setup-bench:
 
 build: setup-build tool ## Build target/release/switchcost and the capture tool
 	@$(CARGO) build --release --locked --package switchcost
+	@$(MAKE) --no-print-directory --silent smoke
 
-# Without Valgrind's headers everything but capturing works; setup has said so.
+# A tool that was linked with a Valgrind which nobody has tried has to show that it captures.
+smoke:
+	@if [ -e '$(TOOL)/switchcost-amd64-linux' ]; then \
+		$(BINARY) trace -o '$(TOOL)/smoke.trace' -- true 2> '$(TOOL)/smoke.log' || { \
+		echo 'make: the capture tool does not work here: switchcost trace cannot capture; all else works. It said:' >&2; \
+		cat '$(TOOL)/smoke.log' >&2; }; rm -f '$(TOOL)/smoke.trace'; fi
+
+# Without Valgrind's headers, or its libraries for this processor, everything but capturing works; setup has said so.
 tool:
 	@if [ -e /usr/include/valgrind/pub_tool_basics.h ]; then \
-		$(MAKE) --no-print-directory --silent -C capture/valgrind OUT='$(abspath $(TOOL))'; fi
+		$(MAKE) --no-print-directory --silent -C capture/valgrind OUT='$(abspath $(TOOL))' || \
+		echo 'make: the capture tool was not built (see above): switchcost trace cannot capture; all else works' >&2; fi
 
 # Exit code 3 is a finished run with a result that could not be measured; the report says which, and why.
 measure: build ## Measure what a context switch costs here; ARGS="..." are handed on
@@ -58,31 +69,38 @@ test: setup tool ## Check form, lints and arrows, build, run all tests, fuzz; en
 	@$(CARGO) build --release --locked --package switchcost
 	@scripts/test.sh 5 lackey din drmemtrace trace_file
 
-bench: setup-bench build ## Run the benchmarks of switchcost itself, beside perf where it is there
-	@$(CARGO) build --release --locked --package switchcost-capture --example unread
-	@$(CARGO) run --release --locked --package switchcost-bench -- $(ARGS)
+bench: setup-bench dist ## Run the benchmarks of switchcost itself, beside perf where it is there
+	@$(CARGO) build --profile dist --locked --package switchcost-capture --example unread
+	@$(CARGO) run --profile dist --locked --package switchcost-bench -- $(ARGS)
 
-$(BINARY):
-	@$(MAKE) build
+dist: setup-build tool ## Build target/dist/switchcost, the program as it is shipped, and the capture tool
+	@$(CARGO) build --profile dist --locked --package switchcost
 
-install: $(BINARY) ## Install the program, its manual and completions below PREFIX (/usr/local)
+$(DIST):
+	@$(MAKE) dist
+
+install: $(DIST) ## Install the program, its manual and completions below PREFIX (/usr/local)
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1' \
 		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions' \
 		'$(DESTDIR)$(PREFIX)/share/zsh/site-functions' \
 		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d'
-	install -m 755 '$(BINARY)' '$(DESTDIR)$(PREFIX)/bin/switchcost'
+	install -m 755 '$(DIST)' '$(DESTDIR)$(PREFIX)/bin/switchcost'
+	@# Without its line tables, which take three quarters of it; they are kept beside it for who wants a backtrace.
+	objcopy --only-keep-debug '$(DIST)' '$(DIST).debug'
+	objcopy --strip-debug --add-gnu-debuglink='$(DIST).debug' '$(DESTDIR)$(PREFIX)/bin/switchcost'
 	if [ -e '$(TOOL)/switchcost-amd64-linux' ]; then \
 		install -d '$(DESTDIR)$(PREFIX)/libexec/switchcost'; \
-		install -m 755 '$(TOOL)/switchcost-amd64-linux' '$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
-		cp -P '$(TOOL)'/*.so '$(TOOL)'/*.xml '$(TOOL)'/default.supp '$(DESTDIR)$(PREFIX)/libexec/switchcost/' 2> /dev/null || true; \
+		install -m 755 '$(TOOL)/switchcost-amd64-linux' '$(TOOL)/launcher' '$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
+		install -m 644 '$(TOOL)/vgpreload_core-amd64-linux.so' '$(TOOL)/default.supp' \
+			'$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
 	fi
-	'$(BINARY)' man > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost.1'
+	'$(DIST)' man > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost.1'
 	for verb in $(VERBS); do \
-		'$(BINARY)' man $$verb > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost-'$$verb.1 || exit 1; \
+		'$(DIST)' man $$verb > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost-'$$verb.1 || exit 1; \
 	done
-	'$(BINARY)' completions bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/switchcost'
-	'$(BINARY)' completions zsh > '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_switchcost'
-	'$(BINARY)' completions fish > '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/switchcost.fish'
+	'$(DIST)' completions bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/switchcost'
+	'$(DIST)' completions zsh > '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_switchcost'
+	'$(DIST)' completions fish > '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/switchcost.fish'
 
 fuzz: setup ## Fuzz every reader for FUZZ_SECONDS (60) each
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
