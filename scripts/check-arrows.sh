@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where a crate depends on a room that it must not know (ARCHITECTURE.md, "The arrows").
+# Fails where a crate depends on a crate that it must not know (ARCHITECTURE.md, "The arrows").
 #
 # Usage: scripts/check-arrows.sh [FOLDER]      FOLDER holds one crate in each folder; by default crates/
 #
@@ -8,7 +8,7 @@ set -euo pipefail
 
 folder=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/crates}
 
-# A room, and the rooms that it may know. Everything else is forbidden, a room without a line here too.
+# A crate, and the crates that it may know. Everything else is forbidden, a crate without a line here too.
 allowed() {
     case $1 in
         units) echo "" ;;
@@ -60,27 +60,27 @@ dependencies() {
     ' "$1"
 }
 
-rooms=()
+crates=()
 for manifest in "$folder"/*/Cargo.toml; do
     [ -f "$manifest" ] || continue
-    rooms+=("$(basename "$(dirname "$manifest")")")
+    crates+=("$(basename "$(dirname "$manifest")")")
 done
-if [ ${#rooms[@]} -eq 0 ]; then
+if [ ${#crates[@]} -eq 0 ]; then
     echo "check-arrows: found no crate in $folder, need one folder a crate with its Cargo.toml" >&2
     exit 1
 fi
 
 is_room() {
-    local room
-    for room in "${rooms[@]}"; do [ "$room" = "$1" ] && return 0; done
+    local crate
+    for crate in "${crates[@]}"; do [ "$crate" = "$1" ] && return 0; done
     return 1
 }
 
 edges=0
 wrong=0
-for room in "${rooms[@]}"; do
-    if ! known=$(allowed "$room"); then
-        echo "check-arrows: found room '$room', need a line for it in scripts/check-arrows.sh and in ARCHITECTURE.md" >&2
+for crate in "${crates[@]}"; do
+    if ! known=$(allowed "$crate"); then
+        echo "check-arrows: found crate '$crate', need a line for it in scripts/check-arrows.sh and in ARCHITECTURE.md" >&2
         wrong=$((wrong + 1))
         continue
     fi
@@ -91,13 +91,13 @@ for room in "${rooms[@]}"; do
         case " $known " in
             *" $other "*) ;;
             *)
-                echo "check-arrows: found $room -> $other, need that arrow gone: $room may know ${known:-no other room};" \
+                echo "check-arrows: found $crate -> $other, need that arrow gone: $crate may know ${known:-no other crate};" \
                     "see \"The arrows\" in ARCHITECTURE.md" >&2
                 wrong=$((wrong + 1))
                 ;;
         esac
-    done < <(dependencies "$folder/$room/Cargo.toml" | sort -u)
+    done < <(dependencies "$folder/$crate/Cargo.toml" | sort -u)
 done
 
 [ "$wrong" -eq 0 ] || exit 1
-echo "check-arrows: ${#rooms[@]} rooms, $edges arrows, none forbidden"
+echo "check-arrows: ${#crates[@]} crates, $edges arrows, none forbidden"

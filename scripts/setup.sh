@@ -59,7 +59,7 @@ find_privilege() {
 install_line() { echo "sudo apt-get update && sudo apt-get install $*"; }
 
 is_updated=no
-# Installs packages; false where that cannot be done.
+# Installs packages; false where that cannot be done, or only by removing others.
 install() {
     has apt-get || return 1
     find_privilege
@@ -70,7 +70,7 @@ install() {
         $privilege apt-get update -q >&2 || say "the package lists could not be brought up to date; going on with the old ones"
         is_updated=yes
     fi
-    $privilege env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >&2
+    $privilege env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends --no-remove "$@" >&2
 }
 
 # The version that a package would be installed in; empty where there is none.
@@ -170,6 +170,21 @@ is_rust_ready() {
     [ -n "$version" ] && is_at_least "${version%%-*}" "$least"
 }
 
+# rustup from its package, unpacked beside a cargo of the system's that is too old and that the package would remove; it puts the
+# toolchain into the user's home, and nothing of the system's changes.
+install_beside() {
+    local folder=$target/rustup rustup cargo
+    has apt-get && has dpkg-deb && [ -n "$(candidate rustup)" ] || return 1
+    mkdir -p "$folder"
+    folder=$(cd "$folder" && pwd)
+    say "installing Rust $pinned in ${RUSTUP_HOME:-$HOME/.rustup}, beside cargo ${found_rust:-none} of the system's, which stays"
+    (cd "$folder" && rm -f rustup_*.deb && apt-get download -q rustup && dpkg-deb -x rustup_*.deb .) >&2 || return 1
+    rustup=$folder/usr/bin/rustup
+    "$rustup" toolchain install "$pinned" --profile minimal --component clippy --component rustfmt --no-self-update >&2 || return 1
+    cargo=$(RUSTUP_TOOLCHAIN=$pinned "$rustup" which cargo) || return 1
+    export PATH="$(dirname "$cargo"):$PATH"
+}
+
 need_rust() {
     local packages
     is_rust_ready && return 0
@@ -179,7 +194,8 @@ need_rust() {
         # Word splitting is wanted: several packages.
         # shellcheck disable=SC2086
         if [ -n "$packages" ] && install $packages && is_rust_ready; then return 0; fi
-        if [ -n "$packages" ]; then
+        if [ -n "$found_rust" ] && install_beside && is_rust_ready; then return 0; fi
+        if [ -n "$packages" ] && [ -z "$found_rust" ]; then
             missing+=("Rust $least or newer: $(install_line "$packages")")
             return 0
         fi
