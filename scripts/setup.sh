@@ -185,11 +185,21 @@ install_beside() {
     export PATH="$(dirname "$cargo"):$PATH"
 }
 
+# The toolchain that an earlier set-up has installed beside.
+use_installed_beside() {
+    local folder
+    for folder in "${RUSTUP_HOME:-$HOME/.rustup}/toolchains/$pinned"-*/bin; do
+        if [ -x "$folder/cargo" ]; then export PATH="$folder:$PATH"; return 0; fi
+    done
+    return 1
+}
+
 need_rust() {
     local packages
     is_rust_ready && return 0
     # rustup that settled on nothing will not be helped by a package.
     if ! has rustup; then
+        if use_installed_beside && is_rust_ready; then return 0; fi
         packages=$(rust_packages)
         # Word splitting is wanted: several packages.
         # shellcheck disable=SC2086
