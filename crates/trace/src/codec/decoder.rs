@@ -72,14 +72,14 @@ impl ChunkHead {
     }
 
     /// The largest length of each column that these counts allow.
-    fn check_lengths(&self, directory: &Directory<'_>, turn_bits: u32) -> Result<(), BadBody> {
+    fn check_lengths(&self, directory: &Directory<'_>, index_bits: u32) -> Result<(), BadBody> {
         let (blocks, references) = (self.blocks as usize, self.references as usize);
         let (kinds, slots) = (self.kinds as usize, self.slots as usize);
         let most = [
             10 * kinds,
             13 * kinds,
             12 * slots,
-            (blocks * turn_bits as usize).div_ceil(8),
+            (blocks * index_bits as usize).div_ceil(8),
             6 * blocks,
             references.div_ceil(4),
             FAR_BYTES * references,
@@ -96,40 +96,40 @@ impl ChunkHead {
 
 /// Turns bodies of records into chunks, using its memory again.
 pub(crate) struct ChunkDecoder {
-    turn_bits: u32,
+    index_bits: u32,
     unpacker: Unpacker,
     columns: [Vec<u8>; 4],
     shapes: Vec<Shape>,
     forms: Vec<Form>,
     unfolds: Vec<Unfold>,
     slots: Vec<Slot>,
-    choices: Vec<u32>,
+    predictors: Vec<u32>,
     ran: Box<[u32; RUNS]>,
     slot_of_told: Box<[u32; ROOM]>,
     told: Box<[u64; ROOM]>,
 }
 
 impl ChunkDecoder {
-    /// Of chunks whose turns have so many bits, a power of two up to 8.
-    pub(crate) fn new(turn_bits: u32) -> io::Result<Self> {
+    /// Of chunks whose successor indices have so many bits, a power of two up to 8.
+    pub(crate) fn new(index_bits: u32) -> io::Result<Self> {
         Ok(ChunkDecoder {
-            turn_bits,
+            index_bits,
             unpacker: Unpacker::new()?,
             columns: Default::default(),
             shapes: Vec::new(),
             forms: Vec::new(),
             unfolds: Vec::new(),
             slots: Vec::new(),
-            choices: Vec::new(),
+            predictors: Vec::new(),
             ran: zeroed(),
             slot_of_told: zeroed(),
             told: zeroed(),
         })
     }
 
-    /// The chunks that come have turns of so many bits.
-    pub(crate) fn set_turn_bits(&mut self, turn_bits: u32) {
-        self.turn_bits = turn_bits;
+    /// The chunks that come have successor indices of so many bits.
+    pub(crate) fn set_index_bits(&mut self, index_bits: u32) {
+        self.index_bits = index_bits;
     }
 
     /// Decodes a whole body in place of what is in `chunk`, which is empty where this fails.
@@ -147,7 +147,7 @@ impl ChunkDecoder {
         marks.clear();
         let (head, rest) = ChunkHead::read(body)?;
         let directory = Directory::read(rest)?;
-        head.check_lengths(&directory, self.turn_bits)?;
+        head.check_lengths(&directory, self.index_bits)?;
         self.marks(&head, &directory, marks)?;
         Ok(head)
     }
@@ -155,7 +155,7 @@ impl ChunkDecoder {
     fn decode_parts(&mut self, body: &[u8], chunk: &mut Chunk) -> Result<ChunkHead, BadBody> {
         let (head, rest) = ChunkHead::read(body)?;
         let directory = Directory::read(rest)?;
-        head.check_lengths(&directory, self.turn_bits)?;
+        head.check_lengths(&directory, self.index_bits)?;
         let (kinds, numbers) = chunk.blocks.parts_mut();
         self.table(&head, &directory, kinds)?;
         self.sequence(&head, &directory, numbers, &mut chunk.references)?;
@@ -190,10 +190,10 @@ impl ChunkDecoder {
         numbers: &mut Vec<u32>,
         references: &mut Vec<Reference>,
     ) -> Result<(), BadBody> {
-        let [turns, exceptions, widths, residuals] = &mut self.columns;
+        let [indices, mispredictions, widths, residuals] = &mut self.columns;
         for (column, into) in [
-            (Column::Turns, &mut *turns),
-            (Column::Exceptions, &mut *exceptions),
+            (Column::SuccessorIndices, &mut *indices),
+            (Column::Mispredictions, &mut *mispredictions),
             (Column::Widths, &mut *widths),
             (Column::Residuals, &mut *residuals),
         ] {
@@ -202,9 +202,10 @@ impl ChunkDecoder {
         let (blocks, count) = (head.blocks as usize, head.references as usize);
         numbers.resize(blocks + KINDS, 0);
         references.resize(count + STEP, Reference(0));
-        let exceptions = Numbers::new("exceptions", exceptions);
-        let turns = (&turns[..], self.turn_bits);
-        let mut sequence = SequenceReader::new(turns, exceptions, &mut self.choices, self.shapes.len(), blocks)?;
+        let mispredictions = Numbers::new("mispredictions", mispredictions);
+        let indices = (&indices[..], self.index_bits);
+        let mut sequence =
+            SequenceReader::new(indices, mispredictions, &mut self.predictors, self.shapes.len(), blocks)?;
         let mut residuals = Residuals::new(widths, residuals);
         let (mut done, mut at) = (0, 0);
         while done < blocks {

@@ -4,7 +4,7 @@
 use super::addresses::{FAR_BYTES, LANES, Row};
 use super::known::{Cold, Known, Sums, Totals, more_rows};
 use super::limits;
-use super::open::{Counts, Open, TURNS, Table};
+use super::open::{Counts, INDICES, Open, Table};
 use super::residuals::Waiting;
 use super::shapes::{ShapeColumns, end_of};
 use super::varint::put;
@@ -75,7 +75,7 @@ pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: 
 #[inline(always)]
 fn take_some<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     while open.counts.room > 0 {
-        if take_expected(known, open, waiting, source) || waiting.is_full() {
+        if take_predicted(known, open, waiting, source) || waiting.is_full() {
             return true;
         }
         if !take_any(known, open, waiting, source) {
@@ -85,10 +85,10 @@ fn take_some<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut W
     true
 }
 
-/// Takes shapes that are one of the few that were expected and tell no more than fits a row, as long as there is room.
-/// Returns whether more of them may come.
+/// Takes shapes that were predicted and tell no more than fits a row, as long as there is room. Returns whether more of them
+/// may come.
 #[inline(always)]
-fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
+fn take_predicted<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     let (numbers, hot) = (source.numbers(), &known.hot[..]);
     let Counts { ran, mut sums, room, current, .. } = open.counts;
     let differences = &mut *waiting.differences;
@@ -96,24 +96,24 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
     let Some(mut before) = hot.get(current as usize) else { return false };
     let words = source.words();
     let most = room.min((Waiting::ROOM - at) / LANES);
-    let turns = open.turns.get_mut(ran..ran + most).unwrap_or_default();
-    let most = turns.len();
+    let indices = open.indices.get_mut(ran..ran + most).unwrap_or_default();
+    let most = indices.len();
     let (mut taken, mut passed) = (0, 0);
-    for into in turns {
+    for into in indices {
         let rest = words.get(passed..).unwrap_or_default();
         let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else { break };
         let head = S::value(head);
         let Some(&id) = numbers.get(head as u32 as usize) else { break };
         let Some(shape) = hot.get(id as usize) else { break };
         let told = S::told(head);
-        // Which of them it is is as hard to foresee as the program's own branches: no branch here.
-        let hits = before.choices.map(|choice| choice == id);
-        let hits = (0..).zip(hits).fold(0, |bits, (turn, is_hit)| bits | u32::from(is_hit) << turn);
+        // Which successor it is is as hard to foresee as the program's own branches: no branch here.
+        let hits = before.predictor.map(|successor| successor == id);
+        let hits = (0..).zip(hits).fold(0, |bits, (index, is_hit)| bits | u32::from(is_hit) << index);
         if told != shape.told || hits == 0 {
             break;
         }
-        let turn = hits.trailing_zeros();
-        *into = turn as u8;
+        let index = hits.trailing_zeros();
+        *into = index as u8;
         // Those that the shape does not tell are overwritten by the next one's.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
         differences[place..place + LANES].copy_from_slice(&row.encode(S::values(addresses)));
@@ -136,7 +136,7 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
 #[inline(always)]
 fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     let Known { hot, cold, rows, blocks, forms, chunk: open_chunk, .. } = known;
-    let Open { counts, table, turns, .. } = open;
+    let Open { counts, table, indices, .. } = open;
     let Some((id, addresses)) = source.next() else { return false };
     let told = addresses.len();
     let (Some(&Cold { chunk, first_row, number, told: need, .. }), Some(shape)) =
@@ -157,12 +157,12 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         enter(&mut cold[id as usize], blocks, forms, table);
     }
     let before = &mut hot[counts.current as usize];
-    let turn = before.choices.iter().position(|&choice| choice == id).unwrap_or_else(|| {
-        before.choose(id);
-        except(table, counts.ran, if is_first { 0 } else { u64::from(number) + 1 });
+    let index = before.predictor.iter().position(|&successor| successor == id).unwrap_or_else(|| {
+        before.update_predictor(id);
+        mispredict(table, counts.ran, if is_first { 0 } else { u64::from(number) + 1 });
         0
     });
-    turns[counts.ran & (TURNS - 1)] = turn as u8;
+    indices[counts.ran & (INDICES - 1)] = index as u8;
     counts.ran += 1;
     counts.room -= 1;
     counts.current = id;
@@ -208,13 +208,13 @@ fn room_for(largest: Totals, counts: &mut Counts) -> usize {
     of_blocks.min(of_references).min(of_residuals).min(Sums::room(largest)).max(1)
 }
 
-/// A shape that was none of those that were expected.
+/// Another shape ran than those that were predicted.
 #[cold]
 #[inline(never)]
-fn except(table: &mut Table, ran: usize, choice: u64) {
-    put(&mut table.exceptions, (ran - table.last_exception) as u64);
-    put(&mut table.exceptions, choice);
-    table.last_exception = ran;
+fn mispredict(table: &mut Table, ran: usize, shape: u64) {
+    put(&mut table.mispredictions, (ran - table.last_misprediction) as u64);
+    put(&mut table.mispredictions, shape);
+    table.last_misprediction = ran;
 }
 
 /// A shape's first occurrence in the chunk.
