@@ -239,7 +239,7 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     let cpu = options.cpu.or_else(last_cpu).ok_or(CaptureError::NoCpu)?;
     options.cpu = Some(cpu);
     let ring = Ring::create(protocol::AS_RUN).map_err(CaptureError::from)?;
-    ring.half(header::CPU).store(cpu.0, SeqCst);
+    ring.u32_at(header::CPU).store(cpu.0, SeqCst);
     let stop_after_switches = options.stop_after_switches;
     let (programs, not_apart) = programs(commands, options, &ring).map_err(CaptureError::from)?;
     let shown = commands.iter().map(Command::shown).collect();

@@ -221,8 +221,8 @@ fn tell(keeping: &Keeping<'_>, kind: u32, program: u32, value: i32) -> nix::Resu
 }
 
 fn numbers(bytes: [u8; REPORT_BYTES]) -> (u32, u32, i32) {
-    let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    (number(0), number(4), number(8) as i32)
+    let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    (u32_at(0), u32_at(4), u32_at(8) as i32)
 }
 
 /// Whether the first report says that the keeper is at work.

@@ -164,8 +164,8 @@ impl<'a> Directory<'a> {
             if usize::from(entry[0]) != number {
                 return Err(BadBody::Order { found: entry[0], need: number as u8 });
             }
-            let word = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
-            let (length, packed) = (word(4) as usize, word(8) as usize);
+            let u32_at = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
+            let (length, packed) = (u32_at(4) as usize, u32_at(8) as usize);
             if length > limits::COLUMN_BYTES {
                 let most = limits::COLUMN_BYTES as u64;
                 return Err(BadBody::Large { what: "bytes in a column", found: length as u64, most });

@@ -39,18 +39,18 @@ impl ChunkHead {
     /// Reads it and checks its counts against the limits.
     pub(crate) fn read(body: &[u8]) -> Result<(Self, &[u8]), BadBody> {
         let (head, rest) = body.split_at_checked(HEAD_BYTES).ok_or(BadBody::Head)?;
-        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+        let u32_at = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
         let head = ChunkHead {
-            blocks: word(0),
-            references: word(4),
-            marks: word(8),
-            kinds: word(12),
-            slots: word(16),
-            running: TaskId(word(20)),
-            instructions: long(24),
-            first_instruction: long(32),
-            first_block: long(40),
+            blocks: u32_at(0),
+            references: u32_at(4),
+            marks: u32_at(8),
+            kinds: u32_at(12),
+            slots: u32_at(16),
+            running: TaskId(u32_at(20)),
+            instructions: u64_at(24),
+            first_instruction: u64_at(32),
+            first_block: u64_at(40),
         };
         head.check()?;
         Ok((head, rest))

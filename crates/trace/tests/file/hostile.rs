@@ -6,7 +6,7 @@ use switchcost_trace::{Chunk, TraceFile, TraceReader, check, summarize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::shapes::Told;
-use crate::support::{records, word, written};
+use crate::support::{records, u32_at, written};
 
 /// Everything that reads. Ends, and does not panic.
 fn read_all(file: &[u8]) {
@@ -31,7 +31,7 @@ fn read_all(file: &[u8]) {
 
 /// Puts the checksums of a record right.
 fn seal(file: &mut [u8], record: usize) {
-    let length = word(file, record + 12) as usize;
+    let length = u32_at(file, record + 12) as usize;
     let body = xxh3_64(&file[record + 32..record + 32 + length]);
     file[record + 16..record + 24].copy_from_slice(&body.to_le_bytes());
     let head = xxh3_64(&file[record..record + 24]);
@@ -91,7 +91,7 @@ fn unknown_records_are_skipped_only_where_they_may_be() {
         for old in &records(&file)[1..] {
             let at = old + unknown.len();
             if at < mixed.len() {
-                let number = word(&mixed, at + 8) + 1;
+                let number = u32_at(&mixed, at + 8) + 1;
                 mixed[at + 8..at + 12].copy_from_slice(&number.to_le_bytes());
                 seal(&mut mixed, at);
             }
