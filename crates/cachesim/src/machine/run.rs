@@ -4,7 +4,7 @@ use record::Inclusion;
 use trace::{Block, BlockRun, Reference};
 
 use super::address::{Address, VIRTUAL_MASK};
-use super::code::Bill;
+use super::code::Attribution;
 use super::filter::Known;
 use super::hierarchy::Hierarchy;
 use super::lane::Lane;
@@ -80,10 +80,10 @@ impl Machine {
     pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
         let mut private = self.lend_private(scene.process);
         let entry = self.entry;
-        let (mut views, bill) = self.views(&mut private, scene);
+        let (mut views, attribution) = self.views(&mut private, scene);
         let opened = views.clocks();
         run_blocks(&mut views, &entry, blocks, references, |block, excess| {
-            bill.add(block.address, excess, scene.context, scene.mappings);
+            attribution.add(block.address, excess, scene.context, scene.mappings);
         });
         let clocks = [opened, views.clocks()];
         views.settle();
@@ -119,12 +119,12 @@ impl Machine {
         self.privates.lend(process).unwrap_or_else(|| self.fresh_private())
     }
 
-    /// The three views of the running process, and who is told of the code that pays.
+    /// The three views of the running process, and the attribution of their cycles to code.
     pub(super) fn views<'a>(
         &'a mut self,
         private: &'a mut Hierarchy,
         scene: &'a Scene<'a>,
-    ) -> (Views<'a>, &'a mut Bill) {
+    ) -> (Views<'a>, &'a mut Attribution) {
         let views = Views {
             plan: &self.plan,
             shared: &mut self.shared,
@@ -138,7 +138,7 @@ impl Machine {
             ahead: 0,
             buffers: &mut self.buffers,
         };
-        (views, &mut self.bill)
+        (views, &mut self.attribution)
     }
 
     /// After a pass over blocks: the clocks of the views at its start and its end.
@@ -166,7 +166,7 @@ fn run_blocks(
     entry: &Entry,
     mut blocks: BlockRun<'_>,
     mut references: &[Reference],
-    mut pay: impl FnMut(&Block, i64),
+    mut attribute: impl FnMut(&Block, i64),
 ) {
     let mut difference = views.difference();
     let mut held = 0;
@@ -184,7 +184,7 @@ fn run_blocks(
         views.one_block(entry, block, own, begun);
         let after = views.difference();
         if after != difference {
-            pay(block, after.wrapping_sub(difference) as i64);
+            attribute(block, after.wrapping_sub(difference) as i64);
             difference = after;
         }
     }

@@ -2,7 +2,7 @@
 
 use super::front::Found;
 use crate::machine::address::Address;
-use crate::machine::code::Bill;
+use crate::machine::code::Attribution;
 use crate::machine::hierarchy::Hierarchy;
 use crate::machine::lane::store;
 use crate::machine::plan::Kind;
@@ -37,7 +37,7 @@ impl std::ops::BitOrAssign for Effect {
 
 pub(super) struct Member<'a> {
     views: Views<'a>,
-    bill: &'a mut Bill,
+    bill: &'a mut Attribution,
     entry: Entry,
     /// What the team's time is counted from, on the shared view's clock.
     start: u64,
