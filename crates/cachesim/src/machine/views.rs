@@ -52,10 +52,10 @@ impl Shortcut {
     #[inline]
     pub(super) fn goes_together(&self, known: Known, is_store: bool) -> bool {
         match known {
-            Known::Here => !self.is_timed,
-            Known::HereUnmodified => self.is_plain,
-            Known::Other => self.is_plain && !(is_store && self.asks_twice),
-            Known::Nothing => false,
+            Known::Hit => !self.is_timed,
+            Known::HitUnmodified => self.is_plain,
+            Known::Conflict => self.is_plain && !(is_store && self.asks_twice),
+            Known::Unknown => false,
         }
     }
 
@@ -167,7 +167,7 @@ impl Views<'_> {
     pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64) -> Misses {
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let known = self.known(at, self.shortcuts[at].filter.line_of(address), is_store);
-        if known == Known::Here && !(is_store && self.plan.levels[at].is_write_through) {
+        if known == Known::Hit && !(is_store && self.plan.levels[at].is_write_through) {
             self.charge(at, self.plan.levels[at].hit_cycles, true);
             return [false; 3];
         }
@@ -175,7 +175,7 @@ impl Views<'_> {
         if shortcut.goes_together(known, is_store) {
             let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
             // A line that is here needs its physical address only to be passed on.
-            let target = if known == Known::Here { self.translated(target, kind, at) } else { target };
+            let target = if known == Known::Hit { self.translated(target, kind, at) } else { target };
             return [self.together(at, kind, &target, true, known).1; 3];
         }
         let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
@@ -192,7 +192,7 @@ impl Views<'_> {
     pub(super) fn known(&mut self, at: usize, line: u64, is_store: bool) -> Known {
         let filter = &mut self.shortcuts[at].filter;
         let known = filter.known(line, is_store);
-        if known == Known::Here || known == Known::HereUnmodified {
+        if known == Known::Hit || known == Known::HitUnmodified {
             return known;
         }
         let Some(place) = filter.place(line) else { return known };
@@ -258,7 +258,7 @@ impl Views<'_> {
         let shortcut = &mut self.shortcuts[at];
         shortcut.together.accesses[kind as usize] += 1;
         let known = shortcut.filter.known(shortcut.filter.line_of(address.virtual_address), is_store);
-        if known == Known::Here && !(is_store && self.plan.levels[at].is_write_through) {
+        if known == Known::Hit && !(is_store && self.plan.levels[at].is_write_through) {
             let cycles = self.plan.levels[at].hit_cycles;
             self.charge(at, cycles, is_demand);
             return [cycles; 3];
@@ -289,7 +289,7 @@ impl Views<'_> {
     ) -> ([u64; 3], bool) {
         let level = &self.plan.levels[at];
         let is_store = kind == Kind::Store && !level.is_tlb;
-        if known == Known::Other {
+        if known == Known::Conflict {
             return (self.miss_together(at, kind, address, is_demand), true);
         }
         self.charge(at, level.hit_cycles, is_demand);

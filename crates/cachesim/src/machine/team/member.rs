@@ -242,7 +242,7 @@ impl<'a> Member<'a> {
     #[inline(always)]
     fn is_near(&self, address: u64) -> bool {
         self.entry.lane.next.is_none_or(|next| {
-            let filter = self.views.shortcuts[next].filter.sight();
+            let filter = self.views.shortcuts[next].filter.as_ref();
             filter.holds(filter.line_of(address))
         })
     }
@@ -274,7 +274,7 @@ impl<'a> Member<'a> {
     pub(super) fn absorbs(&self, address: u64) -> bool {
         let lane = &self.entry.lane;
         let is_near = |next: usize| {
-            let filter = self.views.shortcuts[next].filter.sight();
+            let filter = self.views.shortcuts[next].filter.as_ref();
             filter.holds_stored(filter.line_of(address))
         };
         lane.absorbs_stores && lane.next.is_none_or(is_near)
