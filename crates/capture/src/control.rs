@@ -4,7 +4,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use host::keeper::Report;
+use host::supervisor::Report;
 use trace::Cause;
 
 use crate::bell::Bell;

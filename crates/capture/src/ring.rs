@@ -78,7 +78,7 @@ impl Ring {
         &self.shared
     }
 
-    /// Tasks that live apart cannot see us, and need not: the kernel ends them with their keeper.
+    /// Tasks in a PID namespace cannot see us, and need not: the kernel ends them with their supervisor.
     pub(crate) fn hide_controller(&self) {
         self.u32_at(header::CONTROLLER_PID).store(protocol::NO_PROCESS, SeqCst);
     }
