@@ -45,7 +45,7 @@ pub(super) enum Column {
     /// Two bits for each shape that ran: which of the four predicted successors.
     SuccessorIndices,
     Mispredictions,
-    /// Two bits a told reference.
+    /// Two bits an explicit reference.
     Widths,
     Residuals,
     Marks,

@@ -105,8 +105,8 @@ pub(crate) struct ChunkDecoder {
     slots: Vec<Slot>,
     predictors: Vec<u32>,
     ran: Box<[u32; RUNS]>,
-    slot_of_told: Box<[u32; ROOM]>,
-    told: Box<[u64; ROOM]>,
+    slot_of_explicit: Box<[u32; ROOM]>,
+    explicit: Box<[u64; ROOM]>,
 }
 
 impl ChunkDecoder {
@@ -122,8 +122,8 @@ impl ChunkDecoder {
             slots: Vec::new(),
             predictors: Vec::new(),
             ran: zeroed(),
-            slot_of_told: zeroed(),
-            told: zeroed(),
+            slot_of_explicit: zeroed(),
+            explicit: zeroed(),
         })
     }
 
@@ -182,7 +182,7 @@ impl ChunkDecoder {
         Ok(())
     }
 
-    /// The blocks and their references, from the addresses that are told and what is known of the others.
+    /// The blocks and their references, from the explicit addresses and what the others are derived from.
     fn sequence(
         &mut self,
         head: &ChunkHead,
@@ -209,11 +209,11 @@ impl ChunkDecoder {
         let mut residuals = Residuals::new(widths, residuals);
         let (mut done, mut at) = (0, 0);
         while done < blocks {
-            let step = sequence.read(&self.shapes, &mut self.ran, &mut numbers[done..], &mut self.slot_of_told)?;
-            let (ran, told) = (&self.ran[..step.ran], step.told);
-            residuals.read(&self.slot_of_told[..told], &mut self.slots, &mut self.told[..told])?;
+            let step = sequence.read(&self.shapes, &mut self.ran, &mut numbers[done..], &mut self.slot_of_explicit)?;
+            let (ran, explicit) = (&self.ran[..step.ran], step.explicit);
+            residuals.read(&self.slot_of_explicit[..explicit], &mut self.slots, &mut self.explicit[..explicit])?;
             let rest = references.get_mut(at..).unwrap_or_default();
-            at += put_together(&self.shapes, &self.unfolds, ran, &self.told, rest);
+            at += put_together(&self.shapes, &self.unfolds, ran, &self.explicit, rest);
             done += step.blocks;
         }
         numbers.truncate(blocks);

@@ -75,13 +75,13 @@ impl Sums {
 #[derive(Clone, Debug)]
 #[repr(align(128))]
 pub(super) struct Hot {
-    /// Of the first told references. The loop holds on to the shape before while it changes this of the next.
+    /// Of the first explicit references. The loop holds on to the shape before while it changes this of the next.
     pub(super) row: Cell<Row>,
     /// The predicted successors: the shapes that were mispredicted behind it, the last one first. All are different, but for
     /// those that are none.
     pub(super) predictor: [u32; SUCCESSORS],
-    /// How many references it tells; more than any head can say where they do not fit a row.
-    pub(super) told: u32,
+    /// How many explicit references it has; more than any head can say where they do not fit a row.
+    pub(super) explicit: u32,
     /// Its own.
     pub(super) id: u32,
     pub(super) sums: Sums,
@@ -93,9 +93,9 @@ const _: () = assert!(size_of::<Hot>() == 128);
 const NONE: u32 = u32::MAX;
 
 impl Hot {
-    pub(super) fn new(id: u32, totals: Totals, told: usize) -> Hot {
-        let told = if told > LANES { u32::MAX } else { told as u32 };
-        Hot { row: Cell::default(), predictor: [NONE; SUCCESSORS], told, id, sums: Sums::of(totals) }
+    pub(super) fn new(id: u32, totals: Totals, explicit: usize) -> Hot {
+        let explicit = if explicit > LANES { u32::MAX } else { explicit as u32 };
+        Hot { row: Cell::default(), predictor: [NONE; SUCCESSORS], explicit, id, sums: Sums::of(totals) }
     }
 
     pub(super) fn reset_predictor(&mut self) {
@@ -115,10 +115,10 @@ impl Hot {
     }
 }
 
-/// How many rows the told references beyond the first few have.
+/// How many rows the explicit references beyond the first few have.
 #[inline(always)]
-pub(super) fn more_rows(told: usize) -> usize {
-    told.saturating_sub(1) / LANES
+pub(super) fn more_rows(explicit: usize) -> usize {
+    explicit.saturating_sub(1) / LANES
 }
 
 /// The rest of it.
@@ -126,10 +126,10 @@ pub(super) fn more_rows(told: usize) -> usize {
 pub(super) struct Cold {
     pub(super) first_block: u32,
     pub(super) blocks: u32,
-    pub(super) told: u32,
+    pub(super) explicit: u32,
     pub(super) first_form: u32,
     pub(super) references: u32,
-    /// Where the rows are of the told references beyond the first few.
+    /// Where the rows are of the explicit references beyond the first few.
     pub(super) first_row: u32,
     /// The chunk that it last occurred in.
     pub(super) chunk: u32,

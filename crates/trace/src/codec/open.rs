@@ -10,7 +10,7 @@ use super::sequence::INDEX_BITS;
 pub(super) struct Counts {
     /// Shapes that ran.
     pub(super) ran: usize,
-    pub(super) told: usize,
+    pub(super) explicit: usize,
     pub(super) residual_bytes: usize,
     /// Without what is in `sums`.
     totals: Totals,
@@ -145,7 +145,7 @@ impl Open {
     }
 
     pub(super) fn widths(&self) -> &[u8] {
-        &self.widths[..self.counts.told.div_ceil(4)]
+        &self.widths[..self.counts.explicit.div_ceil(4)]
     }
 
     pub(super) fn residuals(&self) -> &[u8] {

@@ -1,7 +1,7 @@
 //! The order in which the shapes ran: the index of each among the predicted successors of the shape before, and mispredictions.
 
 use super::BadBody;
-use super::references::{KINDS, ROOM, RUNS, SLOTS, TOLD};
+use super::references::{EXPLICIT, KINDS, ROOM, RUNS, SLOTS};
 use super::shapes::{NO_SHAPE, Shape};
 use super::varint::Numbers;
 
@@ -41,7 +41,7 @@ pub(super) struct Sums {
 pub(super) struct Step {
     pub(super) ran: usize,
     pub(super) blocks: usize,
-    pub(super) told: usize,
+    pub(super) explicit: usize,
 }
 
 impl<'a> SequenceReader<'a> {
@@ -72,7 +72,7 @@ impl<'a> SequenceReader<'a> {
         Ok(reader)
     }
 
-    /// The shapes that ran next, as many as fit, the numbers of their blocks, and which slot each of their told references
+    /// The shapes that ran next, as many as fit, the numbers of their blocks, and which slot each of their explicit references
     /// has. There is room behind the numbers of the chunk's blocks for what is written too much.
     ///
     /// A function of its own, as are the two steps behind it: each needs all registers.
@@ -85,7 +85,7 @@ impl<'a> SequenceReader<'a> {
         slots: &mut [u32; ROOM],
     ) -> Result<Step, BadBody> {
         let Sums { mut references, mut instructions } = self.sums;
-        let (mut current, mut ran, mut blocks, mut told) = (self.current, 0, 0, 0);
+        let (mut current, mut ran, mut blocks, mut explicit) = (self.current, 0, 0, 0);
         let (indices, bits, first) = (self.indices, self.index_bits, self.ran);
         for into in into {
             let number = first + ran;
@@ -100,13 +100,13 @@ impl<'a> SequenceReader<'a> {
             *into = current as u32;
             references += u64::from(shape.references);
             instructions += u64::from(shape.instructions);
-            let wanted = usize::from(shape.told);
-            fill::<SLOTS>(&mut slots[told..], shape.first_slot, wanted);
+            let wanted = usize::from(shape.explicit);
+            fill::<SLOTS>(&mut slots[explicit..], shape.first_slot, wanted);
             fill::<KINDS>(numbers.get_mut(blocks..).unwrap_or_default(), shape.first_block, shape.blocks.into());
             ran += 1;
             blocks += usize::from(shape.blocks);
-            told += wanted;
-            if told >= TOLD || blocks >= self.blocks {
+            explicit += wanted;
+            if explicit >= EXPLICIT || blocks >= self.blocks {
                 break;
             }
         }
@@ -115,7 +115,7 @@ impl<'a> SequenceReader<'a> {
         }
         (self.current, self.ran, self.blocks) = (current, self.ran + ran, self.blocks - blocks);
         self.sums = Sums { references, instructions };
-        Ok(Step { ran, blocks, told })
+        Ok(Step { ran, blocks, explicit })
     }
 
     /// Behind the last block.

@@ -16,7 +16,7 @@ pub trait BlockSource {
     /// What holds a head or an address.
     type Word;
 
-    /// Shapes as they stand one behind the other, each with its head and then the addresses that are told, and whatever
+    /// Shapes as they stand one behind the other, each with its head and then its explicit addresses, and whatever
     /// stands between them. Nothing where they do not stand like this.
     fn words(&self) -> &[Self::Word];
 
@@ -26,25 +26,25 @@ pub trait BlockSource {
     /// The same of four that stand one behind the other.
     fn values(words: &[Self::Word; 4]) -> [u64; 4];
 
-    /// How many addresses are told behind a head; [`NO_BLOCK`] or more where it is none.
-    fn told(head: u64) -> u32;
+    /// How many explicit addresses stand behind a head; [`NO_BLOCK`] or more where it is none.
+    fn explicit(head: u64) -> u32;
 
     /// The numbers of shapes, by the lower half of their heads; 0, or one that no shape has, where there is none, and where
-    /// not all that it tells may have happened.
+    /// not all of its explicit references may have happened.
     fn numbers(&self) -> &[u32];
 
     /// Passes over so many words.
     fn pass(&mut self, words: usize);
 
-    /// The number of the next shape and the addresses of it that are told; none where the source ends or
+    /// The number of the next shape and its explicit addresses; none where the source ends or
     /// something else comes first.
     fn next(&self) -> Option<(u32, &[Self::Word])>;
 
-    /// Passes over that one, which had so many told addresses.
-    fn pass_shape(&mut self, told: usize);
+    /// Passes over that one, which had so many explicit addresses.
+    fn pass_shape(&mut self, explicit: usize);
 }
 
-/// More addresses than a shape with a head tells.
+/// More explicit addresses than a shape with a head has.
 pub const NO_BLOCK: u32 = 256;
 
 /// Takes shapes until the source has none, or has one that does not fit what is known of it. Returns whether the chunk is full
@@ -85,8 +85,8 @@ fn take_some<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut W
     true
 }
 
-/// Takes shapes that were predicted and tell no more than fits a row, as long as there is room. Returns whether more of them
-/// may come.
+/// Takes shapes that were predicted and have no more explicit references than fit a row, as long as there is room. Returns
+/// whether more of them may come.
 #[inline(always)]
 fn take_predicted<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     let (numbers, hot) = (source.numbers(), &known.hot[..]);
@@ -105,21 +105,21 @@ fn take_predicted<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &
         let head = S::value(head);
         let Some(&id) = numbers.get(head as u32 as usize) else { break };
         let Some(shape) = hot.get(id as usize) else { break };
-        let told = S::told(head);
+        let explicit = S::explicit(head);
         // Which successor it is is as hard to foresee as the program's own branches: no branch here.
         let hits = before.predictor.map(|successor| successor == id);
         let hits = (0..).zip(hits).fold(0, |bits, (index, is_hit)| bits | u32::from(is_hit) << index);
-        if told != shape.told || hits == 0 {
+        if explicit != shape.explicit || hits == 0 {
             break;
         }
         let index = hits.trailing_zeros();
         *into = index as u8;
-        // Those that the shape does not tell are overwritten by the next one's.
+        // Those that the shape does not have are overwritten by the next one's.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
         differences[place..place + LANES].copy_from_slice(&row.encode(S::values(addresses)));
         shape.row.set(row);
-        at += told as usize;
-        passed += 1 + told as usize;
+        at += explicit as usize;
+        passed += 1 + explicit as usize;
         sums.0 += shape.sums.0;
         before = shape;
         taken += 1;
@@ -138,14 +138,14 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
     let Known { hot, cold, rows, blocks, forms, chunk: open_chunk, .. } = known;
     let Open { counts, table, indices, .. } = open;
     let Some((id, addresses)) = source.next() else { return false };
-    let told = addresses.len();
-    let (Some(&Cold { chunk, first_row, number, told: need, .. }), Some(shape)) =
+    let explicit = addresses.len();
+    let (Some(&Cold { chunk, first_row, number, explicit: need, .. }), Some(shape)) =
         (cold.get(id as usize), hot.get(id as usize))
     else {
         return false;
     };
-    let Some(rows) = rows.get_mut(first_row as usize..first_row as usize + more_rows(told)) else { return false };
-    if need as usize != told || hot.len() <= counts.current as usize {
+    let Some(rows) = rows.get_mut(first_row as usize..first_row as usize + more_rows(explicit)) else { return false };
+    if need as usize != explicit || hot.len() <= counts.current as usize {
         return false;
     }
     counts.sums.0 += shape.sums.0;
@@ -178,7 +178,7 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         *row = known;
         waiting.length += some.len();
     }
-    source.pass_shape(told);
+    source.pass_shape(explicit);
     true
 }
 

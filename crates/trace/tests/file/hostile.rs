@@ -5,7 +5,7 @@ use switchcost_trace::testing::seeded;
 use switchcost_trace::{Chunk, TraceFile, TraceReader, check, summarize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::shapes::Told;
+use crate::shapes::Recorded;
 use crate::support::{records, u32_at, written};
 
 /// Everything that reads. Ends, and does not panic.
@@ -111,7 +111,7 @@ fn unknown_records_are_skipped_only_where_they_may_be() {
 fn sealed_damage() -> impl Strategy<Value = Vec<u8>> {
     let edit = (any::<prop::sample::Index>(), any::<u8>());
     (0..1000_u64, prop::collection::vec(edit, 1..6)).prop_map(|(seed, edits)| {
-        let blocks_or_shapes = [|seed| written(&seeded(seed, 200)), |seed| Told::seeded(seed, 20, 100).file];
+        let blocks_or_shapes = [|seed| written(&seeded(seed, 200)), |seed| Recorded::seeded(seed, 20, 100).file];
         let mut file = blocks_or_shapes[seed as usize % 2](seed);
         let records = records(&file);
         for (place, value) in edits {
