@@ -246,7 +246,7 @@ impl Ring {
         self.tell_submission();
     }
 
-    /// How many buffers were submitted, or something else was told to the consumer.
+    /// How many buffers were submitted, or something else was reported to the consumer.
     pub(crate) fn submissions(&self) -> u32 {
         self.u32_at(header::SUBMISSIONS).load(SeqCst)
     }
@@ -257,7 +257,7 @@ impl Ring {
         let _ = shared_file::wake(self.u32_at(header::SUBMISSIONS));
     }
 
-    /// Sleeps until something is told after `submissions`, no longer than `limit`.
+    /// Sleeps until something is reported after `submissions`, no longer than `limit`.
     pub(crate) fn await_submission(&self, submissions: u32, limit: Duration) -> io::Result<()> {
         self.u32_at(header::CONSUMER_SLEEPS).store(1, SeqCst);
         let outcome = shared_file::wait(self.u32_at(header::SUBMISSIONS), submissions, limit);
