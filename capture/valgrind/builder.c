@@ -1,4 +1,4 @@
-/* What a superblock writes: its shapes, their heads, and the addresses that are told. GPL-2.0-or-later, see COPYING.
+/* What a superblock writes: its shapes, their heads, and the explicit addresses. GPL-2.0-or-later, see COPYING.
 
    A block is a run of instructions that follow one another in memory. A superblock begins one at its first instruction
    and wherever its code jumps, might have jumped, or a block would be too long. Its blocks have one shape together. At each
@@ -10,7 +10,7 @@
 
 #include "pub_tool_libcassert.h"
 
-/* Told addresses of a shape; where one instruction tells more, so does its shape. */
+/* Explicit addresses of a shape; where one instruction has more, so has its shape. */
 #define LANES 4
 
 /* A reference of a larger piece of memory is written as several. */
@@ -56,7 +56,7 @@ static void write_word(struct builder *builder, UInt word, IRExpr *value)
 /* Of the blocks as they are now. */
 static ULong head_of(const struct shape *shape)
 {
-    return SC_BLOCK << 56 | (ULong)(shape->references - shape->untold) << 32 | shapes_define(shape);
+    return SC_BLOCK << 56 | (ULong)(shape->references - shape->derived) << 32 | shapes_define(shape);
 }
 
 static void write_head(struct builder *builder)
@@ -115,27 +115,27 @@ static void begin_shape(struct builder *builder)
     builder->words += 1;
     builder->shape.blocks = 0;
     builder->shape.references = 0;
-    builder->shape.untold = 0;
-    builder->told_count = 0;
+    builder->shape.derived = 0;
+    builder->explicit_count = 0;
 }
 
 /* Half of the room is left for the references of one instruction. */
 static Bool has_room(const struct shape *shape)
 {
-    return shape->references + shape->untold <= MOST_REFERENCES / 2;
+    return shape->references + shape->derived <= MOST_REFERENCES / 2;
 }
 
-/* The reader takes so many told addresses of a shape at once; those of more take it several times as long. */
+/* The reader takes so many explicit addresses of a shape at once; those of more take it several times as long. */
 static Bool has_lanes(const struct builder *builder, UInt more)
 {
-    return builder->told_count == 0 || builder->told_count + more <= LANES;
+    return builder->explicit_count == 0 || builder->explicit_count + more <= LANES;
 }
 
-static void begin_block(struct builder *builder, Addr address, UInt tells)
+static void begin_block(struct builder *builder, Addr address, UInt explicit)
 {
     struct shape *shape = &builder->shape;
 
-    if (shape->blocks == 0 || shape->blocks == MOST_BLOCKS || !has_room(shape) || !has_lanes(builder, tells))
+    if (shape->blocks == 0 || shape->blocks == MOST_BLOCKS || !has_room(shape) || !has_lanes(builder, explicit))
         begin_shape(builder);
     shape->block[shape->blocks++] = (struct block){ .address = address };
 }
@@ -151,13 +151,13 @@ static Bool continues_block(struct shape *shape, Addr address, UInt bytes)
         && last_block(shape)->bytes + bytes <= LONGEST_BLOCK;
 }
 
-void builder_add_instruction(struct builder *builder, Addr address, UInt bytes, UInt tells)
+void builder_add_instruction(struct builder *builder, Addr address, UInt bytes, UInt explicit)
 {
     struct shape *shape = &builder->shape;
     struct block *block;
 
-    if (builder->is_branch || !continues_block(shape, address, bytes) || !has_lanes(builder, tells))
-        begin_block(builder, address, tells);
+    if (builder->is_branch || !continues_block(shape, address, bytes) || !has_lanes(builder, explicit))
+        begin_block(builder, address, explicit);
     block = last_block(shape);
     if (block->instructions == 0)
         block->first_bytes = bytes;
@@ -191,58 +191,58 @@ static void note_piece(struct builder *builder, UInt bytes, Bool is_store, Bool 
     builder->is_committed = False;
 }
 
-static void tell_piece(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store, Bool is_updated, ULong how)
+static void write_piece(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store, Bool is_updated, ULong how)
 {
     note_piece(builder, bytes, is_store, is_updated, how << 34);
     write_word(builder, builder->words, address);
     builder->words += 1;
 }
 
-/* The told reference of the shape from which one of that origin is always as far; NULL for none. */
-static const struct told *relative_of(const struct builder *builder, struct origin origin)
+/* The explicit reference of the shape from which one of that origin is always as far; NULL for none. */
+static const struct explicit_reference *relative_of(const struct builder *builder, struct origin origin)
 {
-    Int index = builder->told_count - 1;
+    Int index = builder->explicit_count - 1;
 
-    while (index >= 0 && builder->told[index].origin.base != origin.base)
+    while (index >= 0 && builder->explicit[index].origin.base != origin.base)
         index--;
-    return index < 0 ? NULL : &builder->told[index];
+    return index < 0 ? NULL : &builder->explicit[index];
 }
 
-/* The address need not be written where it is always the same, or always as far from one that is written. */
-static Bool is_untold(struct builder *builder, struct origin origin, UInt bytes, Bool is_store, Bool is_updated)
+/* The address is derived, and not written, where it is always the same, or always as far from an explicit one. */
+static Bool is_derived(struct builder *builder, struct origin origin, UInt bytes, Bool is_store, Bool is_updated)
 {
     struct shape *shape = &builder->shape;
     ULong how = SC_FIXED << 34;
     ULong address = origin.offset;
 
-    if (shape->references + shape->untold + 2 > MOST_REFERENCES)
+    if (shape->references + shape->derived + 2 > MOST_REFERENCES)
         return False;
     if (origin.base != IRTemp_INVALID) {
-        const struct told *base = relative_of(builder, origin);
+        const struct explicit_reference *base = relative_of(builder, origin);
         if (!base)
             return False;
         how = SC_RELATIVE << 34 | (ULong)base->reference << 40;
         address -= base->origin.offset;
     }
     note_piece(builder, bytes, is_store, is_updated, how);
-    shape->untold_address[shape->untold++] = address;
+    shape->derived_address[shape->derived++] = address;
     return True;
 }
 
 static void add_piece(struct builder *builder, IRExpr *address, UInt done, UInt bytes, Bool is_store, Bool is_updated)
 {
     struct origin origin = origins_of(address);
-    struct told *told = &builder->told[builder->told_count];
+    struct explicit_reference *explicit = &builder->explicit[builder->explicit_count];
 
     origin.offset += done;
-    if (is_untold(builder, origin, bytes, is_store, is_updated))
+    if (is_derived(builder, origin, bytes, is_store, is_updated))
         return;
-    told->origin = origin;
-    told->reference = builder->shape.references;
-    builder->told_count += 1;
+    explicit->origin = origin;
+    explicit->reference = builder->shape.references;
+    builder->explicit_count += 1;
     if (done != 0)
         address = builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, address, constant(done)));
-    tell_piece(builder, address, bytes, is_store, is_updated, SC_TOLD);
+    write_piece(builder, address, bytes, is_store, is_updated, SC_EXPLICIT);
 }
 
 void builder_add_reference(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store)
@@ -269,13 +269,13 @@ void builder_add_guarded(struct builder *builder, IRExpr *guard, IRExpr *address
         IRExpr *start = done == 0 ? address
                       : builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, address, constant(done)));
         IRExpr *word = builder_assign(builder, Ity_I64, IRExpr_ITE(guard, start, constant(SC_NOT_DONE)));
-        tell_piece(builder, word, piece, is_store, False, SC_GUARDED);
+        write_piece(builder, word, piece, is_store, False, SC_GUARDED);
     }
     builder->last_load = NULL;
 }
 
-/* Whether the address of a reference would be told. */
-Bool builder_tells(const struct builder *builder, const IRExpr *address)
+/* Whether the address of a reference would be explicit. */
+Bool builder_is_explicit(const struct builder *builder, const IRExpr *address)
 {
     struct origin origin = origins_of(address);
 

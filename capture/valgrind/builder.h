@@ -4,8 +4,8 @@
 
 #include "switchcost.h"
 
-/* A reference whose address is written: where it comes from. */
-struct told {
+/* A reference whose address is explicit, that is, written: where it comes from. */
+struct explicit_reference {
     struct origin origin;
     UInt reference;
 };
@@ -24,8 +24,8 @@ struct builder {
     Bool is_branch;     /* the last instruction may jump: its block ends with it */
     Addr instruction;   /* address of the last one */
     struct shape shape;
-    UInt told_count;
-    struct told told[MOST_REFERENCES];
+    UInt explicit_count;
+    struct explicit_reference explicit[MOST_REFERENCES];
     IRExpr *last_load;  /* address of the load just before, if a store may belong to it */
     UInt last_load_bytes;
 };
@@ -33,8 +33,8 @@ struct builder {
 void builder_begin(struct builder *builder, Bool is_counting);
 IRExpr *builder_assign(struct builder *builder, IRType type, IRExpr *value);
 IRTemp builder_load(struct builder *builder, Int offset);
-Bool builder_tells(const struct builder *builder, const IRExpr *address);
-void builder_add_instruction(struct builder *builder, Addr address, UInt bytes, UInt tells);
+Bool builder_is_explicit(const struct builder *builder, const IRExpr *address);
+void builder_add_instruction(struct builder *builder, Addr address, UInt bytes, UInt explicit);
 void builder_add_reference(struct builder *builder, IRExpr *address, UInt bytes, Bool is_store);
 void builder_add_guarded(struct builder *builder, IRExpr *guard, IRExpr *address, UInt bytes, Bool is_store);
 void builder_commit(struct builder *builder);

@@ -2,7 +2,7 @@
 
    In Valgrind's language all that an exit must leave behind is to be done before it, whether it is taken or not, and
    mostly it is not. So the last step of a translation, from registers to bytes, is wrapped: what the stream needs for an exit
-   is put between its jump and its way out. Which exit it is, is told in the upper bits of its address, where a program
+   is put between its jump and its way out. Which exit it is, stands in the upper bits of its address, where a program
    has none. */
 #include "switchcost.h"
 

@@ -96,7 +96,7 @@ void hot_ran(UInt count, const ULong *word, const ULong *end)
         return;
     if (!places)
         places = VG_(HT_construct)("switchcost.places");
-    for (; word < end; word += 1 + SC_TOLD_BY(*word)) {
+    for (; word < end; word += 1 + SC_EXPLICIT_OF(*word)) {
         struct place *place = place_at(shapes_address((UInt)*word));
         place->hits += 1;
         place->repeats += place == before;

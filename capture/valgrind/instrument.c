@@ -73,10 +73,10 @@ static Bool is_mark(const IRStmt *statement)
     return statement && statement->tag == Ist_IMark;
 }
 
-/* How many addresses the instruction that begins there tells, roughly: twice the same counts twice. */
-static UInt count_told(const struct builder *builder, const IRSB *in, Int index)
+/* How many explicit addresses the instruction that begins there has, roughly: twice the same counts twice. */
+static UInt count_explicit(const struct builder *builder, const IRSB *in, Int index)
 {
-    UInt tells = 0;
+    UInt explicit = 0;
 
     for (index++; index < in->stmts_used && !is_mark(in->stmts[index]); index++) {
         const IRStmt *statement = in->stmts[index];
@@ -86,27 +86,27 @@ static UInt count_told(const struct builder *builder, const IRSB *in, Int index)
         case Ist_WrTmp:
             origins_learn(statement->Ist.WrTmp.tmp, statement->Ist.WrTmp.data);
             if (statement->Ist.WrTmp.data->tag == Iex_Load)
-                tells += builder_tells(builder, statement->Ist.WrTmp.data->Iex.Load.addr);
+                explicit += builder_is_explicit(builder, statement->Ist.WrTmp.data->Iex.Load.addr);
             break;
         case Ist_Store:
-            tells += builder_tells(builder, statement->Ist.Store.addr);
+            explicit += builder_is_explicit(builder, statement->Ist.Store.addr);
             break;
         case Ist_CAS:
-            tells += builder_tells(builder, statement->Ist.CAS.details->addr);
+            explicit += builder_is_explicit(builder, statement->Ist.CAS.details->addr);
             break;
         case Ist_LoadG:
         case Ist_StoreG:
         case Ist_LLSC:
-            tells += 1;
+            explicit += 1;
             break;
         case Ist_Dirty:
-            tells += statement->Ist.Dirty.details->mFx != Ifx_None;
+            explicit += statement->Ist.Dirty.details->mFx != Ifx_None;
             break;
         default:
             break;
         }
     }
-    return tells;
+    return explicit;
 }
 
 /* What has happened so far is to be in the stream where this is taken. */
@@ -136,7 +136,7 @@ static IRStmt *observe(struct builder *builder, const IRSB *in, Int index)
     case Ist_IMark:
         /* Of no length where it cannot be decoded. */
         builder_add_instruction(builder, statement->Ist.IMark.addr, statement->Ist.IMark.len ? statement->Ist.IMark.len : 1,
-                        count_told(builder, in, index));
+                        count_explicit(builder, in, index));
         break;
     case Ist_WrTmp:
         origins_learn(statement->Ist.WrTmp.tmp, statement->Ist.WrTmp.data);

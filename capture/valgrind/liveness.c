@@ -3,7 +3,7 @@
    At each place where a superblock may be left Valgrind brings all registers up to date, flags and program counter
    too. Where the code that comes next writes them before it reads them, that is not needed: most flags are such.
 
-   What is told here holds for code where registers need not be exact at each access to memory. */
+   What is said here holds for code where registers need not be exact at each access to memory. */
 #include "switchcost.h"
 
 #include "libvex_guest_amd64.h"

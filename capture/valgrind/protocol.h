@@ -103,25 +103,25 @@ struct sc_info { /* 32 bytes */
 
    SC_BLOCK: the blocks of a shape ran. Bits 31..0 are the id, never 0, of one defined before by the same process (a forked
    child has its parent's shapes of the moment of the fork; an exec starts anew), bits 39..32 the number of address words
-   that follow: one for each reference of the shape that is told; the address of a guarded reference that did not happen is
-   SC_NOT_DONE.
+   that follow: one for each reference of the shape whose address is explicit; that of a guarded reference that did not happen
+   is SC_NOT_DONE.
 
    Every other tag: bits 55..48 are the number of words that follow, bits 47..0 an immediate value. */
 #define SC_TAG(word) ((word) >> 56)
 #define SC_BLOCK 0x00ULL
-#define SC_TOLD_BY(head) ((UInt)((head) >> 32) & 0xff)
+#define SC_EXPLICIT_OF(head) ((UInt)((head) >> 32) & 0xff)
 #define SC_NOT_DONE 0xffffffffffffffffULL
 
 /* imm: id | blocks << 32. A shape is one or more blocks that run one after the other. words, for each of these: address;
    bytes | instructions << 16 | first_bytes << 32 | references << 48; then, for all together, a word a reference: offset in
    its block of its instruction's last byte | size << 16 | is_store << 32 | is_update << 33 (a store by the same
    instruction to where it has just loaded from: Cachegrind counts the two as one load) | how << 34 | base << 40; then
-   a word for each reference whose address is not told: the address itself (SC_FIXED), or how far it always lies behind that
-   of reference number `base` of the shape, a told one before it (SC_RELATIVE). */
-#define SC_TOLD 0ULL
+   a word for each reference whose address is derived: the address itself (SC_FIXED), or how far it always lies behind that
+   of reference number `base` of the shape, an explicit one before it (SC_RELATIVE). */
+#define SC_EXPLICIT 0ULL
 #define SC_FIXED 1ULL
 #define SC_RELATIVE 2ULL
-#define SC_GUARDED 3ULL /* told, and perhaps SC_NOT_DONE */
+#define SC_GUARDED 3ULL /* explicit, and perhaps SC_NOT_DONE */
 #define SC_DEFINE 0x02ULL
 /* imm: number */
 #define SC_SYSCALL_ENTER 0x03ULL
@@ -151,7 +151,7 @@ struct sc_info { /* 32 bytes */
 /* As run: a run ends. imm: why. words: SC_COUNTS of switches that ended it, as far as they are known here */
 #define SC_LEAVE 0x0eULL
 #define SC_LEFT_SYSCALL 0ULL   /* enters the kernel, where it may block: its next stamp says what came of it */
-#define SC_LEFT_PREEMPTED 1ULL /* the kernel took the CPU away: told by the task itself when it has it again */
+#define SC_LEFT_PREEMPTED 1ULL /* the kernel took the CPU away: reported by the task itself when it has it again */
 #define SC_LEFT_WAITING 2ULL   /* waits for an empty buffer */
 #define SC_LEFT_LOCK 3ULL      /* another thread of the process has Valgrind's lock */
 #define SC_LEFT_ENDED 4ULL

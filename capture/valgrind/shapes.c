@@ -37,7 +37,7 @@ static Bool can_write(void)
 
 #define MOST_WORDS (2 * MOST_BLOCKS + MOST_REFERENCES)
 
-/* Words of blocks in a row, of references, and of addresses that are not told. */
+/* Words of blocks in a row, of references, and of derived addresses. */
 static UInt definition(const struct shape *shape, ULong *words)
 {
     ULong *word = words;
@@ -51,8 +51,8 @@ static UInt definition(const struct shape *shape, ULong *words)
     }
     for (index = 0; index < shape->references; index++)
         *word++ = shape->reference[index];
-    for (index = 0; index < shape->untold; index++)
-        *word++ = shape->untold_address[index];
+    for (index = 0; index < shape->derived; index++)
+        *word++ = shape->derived_address[index];
     return word - words;
 }
 

@@ -206,7 +206,7 @@ void stamps_wait(void)
     open_run(writer, 0);
 }
 
-/* The last run of a task that is told to stop. */
+/* The last run of a task that has to stop. */
 void stamps_stop(ThreadId tid)
 {
     stamps_leave(tid, SC_LEFT_WAITING);

@@ -104,7 +104,7 @@ UInt stream_pack(ULong *words, const HChar *bytes, UInt length);
 
 /* shapes.c */
 #define LONGEST_BLOCK 1024
-/* Of a shape; and references, and addresses that are not told: its definition is one record. */
+/* Of a shape; and references, and derived addresses: its definition is one record. */
 #define MOST_BLOCKS 12
 #define MOST_REFERENCES 230
 struct block {
@@ -118,9 +118,9 @@ struct shape {
     UInt blocks;
     struct block block[MOST_BLOCKS];
     UInt references; /* of all blocks */
-    UInt untold;
+    UInt derived;    /* of these, whose addresses are derived */
     ULong reference[MOST_REFERENCES];
-    ULong untold_address[MOST_REFERENCES];
+    ULong derived_address[MOST_REFERENCES];
 };
 UInt shapes_define(const struct shape *shape);
 void shapes_publish(void);

@@ -147,10 +147,10 @@ fn by_level(level: u32) -> u32 {
     HIT_CYCLES[index]
 }
 
-/// Those for base pages; where several of one kind are told (loads and stores apart), the largest.
+/// Those for base pages; where several of one kind are reported (loads and stores apart), the largest.
 fn tlbs(host: &HostManifest, on_switch: OnSwitch) -> Vec<TlbLevel> {
-    let told = host.tlbs.known().map_or(&[][..], Vec::as_slice);
-    let mut ordered: Vec<&Tlb> = told.iter().filter(|tlb| tlb.page_bytes == host.page_bytes).collect();
+    let reported = host.tlbs.known().map_or(&[][..], Vec::as_slice);
+    let mut ordered: Vec<&Tlb> = reported.iter().filter(|tlb| tlb.page_bytes == host.page_bytes).collect();
     ordered.sort_by_key(|tlb| (tlb.level, tlb_order(tlb.kind), std::cmp::Reverse(tlb.entries)));
     ordered.dedup_by_key(|tlb| (tlb.level, tlb.kind));
     let is_last = |tlb: &Tlb| {

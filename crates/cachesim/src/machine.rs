@@ -35,7 +35,7 @@ pub(crate) use team::Team;
 
 use crate::mappings::Mappings;
 use buffers::Buffers;
-use code::Bill;
+use code::Attribution;
 use frames::Frames;
 use hierarchy::Hierarchy;
 use ledger::{Bookkeeper, Ledger, Privates};
@@ -58,7 +58,7 @@ pub(crate) struct Machine {
     ended: Ended,
     ledger: Ledger,
     frames: Option<Frames>,
-    bill: Bill,
+    attribution: Attribution,
     shortcuts: Vec<Shortcut>,
     entry: Entry,
     /// Of the running process, and of the two views that all share.
@@ -102,7 +102,7 @@ impl Machine {
             ended: Ended::new(&plan),
             ledger: Ledger::new(&plan),
             frames: plan.pages.map(Frames::new),
-            bill: Bill::new(),
+            attribution: Attribution::new(),
             buffers: Buffers::new(entry.data_cache),
             entry,
             shortcuts,
@@ -217,7 +217,7 @@ impl Machine {
 
     /// Before the context or the mappings change.
     pub(crate) fn settle_code(&mut self, scene: &Scene<'_>) {
-        self.bill.settle(scene.context, scene.mappings);
+        self.attribution.settle(scene.context, scene.mappings);
     }
 
     /// The open tuple is over; `interval` says which one it is, without its cycles. Gives these.

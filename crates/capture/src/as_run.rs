@@ -215,12 +215,12 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         if self.stop.load(SeqCst) {
             return Err(Halt::Ending(Ending::Interrupted));
         }
-        let detail = self.ring.word(header::FAULT_DETAIL).load(SeqCst);
-        match self.ring.half(header::FAULT).load(SeqCst) {
+        let detail = self.ring.u64_at(header::FAULT_DETAIL).load(SeqCst);
+        match self.ring.u32_at(header::FAULT).load(SeqCst) {
             0 => Ok(()),
             fault::RSEQ => Err(CaptureError::NoPreemption(std::io::Error::from_raw_os_error(detail as i32)).into()),
             fault::CPU => {
-                Err(CaptureError::OtherCpu { cpu: self.ring.half(header::CPU).load(SeqCst), other: detail }.into())
+                Err(CaptureError::OtherCpu { cpu: self.ring.u32_at(header::CPU).load(SeqCst), other: detail }.into())
             }
             _ => Err(CaptureError::TooManyTasks.into()),
         }
@@ -306,7 +306,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
 
     /// Has every task end its run, and takes what they have written until then.
     fn wind_down(&mut self) -> Result<(), Halt<T::Error>> {
-        self.ring.half(header::IS_STOPPING).store(1, SeqCst);
+        self.ring.u32_at(header::IS_STOPPING).store(1, SeqCst);
         let deadline = Instant::now() + LONGEST_STOP;
         while Instant::now() < deadline {
             let rings = self.ring.rings();

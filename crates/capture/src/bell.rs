@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-/// Told by one, looked at by the other.
+/// Set by one, looked at by the other.
 #[derive(Debug, Default)]
 pub(crate) struct Bell {
     is_finished: AtomicBool,

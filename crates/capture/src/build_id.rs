@@ -34,11 +34,11 @@ mod tests {
     fn finds_the_id_that_file_tells() {
         let output = std::process::Command::new("file").args(["-L", "/bin/sh"]).output().expect("file runs");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let told = text.split_once("BuildID[sha1]=").expect("sh has a build ID").1;
+        let reported = text.split_once("BuildID[sha1]=").expect("sh has a build ID").1;
         let path = std::fs::canonicalize("/bin/sh").expect("sh");
         let id = of_file(path.as_os_str().as_bytes()).expect("an ID");
         let hexadecimal: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert!(told.starts_with(&hexadecimal), "{text}: {hexadecimal}");
+        assert!(reported.starts_with(&hexadecimal), "{text}: {hexadecimal}");
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn await_submitted<'a>(
     let mut naps = 0;
     loop {
         let submissions = ring.submissions();
-        // Whatever there is was there before the end was told.
+        // Whatever there is was there before the end was reported.
         let is_last_look = bell.is_finished();
         let found = ring.submitted(order);
         if found.is_some() || is_last_look {

@@ -4,7 +4,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use host::keeper::Report;
+use host::supervisor::Report;
 use trace::Cause;
 
 use crate::bell::Bell;
@@ -127,7 +127,7 @@ impl<'a> Control<'a> {
     /// Has whoever runs give the CPU up, so that what it has written is not lost.
     fn await_end_of_period(&mut self) {
         let Some(slot) = self.scheduler.running() else { return };
-        self.ring.half(header::IS_STOPPING).store(1, SeqCst);
+        self.ring.u32_at(header::IS_STOPPING).store(1, SeqCst);
         let deadline = Instant::now() + LONGEST_PERIOD;
         while self.ring.slot(slot).state() == state::GRANTED && Instant::now() < deadline {
             let rings = self.ring.rings();
@@ -202,7 +202,7 @@ impl<'a> Control<'a> {
         if self.stop.load(SeqCst) || self.bell.is_aborted() {
             return Err(Halt::Ending(Ending::Interrupted));
         }
-        match self.ring.half(header::FAULT).load(SeqCst) {
+        match self.ring.u32_at(header::FAULT).load(SeqCst) {
             0 => Ok(()),
             _ => Err(CaptureError::TooManyTasks.into()),
         }
@@ -282,7 +282,7 @@ impl<'a> Control<'a> {
 
     /// The turn of a task that is alone does not end.
     fn give_turn(&mut self, slot: u32, budget: Option<u64>) -> Result<(), Halt> {
-        self.ring.half(header::IS_ALONE).store(self.tasks.is_one_alone().into(), SeqCst);
+        self.ring.u32_at(header::IS_ALONE).store(self.tasks.is_one_alone().into(), SeqCst);
         Ok(self.ring.slot(slot).grant(budget)?)
     }
 
@@ -321,7 +321,7 @@ impl<'a> Control<'a> {
     fn append(&mut self, record: &[u64]) -> Result<(), Halt> {
         while !self.ring.append(record) {
             self.check()?;
-            let freed = self.ring.half(header::FREED);
+            let freed = self.ring.u32_at(header::FREED);
             host::shared_file::wait(freed, freed.load(SeqCst), LONG_PAUSE)?;
         }
         Ok(())

@@ -155,8 +155,8 @@ impl<'a, T: Take> Decoder<'a, T> {
         words: &[AtomicU64],
         damaged: impl Fn(Problem) -> Stopped<T::Error>,
     ) -> Result<usize, Stopped<T::Error>> {
-        let (id, told) = block_head(words[0].load(Relaxed));
-        let addresses = words.get(1..=told).ok_or_else(|| damaged(Problem::Short))?;
+        let (id, explicit) = block_head(words[0].load(Relaxed));
+        let addresses = words.get(1..=explicit).ok_or_else(|| damaged(Problem::Short))?;
         let shapes = self.spaces.running();
         let problem = || if shapes.plain(id).is_some() { Problem::Short } else { Problem::Shape(id.into()) };
         let guarded = shapes.guarded(id).map(Arc::clone).ok_or_else(|| damaged(problem()))?;
@@ -167,7 +167,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         let happened: Vec<u64> = addresses.into_iter().filter(|&address| address != NOT_DONE).collect();
         let mut source = Happened { shape, addresses: &happened, is_taken: false };
         self.take.blocks(&mut source).map_err(Stopped::Refused)?;
-        if source.is_taken { Ok(told + 1) } else { Err(damaged(Problem::Short)) }
+        if source.is_taken { Ok(explicit + 1) } else { Err(damaged(Problem::Short)) }
     }
 
     /// Decodes a record other than a block; returns the mark that it is, if it is one, and its length.
@@ -184,7 +184,7 @@ impl<'a, T: Take> Decoder<'a, T> {
     }
 }
 
-/// The number of a block's shape, and how many addresses are told.
+/// The number of a block's shape, and how many explicit addresses it has.
 #[inline(always)]
 fn block_head(head: u64) -> (u32, usize) {
     (head as u32, (head >> 32 & 0xff) as usize)
@@ -201,7 +201,7 @@ impl BlockSource for Words<'_> {
     type Word = AtomicU64;
 
     #[inline(always)]
-    fn told(head: u64) -> u32 {
+    fn explicit(head: u64) -> u32 {
         // What is set in the tag or above the count makes it large.
         const { assert!(tag::BLOCK == 0, "blocks have no tag to take off") };
         (head >> 32) as u32
@@ -234,14 +234,14 @@ impl BlockSource for Words<'_> {
     fn next(&self) -> Option<(u32, &[AtomicU64])> {
         let (head, rest) = self.words.get(self.at..)?.split_first()?;
         let head = head.load(Relaxed);
-        let (id, told) = block_head(head);
-        let addresses = rest.get(..told)?;
+        let (id, explicit) = block_head(head);
+        let addresses = rest.get(..explicit)?;
         let shape = plain(self.numbers, id)?;
         (head >> 40 == tag::BLOCK << 16).then_some((shape, addresses))
     }
 
-    fn pass_shape(&mut self, told: usize) {
-        self.at += 1 + told;
+    fn pass_shape(&mut self, explicit: usize) {
+        self.at += 1 + explicit;
     }
 }
 
@@ -255,7 +255,7 @@ struct Happened<'a> {
 impl BlockSource for Happened<'_> {
     type Word = u64;
 
-    fn told(_head: u64) -> u32 {
+    fn explicit(_head: u64) -> u32 {
         NO_BLOCK
     }
 

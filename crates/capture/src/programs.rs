@@ -1,38 +1,38 @@
-//! The commands as the keeper starts and ends them, and how each has ended.
+//! The commands as the supervisor starts and ends them, and how each has ended.
 
 use std::io;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use host::keeper::{Keeper, Report, TaskFiles};
+use host::supervisor::{Report, Supervisor, TaskFiles};
 
 /// How long one look for a report takes where none comes.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(crate) struct Programs {
-    keeper: Keeper,
+    supervisor: Supervisor,
     statuses: Vec<Option<ExitStatus>>,
 }
 
 impl Programs {
     /// `count` commands, none of which has been started.
-    pub(crate) fn new(keeper: Keeper, count: usize) -> Programs {
-        Programs { keeper, statuses: vec![None; count] }
+    pub(crate) fn new(supervisor: Supervisor, count: usize) -> Programs {
+        Programs { supervisor, statuses: vec![None; count] }
     }
 
     /// The kernel's files about their tasks.
     pub(crate) fn task_files(&self) -> &TaskFiles {
-        self.keeper.task_files()
+        self.supervisor.task_files()
     }
 
     pub(crate) fn launch(&mut self, command: u32) -> io::Result<()> {
-        self.keeper.launch(command)
+        self.supervisor.launch(command)
     }
 
     /// The next report, if one comes within `patience`. An end is kept.
     pub(crate) fn report(&mut self, patience: Duration) -> io::Result<Option<Report>> {
-        let report = self.keeper.report(patience)?;
+        let report = self.supervisor.report(patience)?;
         if let Some(Report::Ended { program, status }) = report
             && let Some(place) = self.statuses.get_mut(program as usize)
         {
@@ -56,7 +56,7 @@ impl Programs {
 
     /// Ends all that is left.
     pub(crate) fn dismiss(&mut self) {
-        self.keeper.dismiss();
+        self.supervisor.dismiss();
     }
 
     /// None where a command was ended with the capture.

@@ -120,7 +120,7 @@ pub(crate) mod tag {
 /// How the address of a reference is known.
 pub(crate) mod how {
     #[cfg(test)]
-    pub(crate) const TOLD: u64 = 0;
+    pub(crate) const EXPLICIT: u64 = 0;
     pub(crate) const FIXED: u64 = 1;
     pub(crate) const RELATIVE: u64 = 2;
     pub(crate) const GUARDED: u64 = 3;

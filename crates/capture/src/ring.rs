@@ -55,7 +55,7 @@ impl Ring {
             (header::BUFFERS, BUFFERS as u32),
             (header::BUFFER_WORDS, BUFFER_WORDS as u32),
         ] {
-            ring.half(offset).store(value, SeqCst);
+            ring.u32_at(offset).store(value, SeqCst);
         }
         for (offset, value) in [
             (header::SLOTS_OFFSET, SLOTS_OFFSET as u64),
@@ -65,7 +65,7 @@ impl Ring {
             (header::CURRENT_BUFFER, protocol::NO_BUFFER),
             (header::MAGIC, protocol::MAGIC),
         ] {
-            ring.word(offset).store(value, SeqCst);
+            ring.u64_at(offset).store(value, SeqCst);
         }
         for index in 0..BUFFERS {
             ring.order(index).store(protocol::NO_ORDER, SeqCst);
@@ -78,19 +78,19 @@ impl Ring {
         &self.shared
     }
 
-    /// Tasks that live apart cannot see us, and need not: the kernel ends them with their keeper.
+    /// Tasks in a PID namespace cannot see us, and need not: the kernel ends them with their supervisor.
     pub(crate) fn hide_controller(&self) {
-        self.half(header::CONTROLLER_PID).store(protocol::NO_PROCESS, SeqCst);
+        self.u32_at(header::CONTROLLER_PID).store(protocol::NO_PROCESS, SeqCst);
     }
 
     /// A number of 32 bits of the header.
-    pub(crate) fn half(&self, offset: usize) -> &AtomicU32 {
-        &self.shared.halves()[offset / 4]
+    pub(crate) fn u32_at(&self, offset: usize) -> &AtomicU32 {
+        &self.shared.u32s()[offset / 4]
     }
 
     /// A number of 64 bits of the header.
-    pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
-        &self.shared.words()[offset / 8]
+    pub(crate) fn u64_at(&self, offset: usize) -> &AtomicU64 {
+        &self.shared.u64s()[offset / 8]
     }
 
     /// Task slot `index`, below [`SLOTS`].
@@ -103,16 +103,16 @@ impl Ring {
     }
 
     fn buffer_state(&self, index: usize) -> &AtomicU32 {
-        self.half(self.info(index) + info::STATE)
+        self.u32_at(self.info(index) + info::STATE)
     }
 
     fn order(&self, index: usize) -> &AtomicU64 {
-        self.word(self.info(index) + info::ORDER)
+        self.u64_at(self.info(index) + info::ORDER)
     }
 
     fn buffer(&self, index: usize) -> &[AtomicU64] {
         let start = BUFFERS_OFFSET / 8 + index * BUFFER_WORDS;
-        &self.shared.words()[start..start + BUFFER_WORDS]
+        &self.shared.u64s()[start..start + BUFFER_WORDS]
     }
 
     /// The words of the submitted buffer that is number `order`, and its index; none where it is not there yet.
@@ -120,7 +120,7 @@ impl Ring {
         let index = (0..BUFFERS).find(|&index| {
             self.buffer_state(index).load(SeqCst) == buffer::FULL && self.order(index).load(SeqCst) == order
         })?;
-        let words = self.word(self.info(index) + info::WORDS).load(SeqCst);
+        let words = self.u64_at(self.info(index) + info::WORDS).load(SeqCst);
         Some((index, &self.buffer(index)[..(words as usize).min(BUFFER_WORDS)]))
     }
 
@@ -130,16 +130,16 @@ impl Ring {
             let start = self.info(index);
             Full {
                 index,
-                slot: self.half(start + info::SLOT).load(SeqCst),
+                slot: self.u32_at(start + info::SLOT).load(SeqCst),
                 order: self.order(index).load(SeqCst),
-                stamp: self.word(start + info::STAMP).load(SeqCst),
+                stamp: self.u64_at(start + info::STAMP).load(SeqCst),
             }
         })
     }
 
     /// What a submitted buffer holds.
     pub(crate) fn words(&self, full: &Full) -> &[AtomicU64] {
-        let words = self.word(self.info(full.index) + info::WORDS).load(SeqCst);
+        let words = self.u64_at(self.info(full.index) + info::WORDS).load(SeqCst);
         &self.buffer(full.index)[..(words as usize).min(BUFFER_WORDS)]
     }
 
@@ -147,7 +147,7 @@ impl Ring {
     pub(crate) fn reclaim(&self, slot: u32) -> io::Result<()> {
         for index in 0..BUFFERS {
             let is_held = self.buffer_state(index).load(SeqCst) == buffer::HELD;
-            if is_held && self.half(self.info(index) + info::SLOT).load(SeqCst) == slot {
+            if is_held && self.u32_at(self.info(index) + info::SLOT).load(SeqCst) == slot {
                 self.free(index)?;
             }
         }
@@ -157,7 +157,7 @@ impl Ring {
     /// In turns, when the task that ran was killed: takes back what it held beside the current buffer. One that has its place
     /// in the order is as good as submitted, and is waited for.
     pub(crate) fn take_back(&self) -> io::Result<()> {
-        let current = self.word(header::CURRENT_BUFFER).load(SeqCst);
+        let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
         let is_held =
             |index: &usize| self.buffer_state(*index).load(SeqCst) == buffer::HELD && *index as u64 != current;
         for index in (0..BUFFERS).filter(is_held) {
@@ -173,16 +173,16 @@ impl Ring {
 
     /// Slots from here on were never used.
     pub(crate) fn slots_used(&self) -> u32 {
-        self.half(header::SLOTS_USED).load(SeqCst).min(SLOTS as u32)
+        self.u32_at(header::SLOTS_USED).load(SeqCst).min(SLOTS as u32)
     }
 
     /// Gives a buffer that was read back to the tasks.
     pub(crate) fn free(&self, index: usize) -> io::Result<()> {
         // Whoever claims it next says so after that: until then it must not seem to be somebody else's.
-        self.half(self.info(index) + info::SLOT).store(protocol::NO_SLOT, SeqCst);
+        self.u32_at(self.info(index) + info::SLOT).store(protocol::NO_SLOT, SeqCst);
         self.order(index).store(protocol::NO_ORDER, SeqCst);
         self.buffer_state(index).store(buffer::EMPTY, SeqCst);
-        let freed = self.half(header::FREED);
+        let freed = self.u32_at(header::FREED);
         freed.fetch_add(1, SeqCst);
         if self.may_wait_for_more() { Ok(()) } else { shared_file::wake(freed) }
     }
@@ -191,7 +191,7 @@ impl Ring {
     /// as long as to fill it. In turns, all that are full are about to be read; as run, they may have to wait.
     fn may_wait_for_more(&self) -> bool {
         let empty = (0..BUFFERS).filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::EMPTY).count();
-        self.half(header::MODE).load(SeqCst) == protocol::SCHEDULED && empty < WORTH_WAKING
+        self.u32_at(header::MODE).load(SeqCst) == protocol::SCHEDULED && empty < WORTH_WAKING
     }
 
     /// Claims an empty buffer, if there is one.
@@ -204,15 +204,15 @@ impl Ring {
     /// Makes sure, while no task runs, that the current buffer has room for `words` more. False where there is no
     /// empty buffer for now.
     fn make_room(&self, words: usize) -> bool {
-        let current = self.word(header::CURRENT_BUFFER).load(SeqCst);
-        let used = self.word(header::CURRENT_WORDS).load(SeqCst);
+        let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
+        let used = self.u64_at(header::CURRENT_WORDS).load(SeqCst);
         if current < BUFFERS as u64 && used <= (BUFFER_WORDS - words) as u64 {
             return true;
         }
         self.submit_current();
         let Some(index) = self.claim() else { return false };
-        self.word(header::CURRENT_WORDS).store(0, SeqCst);
-        self.word(header::CURRENT_BUFFER).store(index as u64, SeqCst);
+        self.u64_at(header::CURRENT_WORDS).store(0, SeqCst);
+        self.u64_at(header::CURRENT_BUFFER).store(index as u64, SeqCst);
         true
     }
 
@@ -221,71 +221,71 @@ impl Ring {
         if !self.make_room(record.len()) {
             return false;
         }
-        let used = self.word(header::CURRENT_WORDS).load(SeqCst) as usize;
-        let buffer = self.buffer(self.word(header::CURRENT_BUFFER).load(SeqCst) as usize % BUFFERS);
+        let used = self.u64_at(header::CURRENT_WORDS).load(SeqCst) as usize;
+        let buffer = self.buffer(self.u64_at(header::CURRENT_BUFFER).load(SeqCst) as usize % BUFFERS);
         let Some(room) = buffer.get(used..used + record.len()) else { return false };
         for (place, &word) in room.iter().zip(record) {
             place.store(word, SeqCst);
         }
-        self.word(header::CURRENT_WORDS).store((used + record.len()) as u64, SeqCst);
+        self.u64_at(header::CURRENT_WORDS).store((used + record.len()) as u64, SeqCst);
         true
     }
 
     /// Submits what is in the current buffer, while no task runs.
     pub(crate) fn submit_current(&self) {
-        let current = self.word(header::CURRENT_BUFFER).swap(protocol::NO_BUFFER, SeqCst);
+        let current = self.u64_at(header::CURRENT_BUFFER).swap(protocol::NO_BUFFER, SeqCst);
         if current >= BUFFERS as u64 {
             return;
         }
         let start = self.info(current as usize);
-        self.word(start + info::WORDS).store(self.word(header::CURRENT_WORDS).load(SeqCst), SeqCst);
-        self.half(start + info::SLOT).store(protocol::NO_SLOT, SeqCst);
-        let order = self.word(header::NEXT_ORDER).fetch_add(1, SeqCst);
+        self.u64_at(start + info::WORDS).store(self.u64_at(header::CURRENT_WORDS).load(SeqCst), SeqCst);
+        self.u32_at(start + info::SLOT).store(protocol::NO_SLOT, SeqCst);
+        let order = self.u64_at(header::NEXT_ORDER).fetch_add(1, SeqCst);
         self.order(current as usize).store(order, SeqCst);
-        self.half(start + info::STATE).store(buffer::FULL, SeqCst);
+        self.u32_at(start + info::STATE).store(buffer::FULL, SeqCst);
         self.tell_submission();
     }
 
-    /// How many buffers were submitted, or something else was told to the consumer.
+    /// How many buffers were submitted, or something else was reported to the consumer.
     pub(crate) fn submissions(&self) -> u32 {
-        self.half(header::SUBMISSIONS).load(SeqCst)
+        self.u32_at(header::SUBMISSIONS).load(SeqCst)
     }
 
     /// Has the consumer look again.
     pub(crate) fn tell_submission(&self) {
-        self.half(header::SUBMISSIONS).fetch_add(1, SeqCst);
-        let _ = shared_file::wake(self.half(header::SUBMISSIONS));
+        self.u32_at(header::SUBMISSIONS).fetch_add(1, SeqCst);
+        let _ = shared_file::wake(self.u32_at(header::SUBMISSIONS));
     }
 
-    /// Sleeps until something is told after `submissions`, no longer than `limit`.
+    /// Sleeps until something is reported after `submissions`, no longer than `limit`.
     pub(crate) fn await_submission(&self, submissions: u32, limit: Duration) -> io::Result<()> {
-        self.half(header::CONSUMER_SLEEPS).store(1, SeqCst);
-        let outcome = shared_file::wait(self.half(header::SUBMISSIONS), submissions, limit);
-        self.half(header::CONSUMER_SLEEPS).store(0, SeqCst);
+        self.u32_at(header::CONSUMER_SLEEPS).store(1, SeqCst);
+        let outcome = shared_file::wait(self.u32_at(header::SUBMISSIONS), submissions, limit);
+        self.u32_at(header::CONSUMER_SLEEPS).store(0, SeqCst);
         outcome
     }
 
     /// How often tasks have rung.
     pub(crate) fn rings(&self) -> u32 {
-        self.half(header::DOORBELL).load(SeqCst)
+        self.u32_at(header::DOORBELL).load(SeqCst)
     }
 
     /// Sleeps until a task rings again after `rings`, no longer than `limit`.
     pub(crate) fn await_ring(&self, rings: u32, limit: Duration) -> io::Result<()> {
-        self.half(header::CONTROLLER_SLEEPS).store(1, SeqCst);
-        let outcome = shared_file::wait(self.half(header::DOORBELL), rings, limit);
-        self.half(header::CONTROLLER_SLEEPS).store(0, SeqCst);
+        self.u32_at(header::CONTROLLER_SLEEPS).store(1, SeqCst);
+        let outcome = shared_file::wait(self.u32_at(header::DOORBELL), rings, limit);
+        self.u32_at(header::CONTROLLER_SLEEPS).store(0, SeqCst);
         outcome
     }
 
     /// Tells all tasks to end at once.
     pub(crate) fn close(&self) {
-        self.half(header::IS_CLOSING).store(1, SeqCst);
-        let _ = shared_file::wake(self.half(header::FREED));
+        self.u32_at(header::IS_CLOSING).store(1, SeqCst);
+        let _ = shared_file::wake(self.u32_at(header::FREED));
         for index in 0..SLOTS as u32 {
             let slot = self.slot(index);
             if slot.state() != state::FREE {
-                let _ = shared_file::wake(slot.half(slot::GRANT));
+                let _ = shared_file::wake(slot.u32_at(slot::GRANT));
             }
         }
     }
@@ -299,12 +299,12 @@ pub(crate) struct Slot<'a> {
 }
 
 impl<'a> Slot<'a> {
-    fn half(self, offset: usize) -> &'a AtomicU32 {
-        self.ring.half(self.start + offset)
+    fn u32_at(self, offset: usize) -> &'a AtomicU32 {
+        self.ring.u32_at(self.start + offset)
     }
 
     pub(crate) fn get(self, offset: usize) -> u32 {
-        self.half(offset).load(SeqCst)
+        self.u32_at(offset).load(SeqCst)
     }
 
     pub(crate) fn state(self) -> u32 {
@@ -313,43 +313,43 @@ impl<'a> Slot<'a> {
 
     /// As run: its present run began no earlier; 0 without one.
     pub(crate) fn open_stamp(self) -> u64 {
-        self.ring.word(self.start + slot::OPEN_STAMP).load(SeqCst)
+        self.ring.u64_at(self.start + slot::OPEN_STAMP).load(SeqCst)
     }
 
     /// As run: ends the run of a task that is gone.
     pub(crate) fn clear_open_stamp(self) {
-        self.ring.word(self.start + slot::OPEN_STAMP).store(0, SeqCst);
+        self.ring.u64_at(self.start + slot::OPEN_STAMP).store(0, SeqCst);
     }
 
     /// As run: what the kernel has counted while the task was away, once it is back from a system call.
     pub(crate) fn back(self) -> u64 {
-        self.ring.word(self.start + slot::BACK).load(SeqCst)
+        self.ring.u64_at(self.start + slot::BACK).load(SeqCst)
     }
 
     /// Takes the slot back from a task that is gone.
     pub(crate) fn free(self) {
-        self.half(slot::PID).store(protocol::NO_PROCESS, SeqCst);
-        self.half(slot::STATE).store(state::FREE, SeqCst);
+        self.u32_at(slot::PID).store(protocol::NO_PROCESS, SeqCst);
+        self.u32_at(slot::STATE).store(state::FREE, SeqCst);
     }
 
     /// Gives up who was to be made: nobody will come.
     pub(crate) fn give_up_making(self) {
-        self.half(slot::IS_MAKING).store(0, SeqCst);
+        self.u32_at(slot::IS_MAKING).store(0, SeqCst);
     }
 
     /// Notes the end of a task that could not do so itself.
     pub(crate) fn set_ended(self) {
-        self.half(slot::STATE).store(state::ENDED, SeqCst);
+        self.u32_at(slot::STATE).store(state::ENDED, SeqCst);
     }
 
     /// Lets the task run, with so many instructions at the start of a turn.
     pub(crate) fn grant(self, budget: Option<u64>) -> io::Result<()> {
         if let Some(instructions) = budget {
-            self.ring.word(self.start + slot::BUDGET).store(instructions, SeqCst);
+            self.ring.u64_at(self.start + slot::BUDGET).store(instructions, SeqCst);
         }
-        self.half(slot::STATE).store(state::GRANTED, SeqCst);
-        self.half(slot::GRANT).store(1, SeqCst);
-        shared_file::wake(self.half(slot::GRANT))
+        self.u32_at(slot::STATE).store(state::GRANTED, SeqCst);
+        self.u32_at(slot::GRANT).store(1, SeqCst);
+        shared_file::wake(self.u32_at(slot::GRANT))
     }
 }
 
@@ -381,7 +381,7 @@ mod tests {
     fn hold(ring: &Ring, order: Option<u64>) -> usize {
         let index = ring.claim().expect("an empty buffer");
         if let Some(order) = order {
-            ring.word(ring.info(index) + info::WORDS).store(1, SeqCst);
+            ring.u64_at(ring.info(index) + info::WORDS).store(1, SeqCst);
             ring.order(index).store(order, SeqCst);
         }
         index
@@ -400,7 +400,7 @@ mod tests {
             BUFFERS - 2,
             "all but this and the current one"
         );
-        ring.word(header::NEXT_ORDER).store(1, SeqCst);
+        ring.u64_at(header::NEXT_ORDER).store(1, SeqCst);
         ring.submit_current();
         assert_eq!(ring.submitted(1).expect("as it was").1[0].load(SeqCst), 7);
     }
@@ -408,10 +408,10 @@ mod tests {
     #[test]
     fn numbers_out_of_range_are_no_index() {
         let ring = Ring::create(protocol::SCHEDULED).expect("shared memory");
-        ring.word(header::CURRENT_BUFFER).store(1 << 40, SeqCst);
-        ring.word(header::CURRENT_WORDS).store(u64::MAX, SeqCst);
+        ring.u64_at(header::CURRENT_BUFFER).store(1 << 40, SeqCst);
+        ring.u64_at(header::CURRENT_WORDS).store(u64::MAX, SeqCst);
         assert!(ring.append(&[1, 2, 3]));
-        ring.word(header::CURRENT_WORDS).store(u64::MAX, SeqCst);
+        ring.u64_at(header::CURRENT_WORDS).store(u64::MAX, SeqCst);
         ring.submit_current();
         assert_eq!(ring.submitted(0).expect("submitted").1.len(), BUFFER_WORDS);
     }

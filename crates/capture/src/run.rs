@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use host::keeper::{KEEPER_APART, Keeper, Setting};
+use host::supervisor::{PID_IN_NAMESPACE, Setting, Supervisor};
 use trace::{Chunk, Recorder, WriteTraceError};
 use units::CpuId;
 
@@ -74,9 +74,9 @@ pub struct Options {
     pub order: Order,
     /// Traced tasks run on this CPU only; the caller is to stay off it where there is another.
     pub cpu: Option<CpuId>,
-    /// Programs live apart, where the kernel allows that: in a process namespace with a /proc of their own, so that process
+    /// Programs live in a PID namespace with a /proc of their own, where the kernel allows that, so that process
     /// numbers are the same each time.
-    pub is_apart: bool,
+    pub in_pid_namespace: bool,
     /// All tasks are ended after so many switches.
     pub stop_after_switches: Option<u64>,
     /// What the programs read.
@@ -88,12 +88,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// Scheduled, with the usual quantum, on any CPU, apart, to the end.
+    /// Scheduled, with the usual quantum, on any CPU, in a PID namespace, to the end.
     pub fn new(tool: Tool) -> Options {
         Options {
             order: Order::default(),
             cpu: None,
-            is_apart: true,
+            in_pid_namespace: true,
             stop_after_switches: None,
             input: Input::default(),
             output: Output::default(),
@@ -115,8 +115,8 @@ pub struct Summary {
     pub statuses: Vec<Option<ExitStatus>>,
     /// What the reader of the trace should know.
     pub warnings: Vec<String>,
-    /// Why programs that were to live apart did not.
-    pub not_apart: Option<String>,
+    /// Why programs that were to have a PID namespace have none.
+    pub no_pid_namespace: Option<String>,
     /// As run: how often the kernel took the CPU from a task, by its own count, without another one getting it: for
     /// other programs, or more than once between two looks.
     pub switches_elsewhere: u64,
@@ -174,9 +174,9 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         // Whatever else has ended it, what was captured until then is handed on.
         decoder.flush().map_err(Failure::Sink)?;
     }
-    let (Outcome { ending, statuses, warnings }, not_apart) = outcome?;
+    let (Outcome { ending, statuses, warnings }, no_pid_namespace) = outcome?;
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
-    Ok(Summary { ending, switches, instructions, statuses, warnings, not_apart, switches_elsewhere: 0 })
+    Ok(Summary { ending, switches, instructions, statuses, warnings, no_pid_namespace, switches_elsewhere: 0 })
 }
 
 /// Runs the commands in turns, and throws away what the tool writes, unread: what a capture costs without us. Returns how
@@ -200,7 +200,7 @@ fn check(commands: &[Command]) -> Result<(), CaptureError> {
     commands.iter().try_for_each(Command::check)
 }
 
-/// Gives the tasks their turns, and has each buffer read. Says why programs that were to live apart did not.
+/// Gives the tasks their turns, and has each buffer read. Says why programs that were to have a PID namespace have none.
 fn schedule<R: Read>(
     commands: &[Command],
     quantum_instructions: u64,
@@ -211,7 +211,7 @@ fn schedule<R: Read>(
     check(commands)?;
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
     let stop_after_switches = options.stop_after_switches;
-    let (programs, not_apart) = programs(commands, options, &ring).map_err(CaptureError::from)?;
+    let (programs, no_pid_namespace) = programs(commands, options, &ring).map_err(CaptureError::from)?;
     let bell = Bell::default();
     let mut control = Control::new(&ring, programs, &bell, stop);
     control.quantum_instructions = quantum_instructions;
@@ -225,7 +225,7 @@ fn schedule<R: Read>(
         drop(attendance);
         let outcome = controller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
-        Ok((outcome?, not_apart))
+        Ok((outcome?, no_pid_namespace))
     })
 }
 
@@ -239,15 +239,15 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     let cpu = options.cpu.or_else(last_cpu).ok_or(CaptureError::NoCpu)?;
     options.cpu = Some(cpu);
     let ring = Ring::create(protocol::AS_RUN).map_err(CaptureError::from)?;
-    ring.half(header::CPU).store(cpu.0, SeqCst);
+    ring.u32_at(header::CPU).store(cpu.0, SeqCst);
     let stop_after_switches = options.stop_after_switches;
-    let (programs, not_apart) = programs(commands, options, &ring).map_err(CaptureError::from)?;
+    let (programs, no_pid_namespace) = programs(commands, options, &ring).map_err(CaptureError::from)?;
     let shown = commands.iter().map(Command::shown).collect();
     let mut decoder = Decoder::new(Vec::new(), take).ordered_as_run();
     let outcome = AsRun::new(&ring, programs, stop, stop_after_switches, shown, &mut decoder).run()?;
     let as_run::Outcome { ending, statuses, warnings, switches_elsewhere } = outcome;
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
-    Ok(Summary { ending, switches, instructions, statuses, warnings, not_apart, switches_elsewhere })
+    Ok(Summary { ending, switches, instructions, statuses, warnings, no_pid_namespace, switches_elsewhere })
 }
 
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
@@ -255,7 +255,7 @@ fn last_cpu() -> Option<CpuId> {
     host::facts::allowed_cpus(&host::facts::Root::system()).last().copied()
 }
 
-/// The commands, ready to be launched; and why they do not live apart, where they were to.
+/// The commands, ready to be launched; and why they have no PID namespace, where they were to have one.
 fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(Programs, Option<String>)> {
     leftovers::sweep(&std::env::temp_dir());
     let null = || OpenOptions::new().read(true).write(true).open("/dev/null").map(OwnedFd::from);
@@ -270,7 +270,7 @@ fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(
         Output::Nowhere => (null(), null()),
     };
     let mut setting = Setting {
-        is_apart: options.is_apart,
+        in_pid_namespace: options.in_pid_namespace,
         shared: Some(ring.shared()),
         cpu: options.cpu,
         has_fixed_addresses: true,
@@ -278,23 +278,23 @@ fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(
         output: output?,
         errors: errors?,
     };
-    let mut keeper = keeper(commands, &options.tool, ring, &setting);
-    let mut not_apart = None;
-    if let Some(refusal) = keeper.as_ref().err().filter(|_| setting.is_apart) {
-        not_apart = Some(refusal.to_string());
-        setting.is_apart = false;
-        keeper = self::keeper(commands, &options.tool, ring, &setting);
+    let mut supervisor = supervisor(commands, &options.tool, ring, &setting);
+    let mut no_pid_namespace = None;
+    if let Some(refusal) = supervisor.as_ref().err().filter(|_| setting.in_pid_namespace) {
+        no_pid_namespace = Some(refusal.to_string());
+        setting.in_pid_namespace = false;
+        supervisor = self::supervisor(commands, &options.tool, ring, &setting);
     }
-    if setting.is_apart {
+    if setting.in_pid_namespace {
         ring.hide_controller();
     }
-    Ok((Programs::new(keeper?, commands.len()), not_apart))
+    Ok((Programs::new(supervisor?, commands.len()), no_pid_namespace))
 }
 
-fn keeper(commands: &[Command], tool: &Tool, ring: &Ring, setting: &Setting<'_>) -> io::Result<Keeper> {
-    let ring = if setting.is_apart { ring.shared().path_at(KEEPER_APART) } else { ring.shared().path() };
+fn supervisor(commands: &[Command], tool: &Tool, ring: &Ring, setting: &Setting<'_>) -> io::Result<Supervisor> {
+    let ring = if setting.in_pid_namespace { ring.shared().path_at(PID_IN_NAMESPACE) } else { ring.shared().path() };
     let program = |command| start::program(command, tool, &ring);
-    Keeper::start(&commands.iter().map(program).collect::<io::Result<Vec<_>>>()?, setting)
+    Supervisor::start(&commands.iter().map(program).collect::<io::Result<Vec<_>>>()?, setting)
 }
 
 /// Ends the capture where the caller's thread leaves it early, by an error or a panic.

@@ -53,15 +53,15 @@ impl SharedFile {
         format!("/proc/{holder}/fd/{}", self.file.as_raw_fd()).into()
     }
 
-    /// The memory as words. A place that is used as words must not be used as [`SharedFile::halves`], too.
-    pub fn words(&self) -> &[AtomicU64] {
+    /// The memory as numbers of 64 bits. A place that is used as one must not be used as [`SharedFile::u32s`], too.
+    pub fn u64s(&self) -> &[AtomicU64] {
         // SAFETY: `start` is aligned to a page and valid for `words` words until drop; every bit pattern is fine.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words) }
     }
 
-    /// The same memory as words of 32 bits, the lower half of each word first.
-    pub fn halves(&self) -> &[AtomicU32] {
-        // SAFETY: as in `words`; atomics of both sizes are plain memory accesses at disjoint places.
+    /// The same memory as numbers of 32 bits, the lower half of each word first.
+    pub fn u32s(&self) -> &[AtomicU32] {
+        // SAFETY: as in `u64s`; atomics of both sizes are plain memory accesses at disjoint places.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words * 2) }
     }
 }
@@ -114,8 +114,8 @@ mod tests {
     #[test]
     fn who_opens_the_path_sees_the_same_memory() {
         let shared = SharedFile::create("test", 512).expect("a page");
-        shared.words()[3].store(0x1122_3344_5566_7788, SeqCst);
-        assert_eq!(shared.halves()[6].load(SeqCst), 0x5566_7788);
+        shared.u64s()[3].store(0x1122_3344_5566_7788, SeqCst);
+        assert_eq!(shared.u32s()[6].load(SeqCst), 0x5566_7788);
         let file = std::fs::read(shared.path()).expect("the file has a path");
         assert_eq!(file.len(), 4096);
         assert_eq!(file[24..32], 0x1122_3344_5566_7788_u64.to_le_bytes());
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_waiter_is_woken_and_does_not_wait_for_ever() {
         let shared = SharedFile::create("test", 1).expect("a word");
-        let word = &shared.halves()[0];
+        let word = &shared.u32s()[0];
         wait(word, 0, Duration::from_millis(1)).expect("the time is over");
         wait(word, 1, Duration::from_secs(60)).expect("the word is another");
         std::thread::scope(|scope| {

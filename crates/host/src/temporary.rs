@@ -29,7 +29,7 @@ const MOST_FOLDERS: u32 = 10_000;
 const LOCK: &str = "lock";
 const FILES: &str = "files";
 
-/// The locks that this process has. A keeper has them, too, until all that it has started is gone: what still writes there
+/// The locks that this process has. A supervisor has them, too, until all that it has started is gone: what still writes there
 /// may make again what is being removed.
 static LOCKS: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
 

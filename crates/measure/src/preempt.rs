@@ -1,10 +1,10 @@
-//! Involuntary switches: a victim computes, an antagonist of higher priority takes the CPU from it on a timer, and the
+//! Involuntary switches: a victim computes, a preemptor of higher priority takes the CPU from it on a timer, and the
 //! cost is charged to the victim.
 //!
-//! The victim looks at the clock without pause. When the antagonist's count has changed, the gap since the last look is
-//! what the preemption took from it: timer interrupt, switch, the antagonist's own turn, switch back. The victim then
+//! The victim looks at the clock without pause. When the preemptor's count has changed, the gap since the last look is
+//! what the preemption took from it: timer interrupt, switch, the preemptor's own turn, switch back. The victim then
 //! walks its working set, or nothing. The baseline is what both do without a switch: the victim sees a count that it
-//! changed itself, and walks; the antagonist makes its system call, which finds nothing, and walks. Two hand-offs a
+//! changed itself, and walks; the preemptor makes its system call, which finds nothing, and walks. Two hand-offs a
 //! preemption: there and back.
 
 use std::io;
@@ -28,11 +28,11 @@ const PERIOD: Nanos = Nanos::micros(100);
 /// Preemptions of a batch: half a millisecond where nothing is walked, short beside changes of the core's speed.
 const ROUNDS: u64 = 4;
 
-/// A victim, the caller, and its antagonist.
+/// A victim, the caller, and its preemptor.
 pub(crate) struct Preemption {
     shared: Arc<Shared>,
     own: Seat,
-    antagonist: Peer,
+    preemptor: Peer,
     set: WorkingSet,
     /// Time between two preemptions that walk: several times as long as both walks take.
     walking_period: Nanos,
@@ -42,10 +42,10 @@ impl Preemption {
     pub(crate) fn start(case: &Case, discipline: &Discipline, clock: Clock, seed: u64) -> Result<Self, String> {
         let shared = Arc::new(Shared::new(case, clock, seed)?);
         let above = Discipline { steps_below_top: discipline.steps_below_top - 1, ..discipline.clone() };
-        let antagonist = start_peer(1, case, &above, &shared, seed)?;
+        let preemptor = start_peer(1, case, &above, &shared, seed)?;
         let own = Seat::take(0, case, discipline, &shared, seed)?;
         let walking_period = walking_period(&own, &shared, case);
-        Ok(Preemption { shared, own, antagonist, set: case.working_set, walking_period })
+        Ok(Preemption { shared, own, preemptor, set: case.working_set, walking_period })
     }
 
     fn switching(&mut self, batch: Batch, gaps: &mut Vec<u32>) -> io::Result<Timed> {
@@ -55,8 +55,8 @@ impl Preemption {
         self.shared.let_run();
         self.shared.command(1, Command::Preempt { walks, period })?;
         let memory = self.own.memory(&self.shared, walks);
-        endure(&self.shared, memory, &self.set, batch.warm_up, &mut Vec::new(), || ());
-        let (handoffs, time) = endure(&self.shared, memory, &self.set, batch.rounds, gaps, || ());
+        run_victim(&self.shared, memory, &self.set, batch.warm_up, &mut Vec::new(), || ());
+        let (handoffs, time) = run_victim(&self.shared, memory, &self.set, batch.rounds, gaps, || ());
         self.shared.tell_to_stop();
         // Computing, as a victim does: waiting would leave the CPU idle until the timer fires, and look like somebody else's.
         while !self.shared.has_stopped() {
@@ -64,7 +64,7 @@ impl Preemption {
         }
         self.shared.wait(1)?;
         let switching_handoffs = 2 * (self.shared.wakes() - before);
-        // The antagonist takes the CPU when it is told to, and gives it back to wait for its timer.
+        // The preemptor takes the CPU when it is told to, and gives it back to wait for its timer.
         Ok(Timed { handoffs, time, switching_handoffs, control_switches: 2, user_switches: 0 })
     }
 
@@ -72,7 +72,7 @@ impl Preemption {
         let walks = batch.arm.walks();
         let memory = self.own.memory(&self.shared, walks);
         let shared = &self.shared;
-        let own = |rounds| endure(shared, memory, &self.set, rounds, &mut Vec::new(), || shared.count_wake());
+        let own = |rounds| run_victim(shared, memory, &self.set, rounds, &mut Vec::new(), || shared.count_wake());
         own(batch.warm_up);
         let (handoffs, mut time) = own(batch.rounds);
         shared.command(1, Command::Baseline { walks, warm_up: batch.warm_up, rounds: batch.rounds })?;
@@ -84,7 +84,7 @@ impl Preemption {
 
 impl Experiment for Preemption {
     fn tasks(&self) -> Vec<TaskId> {
-        vec![TaskId::own_thread(), self.antagonist.task_id()]
+        vec![TaskId::own_thread(), self.preemptor.task_id()]
     }
 
     fn fixed_rounds(&self, arm: Arm) -> Option<u64> {
@@ -96,7 +96,7 @@ impl Experiment for Preemption {
         if batch.arm.switches() { self.switching(batch, &mut Vec::new()) } else { self.baseline(batch) }
     }
 
-    /// Whole preemptions, as the victim sees them: there, the antagonist's turn, and back.
+    /// Whole preemptions, as the victim sees them: there, the preemptor's turn, and back.
     fn single_handoffs(&mut self, count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         let mut gaps = Vec::with_capacity(count as usize);
         let batch = Batch { arm: Arm::SwitchDirect, rounds: count, warm_up: 1 };
@@ -115,13 +115,13 @@ fn walking_period(own: &Seat, shared: &Shared, case: &Case) -> Nanos {
     Nanos((one.0 * 8).max(PERIOD.0))
 }
 
-/// The victim's loop: waits for `rounds` changes of the count, adds up the gaps, walks after each. Gives the hand-offs, two a
+/// The victim: waits for `rounds` changes of the count, adds up the gaps, walks after each. Gives the hand-offs, two a
 /// preemption, and their time.
 ///
 /// The clock is read before the count: a look that finds the count unchanged was before any preemption that a later
 /// look finds, so no part of a gap is lost.
 #[inline(never)]
-fn endure(
+fn run_victim(
     shared: &Shared,
     memory: &[AtomicU64],
     set: &WorkingSet,
@@ -133,7 +133,7 @@ fn endure(
     let mut time = Split::default();
     let mut seen = shared.wakes();
     let first = seen;
-    let mut antagonists_walks = shared.antagonists_walks();
+    let mut preemptor_walks = shared.preemptor_walks();
     let mut looked = clock.now();
     for _ in 0..rounds {
         provoke();
@@ -147,12 +147,12 @@ fn endure(
         let noticed = clock.now();
         walk(memory, set);
         let end = clock.now();
-        // Of the gap, the antagonist's walk is no hand-off.
-        let walked_before = std::mem::replace(&mut antagonists_walks, shared.antagonists_walks());
-        time.add_walk(walked_before, antagonists_walks);
+        // Of the gap, the preemptor's walk is no hand-off.
+        let walked_before = std::mem::replace(&mut preemptor_walks, shared.preemptor_walks());
+        time.add_walk(walked_before, preemptor_walks);
         time.add_walk(noticed, end);
         time.add_handoff(looked, noticed);
-        time.add_handoff(antagonists_walks, walked_before);
+        time.add_handoff(preemptor_walks, walked_before);
         gaps.extend(noticed.since(looked).map(|gap| u32::try_from(gap.0).unwrap_or(u32::MAX)));
         seen = shared.wakes();
         looked = clock.now();
@@ -160,22 +160,22 @@ fn endure(
     (2 * (seen - first), time)
 }
 
-/// The antagonist's turns: it takes the CPU whenever its timer fires, until it is told to stop.
-pub(crate) fn antagonise(shared: &Shared, memory: &[AtomicU64], set: &WorkingSet, period: Nanos) -> io::Result<()> {
+/// The preemptor: it takes the CPU whenever its timer fires, until it is told to stop.
+pub(crate) fn run_preemptor(shared: &Shared, memory: &[AtomicU64], set: &WorkingSet, period: Nanos) -> io::Result<()> {
     let timer = PeriodicTimer::start(period)?;
     while !shared.should_stop() {
         timer.wait()?;
         shared.count_wake();
         let start = shared.clock.now();
         walk(memory, set);
-        shared.add_antagonists_walk(start, shared.clock.now());
+        shared.add_preemptor_walk(start, shared.clock.now());
     }
     shared.say_stopped();
     Ok(())
 }
 
-/// The antagonist's share of the baseline: the same call, which finds that the timer has not fired, and the walk.
-pub(crate) fn antagonise_nobody(
+/// The preemptor's share of the baseline: the same call, which finds that the timer has not fired, and the walk.
+pub(crate) fn run_preemptor_baseline(
     clock: Clock,
     memory: &[AtomicU64],
     set: &WorkingSet,

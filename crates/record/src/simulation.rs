@@ -234,7 +234,7 @@ pub struct DesignResult {
     pub losses: Vec<WorkingSetLoss>,
     /// Who evicts whom: pairs that occur, by level, evictor, victim.
     pub evictions: Vec<Eviction>,
-    /// The code that pays, most expensive first, as many places as were asked for.
+    /// Excess cycles attributed to code, most expensive first, as many places as were asked for.
     pub code: Vec<CodeCost>,
 }
 

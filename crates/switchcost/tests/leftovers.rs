@@ -126,7 +126,7 @@ fn workload(place: &Place, room: &Path, set: &str) -> Child {
     command.env("TMPDIR", room).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
-/// The program, the watcher, the keeper, a client and a server.
+/// The program, the watcher, the supervisor, a client and a server.
 const PAIR: usize = 5;
 
 #[test]

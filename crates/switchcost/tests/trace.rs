@@ -59,7 +59,7 @@ fn the_same_pipeline_gives_the_same_bytes() {
     for name in ["one.sct", "two.sct"] {
         let ran = trace(&place, name, &PIPELINE);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        if ran.stderr.contains(NOT_APART) {
+        if ran.stderr.contains(NO_PID_NAMESPACE) {
             eprintln!("skipped: {}", ran.stderr.trim());
             return;
         }
@@ -74,19 +74,19 @@ fn programs_see_all_processes_where_that_is_wanted() {
     let place = Place::new();
     let ran = trace(&place, "all.sct", &["--processes", "all", "--", "sh", "-c", "echo $PPID; cat /proc/1/cmdline"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(!ran.stderr.contains(NOT_APART), "{}", ran.stderr);
+    assert!(!ran.stderr.contains(NO_PID_NAMESPACE), "{}", ran.stderr);
     // Process 1 of this machine, or of the container that this is.
     let first = String::from_utf8_lossy(&fs::read("/proc/1/cmdline").expect("a first process")).into_owned();
     assert!(ran.stdout.contains(&first) && !ran.stdout.starts_with("1\n"), "{}", ran.stdout);
 }
 
-const NOT_APART: &str = "found no way to give the traced programs process numbers of their own";
+const NO_PID_NAMESPACE: &str = "found no way to give the traced programs process numbers of their own";
 
 #[test]
-fn without_a_process_namespace_programs_are_traced_all_the_same_and_that_is_said() {
+fn without_a_pid_namespace_programs_are_traced_all_the_same_and_that_is_said() {
     let place = Place::new();
     let path = place.path("among.sct");
-    // Root in a namespace of users in which no process namespace may be.
+    // Root in a namespace of users in which no PID namespace may be.
     let deny = "echo 0 >/proc/sys/user/max_pid_namespaces && exec \"$@\"";
     let denied = |words: &[&str]| {
         let mut command = Command::new("unshare");
@@ -101,7 +101,7 @@ fn without_a_process_namespace_programs_are_traced_all_the_same_and_that_is_said
     let ran = denied(&[&[program, "trace", "-o", text(&path)], &PIPELINE[..]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let expected = format!(
-        "switchcost: {NOT_APART} (a new process namespace: No space left on device (os error 28)), so that two traces of \
+        "switchcost: {NO_PID_NAMESPACE} (a new PID namespace: No space left on device (os error 28)), so that two traces of \
          them may differ in a few addresses; trace outside of a container as root, or where users may make namespaces\n"
     );
     assert!(ran.stderr.contains(&expected), "{}", ran.stderr);

@@ -33,7 +33,7 @@ pub struct Importer<R> {
     assembler: Assembler,
     ignored: u64,
     is_over: bool,
-    /// What ended the reading; told once everything before it has been given.
+    /// What ended the reading; reported once everything before it has been given.
     failure: Option<ImportError>,
 }
 

@@ -142,7 +142,7 @@ pub enum Mark {
         /// Length in bytes.
         bytes: u64,
     },
-    /// The physical page behind a virtual one of the running task, from here on; told by sources that know it, before
+    /// The physical page behind a virtual one of the running task, from here on; recorded by sources that know it, before
     /// the first reference and whenever it changes.
     Page {
         /// Virtual address of the page.

@@ -5,11 +5,11 @@ use crate::{Block, Reference, UnfitBlock};
 /// How the address of a reference is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// It is told each time.
-    Told,
+    /// It is *explicit*: stored each time. All others are *derived*.
+    Explicit,
     /// It is always this one.
     Fixed(u64),
-    /// It is always so far behind the address of an earlier reference of the shape, which is told.
+    /// It is always so far behind the address of an earlier reference of the shape, which is explicit.
     Relative {
         /// That reference, counted from 0 in the shape.
         base: u16,
@@ -33,8 +33,8 @@ pub enum UnfitShape {
     /// The block does not fit its references.
     #[error(transparent)]
     Block(#[from] UnfitBlock),
-    /// A reference relative to none that is told.
-    #[error("found reference {reference} relative to reference {base}, need an earlier one that is told")]
+    /// A reference relative to none that is explicit.
+    #[error("found reference {reference} relative to reference {base}, need an earlier one whose address is explicit")]
     Base {
         /// The relative one.
         reference: usize,
@@ -89,8 +89,9 @@ pub fn check_shape(blocks: &[Block], forms: &[Form]) -> Result<(), UnfitShape> {
     }
     for (reference, form) in forms.iter().enumerate() {
         if let Place::Relative { base, .. } = form.place {
-            let is_told = forms[..reference].get(usize::from(base)).is_some_and(|base| base.place == Place::Told);
-            if !is_told {
+            let is_explicit =
+                forms[..reference].get(usize::from(base)).is_some_and(|base| base.place == Place::Explicit);
+            if !is_explicit {
                 return Err(UnfitShape::Base { reference, base });
             }
         }
@@ -98,19 +99,19 @@ pub fn check_shape(blocks: &[Block], forms: &[Form]) -> Result<(), UnfitShape> {
     Ok(())
 }
 
-/// How many of the references are told.
-pub(crate) fn told(forms: &[Form]) -> usize {
-    forms.iter().filter(|form| form.place == Place::Told).count()
+/// How many of the references are explicit.
+pub(crate) fn explicit(forms: &[Form]) -> usize {
+    forms.iter().filter(|form| form.place == Place::Explicit).count()
 }
 
 /// A reference of a shape, made ready to be given its address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unfold {
-    /// What is added to the address that was told, in the upper bits, where it wraps by itself; below it what else the
+    /// What is added to the explicit address, in the upper bits, where it wraps by itself; below it what else the
     /// reference says.
     base: u64,
     source: u32,
-    /// -1, or 0 where no told address matters.
+    /// -1, or 0 where no explicit address matters.
     mask: i32,
 }
 
@@ -122,34 +123,34 @@ impl Unfold {
         Unfold { base: address << SHIFT | reference.0 >> ADDRESS_BITS, source, mask }
     }
 
-    /// Which of the addresses that were told of the shape it needs.
+    /// Which of the explicit addresses of the shape it needs.
     #[inline(always)]
     pub fn source(&self) -> usize {
         self.source as usize
     }
 
-    /// The reference, from the told address that it needs.
+    /// The reference, from the explicit address that it needs.
     #[inline(always)]
-    pub fn at(&self, told: u64) -> Reference {
-        self.at_upper(told << SHIFT)
+    pub fn at(&self, explicit: u64) -> Reference {
+        self.at_upper(explicit << SHIFT)
     }
 
     /// The same, of an address that stands in the upper bits.
     #[inline(always)]
-    pub(crate) fn at_upper(&self, told: u64) -> Reference {
-        Reference((told & i64::from(self.mask) as u64).wrapping_add(self.base).rotate_right(SHIFT))
+    pub(crate) fn at_upper(&self, explicit: u64) -> Reference {
+        Reference((explicit & i64::from(self.mask) as u64).wrapping_add(self.base).rotate_right(SHIFT))
     }
 }
 
 /// Makes the references of a shape ready.
 pub fn unfold(forms: &[Form]) -> impl Iterator<Item = Unfold> + '_ {
-    let mut next_told = 0;
+    let mut next_explicit = 0;
     let mut source_of = vec![0; forms.len()];
     forms.iter().enumerate().map(move |(number, form)| match form.place {
-        Place::Told => {
-            let source = next_told;
+        Place::Explicit => {
+            let source = next_explicit;
             source_of[number] = source;
-            next_told += 1;
+            next_explicit += 1;
             Unfold::new(form.reference, 0, source, -1)
         }
         Place::Fixed(address) => Unfold::new(form.reference, address, 0, 0),

@@ -30,7 +30,7 @@ pub struct TraceSummary {
     pub syscalls: u64,
     /// Faults.
     pub faults: u64,
-    /// Physical pages told.
+    /// Physical pages recorded.
     pub pages: u64,
     /// Tasks.
     pub tasks: u64,

@@ -55,7 +55,7 @@ pub enum Step {
         /// Memory that the kernel touches.
         bytes: u16,
     },
-    /// The running task faults on a page, whose place is told.
+    /// The running task faults on a page, whose place is recorded.
     Fault {
         /// Which page.
         page: u32,

@@ -275,7 +275,7 @@ pub struct EvictionTable {
     pub lines: Vec<Vec<u64>>,
 }
 
-/// A place in the code that pays.
+/// A place in the code, and the excess cycles attributed to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CodeFinding {
     /// The program; hostile data.
@@ -376,7 +376,7 @@ pub struct DesignFinding {
     /// The level of these whose additional misses in the shared hierarchy cost most.
     #[serde(skip)]
     pub costliest_level: Option<String>,
-    /// The code that pays.
+    /// Excess cycles attributed to code.
     pub code: Vec<CodeFinding>,
     /// What to know about these numbers.
     pub flags: Vec<Flag>,

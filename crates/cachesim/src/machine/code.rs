@@ -1,4 +1,4 @@
-//! The code that pays: excess cycles by program, cause and place.
+//! Attribution of excess cycles to code: by program, cause and place.
 
 use std::collections::HashMap;
 
@@ -32,9 +32,9 @@ struct Slot {
     excess: i64,
 }
 
-/// The excess cycles of one design.
+/// The excess cycles of one design, by the code that they are attributed to.
 #[derive(Debug, Default)]
-pub(super) struct Bill {
+pub(super) struct Attribution {
     slots: Vec<Slot>,
     used: Vec<u16>,
     places: HashMap<Place, i64>,
@@ -43,9 +43,9 @@ pub(super) struct Bill {
     object_numbers: HashMap<(Vec<u8>, Vec<u8>), u32>,
 }
 
-impl Bill {
-    pub(super) fn new() -> Bill {
-        Bill {
+impl Attribution {
+    pub(super) fn new() -> Attribution {
+        Attribution {
             slots: vec![Slot::default(); SLOTS],
             used: Vec::new(),
             places: HashMap::new(),

@@ -1,4 +1,4 @@
-//! Lookups that change nothing, told by one comparison.
+//! Lookups that change nothing, filtered out by one comparison.
 //!
 //! For each set, the line that was looked up last since the last switch. While it is the last one, all three views hold
 //! it, and to find it once more changes nothing in any of them.
@@ -16,16 +16,16 @@ const LINE_BITS: u32 = 48;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     /// All three views hold it, and a lookup changes nothing.
-    Here,
+    Hit,
     /// All three views hold it, but not all of them modified.
-    HereUnmodified,
+    HitUnmodified,
     /// Another line was looked up last in its set.
-    Other,
-    /// Nothing.
-    Nothing,
+    Conflict,
+    /// Nothing is known.
+    Unknown,
 }
 
-/// The memory of one level.
+/// What is known of one level.
 #[derive(Debug)]
 pub(super) struct Filter {
     /// Line, epoch and [`STORED`].
@@ -69,14 +69,14 @@ impl Filter {
     }
 
     #[inline(always)]
-    pub(super) fn sight(&self) -> Sight<'_> {
-        Sight { last: &self.last, line_bits: self.line_bits, epoch: self.epoch }
+    pub(super) fn as_ref(&self) -> FilterRef<'_> {
+        FilterRef { last: &self.last, line_bits: self.line_bits, epoch: self.epoch }
     }
 
     #[inline(always)]
-    pub(super) fn pen(&mut self) -> Pen<'_> {
+    pub(super) fn as_mut(&mut self) -> FilterMut<'_> {
         let stored = if self.is_blind_to_stores { STORED } else { 0 };
-        Pen { last: &mut self.last, line_bits: self.line_bits, epoch: self.epoch, stored }
+        FilterMut { last: &mut self.last, line_bits: self.line_bits, epoch: self.epoch, stored }
     }
 
     #[inline(always)]
@@ -87,18 +87,18 @@ impl Filter {
     /// Whether a store to the line changes nothing here.
     #[inline(always)]
     pub(super) fn holds_stored(&self, line: u64) -> bool {
-        self.sight().holds_stored(line)
+        self.as_ref().holds_stored(line)
     }
 
     #[inline]
     pub(super) fn known(&self, line: u64, is_store: bool) -> Known {
         let last = self.last[(line & self.mask) as usize];
         if last & !STORED == line | self.epoch {
-            if is_store && last & STORED == 0 { Known::HereUnmodified } else { Known::Here }
+            if is_store && last & STORED == 0 { Known::HitUnmodified } else { Known::Hit }
         } else if last & !STORED & !((1 << LINE_BITS) - 1) == self.epoch {
-            Known::Other
+            Known::Conflict
         } else {
-            Known::Nothing
+            Known::Unknown
         }
     }
 
@@ -140,15 +140,15 @@ impl Filter {
     }
 }
 
-/// A filter, to look at.
+/// A borrowed filter, to look at.
 #[derive(Clone, Copy)]
-pub(super) struct Sight<'a> {
+pub(super) struct FilterRef<'a> {
     last: &'a [u64],
     line_bits: u32,
     epoch: u64,
 }
 
-impl Sight<'_> {
+impl FilterRef<'_> {
     #[inline(always)]
     pub(super) fn line_of(&self, address: u64) -> u64 {
         (address & VIRTUAL_MASK) >> self.line_bits
@@ -208,23 +208,23 @@ pub(super) fn all_of(first: u64, last: u64, holds: impl Fn(u64) -> bool) -> bool
     is_held
 }
 
-/// A filter, to look at and to write lines into that all three views hold.
-pub(super) struct Pen<'a> {
+/// A borrowed filter, to look at and to note lines in that all three views hold.
+pub(super) struct FilterMut<'a> {
     last: &'a mut [u64],
     line_bits: u32,
     epoch: u64,
     stored: u64,
 }
 
-impl Pen<'_> {
+impl FilterMut<'_> {
     #[inline(always)]
-    pub(super) fn sight(&self) -> Sight<'_> {
-        Sight { last: self.last, line_bits: self.line_bits, epoch: self.epoch }
+    pub(super) fn as_ref(&self) -> FilterRef<'_> {
+        FilterRef { last: self.last, line_bits: self.line_bits, epoch: self.epoch }
     }
 
     #[inline(always)]
     pub(super) fn keep(&mut self, line: u64) {
-        let slot = self.sight().slot(line);
+        let slot = self.as_ref().slot(line);
         self.last[slot] = line | self.epoch | self.stored;
     }
 

@@ -12,9 +12,9 @@ const PAGE_BITS: std::ops::RangeInclusive<u32> = 12..=30;
 /// Translations kept at hand.
 const RECENT: usize = 256;
 
-/// Where a page of an address space is, as a mark told it.
+/// Where a page of an address space is, as a mark recorded it.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Recorded {
     physical: u64,
     /// Which mark it was: the latest that covers an address counts.
     order: u64,
@@ -24,7 +24,7 @@ struct Told {
 #[derive(Debug, Default)]
 struct Space {
     /// By size in bits and page number.
-    told: BTreeMap<u32, HashMap<u64, Told>>,
+    recorded: BTreeMap<u32, HashMap<u64, Recorded>>,
     /// Numbers of frames, by page number.
     made_up: BTreeMap<u64, u32>,
 }
@@ -102,7 +102,7 @@ impl Frames {
 
     fn look_up(&mut self, process: u32, address: u64, is_store: bool, mappings: &Mappings) -> u64 {
         let space = self.spaces.entry(process).or_default();
-        if let Some(physical) = space.told_address(address) {
+        if let Some(physical) = space.recorded_address(address) {
             return physical;
         }
         let page = address >> self.page_bits;
@@ -174,9 +174,9 @@ impl Frames {
         let bits = bits_of(bytes);
         let Some(bits) = bits else { return };
         self.marks += 1;
-        let told = Told { physical: physical >> bits << bits, order: self.marks };
+        let recorded = Recorded { physical: physical >> bits << bits, order: self.marks };
         let page = sign_extended(virtual_address) >> bits;
-        self.spaces.entry(process).or_default().told.entry(bits).or_default().insert(page, told);
+        self.spaces.entry(process).or_default().recorded.entry(bits).or_default().insert(page, recorded);
         self.forget_recent();
     }
 
@@ -220,9 +220,9 @@ fn bits_of(bytes: u64) -> Option<u32> {
 }
 
 impl Space {
-    fn told_address(&self, address: u64) -> Option<u64> {
-        let covering = self.told.iter().filter_map(|(&bits, pages)| Some((bits, pages.get(&(address >> bits))?)));
-        let (bits, told) = covering.max_by_key(|(_, told)| told.order)?;
-        Some(told.physical | address & ((1 << bits) - 1))
+    fn recorded_address(&self, address: u64) -> Option<u64> {
+        let covering = self.recorded.iter().filter_map(|(&bits, pages)| Some((bits, pages.get(&(address >> bits))?)));
+        let (bits, recorded) = covering.max_by_key(|(_, recorded)| recorded.order)?;
+        Some(recorded.physical | address & ((1 << bits) - 1))
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Hierarchy {
     pub(super) levels: Vec<Lines>,
     /// Cycles so far.
     pub(super) now: u64,
-    /// How much later than the clock a request is made that nobody waits for. Only timed designs ask.
+    /// How much later than the clock a request is made that is not a demand. Only timed designs ask.
     delay: u64,
     pub(super) write_stall_cycles: u64,
     /// Sets that somebody else than the caller of a lookup may have changed, by level, until somebody drains the list.
@@ -33,7 +33,7 @@ pub(crate) struct Sent {
     pub(crate) key: u64,
     /// None where a modified line is given to the level.
     pub(crate) kind: Option<Kind>,
-    pub(crate) is_waited: bool,
+    pub(crate) is_demand: bool,
 }
 
 /// What a lookup comes back with.
@@ -51,8 +51,8 @@ struct Request<'a> {
     at: usize,
     kind: Kind,
     address: &'a Address,
-    /// Whether somebody waits for it.
-    is_waited: bool,
+    /// A demand request: somebody waits for it.
+    is_demand: bool,
 }
 
 impl Hierarchy {
@@ -69,10 +69,10 @@ impl Hierarchy {
         at: usize,
         kind: Kind,
         address: &Address,
-        is_waited: bool,
+        is_demand: bool,
     ) -> Answer {
         self.delay = 0;
-        Walk { plan, watch, hierarchy: self }.look_up(Request { at, kind, address, is_waited })
+        Walk { plan, watch, hierarchy: self }.look_up(Request { at, kind, address, is_demand })
     }
 
     /// A line of the only way of a set leaves for another one. Only in levels with nothing beside them, and where nobody
@@ -95,17 +95,17 @@ impl Hierarchy {
         at: usize,
         kind: Kind,
         address: &Address,
-        is_waited: bool,
+        is_demand: bool,
     ) -> Answer {
         let level = &plan.levels[at];
         let (set, key) = (level.set(address), level.key(address));
         let is_found = self.levels[at].find(set, key).is_some();
         let mut walk = Walk { plan, watch, hierarchy: self };
         let cycles = if is_found {
-            walk.charge(at, level.hit_cycles, is_waited);
+            walk.charge(at, level.hit_cycles, is_demand);
             level.hit_cycles
         } else {
-            walk.bring_plainly(Request { at, kind, address, is_waited }, set, key)
+            walk.bring_plainly(Request { at, kind, address, is_demand }, set, key)
         };
         if kind == Kind::Store && !level.is_tlb {
             walk.lines(at).modify(set);
@@ -158,8 +158,8 @@ impl<'a, W: Watch> Walk<'a, W> {
     }
 
     #[inline]
-    fn charge(&mut self, at: usize, cycles: u64, is_waited: bool) {
-        if is_waited {
+    fn charge(&mut self, at: usize, cycles: u64, is_demand: bool) {
+        if is_demand {
             self.hierarchy.now += cycles;
             self.hierarchy.levels[at].counts.cycles += cycles;
         }
@@ -173,8 +173,8 @@ impl<'a, W: Watch> Walk<'a, W> {
 
     /// A request takes its time in a level.
     #[inline]
-    fn pass(&mut self, at: usize, cycles: u64, is_waited: bool) {
-        if is_waited {
+    fn pass(&mut self, at: usize, cycles: u64, is_demand: bool) {
+        if is_demand {
             self.charge(at, cycles, true);
         } else {
             self.hierarchy.delay += cycles;
@@ -182,16 +182,16 @@ impl<'a, W: Watch> Walk<'a, W> {
     }
 
     fn look_up(&mut self, request: Request<'_>) -> Answer {
-        let Request { at, kind, address, is_waited } = request;
+        let Request { at, kind, address, is_demand } = request;
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
         if level.is_swept {
-            self.hierarchy.sent.push(Sent { level: at, key, kind: Some(kind), is_waited });
+            self.hierarchy.sent.push(Sent { level: at, key, kind: Some(kind), is_demand });
             return Answer { is_miss: true, ..Answer::default() };
         }
         let is_store = kind == Kind::Store && !level.is_tlb;
         if let Some(slot) = self.lines(at).find(set, key) {
-            self.pass(at, level.hit_cycles, is_waited);
+            self.pass(at, level.hit_cycles, is_demand);
             let mut answer = Answer { cycles: level.hit_cycles, ..Answer::default() };
             if level.inclusion == Inclusion::Exclusive {
                 answer.is_modified = self.remove(at, set, slot, Departure::Taken).is_some_and(|line| line.is_modified);
@@ -231,7 +231,7 @@ impl<'a, W: Watch> Walk<'a, W> {
 
     /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
     fn go_on(&mut self, at: usize, address: &Address) {
-        let request = Request { at, kind: Kind::Store, address, is_waited: false };
+        let request = Request { at, kind: Kind::Store, address, is_demand: false };
         let delay = self.hierarchy.delay;
         if self.lines(at).writes.is_absent() {
             self.ask_next(request, Kind::Store);
@@ -246,11 +246,11 @@ impl<'a, W: Watch> Walk<'a, W> {
 
     /// A line that is not in the sets: from the victim cache, a stream buffer, or the next level.
     fn bring(&mut self, request: Request<'_>, set: usize, key: u64, is_store: bool) -> Answer {
-        let Request { at, kind, address, is_waited } = request;
+        let Request { at, kind, address, is_demand } = request;
         let level = self.plan_of(at);
         if let Some(line) = self.lines(at).victims.take(key) {
             let cycles = level.victim.map_or(0, |victim| victim.hit_cycles.into());
-            self.pass(at, cycles, is_waited);
+            self.pass(at, cycles, is_demand);
             self.lines(at).counts.victim_hits += 1;
             self.arrive(request, set, key, line.is_modified, is_store);
             return Answer { cycles, is_miss: true, is_modified: false };
@@ -258,7 +258,7 @@ impl<'a, W: Watch> Walk<'a, W> {
         if let Some((stream, arrives)) = self.lines(at).streams.take_head(key) {
             let cycles = level.streams.map_or(0, |streams| streams.hit_cycles.into());
             let cycles = arrives.saturating_sub(self.time()).max(cycles);
-            self.pass(at, cycles, is_waited);
+            self.pass(at, cycles, is_demand);
             self.lines(at).counts.stream_hits += 1;
             self.arrive(request, set, key, false, is_store);
             self.prefetch_into_stream(request, stream);
@@ -280,16 +280,16 @@ impl<'a, W: Watch> Walk<'a, W> {
     fn fetch_from_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
         let (at, time) = (request.at, self.time());
         let cycles = self.lines(at).bus.take(time) + self.plan_of(at).miss_cycles;
-        self.pass(at, cycles, request.is_waited);
+        self.pass(at, cycles, request.is_demand);
         let below = self.ask_next(request, kind);
         Answer { cycles: cycles + below.cycles, ..below }
     }
 
     /// A line comes into the only way of its set, from the next level.
     fn bring_plainly(&mut self, request: Request<'_>, set: usize, key: u64) -> u64 {
-        let Request { at, kind, is_waited, .. } = request;
+        let Request { at, kind, is_demand, .. } = request;
         let level = self.plan_of(at);
-        self.charge(at, level.miss_cycles, is_waited);
+        self.charge(at, level.miss_cycles, is_demand);
         let asked = if kind == Kind::Store && !level.is_tlb { Kind::Load } else { kind };
         let below = self.ask_next(request, asked);
         self.watch.filled(at, set, key);

@@ -1,7 +1,7 @@
 //! The first levels as the tight loop of [`super::skim`] sees them.
 
 use super::aside::WriteQueue;
-use super::filter::{Pen, Sight};
+use super::filter::{FilterMut, FilterRef};
 use super::plan::Plan;
 use super::views::Shortcut;
 
@@ -58,24 +58,24 @@ impl Lane {
 /// What the next level knows.
 #[derive(Clone, Copy)]
 pub(super) struct Next<'a> {
-    pub(super) sight: Option<Sight<'a>>,
+    pub(super) filter: Option<FilterRef<'a>>,
 }
 
 impl Next<'_> {
     #[inline(always)]
     fn has(&self, address: u64) -> bool {
-        self.sight.is_none_or(|sight| sight.holds(sight.line_of(address)))
+        self.filter.is_none_or(|filter| filter.holds(filter.line_of(address)))
     }
 
     #[inline(always)]
     fn has_stored(&self, address: u64) -> bool {
-        self.sight.is_none_or(|sight| sight.holds_stored(sight.line_of(address)))
+        self.filter.is_none_or(|filter| filter.holds_stored(filter.line_of(address)))
     }
 }
 
 /// A first level: what is known of it, and what the three views hold.
 pub(super) struct First<'a> {
-    pub(super) pen: Pen<'a>,
+    pub(super) filter: FilterMut<'a>,
     pub(super) keys: [&'a mut [u64]; 3],
     /// All of a key but the line.
     pub(super) process_bits: u64,
@@ -86,23 +86,23 @@ pub(super) struct First<'a> {
 impl First<'_> {
     #[inline(always)]
     pub(super) fn line_of(&self, address: u64) -> u64 {
-        self.pen.sight().line_of(address)
+        self.filter.as_ref().line_of(address)
     }
 
     #[inline(always)]
     pub(super) fn holds(&self, line: u64) -> bool {
-        self.pen.sight().holds(line)
+        self.filter.as_ref().holds(line)
     }
 
     #[inline(always)]
     fn address_of(&self, line: u64) -> u64 {
-        line << self.pen.line_bits()
+        line << self.filter.line_bits()
     }
 
     /// Whether all that happens is known where the line has to be brought in.
     #[inline(always)]
     pub(super) fn can_replace(&self, line: u64) -> bool {
-        self.replaces && self.pen.sight().is_known(line) && self.next.has(self.address_of(line))
+        self.replaces && self.filter.as_ref().is_known(line) && self.next.has(self.address_of(line))
     }
 
     /// The same of several lines, whatever happens to the first ones.
@@ -117,35 +117,35 @@ impl First<'_> {
         if self.holds(line) {
             return false;
         }
-        let slot = self.pen.sight().slot(line);
+        let slot = self.filter.as_ref().slot(line);
         let key = self.process_bits | line;
         self.keys.iter_mut().filter_map(|keys| keys.get_mut(slot)).for_each(|held| *held = key);
-        self.pen.keep(line);
+        self.filter.keep(line);
         true
     }
 
     /// Which views do not hold a line that a store is for, and that nothing is known about.
     #[inline(never)]
     fn look(&self, line: u64) -> [bool; 3] {
-        let (slot, key) = (self.pen.sight().slot(line), self.process_bits | line);
+        let (slot, key) = (self.filter.as_ref().slot(line), self.process_bits | line);
         [0, 1, 2].map(|view: usize| self.keys[view].get(slot) != Some(&key))
     }
 
     /// Whether a store to the line, which passes this level, is known to change nothing behind it.
     #[inline(always)]
     pub(super) fn can_pass(&self, lane: &Lane, line: u64) -> bool {
-        let sight = self.pen.sight();
-        let is_known = lane.sees_stores || sight.holds(line) || (self.replaces && sight.is_known(line));
+        let filter = self.filter.as_ref();
+        let is_known = lane.sees_stores || filter.holds(line) || (self.replaces && filter.is_known(line));
         is_known && self.next.has_stored(self.address_of(line))
     }
 
     /// Which views a store misses in.
     #[inline(always)]
     pub(super) fn missed_by(&self, line: u64) -> [bool; 3] {
-        let sight = self.pen.sight();
-        if sight.holds(line) {
+        let filter = self.filter.as_ref();
+        if filter.holds(line) {
             [false; 3]
-        } else if sight.is_known(line) {
+        } else if filter.is_known(line) {
             [true; 3]
         } else {
             self.look(line)

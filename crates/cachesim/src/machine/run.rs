@@ -4,7 +4,7 @@ use record::Inclusion;
 use trace::{Block, BlockRun, Reference};
 
 use super::address::{Address, VIRTUAL_MASK};
-use super::code::Bill;
+use super::code::Attribution;
 use super::filter::Known;
 use super::hierarchy::Hierarchy;
 use super::lane::Lane;
@@ -80,10 +80,10 @@ impl Machine {
     pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
         let mut private = self.lend_private(scene.process);
         let entry = self.entry;
-        let (mut views, bill) = self.views(&mut private, scene);
+        let (mut views, attribution) = self.views(&mut private, scene);
         let opened = views.clocks();
         run_blocks(&mut views, &entry, blocks, references, |block, excess| {
-            bill.add(block.address, excess, scene.context, scene.mappings);
+            attribution.add(block.address, excess, scene.context, scene.mappings);
         });
         let clocks = [opened, views.clocks()];
         views.settle();
@@ -119,12 +119,12 @@ impl Machine {
         self.privates.lend(process).unwrap_or_else(|| self.fresh_private())
     }
 
-    /// The three views of the running process, and who is told of the code that pays.
+    /// The three views of the running process, and the attribution of their cycles to code.
     pub(super) fn views<'a>(
         &'a mut self,
         private: &'a mut Hierarchy,
         scene: &'a Scene<'a>,
-    ) -> (Views<'a>, &'a mut Bill) {
+    ) -> (Views<'a>, &'a mut Attribution) {
         let views = Views {
             plan: &self.plan,
             shared: &mut self.shared,
@@ -138,7 +138,7 @@ impl Machine {
             ahead: 0,
             buffers: &mut self.buffers,
         };
-        (views, &mut self.bill)
+        (views, &mut self.attribution)
     }
 
     /// After a pass over blocks: the clocks of the views at its start and its end.
@@ -166,7 +166,7 @@ fn run_blocks(
     entry: &Entry,
     mut blocks: BlockRun<'_>,
     mut references: &[Reference],
-    mut pay: impl FnMut(&Block, i64),
+    mut attribute: impl FnMut(&Block, i64),
 ) {
     let mut difference = views.difference();
     let mut held = 0;
@@ -184,7 +184,7 @@ fn run_blocks(
         views.one_block(entry, block, own, begun);
         let after = views.difference();
         if after != difference {
-            pay(block, after.wrapping_sub(difference) as i64);
+            attribute(block, after.wrapping_sub(difference) as i64);
             difference = after;
         }
     }
@@ -238,15 +238,15 @@ impl Views<'_> {
     fn finds_line(&mut self, at: usize, first: u64, last: u64, is_store: bool) -> bool {
         let filter = &self.shortcuts[at].filter;
         let line = filter.line_of(first);
-        filter.line_of(last) == line && self.known(at, line, is_store) == Known::Here
+        filter.line_of(last) == line && self.known(at, line, is_store) == Known::Hit
     }
 
     /// Whether to fetch the block changes nothing.
     #[inline]
     fn holds_code(&self, entry: &Entry, block: &Block) -> bool {
         let last = block.address.saturating_add(u64::from(block.bytes.max(1)) - 1);
-        let sight = self.shortcuts[entry.fetch_cache].filter.sight();
-        sight.holds_all(block.address, last)
+        let filter = self.shortcuts[entry.fetch_cache].filter.as_ref();
+        filter.holds_all(block.address, last)
             && entry.fetch_tlb.is_none_or(|tlb| self.holds_page(tlb, block.address, last))
     }
 
@@ -265,7 +265,7 @@ impl Views<'_> {
     }
 
     fn holds_page(&self, tlb: usize, first: u64, last: u64) -> bool {
-        let filter = self.shortcuts[tlb].filter.sight();
+        let filter = self.shortcuts[tlb].filter.as_ref();
         filter.holds(filter.line_of(first)) && filter.holds(filter.line_of(last))
     }
 
@@ -275,7 +275,7 @@ impl Views<'_> {
         let first = reference.address();
         let last = first.saturating_add(u64::from(reference.bytes()) - 1);
         let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
-        let filter = self.shortcuts[entry.data_cache].filter.sight();
+        let filter = self.shortcuts[entry.data_cache].filter.as_ref();
         let line = filter.line_of(first);
         if entry.is_direct && filter.line_of(last) == line {
             match reference.is_store() {
@@ -294,9 +294,9 @@ impl Views<'_> {
         let shortcut = &mut self.shortcuts[at];
         let known = shortcut.filter.known(shortcut.filter.line_of(address), kind == Kind::Store);
         let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
-        if known == Known::Here && kind == Kind::Store {
+        if known == Known::Hit && kind == Kind::Store {
             self.go_on_together(at, &target);
-        } else if known == Known::Other && shortcut.goes_together(known, kind == Kind::Store) {
+        } else if known == Known::Conflict && shortcut.goes_together(known, kind == Kind::Store) {
             shortcut.count_misses(kind, 1);
             self.miss_together(at, kind, &target, true);
         } else {

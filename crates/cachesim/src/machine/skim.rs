@@ -92,11 +92,11 @@ impl Loop<'_> {
     /// How many blocks from the first one on are all there.
     #[inline(never)]
     fn count_held(&self, blocks: BlockRun<'_>) -> usize {
-        let sight = self.code.pen.sight();
+        let filter = self.code.filter.as_ref();
         let is_held = |block: &Block| {
-            let first = sight.line_of(block.address);
-            let last = sight.line_of(block.address.wrapping_add(u64::from(block.bytes)).wrapping_sub(1));
-            sight.holds_lines(first, last)
+            let first = filter.line_of(block.address);
+            let last = filter.line_of(block.address.wrapping_add(u64::from(block.bytes)).wrapping_sub(1));
+            filter.holds_lines(first, last)
         };
         blocks.iter().take_while(|block| is_held(block)).count()
     }
@@ -225,7 +225,7 @@ impl Loop<'_> {
     /// Whether a store to the line changes nothing at all.
     #[inline(always)]
     fn is_kept(&self, line: u64) -> bool {
-        self.lane.keeps_stores && self.data.pen.sight().holds_stored(line)
+        self.lane.keeps_stores && self.data.filter.as_ref().holds_stored(line)
     }
 
     #[inline(always)]

@@ -81,7 +81,7 @@ impl Machine {
             origins: self.ledger.origins(),
             losses: self.ledger.losses(),
             evictions: self.ledger.evictions(),
-            code: self.bill.into_costs(code_places, programs),
+            code: self.attribution.into_costs(code_places, programs),
             design: self.design,
         }
     }

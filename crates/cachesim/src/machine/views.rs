@@ -52,10 +52,10 @@ impl Shortcut {
     #[inline]
     pub(super) fn goes_together(&self, known: Known, is_store: bool) -> bool {
         match known {
-            Known::Here => !self.is_timed,
-            Known::HereUnmodified => self.is_plain,
-            Known::Other => self.is_plain && !(is_store && self.asks_twice),
-            Known::Nothing => false,
+            Known::Hit => !self.is_timed,
+            Known::HitUnmodified => self.is_plain,
+            Known::Conflict => self.is_plain && !(is_store && self.asks_twice),
+            Known::Unknown => false,
         }
     }
 
@@ -167,7 +167,7 @@ impl Views<'_> {
     pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64) -> Misses {
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let known = self.known(at, self.shortcuts[at].filter.line_of(address), is_store);
-        if known == Known::Here && !(is_store && self.plan.levels[at].is_write_through) {
+        if known == Known::Hit && !(is_store && self.plan.levels[at].is_write_through) {
             self.charge(at, self.plan.levels[at].hit_cycles, true);
             return [false; 3];
         }
@@ -175,7 +175,7 @@ impl Views<'_> {
         if shortcut.goes_together(known, is_store) {
             let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
             // A line that is here needs its physical address only to be passed on.
-            let target = if known == Known::Here { self.translated(target, kind, at) } else { target };
+            let target = if known == Known::Hit { self.translated(target, kind, at) } else { target };
             return [self.together(at, kind, &target, true, known).1; 3];
         }
         let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
@@ -192,7 +192,7 @@ impl Views<'_> {
     pub(super) fn known(&mut self, at: usize, line: u64, is_store: bool) -> Known {
         let filter = &mut self.shortcuts[at].filter;
         let known = filter.known(line, is_store);
-        if known == Known::Here || known == Known::HereUnmodified {
+        if known == Known::Hit || known == Known::HitUnmodified {
             return known;
         }
         let Some(place) = filter.place(line) else { return known };
@@ -243,8 +243,8 @@ impl Views<'_> {
     }
 
     #[inline]
-    fn charge(&mut self, at: usize, cycles: u64, is_waited: bool) {
-        if is_waited && cycles != 0 {
+    fn charge(&mut self, at: usize, cycles: u64, is_demand: bool) {
+        if is_demand && cycles != 0 {
             self.ahead += cycles;
             self.shortcuts[at].together.cycles += cycles;
         }
@@ -252,28 +252,28 @@ impl Views<'_> {
 
     /// A request of a level that was looked up together, at the next one. Gives the cycles of each view.
     #[inline]
-    fn ask_next(&mut self, from: usize, kind: Kind, address: &Address, is_waited: bool) -> [u64; 3] {
+    fn ask_next(&mut self, from: usize, kind: Kind, address: &Address, is_demand: bool) -> [u64; 3] {
         let Some(at) = self.plan.levels[from].next[path_of(kind)] else { return [0; 3] };
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let shortcut = &mut self.shortcuts[at];
         shortcut.together.accesses[kind as usize] += 1;
         let known = shortcut.filter.known(shortcut.filter.line_of(address.virtual_address), is_store);
-        if known == Known::Here && !(is_store && self.plan.levels[at].is_write_through) {
+        if known == Known::Hit && !(is_store && self.plan.levels[at].is_write_through) {
             let cycles = self.plan.levels[at].hit_cycles;
-            self.charge(at, cycles, is_waited);
+            self.charge(at, cycles, is_demand);
             return [cycles; 3];
         }
-        self.ask_changing(at, kind, address, is_waited, known)
+        self.ask_changing(at, kind, address, is_demand, known)
     }
 
     /// What [`Views::ask_next`] does where something changes.
-    fn ask_changing(&mut self, at: usize, kind: Kind, address: &Address, is_waited: bool, known: Known) -> [u64; 3] {
+    fn ask_changing(&mut self, at: usize, kind: Kind, address: &Address, is_demand: bool, known: Known) -> [u64; 3] {
         if self.shortcuts[at].goes_together(known, kind == Kind::Store) {
-            let (cycles, is_miss) = self.together(at, kind, address, is_waited, known);
+            let (cycles, is_miss) = self.together(at, kind, address, is_demand, known);
             self.shortcuts[at].together.misses[kind as usize] += u64::from(is_miss);
             return cycles;
         }
-        let (cycles, misses) = self.apart(at, kind, address, is_waited);
+        let (cycles, misses) = self.apart(at, kind, address, is_demand);
         self.count_misses(at, kind, misses);
         cycles
     }
@@ -284,15 +284,15 @@ impl Views<'_> {
         at: usize,
         kind: Kind,
         address: &Address,
-        is_waited: bool,
+        is_demand: bool,
         known: Known,
     ) -> ([u64; 3], bool) {
         let level = &self.plan.levels[at];
         let is_store = kind == Kind::Store && !level.is_tlb;
-        if known == Known::Other {
-            return (self.miss_together(at, kind, address, is_waited), true);
+        if known == Known::Conflict {
+            return (self.miss_together(at, kind, address, is_demand), true);
         }
-        self.charge(at, level.hit_cycles, is_waited);
+        self.charge(at, level.hit_cycles, is_demand);
         if is_store {
             self.store_together(at, address);
         }
@@ -320,7 +320,7 @@ impl Views<'_> {
 
     /// A line that no view holds in a plain level: another one of this process is there.
     #[inline]
-    pub(super) fn miss_together(&mut self, at: usize, kind: Kind, address: &Address, is_waited: bool) -> [u64; 3] {
+    pub(super) fn miss_together(&mut self, at: usize, kind: Kind, address: &Address, is_demand: bool) -> [u64; 3] {
         let level = &self.plan.levels[at];
         let is_store = kind == Kind::Store && !level.is_tlb;
         if is_store && !level.allocates {
@@ -328,11 +328,11 @@ impl Views<'_> {
                 self.go_on_together(at, address);
                 return [0; 3];
             }
-            return self.ask_next(at, Kind::Store, address, is_waited);
+            return self.ask_next(at, Kind::Store, address, is_demand);
         }
-        self.charge(at, level.miss_cycles, is_waited);
+        self.charge(at, level.miss_cycles, is_demand);
         let asked = if is_store { Kind::Load } else { kind };
-        let below = self.ask_next(at, asked, address, is_waited);
+        let below = self.ask_next(at, asked, address, is_demand);
         self.shortcuts[at].together.fills += 1;
         let (slot, key) = (level.set(address), level.key(address));
         for hierarchy in [&mut *self.shared, &mut *self.private, &mut *self.flushed] {
@@ -395,7 +395,7 @@ impl Views<'_> {
 
     /// Each view by itself, from this level on.
     #[inline(never)]
-    fn apart(&mut self, at: usize, kind: Kind, address: &Address, is_waited: bool) -> ([u64; 3], Misses) {
+    fn apart(&mut self, at: usize, kind: Kind, address: &Address, is_demand: bool) -> ([u64; 3], Misses) {
         if kind == Kind::Store && !self.plan.levels[at].is_tlb {
             self.tell_buffers_apart();
         }
@@ -412,15 +412,15 @@ impl Views<'_> {
         };
         let answers = if self.shortcuts[at].is_walked_plainly(kind) {
             [
-                self.shared.look_up_plainly(plan, &mut bookkeeper, at, kind, address, is_waited),
-                self.private.look_up_plainly(plan, &mut Nobody, at, kind, address, is_waited),
-                self.flushed.look_up_plainly(plan, &mut Nobody, at, kind, address, is_waited),
+                self.shared.look_up_plainly(plan, &mut bookkeeper, at, kind, address, is_demand),
+                self.private.look_up_plainly(plan, &mut Nobody, at, kind, address, is_demand),
+                self.flushed.look_up_plainly(plan, &mut Nobody, at, kind, address, is_demand),
             ]
         } else {
             [
-                self.shared.look_up(plan, &mut bookkeeper, at, kind, address, is_waited),
-                self.private.look_up(plan, &mut Nobody, at, kind, address, is_waited),
-                self.flushed.look_up(plan, &mut Nobody, at, kind, address, is_waited),
+                self.shared.look_up(plan, &mut bookkeeper, at, kind, address, is_demand),
+                self.private.look_up(plan, &mut Nobody, at, kind, address, is_demand),
+                self.flushed.look_up(plan, &mut Nobody, at, kind, address, is_demand),
             ]
         };
         // Stores that are all written look the same however long ago that was.

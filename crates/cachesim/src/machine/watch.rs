@@ -15,7 +15,7 @@ pub(super) enum Departure {
     Flushed,
 }
 
-/// Told of every line that comes and leaves.
+/// Notified of every line that comes and leaves.
 pub(super) trait Watch {
     /// A line is brought in on demand; it has not come in yet.
     fn filled(&mut self, level: usize, set: usize, key: u64);

@@ -23,7 +23,7 @@ pub(super) struct Behind {
 struct BehindLevel {
     shape: Shape,
     grids: Vec<Grid>,
-    /// Lookups that somebody waited for.
+    /// Demand lookups.
     lookups: [u64; VIEWS],
 }
 
@@ -80,7 +80,7 @@ impl Behind {
         self.grids().for_each(|grid| grid.drop_process(process));
     }
 
-    /// Lookups that somebody waited for, by view.
+    /// Demand lookups, by view.
     pub(super) fn lookups(&self, level: usize) -> [u64; VIEWS] {
         self.levels[level].lookups
     }
@@ -117,10 +117,10 @@ impl BehindLevel {
             self.grids.iter_mut().for_each(|grid| grid.give(view, request.key));
             return;
         };
-        self.lookups[view] += u64::from(request.is_waited);
+        self.lookups[view] += u64::from(request.is_demand);
         let is_store = kind == Kind::Store && self.shape.is_write_back;
         for grid in &mut self.grids {
-            if grid.look_up(view, request.key, kind, is_store, request.is_waited) {
+            if grid.look_up(view, request.key, kind, is_store, request.is_demand) {
                 break;
             }
         }

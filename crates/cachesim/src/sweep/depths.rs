@@ -15,8 +15,8 @@ pub(super) struct Depths {
     ways: usize,
     /// References, by view (and all alike), kind, and the greatest depth of their lines.
     references: Vec<u64>,
-    /// Lookups that somebody waits for, by view (and all alike), and depth.
-    waited: Vec<u64>,
+    /// Demand lookups, by view (and all alike), and depth.
+    demand: Vec<u64>,
     /// Lines looked up that are not the deepest ones of their reference.
     others: Vec<u64>,
     /// Stores to lines that were modified only beyond so many ways.
@@ -31,7 +31,7 @@ impl Depths {
         Depths {
             ways,
             references: vec![0; (VIEWS + 1) * KINDS * depths],
-            waited: vec![0; (VIEWS + 1) * depths],
+            demand: vec![0; (VIEWS + 1) * depths],
             others: vec![0; (VIEWS + 1) * depths],
             modified: vec![0; VIEWS * depths],
             kept: vec![0; VIEWS * depths],
@@ -56,18 +56,18 @@ impl Depths {
 
     /// A reference to one line, in one view.
     #[inline]
-    pub(super) fn count(&mut self, view: usize, kind: Kind, depth: usize, is_waited: bool) {
+    pub(super) fn count(&mut self, view: usize, kind: Kind, depth: usize, is_demand: bool) {
         let at = self.reference_at(view, kind, depth);
         self.references[at] += 1;
         let at = self.at(view, depth);
-        self.waited[at] += u64::from(is_waited);
+        self.demand[at] += u64::from(is_demand);
     }
 
     /// One line of a reference of which another line is as deep or deeper.
     pub(super) fn count_other(&mut self, view: usize, depth: usize) {
         let at = self.at(view, depth);
         self.others[at] += 1;
-        self.waited[at] += 1;
+        self.demand[at] += 1;
     }
 
     /// A store to a line that was modified only beyond so many ways.
@@ -90,17 +90,16 @@ impl Depths {
         &mut self.kept[view * depths..][..depths]
     }
 
-    /// Lookups that somebody waited for, by view, that are misses with `ways[i]` ways: one row of `into` each. The ways
-    /// descend.
-    pub(super) fn waited_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
+    /// Demand lookups, by view, that are misses with `ways[i]` ways: one row of `into` each. The ways descend.
+    pub(super) fn demand_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
         let mut sums = [0; VIEWS];
         let mut depth = self.ways + 1;
         for (row, &ways) in into.iter_mut().zip(ways) {
             while depth > ways {
                 depth -= 1;
-                let alike = self.waited[self.at(ALIKE, depth)];
+                let alike = self.demand[self.at(ALIKE, depth)];
                 for (view, sum) in sums.iter_mut().enumerate() {
-                    *sum += self.waited[self.at(view, depth)] + alike;
+                    *sum += self.demand[self.at(view, depth)] + alike;
                 }
             }
             *row = sums;

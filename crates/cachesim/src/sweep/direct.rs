@@ -123,7 +123,7 @@ impl Direct {
         self.levels.iter_mut().for_each(act);
     }
 
-    /// Lookups that somebody waited for, by level and view.
+    /// Demand lookups, by level and view.
     pub(super) fn lookups(&self, level: usize) -> [u64; VIEWS] {
         [self.levels[level].lookups; VIEWS]
     }

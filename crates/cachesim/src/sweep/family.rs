@@ -186,7 +186,7 @@ impl Family {
             for (level, shape) in self.shapes.iter().enumerate() {
                 lookups[level] = self.feed.lookups(level);
                 for (number, grid) in shape.grids.iter().enumerate() {
-                    self.feed.depths(level, number).waited_misses(&grid.ways, &mut misses[grid.first_column..]);
+                    self.feed.depths(level, number).demand_misses(&grid.ways, &mut misses[grid.first_column..]);
                 }
             }
         }

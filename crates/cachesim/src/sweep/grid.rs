@@ -74,7 +74,7 @@ impl Grid {
 
     /// One request in one view; gives whether it changes nothing here and with more sets.
     #[inline]
-    pub(super) fn look_up(&mut self, view: usize, key: u64, kind: Kind, is_store: bool, is_waited: bool) -> bool {
+    pub(super) fn look_up(&mut self, view: usize, key: u64, kind: Kind, is_store: bool, is_demand: bool) -> bool {
         let set = self.set_of(key);
         let stacks = &mut self.stacks[view];
         let found = stacks.find(set, key, self.ways);
@@ -88,7 +88,7 @@ impl Grid {
         }
         let depth = found.map_or(self.ways, |(depth, _)| depth);
         let beyond = found.map_or(self.ways, |(depth, beyond)| depth.max(beyond.into())) as u8;
-        self.depths.count(view, kind, depth, is_waited);
+        self.depths.count(view, kind, depth, is_demand);
         if is_store {
             self.depths.count_modified(view, beyond);
         }

@@ -63,7 +63,7 @@ fn swept_levels(design: &Design) -> Option<(Vec<usize>, bool)> {
         let are_all = levels.iter().all(|level| is_sweepable(level) && is_virtual(level));
         return are_all.then(|| ((0..levels.len()).collect(), false));
     }
-    // A level that the processor asks too would be told nothing of references that touch several lines.
+    // A level that the processor asks too would learn nothing of references that touch several lines.
     let is_swept = |at: &usize| is_asked(*at) && is_last(*at) && is_sweepable(&levels[*at]);
     let swept: Vec<usize> = (0..levels.len()).filter(is_swept).collect();
     (!swept.is_empty()).then_some((swept, true))

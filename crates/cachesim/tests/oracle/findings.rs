@@ -106,7 +106,7 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
     Findings { processes: outcome.processes.clone(), designs: designs.collect() }
 }
 
-/// `deep` says of each design whether everything is to be told.
+/// `deep` says of each design whether everything is to be reported.
 pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], code_places: usize) -> Findings {
     let designs = oracle.designs.iter().zip(deep).map(|(one, &is_deep)| {
         let mut tuples = if is_deep { one.tuples.clone() } else { added_up(&one.tuples) };

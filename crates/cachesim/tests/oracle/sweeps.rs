@@ -13,7 +13,7 @@ fn swept(options: &Options) -> Options {
     Options { most_in_full: 0, ..options.clone() }
 }
 
-/// Which designs are told everything of: the first, where they are one family.
+/// Which designs everything is reported of: the first, where they are one family.
 fn depths(family: &Family, together: &Findings) -> Vec<bool> {
     let deep: Vec<bool> = together.designs.iter().map(|design| design.full.is_some()).collect();
     if family.allocates {

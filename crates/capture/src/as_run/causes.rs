@@ -1,4 +1,4 @@
-//! Why a task lost the CPU: from what it told itself and what the kernel has counted of it. Numbers in, a reason out.
+//! Why a task lost the CPU: from what it reported itself and what the kernel has counted of it. Numbers in, a reason out.
 
 use trace::Cause;
 

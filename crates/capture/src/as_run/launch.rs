@@ -3,7 +3,7 @@
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use host::keeper::Report;
+use host::supervisor::Report;
 
 use super::{AsRun, Halt, Launch};
 use crate::control::LONGEST_START;
@@ -31,7 +31,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Reads what the keeper tells; returns how the command that is being launched has ended, if it has.
+    /// Reads what the supervisor reports; returns how the command that is being launched has ended, if it has.
     pub(super) fn read_reports(&mut self) -> Result<Option<ExitStatus>, Halt<T::Error>> {
         while let Some(report) = self.programs.report(Duration::ZERO)? {
             match report {

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Instant;
 
-use host::keeper::TaskFiles;
+use host::supervisor::TaskFiles;
 
 use crate::control::LONGEST_BIRTH;
 use crate::probe::{Kernel, Probe};

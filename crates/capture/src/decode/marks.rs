@@ -48,7 +48,7 @@ impl<T: Take> Decoder<'_, T> {
             }
             (tag::MAP, words) => Mark::Map(mapping(words)?),
             (tag::UNMAP, &[start, bytes]) => Mark::Unmap { start, bytes },
-            // Told at the moment of the fork by the controller (BORN); no use for time stamps where it grants turns.
+            // Reported at the moment of the fork by the controller (BORN); no use for time stamps where it grants turns.
             (tag::BIRTH | tag::STAMP, _) => return Ok(None),
             (
                 tag::SYSCALL_ENTER

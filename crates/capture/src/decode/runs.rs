@@ -8,7 +8,7 @@ use super::{DecodeError, Decoder, Left, Problem, Stopped, Take};
 use crate::protocol::tag;
 
 impl<T: Take> Decoder<'_, T> {
-    /// From now on births are told by who is born, and runs by their time stamps.
+    /// From now on births are reported by who is born, and runs by their time stamps.
     pub(crate) fn ordered_as_run(self) -> Self {
         Decoder { is_as_run: true, ..self }
     }

@@ -69,21 +69,21 @@ impl Shapes {
 }
 
 impl Guarded {
-    /// The shape without the told references that did not happen. `is_done` is asked for each told one in order.
+    /// The shape without the explicit references that did not happen. `is_done` is asked for each explicit one in order.
     pub(super) fn without_undone(&self, is_done: impl Fn(usize) -> bool) -> Result<Guarded, Problem> {
         let mut blocks = self.blocks.clone();
         let mut forms = Vec::with_capacity(self.forms.len());
         let mut kept_as = Vec::with_capacity(self.forms.len());
-        let (mut told, mut rest) = (0, self.forms.iter());
+        let (mut explicit, mut rest) = (0, self.forms.iter());
         for block in &mut blocks {
             let kept_before = forms.len();
             for &form in rest.by_ref().take(block.references.into()) {
                 let mut form = form;
                 let mut is_kept = true;
                 match &mut form.place {
-                    Place::Told => {
-                        is_kept = is_done(told);
-                        told += 1;
+                    Place::Explicit => {
+                        is_kept = is_done(explicit);
+                        explicit += 1;
                     }
                     Place::Fixed(_) => {}
                     Place::Relative { base, .. } => {
@@ -110,24 +110,24 @@ fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool), Problem> 
     let (heads, rest) = words.split_at_checked(2 * block_count).ok_or(Problem::Short)?;
     let blocks = heads.as_chunks().0.iter().map(block).collect::<Result<Vec<Block>, Problem>>()?;
     let claimed = blocks.iter().map(|block| usize::from(block.references)).sum();
-    let there = || Problem::Unfit(format!("{claimed} references told, {} words there", rest.len()));
-    let (references, untold) = rest.split_at_checked(claimed).ok_or_else(there)?;
-    let mut untold = untold.iter().copied();
+    let there = || Problem::Unfit(format!("{claimed} references claimed, {} words there", rest.len()));
+    let (references, derived) = rest.split_at_checked(claimed).ok_or_else(there)?;
+    let mut derived = derived.iter().copied();
     let mut is_guarded = false;
     let mut forms = Vec::with_capacity(references.len());
     for &word in references {
-        let mut address = || untold.next().ok_or_else(there);
+        let mut address = || derived.next().ok_or_else(there);
         let place = match word >> 34 & 3 {
             how::FIXED => Place::Fixed(address()?),
             how::RELATIVE => Place::Relative { base: (word >> 40) as u8 as u16, offset: address()? },
             how => {
                 is_guarded |= how == how::GUARDED;
-                Place::Told
+                Place::Explicit
             }
         };
         forms.push(Form { reference: reference(word)?, place });
     }
-    if untold.next().is_some() {
+    if derived.next().is_some() {
         return Err(there());
     }
     Ok((Guarded { blocks, forms }, is_guarded))

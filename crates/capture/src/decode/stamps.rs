@@ -42,7 +42,7 @@ impl Stamp {
     }
 }
 
-/// How a run ended, as its task told.
+/// How a run ended, as its task reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     /// It went into the kernel; what came of that it can only say when it is back.

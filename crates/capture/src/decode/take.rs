@@ -80,7 +80,7 @@ struct Shape {
     blocks: u32,
     first_unfold: u32,
     references: u32,
-    told: u32,
+    explicit: u32,
     instructions: u32,
 }
 
@@ -126,13 +126,13 @@ impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
         }
         trace::check_shape(blocks, forms).map_err(|error| problem(&error))?;
         let number = self.shapes.len() as u32;
-        let told = forms.iter().filter(|form| form.place == trace::Place::Told).count();
+        let explicit = forms.iter().filter(|form| form.place == trace::Place::Explicit).count();
         self.shapes.push(Shape {
             first_block: self.blocks.len() as u32,
             blocks: blocks.len() as u32,
             first_unfold: self.unfolds.len() as u32,
             references: forms.len() as u32,
-            told: told as u32,
+            explicit: explicit as u32,
             instructions: blocks.iter().map(|block| u32::from(block.instructions)).sum(),
         });
         self.blocks.extend_from_slice(blocks);
@@ -144,7 +144,7 @@ impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
     fn blocks<B: BlockSource>(&mut self, source: &mut B) -> Result<(), E> {
         while let Some((number, addresses)) = source.next() {
             let Some(&shape) = self.shapes.get(number as usize) else { break };
-            if shape.told as usize != addresses.len() {
+            if shape.explicit as usize != addresses.len() {
                 break;
             }
             if is_full(&self.chunk) {
@@ -156,7 +156,7 @@ impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
             let address = |number| addresses.get(number).map_or(0, B::value);
             self.chunk.references.extend(unfolds.iter().map(|unfold| unfold.at(address(unfold.source()))));
             self.instructions += u64::from(shape.instructions);
-            source.pass_shape(shape.told as usize);
+            source.pass_shape(shape.explicit as usize);
         }
         Ok(())
     }

@@ -73,7 +73,7 @@ fn shape_with(id: u64, how: u64) -> [u64; 5] {
 }
 
 fn shape(id: u64) -> [u64; 5] {
-    shape_with(id, how::TOLD)
+    shape_with(id, how::EXPLICIT)
 }
 
 fn block(id: u64) -> u64 {
@@ -122,8 +122,8 @@ fn no_word_is_taken_for_a_block_of_another_process() {
 }
 
 #[test]
-fn addresses_that_are_not_told_are_worked_out() {
-    // A load that is told, a store 16 behind it, and one that is always at 0x4000.
+fn derived_addresses_are_worked_out() {
+    // A load whose address is explicit, a store 16 behind it, and one that is always at 0x4000.
     let form = 7 | 2 << 16 | 3 << 32 | 3 << 48;
     let store = 6 | 4 << 16 | 1 << 32;
     let define = [
@@ -145,16 +145,16 @@ fn addresses_that_are_not_told_are_worked_out() {
     assert_eq!(recorded(&words).expect("a good stream"), chunks);
     let mut backwards = define;
     (backwards[3], backwards[4]) = (2 | 8 << 16 | how::RELATIVE << 34, store);
-    let error = decode(&[&start[..], &backwards].concat()).expect_err("nothing told before it");
+    let error = decode(&[&start[..], &backwards].concat()).expect_err("nothing explicit before it");
     assert_eq!(
         error.to_string(),
         "buffer 7, word 6: found an impossible shape: found reference 0 relative to reference 0, need an earlier one \
-         that is told"
+         whose address is explicit"
     );
 }
 
-/// A shape of so many blocks at 0x1000, 0x1100, ...: each loads 8 bytes, the first from an address that is told, the others so
-/// many times 8 behind it; the last one stores to another that is told.
+/// A shape of so many blocks at 0x1000, 0x1100, ...: each loads 8 bytes, the first from an explicit address, the others so
+/// many times 8 behind it; the last one stores to another explicit one.
 fn long_shape(id: u64, blocks: u64, how: u64) -> Vec<u64> {
     let form = |references: u64| 7 | 2 << 16 | 3 << 32 | references << 48;
     let heads = (0..blocks).flat_map(|block| [0x1000 + 0x100 * block, form(if block + 1 == blocks { 2 } else { 1 })]);
@@ -169,7 +169,7 @@ fn long_shape(id: u64, blocks: u64, how: u64) -> Vec<u64> {
 
 #[test]
 fn a_shape_may_have_blocks_that_run_one_after_the_other() {
-    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &long_shape(5, 3, how::TOLD)].concat();
+    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &long_shape(5, 3, how::EXPLICIT)].concat();
     let words = [&start[..], &shape(6), &[block(5), 0x7000, 0x9000, block(6), 1, 2, block(5), 0x8000, 0x9004]].concat();
     let chunks = decode(&words).expect("a good stream");
     let ran: Vec<(u64, u16)> = chunks[0].blocks.iter().map(|block| (block.address, block.references)).collect();
@@ -199,7 +199,7 @@ fn larger_shapes_may_be_defined_while_a_chunk_grows() {
     let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(0)].concat();
     let small = std::iter::repeat_n([block(0), 1, 2], 30_000).flatten();
     let large = std::iter::repeat_n([block(1), 1, 2], 10_000).flatten();
-    let words: Vec<u64> = start.into_iter().chain(small).chain(long_shape(1, 20, how::TOLD)).chain(large).collect();
+    let words: Vec<u64> = start.into_iter().chain(small).chain(long_shape(1, 20, how::EXPLICIT)).chain(large).collect();
     let (chunks, _, instructions) = decode_all(&[&words]).expect("a good stream");
     assert_eq!(instructions, 2 * (30_000 + 20 * 10_000));
     assert!(recorded(&words).expect("a good stream") == chunks, "both ways give the same chunks");
@@ -352,7 +352,7 @@ fn damage_is_named_with_its_place() {
     huge[0] = define(4, 1 << 30, 1);
     assert_eq!(message(&huge), "buffer 7, word 0: found more shapes than fit into memory");
     huge[0] = define(4, 0, 0);
-    assert_eq!(message(&huge), "buffer 7, word 0: found an impossible shape: 0 references told, 4 words there");
+    assert_eq!(message(&huge), "buffer 7, word 0: found an impossible shape: 0 references claimed, 4 words there");
     assert_eq!(
         message(&[define(0, 0, 0)]),
         "buffer 7, word 0: found an impossible shape: found 0 blocks, need 1 to 255"

@@ -131,7 +131,7 @@ fn where_valgrind_gives_a_program_up_the_capture_ends_and_says_so() {
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
         assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(1), "{order:?}: {summary:?}");
         let [warning] = &summary.warnings[..] else { panic!("{order:?}: {:?}", summary.warnings) };
-        let number = summary.not_apart.is_none().then_some("process 2 ");
+        let number = summary.no_pid_namespace.is_none().then_some("process 2 ");
         assert!(warning.starts_with(number.unwrap_or("process ")), "{warning}");
         assert!(
             warning.ends_with(

@@ -120,7 +120,7 @@ fn a_program_goes_on_behind_a_fault_in_what_has_run_long() {
 fn pipelines_of_a_shell_are_the_same_bit_by_bit() {
     let (summary, first) = capture(&SHELL);
     assert!(summary.switches > 10, "{summary:?}");
-    if let Some(reason) = summary.not_apart {
+    if let Some(reason) = summary.no_pid_namespace {
         eprintln!("skipped: {reason}");
         return;
     }
@@ -130,7 +130,7 @@ fn pipelines_of_a_shell_are_the_same_bit_by_bit() {
 
 #[test]
 fn a_signal_that_comes_behind_the_end_of_a_pipe_is_handled_at_the_same_place_every_time() {
-    // The shell reads until its children have closed the pipe; it is told of their ends a little later, while others run.
+    // The shell reads until its children have closed the pipe; it learns of their ends a little later, while others run.
     let reader = Command::new(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do x=$(echo $i | cat); done"]);
     let other = Command::new(["sh", "-c", "i=0; while [ $i -lt 1500 ]; do i=$((i+1)); done"]);
     let run = || {
@@ -147,9 +147,9 @@ fn a_signal_that_comes_behind_the_end_of_a_pipe_is_handled_at_the_same_place_eve
 #[test]
 fn pipelines_of_a_shell_run_the_same_way_among_all_processes() {
     let command = Command::new(["sh", "-c", "for i in 1 2 3; do ls / | wc -l; done"]);
-    let run = || capture_with(std::slice::from_ref(&command), Options { is_apart: false, ..options() });
+    let run = || capture_with(std::slice::from_ref(&command), Options { in_pid_namespace: false, ..options() });
     let (summary, first) = run();
-    assert_eq!(summary.not_apart, None, "nobody asked for more");
+    assert_eq!(summary.no_pid_namespace, None, "nobody asked for more");
     let (_, second) = run();
     // References are left out: the shell writes the number of its parent process as digits, each looked up in a table.
     let blocks_and_marks = |chunks: &[Chunk]| -> Vec<Chunk> {
@@ -264,31 +264,31 @@ fn an_error_of_the_sink_ends_everything() {
 }
 
 const VICTIM: &str = "SWITCHCOST_TEST_VICTIM";
-const VICTIM_IS_APART: &str = "SWITCHCOST_TEST_VICTIM_IS_APART";
+const VICTIM_IN_PID_NAMESPACE: &str = "SWITCHCOST_TEST_VICTIM_IN_PID_NAMESPACE";
 
 /// Not a test by itself: what the next test kills.
 #[test]
 #[ignore = "runs for ever; the test nothing_is_left_after_a_killed_controller runs it"]
 fn victim() {
-    let is_apart = std::env::var(VICTIM_IS_APART).expect("run by the test") == "true";
+    let in_pid_namespace = std::env::var(VICTIM_IN_PID_NAMESPACE).expect("run by the test") == "true";
     // One waits in the background, one loops, one waits for a reader of its pipe.
     let script = "sleep 1000 & (while :; do :; done) & sleep 2000 | cat";
-    capture_with(&[Command::new(["sh", "-c", script])], Options { is_apart, ..options() });
+    capture_with(&[Command::new(["sh", "-c", script])], Options { in_pid_namespace, ..options() });
 }
 
 #[test]
 fn nothing_is_left_after_a_killed_controller() {
     tool();
-    for is_apart in [true, false] {
-        let own = format!("{} {is_apart}", std::process::id());
+    for in_pid_namespace in [true, false] {
+        let own = format!("{} {in_pid_namespace}", std::process::id());
         let mut victim = std::process::Command::new(std::env::current_exe().expect("this program"))
             .args(["--ignored", "--exact", "scheduled::victim"])
             .env(VICTIM, &own)
-            .env(VICTIM_IS_APART, is_apart.to_string())
+            .env(VICTIM_IN_PID_NAMESPACE, in_pid_namespace.to_string())
             .stdout(std::process::Stdio::null())
             .spawn()
             .expect("the victim starts");
-        // The controller, the keeper, the shell, and its four children.
+        // The controller, the supervisor, the shell, and its four children.
         await_that("seven processes ran", || living_with(VICTIM, &own) == 7);
         victim.kill().expect("killed");
         // Not reaped yet: a controller that is a zombie grants nothing either.

@@ -29,7 +29,7 @@ pub enum PlanError {
     #[error("found {0} tasks, need 2 to 64 (--tasks)")]
     Tasks(u32),
     /// A mechanism between two, and only two.
-    #[error("found {tasks} tasks for {mechanism}, need 2: a victim and its antagonist (--tasks 2)")]
+    #[error("found {tasks} tasks for {mechanism}, need 2: a victim and its preemptor (--tasks 2)")]
     TwoOnly {
         /// The mechanism.
         mechanism: Mechanism,

@@ -126,7 +126,7 @@ fn bad_wishes_are_refused_with_advice() {
             s.mechanisms = vec![Mechanism::Preempt];
             s.tasks = vec![3];
         }),
-        "found 3 tasks for preempt, need 2: a victim and its antagonist (--tasks 2)"
+        "found 3 tasks for preempt, need 2: a victim and its preemptor (--tasks 2)"
     );
     assert_eq!(
         with(&|s| {

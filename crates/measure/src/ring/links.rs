@@ -25,7 +25,7 @@ impl Links {
         if mechanism == Mechanism::Signal {
             block_token_signal()?;
         }
-        // A preemption needs no channel: the antagonist takes the CPU.
+        // A preemption needs no channel: the preemptor takes the CPU.
         let tasks = if mechanism == Mechanism::Preempt { 0 } else { tasks };
         let all = || (0..tasks).map(|receiver| channel(mechanism, receiver, words)).collect::<io::Result<Vec<_>>>();
         Ok(Links { to: all()?, own: all()? })

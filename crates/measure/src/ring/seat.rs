@@ -11,7 +11,7 @@ use workload::{WorkingSet, walk};
 use super::shared::{Command, Shared};
 use crate::controls::{Discipline, Imposed, private_array};
 use crate::experiment::Split;
-use crate::preempt::{antagonise, antagonise_nobody};
+use crate::preempt::{run_preemptor, run_preemptor_baseline};
 
 pub(crate) struct Seat {
     index: usize,
@@ -68,11 +68,11 @@ impl Seat {
                 // The round in which every peer leaves its loop: untimed, and without a walk.
                 pass_on(shared, from, to, &[], &self.set, 1, None).map(|_| ())
             }
-            Command::Preempt { walks, period } => antagonise(shared, self.memory(shared, walks), &self.set, period),
+            Command::Preempt { walks, period } => run_preemptor(shared, self.memory(shared, walks), &self.set, period),
             Command::Baseline { walks, warm_up, rounds } => {
                 let time = match self.mechanism {
                     Mechanism::Preempt => {
-                        antagonise_nobody(shared.clock, self.memory(shared, walks), &self.set, warm_up, rounds)?
+                        run_preemptor_baseline(shared.clock, self.memory(shared, walks), &self.set, warm_up, rounds)?
                     }
                     _ => self.hand_to_self(shared, walks, warm_up, rounds)?,
                 };

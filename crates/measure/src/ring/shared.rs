@@ -41,7 +41,7 @@ const TEXT_LENGTH: usize = 9;
 const SENT_AT: usize = 10;
 const TEXT: usize = 11;
 
-/// What the antagonist is told, and says.
+/// What the preemptor is told, and says.
 const RUNS: u64 = 0;
 const SHOULD_STOP: u64 = 1;
 const HAS_STOPPED: u64 = 2;
@@ -181,27 +181,27 @@ impl Shared {
         Ticks(self.words[word_index(0, SENT_AT)].load(Relaxed))
     }
 
-    /// How often the antagonist has taken the CPU.
+    /// How often the preemptor has taken the CPU.
     pub(crate) fn wakes(&self) -> u64 {
         self.load(1, WAKES)
     }
 
-    /// Counts one turn of the antagonist.
+    /// Counts one turn of the preemptor.
     pub(crate) fn count_wake(&self) {
         self.words[word_index(1, WAKES)].fetch_add(1, SeqCst);
     }
 
-    /// How long the antagonist has walked so far.
-    pub(crate) fn antagonists_walks(&self) -> Ticks {
+    /// How long the preemptor has walked so far.
+    pub(crate) fn preemptor_walks(&self) -> Ticks {
         Ticks(self.load(1, WALK_TICKS))
     }
 
-    /// Adds a walk of the antagonist.
-    pub(crate) fn add_antagonists_walk(&self, from: Ticks, to: Ticks) {
+    /// Adds a walk of the preemptor.
+    pub(crate) fn add_preemptor_walk(&self, from: Ticks, to: Ticks) {
         self.words[word_index(1, WALK_TICKS)].fetch_add(to.0.wrapping_sub(from.0), SeqCst);
     }
 
-    /// Lets the antagonist go on until it is told to stop.
+    /// Lets the preemptor go on until it is told to stop.
     pub(crate) fn let_run(&self) {
         self.store(1, STOP, RUNS);
     }
@@ -215,7 +215,7 @@ impl Shared {
         self.load(1, STOP) == SHOULD_STOP
     }
 
-    /// The antagonist has had its last turn.
+    /// The preemptor has had its last turn.
     pub(crate) fn say_stopped(&self) {
         self.store(1, STOP, HAS_STOPPED);
     }

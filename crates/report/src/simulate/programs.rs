@@ -10,7 +10,7 @@ use crate::quantity::number;
 /// Rows of each design.
 const SHOWN: usize = 8;
 
-/// Which programs pay, and where in their code.
+/// Which programs excess cycles are attributed to, and where in their code.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_programs(page, findings);
     add_code(page, findings);

@@ -142,7 +142,7 @@ fn name(group: &GroupFinding) -> String {
     }
 }
 
-/// The few places that pay most.
+/// The few places with the most excess cycles attributed to them.
 fn add_code(page: &mut Page, design: &DesignFinding) {
     let mut grid = Grid::with_one_line_a_row(1);
     for name in ["program", "function", "after"] {

@@ -1,4 +1,4 @@
-//! Told addresses: a prediction for each told reference of each shape, and what is left to say.
+//! Explicit addresses: a prediction for each explicit reference of each shape, and what is left to say.
 
 /// Addresses are 48 bits wide, and counted modulo that.
 pub(super) const ADDRESS_MASK: u64 = (1 << 48) - 1;
@@ -45,7 +45,7 @@ pub(super) fn is_far(residual: u64) -> bool {
     residual >> NEAR_BITS != 0
 }
 
-/// What is known of one told reference of one shape.
+/// What is known of one explicit reference of one shape.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slot {
     /// Its address last time.
@@ -70,10 +70,10 @@ impl Slot {
     }
 }
 
-/// Told references of one shape that are encoded at once.
+/// Explicit references of one shape that are encoded at once.
 pub(super) const LANES: usize = 4;
 
-/// What is known of some told references of one shape that stand one behind the other: what so many [`Slot`]s know, side by
+/// What is known of some explicit references of one shape that stand one behind the other: what so many [`Slot`]s know, side by
 /// side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {

@@ -51,18 +51,18 @@ impl Closer {
             first_instruction: at.instruction,
             first_block: at.block,
         };
-        let (turns, widths, residuals) = (open.turns(), open.widths(), open.residuals());
+        let (indices, widths, residuals) = (open.indices(), open.widths(), open.residuals());
         self.marks.clear();
         marks::encode(&mut self.marks, marks, first_block)?;
         let tables = [&table.addresses[..], &table.shapes, &table.references, &self.marks];
-        let sequence = [turns, &table.exceptions, widths, residuals];
+        let sequence = [indices, &table.mispredictions, widths, residuals];
         self.volume.instructions += instructions;
         let length = |columns: [&[u8]; 4]| columns.iter().map(|column| column.len()).sum::<usize>();
         let is_packed = self.volume.is_exceeded_by(length(sequence));
         let is_table_packed = self.volume.is_exceeded_by(length(tables) + length(sequence));
         let [addresses, shapes, references, marks] = tables.map(|column| (column, is_table_packed));
-        let [turns, exceptions, widths, residuals] = sequence.map(|column| (column, is_packed));
-        let columns = [addresses, shapes, references, turns, exceptions, widths, residuals, marks];
+        let [indices, mispredictions, widths, residuals] = sequence.map(|column| (column, is_packed));
+        let columns = [addresses, shapes, references, indices, mispredictions, widths, residuals, marks];
         let body = self.packer.body(&head.bytes(), columns)?;
         self.volume.bytes += body.length() as u64;
         Ok((head, body))

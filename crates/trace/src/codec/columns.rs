@@ -26,8 +26,8 @@ pub(crate) enum BadBody {
     Unfit { shape: usize, why: UnfitShape },
     #[error("found shape {found} of {shapes} in the sequence")]
     Shape { found: u64, shapes: usize },
-    #[error("found an exception at number {found} of what ran, need one before number {need}")]
-    Exception { found: u64, need: u64 },
+    #[error("found a misprediction at number {found} of what ran, need one before number {need}")]
+    Misprediction { found: u64, need: u64 },
     #[error("found {found} {what}, need {need}")]
     Count { what: &'static str, found: u64, need: u64 },
     #[error("mark {0} is none that is known")]
@@ -42,17 +42,25 @@ pub(super) enum Column {
     ShapeAddresses,
     Shapes,
     ShapeReferences,
-    /// Two bits for each shape that ran: which of the four that were expected.
-    Turns,
-    Exceptions,
-    /// Two bits a told reference.
+    /// Two bits for each shape that ran: which of the four predicted successors.
+    SuccessorIndices,
+    Mispredictions,
+    /// Two bits an explicit reference.
     Widths,
     Residuals,
     Marks,
 }
 
-pub(super) const NAMES: [&str; COLUMNS] =
-    ["shape addresses", "shapes", "shape references", "turns", "exceptions", "widths", "residuals", "marks"];
+pub(super) const NAMES: [&str; COLUMNS] = [
+    "shape addresses",
+    "shapes",
+    "shape references",
+    "successor indices",
+    "mispredictions",
+    "widths",
+    "residuals",
+    "marks",
+];
 
 pub(super) const COLUMNS: usize = 8;
 
@@ -156,8 +164,8 @@ impl<'a> Directory<'a> {
             if usize::from(entry[0]) != number {
                 return Err(BadBody::Order { found: entry[0], need: number as u8 });
             }
-            let word = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
-            let (length, packed) = (word(4) as usize, word(8) as usize);
+            let u32_at = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
+            let (length, packed) = (u32_at(4) as usize, u32_at(8) as usize);
             if length > limits::COLUMN_BYTES {
                 let most = limits::COLUMN_BYTES as u64;
                 return Err(BadBody::Large { what: "bytes in a column", found: length as u64, most });

@@ -39,18 +39,18 @@ impl ChunkHead {
     /// Reads it and checks its counts against the limits.
     pub(crate) fn read(body: &[u8]) -> Result<(Self, &[u8]), BadBody> {
         let (head, rest) = body.split_at_checked(HEAD_BYTES).ok_or(BadBody::Head)?;
-        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+        let u32_at = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
         let head = ChunkHead {
-            blocks: word(0),
-            references: word(4),
-            marks: word(8),
-            kinds: word(12),
-            slots: word(16),
-            running: TaskId(word(20)),
-            instructions: long(24),
-            first_instruction: long(32),
-            first_block: long(40),
+            blocks: u32_at(0),
+            references: u32_at(4),
+            marks: u32_at(8),
+            kinds: u32_at(12),
+            slots: u32_at(16),
+            running: TaskId(u32_at(20)),
+            instructions: u64_at(24),
+            first_instruction: u64_at(32),
+            first_block: u64_at(40),
         };
         head.check()?;
         Ok((head, rest))
@@ -72,14 +72,14 @@ impl ChunkHead {
     }
 
     /// The largest length of each column that these counts allow.
-    fn check_lengths(&self, directory: &Directory<'_>, turn_bits: u32) -> Result<(), BadBody> {
+    fn check_lengths(&self, directory: &Directory<'_>, index_bits: u32) -> Result<(), BadBody> {
         let (blocks, references) = (self.blocks as usize, self.references as usize);
         let (kinds, slots) = (self.kinds as usize, self.slots as usize);
         let most = [
             10 * kinds,
             13 * kinds,
             12 * slots,
-            (blocks * turn_bits as usize).div_ceil(8),
+            (blocks * index_bits as usize).div_ceil(8),
             6 * blocks,
             references.div_ceil(4),
             FAR_BYTES * references,
@@ -96,40 +96,40 @@ impl ChunkHead {
 
 /// Turns bodies of records into chunks, using its memory again.
 pub(crate) struct ChunkDecoder {
-    turn_bits: u32,
+    index_bits: u32,
     unpacker: Unpacker,
     columns: [Vec<u8>; 4],
     shapes: Vec<Shape>,
     forms: Vec<Form>,
     unfolds: Vec<Unfold>,
     slots: Vec<Slot>,
-    choices: Vec<u32>,
+    predictors: Vec<u32>,
     ran: Box<[u32; RUNS]>,
-    slot_of_told: Box<[u32; ROOM]>,
-    told: Box<[u64; ROOM]>,
+    slot_of_explicit: Box<[u32; ROOM]>,
+    explicit: Box<[u64; ROOM]>,
 }
 
 impl ChunkDecoder {
-    /// Of chunks whose turns have so many bits, a power of two up to 8.
-    pub(crate) fn new(turn_bits: u32) -> io::Result<Self> {
+    /// Of chunks whose successor indices have so many bits, a power of two up to 8.
+    pub(crate) fn new(index_bits: u32) -> io::Result<Self> {
         Ok(ChunkDecoder {
-            turn_bits,
+            index_bits,
             unpacker: Unpacker::new()?,
             columns: Default::default(),
             shapes: Vec::new(),
             forms: Vec::new(),
             unfolds: Vec::new(),
             slots: Vec::new(),
-            choices: Vec::new(),
+            predictors: Vec::new(),
             ran: zeroed(),
-            slot_of_told: zeroed(),
-            told: zeroed(),
+            slot_of_explicit: zeroed(),
+            explicit: zeroed(),
         })
     }
 
-    /// The chunks that come have turns of so many bits.
-    pub(crate) fn set_turn_bits(&mut self, turn_bits: u32) {
-        self.turn_bits = turn_bits;
+    /// The chunks that come have successor indices of so many bits.
+    pub(crate) fn set_index_bits(&mut self, index_bits: u32) {
+        self.index_bits = index_bits;
     }
 
     /// Decodes a whole body in place of what is in `chunk`, which is empty where this fails.
@@ -147,7 +147,7 @@ impl ChunkDecoder {
         marks.clear();
         let (head, rest) = ChunkHead::read(body)?;
         let directory = Directory::read(rest)?;
-        head.check_lengths(&directory, self.turn_bits)?;
+        head.check_lengths(&directory, self.index_bits)?;
         self.marks(&head, &directory, marks)?;
         Ok(head)
     }
@@ -155,7 +155,7 @@ impl ChunkDecoder {
     fn decode_parts(&mut self, body: &[u8], chunk: &mut Chunk) -> Result<ChunkHead, BadBody> {
         let (head, rest) = ChunkHead::read(body)?;
         let directory = Directory::read(rest)?;
-        head.check_lengths(&directory, self.turn_bits)?;
+        head.check_lengths(&directory, self.index_bits)?;
         let (kinds, numbers) = chunk.blocks.parts_mut();
         self.table(&head, &directory, kinds)?;
         self.sequence(&head, &directory, numbers, &mut chunk.references)?;
@@ -182,7 +182,7 @@ impl ChunkDecoder {
         Ok(())
     }
 
-    /// The blocks and their references, from the addresses that are told and what is known of the others.
+    /// The blocks and their references, from the explicit addresses and what the others are derived from.
     fn sequence(
         &mut self,
         head: &ChunkHead,
@@ -190,10 +190,10 @@ impl ChunkDecoder {
         numbers: &mut Vec<u32>,
         references: &mut Vec<Reference>,
     ) -> Result<(), BadBody> {
-        let [turns, exceptions, widths, residuals] = &mut self.columns;
+        let [indices, mispredictions, widths, residuals] = &mut self.columns;
         for (column, into) in [
-            (Column::Turns, &mut *turns),
-            (Column::Exceptions, &mut *exceptions),
+            (Column::SuccessorIndices, &mut *indices),
+            (Column::Mispredictions, &mut *mispredictions),
             (Column::Widths, &mut *widths),
             (Column::Residuals, &mut *residuals),
         ] {
@@ -202,17 +202,18 @@ impl ChunkDecoder {
         let (blocks, count) = (head.blocks as usize, head.references as usize);
         numbers.resize(blocks + KINDS, 0);
         references.resize(count + STEP, Reference(0));
-        let exceptions = Numbers::new("exceptions", exceptions);
-        let turns = (&turns[..], self.turn_bits);
-        let mut sequence = SequenceReader::new(turns, exceptions, &mut self.choices, self.shapes.len(), blocks)?;
+        let mispredictions = Numbers::new("mispredictions", mispredictions);
+        let indices = (&indices[..], self.index_bits);
+        let mut sequence =
+            SequenceReader::new(indices, mispredictions, &mut self.predictors, self.shapes.len(), blocks)?;
         let mut residuals = Residuals::new(widths, residuals);
         let (mut done, mut at) = (0, 0);
         while done < blocks {
-            let step = sequence.read(&self.shapes, &mut self.ran, &mut numbers[done..], &mut self.slot_of_told)?;
-            let (ran, told) = (&self.ran[..step.ran], step.told);
-            residuals.read(&self.slot_of_told[..told], &mut self.slots, &mut self.told[..told])?;
+            let step = sequence.read(&self.shapes, &mut self.ran, &mut numbers[done..], &mut self.slot_of_explicit)?;
+            let (ran, explicit) = (&self.ran[..step.ran], step.explicit);
+            residuals.read(&self.slot_of_explicit[..explicit], &mut self.slots, &mut self.explicit[..explicit])?;
             let rest = references.get_mut(at..).unwrap_or_default();
-            at += put_together(&self.shapes, &self.unfolds, ran, &self.told, rest);
+            at += put_together(&self.shapes, &self.unfolds, ran, &self.explicit, rest);
             done += step.blocks;
         }
         numbers.truncate(blocks);

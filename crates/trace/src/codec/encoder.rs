@@ -61,7 +61,7 @@ impl BlockSource for PieceSource<'_> {
         &[]
     }
 
-    fn told(_head: u64) -> u32 {
+    fn explicit(_head: u64) -> u32 {
         NO_BLOCK
     }
 
@@ -76,12 +76,12 @@ impl BlockSource for PieceSource<'_> {
     fn pass(&mut self, _words: usize) {}
 
     fn next(&self) -> Option<(u32, &[Reference])> {
-        let told = usize::from(self.blocks.get(0)?.references);
-        Some((*self.ids.first()?, self.references.get(..told)?))
+        let explicit = usize::from(self.blocks.get(0)?.references);
+        Some((*self.ids.first()?, self.references.get(..explicit)?))
     }
 
-    fn pass_shape(&mut self, told: usize) {
-        (self.ids, self.references) = (&self.ids[1..], &self.references[told..]);
+    fn pass_shape(&mut self, explicit: usize) {
+        (self.ids, self.references) = (&self.ids[1..], &self.references[explicit..]);
         self.blocks = self.blocks.split_at(1).1;
     }
 }
@@ -127,7 +127,7 @@ impl ChunkEncoder {
             forms.clear();
             forms.extend(references.iter().map(|reference| Form {
                 reference: Reference(reference.0 & !super::addresses::ADDRESS_MASK),
-                place: Place::Told,
+                place: Place::Explicit,
             }));
             let id = self.define(slice::from_ref(block), &forms).map_err(|why| unfit(place, block, references, why));
             self.forms = forms;
@@ -161,18 +161,18 @@ impl ChunkEncoder {
 
     fn learn(&mut self, blocks: &[Block], forms: &[Form]) {
         let known = &mut self.known;
-        let (told, totals) = (shape::told(forms), Totals::of(blocks));
-        known.hot.push(Hot::new(known.hot.len() as u32, totals, told));
+        let (explicit, totals) = (shape::explicit(forms), Totals::of(blocks));
+        known.hot.push(Hot::new(known.hot.len() as u32, totals, explicit));
         known.cold.push(Cold {
             first_block: known.blocks.len() as u32,
             blocks: blocks.len() as u32,
-            told: told as u32,
+            explicit: explicit as u32,
             first_form: known.forms.len() as u32,
             references: forms.len() as u32,
             first_row: known.rows.len() as u32,
             ..Cold::default()
         });
-        known.rows.resize(known.rows.len() + more_rows(told), Row::default());
+        known.rows.resize(known.rows.len() + more_rows(explicit), Row::default());
         known.blocks.extend_from_slice(blocks);
         known.forms.extend_from_slice(forms);
         let largest = known.largest.largest(totals);
@@ -241,7 +241,7 @@ fn hash_of(blocks: &[Block], forms: &[Form]) -> u64 {
     });
     forms.iter().fold(of_blocks, |hash, form| {
         let place = match form.place {
-            Place::Told => 0,
+            Place::Explicit => 0,
             Place::Fixed(address) => address << 2 | 1,
             Place::Relative { base, offset } => offset << 18 | u64::from(base) << 2 | 2,
         };

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::addresses::{LANES, Row};
-use super::sequence::CHOICES;
+use super::sequence::SUCCESSORS;
 use crate::Block;
 use crate::shape::Form;
 
@@ -75,12 +75,13 @@ impl Sums {
 #[derive(Clone, Debug)]
 #[repr(align(128))]
 pub(super) struct Hot {
-    /// Of the first told references. The loop holds on to the shape before while it changes this of the next.
+    /// Of the first explicit references. The loop holds on to the shape before while it changes this of the next.
     pub(super) row: Cell<Row>,
-    /// The shapes that may run next. All are different, but for those that are none.
-    pub(super) choices: [u32; CHOICES],
-    /// How many references it tells; more than any head can say where they do not fit a row.
-    pub(super) told: u32,
+    /// The predicted successors: the shapes that were mispredicted behind it, the last one first. All are different, but for
+    /// those that are none.
+    pub(super) predictor: [u32; SUCCESSORS],
+    /// How many explicit references it has; more than any head can say where they do not fit a row.
+    pub(super) explicit: u32,
     /// Its own.
     pub(super) id: u32,
     pub(super) sums: Sums,
@@ -92,32 +93,32 @@ const _: () = assert!(size_of::<Hot>() == 128);
 const NONE: u32 = u32::MAX;
 
 impl Hot {
-    pub(super) fn new(id: u32, totals: Totals, told: usize) -> Hot {
-        let told = if told > LANES { u32::MAX } else { told as u32 };
-        Hot { row: Cell::default(), choices: [NONE; CHOICES], told, id, sums: Sums::of(totals) }
+    pub(super) fn new(id: u32, totals: Totals, explicit: usize) -> Hot {
+        let explicit = if explicit > LANES { u32::MAX } else { explicit as u32 };
+        Hot { row: Cell::default(), predictor: [NONE; SUCCESSORS], explicit, id, sums: Sums::of(totals) }
     }
 
-    pub(super) fn forget_choices(&mut self) {
-        self.choices = [NONE; CHOICES];
+    pub(super) fn reset_predictor(&mut self) {
+        self.predictor = [NONE; SUCCESSORS];
     }
 
-    /// Makes a shape the first of those that may run next; the last of them is none any more.
-    pub(super) fn choose(&mut self, id: u32) {
-        self.choices.rotate_right(1);
-        self.choices[0] = id;
+    /// After a misprediction: the shape that ran becomes the first successor, and the last one is dropped.
+    pub(super) fn update_predictor(&mut self, id: u32) {
+        self.predictor.rotate_right(1);
+        self.predictor[0] = id;
     }
 
     /// Forgets what it knows of a chunk.
     pub(super) fn forget(&mut self) {
-        self.forget_choices();
+        self.reset_predictor();
         self.row.take();
     }
 }
 
-/// How many rows the told references beyond the first few have.
+/// How many rows the explicit references beyond the first few have.
 #[inline(always)]
-pub(super) fn more_rows(told: usize) -> usize {
-    told.saturating_sub(1) / LANES
+pub(super) fn more_rows(explicit: usize) -> usize {
+    explicit.saturating_sub(1) / LANES
 }
 
 /// The rest of it.
@@ -125,10 +126,10 @@ pub(super) fn more_rows(told: usize) -> usize {
 pub(super) struct Cold {
     pub(super) first_block: u32,
     pub(super) blocks: u32,
-    pub(super) told: u32,
+    pub(super) explicit: u32,
     pub(super) first_form: u32,
     pub(super) references: u32,
-    /// Where the rows are of the told references beyond the first few.
+    /// Where the rows are of the explicit references beyond the first few.
     pub(super) first_row: u32,
     /// The chunk that it last occurred in.
     pub(super) chunk: u32,

@@ -3,14 +3,14 @@
 use super::addresses::FAR_BYTES;
 use super::known::{Cold, Hot, Known, Sums, Totals};
 use super::limits;
-use super::sequence::TURN_BITS;
+use super::sequence::INDEX_BITS;
 
 /// Places in the open chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     /// Shapes that ran.
     pub(super) ran: usize,
-    pub(super) told: usize,
+    pub(super) explicit: usize,
     pub(super) residual_bytes: usize,
     /// Without what is in `sums`.
     totals: Totals,
@@ -44,15 +44,15 @@ impl Counts {
     }
 }
 
-/// Columns that grow where a shape is new or comes unexpectedly.
+/// Columns that grow where a shape is new or was mispredicted.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) count: u32,
     pub(super) blocks: u32,
     pub(super) forms: u32,
     pub(super) expected: u64,
-    pub(super) last_exception: usize,
-    pub(super) exceptions: Vec<u8>,
+    pub(super) last_misprediction: usize,
+    pub(super) mispredictions: Vec<u8>,
     pub(super) addresses: Vec<u8>,
     pub(super) shapes: Vec<u8>,
     pub(super) references: Vec<u8>,
@@ -60,21 +60,21 @@ pub(super) struct Table {
 
 impl Table {
     fn begin(&mut self) {
-        (self.count, self.blocks, self.forms, self.expected, self.last_exception) = (0, 0, 0, 0, 0);
-        let Table { exceptions, addresses, shapes, references, .. } = self;
-        [exceptions, addresses, shapes, references].into_iter().for_each(Vec::clear);
+        (self.count, self.blocks, self.forms, self.expected, self.last_misprediction) = (0, 0, 0, 0, 0);
+        let Table { mispredictions, addresses, shapes, references, .. } = self;
+        [mispredictions, addresses, shapes, references].into_iter().for_each(Vec::clear);
     }
 }
 
 /// As long as the longest chunk needs, and a power of two, so that no place need be looked at twice: a masked one is
 /// always inside.
-pub(super) const TURNS: usize = 1 << 19;
+pub(super) const INDICES: usize = 1 << 19;
 pub(super) const WIDTHS: usize = 1 << 21;
 pub(super) const RESIDUALS: usize = 1 << 26;
 /// Four residuals are written as 32 bytes, or as four of eleven at most.
 pub(super) const SLACK: usize = 64;
 
-const _: () = assert!(TURNS > crate::Chunk::BLOCKS);
+const _: () = assert!(INDICES > crate::Chunk::BLOCKS);
 const _: () = assert!(4 * WIDTHS >= limits::REFERENCES + 4);
 const _: () = assert!(RESIDUALS >= limits::REFERENCES * FAR_BYTES);
 
@@ -84,8 +84,8 @@ pub(crate) struct Open {
     pub(super) counts: Counts,
     pub(super) table: Table,
     /// A byte each, until the chunk ends: 0 to 3.
-    pub(super) turns: Box<[u8; TURNS]>,
-    turn_bits: Vec<u8>,
+    pub(super) indices: Box<[u8; INDICES]>,
+    packed_indices: Vec<u8>,
     /// Two bits each.
     pub(super) widths: Box<[u8; WIDTHS]>,
     pub(super) residuals: Box<[u8; RESIDUALS + SLACK]>,
@@ -105,8 +105,8 @@ impl Open {
         Open {
             counts: Counts::default(),
             table: Table::default(),
-            turns: zeroed(),
-            turn_bits: Vec::new(),
+            indices: zeroed(),
+            packed_indices: Vec::new(),
             widths: zeroed(),
             residuals: zeroed(),
         }
@@ -118,7 +118,7 @@ impl Open {
         self.table.begin();
         known.chunk = known.chunk.wrapping_add(1).max(1);
         match known.hot.first_mut() {
-            Some(start) => start.forget_choices(),
+            Some(start) => start.reset_predictor(),
             None => {
                 known.hot.push(Hot::new(0, Totals::default(), 0));
                 known.cold.push(Cold::default());
@@ -126,25 +126,26 @@ impl Open {
         }
     }
 
-    /// Ends the chunk: two bits are left of each turn.
+    /// Ends the chunk: two bits are left of each successor index.
     pub(super) fn end(&mut self) {
-        const _: () = assert!(TURN_BITS == 2);
+        const _: () = assert!(INDEX_BITS == 2);
         // Byte i of four goes to bits 24 + 2 * i and the next of the product.
         const GATHER: u32 = 1 << 24 | 1 << 18 | 1 << 12 | 1 << 6;
         let ran = self.counts.ran;
-        self.turns[ran..ran.next_multiple_of(4)].fill(0);
-        self.turn_bits.clear();
-        let fours = self.turns[..ran.next_multiple_of(4)].as_chunks().0;
-        self.turn_bits.extend(fours.iter().map(|&four| (u32::from_le_bytes(four).wrapping_mul(GATHER) >> 24) as u8));
+        self.indices[ran..ran.next_multiple_of(4)].fill(0);
+        self.packed_indices.clear();
+        let fours = self.indices[..ran.next_multiple_of(4)].as_chunks().0;
+        self.packed_indices
+            .extend(fours.iter().map(|&four| (u32::from_le_bytes(four).wrapping_mul(GATHER) >> 24) as u8));
     }
 
     /// Of a chunk that has ended.
-    pub(super) fn turns(&self) -> &[u8] {
-        &self.turn_bits
+    pub(super) fn indices(&self) -> &[u8] {
+        &self.packed_indices
     }
 
     pub(super) fn widths(&self) -> &[u8] {
-        &self.widths[..self.counts.told.div_ceil(4)]
+        &self.widths[..self.counts.explicit.div_ceil(4)]
     }
 
     pub(super) fn residuals(&self) -> &[u8] {

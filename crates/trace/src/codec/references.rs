@@ -1,4 +1,4 @@
-//! References from what is told of each shape that ran and what is known of it, some at once.
+//! References from the explicit addresses of each shape that ran and what the others are derived from, some at once.
 
 use super::BadBody;
 use super::addresses::{FAR, FAR_BYTES, Slot, WIDTHS};
@@ -15,16 +15,16 @@ pub(super) const KINDS: usize = 2;
 /// Residuals are read eight bytes at once, those that are far in eleven.
 const PADDING: usize = 16;
 
-/// Shapes that ran and told references that are put together at once: what passes from one step to the next stays in the machine's
-/// nearest caches.
+/// Shapes that ran and explicit references that are put together at once: what passes from one step to the next stays in the
+/// machine's nearest caches.
 pub(super) const RUNS: usize = 2048;
-pub(super) const TOLD: usize = 1 << 13;
+pub(super) const EXPLICIT: usize = 1 << 13;
 /// Room for them, and for all of the shape that comes last. A power of two, so that a masked place is always inside.
 pub(super) const ROOM: usize = 1 << 17;
 
-const _: () = assert!(ROOM >= TOLD + u16::MAX as usize + SLOTS);
+const _: () = assert!(ROOM >= EXPLICIT + u16::MAX as usize + SLOTS);
 
-/// The addresses that are told, in the order of what ran.
+/// The explicit addresses, in the order of what ran.
 pub(super) struct Residuals<'a> {
     widths: &'a [u8],
     bytes: &'a [u8],
@@ -42,19 +42,19 @@ impl<'a> Residuals<'a> {
         Residuals { widths, bytes, length, number: 0, place: 0 }
     }
 
-    /// The addresses of the next told references, whose slots these are, in the upper bits.
+    /// The addresses of the next explicit references, whose slots these are, in the upper bits.
     #[inline(never)]
     pub(super) fn read(
         &mut self,
-        slot_of_told: &[u32],
+        slot_of_explicit: &[u32],
         slots: &mut [Slot],
         addresses: &mut [u64],
     ) -> Result<(), BadBody> {
         let mut place = self.place;
-        if self.widths.len() < (self.number + slot_of_told.len()).div_ceil(4) {
+        if self.widths.len() < (self.number + slot_of_explicit.len()).div_ceil(4) {
             return Err(BadBody::Short { column: "widths" });
         }
-        for (number, (address, &slot)) in (self.number..).zip(addresses.iter_mut().zip(slot_of_told)) {
+        for (number, (address, &slot)) in (self.number..).zip(addresses.iter_mut().zip(slot_of_explicit)) {
             let (Some(width), Some(slot), Some(bytes)) = (
                 self.widths.get(number / 4),
                 slots.get_mut(slot as usize),
@@ -72,7 +72,7 @@ impl<'a> Residuals<'a> {
             *address = slot.decode(residual);
         }
         self.place = place;
-        self.number += slot_of_told.len();
+        self.number += slot_of_explicit.len();
         Ok(())
     }
 
@@ -105,11 +105,11 @@ pub(super) fn put_together(
     shapes: &[Shape],
     unfolds: &[Unfold],
     ran: &[u32],
-    told: &[u64; ROOM],
+    explicit: &[u64; ROOM],
     references: &mut [Reference],
 ) -> usize {
     // Numbers of 32 bits, whose sums cannot go wrong.
-    let (mut at, mut next_told) = (0_u32, 0_u32);
+    let (mut at, mut next_explicit) = (0_u32, 0_u32);
     for &number in ran {
         let shape = &shapes[number as usize];
         let wanted = u32::from(shape.references);
@@ -122,7 +122,7 @@ pub(super) fn put_together(
                 break;
             };
             for (reference, unfold) in into.iter_mut().zip(unfolds) {
-                *reference = unfold.at_upper(told[(next_told as usize + unfold.source()) & (ROOM - 1)]);
+                *reference = unfold.at_upper(explicit[(next_explicit as usize + unfold.source()) & (ROOM - 1)]);
             }
             done += STEP as u32;
             if done >= wanted {
@@ -130,7 +130,7 @@ pub(super) fn put_together(
             }
         }
         at += wanted;
-        next_told += u32::from(shape.told);
+        next_explicit += u32::from(shape.explicit);
     }
     at as usize
 }

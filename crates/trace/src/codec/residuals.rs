@@ -40,19 +40,19 @@ impl Waiting {
 
     /// Puts all, as the chunk ends.
     pub(super) fn put_all(&mut self, open: &mut Open) {
-        let told = open.counts.told + self.length;
+        let explicit = open.counts.explicit + self.length;
         self.differences[self.length..self.length + LANES].fill(0);
         self.length = self.length.next_multiple_of(LANES);
         self.put(open);
-        open.counts.told = told;
+        open.counts.explicit = explicit;
     }
 }
 
 #[inline(always)]
 fn put(wide: Wide, groups: &[[u64; LANES]], open: &mut Open) {
-    let Open { counts: Counts { told, residual_bytes, .. }, widths, residuals, .. } = open;
+    let Open { counts: Counts { explicit, residual_bytes, .. }, widths, residuals, .. } = open;
     let (widths, residuals) = (&mut **widths, &mut **residuals);
-    let (first, mut place) = (*told / LANES, *residual_bytes);
+    let (first, mut place) = (*explicit / LANES, *residual_bytes);
     for (number, &differences) in (first..).zip(groups) {
         let group = residuals_of(differences);
         let width = &mut widths[number & (WIDTHS - 1)];
@@ -64,7 +64,7 @@ fn put(wide: Wide, groups: &[[u64; LANES]], open: &mut Open) {
         *width = codes;
         place += bytes;
     }
-    (*told, *residual_bytes) = ((first + groups.len()) * LANES, place);
+    (*explicit, *residual_bytes) = ((first + groups.len()) * LANES, place);
 }
 
 /// Puts a group one by one; gives the width codes and how many bytes that took.
@@ -228,7 +228,7 @@ mod tests {
             }
         }
         waiting.put_all(&mut open);
-        assert_eq!(open.counts.told, residuals.len());
+        assert_eq!(open.counts.explicit, residuals.len());
         (open.widths().to_vec(), open.residuals().to_vec())
     }
 

@@ -1,24 +1,23 @@
-//! The order in which the shapes ran: which of a few, some bits each, and what was none of them.
+//! The order in which the shapes ran: the index of each among the predicted successors of the shape before, and mispredictions.
 
 use super::BadBody;
-use super::references::{KINDS, ROOM, RUNS, SLOTS, TOLD};
+use super::references::{EXPLICIT, KINDS, ROOM, RUNS, SLOTS};
 use super::shapes::{NO_SHAPE, Shape};
 use super::varint::Numbers;
 
-/// How many shapes may run behind each, as long as nothing else is said.
-pub(super) const CHOICES: usize = 4;
-/// Bits that tell one of them.
-pub(crate) const TURN_BITS: u32 = CHOICES.ilog2();
+/// How many successors are predicted for each shape.
+pub(super) const SUCCESSORS: usize = 4;
+/// Bits of the index of one of them, the *successor index*.
+pub(crate) const INDEX_BITS: u32 = SUCCESSORS.ilog2();
 
 /// Unpacks the sequence, some of it at once.
 pub(super) struct SequenceReader<'a> {
-    turns: &'a [u8],
-    /// Bits of a turn.
-    turn_bits: u32,
-    exceptions: Numbers<'a>,
-    /// The shapes that may run behind each, as long as nothing else is said, and behind the start of the chunk: so many that
-    /// a turn tells one.
-    choices: &'a mut [u32],
+    indices: &'a [u8],
+    /// Bits of a successor index.
+    index_bits: u32,
+    mispredictions: Numbers<'a>,
+    /// Of each shape, and of the start of the chunk: the successors that are predicted, as many as an index can name.
+    predictors: &'a mut [u32],
     /// Blocks in the chunk that are not read yet.
     blocks: usize,
     /// Shapes that were read.
@@ -26,7 +25,7 @@ pub(super) struct SequenceReader<'a> {
     current: usize,
     /// Shapes that have run.
     seen: u32,
-    next_exception: usize,
+    next_misprediction: usize,
     sums: Sums,
 }
 
@@ -42,37 +41,38 @@ pub(super) struct Sums {
 pub(super) struct Step {
     pub(super) ran: usize,
     pub(super) blocks: usize,
-    pub(super) told: usize,
+    pub(super) explicit: usize,
 }
 
 impl<'a> SequenceReader<'a> {
-    /// Begins a sequence of so many blocks, whose turns have so many bits, a power of two up to 8. `choices` is memory to be used.
+    /// Begins a sequence of so many blocks, whose successor indices have so many bits, a power of two up to 8. `predictors` is
+    /// memory to be used.
     pub(super) fn new(
-        (turns, turn_bits): (&'a [u8], u32),
-        exceptions: Numbers<'a>,
-        choices: &'a mut Vec<u32>,
+        (indices, index_bits): (&'a [u8], u32),
+        mispredictions: Numbers<'a>,
+        predictors: &'a mut Vec<u32>,
         shapes: usize,
         blocks: usize,
     ) -> Result<Self, BadBody> {
-        choices.clear();
-        choices.resize((shapes + 1) << turn_bits, NO_SHAPE);
+        predictors.clear();
+        predictors.resize((shapes + 1) << index_bits, NO_SHAPE);
         let mut reader = SequenceReader {
-            turns,
-            turn_bits,
-            exceptions,
-            choices,
+            indices,
+            index_bits,
+            mispredictions,
+            predictors,
             blocks,
             ran: 0,
             current: shapes,
             seen: 0,
-            next_exception: 0,
+            next_misprediction: 0,
             sums: Sums::default(),
         };
-        reader.next_exception = reader.next_exception(0)?;
+        reader.next_misprediction = reader.next_misprediction(0)?;
         Ok(reader)
     }
 
-    /// The shapes that ran next, as many as fit, the numbers of their blocks, and which slot each of their told references
+    /// The shapes that ran next, as many as fit, the numbers of their blocks, and which slot each of their explicit references
     /// has. There is room behind the numbers of the chunk's blocks for what is written too much.
     ///
     /// A function of its own, as are the two steps behind it: each needs all registers.
@@ -85,28 +85,28 @@ impl<'a> SequenceReader<'a> {
         slots: &mut [u32; ROOM],
     ) -> Result<Step, BadBody> {
         let Sums { mut references, mut instructions } = self.sums;
-        let (mut current, mut ran, mut blocks, mut told) = (self.current, 0, 0, 0);
-        let (turns, bits, first) = (self.turns, self.turn_bits, self.ran);
+        let (mut current, mut ran, mut blocks, mut explicit) = (self.current, 0, 0, 0);
+        let (indices, bits, first) = (self.indices, self.index_bits, self.ran);
         for into in into {
             let number = first + ran;
-            if number == self.next_exception {
-                self.except(current, shapes.len())?;
+            if number == self.next_misprediction {
+                self.mispredict(current, shapes.len())?;
             }
             let bit = number << bits.trailing_zeros();
-            let Some(&some) = turns.get(bit / 8) else { return Err(BadBody::Short { column: "turns" }) };
-            let turn = usize::from(some) >> (bit % 8) & ((1 << bits) - 1);
-            current = self.choices[(current << bits) + turn] as usize;
+            let Some(&some) = indices.get(bit / 8) else { return Err(BadBody::Short { column: "successor indices" }) };
+            let index = usize::from(some) >> (bit % 8) & ((1 << bits) - 1);
+            current = self.predictors[(current << bits) + index] as usize;
             let Some(shape) = shapes.get(current) else { return Err(refusal(current, shapes.len())) };
             *into = current as u32;
             references += u64::from(shape.references);
             instructions += u64::from(shape.instructions);
-            let wanted = usize::from(shape.told);
-            fill::<SLOTS>(&mut slots[told..], shape.first_slot, wanted);
+            let wanted = usize::from(shape.explicit);
+            fill::<SLOTS>(&mut slots[explicit..], shape.first_slot, wanted);
             fill::<KINDS>(numbers.get_mut(blocks..).unwrap_or_default(), shape.first_block, shape.blocks.into());
             ran += 1;
             blocks += usize::from(shape.blocks);
-            told += wanted;
-            if told >= TOLD || blocks >= self.blocks {
+            explicit += wanted;
+            if explicit >= EXPLICIT || blocks >= self.blocks {
                 break;
             }
         }
@@ -115,56 +115,60 @@ impl<'a> SequenceReader<'a> {
         }
         (self.current, self.ran, self.blocks) = (current, self.ran + ran, self.blocks - blocks);
         self.sums = Sums { references, instructions };
-        Ok(Step { ran, blocks, told })
+        Ok(Step { ran, blocks, explicit })
     }
 
     /// Behind the last block.
     pub(super) fn end(self) -> Result<Sums, BadBody> {
-        if self.next_exception != usize::MAX {
-            return Err(BadBody::Exception { found: self.next_exception as u64, need: self.ran as u64 });
+        if self.next_misprediction != usize::MAX {
+            return Err(BadBody::Misprediction { found: self.next_misprediction as u64, need: self.ran as u64 });
         }
-        let need = (self.ran * self.turn_bits as usize).div_ceil(8);
-        if self.turns.len() != need {
-            return Err(BadBody::Count { what: "bytes of turns", found: self.turns.len() as u64, need: need as u64 });
+        let need = (self.ran * self.index_bits as usize).div_ceil(8);
+        if self.indices.len() != need {
+            return Err(BadBody::Count {
+                what: "bytes of successor indices",
+                found: self.indices.len() as u64,
+                need: need as u64,
+            });
         }
-        self.exceptions.end()?;
+        self.mispredictions.end()?;
         Ok(self.sums)
     }
 
-    /// The next shape is an exception.
+    /// The next shape was mispredicted.
     #[cold]
     #[inline(never)]
-    fn except(&mut self, current: usize, count: usize) -> Result<(), BadBody> {
-        let next = self.choice(count)?;
-        let choices = &mut self.choices[current << self.turn_bits..][..1 << self.turn_bits];
-        choices.rotate_right(1);
-        choices[0] = next;
-        self.next_exception = self.next_exception(self.next_exception)?;
+    fn mispredict(&mut self, current: usize, count: usize) -> Result<(), BadBody> {
+        let next = self.mispredicted(count)?;
+        let predictor = &mut self.predictors[current << self.index_bits..][..1 << self.index_bits];
+        predictor.rotate_right(1);
+        predictor[0] = next;
+        self.next_misprediction = self.next_misprediction(self.next_misprediction)?;
         Ok(())
     }
 
-    /// The place of the next exception; that of none where there are no more.
-    fn next_exception(&mut self, last: usize) -> Result<usize, BadBody> {
-        if self.exceptions.rest().is_empty() {
+    /// The place of the next misprediction; that of none where there are no more.
+    fn next_misprediction(&mut self, last: usize) -> Result<usize, BadBody> {
+        if self.mispredictions.rest().is_empty() {
             return Ok(usize::MAX);
         }
-        let need = 8 * self.turns.len() / self.turn_bits as usize;
-        let found = u64::saturating_add(self.exceptions.take()?, last as u64);
+        let need = 8 * self.indices.len() / self.index_bits as usize;
+        let found = u64::saturating_add(self.mispredictions.take()?, last as u64);
         if found >= need as u64 {
-            return Err(BadBody::Exception { found, need: need as u64 });
+            return Err(BadBody::Misprediction { found, need: need as u64 });
         }
         Ok(found as usize)
     }
 
-    /// 0 is the first shape that has not run yet, any other number one more than a shape's.
-    fn choice(&mut self, count: usize) -> Result<u32, BadBody> {
-        let number = self.exceptions.take()?;
-        let chosen = if number == 0 { u64::from(self.seen) } else { number - 1 };
-        if chosen >= count as u64 {
-            return Err(BadBody::Shape { found: chosen, shapes: count });
+    /// The shape that ran instead: 0 is the first that has not run yet, any other number one more than a shape's.
+    fn mispredicted(&mut self, count: usize) -> Result<u32, BadBody> {
+        let number = self.mispredictions.take()?;
+        let shape = if number == 0 { u64::from(self.seen) } else { number - 1 };
+        if shape >= count as u64 {
+            return Err(BadBody::Shape { found: shape, shapes: count });
         }
         self.seen += u32::from(number == 0);
-        Ok(chosen as u32)
+        Ok(shape as u32)
     }
 }
 
@@ -188,7 +192,7 @@ fn fill_on(numbers: &mut [u32], first: u32, wanted: usize) {
 #[cold]
 fn refusal(next: usize, count: usize) -> BadBody {
     if next == NO_SHAPE as usize {
-        BadBody::Short { column: "exceptions" }
+        BadBody::Short { column: "mispredictions" }
     } else {
         BadBody::Shape { found: next as u64, shapes: count }
     }

@@ -48,7 +48,7 @@ impl ShapeColumns<'_> {
             put(self.references, (reference.through() - before).into());
             let kind = u64::from(reference.code()) | if reference.is_store() { STORE } else { 0 };
             match form.place {
-                Place::Told => put(self.references, kind),
+                Place::Explicit => put(self.references, kind),
                 Place::Fixed(address) => {
                     put(self.references, kind | FIXED);
                     put(self.references, signed(address.wrapping_sub(block.address)));
@@ -81,15 +81,15 @@ pub(super) struct Shape {
     pub(super) first_block: u32,
     /// Place of its first reference among the forms.
     pub(super) first_form: u32,
-    /// Place of its first told reference among the slots.
+    /// Place of its first explicit reference among the slots.
     pub(super) first_slot: u32,
-    pub(super) told: u16,
+    pub(super) explicit: u16,
     pub(super) references: u16,
     pub(super) blocks: u8,
     pub(super) instructions: u32,
 }
 
-/// Fills in what follows from where each shape begins; gives how many references are told.
+/// Fills in what follows from where each shape begins; gives how many references are explicit.
 fn complete(shapes: &mut [Shape], blocks: &[Block], forms: &[Form]) -> Result<usize, BadBody> {
     let mut slots = 0;
     for number in 0..shapes.len() {
@@ -101,11 +101,11 @@ fn complete(shapes: &mut [Shape], blocks: &[Block], forms: &[Form]) -> Result<us
             (&blocks[shape.first_block as usize..block_end], &forms[shape.first_form as usize..form_end]);
         shape::check_shape(blocks, forms).map_err(|why| BadBody::Unfit { shape: number, why })?;
         shape.first_slot = slots as u32;
-        shape.told = shape::told(forms) as u16;
+        shape.explicit = shape::explicit(forms) as u16;
         shape.references = forms.len() as u16;
         shape.blocks = blocks.len() as u8;
         shape.instructions = blocks.iter().map(|block| u32::from(block.instructions)).sum();
-        slots += usize::from(shape.told);
+        slots += usize::from(shape.explicit);
     }
     Ok(slots)
 }
@@ -128,7 +128,7 @@ impl<'a> ShapeReader<'a> {
         }
     }
 
-    /// Reads a whole table of known size; every shape in it is one that can be. Returns how many references are told.
+    /// Reads a whole table of known size; every shape in it is one that can be. Returns how many references are explicit.
     pub(super) fn read(
         mut self,
         block_count: usize,
@@ -188,7 +188,7 @@ impl<'a> ShapeReader<'a> {
             through += self.references.at_most(u64::from(Reference::LAST_OFFSET - through))? as u16;
             let kind = self.references.at_most(RELATIVE | 63)?;
             let place = if kind < FIXED {
-                Place::Told
+                Place::Explicit
             } else if kind < RELATIVE {
                 Place::Fixed(block.address.wrapping_add_signed(self.difference()?) & ADDRESS_MASK)
             } else {

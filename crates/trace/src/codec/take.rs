@@ -4,7 +4,7 @@
 use super::addresses::{FAR_BYTES, LANES, Row};
 use super::known::{Cold, Known, Sums, Totals, more_rows};
 use super::limits;
-use super::open::{Counts, Open, TURNS, Table};
+use super::open::{Counts, INDICES, Open, Table};
 use super::residuals::Waiting;
 use super::shapes::{ShapeColumns, end_of};
 use super::varint::put;
@@ -16,7 +16,7 @@ pub trait BlockSource {
     /// What holds a head or an address.
     type Word;
 
-    /// Shapes as they stand one behind the other, each with its head and then the addresses that are told, and whatever
+    /// Shapes as they stand one behind the other, each with its head and then its explicit addresses, and whatever
     /// stands between them. Nothing where they do not stand like this.
     fn words(&self) -> &[Self::Word];
 
@@ -26,25 +26,25 @@ pub trait BlockSource {
     /// The same of four that stand one behind the other.
     fn values(words: &[Self::Word; 4]) -> [u64; 4];
 
-    /// How many addresses are told behind a head; [`NO_BLOCK`] or more where it is none.
-    fn told(head: u64) -> u32;
+    /// How many explicit addresses stand behind a head; [`NO_BLOCK`] or more where it is none.
+    fn explicit(head: u64) -> u32;
 
     /// The numbers of shapes, by the lower half of their heads; 0, or one that no shape has, where there is none, and where
-    /// not all that it tells may have happened.
+    /// not all of its explicit references may have happened.
     fn numbers(&self) -> &[u32];
 
     /// Passes over so many words.
     fn pass(&mut self, words: usize);
 
-    /// The number of the next shape and the addresses of it that are told; none where the source ends or
+    /// The number of the next shape and its explicit addresses; none where the source ends or
     /// something else comes first.
     fn next(&self) -> Option<(u32, &[Self::Word])>;
 
-    /// Passes over that one, which had so many told addresses.
-    fn pass_shape(&mut self, told: usize);
+    /// Passes over that one, which had so many explicit addresses.
+    fn pass_shape(&mut self, explicit: usize);
 }
 
-/// More addresses than a shape with a head tells.
+/// More explicit addresses than a shape with a head has.
 pub const NO_BLOCK: u32 = 256;
 
 /// Takes shapes until the source has none, or has one that does not fit what is known of it. Returns whether the chunk is full
@@ -75,7 +75,7 @@ pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: 
 #[inline(always)]
 fn take_some<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     while open.counts.room > 0 {
-        if take_expected(known, open, waiting, source) || waiting.is_full() {
+        if take_predicted(known, open, waiting, source) || waiting.is_full() {
             return true;
         }
         if !take_any(known, open, waiting, source) {
@@ -85,10 +85,10 @@ fn take_some<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut W
     true
 }
 
-/// Takes shapes that are one of the few that were expected and tell no more than fits a row, as long as there is room.
-/// Returns whether more of them may come.
+/// Takes shapes that were predicted and have no more explicit references than fit a row, as long as there is room. Returns
+/// whether more of them may come.
 #[inline(always)]
-fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
+fn take_predicted<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     let (numbers, hot) = (source.numbers(), &known.hot[..]);
     let Counts { ran, mut sums, room, current, .. } = open.counts;
     let differences = &mut *waiting.differences;
@@ -96,30 +96,30 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
     let Some(mut before) = hot.get(current as usize) else { return false };
     let words = source.words();
     let most = room.min((Waiting::ROOM - at) / LANES);
-    let turns = open.turns.get_mut(ran..ran + most).unwrap_or_default();
-    let most = turns.len();
+    let indices = open.indices.get_mut(ran..ran + most).unwrap_or_default();
+    let most = indices.len();
     let (mut taken, mut passed) = (0, 0);
-    for into in turns {
+    for into in indices {
         let rest = words.get(passed..).unwrap_or_default();
         let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else { break };
         let head = S::value(head);
         let Some(&id) = numbers.get(head as u32 as usize) else { break };
         let Some(shape) = hot.get(id as usize) else { break };
-        let told = S::told(head);
-        // Which of them it is is as hard to foresee as the program's own branches: no branch here.
-        let hits = before.choices.map(|choice| choice == id);
-        let hits = (0..).zip(hits).fold(0, |bits, (turn, is_hit)| bits | u32::from(is_hit) << turn);
-        if told != shape.told || hits == 0 {
+        let explicit = S::explicit(head);
+        // Which successor it is is as hard to foresee as the program's own branches: no branch here.
+        let hits = before.predictor.map(|successor| successor == id);
+        let hits = (0..).zip(hits).fold(0, |bits, (index, is_hit)| bits | u32::from(is_hit) << index);
+        if explicit != shape.explicit || hits == 0 {
             break;
         }
-        let turn = hits.trailing_zeros();
-        *into = turn as u8;
-        // Those that the shape does not tell are overwritten by the next one's.
+        let index = hits.trailing_zeros();
+        *into = index as u8;
+        // Those that the shape does not have are overwritten by the next one's.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
         differences[place..place + LANES].copy_from_slice(&row.encode(S::values(addresses)));
         shape.row.set(row);
-        at += told as usize;
-        passed += 1 + told as usize;
+        at += explicit as usize;
+        passed += 1 + explicit as usize;
         sums.0 += shape.sums.0;
         before = shape;
         taken += 1;
@@ -136,16 +136,16 @@ fn take_expected<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &m
 #[inline(always)]
 fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
     let Known { hot, cold, rows, blocks, forms, chunk: open_chunk, .. } = known;
-    let Open { counts, table, turns, .. } = open;
+    let Open { counts, table, indices, .. } = open;
     let Some((id, addresses)) = source.next() else { return false };
-    let told = addresses.len();
-    let (Some(&Cold { chunk, first_row, number, told: need, .. }), Some(shape)) =
+    let explicit = addresses.len();
+    let (Some(&Cold { chunk, first_row, number, explicit: need, .. }), Some(shape)) =
         (cold.get(id as usize), hot.get(id as usize))
     else {
         return false;
     };
-    let Some(rows) = rows.get_mut(first_row as usize..first_row as usize + more_rows(told)) else { return false };
-    if need as usize != told || hot.len() <= counts.current as usize {
+    let Some(rows) = rows.get_mut(first_row as usize..first_row as usize + more_rows(explicit)) else { return false };
+    if need as usize != explicit || hot.len() <= counts.current as usize {
         return false;
     }
     counts.sums.0 += shape.sums.0;
@@ -157,12 +157,12 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         enter(&mut cold[id as usize], blocks, forms, table);
     }
     let before = &mut hot[counts.current as usize];
-    let turn = before.choices.iter().position(|&choice| choice == id).unwrap_or_else(|| {
-        before.choose(id);
-        except(table, counts.ran, if is_first { 0 } else { u64::from(number) + 1 });
+    let index = before.predictor.iter().position(|&successor| successor == id).unwrap_or_else(|| {
+        before.update_predictor(id);
+        mispredict(table, counts.ran, if is_first { 0 } else { u64::from(number) + 1 });
         0
     });
-    turns[counts.ran & (TURNS - 1)] = turn as u8;
+    indices[counts.ran & (INDICES - 1)] = index as u8;
     counts.ran += 1;
     counts.room -= 1;
     counts.current = id;
@@ -178,7 +178,7 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         *row = known;
         waiting.length += some.len();
     }
-    source.pass_shape(told);
+    source.pass_shape(explicit);
     true
 }
 
@@ -208,13 +208,13 @@ fn room_for(largest: Totals, counts: &mut Counts) -> usize {
     of_blocks.min(of_references).min(of_residuals).min(Sums::room(largest)).max(1)
 }
 
-/// A shape that was none of those that were expected.
+/// Another shape ran than those that were predicted.
 #[cold]
 #[inline(never)]
-fn except(table: &mut Table, ran: usize, choice: u64) {
-    put(&mut table.exceptions, (ran - table.last_exception) as u64);
-    put(&mut table.exceptions, choice);
-    table.last_exception = ran;
+fn mispredict(table: &mut Table, ran: usize, shape: u64) {
+    put(&mut table.mispredictions, (ran - table.last_misprediction) as u64);
+    put(&mut table.mispredictions, shape);
+    table.last_misprediction = ran;
 }
 
 /// A shape's first occurrence in the chunk.

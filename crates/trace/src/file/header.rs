@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::ReadTraceError;
-use crate::codec::TURN_BITS;
+use crate::codec::INDEX_BITS;
 
 /// Name of the format; the header carries it with [`TRACE_VERSION`] behind a slash.
 ///
@@ -65,11 +65,11 @@ impl TraceHeader {
         format!("{TRACE_SCHEMA}/{TRACE_VERSION}")
     }
 
-    /// How many bits tell which shape ran.
-    pub(super) fn turn_bits(&self) -> u32 {
+    /// Bits of a successor index.
+    pub(super) fn index_bits(&self) -> u32 {
         match version_of(&self.schema) {
             Some(1 | 2) => 1,
-            _ => TURN_BITS,
+            _ => INDEX_BITS,
         }
     }
 

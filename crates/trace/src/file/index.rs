@@ -83,17 +83,17 @@ impl TraceIndex {
     pub(super) fn decode(body: &[u8]) -> Result<Self, &'static str> {
         const SHORT: &str = "the index ends too early";
         let mut rest = body;
-        let mut long = || {
+        let mut next_u64 = || {
             let (first, later) = rest.split_first_chunk::<8>().ok_or(SHORT)?;
             rest = later;
             Ok::<u64, &'static str>(u64::from_le_bytes(*first))
         };
-        let (chunks, lives) = (long()?, long()?);
+        let (chunks, lives) = (next_u64()?, next_u64()?);
         let mut index = TraceIndex {
-            instructions: long()?,
-            blocks: long()?,
-            references: long()?,
-            marks: long()?,
+            instructions: next_u64()?,
+            blocks: next_u64()?,
+            references: next_u64()?,
+            marks: next_u64()?,
             ..TraceIndex::default()
         };
         if chunks > (rest.len() / ENTRY_BYTES) as u64 || lives > rest.len() as u64 {
@@ -120,13 +120,13 @@ impl TraceIndex {
 }
 
 fn entry(bytes: &[u8]) -> ChunkEntry {
-    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+    let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
     ChunkEntry {
-        offset: long(0),
-        first_instruction: long(8),
-        first_block: long(16),
-        running: TaskId(word(24)),
-        changes_lives: word(28) & CHANGES_LIVES != 0,
+        offset: u64_at(0),
+        first_instruction: u64_at(8),
+        first_block: u64_at(16),
+        running: TaskId(u32_at(24)),
+        changes_lives: u32_at(28) & CHANGES_LIVES != 0,
     }
 }

@@ -58,20 +58,20 @@ impl Head {
 
     /// Reads a head; says what is wrong with it.
     pub(super) fn parse(head: &[u8; HEAD_BYTES]) -> Result<Self, &'static str> {
-        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+        let u32_at = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
         if head[..4] != RECORD {
             return Err("it does not begin like a record");
         }
-        if long(24) != xxh3_64(&head[..24]) {
+        if u64_at(24) != xxh3_64(&head[..24]) {
             return Err("the checksum of its head differs");
         }
         Ok(Head {
-            kind: word(4) as u16,
-            flags: (word(4) >> 16) as u16,
-            number: word(8),
-            body_bytes: word(12),
-            checksum: long(16),
+            kind: u32_at(4) as u16,
+            flags: (u32_at(4) >> 16) as u16,
+            number: u32_at(8),
+            body_bytes: u32_at(12),
+            checksum: u64_at(16),
         })
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use switchcost_trace::testing::seeded;
 
-use crate::shapes::Told;
+use crate::shapes::Recorded;
 use crate::support::read;
 
 const SAMPLE_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/trace-1.sctrace");
@@ -22,21 +22,21 @@ fn a_file_of_version_1_reads_as_it_always_did() {
 
 #[test]
 fn a_file_of_version_2_reads_as_it_always_did() {
-    Told::seeded(2, 40, 1_500).check(&std::fs::read(SAMPLE_2).expect("the sample is in the tree"));
+    Recorded::seeded(2, 40, 1_500).check(&std::fs::read(SAMPLE_2).expect("the sample is in the tree"));
 }
 
-fn told() -> Told {
-    Told::seeded(3, 12, 3_000)
+fn recorded() -> Recorded {
+    Recorded::seeded(3, 12, 3_000)
 }
 
 #[test]
 fn a_file_of_version_3_reads_as_it_always_did() {
-    told().check(&std::fs::read(SAMPLE_3).expect("the sample is in the tree"));
+    recorded().check(&std::fs::read(SAMPLE_3).expect("the sample is in the tree"));
 }
 
 #[test]
 #[ignore = "makes the sample of a new version"]
 fn write_sample() {
     assert!(!Path::new(SAMPLE_3).exists(), "a sample is never written again");
-    std::fs::write(SAMPLE_3, told().file).expect("the folder is there");
+    std::fs::write(SAMPLE_3, recorded().file).expect("the folder is there");
 }

@@ -5,8 +5,8 @@ use switchcost_trace::testing::seeded;
 use switchcost_trace::{Chunk, TraceFile, TraceReader, check, summarize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::shapes::Told;
-use crate::support::{records, word, written};
+use crate::shapes::Recorded;
+use crate::support::{records, u32_at, written};
 
 /// Everything that reads. Ends, and does not panic.
 fn read_all(file: &[u8]) {
@@ -31,7 +31,7 @@ fn read_all(file: &[u8]) {
 
 /// Puts the checksums of a record right.
 fn seal(file: &mut [u8], record: usize) {
-    let length = word(file, record + 12) as usize;
+    let length = u32_at(file, record + 12) as usize;
     let body = xxh3_64(&file[record + 32..record + 32 + length]);
     file[record + 16..record + 24].copy_from_slice(&body.to_le_bytes());
     let head = xxh3_64(&file[record..record + 24]);
@@ -91,7 +91,7 @@ fn unknown_records_are_skipped_only_where_they_may_be() {
         for old in &records(&file)[1..] {
             let at = old + unknown.len();
             if at < mixed.len() {
-                let number = word(&mixed, at + 8) + 1;
+                let number = u32_at(&mixed, at + 8) + 1;
                 mixed[at + 8..at + 12].copy_from_slice(&number.to_le_bytes());
                 seal(&mut mixed, at);
             }
@@ -111,7 +111,7 @@ fn unknown_records_are_skipped_only_where_they_may_be() {
 fn sealed_damage() -> impl Strategy<Value = Vec<u8>> {
     let edit = (any::<prop::sample::Index>(), any::<u8>());
     (0..1000_u64, prop::collection::vec(edit, 1..6)).prop_map(|(seed, edits)| {
-        let blocks_or_shapes = [|seed| written(&seeded(seed, 200)), |seed| Told::seeded(seed, 20, 100).file];
+        let blocks_or_shapes = [|seed| written(&seeded(seed, 200)), |seed| Recorded::seeded(seed, 20, 100).file];
         let mut file = blocks_or_shapes[seed as usize % 2](seed);
         let records = records(&file);
         for (place, value) in edits {

@@ -1,5 +1,5 @@
-//! What ran told shape by shape: shapes of several blocks, with references of which some are told, some are fixed, and some
-//! stand behind a told one of the same shape.
+//! What ran, recorded shape by shape: shapes of several blocks, with references of which some are explicit, some are fixed, and
+//! some stand behind an explicit one of the same shape.
 
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -10,8 +10,8 @@ use crate::support::{header, read};
 
 const ADDRESS_MASK: u64 = (1 << 48) - 1;
 
-/// A word of a source: of a head, what it tells stands above its number.
-const TOLD_SHIFT: u32 = 32;
+/// A word of a source: of a head, how many explicit addresses follow stands above its number.
+const EXPLICIT_SHIFT: u32 = 32;
 
 #[derive(Clone, Debug)]
 struct Shape {
@@ -35,14 +35,14 @@ impl Shape {
             });
             for number in 0..references {
                 let through = 2 + 5 * u16::from(number > 1);
-                let told: Vec<u16> =
-                    (0..forms.len()).filter(|&at| forms[at].place == Place::Told).map(|at| at as u16).collect();
-                let place = match (roll(4), &told[..]) {
+                let explicit: Vec<u16> =
+                    (0..forms.len()).filter(|&at| forms[at].place == Place::Explicit).map(|at| at as u16).collect();
+                let place = match (roll(4), &explicit[..]) {
                     (0, _) => Place::Fixed(roll(1 << 48)),
                     (1, [_, ..]) => {
-                        Place::Relative { base: told[roll(told.len() as u64) as usize], offset: roll(1 << 48) }
+                        Place::Relative { base: explicit[roll(explicit.len() as u64) as usize], offset: roll(1 << 48) }
                     }
-                    _ => Place::Told,
+                    _ => Place::Explicit,
                 };
                 let reference = Reference::new(0, roll(32) as u8, through, roll(2) == 1);
                 forms.push(Form { reference, place });
@@ -51,17 +51,17 @@ impl Shape {
         Shape { blocks, forms }
     }
 
-    fn told(&self) -> usize {
-        self.forms.iter().filter(|form| form.place == Place::Told).count()
+    fn explicit(&self) -> usize {
+        self.forms.iter().filter(|form| form.place == Place::Explicit).count()
     }
 
-    /// Its references where these addresses are told, the plain way.
-    fn references(&self, told: &[u64]) -> Vec<Reference> {
-        let mut told = told.iter();
+    /// Its references where these are the explicit addresses, the plain way.
+    fn references(&self, explicit: &[u64]) -> Vec<Reference> {
+        let mut explicit = explicit.iter();
         let mut addresses: Vec<u64> = Vec::new();
         for form in &self.forms {
             addresses.push(match form.place {
-                Place::Told => *told.next().expect("one for each"),
+                Place::Explicit => *explicit.next().expect("one for each"),
                 Place::Fixed(address) => address,
                 Place::Relative { base, offset } => addresses[usize::from(base)].wrapping_add(offset),
             });
@@ -71,21 +71,21 @@ impl Shape {
     }
 }
 
-/// A trace that was told shape by shape, and what must be in it.
-pub(crate) struct Told {
+/// A trace that was recorded shape by shape, and what must be in it.
+pub(crate) struct Recorded {
     pub(crate) file: Vec<u8>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) references: Vec<Reference>,
 }
 
-impl Told {
+impl Recorded {
     /// Of so many shapes, `runs` run, in an order that repeats itself more often than not.
-    pub(crate) fn seeded(seed: u64, shapes: usize, runs: usize) -> Told {
+    pub(crate) fn seeded(seed: u64, shapes: usize, runs: usize) -> Recorded {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut recorder = Recorder::create(Vec::new(), &header(), Writing::default()).expect("memory takes it");
         let shapes: Vec<Shape> = (0..shapes).map(|_| Shape::any(&mut random)).collect();
         let mut numbers = Vec::new();
-        let mut told = Told { file: Vec::new(), blocks: Vec::new(), references: Vec::new() };
+        let mut recorded = Recorded { file: Vec::new(), blocks: Vec::new(), references: Vec::new() };
         let mut words = Vec::new();
         let mut next = 0;
         for run in 0..runs {
@@ -97,7 +97,7 @@ impl Told {
             }
             let is_turn = random.next_u64().is_multiple_of(4);
             next = if is_turn { random.next_u64() as usize } else { next + 1 } % numbers.len();
-            let addresses: Vec<u64> = (0..shapes[next].told() as u64)
+            let addresses: Vec<u64> = (0..shapes[next].explicit() as u64)
                 .map(|number| match random.next_u64() % 8 {
                     0 => random.next_u64() & ADDRESS_MASK,
                     some => (number << 20) + run as u64 * 8 * some,
@@ -105,15 +105,15 @@ impl Told {
                 .collect();
             words.push(head(numbers[next], addresses.len()));
             words.extend(&addresses);
-            told.blocks.extend(&shapes[next].blocks);
-            told.references.extend(shapes[next].references(&addresses));
+            recorded.blocks.extend(&shapes[next].blocks);
+            recorded.references.extend(shapes[next].references(&addresses));
         }
         take(&mut recorder, &mut words);
-        told.file = recorder.finish().expect("memory takes it").0;
-        told
+        recorded.file = recorder.finish().expect("memory takes it").0;
+        recorded
     }
 
-    /// Whether the file holds what it was told.
+    /// Whether the file holds what was recorded.
     pub(crate) fn check(&self, file: &[u8]) {
         let (chunks, error) = read(file);
         assert!(error.is_none(), "{error:?}");
@@ -130,9 +130,9 @@ fn take(recorder: &mut Recorder<Vec<u8>>, words: &mut Vec<u64>) {
     words.clear();
 }
 
-/// The head of a shape that tells so much.
-pub(crate) fn head(number: u32, told: usize) -> u64 {
-    (told as u64) << TOLD_SHIFT | u64::from(number)
+/// The head of a shape with so many explicit addresses.
+pub(crate) fn head(number: u32, explicit: usize) -> u64 {
+    (explicit as u64) << EXPLICIT_SHIFT | u64::from(number)
 }
 
 /// Words, and the numbers of shapes as they are, or none where heads are to be looked at one by one.
@@ -160,8 +160,8 @@ impl BlockSource for Words<'_> {
         *words
     }
 
-    fn told(head: u64) -> u32 {
-        ((head >> TOLD_SHIFT) as u32).min(NO_BLOCK)
+    fn explicit(head: u64) -> u32 {
+        ((head >> EXPLICIT_SHIFT) as u32).min(NO_BLOCK)
     }
 
     fn pass(&mut self, words: usize) {
@@ -170,11 +170,11 @@ impl BlockSource for Words<'_> {
 
     fn next(&self) -> Option<(u32, &[u64])> {
         let (&head, rest) = self.words.split_first()?;
-        Some((head as u32, rest.get(..(head >> TOLD_SHIFT) as usize)?))
+        Some((head as u32, rest.get(..(head >> EXPLICIT_SHIFT) as usize)?))
     }
 
-    fn pass_shape(&mut self, told: usize) {
-        self.pass(1 + told);
+    fn pass_shape(&mut self, explicit: usize) {
+        self.pass(1 + explicit);
     }
 }
 
@@ -183,15 +183,15 @@ proptest! {
 
     #[test]
     fn what_ran_is_what_is_read(seed in any::<u64>(), shapes in 1_usize..40, runs in 1_usize..3_000) {
-        let told = Told::seeded(seed, shapes, runs);
-        told.check(&told.file);
+        let recorded = Recorded::seeded(seed, shapes, runs);
+        recorded.check(&recorded.file);
     }
 }
 
 #[test]
 fn chunks_end_between_shapes() {
-    let told = Told::seeded(7, 30, 150_000);
-    told.check(&told.file);
-    let (chunks, _) = read(&told.file);
-    assert!(chunks.len() > 1, "{} blocks are more than a chunk's", told.blocks.len());
+    let recorded = Recorded::seeded(7, 30, 150_000);
+    recorded.check(&recorded.file);
+    let (chunks, _) = read(&recorded.file);
+    assert!(chunks.len() > 1, "{} blocks are more than a chunk's", recorded.blocks.len());
 }

@@ -43,7 +43,7 @@ pub(crate) fn read(file: &[u8]) -> (Vec<Chunk>, Option<ReadTraceError>) {
 pub(crate) fn records(file: &[u8]) -> Vec<usize> {
     let mut offsets = vec![8];
     while let Some(head) = file.get(offsets[offsets.len() - 1]..).and_then(|rest| rest.get(..32)) {
-        let length = word(head, 12) as usize;
+        let length = u32_at(head, 12) as usize;
         offsets.push(offsets[offsets.len() - 1] + 32 + length);
     }
     assert_eq!(offsets.last(), Some(&file.len()));
@@ -51,6 +51,6 @@ pub(crate) fn records(file: &[u8]) -> Vec<usize> {
 }
 
 /// Four bytes as a number.
-pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("are four bytes"))
 }

@@ -137,7 +137,7 @@ const RECORDED: u64 = 12;
 fn record(into: Disk, writing: Writing) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTraceError>) {
     let mut recorder = Recorder::create(into, &header(), writing).expect("the header fits");
     let Chunk { blocks, references, .. } = one_block();
-    let form = Form { reference: Reference(references[0].0 & !0xffff_ffff_ffff), place: Place::Told };
+    let form = Form { reference: Reference(references[0].0 & !0xffff_ffff_ffff), place: Place::Explicit };
     let shape = recorder.define(&[blocks[0]], &[form]).expect("a shape").number();
     let taken = (0..RECORDED).try_for_each(|address| {
         recorder.take(&mut Words { words: &[head(shape, 1), address], numbers: &[] })?;
@@ -165,7 +165,7 @@ fn what_is_written_behind_is_whole_where_the_disk_is_full() {
         let (chunks, error) = read(&whole);
         let addresses: Vec<u64> = chunks.iter().map(|chunk| chunk.references[0].address()).collect();
         assert_eq!((addresses, error.is_none()), (Vec::from_iter(0..RECORDED), true), "{writing:?}");
-        // In the middle of the second chunk, which is told at the latest where the trace is finished.
+        // In the middle of the second chunk, which is reported at the latest where the trace is finished.
         let room = (end_of_chunk(&whole, 1) + end_of_chunk(&whole, 2)) / 2;
         let (taken, finished) = record(Disk { bytes: Vec::new(), room }, writing);
         let error = taken.and(finished.map(|_| ())).expect_err("is full").to_string();

@@ -56,7 +56,7 @@ impl<W: Watch> Walk<'_, W> {
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
         if level.is_swept {
-            self.hierarchy.sent.push(Sent { level: at, key, kind: None, is_waited: false });
+            self.hierarchy.sent.push(Sent { level: at, key, kind: None, is_demand: false });
             return true;
         }
         let lines = self.lines(at);

@@ -70,7 +70,7 @@ impl<W: Watch> Walk<'_, W> {
         self.lines(request.at).counts.prefetches += 1;
         let kind = if request.kind == Kind::Store { Kind::Load } else { request.kind };
         let delay = self.hierarchy.delay;
-        let answer = self.fetch_from_next(Request { is_waited: false, ..request }, kind);
+        let answer = self.fetch_from_next(Request { is_demand: false, ..request }, kind);
         self.hierarchy.delay = delay;
         answer
     }

@@ -43,14 +43,14 @@ impl Views<'_> {
         Some(Loop {
             lane,
             code: First {
-                pen: code_shortcut.filter.pen(),
+                filter: code_shortcut.filter.as_mut(),
                 keys: [shared_code.0, private_code.0, flushed_code.0],
                 process_bits: process_bits[0],
                 next,
                 replaces: replaces_code,
             },
             data: First {
-                pen: data_shortcut.filter.pen(),
+                filter: data_shortcut.filter.as_mut(),
                 keys: [shared_data.0, private_data.0, flushed_data.0],
                 process_bits: process_bits[1],
                 next,
@@ -96,11 +96,11 @@ fn split(
     match next {
         Some(next) => {
             let [fetch, data, next] = shortcuts.get_disjoint_mut([fetch, data, next]).ok()?;
-            Some((fetch, data, Next { sight: Some(next.filter.sight()) }))
+            Some((fetch, data, Next { filter: Some(next.filter.as_ref()) }))
         }
         None => {
             let [fetch, data] = shortcuts.get_disjoint_mut([fetch, data]).ok()?;
-            Some((fetch, data, Next { sight: None }))
+            Some((fetch, data, Next { filter: None }))
         }
     }
 }

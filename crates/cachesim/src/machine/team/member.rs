@@ -2,7 +2,7 @@
 
 use super::front::Found;
 use crate::machine::address::Address;
-use crate::machine::code::Bill;
+use crate::machine::code::Attribution;
 use crate::machine::hierarchy::Hierarchy;
 use crate::machine::lane::store;
 use crate::machine::plan::Kind;
@@ -37,7 +37,7 @@ impl std::ops::BitOrAssign for Effect {
 
 pub(super) struct Member<'a> {
     views: Views<'a>,
-    bill: &'a mut Bill,
+    bill: &'a mut Attribution,
     entry: Entry,
     /// What the team's time is counted from, on the shared view's clock.
     start: u64,
@@ -242,7 +242,7 @@ impl<'a> Member<'a> {
     #[inline(always)]
     fn is_near(&self, address: u64) -> bool {
         self.entry.lane.next.is_none_or(|next| {
-            let filter = self.views.shortcuts[next].filter.sight();
+            let filter = self.views.shortcuts[next].filter.as_ref();
             filter.holds(filter.line_of(address))
         })
     }
@@ -274,7 +274,7 @@ impl<'a> Member<'a> {
     pub(super) fn absorbs(&self, address: u64) -> bool {
         let lane = &self.entry.lane;
         let is_near = |next: usize| {
-            let filter = self.views.shortcuts[next].filter.sight();
+            let filter = self.views.shortcuts[next].filter.as_ref();
             filter.holds_stored(filter.line_of(address))
         };
         lane.absorbs_stores && lane.next.is_none_or(is_near)

@@ -48,8 +48,8 @@ pub(crate) enum Fault {
     WriteBacksTakeNoBus,
     /// Prefetched lines take no bus.
     PrefetchesTakeNoBus,
-    /// A request that nobody waits for takes no time in a level.
-    UnwaitedTakesNoTime,
+    /// A request other than a demand takes no time in a level.
+    OtherThanDemandTakesNoTime,
     /// A store in a write buffer sets out at once.
     BufferedStoreSetsOutAtOnce,
     /// A store after a fork goes to the page of both.

@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::mappings::{Mappings, covers};
 
 /// A `Page` mark, rounded.
-struct Told {
+struct Recorded {
     process: u32,
     virt: u64,
     phys: u64,
@@ -20,7 +20,7 @@ struct Told {
 #[derive(Default)]
 pub(crate) struct Memory {
     pages: Option<PageAllocation>,
-    told: Vec<Told>,
+    recorded: Vec<Recorded>,
     mappings: Mappings,
     /// Number of the frame of a process's page.
     frames: HashMap<(u32, u64), u32>,
@@ -38,7 +38,7 @@ impl Memory {
 
     pub(crate) fn tell(&mut self, process: u32, virt: u64, phys: u64, bytes: u64) {
         if bytes.is_power_of_two() && (4096..=1 << 30).contains(&bytes) {
-            self.told.push(Told { process, virt: virt / bytes * bytes, phys: phys / bytes * bytes, bytes });
+            self.recorded.push(Recorded { process, virt: virt / bytes * bytes, phys: phys / bytes * bytes, bytes });
         }
     }
 
@@ -68,7 +68,7 @@ impl Memory {
     pub(crate) fn drop_process(&mut self, process: u32) {
         self.mappings.drop_process(process);
         self.frames.retain(|&(who, _), _| who != process);
-        self.told.retain(|told| told.process != process);
+        self.recorded.retain(|recorded| recorded.process != process);
     }
 
     /// Where a load or store, or a fetch, of a process goes.
@@ -77,9 +77,10 @@ impl Memory {
     }
 
     fn physical(&mut self, process: u32, virt: u64, is_store: bool) -> u64 {
-        let is_told = |told: &&Told| told.process == process && covers(told.virt, told.bytes, virt);
-        if let Some(told) = self.told.iter().rev().find(is_told) {
-            return told.phys + (virt - told.virt);
+        let is_recorded =
+            |recorded: &&Recorded| recorded.process == process && covers(recorded.virt, recorded.bytes, virt);
+        if let Some(recorded) = self.recorded.iter().rev().find(is_recorded) {
+            return recorded.phys + (virt - recorded.virt);
         }
         let Some(pages) = self.pages else { return 0 };
         let page = virt / pages.size.0;

@@ -60,8 +60,8 @@ pub(crate) struct Reply {
 struct Ask {
     kind: Kind,
     address: Address,
-    /// Whether somebody waits for its cycles.
-    is_waited_for: bool,
+    /// A demand request: somebody waits for its cycles.
+    is_demand: bool,
     /// How much later than the clock it comes.
     later: u64,
     is_prefetch: bool,
@@ -126,7 +126,7 @@ impl Stack {
     /// One look-up by the processor; the caller counts access and miss.
     pub(crate) fn look_up_first(&mut self, run: &mut Run<'_>, kind: Kind, address: Address) -> Reply {
         let level = self.first(kind).expect("the caller asked for it");
-        self.look_up(run, level, Ask { kind, address, is_waited_for: true, later: 0, is_prefetch: false })
+        self.look_up(run, level, Ask { kind, address, is_demand: true, later: 0, is_prefetch: false })
     }
 
     /// One look-up by the level before, or nothing where there is only memory.
@@ -231,7 +231,7 @@ impl Stack {
         let kind = self.kind_below(ask.kind);
         let asked = self.spend(run, level, ask, own);
         let reply = self.request(run, self.next(level, kind), Ask { kind, is_prefetch: false, ..asked });
-        let back = match ask.is_waited_for {
+        let back = match ask.is_demand {
             true => ask,
             false => Ask { later: asked.later + reply.cycles, ..ask },
         };
@@ -311,7 +311,7 @@ impl Stack {
 
     fn prefetch(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, address: Address) -> Reply {
         self.levels[level].counts.prefetches += 1;
-        self.ask_below(run, level, Ask { address, is_waited_for: false, is_prefetch: true, ..ask }).0
+        self.ask_below(run, level, Ask { address, is_demand: false, is_prefetch: true, ..ask }).0
     }
 
     /// The next line, where it lies in the same page.
@@ -323,14 +323,14 @@ impl Stack {
         is_near.then(|| Address { virt, phys: address.phys.wrapping_add(line), ..address })
     }
 
-    /// Cycles of this level: the clock's if somebody waits, else the request's own. Gives the request as it is then.
+    /// Cycles of this level: the clock's for a demand request, else the request's own. Gives the request as it is then.
     fn spend(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, cycles: u64) -> Ask {
-        if ask.is_waited_for {
+        if ask.is_demand {
             self.levels[level].counts.cycles += cycles;
             *run.clock += cycles;
             return ask;
         }
-        if self.fault == Some(Fault::UnwaitedTakesNoTime) {
+        if self.fault == Some(Fault::OtherThanDemandTakesNoTime) {
             return ask;
         }
         Ask { later: ask.later + cycles, ..ask }
@@ -368,7 +368,7 @@ impl Stack {
     /// From a write-through level: nobody waits, unless all write buffers are taken.
     fn store_goes_on(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
         let next = self.next(level, Kind::Store);
-        let ask = Ask { is_waited_for: false, ..ask };
+        let ask = Ask { is_demand: false, ..ask };
         let Some(buffers) = self.levels[level].shape.write_buffers else {
             self.request(run, next, ask);
             return;

@@ -12,7 +12,7 @@ use crate::simulate::programs::{place, place_columns};
 /// Places that are drawn; the table has all.
 const DRAWN: usize = 15;
 
-/// The code that pays, for each design.
+/// Excess cycles attributed to code, for each design.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let designs: Vec<&DesignFinding> = detailed(findings).iter().filter(|design| !design.code.is_empty()).collect();
     if designs.is_empty() {

@@ -1,4 +1,4 @@
-//! Names for the places in the code that pay.
+//! Names for the places in the code that excess cycles are attributed to.
 
 use std::path::Path;
 

@@ -104,7 +104,7 @@ impl Ended {
         for warning in &summary.warnings {
             say!("{warning}");
         }
-        if let Some(reason) = &summary.not_apart {
+        if let Some(reason) = &summary.no_pid_namespace {
             say!("{}", seen_numbers(reason));
         }
         if summary.switches_elsewhere > 0 {
@@ -159,7 +159,7 @@ impl Session {
         let input = if commands.len() == 1 { Input::Ours } else { Input::Nothing };
         let order = order(arguments.order, arguments.quantum);
         let mut session = Session::new(commands, order, arguments.cpu, arguments.switches)?;
-        session.options.is_apart = arguments.processes == ProcessesFlag::Own;
+        session.options.in_pid_namespace = arguments.processes == ProcessesFlag::Own;
         session.options.input = input;
         Ok(session)
     }

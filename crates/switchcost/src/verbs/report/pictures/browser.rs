@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use host::keeper::{Keeper, Program, Report, Setting};
+use host::supervisor::{Program, Report, Setting, Supervisor};
 use host::temporary::TemporaryFolder;
 
 use crate::exit::Failure;
@@ -47,7 +47,7 @@ fn dump(browser: &Path, page: &str) -> io::Result<String> {
     fs::write(&html, page)?;
     let null = || OpenOptions::new().read(true).write(true).open("/dev/null").map(OwnedFd::from);
     let setting = Setting {
-        is_apart: false,
+        in_pid_namespace: false,
         shared: None,
         cpu: None,
         has_fixed_addresses: false,
@@ -55,10 +55,10 @@ fn dump(browser: &Path, page: &str) -> io::Result<String> {
         output: File::create(&dom)?.into(),
         errors: null()?,
     };
-    let mut keeper = Keeper::start(&[program(browser, &html, place.path())?], &setting)?;
-    keeper.launch(0)?;
-    wait(&mut keeper)?;
-    keeper.dismiss();
+    let mut supervisor = Supervisor::start(&[program(browser, &html, place.path())?], &setting)?;
+    supervisor.launch(0)?;
+    wait(&mut supervisor)?;
+    supervisor.dismiss();
     Ok(String::from_utf8_lossy(&fs::read(dom)?).into_owned())
 }
 
@@ -100,10 +100,10 @@ fn is_root() -> io::Result<bool> {
 }
 
 /// Waits for the browser, as long as it may take.
-fn wait(keeper: &mut Keeper) -> io::Result<()> {
+fn wait(supervisor: &mut Supervisor) -> io::Result<()> {
     let deadline = Instant::now() + LONGEST;
     while let Some(patience) = deadline.checked_duration_since(Instant::now()) {
-        match keeper.report(patience)? {
+        match supervisor.report(patience)? {
             Some(Report::Ended { status, .. }) if status.success() => return Ok(()),
             Some(Report::Ended { status, .. }) => return Err(io::Error::other(status.to_string())),
             Some(Report::Refused { error, .. }) => return Err(io::Error::from_raw_os_error(error)),

@@ -1,7 +1,7 @@
 use super::*;
 use std::ffi::CString;
 
-/// Only a keeper that hangs takes so long.
+/// Only a supervisor that hangs takes so long.
 const LONGEST: Duration = Duration::from_secs(120);
 
 fn shell(script: &str) -> Program {
@@ -18,11 +18,11 @@ fn null() -> OwnedFd {
     std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").expect("/dev/null").into()
 }
 
-/// None where this machine lets nobody live apart.
-fn keeper(programs: &[Program], is_apart: bool) -> Option<(Keeper, std::io::PipeReader)> {
+/// None where this machine lets nobody have a PID namespace.
+fn supervisor(programs: &[Program], in_pid_namespace: bool) -> Option<(Supervisor, std::io::PipeReader)> {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let setting = Setting {
-        is_apart,
+        in_pid_namespace,
         shared: None,
         cpu: Some(CpuId(0)),
         has_fixed_addresses: true,
@@ -30,27 +30,27 @@ fn keeper(programs: &[Program], is_apart: bool) -> Option<(Keeper, std::io::Pipe
         output: writer.into(),
         errors: null(),
     };
-    match Keeper::start(programs, &setting) {
-        Ok(keeper) => Some((keeper, reader)),
-        Err(error) if is_apart => {
+    match Supervisor::start(programs, &setting) {
+        Ok(supervisor) => Some((supervisor, reader)),
+        Err(error) if in_pid_namespace => {
             eprintln!("skipped: {error}");
             None
         }
-        Err(error) => panic!("found {error}, need a keeper"),
+        Err(error) => panic!("found {error}, need a supervisor"),
     }
 }
 
-/// A test with programs that live among all others, and with some that live apart.
-fn both_ways(programs: &[Program], test: impl Fn(Keeper, std::io::PipeReader, bool)) {
-    for is_apart in [false, true] {
-        if let Some((keeper, output)) = keeper(programs, is_apart) {
-            test(keeper, output, is_apart);
+/// A test with programs that live among all others, and with some in a PID namespace.
+fn both_ways(programs: &[Program], test: impl Fn(Supervisor, std::io::PipeReader, bool)) {
+    for in_pid_namespace in [false, true] {
+        if let Some((supervisor, output)) = supervisor(programs, in_pid_namespace) {
+            test(supervisor, output, in_pid_namespace);
         }
     }
 }
 
-fn next(keeper: &mut Keeper) -> Report {
-    keeper.report(LONGEST).expect("the keeper lives").expect("a report in time")
+fn next(supervisor: &mut Supervisor) -> Report {
+    supervisor.report(LONGEST).expect("the supervisor lives").expect("a report in time")
 }
 
 fn all_of(mut output: std::io::PipeReader) -> String {
@@ -60,14 +60,14 @@ fn all_of(mut output: std::io::PipeReader) -> String {
 }
 
 #[test]
-fn starts_a_program_as_told_and_reports_its_end() {
+fn starts_a_program_as_asked_and_reports_its_end() {
     let script = "echo $ANSWER $(pwd) $(cat /proc/self/personality); grep Cpus_allowed_list /proc/self/status; exit 7";
-    both_ways(&[shell("exit 1"), shell(script)], |mut keeper, output, _| {
-        keeper.launch(1).expect("a keeper at work");
-        assert!(matches!(next(&mut keeper), Report::Launched { program: 1, pid } if pid > 0));
-        let Report::Ended { program: 1, status } = next(&mut keeper) else { panic!("an end") };
+    both_ways(&[shell("exit 1"), shell(script)], |mut supervisor, output, _| {
+        supervisor.launch(1).expect("a supervisor at work");
+        assert!(matches!(next(&mut supervisor), Report::Launched { program: 1, pid } if pid > 0));
+        let Report::Ended { program: 1, status } = next(&mut supervisor) else { panic!("an end") };
         assert_eq!(status.code(), Some(7));
-        keeper.dismiss();
+        supervisor.dismiss();
         assert_eq!(all_of(output), "42 / 00040000\nCpus_allowed_list:\t0\n");
     });
 }
@@ -76,9 +76,9 @@ fn starts_a_program_as_told_and_reports_its_end() {
 fn a_program_that_cannot_start_is_reported() {
     let mut missing = shell("");
     missing.path = CString::new("/no/such/program").expect("no zero inside");
-    both_ways(&[missing], |mut keeper, _output, _| {
-        keeper.launch(0).expect("a keeper at work");
-        let reports = [next(&mut keeper), next(&mut keeper), next(&mut keeper)];
+    both_ways(&[missing], |mut supervisor, _output, _| {
+        supervisor.launch(0).expect("a supervisor at work");
+        let reports = [next(&mut supervisor), next(&mut supervisor), next(&mut supervisor)];
         assert!(reports.contains(&Report::Refused { program: 0, error: libc::ENOENT }), "{reports:?}");
     });
 }
@@ -100,77 +100,77 @@ fn await_living_with(variable: &str, count: usize) {
 }
 
 #[test]
-fn nothing_is_left_when_the_keeper_is_dismissed() {
+fn nothing_is_left_when_the_supervisor_is_dismissed() {
     // One stays, one leaves its parent, one leaves its session.
     let mut script = shell("sleep 1000 & echo; (sleep 1001 & echo); setsid sleep 1002 & echo; echo; wait");
-    let variable = format!("KEEPER_TEST={}", std::process::id());
+    let variable = format!("SUPERVISOR_TEST={}", std::process::id());
     script.environment.push(CString::new(variable.as_str()).expect("no zero inside"));
-    both_ways(&[script], |mut keeper, mut output, _| {
-        keeper.launch(0).expect("a keeper at work");
+    both_ways(&[script], |mut supervisor, mut output, _| {
+        supervisor.launch(0).expect("a supervisor at work");
         output.read_exact(&mut [0; 4]).expect("four lines");
         await_living_with(&variable, 4);
-        keeper.dismiss();
+        supervisor.dismiss();
         assert_eq!(living_with(&variable), 0);
     });
 }
 
 #[test]
-fn a_killed_keeper_takes_all_that_live_apart_with_it() {
+fn a_killed_supervisor_takes_all_in_its_pid_namespace_with_it() {
     let mut script = shell("setsid sleep 1000 & echo; wait");
-    let variable = format!("KEEPER_KILL_TEST={}", std::process::id());
+    let variable = format!("SUPERVISOR_KILL_TEST={}", std::process::id());
     script.environment.push(CString::new(variable.as_str()).expect("no zero inside"));
-    let Some((mut keeper, mut output)) = keeper(&[script], true) else { return };
-    keeper.launch(0).expect("a keeper at work");
+    let Some((mut supervisor, mut output)) = supervisor(&[script], true) else { return };
+    supervisor.launch(0).expect("a supervisor at work");
     output.read_exact(&mut [0]).expect("a line");
     await_living_with(&variable, 2);
-    nix::sys::signal::kill(keeper.pid, nix::sys::signal::Signal::SIGKILL).expect("our own child");
-    assert!(matches!(next(&mut keeper), Report::Launched { .. }));
-    let error = keeper.report(LONGEST).expect_err("no more reports");
+    nix::sys::signal::kill(supervisor.pid, nix::sys::signal::Signal::SIGKILL).expect("our own child");
+    assert!(matches!(next(&mut supervisor), Report::Launched { .. }));
+    let error = supervisor.report(LONGEST).expect_err("no more reports");
     assert_eq!(error.to_string(), "the process that starts the programs was killed");
-    keeper.dismiss();
+    supervisor.dismiss();
     assert_eq!(living_with(&variable), 0);
 }
 
 #[test]
-fn who_lives_apart_has_the_same_numbers_each_time_and_sees_nobody_else() {
+fn who_lives_in_a_pid_namespace_has_the_same_numbers_each_time_and_sees_nobody_else() {
     let script = "set -- /proc/[0-9]*; echo $$ $PPID $#; readlink /proc/self/fd/0; kill -KILL -1; exit 3";
     for _ in 0..2 {
-        let Some((mut keeper, output)) = keeper(&[shell(script)], true) else { return };
-        keeper.launch(0).expect("a keeper at work");
-        assert_eq!(next(&mut keeper), Report::Launched { program: 0, pid: 2 });
-        let Report::Ended { program: 0, status } = next(&mut keeper) else { panic!("an end") };
+        let Some((mut supervisor, output)) = supervisor(&[shell(script)], true) else { return };
+        supervisor.launch(0).expect("a supervisor at work");
+        assert_eq!(next(&mut supervisor), Report::Launched { program: 0, pid: 2 });
+        let Report::Ended { program: 0, status } = next(&mut supervisor) else { panic!("an end") };
         assert_eq!(status.code(), Some(3), "it spares itself, and its reach ends at the namespace");
-        keeper.dismiss();
+        supervisor.dismiss();
         assert_eq!(all_of(output), "2 1 2\n/dev/null\n");
     }
 }
 
 #[test]
-fn the_tasks_of_who_lives_apart_are_found_by_their_own_numbers() {
-    both_ways(&[shell("exec sleep 1000")], |mut keeper, _output, is_apart| {
-        keeper.launch(0).expect("a keeper at work");
-        let Report::Launched { pid, .. } = next(&mut keeper) else { panic!("a start") };
+fn the_tasks_in_a_pid_namespace_are_found_by_their_own_numbers() {
+    both_ways(&[shell("exec sleep 1000")], |mut supervisor, _output, in_pid_namespace| {
+        supervisor.launch(0).expect("a supervisor at work");
+        let Report::Launched { pid, .. } = next(&mut supervisor) else { panic!("a start") };
         let pid = pid as u32;
-        let files = keeper.task_files().clone();
+        let files = supervisor.task_files().clone();
         let mut text = String::new();
         files.open(pid, pid, "status").expect("it lives").read_to_string(&mut text).expect("text");
         let numbers = text.lines().find_map(|line| line.strip_prefix("NSpid:")).expect("the kernel tells them");
         assert_eq!(numbers.split_whitespace().next_back(), Some(pid.to_string().as_str()), "{numbers}");
-        assert!(is_apart || std::path::Path::new(&format!("/proc/{pid}/task/{pid}")).exists());
-        keeper.dismiss();
+        assert!(in_pid_namespace || std::path::Path::new(&format!("/proc/{pid}/task/{pid}")).exists());
+        supervisor.dismiss();
         let gone = files.open(pid, pid, "stat").expect_err("nobody is left");
         assert_eq!(gone.kind(), std::io::ErrorKind::NotFound);
     });
 }
 
 #[test]
-fn who_lives_apart_has_the_rights_of_the_user_and_no_more() {
+fn who_lives_in_a_pid_namespace_has_the_rights_of_the_user_and_no_more() {
     let script = "grep -E '^(Uid|Gid|Cap...)' /proc/self/status";
     let texts = std::cell::RefCell::new(Vec::new());
-    both_ways(&[shell(script)], |mut keeper, output, _| {
-        keeper.launch(0).expect("a keeper at work");
-        while !matches!(next(&mut keeper), Report::Ended { .. }) {}
-        keeper.dismiss();
+    both_ways(&[shell(script)], |mut supervisor, output, _| {
+        supervisor.launch(0).expect("a supervisor at work");
+        while !matches!(next(&mut supervisor), Report::Ended { .. }) {}
+        supervisor.dismiss();
         texts.borrow_mut().push(all_of(output));
     });
     let texts = texts.into_inner();

@@ -1,4 +1,4 @@
-//! The keeper's own process. It is forked from a process that may have several threads, so it makes only system calls:
+//! The supervisor's own process. It is forked from a process that may have several threads, so it makes only system calls:
 //! everything that needs memory is made ready before.
 
 use std::ffi::c_char;
@@ -15,7 +15,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::WaitPidFlag;
 use nix::unistd::{ForkResult, Pid};
 
-use super::apart::{Apart, Step};
+use super::pid_namespace::{PidNamespace, Step};
 use super::{Program, Report, Setting, child};
 
 pub(super) const REPORT_BYTES: usize = 12;
@@ -41,68 +41,68 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// All that the keeper works with.
-pub(super) struct Keeping<'a> {
+/// All that the supervisor works with.
+pub(super) struct State<'a> {
     pub(super) programs: Vec<Ready<'a>>,
     /// The process of each program that has not been reaped; 0 for none.
     pids: Vec<i32>,
     pub(super) setting: &'a Setting<'a>,
-    apart: Option<Apart>,
+    pid_namespace: Option<PidNamespace>,
     pub(super) cpus: Option<CpuSet>,
     pub(super) mask: SigSet,
     orders: OwnedFd,
-    told: OwnedFd,
+    report_to: OwnedFd,
     /// The files that stay open, in order.
     kept: Vec<RawFd>,
 }
 
-impl<'a> Keeping<'a> {
+impl<'a> State<'a> {
     pub(super) fn new(
         programs: &'a [Program],
         setting: &'a Setting<'a>,
         orders: OwnedFd,
-        told: OwnedFd,
-    ) -> io::Result<Keeping<'a>> {
+        report_to: OwnedFd,
+    ) -> io::Result<State<'a>> {
         let mut cpus = None;
         if let Some(cpu) = setting.cpu {
             cpus.insert(CpuSet::new()).set(cpu.0 as usize)?;
         }
-        let mut keeping = Keeping {
+        let mut state = State {
             pids: vec![0; programs.len()],
             programs: programs.iter().map(Ready::new).collect(),
             setting,
-            apart: setting.is_apart.then(Apart::of_this_user),
+            pid_namespace: setting.in_pid_namespace.then(PidNamespace::of_this_user),
             cpus,
             mask: SigSet::thread_get_mask()?,
             orders,
-            told,
+            report_to,
             kept: crate::temporary::locks(),
         };
-        keeping.kept.extend(
-            [&keeping.orders, &keeping.told, &setting.input, &setting.output, &setting.errors].map(AsRawFd::as_raw_fd),
+        state.kept.extend(
+            [&state.orders, &state.report_to, &setting.input, &setting.output, &setting.errors].map(AsRawFd::as_raw_fd),
         );
-        keeping.kept.extend(setting.shared.map(|file| file.as_fd().as_raw_fd()));
-        keeping.kept.sort_unstable();
-        Ok(keeping)
+        state.kept.extend(setting.shared.map(|file| file.as_fd().as_raw_fd()));
+        state.kept.sort_unstable();
+        Ok(state)
     }
 }
 
-/// Forks the keeper; only the parent returns. What it could not do, it tells.
-pub(super) fn start(mut keeping: Keeping<'_>) -> io::Result<Pid> {
-    let flags = keeping.apart.as_ref().map_or(CloneFlags::empty(), Apart::flags);
+/// Forks the supervisor; only the parent returns. What it could not do, it reports.
+pub(super) fn start(mut state: State<'_>) -> io::Result<Pid> {
+    let flags = state.pid_namespace.as_ref().map_or(CloneFlags::empty(), PidNamespace::flags);
     let refused = |error: nix::Error| if flags.is_empty() { error.into() } else { Step::Clone.refused(error) };
     // SAFETY: the child makes system calls only, and never returns: it takes no lock and no memory.
     match unsafe { fork(flags) }.map_err(refused)? {
         ForkResult::Parent { child } => Ok(child),
         ForkResult::Child => {
-            let code = if keep(&mut keeping).is_ok() { 0 } else { 1 };
+            let code = if supervise(&mut state).is_ok() { 0 } else { 1 };
             // SAFETY: ends the child without running the parent's exit handlers a second time.
             unsafe { libc::_exit(code) }
         }
     }
 }
 
-/// Forks without the C library, which takes locks for it that another thread may have held when the keeper was forked.
+/// Forks without the C library, which takes locks for it that another thread may have held when the supervisor was forked.
 ///
 /// # Safety
 /// The child may make system calls only, and must not return to where the parent goes on.
@@ -115,21 +115,21 @@ pub(super) unsafe fn fork(flags: CloneFlags) -> nix::Result<ForkResult> {
     }
 }
 
-fn keep(keeping: &mut Keeping<'_>) -> nix::Result<()> {
-    let settled = settle(keeping);
+fn supervise(state: &mut State<'_>) -> nix::Result<()> {
+    let settled = settle(state);
     let (step, error) = settled.as_ref().err().map_or((0, 0), |&(step, error)| (step as u32, error as i32));
-    tell(keeping, SETTLED, step, error)?;
+    report(state, SETTLED, step, error)?;
     let signals = settled.map_err(|(_, error)| error)?;
-    let outcome = serve(keeping, &signals);
-    end_children(keeping);
+    let outcome = serve(state, &signals);
+    end_children(state);
     outcome
 }
 
-fn settle(keeping: &Keeping<'_>) -> Result<SignalFd, (Step, nix::Error)> {
+fn settle(state: &State<'_>) -> Result<SignalFd, (Step, nix::Error)> {
     // Whoever waits for the end of a pipe must not wait for us.
-    close_others(&keeping.kept);
-    if let Some(apart) = &keeping.apart {
-        apart.enter()?;
+    close_others(&state.kept);
+    if let Some(pid_namespace) = &state.pid_namespace {
+        pid_namespace.enter()?;
     }
     leave_parent().map_err(|error| (Step::Leave, error))
 }
@@ -164,68 +164,68 @@ fn close_range(first: RawFd, last: RawFd) {
 }
 
 /// Until the parent closes the pipe or is gone.
-fn serve(keeping: &mut Keeping<'_>, signals: &SignalFd) -> nix::Result<()> {
+fn serve(state: &mut State<'_>, signals: &SignalFd) -> nix::Result<()> {
     loop {
         let mut ready =
-            [PollFd::new(keeping.orders.as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+            [PollFd::new(state.orders.as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
         poll(&mut ready, PollTimeout::NONE)?;
         let [is_ordered, has_ended] = ready.map(|file| file.any().unwrap_or(true));
-        if is_ordered && !take_order(keeping)? {
+        if is_ordered && !take_order(state)? {
             return Ok(());
         }
         if has_ended {
             while let Ok(Some(_)) = signals.read_signal() {}
             while let Ok(Some((pid, status))) = reap(WaitPidFlag::WNOHANG) {
-                tell_end(keeping, pid, status)?;
+                report_end(state, pid, status)?;
             }
         }
     }
 }
 
 /// False where there is no order and will be none.
-fn take_order(keeping: &mut Keeping<'_>) -> nix::Result<bool> {
+fn take_order(state: &mut State<'_>) -> nix::Result<bool> {
     let mut bytes = [0; 4];
-    if nix::unistd::read(&keeping.orders, &mut bytes)? != bytes.len() {
+    if nix::unistd::read(&state.orders, &mut bytes)? != bytes.len() {
         return Ok(false);
     }
     let program = u32::from_le_bytes(bytes);
-    let Some(ready) = keeping.programs.get(program as usize) else { return Ok(true) };
-    match child::start(keeping, ready, program) {
+    let Some(ready) = state.programs.get(program as usize) else { return Ok(true) };
+    match child::start(state, ready, program) {
         Ok(pid) => {
-            keeping.pids[program as usize] = pid.as_raw();
-            tell(keeping, LAUNCHED, program, pid.as_raw())?;
+            state.pids[program as usize] = pid.as_raw();
+            report(state, LAUNCHED, program, pid.as_raw())?;
         }
-        Err(error) => tell(keeping, REFUSED, program, error as i32)?,
+        Err(error) => report(state, REFUSED, program, error as i32)?,
     }
     Ok(true)
 }
 
 /// Says that the kernel refused to start a program.
-pub(super) fn tell_refusal(keeping: &Keeping<'_>, program: u32, error: nix::Error) -> nix::Result<()> {
-    tell(keeping, REFUSED, program, error as i32)
+pub(super) fn report_refusal(state: &State<'_>, program: u32, error: nix::Error) -> nix::Result<()> {
+    report(state, REFUSED, program, error as i32)
 }
 
-fn tell_end(keeping: &mut Keeping<'_>, pid: i32, status: i32) -> nix::Result<()> {
-    let Some(program) = keeping.pids.iter().position(|&own| own == pid) else { return Ok(()) };
-    keeping.pids[program] = 0;
-    tell(keeping, ENDED, program as u32, status)
+fn report_end(state: &mut State<'_>, pid: i32, status: i32) -> nix::Result<()> {
+    let Some(program) = state.pids.iter().position(|&own| own == pid) else { return Ok(()) };
+    state.pids[program] = 0;
+    report(state, ENDED, program as u32, status)
 }
 
-fn tell(keeping: &Keeping<'_>, kind: u32, program: u32, value: i32) -> nix::Result<()> {
+fn report(state: &State<'_>, kind: u32, program: u32, value: i32) -> nix::Result<()> {
     let mut bytes = [0; REPORT_BYTES];
     bytes[..4].copy_from_slice(&kind.to_le_bytes());
     bytes[4..8].copy_from_slice(&program.to_le_bytes());
     bytes[8..].copy_from_slice(&value.to_le_bytes());
-    nix::unistd::write(&keeping.told, &bytes)?;
+    nix::unistd::write(&state.report_to, &bytes)?;
     Ok(())
 }
 
 fn numbers(bytes: [u8; REPORT_BYTES]) -> (u32, u32, i32) {
-    let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    (number(0), number(4), number(8) as i32)
+    let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    (u32_at(0), u32_at(4), u32_at(8) as i32)
 }
 
-/// Whether the first report says that the keeper is at work.
+/// Whether the first report says that the supervisor is at work.
 pub(super) fn settled(bytes: [u8; REPORT_BYTES]) -> io::Result<()> {
     match numbers(bytes) {
         (SETTLED, _, 0) => Ok(()),
@@ -255,12 +255,12 @@ fn reap(flags: WaitPidFlag) -> nix::Result<Option<(i32, i32)>> {
 }
 
 /// Kills and reaps until there is no child: those of whoever dies become ours, and are next.
-fn end_children(keeping: &mut Keeping<'_>) {
+fn end_children(state: &mut State<'_>) {
     loop {
-        kill_children(keeping);
+        kill_children(state);
         loop {
             match reap(WaitPidFlag::WNOHANG) {
-                Ok(Some((pid, status))) => drop(tell_end(keeping, pid, status)),
+                Ok(Some((pid, status))) => drop(report_end(state, pid, status)),
                 Ok(None) => break,
                 Err(_) => return,
             }
@@ -270,7 +270,7 @@ fn end_children(keeping: &mut Keeping<'_>) {
 }
 
 /// Only we reap our children, so their numbers are still their own.
-fn kill_children(keeping: &Keeping<'_>) {
+fn kill_children(state: &State<'_>) {
     let mut list = [0; 4096];
     let bytes = child::read_children(&mut list).unwrap_or(0);
     let mut pid = 0;
@@ -282,7 +282,7 @@ fn kill_children(keeping: &Keeping<'_>) {
             pid = 0;
         }
     }
-    for &pid in keeping.pids.iter().filter(|&&pid| pid > 0) {
+    for &pid in state.pids.iter().filter(|&&pid| pid > 0) {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }
 }

@@ -1,4 +1,4 @@
-//! How the keeper becomes the first process of a namespace of its own, with a /proc of its own, and gains no right by it.
+//! How the supervisor becomes the first process of a PID namespace of its own, with a /proc of its own, and gains no right by it.
 //! System calls only, once it is forked.
 
 use std::ffi::CStr;
@@ -44,7 +44,7 @@ impl Step {
 
     fn name(self) -> &'static str {
         match self {
-            Step::Clone => "a new process namespace",
+            Step::Clone => "a new PID namespace",
             Step::Identity => "the same user in a new namespace",
             Step::Privacy => "private mounts",
             Step::Processes => "a new /proc",
@@ -60,8 +60,8 @@ impl Step {
     }
 }
 
-/// What is to be told to the kernel.
-pub(super) struct Apart {
+/// A PID namespace to be made: what the kernel has to know for it.
+pub(super) struct PidNamespace {
     /// Of whoever is not root: root needs no namespace of users.
     user: Option<User>,
 }
@@ -89,10 +89,10 @@ fn one(right: u64) -> CapabilitySet {
     CapabilitySet::from_bits_retain(1 << right)
 }
 
-impl Apart {
-    pub(super) fn of_this_user() -> Apart {
+impl PidNamespace {
+    pub(super) fn of_this_user() -> PidNamespace {
         let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
-        Apart { user: (!user.is_root()).then(|| User::new(user, group)) }
+        PidNamespace { user: (!user.is_root()).then(|| User::new(user, group)) }
     }
 
     pub(super) fn flags(&self) -> CloneFlags {
@@ -151,7 +151,7 @@ mod tests {
             step.refused(nix::Error::EPERM).to_string()
         });
         let expected = [
-            "a new process namespace: Operation not permitted (os error 1)",
+            "a new PID namespace: Operation not permitted (os error 1)",
             "the same user in a new namespace: Operation not permitted (os error 1)",
             "private mounts: Operation not permitted (os error 1)",
             "a new /proc: Operation not permitted (os error 1)",
@@ -164,9 +164,9 @@ mod tests {
 
     #[test]
     fn who_is_not_root_needs_a_namespace_of_users() {
-        let root = Apart { user: None }.flags();
+        let root = PidNamespace { user: None }.flags();
         assert!(!root.contains(CloneFlags::CLONE_NEWUSER) && root.contains(CloneFlags::CLONE_NEWPID));
-        let user = Apart { user: Some(User::new(Uid::from_raw(7), Gid::from_raw(8))) };
+        let user = PidNamespace { user: Some(User::new(Uid::from_raw(7), Gid::from_raw(8))) };
         assert_eq!(user.user.as_ref().map(|user| &user.maps), Some(&["7 7 1\n".to_owned(), "8 8 1\n".to_owned()]));
         let user = user.flags();
         assert_eq!(user, root | CloneFlags::CLONE_NEWUSER);

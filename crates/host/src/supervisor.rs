@@ -1,14 +1,14 @@
 //! A process that starts programs for us, and ends all of them and whatever they started when we end.
 //!
-//! The keeper is the parent of the programs and inherits their orphans (PR_SET_CHILD_SUBREAPER), so nothing that they
+//! The supervisor is the parent of the programs and inherits their orphans (PR_SET_CHILD_SUBREAPER), so nothing that they
 //! start can get away from it. It reads a pipe that only we write: when we ask it to, or when we are gone, however we
-//! went, it kills its children until it has none. The programs die with the keeper (PR_SET_PDEATHSIG).
+//! went, it kills its children until it has none. The programs die with the supervisor (PR_SET_PDEATHSIG).
 //!
-//! Programs may live *apart*: then the keeper is the first process of a namespace, whose numbers are the same each time
-//! and whose /proc shows nobody else; the kernel ends all in it with the keeper.
+//! Programs may live in a PID namespace of their own: then the supervisor is its first process. Process numbers are the same
+//! each time there, and its /proc shows nobody else; the kernel ends all in it with the supervisor.
 
-mod apart;
 mod child;
+mod pid_namespace;
 mod process;
 mod task_files;
 
@@ -26,8 +26,8 @@ use units::CpuId;
 use crate::shared_file::SharedFile;
 pub use task_files::TaskFiles;
 
-/// The number of the keeper among programs that live apart: the kernel gives it to the first of a namespace.
-pub const KEEPER_APART: u32 = 1;
+/// The number of the supervisor in a PID namespace of its own: the kernel gives it to the first process.
+pub const PID_IN_NAMESPACE: u32 = 1;
 
 /// A program to start.
 #[derive(Debug)]
@@ -45,9 +45,9 @@ pub struct Program {
 /// How all programs are started.
 #[derive(Debug)]
 pub struct Setting<'a> {
-    /// Whether they live apart.
-    pub is_apart: bool,
-    /// Memory that the keeper holds open, so that they find it at `shared.path_at(KEEPER_APART)` where they live apart.
+    /// Whether they live in a PID namespace of their own.
+    pub in_pid_namespace: bool,
+    /// Memory that the supervisor holds open, so that those in a PID namespace find it at `shared.path_at(PID_IN_NAMESPACE)`.
     pub shared: Option<&'a SharedFile>,
     /// The only CPU that they may run on.
     pub cpu: Option<CpuId>,
@@ -61,14 +61,14 @@ pub struct Setting<'a> {
     pub errors: OwnedFd,
 }
 
-/// What the keeper tells.
+/// What the supervisor reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     /// A program has a process.
     Launched {
         /// Which program.
         program: u32,
-        /// The number of its process, among those of the programs where they live apart.
+        /// The number of its process, in the PID namespace of the programs, where they have one.
         pid: i32,
     },
     /// The kernel refused to start it.
@@ -87,31 +87,32 @@ pub enum Report {
     },
 }
 
-/// A keeper at work. When it is dropped, no process of the programs is left.
+/// A supervisor at work. When it is dropped, no process of the programs is left.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Supervisor {
     pid: Pid,
     control: Option<std::fs::File>,
     reports: std::fs::File,
     task_files: TaskFiles,
 }
 
-impl Keeper {
-    /// Forks the keeper. It starts nothing yet.
+impl Supervisor {
+    /// Forks the supervisor. It starts nothing yet.
     ///
     /// # Errors
-    /// Where the kernel refuses something; that programs live apart is refused in many containers.
-    pub fn start(programs: &[Program], setting: &Setting<'_>) -> io::Result<Keeper> {
+    /// Where the kernel refuses something; a PID namespace is refused in many containers.
+    pub fn start(programs: &[Program], setting: &Setting<'_>) -> io::Result<Supervisor> {
         let (orders, control) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
-        let (reports, told) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
+        let (reports, report_to) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
         let task_files = TaskFiles::ours()?;
-        let pid = process::start(process::Keeping::new(programs, setting, orders, told)?)?;
-        let mut keeper = Keeper { pid, control: Some(control.into()), reports: reports.into(), task_files };
-        process::settled(keeper.read()?)?;
-        if setting.is_apart {
-            keeper.task_files = TaskFiles::seen_by(pid).map_err(|error| apart::Step::Show.refused(error))?;
+        let pid = process::start(process::State::new(programs, setting, orders, report_to)?)?;
+        let mut supervisor = Supervisor { pid, control: Some(control.into()), reports: reports.into(), task_files };
+        process::settled(supervisor.read()?)?;
+        if setting.in_pid_namespace {
+            supervisor.task_files =
+                TaskFiles::seen_by(pid).map_err(|error| pid_namespace::Step::Show.refused(error))?;
         }
-        Ok(keeper)
+        Ok(supervisor)
     }
 
     /// The kernel's files about the programs' tasks, by the numbers that they have among themselves.
@@ -119,21 +120,21 @@ impl Keeper {
         &self.task_files
     }
 
-    /// The kernel's number of the keeper.
+    /// The kernel's number of the supervisor.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw()
     }
 
     /// Has program number `program` started; [`Report::Launched`] follows.
     pub fn launch(&mut self, program: u32) -> io::Result<()> {
-        let control = self.control.as_mut().ok_or_else(|| io::Error::other("the keeper has been dismissed"))?;
+        let control = self.control.as_mut().ok_or_else(|| io::Error::other("the supervisor has been dismissed"))?;
         control.write_all(&program.to_le_bytes())
     }
 
     /// The next report, if one comes within `patience`.
     ///
     /// # Errors
-    /// Where the keeper was killed.
+    /// Where the supervisor was killed.
     pub fn report(&mut self, patience: Duration) -> io::Result<Option<Report>> {
         let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
         match poll(&mut [PollFd::new(self.reports.as_fd(), PollFlags::POLLIN)], timeout) {
@@ -161,7 +162,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Supervisor {
     fn drop(&mut self) {
         self.dismiss();
     }

@@ -1,4 +1,4 @@
-//! From the keeper's fork to a program's first instruction. System calls only, as in the keeper itself.
+//! From the supervisor's fork to a program's first instruction. System calls only, as in the supervisor itself.
 
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
@@ -11,9 +11,9 @@ use nix::sys::signal::{SigHandler, SigmaskHow, Signal, signal, sigprocmask};
 use nix::sys::stat::Mode;
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdin, dup2_stdout};
 
-use super::process::{Keeping, Ready, fork, tell_refusal};
+use super::process::{Ready, State, fork, report_refusal};
 
-/// What the keyboard and a lost terminal send. The keeper ends when its parent does, not before.
+/// What the keyboard and a lost terminal send. The supervisor ends when its parent does, not before.
 const KEYBOARD: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP, Signal::SIGTERM];
 
 fn handle(signals: &[Signal], handler: SigHandler) -> nix::Result<()> {
@@ -28,15 +28,15 @@ pub(super) fn ignore_keyboard() -> nix::Result<()> {
     handle(&KEYBOARD, SigHandler::SigIgn)
 }
 
-/// Starts a program as a child of the keeper.
-pub(super) fn start(keeping: &Keeping<'_>, ready: &Ready<'_>, program: u32) -> nix::Result<Pid> {
-    let keeper = nix::unistd::getpid();
-    // SAFETY: the keeper has one thread, and the child makes system calls only.
+/// Starts a program as a child of the supervisor.
+pub(super) fn start(state: &State<'_>, ready: &Ready<'_>, program: u32) -> nix::Result<Pid> {
+    let supervisor = nix::unistd::getpid();
+    // SAFETY: the supervisor has one thread, and the child makes system calls only.
     match unsafe { fork(CloneFlags::empty()) }? {
         ForkResult::Parent { child } => Ok(child),
         ForkResult::Child => {
-            let error = become_program(keeping, ready, keeper);
-            let _ = tell_refusal(keeping, program, error);
+            let error = become_program(state, ready, supervisor);
+            let _ = report_refusal(state, program, error);
             // SAFETY: ends the child without running the parent's exit handlers.
             unsafe { libc::_exit(127) }
         }
@@ -44,38 +44,38 @@ pub(super) fn start(keeping: &Keeping<'_>, ready: &Ready<'_>, program: u32) -> n
 }
 
 /// Returns only where something is refused.
-fn become_program(keeping: &Keeping<'_>, ready: &Ready<'_>, keeper: Pid) -> nix::Error {
-    if let Err(error) = prepare(keeping, ready, keeper) {
+fn become_program(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> nix::Error {
+    if let Err(error) = prepare(state, ready, supervisor) {
         return error;
     }
     let (arguments, environment) = (ready.arguments.as_ptr(), ready.environment.as_ptr());
-    // SAFETY: texts and lists end with zero, and belong to the keeper's unchanged copy of the parent's memory.
+    // SAFETY: texts and lists end with zero, and belong to the supervisor's unchanged copy of the parent's memory.
     unsafe { libc::execve(ready.program.path.as_ptr(), arguments, environment) };
     nix::errno::Errno::last()
 }
 
-fn prepare(keeping: &Keeping<'_>, ready: &Ready<'_>, keeper: Pid) -> nix::Result<()> {
+fn prepare(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> nix::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
-    if nix::unistd::getppid() != keeper {
+    if nix::unistd::getppid() != supervisor {
         return Err(nix::Error::ESRCH);
     }
     nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
-    if keeping.setting.has_fixed_addresses {
+    if state.setting.has_fixed_addresses {
         personality::set(personality::get()? | Persona::ADDR_NO_RANDOMIZE)?;
     }
-    if let Some(cpus) = &keeping.cpus {
+    if let Some(cpus) = &state.cpus {
         nix::sched::sched_setaffinity(Pid::from_raw(0), cpus)?;
     }
-    dup2_stdin(keeping.setting.input.as_fd())?;
-    dup2_stdout(keeping.setting.output.as_fd())?;
-    dup2_stderr(keeping.setting.errors.as_fd())?;
+    dup2_stdin(state.setting.input.as_fd())?;
+    dup2_stdout(state.setting.output.as_fd())?;
+    dup2_stderr(state.setting.errors.as_fd())?;
     if let Some(directory) = &ready.program.directory {
         nix::unistd::chdir(directory.as_c_str())?;
     }
     handle(&KEYBOARD, SigHandler::SigDfl)?;
     // Rust's start-up ignores it; programs expect that it ends them.
     handle(&[Signal::SIGPIPE], SigHandler::SigDfl)?;
-    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&keeping.mask), None)
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&state.mask), None)
 }
 
 /// The kernel's list of this process's children, as text.
