@@ -8,7 +8,7 @@ use super::ratio::{LogCost, LogRatio, Part};
 use super::{Origin, RunSpread};
 use crate::estimate::mean_and_sd;
 use crate::findings::Estimate;
-use crate::run_spread::{FREEDOM, student};
+use crate::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM, student};
 
 /// Learned or not, no less is believed.
 const LEAST: f64 = 0.005;
@@ -51,7 +51,14 @@ pub(super) fn learned(sides: &[Vec<Run>], origin: Origin) -> Option<RunSpread> {
         let middle = (low + high) / 2.0;
         if excess(middle) > 0.0 { low = middle } else { high = middle }
     }
-    Some(RunSpread { share: low.sqrt(), origin })
+    let runs = groups.iter().map(|group| group.freedom).fold(0.0, f64::max);
+    Some(RunSpread { share: beside_assumed(low, runs).sqrt(), origin })
+}
+
+/// What some runs show of the spread, beside what is assumed: few runs in a row may have been alike by luck, or for the quiet
+/// quarter of an hour in which they were taken, however many cases each had.
+fn beside_assumed(shown: f64, runs: f64) -> f64 {
+    (FREEDOM * ASSUMED_RUN_SPREAD.powi(2) + runs * shown) / (FREEDOM + runs)
 }
 
 /// A side of a case with several records.
@@ -128,6 +135,14 @@ mod tests {
         let found = learned(&sides, Origin::Records).expect("repeated records");
         assert!((found.share / 0.02 - 1.0).abs() < 0.15, "{found:?}");
         assert_eq!(found.origin, Origin::Records);
+    }
+
+    /// Records in a row that differ by nothing tell that of themselves alone; many of them are believed.
+    #[test]
+    fn a_few_runs_that_were_alike_are_believed_in_part() {
+        let alike = |count| vec![vec![Run { log: 1.0, within: 1e-8 }; count]; 20];
+        let share = |count| learned(&alike(count), Origin::EarlierRecords).expect("repeated records").share;
+        assert!((0.012..0.018).contains(&share(5)) && share(200) < 0.007, "{} {}", share(5), share(200));
     }
 
     #[test]

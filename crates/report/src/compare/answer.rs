@@ -94,8 +94,8 @@ fn of_run_spread(comparison: &Comparison) -> Option<String> {
     let spread = comparison.run_spread?;
     let share = in_percent(spread.share);
     let origin = match spread.origin {
-        Origin::Records => "as these records show",
-        Origin::EarlierRecords => "as earlier records of this machine show",
+        Origin::Records => "by these records and what is usual",
+        Origin::EarlierRecords => "by earlier records of this machine and what is usual",
         Origin::Given => "as given with --run-spread",
         Origin::Assumed => "which is assumed; give several records of each side to measure it",
     };
