@@ -27,9 +27,9 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     let missing = with(|verdict| matches!(verdict, Verdict::NotMeasured { .. }));
     match (is_all, flagged + missing) {
         (true, 0) => {
-            format!("The machine was fit to be measured on: nothing disturbed this run, {} stand.", all_of(numbers))
+            format!("The machine was fit to be measured on: nothing disturbed this run, {}.", all_stand(numbers))
         }
-        (false, 0) => format!("The machine was fit to be measured on, {} stand; what to know:", all_of(numbers)),
+        (false, 0) => format!("The machine was fit to be measured on, and {}; what to know:", all_stand(numbers)),
         _ => format!(
             "The machine was fit with reservations (of {numbers} costs {flagged} flagged, {missing} not measured); to check it: \
              switchcost doctor"
@@ -37,8 +37,12 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     }
 }
 
-fn all_of(numbers: usize) -> String {
-    if numbers == 1 { "its cost".to_owned() } else { format!("all {numbers} costs") }
+fn all_stand(numbers: usize) -> String {
+    match numbers {
+        1 => "its cost stands".to_owned(),
+        2 => "both costs stand".to_owned(),
+        _ => format!("all {numbers} costs stand"),
+    }
 }
 
 /// Worst first.
