@@ -179,13 +179,12 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
     let record = std::fs::read_dir(&folder).expect("a folder").flatten().next().expect("a record").path();
     let said = format!(
         "switchcost: found {}/switchcost/runs not to be written (Not a directory (os error 20)), need a folder that may be; this \
-         run is kept in {}; choose another place with --record (-o for a trace), or for all runs with XDG_STATE_HOME\n\
-         switchcost: record: {}\n",
+         run is kept in {}; choose another place with --record (-o for a trace), or for all runs with XDG_STATE_HOME\n",
         state.display(),
         folder.display(),
-        record.display()
     );
     assert_eq!(ran.stderr, said);
+    assert!(ran.stdout.contains(&format!("raw data:  {}", record.display())), "{}", ran.stdout);
     assert!(matches!(place.run(&["report", text(&record)]).code, 0 | 3));
     let nowhere = command.env("TMPDIR", "/proc/none").output().expect("it starts");
     let message = format!(

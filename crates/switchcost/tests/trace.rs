@@ -300,11 +300,22 @@ fn a_trace_cut_before_its_first_chunk_is_said_to_be_cut() {
 }
 
 #[test]
-fn without_valgrind_the_line_that_installs_it_is_named() {
+fn without_the_tool_the_line_that_builds_it_is_named() {
     let place = Place::new();
-    let ran = common::ran(place.command(&["trace", "--", "true"]).env("PATH", "").output().expect("starts"));
+    let nowhere = place.path("nowhere");
+    let ran = common::ran(
+        place.command(&["trace", "--", "true"]).env("SWITCHCOST_TOOL_DIR", nowhere).output().expect("starts"),
+    );
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("sudo apt-get install valgrind"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("install Valgrind with its headers and run `make build`"), "{}", ran.stderr);
+}
+
+/// The tool has all that it needs of Valgrind.
+#[test]
+fn no_valgrind_has_to_be_installed_to_capture() {
+    let place = Place::new();
+    let ran = common::ran(place.command(&["trace", "--", "/bin/true"]).env("PATH", "").output().expect("starts"));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
 #[test]

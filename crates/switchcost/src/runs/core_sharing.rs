@@ -109,7 +109,9 @@ fn path() -> Option<PathBuf> {
 fn read(path: &Path) -> io::Result<History> {
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(History::default()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(History::default());
+        }
         Err(error) => return Err(error),
     };
     let mut text = String::new();
