@@ -92,7 +92,8 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
 
 fn of_run_spread(comparison: &Comparison) -> Option<String> {
     let spread = comparison.run_spread?;
-    let share = in_percent(spread.share);
+    // Two digits of it are more than is known.
+    let share = in_percent((spread.share * 1000.0).round() / 1000.0);
     let origin = match spread.origin {
         Origin::Records => "by these records and what is usual",
         Origin::EarlierRecords => "by earlier records of this machine and what is usual",

@@ -25,14 +25,20 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     let with = |is: fn(&Verdict) -> bool| findings.results.iter().filter(|result| is(&result.verdict)).count();
     let flagged = with(|verdict| *verdict == Verdict::Suspect);
     let missing = with(|verdict| matches!(verdict, Verdict::NotMeasured { .. }));
-    match (is_all, flagged + missing) {
-        (true, 0) => {
+    let on_shared_core = |result: &&CaseFinding| result.flags.iter().any(|flag| flag.name == "shared-core");
+    let shared = findings.results.iter().filter(on_shared_core).count();
+    let shared = if 2 * shared > numbers { shared } else { 0 };
+    let reservations = [(flagged, "flagged"), (missing, "not measured"), (shared, "on a shared core")];
+    let reservations: Vec<String> =
+        reservations.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    match (is_all, reservations.is_empty()) {
+        (true, true) => {
             format!("The machine was fit to be measured on: nothing disturbed this run, {}.", all_stand(numbers))
         }
-        (false, 0) => format!("The machine was fit to be measured on, and {}; what to know:", all_stand(numbers)),
+        (false, true) => format!("The machine was fit to be measured on, and {}; what to know:", all_stand(numbers)),
         _ => format!(
-            "The machine was fit with reservations (of {numbers} costs {flagged} flagged, {missing} not measured); to check it: \
-             switchcost doctor"
+            "The machine was fit with reservations (of {numbers} costs {}); to check it: switchcost doctor",
+            reservations.join(", ")
         ),
     }
 }
