@@ -62,10 +62,15 @@ impl Page {
     pub(crate) fn items_up_to(&mut self, most: usize, items: &[String]) {
         for (place, item) in items.iter().enumerate() {
             self.item(item);
-            if place > 0 && self.text().lines().count() > most {
+            if place > 0 && self.lines() > most {
                 self.blocks.pop();
             }
         }
+    }
+
+    /// How many lines it has so far.
+    pub(crate) fn lines(&self) -> usize {
+        self.text().lines().count()
     }
 
     fn text(&self) -> String {

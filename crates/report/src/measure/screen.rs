@@ -18,6 +18,9 @@ const MOST_NOTES: usize = 5;
 /// Lines of the screen, less those of where the rest is.
 const MOST_LINES: usize = 41;
 
+/// Lines of them for how fit the machine was and the worst note.
+const OF_NOTES: usize = 5;
+
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     answer::add(page, findings);
     page.gap();
@@ -25,7 +28,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     costs::add(page, findings);
     lmbench::add(page, findings);
     reload::add_short(page, findings);
-    sizes::add(page, findings);
+    sizes::add(page, findings, MOST_LINES.saturating_sub(OF_NOTES));
     let notes = remarks::all(&record.header, findings);
     page.gap();
     page.prose(&remarks::fitness(findings, notes.is_empty()));

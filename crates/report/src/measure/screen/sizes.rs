@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use analysis::{CaseFinding, Estimate, Findings};
 use record::Case;
 use workload::WorkingSet;
@@ -10,16 +12,19 @@ use crate::measure::row::{has_numbers, starred, tone};
 use crate::page::Page;
 use crate::quantity::{plus_minus, time, with_bound};
 
-/// Sizes that fit on a screen beside the rest.
-const MOST_ROWS: usize = 7;
+/// Sizes that are shown at the least and at most where not all fit on the screen.
+const ROWS: RangeInclusive<usize> = 4..=7;
+
+/// Lines of the table before the first size: one empty, the heading, the names of the columns and a rule.
+const LINES_ABOVE: usize = 4;
 
 /// Columns of the longest bar.
 const LONGEST_BAR: f64 = 20.0;
 
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// The total cost over size and its two parts.
-pub(super) fn add(page: &mut Page, findings: &Findings) {
+/// The total cost over size and its two parts, with as many sizes as end within the first `last_line` lines.
+pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let members: Vec<&CaseFinding> = match findings.curves.first() {
         Some(curve) => curve.points.iter().filter_map(|point| findings.results.get(point.result)).collect(),
         None => {
@@ -35,10 +40,12 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let conditions: Vec<Condition> = MECHANISM.iter().chain(&RUN).chain(&WALK).copied().collect();
     let (varying, common) = split(&conditions, &cases);
     let all = members.len();
-    let shown = if all > MOST_ROWS { format!("{MOST_ROWS} of {all} sizes") } else { String::new() };
+    let room = last_line.saturating_sub(page.lines() + LINES_ABOVE);
+    let rows = all.min(room.clamp(*ROWS.start(), *ROWS.end()));
+    let shown = if all > rows { format!("{rows} of {all} sizes") } else { String::new() };
     let conditions = [unusual(&members, common), shown].into_iter().filter(|words| !words.is_empty());
     page.heading("Cost of a switch with data of its own", &conditions.collect::<Vec<_>>().join(", "));
-    page.grid(&grid(&chosen(&members), &varying));
+    page.grid(&grid(&chosen(&members, rows), &varying));
 }
 
 /// What all have in common, less what every run has by default.
@@ -53,17 +60,16 @@ fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
     common.into_iter().filter(|phrase| !said.contains(phrase)).collect::<Vec<_>>().join(", ")
 }
 
-/// As many as fit, evenly: the first, the last and the size that the answer names among them.
-fn chosen<'a>(members: &[&'a CaseFinding]) -> Vec<&'a CaseFinding> {
+/// As many as `rows`, evenly: the first, the last and the size that the answer names among them.
+fn chosen<'a>(members: &[&'a CaseFinding], rows: usize) -> Vec<&'a CaseFinding> {
     let last = members.len() - 1;
-    if last < MOST_ROWS {
+    if last < rows {
         return members.to_vec();
     }
-    let mut places: Vec<usize> =
-        (0..MOST_ROWS).map(|row| (row * last + (MOST_ROWS - 1) / 2) / (MOST_ROWS - 1)).collect();
+    let mut places: Vec<usize> = (0..rows).map(|row| (row * last + (rows - 1) / 2) / (rows - 1)).collect();
     let named = members.iter().position(|finding| finding.case.working_set.size_bytes == TYPICAL_SIZE);
     if let Some(named) = named.filter(|named| !places.contains(named)) {
-        let inner = &mut places[1..MOST_ROWS - 1];
+        let inner = &mut places[1..rows - 1];
         if let Some(nearest) = inner.iter_mut().min_by_key(|place| place.abs_diff(named)) {
             *nearest = named;
         }
