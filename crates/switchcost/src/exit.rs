@@ -130,6 +130,11 @@ pub(crate) enum Failure {
     Tool(#[from] capture::ToolError),
     #[error("failed to capture: found --cpu {0}, need one of the CPUs allowed to this process ({1}); name one of them")]
     NotAllowed(CpuId, String),
+    #[error(
+        "failed to capture: found no CPU allowed to this process in /proc/self/status, need to read that file; mount /proc, \
+         and let the process open more files (ulimit -n)"
+    )]
+    NoCpu,
     #[error("failed to print the manual: found no verb '{0}', need one that switchcost --help lists")]
     NoVerb(String),
     #[error("failed to capture: found no command, need one after --, such as switchcost trace -- ls")]
@@ -187,6 +192,7 @@ impl Failure {
             | Failure::Walks(_)
             | Failure::NoCommand
             | Failure::NotAllowed(..)
+            | Failure::NoCpu
             | Failure::NoVerb(_)
             | Failure::OverRecord(_)
             | Failure::Taken(_)

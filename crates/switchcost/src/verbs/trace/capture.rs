@@ -281,7 +281,7 @@ fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Failure> {
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Result<CpuId, Failure> {
     let allowed = host::facts::allowed_cpus(&Root::system());
-    allowed.last().copied().ok_or_else(|| Failure::Selection("found no CPU to run on".to_owned()))
+    allowed.last().copied().ok_or(Failure::NoCpu)
 }
 
 /// The named one.
