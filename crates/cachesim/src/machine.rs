@@ -10,16 +10,12 @@ mod code;
 mod filter;
 mod frames;
 mod hierarchy;
-mod lane;
 mod ledger;
 mod line;
 mod lines;
-mod places;
 mod plan;
 mod replacement;
 mod run;
-mod skim;
-mod team;
 mod totals;
 mod views;
 mod watch;
@@ -31,7 +27,6 @@ pub(crate) use code::Context;
 pub(crate) use hierarchy::Sent;
 pub(crate) use plan::Kind;
 pub(crate) use run::pieces;
-pub(crate) use team::Team;
 
 use crate::mappings::Mappings;
 use buffers::Buffers;
@@ -94,7 +89,7 @@ impl Machine {
 
     fn planned(design: Design, plan: Plan) -> Machine {
         let shortcuts = Shortcut::all(&plan);
-        let entry = Entry::new(&plan, &shortcuts);
+        let entry = Entry::new(&plan);
         Machine {
             shared: Hierarchy::new(&plan, Role::Shared),
             flushed: Hierarchy::new(&plan, Role::Flushed),
@@ -121,37 +116,35 @@ impl Machine {
 
     /// A `Switch` mark, to whatever task.
     pub(crate) fn empty_flushed_view(&mut self) {
+        self.forget_known();
         for at in 0..self.plan.levels.len() {
             self.flushed.flush(&self.plan, &mut Nobody, at);
-        }
-        self.forget_known();
-    }
-
-    /// All three views of a process hold a line in the only way of a set, in a level that never holds anything modified.
-    fn put_line(&mut self, at: usize, process: u32, set: usize, line: u64) {
-        let key = self.plan.levels[at].process_bits(process) | line;
-        self.shared.levels[at].put_key(set, key);
-        self.flushed.levels[at].put_key(set, key);
-        if let Some(private) = self.privates.get_mut(process) {
-            private.levels[at].put_key(set, key);
-        }
-    }
-
-    /// Of the first levels nothing is known but what they hold.
-    fn forget_first_levels(&mut self) {
-        for at in [self.entry.fetch_cache, self.entry.data_cache] {
-            self.shortcuts[at].filter.forget();
         }
     }
 
     /// Lookups may change something again, whatever was looked up before.
     fn forget_known(&mut self) {
+        self.settle_order();
         self.shortcuts.iter_mut().for_each(|shortcut| shortcut.filter.forget());
+    }
+
+    /// Before anybody but the running process's lookups needs the order in which lines were used.
+    fn settle_order(&mut self) {
+        let Machine { shared, flushed, privates, ledger, shortcuts, .. } = self;
+        let mut views = [Some(shared), privates.get_mut(ledger.running()), Some(flushed)];
+        for (at, shortcut) in shortcuts.iter_mut().enumerate() {
+            shortcut.filter.settle_all(|slots| {
+                for (view, slot) in views.iter_mut().zip(slots) {
+                    view.iter_mut().for_each(|hierarchy| hierarchy.levels[at].found(slot as usize));
+                }
+            });
+        }
     }
 
     /// Another address space runs from here on.
     pub(crate) fn change_process(&mut self, to: u32) {
         self.part_buffers();
+        self.forget_known();
         self.ledger.depart();
         let Machine { plan, ledger, privates, shared, .. } = self;
         for at in (0..plan.levels.len()).filter(|&at| plan.levels[at].is_flushed_on_switch) {
@@ -159,16 +152,15 @@ impl Machine {
             shared.flush(plan, bookkeeper, at);
         }
         self.ledger.come(to);
-        self.forget_known();
     }
 
     /// Nobody is left in an address space.
     pub(crate) fn drop_process(&mut self, process: u32) {
         self.part_buffers();
+        self.forget_known();
         if let Some(hierarchy) = self.privates.take(process) {
             self.ended.add(&hierarchy);
             self.restart_private_clock(process, hierarchy.now);
-            self.forget_known();
         }
         if let Some(frames) = &mut self.frames {
             frames.drop_space(process);

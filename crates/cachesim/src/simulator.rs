@@ -138,7 +138,6 @@ impl Simulator {
         let kinds = chunk.blocks.run().kinds();
         self.weights.clear();
         self.weights.extend(kinds.iter().map(weight));
-        self.runners.iter_mut().for_each(|runner| runner.begin_chunk(kinds));
         let (mut blocks, mut references) = (chunk.blocks.run(), &chunk.references[..]);
         let unfit = || error::unfit_references(chunk);
         for placed in &chunk.marks {
@@ -211,10 +210,8 @@ impl Simulator {
         if let Some(open) = &mut self.open {
             open.instructions += instructions;
         }
-        let mut counted = None;
-        self.each(|runner, scene| counted = runner.run(blocks, references, scene).or(counted));
-        let count = || references.iter().map(|reference| u64::from(reference.is_store())).sum::<u64>();
-        let stores = counted.unwrap_or_else(count);
+        self.each(|runner, scene| runner.run(blocks, references, scene));
+        let stores: u64 = references.iter().map(|reference| u64::from(reference.is_store())).sum();
         self.references[1] += references.len() as u64 - stores;
         self.references[2] += stores;
     }

@@ -43,6 +43,8 @@ pub(super) struct Answer {
     pub(super) is_miss: bool,
     /// Modified state that comes with a line taken out of an exclusive level.
     pub(super) is_modified: bool,
+    /// Where the level that was asked holds the line now, if it does.
+    pub(super) slot: u32,
 }
 
 /// A request as it stands before one level.
@@ -99,18 +101,32 @@ impl Hierarchy {
     ) -> Answer {
         let level = &plan.levels[at];
         let (set, key) = (level.set(address), level.key(address));
-        let is_found = self.levels[at].find(set, key).is_some();
+        if self.levels[at].find(set, key).is_none() {
+            return self.bring_into(plan, watch, at, kind, address, is_demand, set);
+        }
         let mut walk = Walk { plan, watch, hierarchy: self };
-        let cycles = if is_found {
-            walk.charge(at, level.hit_cycles, is_demand);
-            level.hit_cycles
-        } else {
-            walk.bring_plainly(Request { at, kind, address, is_demand }, set, key)
-        };
+        walk.charge(at, level.hit_cycles, is_demand);
         if kind == Kind::Store && !level.is_tlb {
             walk.lines(at).modify(set);
         }
-        Answer { cycles, is_miss: !is_found, is_modified: false }
+        Answer { cycles: level.hit_cycles, slot: set as u32, ..Answer::default() }
+    }
+
+    /// What [`Hierarchy::look_up`] does where a line is not in a level with nothing beside it, whose stores stay there, and
+    /// the line that leaves is known. Whoever knows it keeps the order of its set.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn bring_into<W: Watch>(
+        &mut self,
+        plan: &Plan,
+        watch: &mut W,
+        at: usize,
+        kind: Kind,
+        address: &Address,
+        is_demand: bool,
+        slot: usize,
+    ) -> Answer {
+        Walk { plan, watch, hierarchy: self }.bring_into(Request { at, kind, address, is_demand }, slot)
     }
 
     #[inline(never)]
@@ -192,13 +208,13 @@ impl<'a, W: Watch> Walk<'a, W> {
         let is_store = kind == Kind::Store && !level.is_tlb;
         if let Some(slot) = self.lines(at).find(set, key) {
             self.pass(at, level.hit_cycles, is_demand);
-            let mut answer = Answer { cycles: level.hit_cycles, ..Answer::default() };
+            let mut answer = Answer { cycles: level.hit_cycles, slot: slot as u32, ..Answer::default() };
             if level.inclusion == Inclusion::Exclusive {
                 answer.is_modified = self.remove(at, set, slot, Departure::Taken).is_some_and(|line| line.is_modified);
             } else if is_store {
-                self.as_found(at, set, slot, address);
+                self.as_found(at, slot, address);
             } else {
-                self.lines(at).found(set, slot);
+                self.lines(at).found(slot);
             }
             return answer;
         }
@@ -216,7 +232,9 @@ impl<'a, W: Watch> Walk<'a, W> {
     fn ask_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
         let Some(next) = self.plan_of(request.at).next[path_of(kind)] else { return Answer::default() };
         let answer = self.look_up(Request { at: next, kind, ..request });
-        self.disturb(next, self.plan_of(next).set(request.address));
+        if self.plan_of(next).is_filtered {
+            self.disturb(next, self.plan_of(next).set(request.address));
+        }
         let counts = &mut self.lines(next).counts;
         counts.accesses[kind as usize] += 1;
         counts.misses[kind as usize] += u64::from(answer.is_miss);
@@ -224,8 +242,8 @@ impl<'a, W: Watch> Walk<'a, W> {
     }
 
     /// What a store does to a line that is there.
-    fn as_found(&mut self, at: usize, set: usize, slot: usize, address: &Address) {
-        self.lines(at).found(set, slot);
+    fn as_found(&mut self, at: usize, slot: usize, address: &Address) {
+        self.lines(at).found(slot);
         if self.plan_of(at).is_write_through { self.go_on(at, address) } else { self.lines(at).modify(slot) }
     }
 
@@ -252,17 +270,17 @@ impl<'a, W: Watch> Walk<'a, W> {
             let cycles = level.victim.map_or(0, |victim| victim.hit_cycles.into());
             self.pass(at, cycles, is_demand);
             self.lines(at).counts.victim_hits += 1;
-            self.arrive(request, set, key, line.is_modified, is_store);
-            return Answer { cycles, is_miss: true, is_modified: false };
+            let slot = self.arrive(request, set, key, line.is_modified, is_store);
+            return Answer { cycles, is_miss: true, is_modified: false, slot };
         }
         if let Some((stream, arrives)) = self.lines(at).streams.take_head(key) {
             let cycles = level.streams.map_or(0, |streams| streams.hit_cycles.into());
             let cycles = arrives.saturating_sub(self.time()).max(cycles);
             self.pass(at, cycles, is_demand);
             self.lines(at).counts.stream_hits += 1;
-            self.arrive(request, set, key, false, is_store);
+            let slot = self.arrive(request, set, key, false, is_store);
             self.prefetch_into_stream(request, stream);
-            return Answer { cycles, is_miss: true, is_modified: false };
+            return Answer { cycles, is_miss: true, is_modified: false, slot };
         }
         let asked = if is_store { Kind::Load } else { kind };
         let below = self.fetch_from_next(request, asked);
@@ -271,9 +289,9 @@ impl<'a, W: Watch> Walk<'a, W> {
         }
         self.lines(at).counts.fills += 1;
         self.watch.filled(at, set, key);
-        self.arrive(request, set, key, below.is_modified, is_store);
+        let slot = self.arrive(request, set, key, below.is_modified, is_store);
         self.prefetch_behind(Request { kind: asked, address, ..request }, key);
-        Answer { cycles: below.cycles, is_miss: true, is_modified: false }
+        Answer { cycles: below.cycles, is_miss: true, is_modified: false, slot }
     }
 
     /// A line comes over the bus from the next level.
@@ -285,35 +303,47 @@ impl<'a, W: Watch> Walk<'a, W> {
         Answer { cycles: cycles + below.cycles, ..below }
     }
 
-    /// A line comes into the only way of its set, from the next level.
-    fn bring_plainly(&mut self, request: Request<'_>, set: usize, key: u64) -> u64 {
-        let Request { at, kind, is_demand, .. } = request;
+    /// A line comes from the next level and takes the place of one that is known.
+    fn bring_into(&mut self, request: Request<'_>, slot: usize) -> Answer {
+        let Request { at, kind, address, is_demand } = request;
         let level = self.plan_of(at);
+        let (set, key) = (level.set(address), level.key(address));
         self.charge(at, level.miss_cycles, is_demand);
         let asked = if kind == Kind::Store && !level.is_tlb { Kind::Load } else { kind };
         let below = self.ask_next(request, asked);
         self.watch.filled(at, set, key);
         let arrival = self.watch.arrival();
+        let has_inclusive = self.plan.has_inclusive;
         let lines = self.lines(at);
         lines.counts.fills += 1;
-        let (old_key, old) = lines.exchange(set, key, arrival);
+        // An inclusive level may have taken a line of this set meanwhile.
+        let slot = if has_inclusive { lines.empty_slot(set).unwrap_or(slot) } else { slot };
+        let (old_key, mut old) = lines.exchange(slot, key, arrival);
+        if below.is_modified {
+            lines.modify(slot);
+        }
         if old_key != 0 {
             self.watch.left(at, set, old_key, old.arrival, Departure::Replaced);
         }
         self.watch.came(at, set, key, arrival);
-        if old.is_modified {
-            self.leave_level(at, Line { address: level.address_of(old_key), ..old });
+        if old_key != 0 {
+            old.address = level.address_of(old_key);
+            self.leave_level(at, old);
         }
-        level.miss_cycles + below.cycles
+        if kind == Kind::Store && !level.is_tlb {
+            self.lines(at).modify(slot);
+        }
+        Answer { cycles: level.miss_cycles + below.cycles, is_miss: true, is_modified: false, slot: slot as u32 }
     }
 
     /// A line that was asked for comes in, and is stored to where a store asked.
-    fn arrive(&mut self, request: Request<'_>, set: usize, key: u64, is_modified: bool, is_store: bool) {
+    fn arrive(&mut self, request: Request<'_>, set: usize, key: u64, is_modified: bool, is_store: bool) -> u32 {
         let line = Line { address: *request.address, is_modified, arrival: self.watch.arrival() };
         let slot = self.insert(request.at, set, key, &line);
         if is_store {
-            self.as_found(request.at, set, slot, request.address);
+            self.as_found(request.at, slot, request.address);
         }
+        slot as u32
     }
 
     fn insert(&mut self, at: usize, set: usize, key: u64, line: &Line) -> usize {
@@ -321,7 +351,7 @@ impl<'a, W: Watch> Walk<'a, W> {
         let lines = self.lines(at);
         let slot = lines.slot_for_new(set);
         let old = lines.take(level, slot);
-        lines.put(set, slot, key, line);
+        lines.put(slot, key, line);
         if let Some((old_key, old_line)) = old {
             self.watch.left(at, set, old_key, old_line.arrival, Departure::Replaced);
             self.watch.came(at, set, key, line.arrival);

@@ -42,6 +42,19 @@ impl Counts {
     }
 }
 
+/// The way that holds a key. Eight are compared without a branch between them: which way it is cannot be predicted.
+#[inline]
+fn way_of(ways: &[u64], key: u64) -> Option<usize> {
+    let (eights, rest) = ways.as_chunks::<8>();
+    for (number, eight) in eights.iter().enumerate() {
+        let bits = (0..8).fold(0_u32, |bits, way| bits | u32::from(eight[way] == key) << way);
+        if bits != 0 {
+            return Some(number * 8 + bits.trailing_zeros() as usize);
+        }
+    }
+    rest.iter().position(|&held| held == key).map(|way| eights.len() * 8 + way)
+}
+
 /// Slots that came to hold a line since the last flush.
 #[derive(Debug)]
 enum Touched {
@@ -103,25 +116,13 @@ impl Lines {
             return (self.keys[set] == key).then_some(set);
         }
         let start = set * self.ways;
-        let ways = &self.keys[start..start + self.ways];
-        ways.iter().position(|&held| held == key).map(|way| start + way)
+        way_of(&self.keys[start..start + self.ways], key).map(|way| start + way)
     }
 
     /// The line of a slot was found: the replacement state is updated.
     #[inline]
-    pub(super) fn found(&mut self, set: usize, slot: usize) {
-        self.order.found(set, slot - set * self.ways);
-    }
-
-    /// Whether a slot still holds a line.
-    #[inline]
-    pub(super) fn holds_at(&self, slot: usize, key: u64) -> bool {
-        self.keys[slot] == key
-    }
-
-    #[inline]
-    pub(super) fn is_modified(&self, slot: usize) -> bool {
-        self.is_modified.get(slot).copied().unwrap_or(false)
+    pub(super) fn found(&mut self, slot: usize) {
+        self.order.found(slot);
     }
 
     #[inline]
@@ -149,17 +150,18 @@ impl Lines {
         if self.ways == 1 {
             return set;
         }
+        self.empty_slot(set).unwrap_or_else(|| set * self.ways + self.order.leaving(set))
+    }
+
+    #[inline]
+    pub(super) fn empty_slot(&self, set: usize) -> Option<usize> {
         let start = set * self.ways;
-        let ways = &self.keys[start..start + self.ways];
-        match ways.iter().position(|&held| held == 0) {
-            Some(way) => start + way,
-            None => start + self.order.leaving(set),
-        }
+        way_of(&self.keys[start..start + self.ways], 0).map(|way| start + way)
     }
 
     /// Puts a line into a slot that is empty.
     #[inline]
-    pub(super) fn put(&mut self, set: usize, slot: usize, key: u64, line: &Line) {
+    pub(super) fn put(&mut self, slot: usize, key: u64, line: &Line) {
         self.keys[slot] = key;
         if line.is_modified {
             self.modify(slot);
@@ -170,7 +172,7 @@ impl Lines {
         if let Some(arrival) = self.arrivals.get_mut(slot) {
             *arrival = line.arrival;
         }
-        self.order.came(set, slot - set * self.ways);
+        self.order.came(slot);
         self.touch(slot);
     }
 
@@ -191,17 +193,6 @@ impl Lines {
         self.set_note(slot, 0);
         self.touch(slot);
         (old_key, Line { address: Address::default(), is_modified, arrival: old_arrival })
-    }
-
-    /// The keys by slot, and the write buffers.
-    pub(super) fn keys_and_writes(&mut self) -> (&mut [u64], &mut WriteQueue) {
-        (&mut self.keys, &mut self.writes)
-    }
-
-    /// Another line takes the slot of one that is there, in a level that never holds anything modified.
-    #[inline]
-    pub(super) fn put_key(&mut self, slot: usize, key: u64) {
-        self.keys[slot] = key;
     }
 
     /// Another line takes the slot of one that is there; gives that one's key, and whether it was modified.

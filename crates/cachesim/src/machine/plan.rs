@@ -55,6 +55,8 @@ pub(super) struct LevelPlan {
     pub(super) is_on: [bool; 2],
     /// Requests are written down and not answered: one stands for levels of many sizes.
     pub(super) is_swept: bool,
+    /// Somebody asks the filter what it knows of the level.
+    pub(super) is_filtered: bool,
     set_mask: Option<u64>,
 }
 
@@ -72,6 +74,8 @@ pub(super) struct Plan {
     pub(super) most_processes: u64,
     /// What a request costs depends on when it comes: each view is walked by itself.
     pub(super) is_timed: bool,
+    /// A level may take lines out of those before it.
+    pub(super) has_inclusive: bool,
 }
 
 /// Index into `next` and the like.
@@ -97,7 +101,14 @@ impl Plan {
         let most_processes = levels.iter().map(LevelPlan::most_processes).min().unwrap_or(u64::MAX);
         let pages = design.pages.filter(|_| is_physical);
         let is_timed = design.levels.iter().any(Level::is_timed);
-        Plan { levels, caches, first_caches, first_tlbs, pages, most_processes, is_timed }
+        let has_inclusive = levels.iter().any(|level| level.inclusion == Inclusion::Inclusive);
+        let asks_filters = |at: &usize| {
+            let level: &LevelPlan = &levels[*at];
+            level.ways == 1 || level.is_write_through
+        };
+        let are_asked = first_caches.iter().chain(&first_tlbs).flatten().any(asks_filters);
+        levels.iter_mut().for_each(|level| level.is_filtered = are_asked || level.is_first.contains(&true));
+        Plan { levels, caches, first_caches, first_tlbs, pages, most_processes, is_timed, has_inclusive }
     }
 }
 
@@ -200,6 +211,7 @@ impl LevelPlan {
             is_first: [false; 2],
             is_on: [false; 2],
             is_swept: false,
+            is_filtered: true,
             set_mask: sets.is_power_of_two().then(|| sets - 1),
         }
     }
@@ -211,8 +223,22 @@ impl LevelPlan {
     /// One way, a power of two of sets, virtual, nothing beside it: a set holds the line that was asked for last.
     pub(super) fn is_plain(&self) -> bool {
         let is_virtual = !self.has_physical_index && !self.has_physical_tag;
-        let is_alone = self.victim.is_none() && self.streams.is_none() && !self.fetches_next_line;
-        self.ways == 1 && self.set_mask.is_some() && is_virtual && is_alone && self.inclusion == Inclusion::Neither
+        self.ways == 1 && self.set_mask.is_some() && is_virtual && self.is_alone() && self.inclusion == Inclusion::Neither
+    }
+
+    /// What leaves its sets leaves the level, and nothing comes in unasked.
+    pub(super) fn is_alone(&self) -> bool {
+        self.victim.is_none() && self.streams.is_none() && !self.fetches_next_line
+    }
+
+    /// How many lines of a set are in the order of their lookups in all views that look up the same: all ways of an LRU level
+    /// that is asked first, and into which nothing comes unasked; else only the latest.
+    pub(super) fn lookups_in_order(&self) -> usize {
+        let is_asked_first = self.is_first.contains(&true) && self.before.is_empty();
+        let is_lru = self.replacement == Replacement::Lru && self.inclusion != Inclusion::Exclusive;
+        let has_few_lines = self.lines() <= usize::from(u16::MAX);
+        let is_in_order = is_asked_first && is_lru && has_few_lines && !self.is_swept && !self.fetches_next_line;
+        if is_in_order { self.ways } else { 1 }
     }
 
     fn most_processes(&self) -> u64 {

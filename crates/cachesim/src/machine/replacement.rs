@@ -61,23 +61,23 @@ impl Order {
 
     /// A line was found.
     #[inline]
-    pub(super) fn found(&mut self, set: usize, way: usize) {
+    pub(super) fn found(&mut self, slot: usize) {
         match self.policy {
             Policy::Direct | Policy::Fifo | Policy::Random => {}
-            Policy::Lru => self.stamp(set, way),
-            Policy::Tree => self.turn_away(set, way),
-            Policy::Srrip => self.ranks[set * self.ways + way] = 0,
+            Policy::Lru => self.stamp(slot),
+            Policy::Tree => self.turn_away(slot),
+            Policy::Srrip => self.ranks[slot] = 0,
         }
     }
 
     /// A line came in.
     #[inline]
-    pub(super) fn came(&mut self, set: usize, way: usize) {
+    pub(super) fn came(&mut self, slot: usize) {
         match self.policy {
             Policy::Direct | Policy::Random => {}
-            Policy::Lru | Policy::Fifo => self.stamp(set, way),
-            Policy::Tree => self.turn_away(set, way),
-            Policy::Srrip => self.ranks[set * self.ways + way] = SRRIP_INSERTED,
+            Policy::Lru | Policy::Fifo => self.stamp(slot),
+            Policy::Tree => self.turn_away(slot),
+            Policy::Srrip => self.ranks[slot] = SRRIP_INSERTED,
         }
     }
 
@@ -102,23 +102,25 @@ impl Order {
         }
     }
 
-    fn stamp(&mut self, set: usize, way: usize) {
+    #[inline]
+    fn stamp(&mut self, slot: usize) {
         self.now += 1;
-        self.ranks[set * self.ways + way] = self.now;
+        self.ranks[slot] = self.now;
     }
 
     fn oldest(&self, set: usize) -> usize {
         let ranks = &self.ranks[set * self.ways..][..self.ways];
-        let mut oldest = (u64::MAX, 0);
+        let (mut least, mut oldest) = (u64::MAX, 0);
         for (way, &rank) in ranks.iter().enumerate() {
-            if rank < oldest.0 {
-                oldest = (rank, way);
-            }
+            // Without a branch: which way it is cannot be predicted.
+            oldest = if rank < least { way } else { oldest };
+            least = least.min(rank);
         }
-        oldest.1
+        oldest
     }
 
-    fn turn_away(&mut self, set: usize, way: usize) {
+    fn turn_away(&mut self, slot: usize) {
+        let (set, way) = (slot / self.ways, slot % self.ways);
         let tree = &mut self.trees[set * self.words..][..self.words];
         let (mut node, mut half) = (1, self.ways / 2);
         while half > 0 {

@@ -1,23 +1,19 @@
 //! Blocks and references, cut into single lookups.
 
-use record::Inclusion;
 use trace::{Block, BlockRun, Reference};
 
-use super::address::{Address, VIRTUAL_MASK};
 use super::code::Attribution;
 use super::filter::Known;
 use super::hierarchy::Hierarchy;
-use super::lane::Lane;
 use super::plan::{Kind, Plan};
-use super::skim::Begun;
-use super::views::{Misses, Shortcut, Views};
+use super::views::{Misses, Views};
 use super::{Machine, Scene};
 
 /// How much of one touch of the kernel is simulated.
 const LONGEST_TOUCH_BYTES: u64 = 1 << 30;
 const TOUCH_BYTES: u64 = 64;
 
-/// Where lookups begin.
+/// Where lookups begin, and in what order they have to be made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     /// Of fetches: the first TLB, and the first cache.
@@ -25,44 +21,27 @@ pub(super) struct Entry {
     pub(super) fetch_cache: usize,
     data_tlb: Option<usize>,
     pub(super) data_cache: usize,
-    /// Fetches that are hits can be told from loads and stores of the same block only in their order.
+    /// Fetches have to be made between the loads and stores of their block, even where all of them are hits.
     is_ordered: bool,
-    /// Loads and stores ask no TLB first, and a line that is found takes no time.
-    is_direct: bool,
+    /// A load or store may take code away that the same block fetches behind it.
+    may_lose_code: bool,
     passes_stores_on: bool,
-    /// Fetches ask other first levels than loads and stores do, and what they find there takes no time.
-    are_hits_free: bool,
-    /// Blocks may be taken by [`Views::skim`].
-    pub(super) can_skim: bool,
-    pub(super) lane: Lane,
 }
 
 impl Entry {
-    pub(super) fn new(plan: &Plan, shortcuts: &[Shortcut]) -> Entry {
+    pub(super) fn new(plan: &Plan) -> Entry {
         let [fetch_cache, data_cache] = plan.first_caches.map(Option::unwrap_or_default);
         let [fetch_tlb, data_tlb] = plan.first_tlbs;
-        let shares_a_level =
-            [Some(fetch_cache), fetch_tlb].into_iter().flatten().any(|level| plan.levels[level].is_on[1]);
-        let is_invaded = plan.levels.iter().any(|level| level.inclusion == Inclusion::Inclusive);
-        let first = [Some(fetch_cache), fetch_tlb].into_iter().flatten();
-        let takes_time = first.into_iter().any(|level| plan.levels[level].hit_cycles != 0);
+        let first_of_fetches = || [Some(fetch_cache), fetch_tlb].into_iter().flatten().map(|at| &plan.levels[at]);
         let data = &plan.levels[data_cache];
-        let is_ordered = shares_a_level || is_invaded || takes_time;
-        let is_direct = data_tlb.is_none() && data.hit_cycles == 0 && plan.pages.is_none() && !plan.is_timed;
         Entry {
             fetch_tlb,
             fetch_cache,
             data_tlb,
             data_cache,
-            is_ordered,
-            is_direct,
+            is_ordered: first_of_fetches().any(|level| level.is_on[1] || level.hit_cycles != 0),
+            may_lose_code: plan.pages.is_some() || plan.has_inclusive,
             passes_stores_on: data.is_write_through,
-            are_hits_free: !shares_a_level
-                && !takes_time
-                && !plan.is_timed
-                && [Some(data_cache), data_tlb].into_iter().flatten().all(|level| plan.levels[level].hit_cycles == 0),
-            can_skim: !is_ordered && is_direct && fetch_tlb.is_none(),
-            lane: Lane::new(plan, shortcuts, fetch_cache, data_cache),
         }
     }
 }
@@ -82,7 +61,7 @@ impl Machine {
         let entry = self.entry;
         let (mut views, attribution) = self.views(&mut private, scene);
         let opened = views.clocks();
-        run_blocks(&mut views, &entry, blocks, references, |block, excess| {
+        views.blocks(&entry, blocks, references, |block, excess| {
             attribution.add(block.address, excess, scene.context, scene.mappings);
         });
         let clocks = [opened, views.clocks()];
@@ -161,68 +140,70 @@ pub(crate) fn pieces(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u64
     })
 }
 
-fn run_blocks(
-    views: &mut Views<'_>,
-    entry: &Entry,
-    mut blocks: BlockRun<'_>,
-    mut references: &[Reference],
-    mut attribute: impl FnMut(&Block, i64),
-) {
-    let mut difference = views.difference();
-    let mut held = 0;
-    loop {
-        let mut begun = None;
-        if entry.can_skim {
-            let stop = views.skim(entry, blocks, references, &mut held);
-            (blocks, references, begun) = (blocks.split_at(stop.blocks).1, &references[stop.references..], stop.begun);
-        }
-        let Some(block) = blocks.get(0) else { break };
-        held = held.saturating_sub(1);
-        blocks = blocks.split_at(1).1;
-        let left = usize::from(block.references) - begun.map_or(0, |begun: Begun| begun.references);
-        let own = references.split_off(..left.min(references.len())).unwrap_or_default();
-        views.one_block(entry, block, own, begun);
-        let after = views.difference();
-        if after != difference {
-            attribute(block, after.wrapping_sub(difference) as i64);
-            difference = after;
-        }
-    }
-}
-
 impl Views<'_> {
-    /// A block, or the rest of one that has begun.
-    fn one_block(&mut self, entry: &Entry, block: &Block, references: &[Reference], begun: Option<Begun>) {
-        if let Some(begun) = begun {
-            let bits = self.plan.levels[entry.fetch_cache].line_bits;
-            // The filters know lines of 48-bit addresses only.
-            let done = begun.next_line - ((block.address & VIRTUAL_MASK) >> bits);
-            let next = (block.address >> bits) + done;
-            let lines = Ahead { next, bits, level: Some(entry.fetch_cache) };
-            self.rest_of_block(entry, block, references, self.ahead_of(None, 0), lines);
-            return;
-        }
-        self.ahead += u64::from(block.instructions);
-        let holds_code = self.holds_code(entry, block);
-        let mut references = references;
-        if holds_code && entry.are_hits_free {
-            let is_found = |views: &mut Self, reference| views.finds(entry, reference);
-            let found = references.iter().take_while(|&&reference| is_found(self, reference)).count();
-            references = &references[found..];
-            if references.is_empty() {
-                return;
+    /// Blocks and their references; `attribute` is told by how much longer the shared view took for a block.
+    fn blocks(
+        &mut self,
+        entry: &Entry,
+        blocks: BlockRun<'_>,
+        mut references: &[Reference],
+        mut attribute: impl FnMut(&Block, i64),
+    ) {
+        let mut difference = self.difference();
+        for block in blocks.iter() {
+            let own;
+            (own, references) = references.split_at(usize::from(block.references).min(references.len()));
+            self.ahead += u64::from(block.instructions);
+            if entry.is_ordered || !self.finds_code(entry, block) {
+                self.block_in_order(entry, block, own);
+            } else {
+                self.references(entry, block, own);
+            }
+            let after = self.difference();
+            if after != difference {
+                attribute(block, after.wrapping_sub(difference) as i64);
+                difference = after;
             }
         }
-        if !entry.is_ordered && holds_code && self.leaves_code(block, references) {
-            references.iter().for_each(|&reference| self.data(entry, reference));
-        } else {
-            self.block(entry, block, references);
+    }
+
+    /// Loads and stores of a block all of whose code was found.
+    #[inline(always)]
+    fn references(&mut self, entry: &Entry, block: &Block, references: &[Reference]) {
+        for (number, &reference) in references.iter().enumerate() {
+            if self.finds(entry, reference) {
+                continue;
+            }
+            if entry.may_lose_code {
+                // What was found behind this reference may be gone then: it is looked up again, which is the same where it is not.
+                return self.rest_in_order(entry, block, references, number);
+            }
+            self.data(entry, reference);
         }
     }
 
-    /// Whether all views find what a load or store asks for, so that no more changes than which line was used last. Where
-    /// it says no, nothing is done that a lookup would not do.
-    #[inline]
+    /// Whether all views find all lines and pages of a block, which are the ones used last in their sets then. Where it says
+    /// no, nothing is done that a lookup would not do.
+    #[inline(always)]
+    fn finds_code(&mut self, entry: &Entry, block: &Block) -> bool {
+        let last = block.address.saturating_add(u64::from(block.bytes.max(1)) - 1);
+        entry.fetch_tlb.is_none_or(|tlb| self.finds_lines(tlb, block.address, last))
+            && self.finds_lines(entry.fetch_cache, block.address, last)
+    }
+
+    #[inline(always)]
+    fn finds_lines(&mut self, at: usize, first: u64, last: u64) -> bool {
+        let filter = &self.shortcuts[at].filter;
+        let (first, last) = (filter.line_of(first), filter.line_of(last));
+        let mut line = first;
+        while line < last && self.known(at, line, false) == Known::Hit {
+            line += 1;
+        }
+        line == last && self.known(at, line, false) == Known::Hit
+    }
+
+    /// The same of a load or store that needs one line.
+    #[inline(always)]
     fn finds(&mut self, entry: &Entry, reference: Reference) -> bool {
         let first = reference.address();
         let last = first.saturating_add(u64::from(reference.bytes()) - 1);
@@ -230,84 +211,34 @@ impl Views<'_> {
         if is_store && entry.passes_stores_on {
             return false;
         }
-        entry.data_tlb.is_none_or(|tlb| self.finds_line(tlb, first, last, false))
-            && self.finds_line(entry.data_cache, first, last, is_store)
+        let is_found = entry.data_tlb.is_none_or(|tlb| self.finds_line(tlb, first, last, false))
+            && self.finds_line(entry.data_cache, first, last, is_store);
+        if is_found {
+            for at in entry.data_tlb.into_iter().chain([entry.data_cache]) {
+                self.charge(at, self.plan.levels[at].hit_cycles, true);
+            }
+        }
+        is_found
     }
 
-    #[inline]
+    #[inline(always)]
     fn finds_line(&mut self, at: usize, first: u64, last: u64, is_store: bool) -> bool {
         let filter = &self.shortcuts[at].filter;
         let line = filter.line_of(first);
         filter.line_of(last) == line && self.known(at, line, is_store) == Known::Hit
     }
 
-    /// Whether to fetch the block changes nothing.
-    #[inline]
-    fn holds_code(&self, entry: &Entry, block: &Block) -> bool {
-        let last = block.address.saturating_add(u64::from(block.bytes.max(1)) - 1);
-        let filter = self.shortcuts[entry.fetch_cache].filter.as_ref();
-        filter.holds_all(block.address, last)
-            && entry.fetch_tlb.is_none_or(|tlb| self.holds_page(tlb, block.address, last))
-    }
-
-    /// Whether no store can give the block's own code another frame, where what comes behind it would be looked up.
-    #[inline]
-    fn leaves_code(&self, block: &Block, references: &[Reference]) -> bool {
-        self.plan.pages.is_none_or(|pages| {
-            let page = |address: u64| address >> pages.size.0.trailing_zeros();
-            let (first, last) = (page(block.address), page(block.address.saturating_add(block.bytes.into())));
-            let is_apart = |reference: &Reference| {
-                let address = reference.address();
-                page(address) > last || page(address.saturating_add(reference.bytes().into())) < first
-            };
-            references.iter().all(|reference| !reference.is_store() || is_apart(reference))
-        })
-    }
-
-    fn holds_page(&self, tlb: usize, first: u64, last: u64) -> bool {
-        let filter = self.shortcuts[tlb].filter.as_ref();
-        filter.holds(filter.line_of(first)) && filter.holds(filter.line_of(last))
-    }
-
     /// A load or store.
-    #[inline(always)]
     fn data(&mut self, entry: &Entry, reference: Reference) {
         let first = reference.address();
         let last = first.saturating_add(u64::from(reference.bytes()) - 1);
         let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
-        let filter = self.shortcuts[entry.data_cache].filter.as_ref();
-        let line = filter.line_of(first);
-        if entry.is_direct && filter.line_of(last) == line {
-            match reference.is_store() {
-                false if filter.holds(line) => {}
-                true if filter.holds_stored(line) && !entry.passes_stores_on => {}
-                _ => self.one_line(entry.data_cache, kind, first),
-            }
-        } else {
-            self.reference(entry, kind, first, last);
-        }
-    }
-
-    /// A load or store within one line, where no frames and no hit times matter.
-    #[inline]
-    pub(super) fn one_line(&mut self, at: usize, kind: Kind, address: u64) {
-        let shortcut = &mut self.shortcuts[at];
-        let known = shortcut.filter.known(shortcut.filter.line_of(address), kind == Kind::Store);
-        let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
-        if known == Known::Hit && kind == Kind::Store {
-            self.go_on_together(at, &target);
-        } else if known == Known::Conflict && shortcut.goes_together(known, kind == Kind::Store) {
-            shortcut.count_misses(kind, 1);
-            self.miss_together(at, kind, &target, true);
-        } else {
-            let misses = self.look_up(at, kind, address);
-            self.count_misses(at, kind, misses);
-        }
+        self.reference(entry, kind, first, last);
     }
 
     /// A block, every lookup in its order.
     #[inline(never)]
-    fn block(&mut self, entry: &Entry, block: &Block, references: &[Reference]) {
+    fn block_in_order(&mut self, entry: &Entry, block: &Block, references: &[Reference]) {
         let start = block.address;
         let mut pages = self.ahead_of(entry.fetch_tlb, start);
         let mut lines = self.ahead_of(Some(entry.fetch_cache), start);
@@ -315,6 +246,20 @@ impl Views<'_> {
         self.first_instruction(&mut pages, first_last);
         self.first_instruction(&mut lines, first_last);
         self.rest_of_block(entry, block, references, pages, lines);
+    }
+
+    /// What is left of a block from a reference on, of whose code everything before it was fetched.
+    #[inline(never)]
+    fn rest_in_order(&mut self, entry: &Entry, block: &Block, references: &[Reference], number: usize) {
+        let (before, rest) = references.split_at(number);
+        let through = before.iter().map(|reference| reference.through()).max().unwrap_or_default();
+        let reached = u64::from(through).max(u64::from(block.first_bytes).saturating_sub(1));
+        let behind = |level: Option<usize>| {
+            let ahead = self.ahead_of(level, block.address.saturating_add(reached));
+            Ahead { next: ahead.next + 1, ..ahead }
+        };
+        let (pages, lines) = (behind(entry.fetch_tlb), behind(Some(entry.fetch_cache)));
+        self.rest_of_block(entry, block, rest, pages, lines);
     }
 
     /// All of a block but its first instruction.
@@ -330,7 +275,9 @@ impl Views<'_> {
             let reached = block.address.saturating_add(u64::from(reference.through()));
             self.fetch(&mut pages, reached);
             self.fetch(&mut lines, reached);
-            self.data(entry, reference);
+            if !self.finds(entry, reference) {
+                self.data(entry, reference);
+            }
         }
         let last = block.address.saturating_add(u64::from(block.bytes).saturating_sub(1));
         self.fetch(&mut pages, last);

@@ -7,11 +7,10 @@ use record::{Inclusion, Replacement};
 use super::Scene;
 use super::address::Address;
 use super::buffers::Buffers;
-use super::filter::{Filter, Known};
+use super::filter::{Filter, Known, Slots};
 use super::frames::Frames;
-use super::hierarchy::Hierarchy;
+use super::hierarchy::{Answer, Hierarchy};
 use super::ledger::{Bookkeeper, Ledger, Privates};
-use super::places::Place;
 use super::plan::{Kind, LevelPlan, Plan, path_of};
 use super::watch::Nobody;
 
@@ -44,6 +43,8 @@ pub(super) struct Shortcut {
     keeps_stores: bool,
     /// The design is timed: a store that goes on does so in each view by itself.
     is_timed: bool,
+    /// A miss in every view brings the line in, in place of one that the filter names.
+    replaces_last: bool,
     together: Together,
 }
 
@@ -96,10 +97,16 @@ impl Shortcut {
             asks_twice: level.is_write_through && level.allocates,
             keeps_stores: level.is_tlb || (!level.is_write_through && level.allocates),
             is_timed: plan.is_timed,
+            replaces_last: level.is_alone() && !level.carries_addresses && !plan.is_timed && level.inclusion == Inclusion::Neither,
             together: Together::default(),
         };
         plan.levels.iter().map(one).collect()
     }
+}
+
+/// A line is used in all views, in the slots where they hold it.
+pub(super) fn use_slots(views: &mut [&mut Hierarchy; 3], at: usize, slots: Slots) {
+    views.iter_mut().zip(slots).for_each(|(view, slot)| view.levels[at].found(slot as usize));
 }
 
 /// The hierarchies of a run of blocks of one process.
@@ -186,28 +193,52 @@ impl Views<'_> {
         self.apart(at, kind, &target, true).1
     }
 
-    /// What is known of a line of a first level. One that all views still hold where they held it is used there, and is the
-    /// last one of its set from here on: nobody has to search for it.
-    #[inline]
+    /// What is known of a line of a first level. Where all views hold it, it is the one used last in its set from here on.
+    #[inline(always)]
     pub(super) fn known(&mut self, at: usize, line: u64, is_store: bool) -> Known {
-        let filter = &mut self.shortcuts[at].filter;
+        let filter = &self.shortcuts[at].filter;
         let known = filter.known(line, is_store);
-        if known == Known::Hit || known == Known::HitUnmodified {
-            return known;
+        if known == Known::Hit || !filter.is_deep() { known } else { self.known_in_list(at, line, is_store) }
+    }
+
+    #[inline(never)]
+    fn known_in_list(&mut self, at: usize, line: u64, is_store: bool) -> Known {
+        let known = self.shortcuts[at].filter.find(line, is_store);
+        let keeps_stores = !self.plan.levels[at].is_write_through;
+        if known == Known::HitUnmodified && keeps_stores { self.modify_found(at, line) } else { known }
+    }
+
+    /// A store to a line that all views hold, in a level that keeps stores.
+    fn modify_found(&mut self, at: usize, line: u64) -> Known {
+        let filter = &mut self.shortcuts[at].filter;
+        if let Some(frames) = &mut self.frames {
+            // The page may get a frame of its own now.
+            frames.translate(self.scene.process, filter.address_of(line), true, self.scene.mappings);
+            if frames.take_moved() {
+                self.forget_known();
+                return Known::Unknown;
+            }
         }
-        let Some(place) = filter.place(line) else { return known };
-        let mut views = [&mut *self.shared, &mut *self.private, &mut *self.flushed].map(|view| &mut view.levels[at]);
-        if !views.iter().zip(place.slots).all(|(lines, slot)| lines.holds_at(slot, place.key)) {
-            return known;
+        let slots = filter.slots(line);
+        filter.note_stored(line);
+        for (view, slot) in [&mut *self.shared, &mut *self.private, &mut *self.flushed].into_iter().zip(slots) {
+            view.levels[at].modify(slot as usize);
         }
-        let is_stored = place.was_stored && views.iter().zip(place.slots).all(|(lines, slot)| lines.is_modified(slot));
-        // A store may go to another frame than the line was loaded from.
-        if is_store && !is_stored && !filter.is_blind_to_stores() {
-            return known;
+        Known::Hit
+    }
+
+    fn forget_known(&mut self) {
+        let mut views = [&mut *self.shared, &mut *self.private, &mut *self.flushed];
+        for (at, shortcut) in self.shortcuts.iter_mut().enumerate() {
+            shortcut.filter.settle_all(|slots| use_slots(&mut views, at, slots));
+            shortcut.filter.forget();
         }
-        views.iter_mut().zip(place.slots).for_each(|(lines, slot)| lines.found(place.set, slot));
-        filter.keep(line, is_stored);
-        filter.known(line, is_store)
+    }
+
+    /// The order of a set in each view is up to date from here on.
+    fn settle_set(&mut self, at: usize, set: usize) {
+        let mut views = [&mut *self.shared, &mut *self.private, &mut *self.flushed];
+        self.shortcuts[at].filter.settle(set, |slots| use_slots(&mut views, at, slots));
     }
 
     /// A store that changes nothing in this level, whatever line each view holds; it goes on from all alike.
@@ -237,13 +268,13 @@ impl Views<'_> {
         let is_store = kind == Kind::Store;
         let physical = frames.translate(address.process, address.virtual_address, is_store, self.scene.mappings);
         if frames.take_moved() {
-            self.shortcuts.iter_mut().for_each(|shortcut| shortcut.filter.forget());
+            self.forget_known();
         }
         Address { physical, ..address }
     }
 
     #[inline]
-    fn charge(&mut self, at: usize, cycles: u64, is_demand: bool) {
+    pub(super) fn charge(&mut self, at: usize, cycles: u64, is_demand: bool) {
         if is_demand && cycles != 0 {
             self.ahead += cycles;
             self.shortcuts[at].together.cycles += cycles;
@@ -400,6 +431,10 @@ impl Views<'_> {
             self.tell_buffers_apart();
         }
         self.settle_clocks();
+        let last = self.last_of_set(at, kind, address);
+        if last.is_none() {
+            self.settle_set(at, self.plan.levels[at].set(address));
+        }
         let distances = Buffers::distances(self.shared, self.private, self.flushed);
         let are_idle = self.shared.levels[self.buffers.level].writes.is_idle(self.shared.now);
         let plan = self.plan;
@@ -410,11 +445,19 @@ impl Views<'_> {
             process: self.scene.process,
             private: Some(&mut *self.private),
         };
-        let answers = if self.shortcuts[at].is_walked_plainly(kind) {
+        let shortcut = &self.shortcuts[at];
+        let answers = if shortcut.is_walked_plainly(kind) {
             [
                 self.shared.look_up_plainly(plan, &mut bookkeeper, at, kind, address, is_demand),
                 self.private.look_up_plainly(plan, &mut Nobody, at, kind, address, is_demand),
                 self.flushed.look_up_plainly(plan, &mut Nobody, at, kind, address, is_demand),
+            ]
+        } else if let Some(last) = last {
+            let [shared, private, flushed] = last.map(usize::from);
+            [
+                self.shared.bring_into(plan, &mut bookkeeper, at, kind, address, is_demand, shared),
+                self.private.bring_into(plan, &mut Nobody, at, kind, address, is_demand, private),
+                self.flushed.bring_into(plan, &mut Nobody, at, kind, address, is_demand, flushed),
             ]
         } else {
             [
@@ -428,41 +471,53 @@ impl Views<'_> {
             self.buffers.part(distances, self.shared, self.private, self.flushed);
         }
         let misses = answers.map(|answer| answer.is_miss);
-        self.remember(at, kind, address, misses);
+        self.remember(at, kind, address, &answers);
         (answers.map(|answer| answer.cycles), misses)
     }
 
+    /// Where the line is that leaves every view, if no view holds a line that is brought in.
+    fn last_of_set(&self, at: usize, kind: Kind, address: &Address) -> Option<Slots> {
+        let (level, shortcut) = (&self.plan.levels[at], &self.shortcuts[at]);
+        let is_brought_in = kind != Kind::Store || shortcut.keeps_stores;
+        if !shortcut.replaces_last || !is_brought_in || level.is_swept {
+            return None;
+        }
+        let last = shortcut.filter.last_of_full(shortcut.filter.line_of(address.virtual_address))?;
+        // The same line may be in the list under another virtual address.
+        let is_held = level.has_physical_tag
+            && self.shared.levels[at].find(level.set(address), level.key(address)).is_some();
+        (!is_held).then_some(last)
+    }
+
     /// What the filter knows after a lookup.
-    fn remember(&mut self, at: usize, kind: Kind, address: &Address, misses: Misses) {
+    fn remember(&mut self, at: usize, kind: Kind, address: &Address, answers: &[Answer; 3]) {
         let level = &self.plan.levels[at];
         let is_store = kind == Kind::Store && !level.is_tlb;
         let shortcut = &mut self.shortcuts[at];
         let line = shortcut.filter.line_of(address.virtual_address);
-        let is_held = misses == [false; 3] || (shortcut.settles_at_once && (!is_store || level.allocates));
-        if is_held {
+        let is_found = answers.iter().all(|answer| !answer.is_miss);
+        let is_held = is_found || (shortcut.settles_at_once && (!is_store || level.allocates));
+        if is_held && shortcut.filter.is_deep() {
+            shortcut.filter.put(line, answers.map(|answer| answer.slot as u16), is_store);
+        } else if is_held {
             shortcut.filter.keep(line, is_store);
-            if shortcut.filter.notes_places()
-                && let Some(place) = self.place(at, address, is_store)
-            {
-                self.shortcuts[at].filter.note_place(line, place);
-            }
         } else if !shortcut.is_plain {
             shortcut.filter.forget_line(line);
         }
-        for hierarchy in [&mut *self.shared, &mut *self.private, &mut *self.flushed] {
-            for (at, set) in hierarchy.disturbed.drain(..) {
-                self.shortcuts[at].filter.forget_set(set);
-            }
-        }
+        self.forget_disturbed();
     }
 
-    /// Where the views hold a line, if all do.
-    fn place(&self, at: usize, address: &Address, was_stored: bool) -> Option<Place> {
-        let level = &self.plan.levels[at];
-        let (set, key) = (level.set(address), level.key(address));
-        let slot = |view: &Hierarchy| view.levels[at].find(set, key);
-        let slots = [slot(self.shared)?, slot(self.private)?, slot(self.flushed)?];
-        Some(Place { key, set, slots, was_stored, ..Place::default() })
+    /// Sets that were changed by somebody else than their lookup.
+    fn forget_disturbed(&mut self) {
+        let mut sets = std::mem::take(&mut self.shared.disturbed);
+        sets.append(&mut self.private.disturbed);
+        sets.append(&mut self.flushed.disturbed);
+        for &(at, set) in &sets {
+            self.settle_set(at, set);
+            self.shortcuts[at].filter.forget_set(set);
+        }
+        sets.clear();
+        self.shared.disturbed = sets;
     }
 
     /// Misses at a level, each view's its own.

@@ -8,4 +8,4 @@ mod planted_faults;
 mod random;
 mod support;
 mod sweeps;
-mod team_cases;
+mod together_cases;
