@@ -10,12 +10,14 @@ mod code;
 mod filter;
 mod frames;
 mod hierarchy;
+mod lane;
 mod ledger;
 mod line;
 mod lines;
 mod plan;
 mod replacement;
 mod run;
+mod skim;
 mod totals;
 mod views;
 mod watch;
@@ -89,7 +91,7 @@ impl Machine {
 
     fn planned(design: Design, plan: Plan) -> Machine {
         let shortcuts = Shortcut::all(&plan);
-        let entry = Entry::new(&plan);
+        let entry = Entry::new(&plan, &shortcuts);
         Machine {
             shared: Hierarchy::new(&plan, Role::Shared),
             flushed: Hierarchy::new(&plan, Role::Flushed),

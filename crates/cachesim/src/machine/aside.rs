@@ -218,25 +218,6 @@ impl WriteQueue {
         self.alike + 1 >= self.count
     }
 
-    /// What stores take while the next level takes so long, and what all buffers together do.
-    pub(super) fn pace(&self, next_level_cycles: u64) -> [u64; 2] {
-        if self.is_absent() {
-            return [0; 2];
-        }
-        let service = self.drain_cycles + next_level_cycles;
-        [service, service * self.count as u64]
-    }
-
-    /// When the newest store is written, where that is all there is to know as long as each takes `service` cycles.
-    pub(super) fn newest(&self, service: u64) -> Option<u64> {
-        (self.is_absent() || (self.is_steady() && self.service == service)).then_some(self.newest)
-    }
-
-    /// More stores have passed at the pace of those before.
-    pub(super) fn set_newest(&mut self, newest: u64) {
-        self.newest = newest;
-    }
-
     /// Cycles until a buffer is free.
     #[inline]
     pub(super) fn wait(&self, now: u64) -> u64 {
@@ -257,11 +238,6 @@ impl WriteQueue {
     /// When the last store is written.
     pub(super) fn last_written(&self) -> u64 {
         self.newest
-    }
-
-    /// How long it takes from `now` until all are written, where that is all there is to know.
-    pub(super) fn backlog(&self, now: u64) -> Option<[u64; 2]> {
-        self.is_steady().then(|| [self.newest.saturating_sub(now), self.service])
     }
 
     /// Takes over what another queue holds, some cycles later (or earlier).
@@ -348,7 +324,7 @@ mod tests {
                 queue.put(now, next);
                 simple.put(now, next);
                 waits += u64::from(wait > 0);
-                irregular += u64::from(queue.newest(5).is_none());
+                irregular += u64::from(!queue.is_steady());
             }
         }
         assert!(waits > 1000 && irregular > 1000, "{waits} waits, {irregular} times irregular");

@@ -93,6 +93,17 @@ impl Filter {
         (address & VIRTUAL_MASK) >> self.line_bits
     }
 
+    #[inline(always)]
+    pub(super) fn as_ref(&self) -> FilterRef<'_> {
+        FilterRef { last: &self.lists, line_bits: self.line_bits, epoch: self.epoch }
+    }
+
+    #[inline(always)]
+    pub(super) fn as_mut(&mut self) -> FilterMut<'_> {
+        let stored = if self.is_blind_to_stores { STORED } else { 0 };
+        FilterMut { last: &mut self.lists, line_bits: self.line_bits, epoch: self.epoch, stored }
+    }
+
     /// An address within a line.
     pub(super) fn address_of(&self, line: u64) -> u64 {
         line << self.line_bits
@@ -133,9 +144,9 @@ impl Filter {
         tag & !STORED & !((1 << LINE_BITS) - 1) == self.epoch
     }
 
-    /// Looks a line up in the whole list; where it is there, it comes first.
+    /// Looks a line up in the whole list. Where it is there and `may_use` agrees, it comes first.
     #[inline]
-    pub(super) fn find(&mut self, line: u64, is_store: bool) -> Known {
+    pub(super) fn find(&mut self, line: u64, is_store: bool, may_use: impl FnOnce(Known) -> bool) -> Known {
         let set = (line & self.mask) as usize;
         let start = set * self.depth;
         let wanted = line | self.epoch;
@@ -144,12 +155,17 @@ impl Filter {
             let last = list[self.depth - 1].tag;
             return if self.is_current(last) { Known::Conflict } else { Known::Unknown };
         };
+        let is_unmodified = is_store && list[place].tag & STORED == 0;
+        let known = if is_unmodified { Known::HitUnmodified } else { Known::Hit };
+        if !may_use(known) {
+            return Known::Unknown;
+        }
         if place > 0 {
             // Mostly one or two steps: a call to move memory would take longer.
             (0..place).rev().for_each(|before| list.swap(before, before + 1));
             self.is_ahead[set] = true;
         }
-        self.known(line, is_store)
+        known
     }
 
     /// Where the views hold the latest line of a set.
@@ -223,5 +239,87 @@ impl Filter {
     /// The same of all sets.
     pub(super) fn settle_all(&mut self, mut act: impl FnMut(Slots)) {
         (0..self.is_ahead.len()).for_each(|set| self.settle(set, &mut act));
+    }
+}
+
+/// A borrowed filter of which only the latest line of each set is kept, to look at.
+#[derive(Clone, Copy)]
+pub(super) struct FilterRef<'a> {
+    last: &'a [Entry],
+    line_bits: u32,
+    epoch: u64,
+}
+
+impl FilterRef<'_> {
+    #[inline(always)]
+    pub(super) fn line_of(&self, address: u64) -> u64 {
+        (address & VIRTUAL_MASK) >> self.line_bits
+    }
+
+    /// Where the line is kept; its set, where the level is plain.
+    #[inline(always)]
+    pub(super) fn slot(&self, line: u64) -> usize {
+        line as usize & (self.last.len() - 1)
+    }
+
+    #[inline(always)]
+    fn last(&self, line: u64) -> u64 {
+        self.last[self.slot(line)].tag
+    }
+
+    /// Whether a fetch or load of the line changes nothing.
+    #[inline(always)]
+    pub(super) fn holds(&self, line: u64) -> bool {
+        self.last(line) & !STORED == line | self.epoch
+    }
+
+    /// Whether a store to the line changes nothing here.
+    #[inline(always)]
+    pub(super) fn holds_stored(&self, line: u64) -> bool {
+        self.last(line) == line | self.epoch | STORED
+    }
+
+    /// Whether it is known which line was looked up last.
+    #[inline(always)]
+    pub(super) fn is_known(&self, line: u64) -> bool {
+        self.last(line) & !STORED & !((1 << LINE_BITS) - 1) == self.epoch
+    }
+
+    #[inline(always)]
+    pub(super) fn holds_lines(&self, first: u64, last: u64) -> bool {
+        let mut line = (first + 1).min(last);
+        // Most blocks have three lines at most: looked at without a branch for each.
+        let mut is_held = (first <= last) & self.holds(first) & self.holds(line) & self.holds(last);
+        while line + 1 < last {
+            line += 1;
+            is_held &= self.holds(line);
+        }
+        is_held
+    }
+}
+
+/// The same, to note lines in that all three views hold.
+pub(super) struct FilterMut<'a> {
+    last: &'a mut [Entry],
+    line_bits: u32,
+    epoch: u64,
+    stored: u64,
+}
+
+impl FilterMut<'_> {
+    #[inline(always)]
+    pub(super) fn as_ref(&self) -> FilterRef<'_> {
+        FilterRef { last: self.last, line_bits: self.line_bits, epoch: self.epoch }
+    }
+
+    #[inline(always)]
+    pub(super) fn keep(&mut self, line: u64) {
+        let slot = self.as_ref().slot(line);
+        self.last[slot].tag = line | self.epoch | self.stored;
+    }
+
+    #[inline(always)]
+    pub(super) fn line_bits(&self) -> u32 {
+        self.line_bits
     }
 }

@@ -195,6 +195,11 @@ impl Lines {
         (old_key, Line { address: Address::default(), is_modified, arrival: old_arrival })
     }
 
+    /// The keys by slot, and the write buffers.
+    pub(super) fn keys_and_writes(&mut self) -> (&mut [u64], &mut WriteQueue) {
+        (&mut self.keys, &mut self.writes)
+    }
+
     /// Another line takes the slot of one that is there; gives that one's key, and whether it was modified.
     #[inline]
     pub(super) fn replace(&mut self, slot: usize, key: u64) -> (u64, bool) {

@@ -223,7 +223,11 @@ impl LevelPlan {
     /// One way, a power of two of sets, virtual, nothing beside it: a set holds the line that was asked for last.
     pub(super) fn is_plain(&self) -> bool {
         let is_virtual = !self.has_physical_index && !self.has_physical_tag;
-        self.ways == 1 && self.set_mask.is_some() && is_virtual && self.is_alone() && self.inclusion == Inclusion::Neither
+        self.ways == 1
+            && self.set_mask.is_some()
+            && is_virtual
+            && self.is_alone()
+            && self.inclusion == Inclusion::Neither
     }
 
     /// What leaves its sets leaves the level, and nothing comes in unasked.

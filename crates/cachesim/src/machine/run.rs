@@ -2,11 +2,14 @@
 
 use trace::{Block, BlockRun, Reference};
 
+use super::address::VIRTUAL_MASK;
 use super::code::Attribution;
 use super::filter::Known;
 use super::hierarchy::Hierarchy;
+use super::lane::Lane;
 use super::plan::{Kind, Plan};
-use super::views::{Misses, Views};
+use super::skim::Begun;
+use super::views::{Misses, Shortcut, Views};
 use super::{Machine, Scene};
 
 /// How much of one touch of the kernel is simulated.
@@ -26,22 +29,32 @@ pub(super) struct Entry {
     /// A load or store may take code away that the same block fetches behind it.
     may_lose_code: bool,
     passes_stores_on: bool,
+    /// The first levels have one way and nothing beside them: blocks may be taken by [`Views::skim`].
+    can_skim: bool,
+    pub(super) lane: Lane,
 }
 
 impl Entry {
-    pub(super) fn new(plan: &Plan) -> Entry {
+    pub(super) fn new(plan: &Plan, shortcuts: &[Shortcut]) -> Entry {
         let [fetch_cache, data_cache] = plan.first_caches.map(Option::unwrap_or_default);
         let [fetch_tlb, data_tlb] = plan.first_tlbs;
         let first_of_fetches = || [Some(fetch_cache), fetch_tlb].into_iter().flatten().map(|at| &plan.levels[at]);
         let data = &plan.levels[data_cache];
+        let is_ordered = first_of_fetches().any(|level| level.is_on[1] || level.hit_cycles != 0);
+        let may_lose_code = plan.pages.is_some() || plan.has_inclusive;
+        let has_no_tlb = fetch_tlb.is_none() && data_tlb.is_none();
+        let is_shallow = [fetch_cache, data_cache].iter().all(|&at| !shortcuts[at].filter.is_deep());
+        let is_direct = is_shallow && has_no_tlb && data.hit_cycles == 0 && !plan.is_timed;
         Entry {
             fetch_tlb,
             fetch_cache,
             data_tlb,
             data_cache,
-            is_ordered: first_of_fetches().any(|level| level.is_on[1] || level.hit_cycles != 0),
-            may_lose_code: plan.pages.is_some() || plan.has_inclusive,
+            is_ordered,
+            may_lose_code,
             passes_stores_on: data.is_write_through,
+            can_skim: is_direct && !is_ordered && !may_lose_code,
+            lane: Lane::new(plan, shortcuts, fetch_cache, data_cache),
         }
     }
 }
@@ -145,18 +158,32 @@ impl Views<'_> {
     fn blocks(
         &mut self,
         entry: &Entry,
-        blocks: BlockRun<'_>,
+        mut blocks: BlockRun<'_>,
         mut references: &[Reference],
         mut attribute: impl FnMut(&Block, i64),
     ) {
         let mut difference = self.difference();
-        for block in blocks.iter() {
+        let mut held = 0;
+        loop {
+            let mut begun = None;
+            if entry.can_skim {
+                let stop = self.skim(entry, blocks, references, &mut held);
+                (blocks, references, begun) =
+                    (blocks.split_at(stop.blocks).1, &references[stop.references..], stop.begun);
+            }
+            let Some(block) = blocks.get(0) else { break };
+            held = held.saturating_sub(1);
+            blocks = blocks.split_at(1).1;
+            let left = usize::from(block.references) - begun.map_or(0, |begun: Begun| begun.references);
             let own;
-            (own, references) = references.split_at(usize::from(block.references).min(references.len()));
-            self.ahead += u64::from(block.instructions);
-            if entry.is_ordered || !self.finds_code(entry, block) {
+            (own, references) = references.split_at(left.min(references.len()));
+            if let Some(begun) = begun {
+                self.rest_of_begun(entry, block, own, begun);
+            } else if entry.is_ordered || !self.finds_code(entry, block) {
+                self.ahead += u64::from(block.instructions);
                 self.block_in_order(entry, block, own);
             } else {
+                self.ahead += u64::from(block.instructions);
                 self.references(entry, block, own);
             }
             let after = self.difference();
@@ -248,6 +275,15 @@ impl Views<'_> {
         self.rest_of_block(entry, block, references, pages, lines);
     }
 
+    /// What [`Views::skim`] has left of a block.
+    fn rest_of_begun(&mut self, entry: &Entry, block: &Block, references: &[Reference], begun: Begun) {
+        let bits = self.plan.levels[entry.fetch_cache].line_bits;
+        // The filters know lines of 48-bit addresses only.
+        let done = begun.next_line - ((block.address & VIRTUAL_MASK) >> bits);
+        let lines = Ahead { next: (block.address >> bits) + done, bits, level: Some(entry.fetch_cache) };
+        self.rest_of_block(entry, block, references, self.ahead_of(None, 0), lines);
+    }
+
     /// What is left of a block from a reference on, of whose code everything before it was fetched.
     #[inline(never)]
     fn rest_in_order(&mut self, entry: &Entry, block: &Block, references: &[Reference], number: usize) {
@@ -256,7 +292,7 @@ impl Views<'_> {
         let reached = u64::from(through).max(u64::from(block.first_bytes).saturating_sub(1));
         let behind = |level: Option<usize>| {
             let ahead = self.ahead_of(level, block.address.saturating_add(reached));
-            Ahead { next: ahead.next + 1, ..ahead }
+            Ahead { next: ahead.next.saturating_add(1), ..ahead }
         };
         let (pages, lines) = (behind(entry.fetch_tlb), behind(Some(entry.fetch_cache)));
         self.rest_of_block(entry, block, rest, pages, lines);

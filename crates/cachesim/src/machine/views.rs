@@ -97,7 +97,10 @@ impl Shortcut {
             asks_twice: level.is_write_through && level.allocates,
             keeps_stores: level.is_tlb || (!level.is_write_through && level.allocates),
             is_timed: plan.is_timed,
-            replaces_last: level.is_alone() && !level.carries_addresses && !plan.is_timed && level.inclusion == Inclusion::Neither,
+            replaces_last: level.is_alone()
+                && !level.carries_addresses
+                && !plan.is_timed
+                && level.inclusion == Inclusion::Neither,
             together: Together::default(),
         };
         plan.levels.iter().map(one).collect()
@@ -203,28 +206,28 @@ impl Views<'_> {
 
     #[inline(never)]
     fn known_in_list(&mut self, at: usize, line: u64, is_store: bool) -> Known {
-        let known = self.shortcuts[at].filter.find(line, is_store);
         let keeps_stores = !self.plan.levels[at].is_write_through;
-        if known == Known::HitUnmodified && keeps_stores { self.modify_found(at, line) } else { known }
-    }
-
-    /// A store to a line that all views hold, in a level that keeps stores.
-    fn modify_found(&mut self, at: usize, line: u64) -> Known {
         let filter = &mut self.shortcuts[at].filter;
-        if let Some(frames) = &mut self.frames {
-            // The page may get a frame of its own now.
-            frames.translate(self.scene.process, filter.address_of(line), true, self.scene.mappings);
-            if frames.take_moved() {
-                self.forget_known();
-                return Known::Unknown;
+        let (address, mut has_moved) = (filter.address_of(line), false);
+        let known = filter.find(line, is_store, |known| {
+            // The page of a first store may get a frame of its own; the line is another one then.
+            if let Some(frames) = self.frames.as_deref_mut().filter(|_| known == Known::HitUnmodified && keeps_stores) {
+                frames.translate(self.scene.process, address, true, self.scene.mappings);
+                has_moved = frames.take_moved();
             }
+            !has_moved
+        });
+        if has_moved {
+            self.forget_known();
+        } else if known == Known::HitUnmodified && keeps_stores {
+            let slots = filter.slots(line);
+            filter.note_stored(line);
+            for (view, slot) in [&mut *self.shared, &mut *self.private, &mut *self.flushed].into_iter().zip(slots) {
+                view.levels[at].modify(slot as usize);
+            }
+            return Known::Hit;
         }
-        let slots = filter.slots(line);
-        filter.note_stored(line);
-        for (view, slot) in [&mut *self.shared, &mut *self.private, &mut *self.flushed].into_iter().zip(slots) {
-            view.levels[at].modify(slot as usize);
-        }
-        Known::Hit
+        known
     }
 
     fn forget_known(&mut self) {
@@ -484,8 +487,8 @@ impl Views<'_> {
         }
         let last = shortcut.filter.last_of_full(shortcut.filter.line_of(address.virtual_address))?;
         // The same line may be in the list under another virtual address.
-        let is_held = level.has_physical_tag
-            && self.shared.levels[at].find(level.set(address), level.key(address)).is_some();
+        let is_held =
+            level.has_physical_tag && self.shared.levels[at].find(level.set(address), level.key(address)).is_some();
         (!is_held).then_some(last)
     }
 

@@ -8,7 +8,7 @@ use switchcost_cachesim::Options;
 use trace::Chunk;
 
 use crate::findings::{compare, of_oracle, run_engine, run_oracle};
-use crate::random::designs::{design, family, plain_design, split_design, team};
+use crate::random::designs::{design, family, plain_design, split_design, split_designs};
 use crate::random::streams::{cut, stream};
 
 pub(crate) fn options() -> impl Strategy<Value = Options> {
@@ -70,8 +70,8 @@ proptest! {
     }
 
     #[test]
-    fn teams_on_any_stream(
-        designs in team(),
+    fn several_split_designs_on_any_stream(
+        designs in split_designs(),
         options in options(),
         stream in stream(300),
         cuts in prop::collection::vec(any::<u16>(), 0..4),
@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn long_streams_of_teams(designs in team(), options in options(), stream in stream(3000)) {
+    fn long_streams_of_several_split_designs(designs in split_designs(), options in options(), stream in stream(3000)) {
         agree(&designs, &options, &[stream]).map_err(TestCaseError::fail)?;
     }
 

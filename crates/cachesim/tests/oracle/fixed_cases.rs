@@ -1,11 +1,11 @@
 //! Streams that random ones hit too seldom.
 
-use record::{AddressKind, Holds, Level, PageAllocation, PageOrder, Ways, WriteBuffers, WritePolicy};
+use record::{AddressKind, Design, Holds, Level, PageAllocation, PageOrder, Ways, WriteBuffers, WritePolicy};
 use trace::{Block, BlockFlags, Mapping, Mark, Reference};
 use units::Bytes;
 
 use crate::agreement::agree;
-use crate::closed_forms::build::{LINE, Program, behind_free_fetches, data_cache, simulated};
+use crate::closed_forms::build::{LINE, Program, behind_free_fetches, data_cache, level, simulated};
 
 const FILE_PAGE: u64 = 0x40_0000;
 
@@ -47,6 +47,47 @@ fn code_that_is_stored_to_goes_on_in_another_frame() {
     run_two_lines(&mut program, FILE_PAGE + 0x800, false);
     run_two_lines(&mut program, FILE_PAGE + 0x800, false);
     run_two_lines(&mut program, FILE_PAGE + 0x800, true);
+    agree(&[design], &switchcost_cachesim::Options::default(), &[program.chunk]).expect("they agree");
+}
+
+/// Data in one set of two ways, by physical addresses.
+fn two_physical_lines() -> Design {
+    let physical = |level: Level| Level { index: AddressKind::Physical, tag: AddressKind::Physical, ..level };
+    let mut design = behind_free_fetches(vec![physical(data_cache(2, Ways::Count(2)))]);
+    design.pages = Some(PageAllocation { size: Bytes(4096), order: PageOrder::Random, seed: 0 });
+    design
+}
+
+/// A first store that gives its page another frame is for another line: the one that was there before is not used by it.
+#[test]
+fn a_store_that_moves_its_page_uses_no_line_of_the_old_frame() {
+    let mut program = maps_a_file();
+    program.load(FILE_PAGE);
+    program.store(0x1_0000);
+    program.store(FILE_PAGE);
+    program.load(0x1_0000);
+    let design = two_physical_lines();
+    assert_eq!(level(&simulated(&design, &program), "D").load_misses, 1);
+    agree(&[design], &switchcost_cachesim::Options::default(), &[program.chunk]).expect("they agree");
+}
+
+/// A page of a file that is mapped twice has lines with two virtual addresses: they are the same lines.
+#[test]
+fn a_line_with_two_virtual_addresses_is_one_line() {
+    let mut program = maps_a_file();
+    program.chunk.mark(Mark::Map(Mapping {
+        start: 2 * FILE_PAGE,
+        bytes: 4096,
+        offset: 0,
+        path: b"/bin/walk".to_vec(),
+        build_id: Vec::new(),
+        is_executable: true,
+    }));
+    [FILE_PAGE, 2 * FILE_PAGE, 0x1_0000, FILE_PAGE, 2 * FILE_PAGE, 0x1_0000]
+        .into_iter()
+        .for_each(|at| program.load(at));
+    let design = two_physical_lines();
+    assert_eq!(level(&simulated(&design, &program), "D").load_misses, 2);
     agree(&[design], &switchcost_cachesim::Options::default(), &[program.chunk]).expect("they agree");
 }
 

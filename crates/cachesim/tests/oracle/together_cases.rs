@@ -1,5 +1,4 @@
-//! Designs that go through a stream together, where what the smallest of them holds is looked up once for all: what must
-//! not be taken for that.
+//! Direct-mapped designs that go through a stream side by side, where stores pass the first level.
 
 use record::{Design, Level, Ways, WriteBuffers, WritePolicy};
 use switchcost_cachesim::Options;

@@ -158,9 +158,8 @@ pub(crate) fn split_design() -> impl Strategy<Value = Design> {
     (3..6_u32, raw_split()).prop_map(|(bits, raw)| raw.with_lines(bits, bits))
 }
 
-/// Several of them with lines of the same lengths, as Mogul and Borg's four: the engine lets them go through the stream
-/// together. A few have other lengths and cannot.
-pub(crate) fn team() -> impl Strategy<Value = Vec<Design>> {
+/// Several of them with lines of the same lengths, as Mogul and Borg's four. A few have other lengths.
+pub(crate) fn split_designs() -> impl Strategy<Value = Vec<Design>> {
     let bits = || 3..6_u32;
     let other = prop::option::weighted(0.1, bits());
     (bits(), bits(), prop::collection::vec((raw_split(), other), 2..6)).prop_map(|(code_bits, data_bits, members)| {
