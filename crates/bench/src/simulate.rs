@@ -1,4 +1,4 @@
-//! `switchcost simulate` from a file of four processes: one design, the four of Mogul and Borg 1990, a hundred; beside
+//! `switchcost simulate` from a file of four processes: designs of today and of 1990, four at once, a hundred; beside
 //! cachegrind, which runs the same programs one after another and simulates one design.
 
 use std::path::{Path, PathBuf};
@@ -16,8 +16,16 @@ const LONG_TEXT_BYTES: usize = 6_000_000;
 const SHORT_TEXT_BYTES: usize = 1_500_000;
 const ROUNDS: usize = 5;
 
-const ONE: &str = "mogul-1a";
-const FOUR: &str = "mogul-1a,mogul-1b,mogul-2a,mogul-2b";
+/// Designs, what they are, and how many million references a second they must reach.
+const RATES: [(&str, &str, f64); 6] = [
+    ("host", "the machine it runs on", 150.0),
+    ("zen4-epyc-9004", "a server of 2022", 150.0),
+    ("xeon-sapphire-rapids", "a server of 2023", 150.0),
+    ("plain-lru", "two plain levels", 250.0),
+    ("mogul-1a", "a workstation of 1990", 350.0),
+    ("mogul-1a,mogul-1b,mogul-2a,mogul-2b", "the four designs of Mogul and Borg 1990", 120.0),
+];
+
 /// A trace of four programs, and how many references are in it.
 struct Trace {
     path: PathBuf,
@@ -46,19 +54,19 @@ fn rows(program: &Program) -> Result<Vec<Row>, String> {
         many(program, "a hundred sizes of first-level caches", Varied::First)?,
         many(program, "a hundred sizes of a second-level cache", Varied::Second)?,
     ];
-    let (mut one, mut four) = (Vec::new(), Vec::new());
+    let mut seconds: [Vec<f64>; RATES.len()] = Default::default();
     for _ in 0..ROUNDS {
-        one.push(simulate(program, &long.path, ONE)?);
-        four.push(simulate(program, &long.path, FOUR)?);
+        for (seconds, (designs, ..)) in seconds.iter_mut().zip(RATES) {
+            seconds.push(simulate(program, &long.path, designs)?);
+        }
         for many in &mut many {
             many.seconds[0].push(simulate(program, &short.path, &many.one)?);
             many.seconds[1].push(simulate(program, &short.path, &many.all)?);
         }
     }
-    let mut rows = vec![
-        rate("one design (mogul-1a), shared, private and flushed", 500.0, &one, &long, ONE),
-        rate("the four designs of Mogul and Borg 1990", 150.0, &four, &long, FOUR),
-    ];
+    let rated = seconds.iter().zip(RATES);
+    let mut rows: Vec<Row> =
+        rated.map(|(seconds, (designs, what, least))| rate(what, least, seconds, &long, designs)).collect();
     rows.extend(many.iter().map(ratio));
     rows.push(cachegrind(&long));
     Ok(rows)
