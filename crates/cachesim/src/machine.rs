@@ -5,66 +5,73 @@
 
 mod address;
 mod aside;
-mod buffers;
+mod blocks;
 mod code;
-mod filter;
 mod frames;
-mod hierarchy;
-mod lane;
 mod ledger;
+mod level;
 mod line;
 mod lines;
 mod plan;
+mod privates;
+mod recent;
 mod replacement;
 mod run;
-mod skim;
 mod totals;
 mod views;
-mod watch;
+mod walk;
 
 use record::{ByView, Design, Interval};
 
 pub(crate) use address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK};
+pub(crate) use blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 pub(crate) use code::Context;
-pub(crate) use hierarchy::Sent;
 pub(crate) use plan::Kind;
-pub(crate) use run::pieces;
+pub(crate) use walk::Sent;
 
 use crate::mappings::Mappings;
-use buffers::Buffers;
 use code::Attribution;
 use frames::Frames;
-use hierarchy::Hierarchy;
-use ledger::{Bookkeeper, Ledger, Privates};
-use lines::Role;
+use ledger::{Ledger, NOBODY};
+use level::Level;
 use plan::Plan;
+use privates::{Private, Privates};
 use run::Entry;
 use totals::Ended;
-use views::Shortcut;
-use watch::Nobody;
+use views::{Clocks, Views};
+
+/// The views, in the order of all arrays by view.
+const VIEWS: usize = 3;
+const SHARED: usize = 0;
+const PRIVATE: usize = 1;
+const FLUSHED: usize = 2;
 
 /// One design and everything that it remembers.
 #[derive(Debug)]
 pub(crate) struct Machine {
     design: Design,
     plan: Plan,
-    shared: Hierarchy,
-    flushed: Hierarchy,
-    privates: Privates,
+    entry: Entry,
+    state: State,
     /// Counters of private hierarchies that are gone.
     ended: Ended,
-    ledger: Ledger,
-    frames: Option<Frames>,
     attribution: Attribution,
-    shortcuts: Vec<Shortcut>,
-    entry: Entry,
-    /// Of the running process, and of the two views that all share.
-    buffers: Buffers,
-    /// Cycles of each view at the start of the open tuple, and at the end of its last block.
-    opened: Option<[u64; 3]>,
-    closed: [u64; 3],
+    /// Cycles of each view, and those lost, at the start of the open tuple, and at the end of its last block.
+    opened: Option<[u64; VIEWS + 1]>,
+    closed: [u64; VIEWS + 1],
     /// Tuples of the segment under way.
     tuples: Vec<Interval>,
+}
+
+/// What lookups change.
+#[derive(Debug)]
+struct State {
+    levels: Vec<Level>,
+    clocks: Clocks,
+    ledger: Ledger,
+    privates: Privates,
+    frames: Option<Frames>,
+    sent: [Vec<Sent>; VIEWS],
 }
 
 /// What stays the same during a run of blocks.
@@ -85,26 +92,18 @@ impl Machine {
     /// Some levels do not answer: what they are asked is written down for [`Machine::take_sent`].
     pub(crate) fn sweeping(design: Design, levels: &[usize]) -> Machine {
         let mut plan = Plan::new(&design);
-        levels.iter().for_each(|&level| plan.levels[level].is_swept = true);
+        levels.iter().for_each(|&level| plan.levels[level].sweep());
         Machine::planned(design, plan)
     }
 
     fn planned(design: Design, plan: Plan) -> Machine {
-        let shortcuts = Shortcut::all(&plan);
-        let entry = Entry::new(&plan, &shortcuts);
         Machine {
-            shared: Hierarchy::new(&plan, Role::Shared),
-            flushed: Hierarchy::new(&plan, Role::Flushed),
-            privates: Privates::default(),
+            entry: Entry::new(&plan),
+            state: State::new(&plan),
             ended: Ended::new(&plan),
-            ledger: Ledger::new(&plan),
-            frames: plan.pages.map(Frames::new),
             attribution: Attribution::new(),
-            buffers: Buffers::new(entry.data_cache),
-            entry,
-            shortcuts,
             opened: None,
-            closed: [0; 3],
+            closed: [0; VIEWS + 1],
             tuples: Vec::new(),
             design,
             plan,
@@ -118,94 +117,71 @@ impl Machine {
 
     /// A `Switch` mark, to whatever task.
     pub(crate) fn empty_flushed_view(&mut self) {
-        self.forget_known();
-        for at in 0..self.plan.levels.len() {
-            self.flushed.flush(&self.plan, &mut Nobody, at);
-        }
-    }
-
-    /// Lookups may change something again, whatever was looked up before.
-    fn forget_known(&mut self) {
-        self.settle_order();
-        self.shortcuts.iter_mut().for_each(|shortcut| shortcut.filter.forget());
-    }
-
-    /// Before anybody but the running process's lookups needs the order in which lines were used.
-    fn settle_order(&mut self) {
-        let Machine { shared, flushed, privates, ledger, shortcuts, .. } = self;
-        let mut views = [Some(shared), privates.get_mut(ledger.running()), Some(flushed)];
-        for (at, shortcut) in shortcuts.iter_mut().enumerate() {
-            shortcut.filter.settle_all(|slots| {
-                for (view, slot) in views.iter_mut().zip(slots) {
-                    view.iter_mut().for_each(|hierarchy| hierarchy.levels[at].found(slot as usize));
-                }
-            });
-        }
+        let scene = Scene::of_nobody();
+        let mut views = self.state.views(&self.plan, &scene);
+        (0..self.plan.levels.len()).for_each(|at| views.flush(FLUSHED, at));
     }
 
     /// Another address space runs from here on.
     pub(crate) fn change_process(&mut self, to: u32) {
-        self.part_buffers();
-        self.forget_known();
-        self.ledger.depart();
-        let Machine { plan, ledger, privates, shared, .. } = self;
-        for at in (0..plan.levels.len()).filter(|&at| plan.levels[at].is_flushed_on_switch) {
-            let bookkeeper = &mut Bookkeeper { plan, ledger, others: privates, process: to, private: None };
-            shared.flush(plan, bookkeeper, at);
+        self.state.levels.iter_mut().for_each(Level::part_all);
+        self.state.ledger.depart();
+        let scene = Scene::of_nobody();
+        let mut views = self.state.views(&self.plan, &scene);
+        for at in (0..self.plan.levels.len()).filter(|&at| self.plan.levels[at].is_flushed_on_switch) {
+            views.flush(SHARED, at);
         }
-        self.ledger.come(to);
+        self.state.ledger.come(to);
+        let mut private = self.state.privates.take_to_run(to, &self.plan);
+        self.state.exchange_private(&mut private);
+        self.state.privates.put_back(to, private);
     }
 
     /// Nobody is left in an address space.
     pub(crate) fn drop_process(&mut self, process: u32) {
-        self.part_buffers();
-        self.forget_known();
-        if let Some(hierarchy) = self.privates.take(process) {
-            self.ended.add(&hierarchy);
-            self.restart_private_clock(process, hierarchy.now);
+        let gone = if self.state.privates.running() == process {
+            // What it still does, it does with a hierarchy of its own again.
+            let mut private = Box::new(Private::new(&self.plan));
+            self.state.levels.iter_mut().for_each(Level::part_all);
+            self.state.exchange_private(&mut private);
+            self.restart_private_clock(private.now);
+            Some(private)
+        } else {
+            self.state.privates.remove(process)
+        };
+        if let Some(private) = gone {
+            self.ended.add_private(&private);
         }
-        if let Some(frames) = &mut self.frames {
+        if let Some(frames) = &mut self.state.frames {
             frames.drop_space(process);
         }
     }
 
-    /// Before the running process's hierarchy is put away.
-    fn part_buffers(&mut self) {
-        let Machine { ledger, privates, shared, flushed, buffers, .. } = self;
-        if let Some(private) = privates.get_mut(ledger.running()) {
-            buffers.part(Buffers::distances(shared, private, flushed), shared, private, flushed);
-        }
-    }
-
     /// A tuple that goes on behind the end of its process goes on with a clock that starts at 0.
-    fn restart_private_clock(&mut self, process: u32, now: u64) {
-        if let Some(opened) = &mut self.opened
-            && self.ledger.running() == process
-        {
-            opened[1] = opened[1].wrapping_sub(now);
-            self.closed[1] = self.closed[1].wrapping_sub(now);
+    fn restart_private_clock(&mut self, now: u64) {
+        if let Some(opened) = &mut self.opened {
+            opened[PRIVATE] = opened[PRIVATE].wrapping_sub(now);
+            self.closed[PRIVATE] = self.closed[PRIVATE].wrapping_sub(now);
         }
     }
 
     pub(crate) fn fork(&mut self, parent: u32, child: u32) {
-        if let Some(frames) = &mut self.frames {
-            frames.fork(parent, child);
-            self.forget_known();
-        }
+        self.change_frames(|frames| frames.fork(parent, child));
     }
 
     /// A range of an address space is mapped or unmapped.
     pub(crate) fn unmap(&mut self, process: u32, start: u64, bytes: u64) {
-        if let Some(frames) = &mut self.frames {
-            frames.unmap(process, start, bytes);
-            self.forget_known();
-        }
+        self.change_frames(|frames| frames.unmap(process, start, bytes));
     }
 
     pub(crate) fn tell_page(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
-        if let Some(frames) = &mut self.frames {
-            frames.tell(process, virtual_address, physical, bytes);
-            self.forget_known();
+        self.change_frames(|frames| frames.tell(process, virtual_address, physical, bytes));
+    }
+
+    fn change_frames(&mut self, change: impl FnOnce(&mut Frames)) {
+        if let Some(frames) = &mut self.state.frames {
+            change(frames);
+            self.state.levels.iter_mut().for_each(|level| level.recent.forget_hints());
         }
     }
 
@@ -216,25 +192,18 @@ impl Machine {
 
     /// The open tuple is over; `interval` says which one it is, without its cycles. Gives these.
     pub(crate) fn close_tuple(&mut self, interval: Interval) -> Option<ByView<u64>> {
-        let [shared, private, flushed] = self.opened.take()?;
-        let cycles = ByView {
-            shared: self.closed[0] - shared,
-            private: self.closed[1].wrapping_sub(private),
-            flushed: self.closed[2] - flushed,
-        };
+        let opened = self.opened.take()?;
+        let passed = |view: usize| self.closed[view].wrapping_sub(opened[view]);
+        let cycles = ByView { shared: passed(SHARED), private: passed(PRIVATE), flushed: passed(FLUSHED) };
         self.tuples.push(Interval { cycles, ..interval });
         Some(cycles)
     }
 
-    /// What swept levels of each view were asked for since the last time; of private views, that of one process.
-    pub(crate) fn take_sent(&mut self, process: u32, mut act: impl FnMut(usize, &[Sent])) {
-        let Machine { shared, flushed, privates, .. } = self;
-        let hierarchies = [Some(&mut *shared), privates.get_mut(process), Some(&mut *flushed)];
-        for (view, hierarchy) in hierarchies.into_iter().enumerate() {
-            if let Some(hierarchy) = hierarchy {
-                act(view, &hierarchy.sent);
-                hierarchy.sent.clear();
-            }
+    /// What swept levels of each view were asked for since the last time; of private views, that of the running process.
+    pub(crate) fn take_sent(&mut self, mut act: impl FnMut(usize, &[Sent])) {
+        for (view, sent) in self.state.sent.iter_mut().enumerate() {
+            act(view, sent);
+            sent.clear();
         }
     }
 
@@ -242,14 +211,50 @@ impl Machine {
     pub(crate) fn end_segment(&mut self, end: u32, tuples: &mut Vec<Interval>) {
         tuples.extend(self.tuples.drain(..).map(|interval| Interval { end, ..interval }));
     }
+}
 
-    fn ensure_private(&mut self, process: u32) {
-        if self.privates.get(process).is_none() {
-            self.privates.put(process, self.fresh_private());
+impl State {
+    fn new(plan: &Plan) -> State {
+        State {
+            levels: plan.levels.iter().map(Level::new).collect(),
+            clocks: Clocks::default(),
+            ledger: Ledger::new(plan),
+            privates: Privates::none(),
+            frames: plan.pages.map(Frames::new),
+            sent: Default::default(),
         }
     }
 
-    fn fresh_private(&self) -> Box<Hierarchy> {
-        Box::new(Hierarchy::new(&self.plan, Role::Private))
+    fn views<'a>(&'a mut self, plan: &'a Plan, scene: &'a Scene<'a>) -> Views<'a> {
+        Views {
+            plan,
+            levels: &mut self.levels,
+            clocks: &mut self.clocks,
+            ledger: &mut self.ledger,
+            others: &mut self.privates,
+            frames: self.frames.as_mut(),
+            sent: &mut self.sent,
+            missed: [0; 2],
+            scene,
+        }
+    }
+
+    /// A hierarchy takes the private view's place, and what was there takes its.
+    fn exchange_private(&mut self, private: &mut Private) {
+        for (level, lines) in self.levels.iter_mut().zip(&mut private.levels) {
+            std::mem::swap(&mut level.views[PRIVATE], lines);
+        }
+        self.clocks.settle();
+        std::mem::swap(&mut self.clocks.now[PRIVATE], &mut private.now);
+        std::mem::swap(&mut self.clocks.stalls[PRIVATE], &mut private.stalls);
+    }
+}
+
+static NOTHING_MAPPED: Mappings = Mappings::nothing();
+
+impl Scene<'_> {
+    /// Where no program looks anything up.
+    fn of_nobody() -> Scene<'static> {
+        Scene { process: NOBODY, context: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED }
     }
 }

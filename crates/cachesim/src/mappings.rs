@@ -20,6 +20,10 @@ pub(crate) struct Mappings {
 }
 
 impl Mappings {
+    pub(crate) const fn nothing() -> Mappings {
+        Mappings { pieces: BTreeMap::new() }
+    }
+
     /// A file is mapped over whatever was there.
     pub(crate) fn map(&mut self, mapping: &Mapping) {
         self.unmap(mapping.start, mapping.bytes);

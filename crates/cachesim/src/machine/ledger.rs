@@ -5,13 +5,12 @@ use std::collections::HashMap;
 
 use record::{Eviction, MissOrigins, WorkingSetLoss};
 
-use super::hierarchy::Hierarchy;
 use super::line::Arrival;
 use super::plan::Plan;
-use super::watch::{Departure, Watch};
+use super::walk::Departure;
 
 /// Nobody runs: a switch is under way.
-const NOBODY: u32 = u32::MAX;
+pub(super) const NOBODY: u32 = u32::MAX;
 
 const FLUSHED: u64 = 1;
 const BY_OTHERS: u64 = 2;
@@ -134,14 +133,59 @@ impl Ledger {
         }
     }
 
-    /// Lines that the running process brought in for others of its own, in both the shared and the private view.
-    pub(super) fn count_own_fills(&mut self, level: usize, fills: u64) {
-        if fills == 0 {
+    /// A line was brought in on demand; `copy` is the note on the private copy, where there is one.
+    #[inline]
+    pub(super) fn count_fill(&mut self, level: usize, copy: Option<u64>) {
+        let sums = &mut self.sums[level];
+        let Some(note) = copy else {
+            sums.origins[0] += 1;
+            return;
+        };
+        let (kind, turn) = (if note == 0 { AGED } else { note >> 32 }, note as u32);
+        sums.origins[kind as usize & 3] += 1;
+        if kind != AGED
+            && let Some(Some(absence)) = self.absences.get(self.running as usize)
+        {
+            sums.restored += u64::from(turn > absence.turn);
+        }
+    }
+
+    /// A line came into the sets of a level.
+    #[inline]
+    pub(super) fn count_arrival(&mut self, level: usize, arrival: Arrival) {
+        if level < self.caches {
+            self.residents[level][arrival.owner as usize] += 1;
+        }
+    }
+
+    /// A line left the sets of a level.
+    #[inline]
+    pub(super) fn count_departure(&mut self, level: usize, arrival: Arrival, how: Departure) {
+        if level >= self.caches {
             return;
         }
-        self.sums[level].origins[0] += fills;
-        if level < self.caches {
-            *self.evictions.entry((level as u32, self.running, self.running)).or_default() += fills;
+        self.residents[level][arrival.owner as usize] -= 1;
+        if matches!(how, Departure::Replaced | Departure::Lost) {
+            self.count_eviction(level, arrival.owner);
+        }
+        if arrival.owner != self.running {
+            self.count_loss(level, arrival);
+        }
+    }
+
+    /// Whose line it is that comes in now.
+    #[inline]
+    pub(super) fn arrival(&self) -> Arrival {
+        Arrival { owner: self.running, turn: self.turn }
+    }
+
+    /// The note for the private copy of a process, when the line leaves the shared level.
+    #[inline]
+    pub(super) fn note_for(&self, process: u32, how: Departure) -> u64 {
+        match how {
+            Departure::Flushed => note(FLUSHED, self.turn),
+            _ if process == self.running => note(AGED, self.turn),
+            _ => note(BY_OTHERS, self.turn),
         }
     }
 
@@ -189,150 +233,5 @@ impl Ledger {
         let rows = pairs.into_iter();
         rows.map(|(&(level, evictor, victim), &lines)| Eviction { level: name(level), evictor, victim, lines })
             .collect()
-    }
-}
-
-/// The private hierarchies of all processes that live, by process.
-#[derive(Debug, Default)]
-pub(super) struct Privates {
-    all: Vec<Option<Box<Hierarchy>>>,
-    living: Vec<u32>,
-}
-
-impl Privates {
-    pub(super) fn get(&self, process: u32) -> Option<&Hierarchy> {
-        self.all.get(process as usize).and_then(Option::as_deref)
-    }
-
-    pub(super) fn get_mut(&mut self, process: u32) -> Option<&mut Hierarchy> {
-        self.all.get_mut(process as usize).and_then(Option::as_deref_mut)
-    }
-
-    pub(super) fn put(&mut self, process: u32, hierarchy: Box<Hierarchy>) {
-        let place = process as usize;
-        if self.all.len() <= place {
-            self.all.resize_with(place + 1, || None);
-        }
-        self.all[place] = Some(hierarchy);
-        self.living.push(process);
-    }
-
-    pub(super) fn take(&mut self, process: u32) -> Option<Box<Hierarchy>> {
-        let taken = self.all.get_mut(process as usize).and_then(Option::take);
-        if taken.is_some() {
-            self.living.retain(|&living| living != process);
-        }
-        taken
-    }
-
-    /// The hierarchy of a process that lives, until [`Privates::give_back`].
-    pub(super) fn lend(&mut self, process: u32) -> Option<Box<Hierarchy>> {
-        self.all.get_mut(process as usize).and_then(Option::take)
-    }
-
-    pub(super) fn give_back(&mut self, process: u32, hierarchy: Box<Hierarchy>) {
-        self.all[process as usize] = Some(hierarchy);
-    }
-
-    pub(super) fn all(&self) -> impl Iterator<Item = &Hierarchy> {
-        self.all.iter().filter_map(Option::as_deref)
-    }
-}
-
-/// Keeps the books while the shared view is looked up.
-pub(super) struct Bookkeeper<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) ledger: &'a mut Ledger,
-    pub(super) others: &'a mut Privates,
-    /// The process whose hierarchy is lent, and that hierarchy.
-    pub(super) process: u32,
-    pub(super) private: Option<&'a mut Hierarchy>,
-}
-
-impl Bookkeeper<'_> {
-    /// Writes the note of a line on its private copies: of its process, or of all where tags are physical.
-    fn note(&mut self, level: usize, set: usize, key: u64, note_for: impl Fn(u32) -> u64) {
-        match self.plan.levels[level].process_of(key) {
-            Some(process) => self.note_one(process, level, set, key, note_for(process)),
-            None => {
-                for index in 0..self.others.living.len() {
-                    let process = self.others.living[index];
-                    self.note_one(process, level, set, key, note_for(process));
-                }
-            }
-        }
-    }
-
-    #[inline]
-    fn note_one(&mut self, process: u32, level: usize, set: usize, key: u64, note: u64) {
-        let Some(hierarchy) = self.private_of(process) else { return };
-        let lines = &mut hierarchy.levels[level];
-        if let Some(slot) = lines.find(set, key) {
-            lines.set_note(slot, note);
-        }
-    }
-
-    #[inline]
-    fn private_of(&mut self, process: u32) -> Option<&mut Hierarchy> {
-        match &mut self.private {
-            Some(private) if process == self.process => Some(private),
-            _ => self.others.get_mut(process),
-        }
-    }
-}
-
-impl Watch for Bookkeeper<'_> {
-    #[inline]
-    fn filled(&mut self, level: usize, set: usize, key: u64) {
-        let copy = self.private_of(self.ledger.running).and_then(|hierarchy| {
-            let lines = &hierarchy.levels[level];
-            lines.find(set, key).map(|slot| lines.note(slot))
-        });
-        let ledger = &mut *self.ledger;
-        let sums = &mut ledger.sums[level];
-        let Some(note) = copy else {
-            sums.origins[0] += 1;
-            return;
-        };
-        let (kind, turn) = (if note == 0 { AGED } else { note >> 32 }, note as u32);
-        sums.origins[kind as usize & 3] += 1;
-        if kind != AGED
-            && let Some(Some(absence)) = ledger.absences.get(ledger.running as usize)
-        {
-            sums.restored += u64::from(turn > absence.turn);
-        }
-    }
-
-    #[inline]
-    fn came(&mut self, level: usize, set: usize, key: u64, arrival: Arrival) {
-        if level < self.ledger.caches {
-            self.ledger.residents[level][arrival.owner as usize] += 1;
-        }
-        self.note(level, set, key, |_| 0);
-    }
-
-    #[inline]
-    fn left(&mut self, level: usize, set: usize, key: u64, arrival: Arrival, how: Departure) {
-        let ledger = &mut *self.ledger;
-        let (running, turn) = (ledger.running, ledger.turn);
-        if level < ledger.caches {
-            ledger.residents[level][arrival.owner as usize] -= 1;
-            if matches!(how, Departure::Replaced | Departure::Lost) {
-                ledger.count_eviction(level, arrival.owner);
-            }
-            if arrival.owner != running {
-                ledger.count_loss(level, arrival);
-            }
-        }
-        self.note(level, set, key, |process| match how {
-            Departure::Flushed => note(FLUSHED, turn),
-            _ if process == running => note(AGED, turn),
-            _ => note(BY_OTHERS, turn),
-        });
-    }
-
-    #[inline]
-    fn arrival(&self) -> Arrival {
-        Arrival { owner: self.ledger.running, turn: self.ledger.turn }
     }
 }

@@ -10,7 +10,7 @@ pub(super) struct Arrival {
 }
 
 /// A line on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) address: Address,
     pub(super) is_modified: bool,

@@ -44,7 +44,7 @@ impl Counts {
 
 /// The way that holds a key. Eight are compared without a branch between them: which way it is cannot be predicted.
 #[inline]
-fn way_of(ways: &[u64], key: u64) -> Option<usize> {
+pub(super) fn way_of(ways: &[u64], key: u64) -> Option<usize> {
     let (eights, rest) = ways.as_chunks::<8>();
     for (number, eight) in eights.iter().enumerate() {
         let bits = (0..8).fold(0_u32, |bits, way| bits | u32::from(eight[way] == key) << way);
@@ -112,9 +112,6 @@ impl Lines {
     /// The slot of a line.
     #[inline]
     pub(super) fn find(&self, set: usize, key: u64) -> Option<usize> {
-        if self.ways == 1 {
-            return (self.keys[set] == key).then_some(set);
-        }
         let start = set * self.ways;
         way_of(&self.keys[start..start + self.ways], key).map(|way| start + way)
     }
@@ -147,9 +144,6 @@ impl Lines {
     /// The slot for a line that comes in: an empty one, or the one whose line leaves.
     #[inline]
     pub(super) fn slot_for_new(&mut self, set: usize) -> usize {
-        if self.ways == 1 {
-            return set;
-        }
         self.empty_slot(set).unwrap_or_else(|| set * self.ways + self.order.leaving(set))
     }
 
@@ -183,28 +177,40 @@ impl Lines {
         }
     }
 
-    /// A line takes the only way of a set; gives what was there, but for its address. The key is 0 where nothing was.
+    /// A line is the business of [`super::recent`] from here on: which of a set's lines was used before it no longer matters.
     #[inline]
-    pub(super) fn exchange(&mut self, slot: usize, key: u64, arrival: Arrival) -> (u64, Line) {
-        let old_key = std::mem::replace(&mut self.keys[slot], key);
-        let is_modified = self.is_modified.get_mut(slot).is_some_and(std::mem::take);
+    pub(super) fn lift(&mut self, slot: usize) {
+        self.order.lift(slot);
+    }
+
+    /// It is this view's again, and the one used last.
+    #[inline]
+    pub(super) fn put_down(&mut self, slot: usize, is_stored: bool) {
+        self.order.found(slot);
+        if is_stored {
+            self.modify(slot);
+        }
+    }
+
+    /// The slot for a line that comes in, of those not lifted, and the line that leaves it, if any.
+    #[inline]
+    pub(super) fn make_room(&mut self, plan: &LevelPlan, set: usize) -> (usize, Option<(u64, Line)>) {
+        if let Some(slot) = self.empty_slot(set) {
+            return (slot, None);
+        }
+        let slot = set * self.ways + self.order.leaving(set);
+        (slot, self.take(plan, slot))
+    }
+
+    /// A line takes the place of another one, lifted as that was; gives its key, whether it was modified, and its arrival.
+    #[inline]
+    pub(super) fn replace(&mut self, slot: usize, key: u64, is_modified: bool, arrival: Arrival) -> (u64, bool, Arrival) {
+        let old = std::mem::replace(&mut self.keys[slot], key);
+        let was_modified = self.is_modified.get_mut(slot).is_some_and(|held| std::mem::replace(held, is_modified));
         let place = self.arrivals.get_mut(slot);
         let old_arrival = place.map(|place| std::mem::replace(place, arrival)).unwrap_or_default();
         self.set_note(slot, 0);
-        self.touch(slot);
-        (old_key, Line { address: Address::default(), is_modified, arrival: old_arrival })
-    }
-
-    /// The keys by slot, and the write buffers.
-    pub(super) fn keys_and_writes(&mut self) -> (&mut [u64], &mut WriteQueue) {
-        (&mut self.keys, &mut self.writes)
-    }
-
-    /// Another line takes the slot of one that is there; gives that one's key, and whether it was modified.
-    #[inline]
-    pub(super) fn replace(&mut self, slot: usize, key: u64) -> (u64, bool) {
-        let old = std::mem::replace(&mut self.keys[slot], key);
-        (old, self.is_modified.get_mut(slot).is_some_and(std::mem::take))
+        (old, was_modified, old_arrival)
     }
 
     /// Empties a slot; gives its line and key, where there was one.
@@ -242,6 +248,6 @@ impl Lines {
     }
 
     pub(super) fn set_of(&self, slot: usize) -> usize {
-        if self.ways == 1 { slot } else { slot / self.ways }
+        slot / self.ways
     }
 }

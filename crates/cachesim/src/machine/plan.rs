@@ -55,8 +55,10 @@ pub(super) struct LevelPlan {
     pub(super) is_on: [bool; 2],
     /// Requests are written down and not answered: one stands for levels of many sizes.
     pub(super) is_swept: bool,
-    /// Somebody asks the filter what it knows of the level.
-    pub(super) is_filtered: bool,
+    /// A line that leaves concerns other levels even if it is not modified.
+    pub(super) is_left_with_effects: bool,
+    /// What keeps the lines used last from being the same in all views, if anything does.
+    pub(super) obstacle: Option<Obstacle>,
     set_mask: Option<u64>,
 }
 
@@ -102,12 +104,12 @@ impl Plan {
         let pages = design.pages.filter(|_| is_physical);
         let is_timed = design.levels.iter().any(Level::is_timed);
         let has_inclusive = levels.iter().any(|level| level.inclusion == Inclusion::Inclusive);
-        let asks_filters = |at: &usize| {
-            let level: &LevelPlan = &levels[*at];
-            level.ways == 1 || level.is_write_through
-        };
-        let are_asked = first_caches.iter().chain(&first_tlbs).flatten().any(asks_filters);
-        levels.iter_mut().for_each(|level| level.is_filtered = are_asked || level.is_first.contains(&true));
+        levels.iter_mut().for_each(|level| level.obstacle = Obstacle::of(level, is_timed));
+        for at in 0..levels.len() {
+            let is_exclusive = |next: usize| levels[next].inclusion == Inclusion::Exclusive;
+            let goes_on = levels[at].next_for_lines.is_some_and(is_exclusive);
+            levels[at].is_left_with_effects = goes_on || levels[at].inclusion == Inclusion::Inclusive;
+        }
         Plan { levels, caches, first_caches, first_tlbs, pages, most_processes, is_timed, has_inclusive }
     }
 }
@@ -138,6 +140,40 @@ fn set_carrying(levels: &mut [LevelPlan]) {
             levels[at].carries_addresses |= wants_physical && !levels[at].has_physical_tag;
             later = levels[next].next_for_lines;
         }
+    }
+}
+
+/// Why views that look up the same may differ in which lines of a set they used last, or why it would not help to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// What leaves is not what was used longest ago.
+    Replacement,
+    /// Lines come back from beside the sets, or come in unasked.
+    VictimCache,
+    StreamBuffers,
+    Prefetch,
+    /// A line that is found leaves.
+    Exclusive,
+    /// The physical address of a line is that of whoever brought it in, which may be another one in each view.
+    CarriedAddress,
+    /// When a request comes matters, and each view has a clock of its own.
+    Time,
+    /// Requests are not answered here.
+    Swept,
+}
+
+impl Obstacle {
+    fn of(level: &LevelPlan, is_timed: bool) -> Option<Obstacle> {
+        let all = [
+            (is_timed, Obstacle::Time),
+            (level.ways > 1 && level.replacement != Replacement::Lru, Obstacle::Replacement),
+            (level.victim.is_some(), Obstacle::VictimCache),
+            (level.streams.is_some(), Obstacle::StreamBuffers),
+            (level.fetches_next_line, Obstacle::Prefetch),
+            (level.inclusion == Inclusion::Exclusive, Obstacle::Exclusive),
+            (level.carries_addresses, Obstacle::CarriedAddress),
+        ];
+        all.into_iter().find_map(|(is_so, obstacle)| is_so.then_some(obstacle))
     }
 }
 
@@ -211,7 +247,8 @@ impl LevelPlan {
             is_first: [false; 2],
             is_on: [false; 2],
             is_swept: false,
-            is_filtered: true,
+            is_left_with_effects: false,
+            obstacle: None,
             set_mask: sets.is_power_of_two().then(|| sets - 1),
         }
     }
@@ -220,29 +257,20 @@ impl LevelPlan {
         self.sets * self.ways
     }
 
-    /// One way, a power of two of sets, virtual, nothing beside it: a set holds the line that was asked for last.
-    pub(super) fn is_plain(&self) -> bool {
-        let is_virtual = !self.has_physical_index && !self.has_physical_tag;
-        self.ways == 1
-            && self.set_mask.is_some()
-            && is_virtual
-            && self.is_alone()
-            && self.inclusion == Inclusion::Neither
+    /// Whether the lines that all views used last are kept once for all of them.
+    pub(super) fn has_common_top(&self) -> bool {
+        self.obstacle.is_none()
     }
 
-    /// What leaves its sets leaves the level, and nothing comes in unasked.
-    pub(super) fn is_alone(&self) -> bool {
-        self.victim.is_none() && self.streams.is_none() && !self.fetches_next_line
+    /// Whether to look up once more a line that has just come in changes nothing.
+    pub(super) fn settles_at_once(&self) -> bool {
+        !self.is_swept && !self.fetches_next_line && (self.replacement != Replacement::Srrip || self.ways == 1)
     }
 
-    /// How many lines of a set are in the order of their lookups in all views that look up the same: all ways of an LRU level
-    /// that is asked first, and into which nothing comes unasked; else only the latest.
-    pub(super) fn lookups_in_order(&self) -> usize {
-        let is_asked_first = self.is_first.contains(&true) && self.before.is_empty();
-        let is_lru = self.replacement == Replacement::Lru && self.inclusion != Inclusion::Exclusive;
-        let has_few_lines = self.lines() <= usize::from(u16::MAX);
-        let is_in_order = is_asked_first && is_lru && has_few_lines && !self.is_swept && !self.fetches_next_line;
-        if is_in_order { self.ways } else { 1 }
+    /// From here on requests are written down and not answered.
+    pub(super) fn sweep(&mut self) {
+        self.is_swept = true;
+        self.obstacle = Some(Obstacle::Swept);
     }
 
     fn most_processes(&self) -> u64 {

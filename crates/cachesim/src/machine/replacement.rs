@@ -108,15 +108,16 @@ impl Order {
         self.ranks[slot] = self.now;
     }
 
-    fn oldest(&self, set: usize) -> usize {
-        let ranks = &self.ranks[set * self.ways..][..self.ways];
-        let (mut least, mut oldest) = (u64::MAX, 0);
-        for (way, &rank) in ranks.iter().enumerate() {
-            // Without a branch: which way it is cannot be predicted.
-            oldest = if rank < least { way } else { oldest };
-            least = least.min(rank);
+    /// Of the lines of a set, this one is not to leave (LRU).
+    #[inline]
+    pub(super) fn lift(&mut self, slot: usize) {
+        if let Some(rank) = self.ranks.get_mut(slot) {
+            *rank = u64::MAX;
         }
-        oldest
+    }
+
+    fn oldest(&self, set: usize) -> usize {
+        least(self.ranks[set * self.ways..][..self.ways].iter().copied())
     }
 
     fn turn_away(&mut self, slot: usize) {
@@ -151,4 +152,16 @@ impl Order {
         ranks.iter_mut().for_each(|rank| *rank += SRRIP_LEAVES.saturating_sub(most));
         ranks.iter().position(|&rank| rank == SRRIP_LEAVES).unwrap_or(0)
     }
+}
+
+/// The place of the first of the least.
+#[inline]
+pub(super) fn least(ranks: impl Iterator<Item = u64>) -> usize {
+    let (mut least, mut place) = (u64::MAX, 0);
+    for (number, rank) in ranks.enumerate() {
+        // Without a branch: which one it is cannot be predicted.
+        place = if rank < least { number } else { place };
+        least = least.min(rank);
+    }
+    place
 }

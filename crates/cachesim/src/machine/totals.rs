@@ -2,12 +2,12 @@
 
 use record::{ByView, Depth, DesignResult, HierarchyCounts, LevelCounts};
 
-use super::Machine;
-use super::hierarchy::Hierarchy;
+use super::{FLUSHED, Machine, PRIVATE, SHARED};
 use super::lines::Counts;
 use super::plan::{Kind, LevelPlan, Plan};
+use super::privates::Private;
 
-/// Sums over hierarchies that are gone.
+/// Sums over hierarchies.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ended {
     levels: Vec<Counts>,
@@ -20,10 +20,15 @@ impl Ended {
         Ended { levels: vec![Counts::default(); plan.levels.len()], ..Ended::default() }
     }
 
-    pub(super) fn add(&mut self, hierarchy: &Hierarchy) {
-        self.cycles += hierarchy.now;
-        self.write_stall_cycles += hierarchy.write_stall_cycles;
-        self.levels.iter_mut().zip(&hierarchy.levels).for_each(|(sum, level)| sum.add(&level.counts));
+    fn add<'a>(&mut self, cycles: u64, stalls: u64, counts: impl Iterator<Item = &'a Counts>) {
+        self.cycles += cycles;
+        self.write_stall_cycles += stalls;
+        self.levels.iter_mut().zip(counts).for_each(|(sum, counts)| sum.add(counts));
+    }
+
+    /// A private hierarchy that is gone, or that is left at the end.
+    pub(super) fn add_private(&mut self, private: &Private) {
+        self.add(private.now, private.stalls, private.levels.iter().map(|lines| &lines.counts));
     }
 
     /// First levels are accessed by whatever the program does, in the order of [`Kind`].
@@ -65,22 +70,22 @@ impl Machine {
         code_places: usize,
         programs: impl Fn(u32) -> String,
     ) -> DesignResult {
-        self.part_buffers();
         let plan = &self.plan;
-        let of_one = |hierarchy: &Hierarchy| {
-            let mut sums = Ended::new(plan);
-            sums.add(hierarchy);
+        let (levels, clocks) = (&self.state.levels, &self.state.clocks);
+        self.state.privates.all().for_each(|private| self.ended.add_private(private));
+        let mut of_view = |view: usize| {
+            let mut sums = if view == PRIVATE { std::mem::take(&mut self.ended) } else { Ended::new(plan) };
+            sums.add(clocks.now(view), clocks.stalls[view], levels.iter().map(|level| &level.views[view].counts));
+            sums.add(0, 0, levels.iter().map(|level| &level.common));
             sums.counts(plan, references)
         };
-        let (shared, flushed) = (of_one(&self.shared), of_one(&self.flushed));
-        self.privates.all().for_each(|hierarchy| self.ended.add(hierarchy));
-        let private = self.ended.counts(plan, references);
+        let (shared, private, flushed) = (of_view(SHARED), of_view(PRIVATE), of_view(FLUSHED));
         DesignResult {
             depth: Depth::Full,
             hierarchies: ByView { shared, private, flushed },
-            origins: self.ledger.origins(),
-            losses: self.ledger.losses(),
-            evictions: self.ledger.evictions(),
+            origins: self.state.ledger.origins(),
+            losses: self.state.ledger.losses(),
+            evictions: self.state.ledger.evictions(),
             code: self.attribution.into_costs(code_places, programs),
             design: self.design,
         }

@@ -1,539 +1,395 @@
-//! The three views of a design, looked up together.
+//! The three views of a design while one process runs: lookups in all of them at once.
 //!
-//! Where the [`Filter`] knows enough, one step stands for all three; else each view is walked by itself.
+//! Where the lines that all views used last are known, one step stands for all three; else each view is
+//! [walked by itself](super::walk).
 
-use record::{Inclusion, Replacement};
-
-use super::Scene;
 use super::address::Address;
-use super::buffers::Buffers;
-use super::filter::{Filter, Known, Slots};
 use super::frames::Frames;
-use super::hierarchy::{Answer, Hierarchy};
-use super::ledger::{Bookkeeper, Ledger, Privates};
-use super::plan::{Kind, LevelPlan, Plan, path_of};
-use super::watch::Nobody;
+use super::ledger::Ledger;
+use super::level::Level;
+use super::line::{Arrival, Line};
+use super::plan::{Kind, Plan, path_of};
+use super::privates::Privates;
+use super::recent::Slots;
+use super::walk::{Departure, Request, Sent};
+use super::{FLUSHED, PRIVATE, SHARED, Scene, VIEWS};
 
 /// Which views missed.
-pub(super) type Misses = [bool; 3];
+pub(super) type Missed = [bool; VIEWS];
 
-/// What all three views count alike in one level.
+/// The cycles so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Together {
-    accesses: [u64; 3],
-    misses: [u64; 3],
-    fills: u64,
-    cycles: u64,
+pub(super) struct Clocks {
+    /// Of each view, but for those that all views took.
+    pub(super) now: [u64; VIEWS],
+    /// Those that all views took since the clocks were settled last.
+    pub(super) common: u64,
+    pub(super) stalls: [u64; VIEWS],
+    /// How much later than the clock a request is made that is not a demand. Only timed designs ask.
+    pub(super) delay: u64,
+    /// By how much lookups took longer in the shared view than in the private one.
+    pub(super) lost: u64,
 }
 
-/// What makes lookups in one level fast.
-#[derive(Debug)]
-pub(super) struct Shortcut {
-    pub(super) filter: Filter,
-    /// One way, virtual, nothing beside it: a line that the filter does not name is in no view.
-    pub(super) is_plain: bool,
-    /// A line that was just brought in is found without any change.
-    settles_at_once: bool,
-    /// A store leaves no trace in the level and takes no time there, whether the line is there or not.
-    pub(super) passes_stores: bool,
-    /// A store that misses asks the next level twice: each view must do both before the next view does either, as it
-    /// matters to where the second miss comes from.
-    asks_twice: bool,
-    /// A store brings its line in and stays there.
-    keeps_stores: bool,
-    /// The design is timed: a store that goes on does so in each view by itself.
-    is_timed: bool,
-    /// A miss in every view brings the line in, in place of one that the filter names.
-    replaces_last: bool,
-    together: Together,
-}
-
-impl Shortcut {
-    /// Whether one step may stand for a lookup in all views.
+impl Clocks {
     #[inline]
-    pub(super) fn goes_together(&self, known: Known, is_store: bool) -> bool {
-        match known {
-            Known::Hit => !self.is_timed,
-            Known::HitUnmodified => self.is_plain,
-            Known::Conflict => self.is_plain && !(is_store && self.asks_twice),
-            Known::Unknown => false,
-        }
+    pub(super) fn now(&self, view: usize) -> u64 {
+        self.now[view] + self.common
     }
 
-    /// Whether [`Hierarchy::look_up_plainly`] does what a lookup has to.
-    #[inline]
-    fn is_walked_plainly(&self, kind: Kind) -> bool {
-        self.is_plain && (kind != Kind::Store || self.keeps_stores)
+    /// Cycles of each view, and those lost.
+    pub(super) fn read(&self) -> [u64; VIEWS + 1] {
+        [self.now(SHARED), self.now(PRIVATE), self.now(FLUSHED), self.lost]
     }
 
-    /// All views miss.
-    #[inline]
-    pub(super) fn count_misses(&mut self, kind: Kind, misses: u64) {
-        self.together.misses[kind as usize] += misses;
-    }
-
-    /// All views are asked by the level before.
-    pub(super) fn count_accesses(&mut self, kind: Kind, accesses: u64) {
-        self.together.accesses[kind as usize] += accesses;
-    }
-
-    /// All views bring lines in, and wait.
-    pub(super) fn count_fills(&mut self, fills: u64, cycles: u64) {
-        self.together.fills += fills;
-        self.together.cycles += cycles;
-    }
-
-    /// The shortcuts of all levels.
-    pub(super) fn all(plan: &Plan) -> Vec<Shortcut> {
-        let is_free = plan.levels.iter().all(|level| level.inclusion == Inclusion::Neither)
-            && plan.pages.is_none()
-            && !plan.is_timed;
-        let is_plain = |level: &LevelPlan| is_free && level.is_plain() && !level.is_swept;
-        let one = |level: &LevelPlan| Shortcut {
-            filter: Filter::new(level, level.is_tlb || (level.is_write_through && plan.pages.is_none())),
-            is_plain: is_plain(level),
-            settles_at_once: !level.is_swept && (level.replacement != Replacement::Srrip || level.ways == 1),
-            passes_stores: is_plain(level) && level.is_write_through && !level.allocates && level.hit_cycles == 0,
-            asks_twice: level.is_write_through && level.allocates,
-            keeps_stores: level.is_tlb || (!level.is_write_through && level.allocates),
-            is_timed: plan.is_timed,
-            replaces_last: level.is_alone()
-                && !level.carries_addresses
-                && !plan.is_timed
-                && level.inclusion == Inclusion::Neither,
-            together: Together::default(),
-        };
-        plan.levels.iter().map(one).collect()
-    }
-}
-
-/// A line is used in all views, in the slots where they hold it.
-pub(super) fn use_slots(views: &mut [&mut Hierarchy; 3], at: usize, slots: Slots) {
-    views.iter_mut().zip(slots).for_each(|(view, slot)| view.levels[at].found(slot as usize));
-}
-
-/// The hierarchies of a run of blocks of one process.
-pub(super) struct Views<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) shared: &'a mut Hierarchy,
-    pub(super) private: &'a mut Hierarchy,
-    pub(super) flushed: &'a mut Hierarchy,
-    pub(super) ledger: &'a mut Ledger,
-    /// Private hierarchies of the other processes.
-    pub(super) others: &'a mut Privates,
-    pub(super) frames: Option<&'a mut Frames>,
-    pub(super) shortcuts: &'a mut [Shortcut],
-    pub(super) scene: &'a Scene<'a>,
-    /// Cycles that every view takes and that are not on their clocks yet.
-    pub(super) ahead: u64,
-    pub(super) buffers: &'a mut Buffers,
-}
-
-impl Views<'_> {
-    /// Shared, private and flushed clock.
-    #[inline]
-    pub(super) fn clocks(&self) -> [u64; 3] {
-        [self.shared.now, self.private.now, self.flushed.now].map(|now| now + self.ahead)
+    pub(super) fn settle(&mut self) {
+        let common = std::mem::take(&mut self.common);
+        self.now.iter_mut().for_each(|now| *now += common);
     }
 
     /// How much longer the shared view has taken so far, up to a constant.
     #[inline]
     pub(super) fn difference(&self) -> u64 {
-        self.shared.now.wrapping_sub(self.private.now)
+        self.now[SHARED].wrapping_sub(self.now[PRIVATE])
     }
+}
 
-    fn settle_clocks(&mut self) {
-        let ahead = std::mem::take(&mut self.ahead);
-        self.shared.now += ahead;
-        self.private.now += ahead;
-        self.flushed.now += ahead;
+/// What a lookup by all views comes back with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Answers {
+    pub(super) cycles: [u64; VIEWS],
+    pub(super) missed: Missed,
+    /// In which views the line comes modified out of an exclusive level.
+    pub(super) modified: u8,
+    /// Where the line is in the list of those used last.
+    slot: usize,
+}
+
+/// A request of all views as it stands before one level.
+#[derive(Clone, Copy)]
+struct RequestOfAll<'r> {
+    at: usize,
+    kind: Kind,
+    address: &'r Address,
+    /// A demand request: somebody waits for it.
+    is_demand: bool,
+}
+
+impl<'r> RequestOfAll<'r> {
+    fn of(self, view: usize) -> Request<'r> {
+        let RequestOfAll { at, kind, address, is_demand } = self;
+        Request { view, at, kind, address, is_demand }
     }
+}
 
-    fn tell_buffers_apart(&mut self) {
-        let later = Buffers::distances(self.shared, self.private, self.flushed);
-        self.buffers.part(later, self.shared, self.private, self.flushed);
-    }
+/// All levels of a design, and who runs.
+pub(super) struct Views<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) levels: &'a mut [Level],
+    pub(super) clocks: &'a mut Clocks,
+    pub(super) ledger: &'a mut Ledger,
+    /// Private hierarchies of the other processes.
+    pub(super) others: &'a mut Privates,
+    pub(super) frames: Option<&'a mut Frames>,
+    /// What swept levels are asked for.
+    pub(super) sent: &'a mut [Vec<Sent>; VIEWS],
+    /// Levels that the lookup of the program under way missed in, a bit each: in the shared and the private view.
+    pub(super) missed: [u64; 2],
+    pub(super) scene: &'a Scene<'a>,
+}
 
-    /// At the end of a run: what was counted together goes to each view.
-    pub(super) fn settle(&mut self) {
-        self.settle_clocks();
-        for (at, shortcut) in self.shortcuts.iter_mut().enumerate() {
-            if shortcut.together == Together::default() {
-                continue;
-            }
-            let together = std::mem::take(&mut shortcut.together);
-            for hierarchy in [&mut *self.shared, &mut *self.private, &mut *self.flushed] {
-                let counts = &mut hierarchy.levels[at].counts;
-                counts.accesses.iter_mut().zip(together.accesses).for_each(|(sum, more)| *sum += more);
-                counts.misses.iter_mut().zip(together.misses).for_each(|(sum, more)| *sum += more);
-                counts.fills += together.fills;
-                counts.cycles += together.cycles;
-            }
-            self.ledger.count_own_fills(at, together.fills);
+impl Views<'_> {
+    /// A lookup of the program, at a first level. The line is the one used last in its set from here on.
+    pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64) -> Missed {
+        let level = &self.plan.levels[at];
+        let is_store = kind == Kind::Store && !level.is_tlb;
+        if is_store && level.is_write_through {
+            return self.store_through(at, address);
         }
+        let line = self.levels[at].recent.line_of(address);
+        if self.levels[at].recent.finds(line, is_store) {
+            self.charge_all(at, level.hit_cycles, true);
+            return [false; VIEWS];
+        }
+        let target = self.translated(address, is_store, at);
+        self.look_up_translated(RequestOfAll { at, kind, address: &target, is_demand: true })
     }
 
-    /// One lookup at a first level, in every view.
-    pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64) -> Misses {
+    /// A store to a first level that passes stores on.
+    fn store_through(&mut self, at: usize, address: u64) -> Missed {
+        // Its page may get another frame, and its line be another one then.
+        let target = self.translated(address, true, at);
+        let level = &self.plan.levels[at];
+        let recent = &mut self.levels[at].recent;
+        let request = RequestOfAll { at, kind: Kind::Store, address: &target, is_demand: true };
+        if !level.has_common_top() || !{ let line = recent.line_of(address); recent.finds(line, false) } {
+            return self.look_up_translated(request);
+        }
+        self.charge_all(at, level.hit_cycles, true);
+        self.go_on_from_all(request);
+        [false; VIEWS]
+    }
+
+    fn look_up_translated(&mut self, request: RequestOfAll<'_>) -> Missed {
+        let RequestOfAll { at, kind, address, .. } = request;
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
-        let known = self.known(at, self.shortcuts[at].filter.line_of(address), is_store);
-        if known == Known::Hit && !(is_store && self.plan.levels[at].is_write_through) {
-            self.charge(at, self.plan.levels[at].hit_cycles, true);
-            return [false; 3];
-        }
-        let shortcut = &self.shortcuts[at];
-        if shortcut.goes_together(known, is_store) {
-            let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
-            // A line that is here needs its physical address only to be passed on.
-            let target = if known == Known::Hit { self.translated(target, kind, at) } else { target };
-            return [self.together(at, kind, &target, true, known).1; 3];
-        }
-        let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
-        if is_store && self.shortcuts[at].passes_stores {
-            return self.pass_store(at, &target);
-        }
-        let target = self.translated(target, kind, at);
-        self.apart(at, kind, &target, true).1
+        let before = self.clocks.difference();
+        self.missed = [0; 2];
+        let answers = self.look_up_in_all(request);
+        self.hint(at, is_store, address, &answers);
+        self.count_difference(before);
+        answers.missed
     }
 
-    /// What is known of a line of a first level. Where all views hold it, it is the one used last in its set from here on.
-    #[inline(always)]
-    pub(super) fn known(&mut self, at: usize, line: u64, is_store: bool) -> Known {
-        let filter = &self.shortcuts[at].filter;
-        let known = filter.known(line, is_store);
-        if known == Known::Hit || !filter.is_deep() { known } else { self.known_in_list(at, line, is_store) }
-    }
-
-    #[inline(never)]
-    fn known_in_list(&mut self, at: usize, line: u64, is_store: bool) -> Known {
-        let keeps_stores = !self.plan.levels[at].is_write_through;
-        let filter = &mut self.shortcuts[at].filter;
-        let (address, mut has_moved) = (filter.address_of(line), false);
-        let known = filter.find(line, is_store, |known| {
-            // The page of a first store may get a frame of its own; the line is another one then.
-            if let Some(frames) = self.frames.as_deref_mut().filter(|_| known == Known::HitUnmodified && keeps_stores) {
-                frames.translate(self.scene.process, address, true, self.scene.mappings);
-                has_moved = frames.take_moved();
-            }
-            !has_moved
-        });
-        if has_moved {
-            self.forget_known();
-        } else if known == Known::HitUnmodified && keeps_stores {
-            let slots = filter.slots(line);
-            filter.note_stored(line);
-            for (view, slot) in [&mut *self.shared, &mut *self.private, &mut *self.flushed].into_iter().zip(slots) {
-                view.levels[at].modify(slot as usize);
-            }
-            return Known::Hit;
-        }
-        known
-    }
-
-    fn forget_known(&mut self) {
-        let mut views = [&mut *self.shared, &mut *self.private, &mut *self.flushed];
-        for (at, shortcut) in self.shortcuts.iter_mut().enumerate() {
-            shortcut.filter.settle_all(|slots| use_slots(&mut views, at, slots));
-            shortcut.filter.forget();
+    /// Longer in the shared view is lost; shorter is gained, and what the difference of the clocks tells beside.
+    fn count_difference(&mut self, before: u64) {
+        let longer = self.clocks.difference().wrapping_sub(before) as i64;
+        self.clocks.lost += longer.max(0) as u64;
+        let mut differing = self.missed[SHARED] ^ self.missed[PRIVATE];
+        while differing != 0 {
+            let at = differing.trailing_zeros();
+            differing &= differing - 1;
+            let missed = |view: usize| self.missed[view] >> at & 1 != 0;
+            let missed = [missed(SHARED), missed(PRIVATE), false];
+            self.levels[at as usize].count_difference(missed);
         }
     }
 
-    /// The order of a set in each view is up to date from here on.
-    fn settle_set(&mut self, at: usize, set: usize) {
-        let mut views = [&mut *self.shared, &mut *self.private, &mut *self.flushed];
-        self.shortcuts[at].filter.settle(set, |slots| use_slots(&mut views, at, slots));
+    #[inline]
+    pub(super) fn note_miss(&mut self, view: usize, at: usize, is_miss: bool) {
+        if let Some(missed) = self.missed.get_mut(view) {
+            *missed |= u64::from(is_miss) << at;
+        }
     }
 
-    /// A store that changes nothing in this level, whatever line each view holds; it goes on from all alike.
-    fn pass_store(&mut self, at: usize, address: &Address) -> Misses {
+    /// What is known of the line after a lookup.
+    fn hint(&mut self, at: usize, is_store: bool, address: &Address, answers: &Answers) {
         let level = &self.plan.levels[at];
         let (set, key) = (level.set(address), level.key(address));
-        let misses = [&*self.shared, &*self.private, &*self.flushed]
-            .map(|hierarchy| hierarchy.levels[at].find(set, key).is_none());
-        if misses == [false; 3] {
-            let filter = &mut self.shortcuts[at].filter;
-            filter.keep(filter.line_of(address.virtual_address), true);
+        let is_stored = is_store && !level.is_write_through;
+        let own = &mut self.levels[at];
+        let line = own.recent.line_of(address.virtual_address);
+        if level.has_common_top() {
+            if own.recent.has(set, answers.slot, key) {
+                own.recent.hint(answers.slot, line, is_stored);
+            }
+        } else if answers.missed == [false; VIEWS] || level.settles_at_once() {
+            // A level behind may have taken it away again, and a store may have brought nothing in.
+            if own.views.iter().all(|lines| lines.find(set, key).is_some()) {
+                own.recent.hint_latest(set, line, is_stored);
+            }
         }
-        self.go_on_together(at, address);
-        misses
     }
 
-    #[inline]
-    fn translated(&mut self, address: Address, kind: Kind, at: usize) -> Address {
-        if self.frames.is_none() { address } else { self.translated_by_frames(address, kind, at) }
-    }
-
-    fn translated_by_frames(&mut self, address: Address, kind: Kind, at: usize) -> Address {
-        let Some(frames) = &mut self.frames else { return address };
-        if self.plan.levels[at].is_tlb {
-            return address;
-        }
-        let is_store = kind == Kind::Store;
-        let physical = frames.translate(address.process, address.virtual_address, is_store, self.scene.mappings);
+    fn translated(&mut self, address: u64, is_store: bool, at: usize) -> Address {
+        let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
+        let Some(frames) = self.frames.as_mut().filter(|_| !self.plan.levels[at].is_tlb) else { return target };
+        let physical = frames.translate(target.process, address, is_store, self.scene.mappings);
         if frames.take_moved() {
-            self.forget_known();
+            self.levels.iter_mut().for_each(|level| level.recent.forget_hints());
         }
-        Address { physical, ..address }
+        Address { physical, ..target }
     }
 
     #[inline]
-    pub(super) fn charge(&mut self, at: usize, cycles: u64, is_demand: bool) {
+    pub(super) fn charge_all(&mut self, at: usize, cycles: u64, is_demand: bool) {
         if is_demand && cycles != 0 {
-            self.ahead += cycles;
-            self.shortcuts[at].together.cycles += cycles;
+            self.clocks.common += cycles;
+            self.levels[at].common.cycles += cycles;
         }
     }
 
-    /// A request of a level that was looked up together, at the next one. Gives the cycles of each view.
-    #[inline]
-    fn ask_next(&mut self, from: usize, kind: Kind, address: &Address, is_demand: bool) -> [u64; 3] {
-        let Some(at) = self.plan.levels[from].next[path_of(kind)] else { return [0; 3] };
-        let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
-        let shortcut = &mut self.shortcuts[at];
-        shortcut.together.accesses[kind as usize] += 1;
-        let known = shortcut.filter.known(shortcut.filter.line_of(address.virtual_address), is_store);
-        if known == Known::Hit && !(is_store && self.plan.levels[at].is_write_through) {
-            let cycles = self.plan.levels[at].hit_cycles;
-            self.charge(at, cycles, is_demand);
-            return [cycles; 3];
-        }
-        self.ask_changing(at, kind, address, is_demand, known)
-    }
-
-    /// What [`Views::ask_next`] does where something changes.
-    fn ask_changing(&mut self, at: usize, kind: Kind, address: &Address, is_demand: bool, known: Known) -> [u64; 3] {
-        if self.shortcuts[at].goes_together(known, kind == Kind::Store) {
-            let (cycles, is_miss) = self.together(at, kind, address, is_demand, known);
-            self.shortcuts[at].together.misses[kind as usize] += u64::from(is_miss);
-            return cycles;
-        }
-        let (cycles, misses) = self.apart(at, kind, address, is_demand);
-        self.count_misses(at, kind, misses);
-        cycles
-    }
-
-    /// A lookup that all views answer alike in this level: the filter knows the line, or the level is plain.
-    fn together(
-        &mut self,
-        at: usize,
-        kind: Kind,
-        address: &Address,
-        is_demand: bool,
-        known: Known,
-    ) -> ([u64; 3], bool) {
-        let level = &self.plan.levels[at];
-        let is_store = kind == Kind::Store && !level.is_tlb;
-        if known == Known::Conflict {
-            return (self.miss_together(at, kind, address, is_demand), true);
-        }
-        self.charge(at, level.hit_cycles, is_demand);
-        if is_store {
-            self.store_together(at, address);
-        }
-        ([level.hit_cycles; 3], false)
-    }
-
-    /// What a store does to a line that all views hold.
-    fn store_together(&mut self, at: usize, address: &Address) {
-        let level = &self.plan.levels[at];
-        if level.is_write_through {
-            self.go_on_together(at, address);
-            return;
-        }
-        let filter = &mut self.shortcuts[at].filter;
-        let line = filter.line_of(address.virtual_address);
-        if filter.holds_stored(line) {
-            return;
-        }
-        filter.keep(line, true);
-        let slot = level.set(address);
-        self.shared.levels[at].modify(slot);
-        self.private.levels[at].modify(slot);
-        self.flushed.levels[at].modify(slot);
-    }
-
-    /// A line that no view holds in a plain level: another one of this process is there.
-    #[inline]
-    pub(super) fn miss_together(&mut self, at: usize, kind: Kind, address: &Address, is_demand: bool) -> [u64; 3] {
-        let level = &self.plan.levels[at];
-        let is_store = kind == Kind::Store && !level.is_tlb;
-        if is_store && !level.allocates {
-            if level.is_write_through {
-                self.go_on_together(at, address);
-                return [0; 3];
-            }
-            return self.ask_next(at, Kind::Store, address, is_demand);
-        }
-        self.charge(at, level.miss_cycles, is_demand);
-        let asked = if is_store { Kind::Load } else { kind };
-        let below = self.ask_next(at, asked, address, is_demand);
-        self.shortcuts[at].together.fills += 1;
-        let (slot, key) = (level.set(address), level.key(address));
-        for hierarchy in [&mut *self.shared, &mut *self.private, &mut *self.flushed] {
-            hierarchy.replace(self.plan, at, slot, key);
-        }
-        let filter = &mut self.shortcuts[at].filter;
-        filter.keep(filter.line_of(address.virtual_address), false);
-        if is_store {
-            self.store_together(at, address);
-        }
-        below.map(|cycles| cycles + level.miss_cycles)
-    }
-
-    /// A store goes on from a write-through level that was looked up together.
-    #[inline]
-    pub(super) fn go_on_together(&mut self, at: usize, address: &Address) {
-        if self.shared.levels[at].writes.is_absent() {
-            self.ask_next(at, Kind::Store, address, false);
-        } else if self.buffers.are_alike && at == self.buffers.level {
-            let writes = &self.shared.levels[at].writes;
-            let wait = writes.wait(self.shared.now + self.ahead);
-            self.ahead += wait;
-            self.buffers.stall_cycles += wait;
-            let now = self.clocks();
-            let cycles = self.ask_next(at, Kind::Store, address, false);
-            if self.buffers.are_alike && cycles == [cycles[0]; 3] {
-                self.shared.levels[at].writes.put(now[0], cycles[0]);
-            } else {
-                self.tell_buffers_apart();
-                self.put_apart(at, now, cycles);
-            }
-        } else {
-            self.go_on_apart(at, address);
-        }
-    }
-
-    #[inline(never)]
-    fn go_on_apart(&mut self, at: usize, address: &Address) {
-        self.tell_buffers_apart();
-        let ahead = self.ahead;
-        let hierarchies = [&mut *self.shared, &mut *self.private, &mut *self.flushed];
-        let now = hierarchies.map(|hierarchy| hierarchy.wait_for_buffer(at, ahead));
-        let cycles = self.ask_next(at, Kind::Store, address, false);
-        let are_idle = self.shared.levels[at].writes.is_idle(now[0])
-            && self.private.levels[at].writes.is_idle(now[1])
-            && self.flushed.levels[at].writes.is_idle(now[2]);
-        self.put_apart(at, now, cycles);
-        // Clocks that have moved apart meanwhile would not tell the same of this store.
-        let clocks = self.clocks();
-        let is_even = |of: [u64; 3]| of[0] == of[1] && of[0] == of[2];
-        let passed = [clocks[0] - now[0], clocks[1] - now[1], clocks[2] - now[2]];
-        self.buffers.are_alike = at == self.buffers.level && are_idle && is_even(passed) && is_even(cycles);
-    }
-
-    pub(super) fn put_apart(&mut self, at: usize, now: [u64; 3], cycles: [u64; 3]) {
-        self.shared.levels[at].writes.put(now[0], cycles[0]);
-        self.private.levels[at].writes.put(now[1], cycles[1]);
-        self.flushed.levels[at].writes.put(now[2], cycles[2]);
+    fn look_up_in_all(&mut self, request: RequestOfAll<'_>) -> Answers {
+        if self.plan.levels[request.at].has_common_top() { self.look_up_top(request) } else { self.each_alone(request) }
     }
 
     /// Each view by itself, from this level on.
     #[inline(never)]
-    fn apart(&mut self, at: usize, kind: Kind, address: &Address, is_demand: bool) -> ([u64; 3], Misses) {
-        if kind == Kind::Store && !self.plan.levels[at].is_tlb {
-            self.tell_buffers_apart();
+    fn each_alone(&mut self, request: RequestOfAll<'_>) -> Answers {
+        let mut answers = Answers::default();
+        for view in [SHARED, PRIVATE, FLUSHED] {
+            self.clocks.delay = 0;
+            let answer = self.look_up_alone(request.of(view));
+            answers.cycles[view] = answer.cycles;
+            answers.missed[view] = answer.is_miss;
+            answers.modified |= u8::from(answer.is_modified) << view;
         }
-        self.settle_clocks();
-        let last = self.last_of_set(at, kind, address);
-        if last.is_none() {
-            self.settle_set(at, self.plan.levels[at].set(address));
-        }
-        let distances = Buffers::distances(self.shared, self.private, self.flushed);
-        let are_idle = self.shared.levels[self.buffers.level].writes.is_idle(self.shared.now);
-        let plan = self.plan;
-        let mut bookkeeper = Bookkeeper {
-            plan,
-            ledger: &mut *self.ledger,
-            others: &mut *self.others,
-            process: self.scene.process,
-            private: Some(&mut *self.private),
-        };
-        let shortcut = &self.shortcuts[at];
-        let answers = if shortcut.is_walked_plainly(kind) {
-            [
-                self.shared.look_up_plainly(plan, &mut bookkeeper, at, kind, address, is_demand),
-                self.private.look_up_plainly(plan, &mut Nobody, at, kind, address, is_demand),
-                self.flushed.look_up_plainly(plan, &mut Nobody, at, kind, address, is_demand),
-            ]
-        } else if let Some(last) = last {
-            let [shared, private, flushed] = last.map(usize::from);
-            [
-                self.shared.bring_into(plan, &mut bookkeeper, at, kind, address, is_demand, shared),
-                self.private.bring_into(plan, &mut Nobody, at, kind, address, is_demand, private),
-                self.flushed.bring_into(plan, &mut Nobody, at, kind, address, is_demand, flushed),
-            ]
-        } else {
-            [
-                self.shared.look_up(plan, &mut bookkeeper, at, kind, address, is_demand),
-                self.private.look_up(plan, &mut Nobody, at, kind, address, is_demand),
-                self.flushed.look_up(plan, &mut Nobody, at, kind, address, is_demand),
-            ]
-        };
-        // Stores that are all written look the same however long ago that was.
-        if !are_idle && Buffers::distances(self.shared, self.private, self.flushed) != distances {
-            self.buffers.part(distances, self.shared, self.private, self.flushed);
-        }
-        let misses = answers.map(|answer| answer.is_miss);
-        self.remember(at, kind, address, &answers);
-        (answers.map(|answer| answer.cycles), misses)
+        answers
     }
 
-    /// Where the line is that leaves every view, if no view holds a line that is brought in.
-    fn last_of_set(&self, at: usize, kind: Kind, address: &Address) -> Option<Slots> {
-        let (level, shortcut) = (&self.plan.levels[at], &self.shortcuts[at]);
-        let is_brought_in = kind != Kind::Store || shortcut.keeps_stores;
-        if !shortcut.replaces_last || !is_brought_in || level.is_swept {
-            return None;
-        }
-        let last = shortcut.filter.last_of_full(shortcut.filter.line_of(address.virtual_address))?;
-        // The same line may be in the list under another virtual address.
-        let is_held =
-            level.has_physical_tag && self.shared.levels[at].find(level.set(address), level.key(address)).is_some();
-        (!is_held).then_some(last)
+    /// The same request of all views at the next level, which counts it.
+    fn ask_next_of_all(&mut self, request: RequestOfAll<'_>, kind: Kind) -> Answers {
+        let Some(next) = self.plan.levels[request.at].next[path_of(kind)] else { return Answers::default() };
+        self.levels[next].common.accesses[kind as usize] += 1;
+        let answers = self.look_up_in_all(RequestOfAll { at: next, kind, ..request });
+        self.levels[next].count_misses(kind as usize, answers.missed);
+        self.note_miss(SHARED, next, answers.missed[SHARED]);
+        self.note_miss(PRIVATE, next, answers.missed[PRIVATE]);
+        answers
     }
 
-    /// What the filter knows after a lookup.
-    fn remember(&mut self, at: usize, kind: Kind, address: &Address, answers: &[Answer; 3]) {
+    /// A lookup in a level whose lines used last are the same in all views, and stay so.
+    fn look_up_top(&mut self, request: RequestOfAll<'_>) -> Answers {
+        let RequestOfAll { at, kind, address, is_demand } = request;
         let level = &self.plan.levels[at];
+        let (set, key) = (level.set(address), level.key(address));
         let is_store = kind == Kind::Store && !level.is_tlb;
-        let shortcut = &mut self.shortcuts[at];
-        let line = shortcut.filter.line_of(address.virtual_address);
-        let is_found = answers.iter().all(|answer| !answer.is_miss);
-        let is_held = is_found || (shortcut.settles_at_once && (!is_store || level.allocates));
-        if is_held && shortcut.filter.is_deep() {
-            shortcut.filter.put(line, answers.map(|answer| answer.slot as u16), is_store);
-        } else if is_held {
-            shortcut.filter.keep(line, is_store);
-        } else if !shortcut.is_plain {
-            shortcut.filter.forget_line(line);
-        }
-        self.forget_disturbed();
-    }
-
-    /// Sets that were changed by somebody else than their lookup.
-    fn forget_disturbed(&mut self) {
-        let mut sets = std::mem::take(&mut self.shared.disturbed);
-        sets.append(&mut self.private.disturbed);
-        sets.append(&mut self.flushed.disturbed);
-        for &(at, set) in &sets {
-            self.settle_set(at, set);
-            self.shortcuts[at].filter.forget_set(set);
-        }
-        sets.clear();
-        self.shared.disturbed = sets;
-    }
-
-    /// Misses at a level, each view's its own.
-    #[inline]
-    pub(super) fn count_misses(&mut self, at: usize, kind: Kind, misses: Misses) {
-        match misses {
-            [false, false, false] => {}
-            [true, true, true] => self.shortcuts[at].together.misses[kind as usize] += 1,
-            [shared, private, flushed] => {
-                self.shared.levels[at].counts.misses[kind as usize] += u64::from(shared);
-                self.private.levels[at].counts.misses[kind as usize] += u64::from(private);
-                self.flushed.levels[at].counts.misses[kind as usize] += u64::from(flushed);
+        let own = &mut self.levels[at];
+        if let Some(slot) = own.recent.find(set, key) {
+            own.recent.use_now(slot);
+            self.charge_all(at, level.hit_cycles, is_demand);
+            if is_store {
+                self.store_to_all(request, slot);
             }
+            return Answers { cycles: [level.hit_cycles; VIEWS], slot, ..Answers::default() };
+        }
+        let slots = own.find_in_each(set, key);
+        let holds = slots.map(|slot| slot.is_some());
+        let missed = holds.map(|is_held| !is_held);
+        if is_store && holds != [true; VIEWS] && (!level.allocates || level.is_write_through) {
+            return self.store_around(request, holds);
+        }
+        let copy = slots[PRIVATE].map(|slot| own.views[PRIVATE].note(slot));
+        let below = self.answer_each(request, missed, if is_store { Kind::Load } else { kind });
+        if missed[SHARED] {
+            self.ledger.count_fill(at, copy);
+        }
+        let slot = self.raise(at, set, key, holds, below.modified);
+        if is_store {
+            self.store_to_all(request, slot);
+        }
+        Answers { cycles: below.cycles, missed, modified: 0, slot }
+    }
+
+    /// The time that each view takes, and what it asks the next level for; the line does not come in yet.
+    fn answer_each(&mut self, request: RequestOfAll<'_>, missed: Missed, kind: Kind) -> Answers {
+        let RequestOfAll { at, is_demand, .. } = request;
+        let level = &self.plan.levels[at];
+        if missed == [false; VIEWS] {
+            self.charge_all(at, level.hit_cycles, is_demand);
+            return Answers { cycles: [level.hit_cycles; VIEWS], ..Answers::default() };
+        }
+        if missed == [true; VIEWS] {
+            self.charge_all(at, level.miss_cycles, is_demand);
+            self.levels[at].common.fills += 1;
+            let below = self.ask_next_of_all(request, kind);
+            return Answers { cycles: below.cycles.map(|cycles| level.miss_cycles + cycles), ..below };
+        }
+        let mut answers = Answers::default();
+        for (view, is_missed) in missed.into_iter().enumerate() {
+            let cycles = if is_missed { level.miss_cycles } else { level.hit_cycles };
+            if is_demand {
+                self.clocks.now[view] += cycles;
+                self.lines(view, at).counts.cycles += cycles;
+            }
+            answers.cycles[view] = cycles;
+            if is_missed {
+                self.lines(view, at).counts.fills += 1;
+                let below = self.ask_next(request.of(view), kind);
+                answers.cycles[view] += below.cycles;
+                answers.modified |= u8::from(below.is_modified) << view;
+            }
+        }
+        answers
+    }
+
+    /// A line comes on top in every view, and into the set in those that do not hold it. Gives its slot.
+    fn raise(&mut self, at: usize, set: usize, key: u64, holds: [bool; VIEWS], modified: u8) -> usize {
+        if self.levels[at].recent.is_full(set) {
+            return self.replace_oldest(at, set, key, modified);
+        }
+        let level = &self.plan.levels[at];
+        let arrival = self.ledger.arrival();
+        let own = &mut self.levels[at];
+        let (mut slots, mut leaving) = (Slots::default(), [None; VIEWS]);
+        for (view, lines) in own.views.iter_mut().enumerate() {
+            let held = if holds[view] { lines.find(set, key) } else { None };
+            let slot = held.unwrap_or_else(|| {
+                let (slot, left) = lines.make_room(level, set);
+                leaving[view] = left;
+                let is_modified = modified >> view & 1 != 0;
+                lines.put(slot, key, &Line { is_modified, arrival, ..Line::default() });
+                slot
+            });
+            lines.lift(slot);
+            slots[view] = slot as u32;
+        }
+        let slot = own.recent.push(set, key, slots);
+        if let Some((old, line)) = leaving[SHARED] {
+            self.note_left(at, set, old, line.arrival, Departure::Replaced);
+        }
+        if !holds[SHARED] {
+            self.note_came(at, set, key, arrival);
+        }
+        for (view, leaving) in leaving.into_iter().enumerate() {
+            if let Some((_, line)) = leaving {
+                self.leave_level(view, at, line);
+            }
+        }
+        slot
+    }
+
+    /// The same where every view holds the lines of a full list: one leaves all of them.
+    fn replace_oldest(&mut self, at: usize, set: usize, key: u64, modified: u8) -> usize {
+        let level = &self.plan.levels[at];
+        let arrival = self.ledger.arrival();
+        let own = &mut self.levels[at];
+        let (slot, slots, was_stored) = own.recent.replace_oldest(set, key);
+        let mut left = [(0, false, Arrival::default()); VIEWS];
+        for (view, lines) in own.views.iter_mut().enumerate() {
+            left[view] = lines.replace(slots[view] as usize, key, modified >> view & 1 != 0, arrival);
+        }
+        let (old, _, old_arrival) = left[SHARED];
+        self.note_left(at, set, old, old_arrival, Departure::Replaced);
+        self.note_came(at, set, key, arrival);
+        let address = level.address_of(old);
+        for (view, (_, was_modified, arrival)) in left.into_iter().enumerate() {
+            let is_modified = was_modified || was_stored;
+            if is_modified || level.is_left_with_effects {
+                self.leave_level(view, at, Line { address, is_modified, arrival });
+            }
+        }
+        slot
+    }
+
+    /// What a store does to a line that all views hold.
+    #[inline]
+    fn store_to_all(&mut self, request: RequestOfAll<'_>, slot: usize) {
+        if self.plan.levels[request.at].is_write_through {
+            self.go_on_from_all(request);
+        } else {
+            self.levels[request.at].recent.store(slot);
+        }
+    }
+
+    /// A store to a line that not all views hold, in a level that brings none in for it, or that asks the next level twice.
+    fn store_around(&mut self, request: RequestOfAll<'_>, holds: [bool; VIEWS]) -> Answers {
+        // Asked twice, each view does both before the next view does either: where the second miss comes from depends on it.
+        if holds != [false; VIEWS] || self.plan.levels[request.at].allocates {
+            return self.each_alone(request);
+        }
+        let missed = [true; VIEWS];
+        if self.plan.levels[request.at].is_write_through {
+            self.go_on_from_all(request);
+            return Answers { missed, ..Answers::default() };
+        }
+        Answers { missed, ..self.ask_next_of_all(request, Kind::Store) }
+    }
+
+    /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
+    fn go_on_from_all(&mut self, request: RequestOfAll<'_>) {
+        let request = RequestOfAll { is_demand: false, ..request };
+        if self.levels[request.at].views[SHARED].writes.is_absent() {
+            self.ask_next_of_all(request, Kind::Store);
+            return;
+        }
+        let mut now = [0; VIEWS];
+        for (view, now) in now.iter_mut().enumerate() {
+            *now = self.wait_for_buffer(view, request.at);
+        }
+        let below = self.ask_next_of_all(request, Kind::Store);
+        for (view, now) in now.into_iter().enumerate() {
+            self.lines(view, request.at).writes.put(now, below.cycles[view]);
         }
     }
 }

@@ -100,7 +100,7 @@ impl Behind {
     /// Answers what the first levels have asked. No level's answer changes what they ask.
     fn take(&mut self) {
         let levels = &mut self.levels;
-        self.front.take_sent(self.running, |view, sent| {
+        self.front.take_sent(|view, sent| {
             for request in sent {
                 if let Some(level) = levels.iter_mut().find(|level| level.shape.level == request.level) {
                     level.answer(view, request);

@@ -1,16 +1,16 @@
 //! Lines that are fetched before they are asked for.
 
-use super::{Answer, Request, Walk};
+use super::{Answer, Request};
 use crate::machine::address::Address;
 use crate::machine::aside::Prefetched;
 use crate::machine::line::Line;
 use crate::machine::plan::{Kind, SMALLEST_PAGE_BITS};
-use crate::machine::watch::Watch;
+use crate::machine::views::Views;
 
-impl<W: Watch> Walk<'_, W> {
+impl Views<'_> {
     /// What follows a fill.
     pub(super) fn prefetch_behind(&mut self, request: Request<'_>, key: u64) {
-        if !self.lines(request.at).streams.is_absent() {
+        if !self.lines(request.view, request.at).streams.is_absent() {
             self.consider_stream(request, key);
         }
         if self.plan_of(request.at).fetches_next_line {
@@ -22,14 +22,14 @@ impl<W: Watch> Walk<'_, W> {
         let level = self.plan_of(request.at);
         let next = request.address.next_line(level.line_bits);
         let next_key = (!starts_page(&next)).then(|| level.key(&next));
-        if self.lines(request.at).streams.begins(key, next_key) {
+        if self.lines(request.view, request.at).streams.begins(key, next_key) {
             self.start_stream(request);
         }
     }
 
     fn start_stream(&mut self, request: Request<'_>) {
         let bits = self.plan_of(request.at).line_bits;
-        let streams = &mut self.lines(request.at).streams;
+        let streams = &mut self.lines(request.view, request.at).streams;
         let depth = streams.depth;
         let number = streams.allot(request.address.next_line(bits));
         for _ in 0..depth {
@@ -38,40 +38,39 @@ impl<W: Watch> Walk<'_, W> {
     }
 
     pub(super) fn prefetch_into_stream(&mut self, request: Request<'_>, number: usize) {
-        let at = request.at;
+        let Request { view, at, .. } = request;
         let level = self.plan_of(at);
-        let address = self.lines(at).streams.buffers[number].next;
+        let address = self.lines(view, at).streams.buffers[number].next;
         if starts_page(&address) {
             return;
         }
         let cycles = self.prefetch(Request { address: &address, ..request }).cycles;
-        let arrives = if self.lines(at).streams.is_timed { self.time() + cycles } else { 0 };
-        let buffer = &mut self.lines(at).streams.buffers[number];
+        let arrives = if self.lines(view, at).streams.is_timed { self.time(view) + cycles } else { 0 };
+        let buffer = &mut self.lines(view, at).streams.buffers[number];
         buffer.lines.push_back(Prefetched { key: level.key(&address), arrives });
         buffer.next = address.next_line(level.line_bits);
     }
 
     fn prefetch_next_line(&mut self, request: Request<'_>) {
-        let at = request.at;
+        let Request { view, at, .. } = request;
         let level = self.plan_of(at);
         let address = request.address.next_line(level.line_bits);
         let (set, key) = (level.set(&address), level.key(&address));
-        let is_held = self.lines(at).find(set, key).is_some() || self.lines(at).victims.get_mut(key).is_some();
+        let is_held = self.lines(view, at).find(set, key).is_some() || self.lines(view, at).victims.get_mut(key).is_some();
         if starts_page(&address) || is_held {
             return;
         }
         let is_modified = self.prefetch(Request { address: &address, ..request }).is_modified;
-        let line = Line { address, is_modified, arrival: self.watch.arrival() };
-        self.insert(at, set, key, &line);
-        self.disturb(at, set);
+        let line = Line { address, is_modified, arrival: self.ledger.arrival() };
+        self.insert(view, at, set, key, &line);
     }
 
     fn prefetch(&mut self, request: Request<'_>) -> Answer {
-        self.lines(request.at).counts.prefetches += 1;
+        self.lines(request.view, request.at).counts.prefetches += 1;
         let kind = if request.kind == Kind::Store { Kind::Load } else { request.kind };
-        let delay = self.hierarchy.delay;
+        let delay = self.clocks.delay;
         let answer = self.fetch_from_next(Request { is_demand: false, ..request }, kind);
-        self.hierarchy.delay = delay;
+        self.clocks.delay = delay;
         answer
     }
 }

@@ -1,0 +1,275 @@
+//! The lines of a level that all three views used last.
+//!
+//! With LRU, what a view holds in a set is a stack, the line used last on top (Mattson, Gecsei, Slutz and Traiger 1970). As
+//! long as all three views look up the same, the tops of their stacks are the same lines in the same order. They are listed
+//! here, with the slots that each view has them in. A line of the list is found by every view, and only the list changes.
+//! Where it is as long as a set has ways, a line that is not in it is missed by every view. Before one view is looked up by
+//! itself, the order of that set and what was stored to [is handed](Recent::take_all) to all three.
+//!
+//! Where there is no such top (another replacement policy, or lines that come in without a lookup), only the line of a set
+//! that was looked up last is remembered: to look it up once more changes nothing.
+//!
+//! First levels are asked by virtual address, and mostly for a line that was looked up a moment ago. A *hint* says which
+//! virtual line is known to be in a slot; it is found without a translation and without a search.
+
+use super::VIEWS;
+use super::address::VIRTUAL_MASK;
+use super::lines::way_of;
+use super::plan::LevelPlan;
+use super::replacement::least;
+
+/// Set in a hint where a store to the line changes nothing.
+const STORED: u64 = 1;
+/// Set in every hint, so that 0 is none.
+const IS_HINT: u64 = 2;
+const HINT_BITS: u32 = 2;
+/// Guesses for each line of a level: fewer, and lines of the same low bits take each other's place too often.
+const GUESSES_A_LINE: usize = 2;
+
+/// Where each view has a line.
+pub(super) type Slots = [u32; VIEWS];
+
+/// What all views used last in one level.
+#[derive(Debug)]
+pub(super) struct Recent {
+    /// Slots of a set.
+    ways: usize,
+    /// Whether there is a list, and not the latest line alone.
+    is_list: bool,
+    /// Slots that are filled, by set.
+    lengths: Vec<u16>,
+    /// By slot. The first three are empty where there is no list.
+    keys: Vec<u64>,
+    /// Whether a store modified the line, in all views.
+    is_stored: Vec<bool>,
+    in_views: Vec<Slots>,
+    /// When the line was used last.
+    stamps: Vec<u64>,
+    now: u64,
+    /// Virtual line of each slot of a first level, [`IS_HINT`], and perhaps [`STORED`].
+    hints: Vec<u64>,
+    /// In which slot a line may be, by the low bits of its number; empty where those alone tell.
+    guesses: Vec<u32>,
+    direct_mask: usize,
+    line_bits: u32,
+    /// Sets that may have something in them, each once.
+    used: Vec<u32>,
+    is_used: Vec<bool>,
+    /// For sorting.
+    order: Vec<u32>,
+}
+
+impl Recent {
+    pub(super) fn new(plan: &LevelPlan) -> Recent {
+        let is_list = plan.has_common_top();
+        let is_first = plan.is_first.contains(&true);
+        let (sets, ways) = match (is_list, is_first) {
+            (true, _) => (plan.sets, plan.ways),
+            // All virtual lines of a set, whatever its physical address is, share a hint.
+            (false, true) if plan.has_physical_index => (1 << plan.known_set_bits(), 1),
+            (false, true) => (plan.sets, 1),
+            (false, false) => (0, 1),
+        };
+        let slots = sets * ways;
+        let is_direct = ways == 1 && sets.is_power_of_two() && !plan.has_physical_index;
+        let kept = if is_list { slots } else { 0 };
+        let hinted = if is_first { slots } else { 0 };
+        Recent {
+            ways,
+            is_list,
+            lengths: vec![0; sets],
+            keys: vec![0; kept],
+            is_stored: vec![false; kept],
+            in_views: vec![Slots::default(); kept],
+            stamps: vec![0; slots],
+            now: 0,
+            hints: vec![0; hinted],
+            guesses: vec![0; if is_direct { 0 } else { (hinted * GUESSES_A_LINE).next_power_of_two() }],
+            direct_mask: if is_direct { slots.saturating_sub(1) } else { 0 },
+            line_bits: plan.line_bits,
+            used: Vec::new(),
+            is_used: vec![false; sets],
+            order: Vec::new(),
+        }
+    }
+
+    // --- hints
+
+    /// The number of the virtual line that an address lies in.
+    #[inline(always)]
+    pub(super) fn line_of(&self, address: u64) -> u64 {
+        (address & VIRTUAL_MASK) >> self.line_bits
+    }
+
+    /// Whether all views are known to find a virtual line, and a store, if it is one, changes nothing. It is the one used last
+    /// then.
+    ///
+    /// This answers nearly every lookup of a program. It has one branch that is not foreseeable, and writes without asking
+    /// whether it has to.
+    #[inline(always)]
+    pub(super) fn finds(&mut self, line: u64, is_store: bool) -> bool {
+        let guess = match self.guesses.len() {
+            0 => line as usize & self.direct_mask,
+            guesses => self.guesses[line as usize & (guesses - 1)] as usize,
+        };
+        let Some(&hint) = self.hints.get(guess) else { return false };
+        let is_found = hint | u64::from(!is_store) == line << HINT_BITS | IS_HINT | STORED;
+        if is_found && self.ways > 1 {
+            self.stamps[guess] = self.now;
+            self.now += 1;
+        }
+        is_found
+    }
+
+    /// The same of all lines from one address to another, in their order.
+    #[inline(always)]
+    pub(super) fn finds_all(&mut self, first: u64, last: u64) -> bool {
+        let (mut line, last) = (self.line_of(first), self.line_of(last));
+        while line < last && self.finds(line, false) {
+            line += 1;
+        }
+        line == last && self.finds(line, false)
+    }
+
+    /// A virtual line is in a slot; where it is `stored`, another store to it changes nothing.
+    pub(super) fn hint(&mut self, slot: usize, line: u64, is_stored: bool) {
+        let same = self.hints[slot] | STORED == line << HINT_BITS | IS_HINT | STORED;
+        let stored = u64::from(is_stored) | if same { self.hints[slot] & STORED } else { 0 };
+        self.hints[slot] = line << HINT_BITS | IS_HINT | stored;
+        if let Some(last) = self.guesses.len().checked_sub(1) {
+            self.guesses[line as usize & last] = slot as u32;
+        }
+    }
+
+    /// The line used last in a set that the views keep.
+    pub(super) fn hint_latest(&mut self, set: usize, line: u64, is_stored: bool) {
+        let set = set % self.lengths.len();
+        self.hint(set, line, is_stored);
+        self.begin(set);
+        self.lengths[set] = 1;
+    }
+
+    /// Virtual addresses may mean other lines from here on.
+    pub(super) fn forget_hints(&mut self) {
+        if !self.hints.is_empty() {
+            for &set in &self.used {
+                self.hints[set as usize * self.ways..][..self.ways].fill(0);
+            }
+        }
+    }
+
+    // --- lines
+
+    #[inline]
+    pub(super) fn is_full(&self, set: usize) -> bool {
+        self.is_list && usize::from(self.lengths[set]) == self.ways
+    }
+
+    /// The slot of a line that is in the list.
+    #[inline]
+    pub(super) fn find(&self, set: usize, key: u64) -> Option<usize> {
+        if !self.is_list {
+            return None;
+        }
+        let start = set * self.ways;
+        way_of(&self.keys[start..start + usize::from(self.lengths[set])], key).map(|way| start + way)
+    }
+
+    #[inline]
+    pub(super) fn use_now(&mut self, slot: usize) {
+        self.stamps[slot] = self.now;
+        self.now += 1;
+    }
+
+    /// A store modifies a line in all views.
+    #[inline]
+    pub(super) fn store(&mut self, slot: usize) {
+        self.is_stored[slot] = true;
+    }
+
+    /// A line that every view holds from here on comes on top. The list must not be full. Gives its slot.
+    pub(super) fn push(&mut self, set: usize, key: u64, in_views: Slots) -> usize {
+        let slot = set * self.ways + usize::from(self.lengths[set]);
+        self.begin(set);
+        self.lengths[set] += 1;
+        self.in_views[slot] = in_views;
+        self.fill(slot, key);
+        slot
+    }
+
+    /// The same where the list is full, in place of the line used longest ago. Gives also where that is in each view, and
+    /// whether it was stored to.
+    #[inline]
+    pub(super) fn replace_oldest(&mut self, set: usize, key: u64) -> (usize, Slots, bool) {
+        let start = set * self.ways;
+        let slot = start + least(self.stamps[start..start + self.ways].iter().copied());
+        let was_stored = self.is_stored[slot];
+        self.fill(slot, key);
+        (slot, self.in_views[slot], was_stored)
+    }
+
+    #[inline]
+    fn fill(&mut self, slot: usize, key: u64) {
+        self.keys[slot] = key;
+        self.is_stored[slot] = false;
+        if let Some(hint) = self.hints.get_mut(slot) {
+            *hint = 0;
+        }
+        self.use_now(slot);
+    }
+
+    /// Whether a slot still has a line.
+    #[inline]
+    pub(super) fn has(&self, set: usize, slot: usize, key: u64) -> bool {
+        let start = set * self.ways;
+        (start..start + usize::from(self.lengths[set])).contains(&slot) && self.keys[slot] == key
+    }
+
+    #[inline]
+    fn begin(&mut self, set: usize) {
+        if !std::mem::replace(&mut self.is_used[set], true) {
+            self.used.push(set as u32);
+        }
+    }
+
+    /// Whether nothing is known of a set.
+    #[inline]
+    pub(super) fn is_empty(&self, set: usize) -> bool {
+        match self.lengths.len() {
+            0 => true,
+            _ if self.is_list => self.lengths[set] == 0,
+            sets => self.lengths[set % sets] == 0,
+        }
+    }
+
+    /// Nothing is known of a set any more. Gives where the views have the lines of the list, the one used last at the end,
+    /// and whether they were stored to.
+    pub(super) fn take_all(&mut self, set: usize, mut act: impl FnMut(Slots, bool)) {
+        let set = if self.is_list { set } else { set % self.lengths.len() };
+        let length = usize::from(std::mem::take(&mut self.lengths[set]));
+        let start = set * self.ways;
+        if !self.hints.is_empty() {
+            self.hints[start..start + self.ways].fill(0);
+        }
+        if self.is_list {
+            let mut order = std::mem::take(&mut self.order);
+            order.extend(start as u32..(start + length) as u32);
+            order.sort_unstable_by_key(|&slot| self.stamps[slot as usize]);
+            order.drain(..).for_each(|slot| act(self.in_views[slot as usize], self.is_stored[slot as usize]));
+            self.order = order;
+        }
+    }
+
+    /// The sets that may have something in them; they have nothing from here on, or the caller sees to it.
+    pub(super) fn take_used(&mut self) -> Vec<u32> {
+        let used = std::mem::take(&mut self.used);
+        used.iter().for_each(|&set| self.is_used[set as usize] = false);
+        used
+    }
+
+    /// Gives the memory of a list back to be used again.
+    pub(super) fn reuse(&mut self, mut used: Vec<u32>) {
+        used.clear();
+        self.used = used;
+    }
+}

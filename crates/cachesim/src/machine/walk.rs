@@ -1,0 +1,232 @@
+//! One view by itself: what a lookup does in a level, and in all behind it. This is always right.
+
+mod leave;
+mod prefetch;
+
+use record::Inclusion;
+
+use super::SHARED;
+use super::address::Address;
+use super::line::Line;
+use super::lines::Lines;
+use super::plan::{Kind, LevelPlan, path_of};
+use super::views::Views;
+pub(super) use leave::Departure;
+
+/// A request to a swept level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sent {
+    pub(crate) level: usize,
+    pub(crate) key: u64,
+    /// None where a modified line is given to the level.
+    pub(crate) kind: Option<Kind>,
+    pub(crate) is_demand: bool,
+}
+
+/// What a lookup comes back with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) cycles: u64,
+    pub(super) is_miss: bool,
+    /// Modified state that comes with a line taken out of an exclusive level.
+    pub(super) is_modified: bool,
+}
+
+/// A request of one view as it stands before one level.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'r> {
+    pub(super) view: usize,
+    pub(super) at: usize,
+    pub(super) kind: Kind,
+    pub(super) address: &'r Address,
+    /// A demand request: somebody waits for it.
+    pub(super) is_demand: bool,
+}
+
+impl<'a> Views<'a> {
+    #[inline]
+    fn plan_of(&self, at: usize) -> &'a LevelPlan {
+        let plan = self.plan;
+        &plan.levels[at]
+    }
+
+    #[inline]
+    pub(super) fn lines(&mut self, view: usize, at: usize) -> &mut Lines {
+        &mut self.levels[at].views[view]
+    }
+
+    #[inline]
+    fn charge(&mut self, request: Request<'_>, cycles: u64) {
+        self.clocks.now[request.view] += cycles;
+        self.lines(request.view, request.at).counts.cycles += cycles;
+    }
+
+    /// When a request is made that has come so far.
+    #[inline]
+    fn time(&self, view: usize) -> u64 {
+        self.clocks.now(view) + self.clocks.delay
+    }
+
+    /// A request takes its time in a level.
+    #[inline]
+    fn pass(&mut self, request: Request<'_>, cycles: u64) {
+        if request.is_demand {
+            self.charge(request, cycles);
+        } else {
+            self.clocks.delay += cycles;
+        }
+    }
+
+    /// One lookup in a level; counts what happens there and behind it, but not the lookup itself.
+    pub(super) fn look_up_alone(&mut self, request: Request<'_>) -> Answer {
+        let Request { view, at, kind, address, is_demand } = request;
+        let level = self.plan_of(at);
+        let (set, key) = (level.set(address), level.key(address));
+        if level.is_swept {
+            self.sent[view].push(Sent { level: at, key, kind: Some(kind), is_demand });
+            return Answer { is_miss: true, ..Answer::default() };
+        }
+        self.levels[at].part(set);
+        let is_store = kind == Kind::Store && !level.is_tlb;
+        if let Some(slot) = self.lines(view, at).find(set, key) {
+            self.pass(request, level.hit_cycles);
+            let mut answer = Answer { cycles: level.hit_cycles, ..Answer::default() };
+            if level.inclusion == Inclusion::Exclusive {
+                let taken = self.remove(view, at, set, slot, Departure::Taken);
+                answer.is_modified = taken.is_some_and(|line| line.is_modified);
+            } else if is_store {
+                self.store_to(view, at, slot, address);
+            } else {
+                self.lines(view, at).found(slot);
+            }
+            return answer;
+        }
+        if !is_store || level.allocates {
+            return self.bring(request, set, key, is_store);
+        }
+        if level.is_write_through {
+            self.go_on(view, at, address);
+            return Answer { is_miss: true, ..Answer::default() };
+        }
+        Answer { is_miss: true, ..self.ask_next(request, Kind::Store) }
+    }
+
+    /// The same request at the next level, which counts it.
+    pub(super) fn ask_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
+        let Some(next) = self.plan_of(request.at).next[path_of(kind)] else { return Answer::default() };
+        let answer = self.look_up_alone(Request { at: next, kind, ..request });
+        let counts = &mut self.lines(request.view, next).counts;
+        counts.accesses[kind as usize] += 1;
+        counts.misses[kind as usize] += u64::from(answer.is_miss);
+        self.note_miss(request.view, next, answer.is_miss);
+        answer
+    }
+
+    /// What a store does to a line that is there.
+    fn store_to(&mut self, view: usize, at: usize, slot: usize, address: &Address) {
+        self.lines(view, at).found(slot);
+        if self.plan_of(at).is_write_through {
+            self.go_on(view, at, address);
+        } else {
+            self.lines(view, at).modify(slot);
+        }
+    }
+
+    /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
+    fn go_on(&mut self, view: usize, at: usize, address: &Address) {
+        let request = Request { view, at, kind: Kind::Store, address, is_demand: false };
+        let delay = self.clocks.delay;
+        if self.lines(view, at).writes.is_absent() {
+            self.ask_next(request, Kind::Store);
+        } else {
+            let now = self.wait_for_buffer(view, at);
+            self.clocks.delay = self.lines(view, at).writes.last_written().saturating_sub(now).max(delay);
+            let cycles = self.ask_next(request, Kind::Store).cycles;
+            self.lines(view, at).writes.put(now, cycles);
+        }
+        self.clocks.delay = delay;
+    }
+
+    /// Waits until a write buffer of a level is free; gives the time then.
+    #[inline]
+    pub(super) fn wait_for_buffer(&mut self, view: usize, at: usize) -> u64 {
+        let now = self.clocks.now(view);
+        let wait = self.lines(view, at).writes.wait(now);
+        self.clocks.now[view] += wait;
+        self.clocks.stalls[view] += wait;
+        now + wait
+    }
+
+    /// A line that is not in the sets: from the victim cache, a stream buffer, or the next level.
+    fn bring(&mut self, request: Request<'_>, set: usize, key: u64, is_store: bool) -> Answer {
+        let Request { view, at, kind, address, .. } = request;
+        let level = self.plan_of(at);
+        if let Some(line) = self.lines(view, at).victims.take(key) {
+            let cycles = level.victim.map_or(0, |victim| victim.hit_cycles.into());
+            self.pass(request, cycles);
+            self.lines(view, at).counts.victim_hits += 1;
+            self.arrive(request, set, key, line.is_modified, is_store);
+            return Answer { cycles, is_miss: true, is_modified: false };
+        }
+        if let Some((stream, arrives)) = self.lines(view, at).streams.take_head(key) {
+            let cycles = level.streams.map_or(0, |streams| streams.hit_cycles.into());
+            let cycles = arrives.saturating_sub(self.time(view)).max(cycles);
+            self.pass(request, cycles);
+            self.lines(view, at).counts.stream_hits += 1;
+            self.arrive(request, set, key, false, is_store);
+            self.prefetch_into_stream(request, stream);
+            return Answer { cycles, is_miss: true, is_modified: false };
+        }
+        let asked = if is_store { Kind::Load } else { kind };
+        let below = self.fetch_from_next(request, asked);
+        if level.inclusion == Inclusion::Exclusive {
+            return Answer { is_miss: true, ..below };
+        }
+        self.lines(view, at).counts.fills += 1;
+        if view == SHARED {
+            self.note_fill(at, set, key);
+        }
+        self.arrive(request, set, key, below.is_modified, is_store);
+        self.prefetch_behind(Request { kind: asked, address, ..request }, key);
+        Answer { cycles: below.cycles, is_miss: true, is_modified: false }
+    }
+
+    /// A line comes over the bus from the next level.
+    fn fetch_from_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
+        let Request { view, at, .. } = request;
+        let time = self.time(view);
+        let cycles = self.lines(view, at).bus.take(time) + self.plan_of(at).miss_cycles;
+        self.pass(request, cycles);
+        let below = self.ask_next(request, kind);
+        Answer { cycles: cycles + below.cycles, ..below }
+    }
+
+    /// A line that was asked for comes in, and is stored to where a store asked.
+    fn arrive(&mut self, request: Request<'_>, set: usize, key: u64, is_modified: bool, is_store: bool) {
+        let Request { view, at, address, .. } = request;
+        let line = Line { address: *address, is_modified, arrival: self.ledger.arrival() };
+        let slot = self.insert(view, at, set, key, &line);
+        if is_store {
+            self.store_to(view, at, slot, address);
+        }
+    }
+
+    fn insert(&mut self, view: usize, at: usize, set: usize, key: u64, line: &Line) -> usize {
+        let level = self.plan_of(at);
+        self.levels[at].part(set);
+        let lines = self.lines(view, at);
+        let slot = lines.slot_for_new(set);
+        let old = lines.take(level, slot);
+        lines.put(slot, key, line);
+        if view == SHARED {
+            if let Some((old_key, old_line)) = &old {
+                self.note_left(at, set, *old_key, old_line.arrival, Departure::Replaced);
+            }
+            self.note_came(at, set, key, line.arrival);
+        }
+        if let Some((old_key, old_line)) = old {
+            self.leave_set(view, at, old_key, old_line);
+        }
+        slot
+    }
+}

@@ -1,0 +1,197 @@
+//! How lines leave a level, and where they go.
+
+use record::Inclusion;
+
+use super::Sent;
+use crate::machine::SHARED;
+use crate::machine::address::{Address, VALID};
+use crate::machine::line::Line;
+use crate::machine::views::Views;
+
+/// How a line left the sets of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::machine) enum Departure {
+    /// For a line that came in.
+    Replaced,
+    /// An inclusive level lost it.
+    Lost,
+    /// Taken up from an exclusive level.
+    Taken,
+    /// All lines left.
+    Flushed,
+}
+
+impl Views<'_> {
+    /// A line leaves its set for another one.
+    pub(super) fn leave_set(&mut self, view: usize, at: usize, key: u64, line: Line) {
+        if self.lines(view, at).victims.is_absent() {
+            self.leave_level(view, at, line);
+        } else if let Some((_, line)) = self.lines(view, at).victims.put(key, line) {
+            self.leave_level(view, at, line);
+        }
+    }
+
+    pub(in crate::machine) fn leave_level(&mut self, view: usize, at: usize, mut line: Line) {
+        let level = self.plan_of(at);
+        if level.inclusion == Inclusion::Inclusive {
+            line.is_modified |= self.lose_inside(view, at, &line.address, Departure::Lost);
+        }
+        self.lines(view, at).counts.write_backs += u64::from(line.is_modified);
+        let taker = level.next_for_lines.filter(|&next| self.plan_of(next).inclusion == Inclusion::Exclusive);
+        if line.is_modified || taker.is_some() {
+            self.take_bus(view, at);
+        }
+        match level.next_for_lines {
+            Some(next) if taker.is_some() => self.move_to(view, next, line),
+            Some(next) if line.is_modified => self.give(view, next, &line.address),
+            _ => {}
+        }
+    }
+
+    /// A line goes to the next level; nobody waits for it, but perhaps for the bus.
+    fn take_bus(&mut self, view: usize, at: usize) {
+        let time = self.time(view);
+        self.lines(view, at).bus.take(time);
+    }
+
+    /// A modified line is given to a level, and on, until one holds it that is write-back.
+    fn give(&mut self, view: usize, first: usize, address: &Address) {
+        let mut to = Some(first);
+        while let Some(at) = to {
+            let level = self.plan_of(at);
+            if !level.is_write_through && self.modify_where_held(view, at, address) {
+                return;
+            }
+            to = level.next_for_lines;
+        }
+    }
+
+    fn modify_where_held(&mut self, view: usize, at: usize, address: &Address) -> bool {
+        let level = self.plan_of(at);
+        let (set, key) = (level.set(address), level.key(address));
+        if level.is_swept {
+            self.sent[view].push(Sent { level: at, key, kind: None, is_demand: false });
+            return true;
+        }
+        // This is no lookup: the order in which lines were used stays.
+        let lines = self.lines(view, at);
+        if let Some(slot) = lines.find(set, key) {
+            lines.modify(slot);
+            return true;
+        }
+        lines.victims.get_mut(key).map(|line| line.is_modified = true).is_some()
+    }
+
+    /// A line goes to an exclusive level.
+    fn move_to(&mut self, view: usize, at: usize, mut line: Line) {
+        let level = self.plan_of(at);
+        let (set, key) = (level.set(&line.address), level.key(&line.address));
+        if let Some(slot) = self.lines(view, at).find(set, key) {
+            if line.is_modified {
+                self.lines(view, at).modify(slot);
+            }
+            return;
+        }
+        line.arrival.turn = self.ledger.arrival().turn;
+        self.insert(view, at, set, key, &line);
+    }
+
+    /// All levels before an inclusive one lose what lies inside a line of it; gives whether any of that was modified.
+    fn lose_inside(&mut self, view: usize, at: usize, address: &Address, how: Departure) -> bool {
+        let plan = self.plan;
+        let bits = plan.levels[at].line_bits;
+        let start = |address: u64| address >> bits << bits;
+        let mut is_modified = false;
+        for &before in &plan.levels[at].before {
+            let level = &plan.levels[before];
+            let mut inner = Address {
+                process: address.process,
+                virtual_address: start(address.virtual_address),
+                physical: start(address.physical),
+            };
+            let outer = plan.levels[at].key(address);
+            for _ in 0..1_u64 << (bits - level.line_bits) {
+                is_modified |= self.lose(view, before, &inner, how);
+                inner = inner.next_line(level.line_bits);
+            }
+            let beside = bits - level.line_bits;
+            let lines = self.lines(view, before);
+            if !lines.streams.is_absent() {
+                lines.streams.lose(|key| is_inside(key, outer, beside));
+            }
+        }
+        is_modified
+    }
+
+    /// A level loses a line, wherever it holds it; gives whether it was modified.
+    fn lose(&mut self, view: usize, at: usize, address: &Address, how: Departure) -> bool {
+        let level = self.plan_of(at);
+        let key = level.key(address);
+        let (first, step) = level.candidate_sets(address);
+        let mut is_modified = false;
+        for set in (first..level.sets).step_by(step) {
+            while let Some(slot) = self.lines(view, at).find(set, key) {
+                is_modified |= self.remove(view, at, set, slot, how).is_some_and(|line| line.is_modified);
+            }
+        }
+        while let Some(line) = self.lines(view, at).victims.take(key) {
+            is_modified |= line.is_modified;
+        }
+        is_modified
+    }
+
+    /// A line leaves its set, and the set is left with an empty way.
+    pub(super) fn remove(&mut self, view: usize, at: usize, set: usize, slot: usize, how: Departure) -> Option<Line> {
+        let level = self.plan_of(at);
+        self.levels[at].part(set);
+        let (key, line) = self.lines(view, at).take(level, slot)?;
+        if view == SHARED {
+            self.note_left(at, set, key, line.arrival, how);
+        }
+        Some(line)
+    }
+
+    /// Every line leaves a level, its victim cache and stream buffers.
+    pub(in crate::machine) fn flush(&mut self, view: usize, at: usize) {
+        self.clocks.delay = 0;
+        let level = self.plan_of(at);
+        self.levels[at].part_all();
+        let slots = self.lines(view, at).take_touched();
+        for &slot in &slots {
+            let slot = slot as usize;
+            let lines = self.lines(view, at);
+            let set = lines.set_of(slot);
+            lines.order.restart(set);
+            if let Some((key, line)) = lines.take(level, slot) {
+                if view == SHARED {
+                    self.note_left(at, set, key, line.arrival, Departure::Flushed);
+                }
+                self.flush_line(view, at, line);
+            }
+        }
+        self.lines(view, at).reuse(slots);
+        while let Some((_, line)) = self.lines(view, at).victims.pop() {
+            self.flush_line(view, at, line);
+        }
+        self.lines(view, at).streams.clear();
+    }
+
+    fn flush_line(&mut self, view: usize, at: usize, mut line: Line) {
+        let level = self.plan_of(at);
+        if level.inclusion == Inclusion::Inclusive {
+            line.is_modified |= self.lose_inside(view, at, &line.address, Departure::Flushed);
+        }
+        if line.is_modified {
+            self.lines(view, at).counts.write_backs += 1;
+            self.take_bus(view, at);
+            if let Some(next) = level.next_for_lines {
+                self.give(view, next, &line.address);
+            }
+        }
+    }
+}
+
+/// Whether a line lies inside a longer one, `bits` more bits of the address long.
+fn is_inside(key: u64, outer: u64, bits: u32) -> bool {
+    (key & !VALID) >> bits == outer & !VALID
+}
