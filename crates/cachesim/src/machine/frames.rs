@@ -38,6 +38,40 @@ struct Recent {
     distance: u64,
 }
 
+/// Pages of physical addresses that more than one address space has had at some time, as a filter that may say yes too often
+/// (Bloom 1970, with one hash): once shared, lines of a page may be in caches of both for ever.
+#[derive(Debug)]
+struct SharedPages(Vec<u64>);
+
+const SHARED_PAGES_BITS: u32 = 16;
+
+impl SharedPages {
+    fn none() -> SharedPages {
+        SharedPages(vec![0; 1 << (SHARED_PAGES_BITS - 6)])
+    }
+
+    fn place(page: u64) -> (usize, u64) {
+        // Multiplying spreads numbers over the upper bits (Knuth's multiplicative hashing).
+        let hash = page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SHARED_PAGES_BITS);
+        ((hash >> 6) as usize, 1 << (hash & 63))
+    }
+
+    fn add(&mut self, page: u64) {
+        let (word, bit) = SharedPages::place(page);
+        self.0[word] |= bit;
+    }
+
+    fn add_all(&mut self) {
+        self.0.fill(u64::MAX);
+    }
+
+    #[inline]
+    fn may_have(&self, page: u64) -> bool {
+        let (word, bit) = SharedPages::place(page);
+        self.0[word] & bit != 0
+    }
+}
+
 /// All frames of one design.
 #[derive(Debug)]
 pub(super) struct Frames {
@@ -51,6 +85,7 @@ pub(super) struct Frames {
     /// Holders of frames that have more than one; a file is one, too.
     holders: HashMap<u32, u32>,
     recent: Vec<Recent>,
+    shared: SharedPages,
     /// Whether a page has got another frame since somebody asked.
     has_moved: bool,
 }
@@ -66,6 +101,7 @@ impl Frames {
             files: HashMap::new(),
             holders: HashMap::new(),
             recent: vec![Recent::default(); RECENT],
+            shared: SharedPages::none(),
             has_moved: false,
         }
     }
@@ -98,6 +134,16 @@ impl Frames {
     #[inline]
     pub(super) fn take_moved(&mut self) -> bool {
         std::mem::take(&mut self.has_moved)
+    }
+
+    /// Whether several address spaces may have touched the page of a physical address.
+    #[inline]
+    pub(super) fn may_be_shared(&self, physical: u64) -> bool {
+        self.shared.may_have(physical >> self.page_bits)
+    }
+
+    fn share(&mut self, frame: u32) {
+        self.shared.add(self.allocation.physical_address(frame) >> self.page_bits);
     }
 
     fn look_up(&mut self, process: u32, address: u64, is_store: bool, mappings: &Mappings) -> u64 {
@@ -135,10 +181,12 @@ impl Frames {
         };
         if let Some(&frame) = self.files.get(&place) {
             *self.holders.entry(frame).or_insert(1) += 1;
+            self.share(frame);
             return frame;
         }
         let frame = self.take_next();
         self.files.insert(place, frame);
+        self.share(frame);
         self.holders.insert(frame, 2);
         frame
     }
@@ -174,6 +222,8 @@ impl Frames {
         let bits = bits_of(bytes);
         let Some(bits) = bits else { return };
         self.marks += 1;
+        // Which other address spaces were told of it would have to be remembered for ever.
+        self.shared.add_all();
         let recorded = Recorded { physical: physical >> bits << bits, order: self.marks };
         let page = sign_extended(virtual_address) >> bits;
         self.spaces.entry(process).or_default().recorded.entry(bits).or_default().insert(page, recorded);
@@ -185,6 +235,7 @@ impl Frames {
         let made_up = self.spaces.get(&parent).map(|space| space.made_up.clone()).unwrap_or_default();
         for &frame in made_up.values() {
             *self.holders.entry(frame).or_insert(1) += 1;
+            self.share(frame);
         }
         self.spaces.insert(child, Space { made_up, ..Space::default() });
         self.forget_recent();

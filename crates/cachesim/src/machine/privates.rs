@@ -89,25 +89,29 @@ impl Views<'_> {
     /// A line came into the sets of the shared level.
     pub(super) fn note_came(&mut self, at: usize, set: usize, key: u64, arrival: Arrival) {
         self.ledger.count_arrival(at, arrival);
-        self.note(at, set, key, None);
+        self.note(at, set, key, arrival.owner, None);
     }
 
     /// A line left the sets of the shared level.
     pub(super) fn note_left(&mut self, at: usize, set: usize, key: u64, arrival: Arrival, how: Departure) {
         self.ledger.count_departure(at, arrival, how);
-        self.note(at, set, key, Some(how));
+        self.note(at, set, key, arrival.owner, Some(how));
     }
 
     /// Writes the note of a line on its private copies: of its process, or of all where tags are physical.
-    fn note(&mut self, at: usize, set: usize, key: u64, left: Option<Departure>) {
-        match self.plan.levels[at].process_of(key) {
-            Some(process) => self.note_one(process, at, set, key, left),
-            None => {
-                for index in 0..self.others.living.len() {
-                    let process = self.others.living[index];
-                    self.note_one(process, at, set, key, left);
-                }
-            }
+    fn note(&mut self, at: usize, set: usize, key: u64, owner: u32, left: Option<Departure>) {
+        let level = &self.plan.levels[at];
+        if let Some(process) = level.process_of(key) {
+            return self.note_one(process, at, set, key, left);
+        }
+        let physical = level.address_of(key).physical;
+        if !self.frames.as_ref().is_none_or(|frames| frames.may_be_shared(physical)) {
+            // Nobody has a copy but the process that brought it in.
+            return self.note_one(owner, at, set, key, left);
+        }
+        for index in 0..self.others.living.len() {
+            let process = self.others.living[index];
+            self.note_one(process, at, set, key, left);
         }
     }
 

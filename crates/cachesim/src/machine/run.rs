@@ -6,7 +6,7 @@ use super::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 use super::code::Attribution;
 use super::plan::{Kind, Plan};
 use super::views::{Missed, Views};
-use super::{Machine, Scene, VIEWS};
+use super::{Machine, Scene, VIEWS, VIRTUAL_BITS};
 
 /// Where lookups begin, and in what order they have to be made.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,9 @@ pub(super) struct Entry {
     /// The same of loads and stores.
     data_tlb: Option<usize>,
     data_cache: Option<usize>,
+    /// Of the first cache and the first TLB of fetches. Without a TLB all addresses are one page.
+    line_bits: u32,
+    page_bits: u32,
     /// Loads and stores that are found take time.
     has_data_hit_cycles: bool,
     /// Fetches have to be made between the loads and stores of their block, even where all of them are found.
@@ -37,6 +40,8 @@ impl Entry {
             fetch_cache,
             data_tlb,
             data_cache,
+            line_bits: fetch_cache.map_or(VIRTUAL_BITS, |at| plan.levels[at].line_bits),
+            page_bits: fetch_tlb.map_or(VIRTUAL_BITS, |at| plan.levels[at].line_bits),
             has_data_hit_cycles: levels([data_tlb, data_cache]).any(|level| level.hit_cycles != 0),
             is_ordered: asked_by_fetches.any(|level| level.is_on[1] || level.hit_cycles != 0),
             may_lose_code: plan.pages.is_some() || plan.has_inclusive,
@@ -52,7 +57,13 @@ struct Run<'a> {
     attribution: &'a mut Attribution,
     /// By how much longer the shared view has taken up to the last block.
     difference: u64,
+    /// The line of code that was looked up last, and its page: to look them up once more changes nothing.
+    last_line: u64,
+    last_page: u64,
 }
+
+/// Not known: no address shifted by anything is this.
+const NONE: u64 = u64::MAX;
 
 impl Lookups for Run<'_> {
     #[inline(always)]
@@ -62,11 +73,19 @@ impl Lookups for Run<'_> {
 
     #[inline(always)]
     fn finds_code(&mut self, block: &Block) -> bool {
-        let Entry { fetch_tlb, fetch_cache, is_ordered, .. } = self.entry;
-        let last = last_byte(block);
-        !is_ordered
-            && fetch_tlb.is_none_or(|at| self.views.levels[at].recent.finds_all(block.address, last))
-            && fetch_cache.is_none_or(|at| self.views.levels[at].recent.finds_all(block.address, last))
+        let Entry { fetch_tlb, fetch_cache, is_ordered, line_bits, page_bits, .. } = self.entry;
+        let (first, last) = (block.address, last_byte(block));
+        let line = last >> line_bits;
+        if line == self.last_line && line == first >> line_bits {
+            return true;
+        }
+        let page = last >> page_bits;
+        let same_page = page == self.last_page && page == first >> page_bits;
+        let is_found = !is_ordered
+            && (same_page || fetch_tlb.is_none_or(|at| self.views.levels[at].recent.finds_all(first, last)))
+            && fetch_cache.is_none_or(|at| self.views.levels[at].recent.finds_all(first, last));
+        (self.last_line, self.last_page) = if is_found { (line, page) } else { (NONE, NONE) };
+        is_found
     }
 
     #[inline(always)]
@@ -98,6 +117,7 @@ impl Lookups for Run<'_> {
     }
 
     fn code(&mut self, done: u64, last: u64) {
+        (self.last_line, self.last_page) = (NONE, NONE);
         for at in [self.entry.fetch_tlb, self.entry.fetch_cache].into_iter().flatten() {
             self.views.code(at, done, last);
         }
@@ -105,6 +125,9 @@ impl Lookups for Run<'_> {
 
     #[inline(never)]
     fn data(&mut self, reference: Reference) {
+        if self.entry.may_lose_code {
+            self.last_line = NONE;
+        }
         let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
         self.touch(kind, bytes_of(reference));
     }
@@ -198,6 +221,8 @@ impl Machine {
         Run {
             entry: self.entry,
             difference: self.state.clocks.difference(),
+            last_line: NONE,
+            last_page: NONE,
             views: self.state.views(&self.plan, scene),
             attribution: &mut self.attribution,
         }
