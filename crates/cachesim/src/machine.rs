@@ -18,6 +18,7 @@ mod recent;
 mod replacement;
 mod run;
 mod totals;
+mod view_set;
 mod views;
 mod walk;
 

@@ -8,58 +8,82 @@ const TOUCH_BYTES: u64 = 64;
 
 /// Who looks up what blocks touch.
 pub(crate) trait Lookups {
-    /// A block begins.
+    /// A block begins: its instructions take their time.
     fn enter(&mut self, block: &Block);
-    /// Looks up all code of a block, if it is all found and its order among loads and stores does not matter; else changes
-    /// nothing that a lookup would not change.
-    fn finds_code(&mut self, block: &Block) -> bool;
-    /// Looks up a load or store, if that is known to be found; else changes nothing.
-    fn finds(&mut self, reference: Reference) -> bool;
-    /// Whether a load or store that is not found may take code away that was found.
-    fn may_lose_code(&self) -> bool;
+    /// Looks up the code of blocks ahead of their loads and stores, up to one whose code is not known to be found; gives how
+    /// many they are. None where the order of code among loads and stores matters.
+    fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize;
+    /// How often code that was found may have been lost.
+    fn code_losses(&self) -> u64;
+    /// Looks up loads and stores, up to one that is not known to be found; gives how many they are.
+    fn finds_data(&mut self, references: &[Reference]) -> usize;
     /// The first instruction of a block, from its first to its last byte.
     fn first_instruction(&mut self, first: u64, last: u64);
     /// Later code of a block: what is before `done` has been looked up.
     fn code(&mut self, done: u64, last: u64);
     /// A load or store.
     fn data(&mut self, reference: Reference);
-    /// A block ends.
-    fn leave(&mut self, block: &Block);
+    /// What was looked up since the last call was looked up by this block.
+    fn attribute(&mut self, block: &Block);
 }
 
 /// Everything that blocks touch.
-pub(crate) fn look_up_all(blocks: BlockRun<'_>, mut references: &[Reference], lookups: &mut impl Lookups) {
-    for block in blocks.iter() {
-        let own;
-        (own, references) = references.split_at(usize::from(block.references).min(references.len()));
-        lookups.enter(block);
-        if lookups.finds_code(block) {
-            only_data(block, own, lookups);
-        } else {
+pub(crate) fn look_up_all(mut blocks: BlockRun<'_>, mut references: &[Reference], lookups: &mut impl Lookups) {
+    while let Some(block) = blocks.get(0) {
+        let found = lookups.finds_code(blocks);
+        let (passed, used) = if found == 0 {
+            let own = &references[..usize::from(block.references).min(references.len())];
+            lookups.enter(block);
             in_order(block, own, lookups);
-        }
-        lookups.leave(block);
+            (1, own.len())
+        } else {
+            only_data(blocks.slice(0..found), references, lookups)
+        };
+        blocks = blocks.slice(passed..blocks.len());
+        references = &references[used..];
     }
 }
 
-/// Loads and stores of a block all of whose code was found.
-#[inline(always)]
-fn only_data(block: &Block, references: &[Reference], lookups: &mut impl Lookups) {
-    for (number, &reference) in references.iter().enumerate() {
-        if lookups.finds(reference) {
-            continue;
+/// Loads and stores of blocks whose code was found. Gives the blocks and references that are done with.
+///
+/// Most references are found, whatever their block is. So this is one loop over all of them, and a block is looked for only
+/// where it matters: a loop over the few references of each block would end unforeseeably.
+fn only_data(blocks: BlockRun<'_>, references: &[Reference], lookups: &mut impl Lookups) -> (usize, usize) {
+    let losses = lookups.code_losses();
+    let all: usize = blocks.iter().map(|block| usize::from(block.references)).sum();
+    let references = &references[..all.min(references.len())];
+    let mut ahead = blocks.iter();
+    // The block under way, how many blocks have begun, and the references up to its end.
+    let (mut current, mut begun, mut end) = (None, 0, 0);
+    let mut next = 0;
+    loop {
+        next += lookups.finds_data(&references[next..]);
+        let Some(&reference) = references.get(next) else { break };
+        while next >= end {
+            let Some(block) = ahead.next() else { break };
+            lookups.enter(block);
+            (begun, end) = (begun + 1, end + usize::from(block.references));
+            current = Some(block);
         }
-        if lookups.may_lose_code() {
-            // What was found behind this reference may be gone then: it is looked up again, which is the same where it is not.
-            let (before, rest) = references.split_at(number);
+        let Some(block) = current else { break };
+        lookups.data(reference);
+        next += 1;
+        if lookups.code_losses() != losses {
+            // The code behind this reference is looked up again, which is the same where it is not lost.
+            let (start, end) = (end - usize::from(block.references), end.min(references.len()));
+            let (before, rest) = references[start..end].split_at(next - start);
             let through = before.iter().map(|reference| reference.through()).max().unwrap_or_default();
             let done = end_of_first(block).max(block.address.saturating_add(through.into()));
-            return rest_in_order(block, done, rest, lookups);
+            rest_in_order(block, done, rest, lookups);
+            return (begun, end);
         }
-        lookups.data(reference);
+        lookups.attribute(block);
     }
+    ahead.for_each(|block| lookups.enter(block));
+    (blocks.len(), references.len())
 }
 
+/// All of a block: the lines of an instruction before its loads and stores.
 #[inline(never)]
 fn in_order(block: &Block, references: &[Reference], lookups: &mut impl Lookups) {
     let done = end_of_first(block);
@@ -67,7 +91,7 @@ fn in_order(block: &Block, references: &[Reference], lookups: &mut impl Lookups)
     rest_in_order(block, done, references, lookups);
 }
 
-/// All of a block behind a byte of its code: the line of an instruction before its loads and stores.
+/// All of a block behind a byte of its code.
 #[inline(never)]
 fn rest_in_order(block: &Block, mut done: u64, references: &[Reference], lookups: &mut impl Lookups) {
     for &reference in references {
@@ -76,14 +100,13 @@ fn rest_in_order(block: &Block, mut done: u64, references: &[Reference], lookups
             lookups.code(done, reached);
             done = reached;
         }
-        if !lookups.finds(reference) {
-            lookups.data(reference);
-        }
+        lookups.data(reference);
     }
     let last = last_byte(block);
     if last > done {
         lookups.code(done, last);
     }
+    lookups.attribute(block);
 }
 
 /// The last byte of a block's first instruction.

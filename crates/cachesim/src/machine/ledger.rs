@@ -84,10 +84,6 @@ impl Ledger {
         }
     }
 
-    pub(super) fn running(&self) -> u32 {
-        self.running
-    }
-
     /// The running process leaves the CPU for another.
     pub(super) fn depart(&mut self) {
         self.settle_evictions();
@@ -170,6 +166,17 @@ impl Ledger {
         }
         if arrival.owner != self.running {
             self.count_loss(level, arrival);
+        }
+    }
+
+    /// A line left the sets of a level for another one.
+    #[inline]
+    pub(super) fn count_exchange(&mut self, level: usize, [left, came]: [Arrival; 2]) {
+        if level < self.caches && left.owner == came.owner && left.owner == self.running {
+            self.count_eviction(level, left.owner);
+        } else {
+            self.count_departure(level, left, Departure::Replaced);
+            self.count_arrival(level, came);
         }
     }
 

@@ -3,7 +3,9 @@
 use super::lines::{Counts, Lines, Role};
 use super::plan::LevelPlan;
 use super::recent::Recent;
-use super::{PRIVATE, SHARED, VIEWS};
+use super::view_set::ViewSet;
+use super::views::Clocks;
+use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
 /// Everything that a level remembers.
 #[derive(Debug)]
@@ -12,6 +14,9 @@ pub(super) struct Level {
     pub(super) recent: Recent,
     /// By view; of private hierarchies, that of the running process.
     pub(super) views: [Lines; VIEWS],
+    /// Where the write buffers of all views are alike, as seen from each view's clock: how much later it is in each than in the
+    /// shared one, whose buffers stand for all.
+    writes_alike_at: Option<[u64; VIEWS]>,
     /// What all views count alike.
     pub(super) common: Counts,
     /// Lookups of the program that miss in the shared and not in the private view, and the other way round.
@@ -24,6 +29,7 @@ impl Level {
         Level {
             recent: Recent::new(plan),
             views: [Role::Shared, Role::Private, Role::Flushed].map(|role| Lines::new(plan, role)),
+            writes_alike_at: None,
             common: Counts::default(),
             lost: 0,
             gained: 0,
@@ -50,9 +56,64 @@ impl Level {
 
     /// Before a view is flushed, or another one takes its place.
     pub(super) fn part_all(&mut self) {
+        self.part_writes();
         let used = self.recent.take_used();
         used.iter().for_each(|&set| self.part(set as usize));
         self.recent.reuse(used);
+    }
+
+    /// Gives each view its own write buffers again.
+    #[inline]
+    pub(super) fn part_writes(&mut self) {
+        if let Some(later) = self.writes_alike_at.take() {
+            let [shared, private, flushed] = &mut self.views;
+            private.writes.copy_from(&shared.writes, later[PRIVATE] as i64);
+            flushed.writes.copy_from(&shared.writes, later[FLUSHED] as i64);
+        }
+    }
+
+    /// Whether one view's write buffers stand for all.
+    #[inline]
+    fn has_alike_writes(&self, clocks: &Clocks) -> bool {
+        // One by one: they were just written, and the processor waits where such are read as a whole.
+        let later = clocks.later();
+        self.writes_alike_at.is_some_and(|at| at[PRIVATE] == later[PRIVATE] && at[FLUSHED] == later[FLUSHED])
+    }
+
+    /// Every view waits until a write buffer is free; gives the time then.
+    #[inline]
+    pub(super) fn wait_for_buffers(&mut self, clocks: &mut Clocks) -> [u64; VIEWS] {
+        if self.has_alike_writes(clocks) {
+            let wait = self.views[SHARED].writes.wait(clocks.now(SHARED));
+            clocks.common += wait;
+            clocks.common_stalls += wait;
+        } else {
+            self.part_writes();
+            for (view, lines) in self.views.iter().enumerate() {
+                let wait = lines.writes.wait(clocks.now(view));
+                clocks.now[view] += wait;
+                clocks.stalls[view] += wait;
+            }
+        }
+        clocks.all()
+    }
+
+    /// Every view takes the buffer that it has waited for, and the store the cycles of the next level.
+    #[inline]
+    pub(super) fn take_buffers(&mut self, now: [u64; VIEWS], cycles: [u64; VIEWS], clocks: &Clocks) {
+        let [shared, private, flushed] = cycles;
+        let are_even = shared == private && shared == flushed && (0..VIEWS).all(|view| clocks.now(view) == now[view]);
+        if are_even && self.has_alike_writes(clocks) {
+            self.views[SHARED].writes.put(now[SHARED], shared);
+            return;
+        }
+        self.part_writes();
+        // Stores that are all written look the same however long ago that was.
+        let are_idle = self.views.iter().zip(now).all(|(lines, now)| lines.writes.is_idle(now));
+        for ((lines, now), cycles) in self.views.iter_mut().zip(now).zip(cycles) {
+            lines.writes.put(now, cycles);
+        }
+        self.writes_alike_at = (are_even && are_idle).then(|| clocks.later());
     }
 
     /// Where each view holds a line that is not among those used last.
@@ -67,20 +128,20 @@ impl Level {
 
     /// Misses, each view's own.
     #[inline]
-    pub(super) fn count_misses(&mut self, kind: usize, missed: [bool; VIEWS]) {
-        if missed == [true; VIEWS] {
+    pub(super) fn count_misses(&mut self, kind: usize, missed: ViewSet) {
+        if missed == ViewSet::ALL {
             self.common.misses[kind] += 1;
         } else {
-            for (lines, missed) in self.views.iter_mut().zip(missed) {
-                lines.counts.misses[kind] += u64::from(missed);
+            for (view, lines) in self.views.iter_mut().enumerate() {
+                lines.counts.misses[kind] += u64::from(missed.has(view));
             }
         }
     }
 
     /// A lookup of the program missed here, in the shared or the private view.
     #[inline]
-    pub(super) fn count_difference(&mut self, missed: [bool; VIEWS]) {
-        self.lost += u64::from(missed[SHARED] & !missed[PRIVATE]);
-        self.gained += u64::from(missed[PRIVATE] & !missed[SHARED]);
+    pub(super) fn count_difference(&mut self, missed: ViewSet) {
+        self.lost += u64::from(missed.has(SHARED) & !missed.has(PRIVATE));
+        self.gained += u64::from(missed.has(PRIVATE) & !missed.has(SHARED));
     }
 }

@@ -98,6 +98,17 @@ impl Views<'_> {
         self.note(at, set, key, arrival.owner, Some(how));
     }
 
+    /// In both the shared and the private level, and in the same set, a line left for another one that came.
+    pub(super) fn note_exchange(&mut self, at: usize, set: usize, keys: [u64; 2], arrivals: [Arrival; 2]) {
+        self.ledger.count_exchange(at, arrivals);
+        let [left, came] = keys;
+        // The running process has a copy of neither: only others can, where tags are physical.
+        if self.plan.levels[at].has_physical_tag {
+            self.note(at, set, left, arrivals[0].owner, Some(Departure::Replaced));
+            self.note(at, set, came, arrivals[1].owner, None);
+        }
+    }
+
     /// Writes the note of a line on its private copies: of its process, or of all where tags are physical.
     fn note(&mut self, at: usize, set: usize, key: u64, owner: u32, left: Option<Departure>) {
         let level = &self.plan.levels[at];

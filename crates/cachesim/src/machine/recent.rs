@@ -55,6 +55,8 @@ pub(super) struct Recent {
     /// Sets that may have something in them, each once.
     used: Vec<u32>,
     is_used: Vec<bool>,
+    /// How often something that was known was forgotten.
+    losses: u64,
     /// For sorting.
     order: Vec<u32>,
 }
@@ -89,6 +91,7 @@ impl Recent {
             line_bits: plan.line_bits,
             used: Vec::new(),
             is_used: vec![false; sets],
+            losses: 0,
             order: Vec::new(),
         }
     }
@@ -103,32 +106,22 @@ impl Recent {
 
     /// Whether all views are known to find a virtual line, and a store, if it is one, changes nothing. It is the one used last
     /// then.
-    ///
-    /// This answers nearly every lookup of a program. It has one branch that is not foreseeable, and writes without asking
-    /// whether it has to.
-    #[inline(always)]
+    #[inline]
     pub(super) fn finds(&mut self, line: u64, is_store: bool) -> bool {
-        let guess = match self.guesses.len() {
-            0 => line as usize & self.direct_mask,
-            guesses => self.guesses[line as usize & (guesses - 1)] as usize,
-        };
-        let Some(&hint) = self.hints.get(guess) else { return false };
-        let is_found = hint | u64::from(!is_store) == line << HINT_BITS | IS_HINT | STORED;
-        if is_found && self.ways > 1 {
-            self.stamps[guess] = self.now;
-            self.now += 1;
-        }
-        is_found
+        self.finder().finds(line, is_store)
     }
 
-    /// The same of all lines from one address to another, in their order.
-    #[inline(always)]
-    pub(super) fn finds_all(&mut self, first: u64, last: u64) -> bool {
-        let (mut line, last) = (self.line_of(first), self.line_of(last));
-        while line < last && self.finds(line, false) {
-            line += 1;
+    /// What finds lines, for a loop.
+    #[inline]
+    pub(super) fn finder(&mut self) -> Finder<'_> {
+        Finder {
+            hints: &self.hints,
+            guesses: &self.guesses,
+            stamps: if self.ways > 1 { &mut self.stamps } else { &mut [] },
+            now: &mut self.now,
+            line_bits: self.line_bits,
+            direct_mask: self.direct_mask,
         }
-        line == last && self.finds(line, false)
     }
 
     /// A virtual line is in a slot; where it is `stored`, another store to it changes nothing.
@@ -151,11 +144,17 @@ impl Recent {
 
     /// Virtual addresses may mean other lines from here on.
     pub(super) fn forget_hints(&mut self) {
+        self.losses += 1;
         if !self.hints.is_empty() {
             for &set in &self.used {
                 self.hints[set as usize * self.ways..][..self.ways].fill(0);
             }
         }
+    }
+
+    #[inline]
+    pub(super) fn losses(&self) -> u64 {
+        self.losses
     }
 
     // --- lines
@@ -246,6 +245,7 @@ impl Recent {
     /// and whether they were stored to.
     pub(super) fn take_all(&mut self, set: usize, mut act: impl FnMut(Slots, bool)) {
         let set = if self.is_list { set } else { set % self.lengths.len() };
+        self.losses += 1;
         let length = usize::from(std::mem::take(&mut self.lengths[set]));
         let start = set * self.ways;
         if !self.hints.is_empty() {
@@ -271,5 +271,91 @@ impl Recent {
     pub(super) fn reuse(&mut self, mut used: Vec<u32>) {
         used.clear();
         self.used = used;
+    }
+}
+
+/// What answers nearly every lookup of a program: borrowed for a loop, so that all of it stays in registers.
+pub(super) struct Finder<'a> {
+    hints: &'a [u64],
+    guesses: &'a [u32],
+    /// Empty where a set has one line, of which none was used before the others.
+    stamps: &'a mut [u64],
+    now: &'a mut u64,
+    line_bits: u32,
+    direct_mask: usize,
+}
+
+impl Finder<'_> {
+    #[inline(always)]
+    pub(super) fn line_of(&self, address: u64) -> u64 {
+        (address & VIRTUAL_MASK) >> self.line_bits
+    }
+
+    #[inline(always)]
+    fn guess(&self, line: u64) -> usize {
+        match self.guesses.len() {
+            0 => line as usize & self.direct_mask,
+            guesses => self.guesses[line as usize & (guesses - 1)] as usize,
+        }
+    }
+
+    #[inline(always)]
+    fn is_right(&self, guess: usize, line: u64, is_store: bool) -> bool {
+        let hint = self.hints.get(guess).copied().unwrap_or(0);
+        hint | u64::from(!is_store) == line << HINT_BITS | IS_HINT | STORED
+    }
+
+    #[inline(always)]
+    fn use_now(&mut self, slot: usize) {
+        if let Some(stamp) = self.stamps.get_mut(slot) {
+            *stamp = *self.now;
+            *self.now += 1;
+        }
+    }
+
+    /// See [`Recent::finds`].
+    #[inline(always)]
+    pub(super) fn finds(&mut self, line: u64, is_store: bool) -> bool {
+        let guess = self.guess(line);
+        let is_found = self.is_right(guess, line, is_store);
+        if is_found {
+            self.use_now(guess);
+        }
+        is_found
+    }
+
+    /// The same of what lies in one line.
+    #[inline(always)]
+    pub(super) fn finds_one(&mut self, first: u64, last: u64, is_store: bool) -> bool {
+        let line = self.line_of(first);
+        self.line_of(last) == line && self.finds(line, is_store)
+    }
+
+    /// The same of all lines from one address to another, in their order; where one of them is not found, nothing is done.
+    #[inline(always)]
+    pub(super) fn finds_all(&mut self, first: u64, last: u64) -> bool {
+        let (first, last) = (self.line_of(first), self.line_of(last));
+        // Most code of a block has three lines at most: looked at without a branch for each, as how many there are cannot be
+        // foreseen.
+        let lines = [first, (first + 1).min(last), last];
+        let guesses = lines.map(|line| self.guess(line));
+        let is_right = |number: usize| self.is_right(guesses[number], lines[number], false);
+        if !((first <= last) & is_right(0) & is_right(1) & is_right(2)) {
+            return false;
+        }
+        if last - first > 2 {
+            return self.finds_many(first, last);
+        }
+        guesses.into_iter().for_each(|guess| self.use_now(guess));
+        true
+    }
+
+    #[inline(never)]
+    fn finds_many(&mut self, first: u64, last: u64) -> bool {
+        let are_found = (first..=last).all(|line| self.is_right(self.guess(line), line, false));
+        if are_found {
+            (first..=last).for_each(|line| self.use_now(self.guess(line)));
+        }
+        are_found
     }
 }

@@ -4,9 +4,12 @@ use trace::{Block, BlockRun, Reference};
 
 use super::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 use super::code::Attribution;
+use super::level::Level;
 use super::plan::{Kind, Plan};
-use super::views::{Missed, Views};
-use super::{Machine, Scene, VIEWS, VIRTUAL_BITS};
+use super::recent::Finder;
+use super::view_set::ViewSet;
+use super::views::Views;
+use super::{Machine, Scene, VIRTUAL_BITS};
 
 /// Where lookups begin, and in what order they have to be made.
 #[derive(Clone, Copy, Debug)]
@@ -17,15 +20,12 @@ pub(super) struct Entry {
     /// The same of loads and stores.
     data_tlb: Option<usize>,
     data_cache: Option<usize>,
-    /// Of the first cache and the first TLB of fetches. Without a TLB all addresses are one page.
-    line_bits: u32,
+    /// Of the first TLB of fetches. Without one all addresses are one page.
     page_bits: u32,
-    /// Loads and stores that are found take time.
-    has_data_hit_cycles: bool,
+    /// How long loads and stores take that are found there.
+    data_hit_cycles: [u64; 2],
     /// Fetches have to be made between the loads and stores of their block, even where all of them are found.
     is_ordered: bool,
-    /// A load or store may take code away that the same block fetches behind it.
-    may_lose_code: bool,
     /// No store is done with the first cache of data.
     passes_stores_on: bool,
 }
@@ -40,11 +40,9 @@ impl Entry {
             fetch_cache,
             data_tlb,
             data_cache,
-            line_bits: fetch_cache.map_or(VIRTUAL_BITS, |at| plan.levels[at].line_bits),
             page_bits: fetch_tlb.map_or(VIRTUAL_BITS, |at| plan.levels[at].line_bits),
-            has_data_hit_cycles: levels([data_tlb, data_cache]).any(|level| level.hit_cycles != 0),
+            data_hit_cycles: [data_tlb, data_cache].map(|at| at.map_or(0, |at| plan.levels[at].hit_cycles)),
             is_ordered: asked_by_fetches.any(|level| level.is_on[1] || level.hit_cycles != 0),
-            may_lose_code: plan.pages.is_some() || plan.has_inclusive,
             passes_stores_on: data_cache.is_some_and(|at| plan.levels[at].is_write_through),
         }
     }
@@ -57,13 +55,10 @@ struct Run<'a> {
     attribution: &'a mut Attribution,
     /// By how much longer the shared view has taken up to the last block.
     difference: u64,
-    /// The line of code that was looked up last, and its page: to look them up once more changes nothing.
-    last_line: u64,
-    last_page: u64,
 }
 
-/// Not known: no address shifted by anything is this.
-const NONE: u64 = u64::MAX;
+/// Blocks whose code is looked up ahead: more, and those behind a loss are looked up in vain.
+const MOST_AHEAD: usize = 64;
 
 impl Lookups for Run<'_> {
     #[inline(always)]
@@ -71,43 +66,50 @@ impl Lookups for Run<'_> {
         self.views.clocks.common += u64::from(block.instructions);
     }
 
-    #[inline(always)]
-    fn finds_code(&mut self, block: &Block) -> bool {
-        let Entry { fetch_tlb, fetch_cache, is_ordered, line_bits, page_bits, .. } = self.entry;
-        let (first, last) = (block.address, last_byte(block));
-        let line = last >> line_bits;
-        if line == self.last_line && line == first >> line_bits {
-            return true;
+    #[inline(never)]
+    fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize {
+        let Entry { fetch_tlb, fetch_cache, is_ordered, page_bits, .. } = self.entry;
+        if is_ordered {
+            return 0;
         }
-        let page = last >> page_bits;
-        let same_page = page == self.last_page && page == first >> page_bits;
-        let is_found = !is_ordered
-            && (same_page || fetch_tlb.is_none_or(|at| self.views.levels[at].recent.finds_all(first, last)))
-            && fetch_cache.is_none_or(|at| self.views.levels[at].recent.finds_all(first, last));
-        (self.last_line, self.last_page) = if is_found { (line, page) } else { (NONE, NONE) };
-        is_found
+        let [mut tlb, mut cache] = finders(self.views.levels, fetch_tlb, fetch_cache);
+        let mut last_page = None;
+        let mut is_found = |block: &Block| {
+            let (first, last) = (block.address, last_byte(block));
+            let page = last >> page_bits;
+            // Once more the page that was looked up last: that changes nothing.
+            let is_known = last_page == Some(page) && first >> page_bits == page;
+            last_page = Some(page);
+            (is_known || tlb.as_mut().is_none_or(|tlb| tlb.finds_all(first, last)))
+                && cache.as_mut().is_none_or(|cache| cache.finds_all(first, last))
+        };
+        blocks.iter().take(MOST_AHEAD).take_while(|block| is_found(block)).count()
     }
 
-    #[inline(always)]
-    fn finds(&mut self, reference: Reference) -> bool {
-        let Entry { data_tlb, data_cache, has_data_hit_cycles, passes_stores_on, .. } = self.entry;
-        let (first, last) = bytes_of(reference);
-        let is_store = reference.is_store();
-        if is_store && passes_stores_on {
-            return false;
-        }
-        let is_found = data_tlb.is_none_or(|at| self.views.finds_one(at, first, last, false))
-            && data_cache.is_none_or(|at| self.views.finds_one(at, first, last, is_store));
-        if is_found && has_data_hit_cycles {
-            self.views.charge_hit(data_tlb);
-            self.views.charge_hit(data_cache);
-        }
-        is_found
+    #[inline]
+    fn code_losses(&self) -> u64 {
+        let losses = |at: Option<usize>| at.map_or(0, |at| self.views.levels[at].recent.losses());
+        losses(self.entry.fetch_tlb) + losses(self.entry.fetch_cache)
     }
 
-    #[inline(always)]
-    fn may_lose_code(&self) -> bool {
-        self.entry.may_lose_code
+    #[inline]
+    fn finds_data(&mut self, references: &[Reference]) -> usize {
+        let Entry { data_tlb, data_cache, data_hit_cycles, passes_stores_on, .. } = self.entry;
+        let [mut tlb, mut cache] = finders(self.views.levels, data_tlb, data_cache);
+        let mut is_found = |&reference: &Reference| {
+            let (first, last) = bytes_of(reference);
+            let is_store = reference.is_store();
+            !(is_store && passes_stores_on)
+                && tlb.as_mut().is_none_or(|tlb| tlb.finds_one(first, last, false))
+                && cache.as_mut().is_none_or(|cache| cache.finds_one(first, last, is_store))
+        };
+        let found = references.iter().take_while(|reference| is_found(reference)).count();
+        if data_hit_cycles != [0; 2] {
+            for (at, cycles) in [data_tlb, data_cache].into_iter().zip(data_hit_cycles) {
+                self.views.charge_hits(at, cycles * found as u64);
+            }
+        }
+        found
     }
 
     fn first_instruction(&mut self, first: u64, last: u64) {
@@ -117,23 +119,24 @@ impl Lookups for Run<'_> {
     }
 
     fn code(&mut self, done: u64, last: u64) {
-        (self.last_line, self.last_page) = (NONE, NONE);
         for at in [self.entry.fetch_tlb, self.entry.fetch_cache].into_iter().flatten() {
             self.views.code(at, done, last);
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn data(&mut self, reference: Reference) {
-        if self.entry.may_lose_code {
-            self.last_line = NONE;
+        let is_store = reference.is_store();
+        let (first, last) = bytes_of(reference);
+        let Entry { data_tlb, data_cache, passes_stores_on, .. } = self.entry;
+        let is_passed = is_store && passes_stores_on && data_tlb.is_none();
+        if !is_passed || !data_cache.is_some_and(|at| self.views.passes_on(at, first, last)) {
+            self.touch(if is_store { Kind::Store } else { Kind::Load }, (first, last));
         }
-        let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
-        self.touch(kind, bytes_of(reference));
     }
 
-    #[inline(always)]
-    fn leave(&mut self, block: &Block) {
+    #[inline]
+    fn attribute(&mut self, block: &Block) {
         let difference = self.views.clocks.difference();
         if difference != self.difference {
             let longer = difference.wrapping_sub(self.difference) as i64;
@@ -146,6 +149,7 @@ impl Lookups for Run<'_> {
 
 impl Run<'_> {
     /// A load or store: all pages, then all lines.
+    #[inline(never)]
     fn touch(&mut self, kind: Kind, (first, last): (u64, u64)) {
         for at in [self.entry.data_tlb, self.entry.data_cache].into_iter().flatten() {
             self.views.one_reference(at, kind, first, last);
@@ -154,28 +158,19 @@ impl Run<'_> {
 }
 
 impl Views<'_> {
-    /// Whether all views are known to find what lies in one line.
-    #[inline(always)]
-    fn finds_one(&mut self, at: usize, first: u64, last: u64, is_store: bool) -> bool {
-        let recent = &mut self.levels[at].recent;
-        let line = recent.line_of(first);
-        recent.line_of(last) == line && recent.finds(line, is_store)
-    }
-
     #[inline]
-    fn charge_hit(&mut self, at: Option<usize>) {
+    fn charge_hits(&mut self, at: Option<usize>, cycles: u64) {
         if let Some(at) = at {
-            self.charge_all(at, self.plan.levels[at].hit_cycles, true);
+            self.charge_all(at, cycles, true);
         }
     }
 
     /// All lines of one instruction, load or store: at most one miss.
     fn one_reference(&mut self, at: usize, kind: Kind, first: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
-        let mut missed = [false; VIEWS];
+        let mut missed = ViewSet::NONE;
         for line in first >> bits..=last >> bits {
-            let more = self.look_up(at, kind, line << bits);
-            missed.iter_mut().zip(more).for_each(|(one, more)| *one |= more);
+            missed = missed.and(self.look_up(at, kind, line << bits));
         }
         self.count_misses(at, kind, missed);
     }
@@ -189,11 +184,24 @@ impl Views<'_> {
         }
     }
 
-    fn count_misses(&mut self, at: usize, kind: Kind, missed: Missed) {
-        if missed != [false; VIEWS] {
+    fn count_misses(&mut self, at: usize, kind: Kind, missed: ViewSet) {
+        if missed != ViewSet::NONE {
             self.levels[at].count_misses(kind as usize, missed);
             self.levels[at].count_difference(missed);
         }
+    }
+}
+
+/// Of a TLB and a cache.
+fn finders(levels: &mut [Level], tlb: Option<usize>, cache: Option<usize>) -> [Option<Finder<'_>>; 2] {
+    match (tlb, cache) {
+        (Some(tlb), Some(cache)) => match levels.get_disjoint_mut([tlb, cache]) {
+            Ok(both) => both.map(|level| Some(level.recent.finder())),
+            Err(_) => [None, None],
+        },
+        (Some(tlb), None) => [Some(levels[tlb].recent.finder()), None],
+        (None, Some(cache)) => [None, Some(levels[cache].recent.finder())],
+        (None, None) => [None, None],
     }
 }
 
@@ -221,8 +229,6 @@ impl Machine {
         Run {
             entry: self.entry,
             difference: self.state.clocks.difference(),
-            last_line: NONE,
-            last_page: NONE,
             views: self.state.views(&self.plan, scene),
             attribution: &mut self.attribution,
         }

@@ -11,11 +11,9 @@ use super::line::{Arrival, Line};
 use super::plan::{Kind, Plan, path_of};
 use super::privates::Privates;
 use super::recent::Slots;
+use super::view_set::ViewSet;
 use super::walk::{Departure, Request, Sent};
 use super::{FLUSHED, PRIVATE, SHARED, Scene, VIEWS};
-
-/// Which views missed.
-pub(super) type Missed = [bool; VIEWS];
 
 /// The cycles so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +22,9 @@ pub(super) struct Clocks {
     pub(super) now: [u64; VIEWS],
     /// Those that all views took since the clocks were settled last.
     pub(super) common: u64,
+    /// Of these, cycles that stores waited for write buffers.
     pub(super) stalls: [u64; VIEWS],
+    pub(super) common_stalls: u64,
     /// How much later than the clock a request is made that is not a demand. Only timed designs ask.
     pub(super) delay: u64,
     /// By how much lookups took longer in the shared view than in the private one.
@@ -37,14 +37,27 @@ impl Clocks {
         self.now[view] + self.common
     }
 
+    #[inline]
+    pub(super) fn all(&self) -> [u64; VIEWS] {
+        self.now.map(|now| now + self.common)
+    }
+
+    /// How much later it is in each view than in the shared one.
+    #[inline]
+    pub(super) fn later(&self) -> [u64; VIEWS] {
+        self.now.map(|now| now.wrapping_sub(self.now[SHARED]))
+    }
+
     /// Cycles of each view, and those lost.
     pub(super) fn read(&self) -> [u64; VIEWS + 1] {
         [self.now(SHARED), self.now(PRIVATE), self.now(FLUSHED), self.lost]
     }
 
+    /// Gives each view what all took.
     pub(super) fn settle(&mut self) {
-        let common = std::mem::take(&mut self.common);
+        let (common, stalls) = (std::mem::take(&mut self.common), std::mem::take(&mut self.common_stalls));
         self.now.iter_mut().for_each(|now| *now += common);
+        self.stalls.iter_mut().for_each(|all| *all += stalls);
     }
 
     /// How much longer the shared view has taken so far, up to a constant.
@@ -58,9 +71,9 @@ impl Clocks {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answers {
     pub(super) cycles: [u64; VIEWS],
-    pub(super) missed: Missed,
+    pub(super) missed: ViewSet,
     /// In which views the line comes modified out of an exclusive level.
-    pub(super) modified: u8,
+    pub(super) modified: ViewSet,
     /// Where the line is in the list of those used last.
     slot: usize,
 }
@@ -100,37 +113,35 @@ pub(super) struct Views<'a> {
 
 impl Views<'_> {
     /// A lookup of the program, at a first level. The line is the one used last in its set from here on.
-    pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64) -> Missed {
+    pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64) -> ViewSet {
         let level = &self.plan.levels[at];
         let is_store = kind == Kind::Store && !level.is_tlb;
-        if is_store && level.is_write_through {
-            return self.store_through(at, address);
-        }
         let line = self.levels[at].recent.line_of(address);
-        if self.levels[at].recent.finds(line, is_store) {
+        if !(is_store && level.is_write_through) && self.levels[at].recent.finds(line, is_store) {
             self.charge_all(at, level.hit_cycles, true);
-            return [false; VIEWS];
+            return ViewSet::NONE;
         }
         let target = self.translated(address, is_store, at);
         self.look_up_translated(RequestOfAll { at, kind, address: &target, is_demand: true })
     }
 
-    /// A store to a first level that passes stores on.
-    fn store_through(&mut self, at: usize, address: u64) -> Missed {
-        // Its page may get another frame, and its line be another one then.
-        let target = self.translated(address, true, at);
+    /// A store to a first level that passes stores on: where all views are known to find it, it is done with.
+    #[inline]
+    pub(super) fn passes_on(&mut self, at: usize, first: u64, last: u64) -> bool {
         let level = &self.plan.levels[at];
         let recent = &mut self.levels[at].recent;
-        let request = RequestOfAll { at, kind: Kind::Store, address: &target, is_demand: true };
-        if !level.has_common_top() || !{ let line = recent.line_of(address); recent.finds(line, false) } {
-            return self.look_up_translated(request);
+        let line = recent.line_of(first);
+        // With frames its page may get another one, and its line be another one then.
+        if line != recent.line_of(last) || self.frames.is_some() || !level.has_common_top() || !recent.finds(line, false) {
+            return false;
         }
+        let address = Address { process: self.scene.process, virtual_address: first, physical: 0 };
         self.charge_all(at, level.hit_cycles, true);
-        self.go_on_from_all(request);
-        [false; VIEWS]
+        self.go_on_from_all(RequestOfAll { at, kind: Kind::Store, address: &address, is_demand: true });
+        true
     }
 
-    fn look_up_translated(&mut self, request: RequestOfAll<'_>) -> Missed {
+    fn look_up_translated(&mut self, request: RequestOfAll<'_>) -> ViewSet {
         let RequestOfAll { at, kind, address, .. } = request;
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let before = self.clocks.difference();
@@ -150,7 +161,7 @@ impl Views<'_> {
             let at = differing.trailing_zeros();
             differing &= differing - 1;
             let missed = |view: usize| self.missed[view] >> at & 1 != 0;
-            let missed = [missed(SHARED), missed(PRIVATE), false];
+            let missed = ViewSet::of(SHARED, missed(SHARED)).and(ViewSet::of(PRIVATE, missed(PRIVATE)));
             self.levels[at as usize].count_difference(missed);
         }
     }
@@ -173,7 +184,7 @@ impl Views<'_> {
             if own.recent.has(set, answers.slot, key) {
                 own.recent.hint(answers.slot, line, is_stored);
             }
-        } else if answers.missed == [false; VIEWS] || level.settles_at_once() {
+        } else if answers.missed == ViewSet::NONE || level.settles_at_once() {
             // A level behind may have taken it away again, and a store may have brought nothing in.
             if own.views.iter().all(|lines| lines.find(set, key).is_some()) {
                 own.recent.hint_latest(set, line, is_stored);
@@ -211,8 +222,8 @@ impl Views<'_> {
             self.clocks.delay = 0;
             let answer = self.look_up_alone(request.of(view));
             answers.cycles[view] = answer.cycles;
-            answers.missed[view] = answer.is_miss;
-            answers.modified |= u8::from(answer.is_modified) << view;
+            answers.missed = answers.missed.and(ViewSet::of(view, answer.is_miss));
+            answers.modified = answers.modified.and(ViewSet::of(view, answer.is_modified));
         }
         answers
     }
@@ -223,8 +234,8 @@ impl Views<'_> {
         self.levels[next].common.accesses[kind as usize] += 1;
         let answers = self.look_up_in_all(RequestOfAll { at: next, kind, ..request });
         self.levels[next].count_misses(kind as usize, answers.missed);
-        self.note_miss(SHARED, next, answers.missed[SHARED]);
-        self.note_miss(PRIVATE, next, answers.missed[PRIVATE]);
+        self.note_miss(SHARED, next, answers.missed.has(SHARED));
+        self.note_miss(PRIVATE, next, answers.missed.has(PRIVATE));
         answers
     }
 
@@ -244,39 +255,40 @@ impl Views<'_> {
             return Answers { cycles: [level.hit_cycles; VIEWS], slot, ..Answers::default() };
         }
         let slots = own.find_in_each(set, key);
-        let holds = slots.map(|slot| slot.is_some());
-        let missed = holds.map(|is_held| !is_held);
-        if is_store && holds != [true; VIEWS] && (!level.allocates || level.is_write_through) {
+        let [shared, private, flushed] = slots.map(|slot| slot.is_some());
+        let holds = ViewSet::of(SHARED, shared).and(ViewSet::of(PRIVATE, private)).and(ViewSet::of(FLUSHED, flushed));
+        if is_store && holds != ViewSet::ALL && (!level.allocates || level.is_write_through) {
             return self.store_around(request, holds);
         }
         let copy = slots[PRIVATE].map(|slot| own.views[PRIVATE].note(slot));
-        let below = self.answer_each(request, missed, if is_store { Kind::Load } else { kind });
-        if missed[SHARED] {
+        let below = self.answer_each(request, holds.others(), if is_store { Kind::Load } else { kind });
+        if !holds.has(SHARED) {
             self.ledger.count_fill(at, copy);
         }
         let slot = self.raise(at, set, key, holds, below.modified);
         if is_store {
             self.store_to_all(request, slot);
         }
-        Answers { cycles: below.cycles, missed, modified: 0, slot }
+        Answers { cycles: below.cycles, missed: holds.others(), modified: ViewSet::NONE, slot }
     }
 
     /// The time that each view takes, and what it asks the next level for; the line does not come in yet.
-    fn answer_each(&mut self, request: RequestOfAll<'_>, missed: Missed, kind: Kind) -> Answers {
+    fn answer_each(&mut self, request: RequestOfAll<'_>, missed: ViewSet, kind: Kind) -> Answers {
         let RequestOfAll { at, is_demand, .. } = request;
         let level = &self.plan.levels[at];
-        if missed == [false; VIEWS] {
+        if missed == ViewSet::NONE {
             self.charge_all(at, level.hit_cycles, is_demand);
             return Answers { cycles: [level.hit_cycles; VIEWS], ..Answers::default() };
         }
-        if missed == [true; VIEWS] {
+        if missed == ViewSet::ALL {
             self.charge_all(at, level.miss_cycles, is_demand);
             self.levels[at].common.fills += 1;
             let below = self.ask_next_of_all(request, kind);
             return Answers { cycles: below.cycles.map(|cycles| level.miss_cycles + cycles), ..below };
         }
         let mut answers = Answers::default();
-        for (view, is_missed) in missed.into_iter().enumerate() {
+        for view in [SHARED, PRIVATE, FLUSHED] {
+            let is_missed = missed.has(view);
             let cycles = if is_missed { level.miss_cycles } else { level.hit_cycles };
             if is_demand {
                 self.clocks.now[view] += cycles;
@@ -287,14 +299,14 @@ impl Views<'_> {
                 self.lines(view, at).counts.fills += 1;
                 let below = self.ask_next(request.of(view), kind);
                 answers.cycles[view] += below.cycles;
-                answers.modified |= u8::from(below.is_modified) << view;
+                answers.modified = answers.modified.and(ViewSet::of(view, below.is_modified));
             }
         }
         answers
     }
 
     /// A line comes on top in every view, and into the set in those that do not hold it. Gives its slot.
-    fn raise(&mut self, at: usize, set: usize, key: u64, holds: [bool; VIEWS], modified: u8) -> usize {
+    fn raise(&mut self, at: usize, set: usize, key: u64, holds: ViewSet, modified: ViewSet) -> usize {
         if self.levels[at].recent.is_full(set) {
             return self.replace_oldest(at, set, key, modified);
         }
@@ -303,11 +315,11 @@ impl Views<'_> {
         let own = &mut self.levels[at];
         let (mut slots, mut leaving) = (Slots::default(), [None; VIEWS]);
         for (view, lines) in own.views.iter_mut().enumerate() {
-            let held = if holds[view] { lines.find(set, key) } else { None };
+            let held = if holds.has(view) { lines.find(set, key) } else { None };
             let slot = held.unwrap_or_else(|| {
                 let (slot, left) = lines.make_room(level, set);
                 leaving[view] = left;
-                let is_modified = modified >> view & 1 != 0;
+                let is_modified = modified.has(view);
                 lines.put(slot, key, &Line { is_modified, arrival, ..Line::default() });
                 slot
             });
@@ -318,7 +330,7 @@ impl Views<'_> {
         if let Some((old, line)) = leaving[SHARED] {
             self.note_left(at, set, old, line.arrival, Departure::Replaced);
         }
-        if !holds[SHARED] {
+        if !holds.has(SHARED) {
             self.note_came(at, set, key, arrival);
         }
         for (view, leaving) in leaving.into_iter().enumerate() {
@@ -330,18 +342,17 @@ impl Views<'_> {
     }
 
     /// The same where every view holds the lines of a full list: one leaves all of them.
-    fn replace_oldest(&mut self, at: usize, set: usize, key: u64, modified: u8) -> usize {
+    fn replace_oldest(&mut self, at: usize, set: usize, key: u64, modified: ViewSet) -> usize {
         let level = &self.plan.levels[at];
         let arrival = self.ledger.arrival();
         let own = &mut self.levels[at];
         let (slot, slots, was_stored) = own.recent.replace_oldest(set, key);
         let mut left = [(0, false, Arrival::default()); VIEWS];
         for (view, lines) in own.views.iter_mut().enumerate() {
-            left[view] = lines.replace(slots[view] as usize, key, modified >> view & 1 != 0, arrival);
+            left[view] = lines.replace(slots[view] as usize, key, modified.has(view), arrival);
         }
         let (old, _, old_arrival) = left[SHARED];
-        self.note_left(at, set, old, old_arrival, Departure::Replaced);
-        self.note_came(at, set, key, arrival);
+        self.note_exchange(at, set, [old, key], [old_arrival, arrival]);
         let address = level.address_of(old);
         for (view, (_, was_modified, arrival)) in left.into_iter().enumerate() {
             let is_modified = was_modified || was_stored;
@@ -363,12 +374,12 @@ impl Views<'_> {
     }
 
     /// A store to a line that not all views hold, in a level that brings none in for it, or that asks the next level twice.
-    fn store_around(&mut self, request: RequestOfAll<'_>, holds: [bool; VIEWS]) -> Answers {
+    fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> Answers {
         // Asked twice, each view does both before the next view does either: where the second miss comes from depends on it.
-        if holds != [false; VIEWS] || self.plan.levels[request.at].allocates {
+        if holds != ViewSet::NONE || self.plan.levels[request.at].allocates {
             return self.each_alone(request);
         }
-        let missed = [true; VIEWS];
+        let missed = ViewSet::ALL;
         if self.plan.levels[request.at].is_write_through {
             self.go_on_from_all(request);
             return Answers { missed, ..Answers::default() };
@@ -383,13 +394,8 @@ impl Views<'_> {
             self.ask_next_of_all(request, Kind::Store);
             return;
         }
-        let mut now = [0; VIEWS];
-        for (view, now) in now.iter_mut().enumerate() {
-            *now = self.wait_for_buffer(view, request.at);
-        }
+        let now = self.levels[request.at].wait_for_buffers(self.clocks);
         let below = self.ask_next_of_all(request, Kind::Store);
-        for (view, now) in now.into_iter().enumerate() {
-            self.lines(view, request.at).writes.put(now, below.cycles[view]);
-        }
+        self.levels[request.at].take_buffers(now, below.cycles, self.clocks);
     }
 }

@@ -139,6 +139,7 @@ impl<'a> Views<'a> {
         if self.lines(view, at).writes.is_absent() {
             self.ask_next(request, Kind::Store);
         } else {
+            self.levels[at].part_writes();
             let now = self.wait_for_buffer(view, at);
             self.clocks.delay = self.lines(view, at).writes.last_written().saturating_sub(now).max(delay);
             let cycles = self.ask_next(request, Kind::Store).cycles;

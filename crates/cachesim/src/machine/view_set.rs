@@ -1,0 +1,35 @@
+//! Which of the three views something is true of.
+
+use super::VIEWS;
+
+/// A bit for each view. An array of booleans would be written byte by byte and compared as a whole, for which the processor
+/// waits until all of them are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ViewSet(u8);
+
+impl ViewSet {
+    pub(super) const NONE: ViewSet = ViewSet(0);
+    pub(super) const ALL: ViewSet = ViewSet((1 << VIEWS) - 1);
+
+    /// `view` alone, if `is_in`.
+    #[inline]
+    pub(super) fn of(view: usize, is_in: bool) -> ViewSet {
+        ViewSet(u8::from(is_in) << view)
+    }
+
+    #[inline]
+    pub(super) fn has(self, view: usize) -> bool {
+        self.0 >> view & 1 != 0
+    }
+
+    #[inline]
+    pub(super) fn and(self, other: ViewSet) -> ViewSet {
+        ViewSet(self.0 | other.0)
+    }
+
+    /// All others.
+    #[inline]
+    pub(super) fn others(self) -> ViewSet {
+        ViewSet(!self.0 & ViewSet::ALL.0)
+    }
+}
