@@ -66,6 +66,7 @@ test: setup tool ## Check form, lints and arrows, build, run all tests, fuzz; en
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@scripts/check-arrows.sh
+	@$(MAKE) --no-print-directory --silent -C capture/valgrind OUT='$(abspath $(TOOL))' order
 	@$(CARGO) build --release --locked --package switchcost
 	@scripts/test.sh 5 lackey din drmemtrace trace_file
 

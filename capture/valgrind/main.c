@@ -41,7 +41,7 @@ static void start(void)
         VG_(exit)(1);
     }
     ring_open(ring_path);
-    tasks_start();
+    threads_start();
 }
 
 static void register_tool(void)
@@ -55,7 +55,7 @@ static void register_tool(void)
     instrument_register(start);
     VG_(needs_command_line_options)(take_option, print_usage, print_debug_usage);
     turns_register();
-    tasks_register();
+    threads_register();
     syscalls_register();
     mappings_register();
 }

@@ -86,12 +86,14 @@ static void begin_turn(ThreadId tid)
         stamps_enter(tid);
     } else {
         task->has_cpu = True;
+        if (!ring_is_alone())
+            instrument_counting();
         stream_load(task->slot, ring_slots[task->slot].budget);
     }
     if (task->owes_birth)
-        tasks_write_birth(tid);
+        lifecycle_write_birth(tid);
     if (task->has_lost_birth)
-        tasks_bury_promised(tid);
+        lifecycle_bury_promised(tid);
     shapes_publish();
 }
 
@@ -165,7 +167,7 @@ void __wrap_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who)
     Bool is_granted = False;
 
     if (task->slot == NO_SLOT && !tasks_is_ending(tid))
-        tasks_birth(tid);
+        lifecycle_claim_slot(tid);
     if (task->slot != NO_SLOT && !task->has_cpu && !tasks_is_ending(tid)) {
         queue(tid, SC_WHY_SYSCALL);
         is_granted = await_grant(tid);
@@ -192,9 +194,9 @@ static void leave_for_core(ThreadId tid, Bool is_last)
 {
     tasks[tid].has_left = True;
     if (is_last)
-        tasks_end_others(tid);
+        lifecycle_end_others(tid);
     else if (is_as_run())
-        tasks[tid].promised_slot = tasks_expect(tid, NO_SLOT);
+        tasks[tid].promised_slot = lifecycle_expect(tid, NO_SLOT);
     turns_leave(tid, SC_IN_SYSCALL);
 }
 
@@ -210,13 +212,21 @@ SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord 
     return __real_vgPlain_do_syscall(number, a, b, c, d, e, f);
 }
 
+/* A system call of the task is over, or was cut off by a signal and will be made again. */
+void turns_end_syscall(ThreadId tid)
+{
+    if (tasks[tid].has_cpu)
+        stream_record(SC_SYSCALL_EXIT, tasks[tid].syscall, NULL, 0);
+    tasks[tid].is_in_syscall = False;
+}
+
 static void start_client_code(ThreadId tid, ULong blocks)
 {
     (void)blocks;
     if (is_as_run() && !tasks_is_ending(tid))
         stamps_enter(tid);
     if (tasks[tid].is_in_syscall)
-        syscalls_interrupted(tid);
+        turns_end_syscall(tid);
     if (tasks[tid].is_turn_over || !tasks[tid].has_cpu)
         stop_soon(tid);
 }
