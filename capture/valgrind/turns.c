@@ -24,14 +24,15 @@ typedef enum { VgTs_WaitSys = 3, VgTs_Yielding = 4 } ThreadStatus;
 
 extern void __real_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who);
 extern void __real_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who);
-extern SysRes __real_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
+extern SysRes __real_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g,
+                                        UWord h);
 extern void __real_vgPlain_disp_run_translations(HWord *two_words, VexGuestAMD64State *guest, Addr code);
 /* coregrind/pub_core_transtab.h */
 extern Bool VG_(search_transtab)(Addr *code, UInt *section, UInt *entry, Addr address, Bool is_remembered);
 void __wrap_vgPlain_disp_run_translations(HWord *two_words, VexGuestAMD64State *guest, Addr code);
 void __wrap_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who);
 void __wrap_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who);
-SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
+SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g, UWord h);
 
 #define GUEST_AREA 0
 #define LIVE_AREA 1
@@ -202,14 +203,14 @@ static void leave_for_core(ThreadId tid, Bool is_last)
 
 /* Execs and forks are made by Valgrind's core on behalf of the client, with the big lock. An exec is the last thing that
    an image does; whoever comes back from here does so without the CPU, and waits for it when the call is over. */
-SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f)
+SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g, UWord h)
 {
     ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;
 
     if (tid != VG_INVALID_THREADID && tasks[tid].has_cpu && tasks[tid].is_in_syscall
         && (is_exec(number) || is_waiting_fork(number, a)))
         leave_for_core(tid, is_exec(number));
-    return __real_vgPlain_do_syscall(number, a, b, c, d, e, f);
+    return __real_vgPlain_do_syscall(number, a, b, c, d, e, f, g, h);
 }
 
 /* A system call of the task is over, or was cut off by a signal and will be made again. */

@@ -319,6 +319,34 @@ fn no_valgrind_has_to_be_installed_to_capture() {
 }
 
 #[test]
+fn files_of_another_build_beside_the_tool_are_refused() {
+    let place = Place::new();
+    let mixed = place.path("mixed");
+    fs::create_dir(&mixed).expect("a folder");
+    for file in fs::read_dir(capture::Tool::find().expect("a tool").folder).expect("its folder").flatten() {
+        if file.file_type().expect("a file").is_file() {
+            fs::copy(file.path(), mixed.join(file.file_name())).expect("a copy");
+        }
+    }
+    let traced = || {
+        common::ran(
+            place.command(&["trace", "--", "true"]).env("SWITCHCOST_TOOL_DIR", &mixed).output().expect("starts"),
+        )
+    };
+    let ran = traced();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    fs::write(mixed.join("built-with"), "Valgrind 3.1 of /usr\n").expect("written");
+    let ran = traced();
+    assert_ne!(ran.code, 0, "{}", ran.stderr);
+    let expected = format!(
+        "switchcost: found files of 'Valgrind 3.1 of /usr' in {}, need those that the tool was built with: 'Valgrind ",
+        mixed.display()
+    );
+    assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
+    assert!(ran.stderr.contains("'; run `make build` or `make install` again"), "{}", ran.stderr);
+}
+
+#[test]
 fn designs_that_cannot_go_in_one_pass_are_said_to_take_longer() {
     let place = Place::new();
     assert_eq!(trace(&place, "one.sct", &["--", "true"]).code, 0);
