@@ -11,7 +11,9 @@ use nix::sys::signal::{SigHandler, SigmaskHow, Signal, signal, sigprocmask};
 use nix::sys::stat::Mode;
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdin, dup2_stdout};
 
-use super::process::{Ready, State, fork, report_refusal};
+use super::fork::fork;
+use super::reports;
+use super::state::{Ready, State};
 
 /// What the keyboard and a lost terminal send. The supervisor ends when its parent does, not before.
 const KEYBOARD: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP, Signal::SIGTERM];
@@ -36,7 +38,7 @@ pub(super) fn start(state: &State<'_>, ready: &Ready<'_>, program: u32) -> nix::
         ForkResult::Parent { child } => Ok(child),
         ForkResult::Child => {
             let error = become_program(state, ready, supervisor);
-            let _ = report_refusal(state, program, error);
+            let _ = reports::send_refusal(&state.report_to, program, error);
             // SAFETY: ends the child without running the parent's exit handlers.
             unsafe { libc::_exit(127) }
         }

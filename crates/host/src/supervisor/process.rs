@@ -1,91 +1,22 @@
 //! The supervisor's own process. It is forked from a process that may have several threads, so it makes only system calls:
 //! everything that needs memory is made ready before.
 
-use std::ffi::c_char;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::os::fd::{AsFd, RawFd};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sched::{CloneFlags, CpuSet};
+use nix::sched::CloneFlags;
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::WaitPidFlag;
 use nix::unistd::{ForkResult, Pid};
 
+use super::child;
+use super::fork::fork;
 use super::pid_namespace::{PidNamespace, Step};
-use super::{Program, Report, Setting, child};
-
-pub(super) const REPORT_BYTES: usize = 12;
-
-const LAUNCHED: u32 = 1;
-const REFUSED: u32 = 2;
-const ENDED: u32 = 3;
-/// The first report. Its program is the step that was refused, its value the kernel's error number; 0 for none.
-const SETTLED: u32 = 4;
-
-/// A program with its texts as the kernel wants them.
-pub(super) struct Ready<'a> {
-    pub(super) program: &'a Program,
-    pub(super) arguments: Vec<*const c_char>,
-    pub(super) environment: Vec<*const c_char>,
-}
-
-impl<'a> Ready<'a> {
-    fn new(program: &'a Program) -> Ready<'a> {
-        let pointers =
-            |texts: &[std::ffi::CString]| texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect();
-        Ready { program, arguments: pointers(&program.arguments), environment: pointers(&program.environment) }
-    }
-}
-
-/// All that the supervisor works with.
-pub(super) struct State<'a> {
-    pub(super) programs: Vec<Ready<'a>>,
-    /// The process of each program that has not been reaped; 0 for none.
-    pids: Vec<i32>,
-    pub(super) setting: &'a Setting<'a>,
-    pid_namespace: Option<PidNamespace>,
-    pub(super) cpus: Option<CpuSet>,
-    pub(super) mask: SigSet,
-    orders: OwnedFd,
-    report_to: OwnedFd,
-    /// The files that stay open, in order.
-    kept: Vec<RawFd>,
-}
-
-impl<'a> State<'a> {
-    pub(super) fn new(
-        programs: &'a [Program],
-        setting: &'a Setting<'a>,
-        orders: OwnedFd,
-        report_to: OwnedFd,
-    ) -> io::Result<State<'a>> {
-        let mut cpus = None;
-        if let Some(cpu) = setting.cpu {
-            cpus.insert(CpuSet::new()).set(cpu.0 as usize)?;
-        }
-        let mut state = State {
-            pids: vec![0; programs.len()],
-            programs: programs.iter().map(Ready::new).collect(),
-            setting,
-            pid_namespace: setting.in_pid_namespace.then(PidNamespace::of_this_user),
-            cpus,
-            mask: SigSet::thread_get_mask()?,
-            orders,
-            report_to,
-            kept: crate::temporary::locks(),
-        };
-        state.kept.extend(
-            [&state.orders, &state.report_to, &setting.input, &setting.output, &setting.errors].map(AsRawFd::as_raw_fd),
-        );
-        state.kept.extend(setting.shared.map(|file| file.as_fd().as_raw_fd()));
-        state.kept.sort_unstable();
-        Ok(state)
-    }
-}
+use super::reports::{self, ENDED, LAUNCHED, REFUSED, SETTLED};
+use super::state::State;
 
 /// Forks the supervisor; only the parent returns. What it could not do, it reports.
 pub(super) fn start(mut state: State<'_>) -> io::Result<Pid> {
@@ -102,23 +33,10 @@ pub(super) fn start(mut state: State<'_>) -> io::Result<Pid> {
     }
 }
 
-/// Forks without the C library, which takes locks for it that another thread may have held when the supervisor was forked.
-///
-/// # Safety
-/// The child may make system calls only, and must not return to where the parent goes on.
-pub(super) unsafe fn fork(flags: CloneFlags) -> nix::Result<ForkResult> {
-    let flags = flags.bits() as libc::c_long | libc::c_long::from(libc::SIGCHLD);
-    // SAFETY: without a stack of its own the child goes on with a copy of ours, as after fork.
-    match nix::errno::Errno::result(unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) })? {
-        0 => Ok(ForkResult::Child),
-        child => Ok(ForkResult::Parent { child: Pid::from_raw(child as i32) }),
-    }
-}
-
 fn supervise(state: &mut State<'_>) -> nix::Result<()> {
     let settled = settle(state);
     let (step, error) = settled.as_ref().err().map_or((0, 0), |&(step, error)| (step as u32, error as i32));
-    report(state, SETTLED, step, error)?;
+    reports::send(&state.report_to, SETTLED, step, error)?;
     let signals = settled.map_err(|(_, error)| error)?;
     let outcome = serve(state, &signals);
     end_children(state);
@@ -193,53 +111,17 @@ fn take_order(state: &mut State<'_>) -> nix::Result<bool> {
     match child::start(state, ready, program) {
         Ok(pid) => {
             state.pids[program as usize] = pid.as_raw();
-            report(state, LAUNCHED, program, pid.as_raw())?;
+            reports::send(&state.report_to, LAUNCHED, program, pid.as_raw())?;
         }
-        Err(error) => report(state, REFUSED, program, error as i32)?,
+        Err(error) => reports::send(&state.report_to, REFUSED, program, error as i32)?,
     }
     Ok(true)
-}
-
-/// Says that the kernel refused to start a program.
-pub(super) fn report_refusal(state: &State<'_>, program: u32, error: nix::Error) -> nix::Result<()> {
-    report(state, REFUSED, program, error as i32)
 }
 
 fn report_end(state: &mut State<'_>, pid: i32, status: i32) -> nix::Result<()> {
     let Some(program) = state.pids.iter().position(|&own| own == pid) else { return Ok(()) };
     state.pids[program] = 0;
-    report(state, ENDED, program as u32, status)
-}
-
-fn report(state: &State<'_>, kind: u32, program: u32, value: i32) -> nix::Result<()> {
-    let mut bytes = [0; REPORT_BYTES];
-    bytes[..4].copy_from_slice(&kind.to_le_bytes());
-    bytes[4..8].copy_from_slice(&program.to_le_bytes());
-    bytes[8..].copy_from_slice(&value.to_le_bytes());
-    nix::unistd::write(&state.report_to, &bytes)?;
-    Ok(())
-}
-
-fn numbers(bytes: [u8; REPORT_BYTES]) -> (u32, u32, i32) {
-    let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    (u32_at(0), u32_at(4), u32_at(8) as i32)
-}
-
-/// Whether the first report says that the supervisor is at work.
-pub(super) fn settled(bytes: [u8; REPORT_BYTES]) -> io::Result<()> {
-    match numbers(bytes) {
-        (SETTLED, _, 0) => Ok(()),
-        (_, step, error) => Err(Step::from_number(step).refused(nix::Error::from_raw(error))),
-    }
-}
-
-pub(super) fn decode(bytes: [u8; REPORT_BYTES]) -> Report {
-    let (kind, program, value) = numbers(bytes);
-    match kind {
-        LAUNCHED => Report::Launched { program, pid: value },
-        REFUSED => Report::Refused { program, error: value },
-        _ => Report::Ended { program, status: ExitStatus::from_raw(value) },
-    }
+    reports::send(&state.report_to, ENDED, program as u32, status)
 }
 
 /// The number and the raw status of a child that has ended; none where none has, an error where none is left.

@@ -1,5 +1,9 @@
-use super::*;
 use std::ffi::CString;
+use std::os::fd::OwnedFd;
+
+use units::CpuId;
+
+use super::*;
 
 /// Only a supervisor that hangs takes so long.
 const LONGEST: Duration = Duration::from_secs(120);
