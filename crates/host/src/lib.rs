@@ -19,6 +19,8 @@ pub mod noise;
 pub mod perf;
 mod rights;
 pub mod shared_file;
+mod signal_action;
+mod signal_set;
 pub mod signals;
 pub mod supervisor;
 pub mod task;
