@@ -30,7 +30,7 @@ impl Watcher {
         command.arg0("switchcost").arg(WATCHER_ARGUMENT).arg(path).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // SAFETY: between fork and exec the closure makes one system call and allocates nothing unless it fails.
-        unsafe { command.pre_exec(|| Ok(nix::unistd::setsid().map(drop)?)) };
+        unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) };
         command.spawn().map(Watcher)
     }
 
