@@ -11,6 +11,7 @@ pub mod control;
 pub mod core_clock;
 pub mod doctor;
 pub mod draft;
+mod errno;
 pub mod evidence;
 pub mod facts;
 pub mod ipc;

@@ -1,10 +1,12 @@
 //! What happens when a signal comes.
 
-use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
 use libc::c_int;
+use rustix::io;
+
+use crate::errno;
 
 /// What happens when a signal comes: it is ignored, does what it does by default, or calls a handler.
 #[derive(Clone, Copy)]
@@ -86,5 +88,5 @@ pub(crate) fn raise(signal: c_int) -> io::Result<()> {
 }
 
 fn check(status: c_int) -> io::Result<()> {
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if status == 0 { Ok(()) } else { Err(errno::last()) }
 }

@@ -1,10 +1,13 @@
 //! Sets of signals, and the calling thread's signal mask.
 
-use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr;
 
 use libc::c_int;
+use rustix::io::{self, Errno};
+
+use crate::errno;
 
 /// A set of signals.
 #[derive(Clone, Copy)]
@@ -59,6 +62,17 @@ impl SignalSet {
         check(unsafe { libc::pthread_sigmask(how, &raw const self.0, ptr::null_mut()) })
     }
 
+    /// A file to read them from, which the calling thread blocks.
+    pub(crate) fn file(&self) -> io::Result<OwnedFd> {
+        // SAFETY: the pointer is to a set that outlives the call.
+        let file = unsafe { libc::signalfd(-1, &raw const self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        if file < 0 {
+            return Err(errno::last());
+        }
+        // SAFETY: the file is new, and ours alone.
+        Ok(unsafe { OwnedFd::from_raw_fd(file) })
+    }
+
     /// Waits for one of them, which the calling thread blocks, and takes it.
     #[inline]
     pub(crate) fn wait(&self) -> io::Result<()> {
@@ -70,7 +84,7 @@ impl SignalSet {
 
 /// These calls return the error's number.
 fn check(number: c_int) -> io::Result<()> {
-    if number == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number)) }
+    if number == 0 { Ok(()) } else { Err(Errno::from_raw_os_error(number)) }
 }
 
 #[cfg(test)]

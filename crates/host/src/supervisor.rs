@@ -17,12 +17,12 @@ mod state;
 mod task_files;
 
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
 use std::time::Duration;
 
-use nix::fcntl::OFlag;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::unistd::Pid;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitOptions, waitpid};
 
 pub use program::{Program, Report, Setting};
 pub use task_files::TaskFiles;
@@ -45,8 +45,8 @@ impl Supervisor {
     /// # Errors
     /// Where the kernel refuses something; a PID namespace is refused in many containers.
     pub fn start(programs: &[Program], setting: &Setting<'_>) -> io::Result<Supervisor> {
-        let (orders, control) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
-        let (reports, report_to) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
+        let (orders, control) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (reports, report_to) = pipe_with(PipeFlags::CLOEXEC)?;
         let task_files = TaskFiles::ours()?;
         let pid = process::start(state::State::new(programs, setting, orders, report_to)?)?;
         let mut supervisor = Supervisor { pid, control: Some(control.into()), reports: reports.into(), task_files };
@@ -65,7 +65,7 @@ impl Supervisor {
 
     /// The kernel's number of the supervisor.
     pub fn pid(&self) -> i32 {
-        self.pid.as_raw()
+        self.pid.as_raw_nonzero().get()
     }
 
     /// Has program number `program` started; [`Report::Launched`] follows.
@@ -79,9 +79,12 @@ impl Supervisor {
     /// # Errors
     /// Where the supervisor was killed.
     pub fn report(&mut self, patience: Duration) -> io::Result<Option<Report>> {
-        let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
-        match poll(&mut [PollFd::new(self.reports.as_fd(), PollFlags::POLLIN)], timeout) {
-            Ok(0) | Err(nix::errno::Errno::EINTR) => return Ok(None),
+        let timeout = Timespec {
+            tv_sec: patience.as_secs().min(i32::MAX as u64) as i64,
+            tv_nsec: patience.subsec_nanos().into(),
+        };
+        match poll(&mut [PollFd::new(&self.reports, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) | Err(Errno::INTR) => return Ok(None),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
@@ -100,7 +103,7 @@ impl Supervisor {
     /// Ends all programs and everything they started, and waits until they are gone.
     pub fn dismiss(&mut self) {
         if self.control.take().is_some() {
-            let _ = nix::sys::wait::waitpid(self.pid, None);
+            let _ = waitpid(Some(self.pid), WaitOptions::empty());
         }
     }
 }

@@ -13,7 +13,7 @@ fn token_set() -> SignalSet {
 
 /// Keeps the token's signal from killing the calling thread and all that it starts later: they take it by waiting.
 pub fn block_token_signal() -> io::Result<()> {
-    token_set().block()
+    Ok(token_set().block()?)
 }
 
 /// Sends the token as a signal to one task.
@@ -40,6 +40,6 @@ impl Channel for SignalLink {
     }
 
     fn recv(&self) -> io::Result<()> {
-        self.set.wait()
+        Ok(self.set.wait()?)
     }
 }

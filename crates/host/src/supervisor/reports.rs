@@ -5,6 +5,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use rustix::io::Errno;
+
 use super::pid_namespace::Step;
 use super::program::Report;
 
@@ -17,18 +19,18 @@ pub(super) const ENDED: u32 = 3;
 pub(super) const SETTLED: u32 = 4;
 
 /// Sends one report.
-pub(super) fn send(to: &OwnedFd, kind: u32, program: u32, value: i32) -> nix::Result<()> {
+pub(super) fn send(to: &OwnedFd, kind: u32, program: u32, value: i32) -> rustix::io::Result<()> {
     let mut bytes = [0; BYTES];
     bytes[..4].copy_from_slice(&kind.to_le_bytes());
     bytes[4..8].copy_from_slice(&program.to_le_bytes());
     bytes[8..].copy_from_slice(&value.to_le_bytes());
-    nix::unistd::write(to, &bytes)?;
+    rustix::io::write(to, &bytes)?;
     Ok(())
 }
 
 /// Says that the kernel refused to start a program.
-pub(super) fn send_refusal(to: &OwnedFd, program: u32, error: nix::Error) -> nix::Result<()> {
-    send(to, REFUSED, program, error as i32)
+pub(super) fn send_refusal(to: &OwnedFd, program: u32, error: Errno) -> rustix::io::Result<()> {
+    send(to, REFUSED, program, error.raw_os_error())
 }
 
 fn numbers(bytes: [u8; BYTES]) -> (u32, u32, i32) {
@@ -40,7 +42,7 @@ fn numbers(bytes: [u8; BYTES]) -> (u32, u32, i32) {
 pub(super) fn settled(bytes: [u8; BYTES]) -> io::Result<()> {
     match numbers(bytes) {
         (SETTLED, _, 0) => Ok(()),
-        (_, step, error) => Err(Step::from_number(step).refused(nix::Error::from_raw(error))),
+        (_, step, error) => Err(Step::from_number(step).refused(Errno::from_raw_os_error(error))),
     }
 }
 

@@ -4,11 +4,12 @@ use std::ffi::c_char;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
-use nix::sched::CpuSet;
-use nix::sys::signal::SigSet;
+use rustix::thread::CpuSet;
 
 use super::pid_namespace::PidNamespace;
 use super::program::{Program, Setting};
+use crate::control::cpu_set;
+use crate::signal_set::SignalSet;
 
 /// A program with its texts as the kernel wants them.
 pub(super) struct Ready<'a> {
@@ -33,7 +34,7 @@ pub(super) struct State<'a> {
     pub(super) setting: &'a Setting<'a>,
     pub(super) pid_namespace: Option<PidNamespace>,
     pub(super) cpus: Option<CpuSet>,
-    pub(super) mask: SigSet,
+    pub(super) mask: SignalSet,
     pub(super) orders: OwnedFd,
     pub(super) report_to: OwnedFd,
     /// The files that stay open, in order.
@@ -47,17 +48,13 @@ impl<'a> State<'a> {
         orders: OwnedFd,
         report_to: OwnedFd,
     ) -> io::Result<State<'a>> {
-        let mut cpus = None;
-        if let Some(cpu) = setting.cpu {
-            cpus.insert(CpuSet::new()).set(cpu.0 as usize)?;
-        }
         let mut state = State {
             pids: vec![0; programs.len()],
             programs: programs.iter().map(Ready::new).collect(),
             setting,
             pid_namespace: setting.in_pid_namespace.then(PidNamespace::of_this_user),
-            cpus,
-            mask: SigSet::thread_get_mask()?,
+            cpus: setting.cpu.map(|cpu| cpu_set(&[cpu])).transpose()?,
+            mask: SignalSet::blocked()?,
             orders,
             report_to,
             kept: crate::temporary::locks(),
