@@ -10,8 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Place, Ran, count, text};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Traces a command into `name`.
@@ -405,8 +404,7 @@ fn is_running(argument: &str) -> bool {
 
 #[test]
 fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
-    for (signal, code) in [(Signal::SIGHUP, 129), (Signal::SIGINT, 130), (Signal::SIGQUIT, 131), (Signal::SIGTERM, 143)]
-    {
+    for (signal, code) in [(Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131), (Signal::TERM, 143)] {
         let place = Place::new();
         let (path, begun) = (place.path("cut.sct"), place.path("begun"));
         let script = "echo begun >\"$0\"; while :; do :; done";
@@ -419,7 +417,7 @@ fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
             .spawn()
             .expect("the program starts");
         await_that("the loop began", || begun.exists());
-        kill(Pid::from_raw(child.id() as i32), signal).expect("our own child");
+        kill_process(Pid::from_child(&child), signal).expect("our own child");
         let ran = common::ran(child.wait_with_output().expect("it ends"));
         assert_eq!(ran.code, code, "{}", ran.stderr);
         assert!(ran.stderr.contains("interrupted; what was captured until then is kept"), "{}", ran.stderr);
