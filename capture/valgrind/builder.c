@@ -40,6 +40,7 @@ void builder_begin(struct builder *builder, Bool is_counting)
 
 static IRExpr *place(struct builder *builder, UInt word)
 {
+    /* From one base: the machine's stores have room for the distance, so that this addition is no instruction of its own. */
     if (word == 0)
         return IRExpr_RdTmp(builder->cursor);
     return builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, IRExpr_RdTmp(builder->cursor), constant(word * 8)));

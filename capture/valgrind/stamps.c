@@ -43,6 +43,8 @@ static ThreadId writer = VG_INVALID_THREADID;
 
 #define IS_BACK 1
 
+/* Not ordered with the instructions around it, nor need it be: stamps order the runs of one CPU, and from one to the next the kernel
+   has switched, or another thread has got Valgrind's lock. */
 static ULong time_stamp(void)
 {
     UInt low, high;

@@ -9,7 +9,8 @@
 
 /* Fewer superblocks than this are not worth the rest of a buffer, where that is less than a quarter. */
 #define LEAST_RUN 1024
-/* What a superblock may have of each, and count as one of those that run. */
+/* What a superblock may have of each, and count as one of those that run. Valgrind puts no more than 60 instructions into one, and
+   most write few words: nearly all count as one. */
 #define SHARE_WORDS 16
 #define SHARE_INSTRUCTIONS 64
 

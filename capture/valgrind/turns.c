@@ -245,6 +245,7 @@ static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, A
     if (fit == 0)
         tasks[tid].is_turn_over = True;
     *live_of(guest) = live;
+    /* Valgrind's event check, which each superblock begins with, takes one from this and stops where that is below 0. */
     guest->host_EvC_COUNTER = fit;
     is_writing = True;
     __real_vgPlain_disp_run_translations(two_words, guest, code);
