@@ -29,7 +29,7 @@ allowed() {
         report) echo "units workload record trace analysis reproduce" ;;
         switchcost) echo "remedies units workload record host browser measure trace cachesim capture programs symbols analysis reproduce report" ;;
         # Runs the program from outside, as a user would, and may read what it wrote.
-        bench) echo "units record browser trace cachesim" ;;
+        bench) echo "units record host browser trace cachesim" ;;
         *) return 1 ;;
     esac
 }

@@ -27,4 +27,5 @@ pub mod supervisor;
 pub mod task;
 pub mod temporary;
 pub mod timer;
+pub mod usage;
 mod windows;
