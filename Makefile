@@ -42,12 +42,14 @@ setup-bench:
 
 build: setup-build tool ## Build target/release/switchcost and the capture tool
 	@$(CARGO) build --release --locked --package switchcost
-	@$(MAKE) --no-print-directory --silent smoke
+	@$(MAKE) --no-print-directory --silent smoke SMOKED='$(BINARY)'
 
 # A tool that was linked with a Valgrind which nobody has tried has to show that it captures.
 smoke:
+	@rm -f '$(TOOL)/smoke.trace'
 	@if [ -e '$(TOOL)/switchcost-amd64-linux' ]; then \
-		$(BINARY) trace -o '$(TOOL)/smoke.trace' -- true 2> '$(TOOL)/smoke.log' || { \
+		{ '$(SMOKED)' trace -o '$(TOOL)/smoke.trace' -- true && '$(SMOKED)' trace check '$(TOOL)/smoke.trace'; } \
+		> '$(TOOL)/smoke.log' 2>&1 || { \
 		echo 'make: the capture tool does not work here: switchcost trace cannot capture; all else works. It said:' >&2; \
 		cat '$(TOOL)/smoke.log' >&2; }; rm -f '$(TOOL)/smoke.trace'; fi
 
@@ -66,6 +68,7 @@ test: setup tool ## Check form, lints and arrows, build, run all tests, fuzz; en
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@scripts/check-arrows.sh
+	@$(MAKE) --no-print-directory --silent -C capture/valgrind OUT='$(abspath $(TOOL))' order
 	@$(CARGO) build --release --locked --package switchcost
 	@scripts/test.sh 5 lackey din drmemtrace trace_file
 
@@ -75,6 +78,7 @@ bench: setup-bench dist ## Run the benchmarks of switchcost itself, beside perf 
 
 dist: setup-build tool ## Build target/dist/switchcost, the program as it is shipped, and the capture tool
 	@$(CARGO) build --profile dist --locked --package switchcost
+	@$(MAKE) --no-print-directory --silent smoke SMOKED='$(DIST)'
 
 $(DIST):
 	@$(MAKE) dist
@@ -91,7 +95,7 @@ install: $(DIST) ## Install the program, its manual and completions below PREFIX
 	if [ -e '$(TOOL)/switchcost-amd64-linux' ]; then \
 		install -d '$(DESTDIR)$(PREFIX)/libexec/switchcost'; \
 		install -m 755 '$(TOOL)/switchcost-amd64-linux' '$(TOOL)/launcher' '$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
-		install -m 644 '$(TOOL)/vgpreload_core-amd64-linux.so' '$(TOOL)/default.supp' \
+		install -m 644 '$(TOOL)/vgpreload_core-amd64-linux.so' '$(TOOL)/default.supp' '$(TOOL)/built-with' \
 			'$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
 	fi
 	'$(DIST)' man > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost.1'

@@ -22,13 +22,14 @@ allowed() {
         trace) echo "remedies units workload" ;;
         cachesim) echo "units record trace" ;;
         capture) echo "remedies units host trace" ;;
+        browser) echo "host" ;;
         programs) echo "remedies" ;;
         symbols) echo "" ;;
         reproduce) echo "units workload record analysis" ;;
         report) echo "units workload record trace analysis reproduce" ;;
-        switchcost) echo "remedies units workload record host measure trace cachesim capture programs symbols analysis reproduce report" ;;
+        switchcost) echo "remedies units workload record host browser measure trace cachesim capture programs symbols analysis reproduce report" ;;
         # Runs the program from outside, as a user would, and may read what it wrote.
-        bench) echo "units record trace cachesim" ;;
+        bench) echo "units record host browser trace cachesim" ;;
         *) return 1 ;;
     esac
 }

@@ -5,7 +5,8 @@
 #
 # At the end it says what failed and what was skipped, and why. Its last line is `N passed, M failed, K skipped`. A test
 # is counted as skipped where it prints `skipped: why`, be it of a part of it, or where it is marked to be ignored. A fuzz
-# target counts as a test.
+# target counts as a test. Captures are tested twice: with the installed Valgrind and with that of another release, which is
+# downloaded (scripts/another-valgrind.sh), or else counted as skipped.
 #
 # Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.
 set -uo pipefail
@@ -33,7 +34,7 @@ read_results() {
     local line program='' test='' is_open=no is_of_passed=no
     while IFS= read -r line; do
         case $line in
-            *'Running '*' ('*')') close; program=${line##*/} program=${program%-*} ;;
+            *'Running '*' ('*')') close; program=${line##*/} program=${program%-*}${with:-} ;;
             *'Doc-tests '*) close; program="${line##* } (documentation)" ;;
             'running '*' test'*) is_open=yes ;;
             'test '*' ... FAILED') test=${line#test } failures+=("$program: ${test% ... FAILED}") ;;
@@ -73,6 +74,20 @@ export "CARGO_TARGET_${host^^}_RUNNER=$PWD/scripts/bounded.sh $LONGEST_PROGRAM"
 cargo test --workspace --locked --no-fail-fast --color never -- --show-output 2>&1 | read_results
 code=${PIPESTATUS[0]}
 if [ "$code" -ne 0 ] && [ ${#failures[@]} -eq 0 ]; then failures+=("cargo test: ended with $code"); fi
+
+log=$(mktemp)
+another=$(scripts/another-valgrind.sh 2> "$log")
+case $? in
+    0)
+        with=" (with another Valgrind)"
+        SWITCHCOST_TOOL_DIR=$another cargo test --workspace --test programs --locked --no-fail-fast --color never -- \
+            --show-output 2>&1 | read_results
+        code=${PIPESTATUS[0]}
+        if [ "$code" -ne 0 ] && [ ${#failures[@]} -eq 0 ]; then failures+=("cargo test with another Valgrind: ended with $code"); fi ;;
+    3) passed=$((passed + 1)); skip "programs (with another Valgrind)" "$(tail -n 1 "$log")" ;;
+    *) cat "$log" >&2; failures+=("scripts/another-valgrind.sh: the tool was not built") ;;
+esac
+rm -f "$log"
 
 for target in "$@"; do
     if scripts/fuzz.sh "$seconds" "$target"; then passed=$((passed + 1)); else failures+=("fuzz target $target"); fi

@@ -10,9 +10,6 @@
 
 #include "pub_tool_libcassert.h"
 
-/* Explicit addresses of a shape; where one instruction has more, so has its shape. */
-#define LANES 4
-
 /* A reference of a larger piece of memory is written as several. */
 #define LARGEST_PIECE 1024
 
@@ -43,6 +40,7 @@ void builder_begin(struct builder *builder, Bool is_counting)
 
 static IRExpr *place(struct builder *builder, UInt word)
 {
+    /* From one base: the machine's stores have room for the distance, so that this addition is no instruction of its own. */
     if (word == 0)
         return IRExpr_RdTmp(builder->cursor);
     return builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, IRExpr_RdTmp(builder->cursor), constant(word * 8)));
@@ -125,10 +123,11 @@ static Bool has_room(const struct shape *shape)
     return shape->references + shape->derived <= MOST_REFERENCES / 2;
 }
 
-/* The reader takes so many explicit addresses of a shape at once; those of more take it several times as long. */
+/* The reader takes SC_LANES at once; a shape of more takes it several times as long. Where one instruction has more, so has its
+   shape. */
 static Bool has_lanes(const struct builder *builder, UInt more)
 {
-    return builder->explicit_count == 0 || builder->explicit_count + more <= LANES;
+    return builder->explicit_count == 0 || builder->explicit_count + more <= SC_LANES;
 }
 
 static void begin_block(struct builder *builder, Addr address, UInt explicit)

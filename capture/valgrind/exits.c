@@ -83,7 +83,9 @@ static UChar *put_number(UChar *at, Int number)
     return put_bytes(at, (const UChar *)&number, sizeof number);
 }
 
-/* Generated code has the guest's registers at %rbp, and no value in %r11. */
+/* Generated code has the guest's registers at %rbp, and no value in %r11, which Valgrind keeps for such ends. The machine's flags
+   may be changed: the jump has used them, and those of the guest are in memory. A head is stored in halves, since no instruction
+   stores eight bytes that it has in itself. */
 static UChar *put_departure(UChar *at, const struct departure *departure)
 {
     static const UChar load[] = { 0x4c, 0x8b, 0x9d };  /* movq offset(%rbp), %r11 */

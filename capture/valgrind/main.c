@@ -7,9 +7,18 @@
 
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
 #include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
 #include "pub_tool_options.h"
 #include "pub_tool_tooliface.h"
+#include "pub_tool_vki.h"
+
+/* In libcoregrind, not in the tool headers: the folder that the core loads its files from. */
+extern const HChar *VG_(libdir);
+
+/* In that folder, by the Makefile. */
+#define NOTE "built-with"
 
 static const HChar *ring_path;
 static const HChar *padding;
@@ -33,15 +42,47 @@ static void print_debug_usage(void)
     VG_(printf)("    (none)\n");
 }
 
+/* What the files beside the tool were built with; empty where that cannot be read. */
+static const HChar *built_with(void)
+{
+    static HChar text[512];
+    HChar path[1024];
+    SysRes opened;
+    Int bytes = 0;
+
+    if (VG_(strlen)(VG_(libdir)) + sizeof "/" NOTE <= sizeof path) {
+        VG_(sprintf)(path, "%s/" NOTE, VG_(libdir));
+        opened = VG_(open)(path, VKI_O_RDONLY, 0);
+        if (!sr_isError(opened)) {
+            bytes = VG_(read)(sr_Res(opened), text, sizeof text - 1);
+            VG_(close)(sr_Res(opened));
+        }
+    }
+    text[bytes > 0 ? bytes : 0] = '\0';
+    text[VG_(strcspn)(text, "\n")] = '\0';
+    return text;
+}
+
+/* The core is in the tool; what it loads into each process lies beside it, and may be what is left of another build. */
+static void check_version(void)
+{
+    if (VG_(strcmp)(built_with(), BUILT_WITH) == 0)
+        return;
+    VG_(fmsg)("switchcost: found files of '%s' in %s, need those that the tool was built with: '" BUILT_WITH "'; "
+              "run `make build` or `make install` again\n", built_with(), VG_(libdir));
+    VG_(exit)(1);
+}
+
 static void start(void)
 {
+    check_version();
     if (!ring_path) {
         VG_(fmsg)("switchcost: found no --ring option, need the shared memory that `switchcost trace` makes; "
                   "start the program with `switchcost trace -- COMMAND`\n");
         VG_(exit)(1);
     }
     ring_open(ring_path);
-    tasks_start();
+    threads_start();
 }
 
 static void register_tool(void)
@@ -55,7 +96,7 @@ static void register_tool(void)
     instrument_register(start);
     VG_(needs_command_line_options)(take_option, print_usage, print_debug_usage);
     turns_register();
-    tasks_register();
+    threads_register();
     syscalls_register();
     mappings_register();
 }

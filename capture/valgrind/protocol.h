@@ -123,6 +123,9 @@ struct sc_info { /* 32 bytes */
 #define SC_RELATIVE 2ULL
 #define SC_GUARDED 3ULL /* explicit, and perhaps SC_NOT_DONE */
 #define SC_DEFINE 0x02ULL
+/* Explicit addresses of a shape that the consumer takes at once, in one vector register: shapes have no more of them where that can
+   be. Not a rule of the format. */
+#define SC_LANES 4
 /* imm: number */
 #define SC_SYSCALL_ENTER 0x03ULL
 #define SC_SYSCALL_EXIT 0x04ULL

@@ -160,6 +160,12 @@ void ring_fault(UInt fault, ULong detail)
     ring_doorbell();
 }
 
+/* Scheduled: there is one task, whose turn cannot end. */
+Bool ring_is_alone(void)
+{
+    return __atomic_load_n(&ring->is_alone, __ATOMIC_SEQ_CST);
+}
+
 Bool ring_is_stopping(void)
 {
     return __atomic_load_n(&ring->is_stopping, __ATOMIC_SEQ_CST);

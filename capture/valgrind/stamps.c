@@ -43,6 +43,8 @@ static ThreadId writer = VG_INVALID_THREADID;
 
 #define IS_BACK 1
 
+/* Not ordered with the instructions around it, nor need it be: stamps order the runs of one CPU, and from one to the next the kernel
+   has switched, or another thread has got Valgrind's lock. */
 static ULong time_stamp(void)
 {
     UInt low, high;
@@ -120,21 +122,22 @@ static void open_run(ThreadId tid, ULong counts)
     ULong words[3] = { 0, counts, 0 };
 
     sleep_to_the_end();
-    if (stream_claim(tasks[tid].slot))
+    if (buffers_claim(tasks[tid].slot))
         words[2] = new_switches(slot);
     watch(tid);
     __atomic_store_n(&slot->open_stamp, time_stamp(), __ATOMIC_SEQ_CST);
     words[0] = time_stamp();
     __atomic_store_n(&slot->open_stamp, words[0], __ATOMIC_SEQ_CST);
-    stream_begin(words[0]);
-    stream_record(SC_STAMP, 0, words, 3);
+    buffers_stamp(words[0]);
+    buffers_put(SC_STAMP, 0, words, 3);
 }
 
 static void close_run(ThreadId tid, ULong why, ULong counts)
 {
     struct sc_slot *slot = slot_of(tid);
 
-    stream_close(why, counts);
+    buffers_put(SC_LEAVE, why, &counts, 1);
+    buffers_hand_over();
     __atomic_store_n(&slot->open_stamp, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&slot->back, 0, __ATOMIC_SEQ_CST);
     ring_doorbell();

@@ -1,10 +1,11 @@
-/* What the files of the tool share: types and the functions of each file. SPDX-License-Identifier: GPL-2.0-or-later
+/* What the files of the tool share: types and the functions of each file. No two files need each other (`make order`).
+   SPDX-License-Identifier: GPL-2.0-or-later
 
-   main.c registers the tool. ring.c maps the shared memory and sleeps on it. stream.c writes records. instrument.c, builder.c,
-   origins.c and shapes.c turn superblocks into inline writes. hot.c finds those that run most, superblocks.c makes them longer;
-   liveness.c and exits.c leave out of them what is mostly not needed.
-   turns.c takes and gives up the virtual CPU. tasks.c knows who is born and who ends. syscalls.c and mappings.c tell what the
-   kernel does. stamps.c is the as-run mode. */
+   From below: ring.c maps the shared memory and sleeps on it. buffers.c has the current buffer and its cursor. tasks.c is the table
+   of tasks. stamps.c is the as-run mode. stream.c writes records. shapes.c, origins.c, builder.c and instrument.c turn superblocks
+   into inline writes; hot.c finds those that run most, superblocks.c makes them longer; liveness.c and exits.c leave out of them what
+   is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU. syscalls.c and
+   mappings.c tell what the kernel does, threads.c what becomes of threads. main.c registers the tool. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
 
@@ -65,37 +66,50 @@ ULong *ring_buffer(ULong index);
 UInt ring_claim_slot(UInt parent, UInt process_slot);
 void ring_adopt_slot(UInt slot);
 void ring_fault(UInt fault, ULong detail);
+Bool ring_is_alone(void);
 Bool ring_is_stopping(void);
 UInt ring_find_execed(void);
 void ring_set_state(UInt slot, UInt state);
 void ring_queue(UInt slot, UInt why);
 void ring_set_making(UInt slot, Bool is_making);
 
+/* buffers.c */
+/* Words that stay free in the current buffer whenever a run ends, for records and for the controller's marks. */
+#define SLACK_WORDS 2048
+extern struct live live;
+void buffers_hand_over(void);
+void buffers_next(void);
+Bool buffers_next_at_once(void);
+Long buffers_free_words(void);
+void buffers_put(ULong tag, ULong immediate, const ULong *words, UInt count);
+void buffers_begin_run(void);
+const ULong *buffers_run_start(void);
+void buffers_resume(UInt slot);
+void buffers_leave(void);
+Bool buffers_claim(UInt slot);
+void buffers_stamp(ULong stamp);
+
 /* tasks.c */
 extern struct task *tasks;
-void tasks_start(void);
-void tasks_register(void);
-void tasks_birth(ThreadId tid);
-void tasks_write_birth(ThreadId tid);
-UInt tasks_expect(ThreadId maker, UInt process_slot);
+void tasks_make(void);
 void tasks_end_process(void);
-void tasks_end_others(ThreadId tid);
-void tasks_bury_promised(ThreadId tid);
 Bool tasks_is_ending(ThreadId tid);
+Bool tasks_is_cpu_held(void);
 
-/* turns.c */
-void turns_register(void);
-void turns_first(ThreadId tid, UInt why);
-void turns_pass(ThreadId tid, UInt why);
-void turns_leave(ThreadId tid, UInt state);
+/* stamps.c */
+void stamps_enter(ThreadId tid);
+void stamps_leave(ThreadId tid, ULong why);
+void stamps_back(ThreadId tid);
+void stamps_look(ThreadId tid);
+void stamps_stop(ThreadId tid);
+void stamps_wait(void);
+void stamps_forked(void);
+void stamps_new_thread(ThreadId tid);
+void stamps_preempted(void);
 
 /* stream.c */
-extern struct live live;
 void stream_load(UInt slot, Long instructions);
 Long stream_save(void);
-Bool stream_claim(UInt slot);
-void stream_begin(ULong stamp);
-void stream_close(ULong why, ULong counts);
 Int stream_begin_run(Int most);
 const ULong *stream_end_run(void);
 UInt stream_shares(UInt words, UInt instructions);
@@ -136,22 +150,6 @@ void origins_forget(UInt temps);
 void origins_learn(IRTemp temp, const IRExpr *value);
 struct origin origins_of(const IRExpr *atom);
 
-/* instrument.c */
-void instrument_register(void (*start)(void));
-struct live *live_of(VexGuestAMD64State *guest);
-void instrument_counting(void);
-void instrument_exactly(void);
-
-/* hot.c */
-enum heat { COLD, HOT, HOT_LOOP };
-void hot_ran(UInt count, const ULong *word, const ULong *end);
-void hot_translate_again(void);
-enum heat hot_at(Addr address);
-Addr hot_next(Addr address);
-
-/* superblocks.c */
-Bool superblocks_is_lean(void);
-
 /* The head of a shape is written, and the cursor moved. */
 struct departure {
     ULong head;
@@ -187,22 +185,45 @@ static inline void liveness_learn(Addr address, const IRSB *code) { (void)addres
 static inline void liveness_clean(IRSB *block) { (void)block; }
 #endif
 
+/* hot.c */
+enum heat { COLD, HOT, HOT_LOOP };
+void hot_ran(UInt count, const ULong *word, const ULong *end);
+void hot_translate_again(void);
+enum heat hot_at(Addr address);
+Addr hot_next(Addr address);
+
+/* superblocks.c */
+Bool superblocks_is_lean(void);
+
+/* instrument.c */
+void instrument_register(void (*start)(void));
+struct live *live_of(VexGuestAMD64State *guest);
+void instrument_counting(void);
+void instrument_exactly(void);
+
+/* lifecycle.c */
+void lifecycle_write_birth(ThreadId tid);
+void lifecycle_write_exec(ThreadId tid);
+void lifecycle_claim_slot(ThreadId tid);
+UInt lifecycle_expect(ThreadId maker, UInt process_slot);
+void lifecycle_bury_promised(ThreadId tid);
+void lifecycle_end_others(ThreadId tid);
+
+/* turns.c */
+void turns_register(void);
+void turns_first(ThreadId tid, UInt why);
+void turns_pass(ThreadId tid, UInt why);
+void turns_leave(ThreadId tid, UInt state);
+void turns_end_syscall(ThreadId tid);
+
 /* syscalls.c */
 void syscalls_register(void);
-void syscalls_interrupted(ThreadId tid);
 
 /* mappings.c */
 void mappings_register(void);
 
-/* stamps.c */
-void stamps_enter(ThreadId tid);
-void stamps_leave(ThreadId tid, ULong why);
-void stamps_back(ThreadId tid);
-void stamps_look(ThreadId tid);
-void stamps_stop(ThreadId tid);
-void stamps_wait(void);
-void stamps_forked(void);
-void stamps_new_thread(ThreadId tid);
-void stamps_preempted(void);
+/* threads.c */
+void threads_start(void);
+void threads_register(void);
 
 #endif

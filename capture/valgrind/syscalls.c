@@ -85,13 +85,6 @@ static void settle_birth(struct task *task, UInt number, SysRes result)
         task->promised_slot = NO_SLOT;
 }
 
-static void finish(ThreadId tid)
-{
-    if (tasks[tid].has_cpu)
-        stream_record(SC_SYSCALL_EXIT, tasks[tid].syscall, NULL, 0);
-    tasks[tid].is_in_syscall = False;
-}
-
 static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRes result)
 {
     struct task *task = &tasks[tid];
@@ -110,17 +103,11 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
     }
     if (!task->has_cpu || (task->may_wake && !task->has_left))
         turns_pass(tid, SC_WHY_SYSCALL);
-    finish(tid);
+    turns_end_syscall(tid);
     /* A child that ends first closes its pipes, and then its parent gets a signal: either while it is still in the read that
        the pipe's end has ended, or when Valgrind asks next. By its turn it has come: here it is always delivered. */
     if (!is_as_run() && task->may_wake)
         VG_(poll_signals)(tid);
-}
-
-/* A signal has cut the call off, and it will be made again. */
-void syscalls_interrupted(ThreadId tid)
-{
-    finish(tid);
 }
 
 static void touch(CorePart part, ThreadId tid, Addr address, SizeT bytes, Bool is_store)

@@ -24,14 +24,15 @@ typedef enum { VgTs_WaitSys = 3, VgTs_Yielding = 4 } ThreadStatus;
 
 extern void __real_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who);
 extern void __real_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who);
-extern SysRes __real_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
+extern SysRes __real_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g,
+                                        UWord h);
 extern void __real_vgPlain_disp_run_translations(HWord *two_words, VexGuestAMD64State *guest, Addr code);
 /* coregrind/pub_core_transtab.h */
 extern Bool VG_(search_transtab)(Addr *code, UInt *section, UInt *entry, Addr address, Bool is_remembered);
 void __wrap_vgPlain_disp_run_translations(HWord *two_words, VexGuestAMD64State *guest, Addr code);
 void __wrap_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who);
 void __wrap_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who);
-SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
+SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g, UWord h);
 
 #define GUEST_AREA 0
 #define LIVE_AREA 1
@@ -86,12 +87,14 @@ static void begin_turn(ThreadId tid)
         stamps_enter(tid);
     } else {
         task->has_cpu = True;
+        if (!ring_is_alone())
+            instrument_counting();
         stream_load(task->slot, ring_slots[task->slot].budget);
     }
     if (task->owes_birth)
-        tasks_write_birth(tid);
+        lifecycle_write_birth(tid);
     if (task->has_lost_birth)
-        tasks_bury_promised(tid);
+        lifecycle_bury_promised(tid);
     shapes_publish();
 }
 
@@ -165,7 +168,7 @@ void __wrap_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who)
     Bool is_granted = False;
 
     if (task->slot == NO_SLOT && !tasks_is_ending(tid))
-        tasks_birth(tid);
+        lifecycle_claim_slot(tid);
     if (task->slot != NO_SLOT && !task->has_cpu && !tasks_is_ending(tid)) {
         queue(tid, SC_WHY_SYSCALL);
         is_granted = await_grant(tid);
@@ -192,22 +195,30 @@ static void leave_for_core(ThreadId tid, Bool is_last)
 {
     tasks[tid].has_left = True;
     if (is_last)
-        tasks_end_others(tid);
+        lifecycle_end_others(tid);
     else if (is_as_run())
-        tasks[tid].promised_slot = tasks_expect(tid, NO_SLOT);
+        tasks[tid].promised_slot = lifecycle_expect(tid, NO_SLOT);
     turns_leave(tid, SC_IN_SYSCALL);
 }
 
 /* Execs and forks are made by Valgrind's core on behalf of the client, with the big lock. An exec is the last thing that
    an image does; whoever comes back from here does so without the CPU, and waits for it when the call is over. */
-SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f)
+SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g, UWord h)
 {
     ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;
 
     if (tid != VG_INVALID_THREADID && tasks[tid].has_cpu && tasks[tid].is_in_syscall
         && (is_exec(number) || is_waiting_fork(number, a)))
         leave_for_core(tid, is_exec(number));
-    return __real_vgPlain_do_syscall(number, a, b, c, d, e, f);
+    return __real_vgPlain_do_syscall(number, a, b, c, d, e, f, g, h);
+}
+
+/* A system call of the task is over, or was cut off by a signal and will be made again. */
+void turns_end_syscall(ThreadId tid)
+{
+    if (tasks[tid].has_cpu)
+        stream_record(SC_SYSCALL_EXIT, tasks[tid].syscall, NULL, 0);
+    tasks[tid].is_in_syscall = False;
 }
 
 static void start_client_code(ThreadId tid, ULong blocks)
@@ -216,7 +227,7 @@ static void start_client_code(ThreadId tid, ULong blocks)
     if (is_as_run() && !tasks_is_ending(tid))
         stamps_enter(tid);
     if (tasks[tid].is_in_syscall)
-        syscalls_interrupted(tid);
+        turns_end_syscall(tid);
     if (tasks[tid].is_turn_over || !tasks[tid].has_cpu)
         stop_soon(tid);
 }
@@ -234,6 +245,7 @@ static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, A
     if (fit == 0)
         tasks[tid].is_turn_over = True;
     *live_of(guest) = live;
+    /* Valgrind's event check, which each superblock begins with, takes one from this and stops where that is below 0. */
     guest->host_EvC_COUNTER = fit;
     is_writing = True;
     __real_vgPlain_disp_run_translations(two_words, guest, code);

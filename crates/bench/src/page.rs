@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use browser::{Browser, NAMES};
 use record::{Cycles, Line, MeasureRecord, MeasureWriter};
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ fn rounds(program: &Program, full: &Path) -> Result<(Spread, Spread), String> {
     let html = fs::read_to_string(&page).map_err(|error| error.to_string())?;
     let (before, after) = html.rsplit_once("</body>").ok_or("found a page without an end")?;
     fs::write(&page, [before, STOPWATCH, after].concat()).map_err(|error| error.to_string())?;
-    let told = (0..ROUNDS).map(|_| look(program, &page)).collect::<Result<Vec<[f64; 2]>, String>>()?;
+    let told = (0..ROUNDS).map(|_| look(&page)).collect::<Result<Vec<[f64; 2]>, String>>()?;
     let of = |place: usize| Spread::of(&told.iter().map(|told| told[place]).collect::<Vec<_>>()).ok_or("no round");
     Ok((of(0)?, of(1)?))
 }
@@ -106,18 +106,11 @@ fn first_cycle(window: &Cycles) -> Cycles {
     first
 }
 
-fn look(program: &Program, page: &Path) -> Result<[f64; 2], String> {
-    let profile = program.path("profile");
-    let output = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run"])
-        .args(["--window-size=1200,900", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(format!("file://{}", page.display()))
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .map_err(|error| format!("chromium: {error}"))?;
-    let dom = String::from_utf8_lossy(&output.stdout);
+fn look(page: &Path) -> Result<[f64; 2], String> {
+    let browser = Browser::find().ok_or_else(|| format!("found no Chromium in PATH ({})", NAMES.join(", ")))?;
+    let own = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let opened = browser.open(page, &["--window-size=1200,900", "--dump-dom"], own.path());
+    let dom = opened.map_err(|error| format!("{}: {error}", browser.path().display()))?.elements;
     let told = dom.split_once("<pre id=\"stopwatch\">").and_then(|(_, rest)| rest.split_once("</pre>"));
     let told: Value = told.and_then(|(told, _)| serde_json::from_str(told).ok()).ok_or("the page told nothing")?;
     let of = |name: &str| told[name].as_f64().ok_or(format!("the page told no {name}"));

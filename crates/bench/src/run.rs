@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use wait4::Wait4;
+use host::usage;
 
 /// What a run cost.
 #[derive(Clone, Copy, Debug)]
@@ -23,17 +23,16 @@ pub(crate) fn run(mut command: Command, output: Option<&Path>) -> Result<Cost, S
     let mut outcome = || -> io::Result<_> {
         let into = output.map(File::create).transpose()?.map_or_else(Stdio::null, Stdio::from);
         let start = Instant::now();
-        let mut child = command.stdin(Stdio::null()).stdout(into).stderr(Stdio::null()).spawn()?;
-        let ended = child.wait4()?;
-        Ok((start.elapsed(), ended))
+        let child = command.stdin(Stdio::null()).stdout(into).stderr(Stdio::null()).spawn()?;
+        let (status, used) = usage::wait(child)?;
+        Ok((start.elapsed(), status, used))
     };
-    let (wall, ended) = outcome().map_err(|error| format!("{name}: {error}"))?;
+    let (wall, status, used) = outcome().map_err(|error| format!("{name}: {error}"))?;
     // 3 is our own: done, with a result that could not be had.
-    if !(ended.status.success() || ended.status.code() == Some(3)) {
-        return Err(format!("{name}: {}", ended.status));
+    if !(status.success() || status.code() == Some(3)) {
+        return Err(format!("{name}: {status}"));
     }
-    let used = ended.rusage;
-    Ok(Cost { wall, cpu: used.utime + used.stime, peak_bytes: used.maxrss })
+    Ok(Cost { wall, cpu: used.cpu, peak_bytes: used.peak_bytes })
 }
 
 /// A command line of plain words.

@@ -114,6 +114,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         words: &[AtomicU64],
         from: usize,
     ) -> Result<(), Stopped<T::Error>> {
+        // Nearly all words are simple blocks: those are taken as many as there are, and the others one by one.
         let mut at = from;
         let damaged = |word, problem| Stopped::Damaged(DecodeError { buffer: order, word, problem });
         while at < words.len() {
@@ -148,7 +149,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.take.flush()
     }
 
-    /// Decodes a block that is not as simple as most; returns its length.
+    /// Decodes a block that is not as simple as most, as where a masked move leaves some addresses out; returns its length.
     #[cold]
     fn guarded(
         &mut self,
@@ -174,6 +175,7 @@ impl<'a, T: Take> Decoder<'a, T> {
     fn record(&mut self, words: &[AtomicU64]) -> Result<(Option<Mark>, usize), Problem> {
         let head = words[0].load(Relaxed);
         let (tag, count, immediate) = (head >> 56, (head >> 48 & 0xff) as usize, head & 0xffff_ffff_ffff);
+        // As many as a count of eight bits can say.
         let mut operands = [0; 255];
         let body = words.get(1..=count).ok_or(Problem::Short)?;
         for (operand, word) in operands.iter_mut().zip(body) {

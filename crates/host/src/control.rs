@@ -4,11 +4,10 @@
 use std::io;
 use std::mem::MaybeUninit;
 
-use nix::sched::CpuSet;
-use nix::sys::mman::{MlockAllFlags, mlockall, munlockall};
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::unistd::Pid;
 use record::Policy;
+use rustix::mm::{MlockAllFlags, mlockall, munlockall};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use units::{CpuId, Nanos};
 
 use crate::facts::Root;
@@ -22,20 +21,27 @@ pub struct PinGuard {
 
 /// Lets the calling thread run on `cpus` only.
 pub fn pin(cpus: &[CpuId]) -> io::Result<PinGuard> {
-    let this = Pid::from_raw(0);
-    let before = nix::sched::sched_getaffinity(this)?;
-    let mut wanted = CpuSet::new();
-    for cpu in cpus {
-        wanted.set(cpu.0 as usize)?;
-    }
-    nix::sched::sched_setaffinity(this, &wanted)?;
+    let before = sched_getaffinity(None)?;
+    sched_setaffinity(None, &cpu_set(cpus)?)?;
     Ok(PinGuard { before })
+}
+
+/// These CPUs as the kernel has them.
+pub(crate) fn cpu_set(cpus: &[CpuId]) -> io::Result<CpuSet> {
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        if cpu.0 as usize >= CpuSet::MAX_CPU {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        set.set(cpu.0 as usize);
+    }
+    Ok(set)
 }
 
 impl Drop for PinGuard {
     fn drop(&mut self) {
         // A CPU that went offline meanwhile is not ours to bring back.
-        let _ = nix::sched::sched_setaffinity(Pid::from_raw(0), &self.before);
+        let _ = sched_setaffinity(None, &self.before);
     }
 }
 
@@ -98,7 +104,7 @@ pub struct MemoryLock(());
 
 /// Locks all memory of this process, now and later mapped.
 pub fn lock_memory() -> io::Result<MemoryLock> {
-    mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE)?;
+    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     Ok(MemoryLock(()))
 }
 
@@ -110,30 +116,33 @@ impl Drop for MemoryLock {
 
 /// Whether all memory may be locked, whatever its size: under a finite limit a later mapping would fail instead.
 pub fn can_lock_everything() -> Result<(), String> {
-    let (soft, _) = getrlimit(Resource::RLIMIT_MEMLOCK).map_err(|error| format!("getrlimit: {error}"))?;
-    let attempt = mlockall(MlockAllFlags::MCL_CURRENT);
+    let limit = getrlimit(Resource::Memlock).current;
+    let attempt = mlockall(MlockAllFlags::CURRENT);
     let _ = munlockall();
     match attempt {
-        Err(error) => Err(format!("mlockall: {error} (limit {} KiB)", soft >> 10)),
-        Ok(()) if soft == libc::RLIM_INFINITY || Rights::read(&Root::system()).has(Capability::IpcLock) => Ok(()),
-        Ok(()) => Err(format!("a limit of {} KiB on locked memory", soft >> 10)),
+        Ok(()) if limit.is_none() || Rights::read(&Root::system()).has(Capability::IpcLock) => Ok(()),
+        Ok(()) => Err(format!("a limit of {} on locked memory", in_kib(limit))),
+        Err(error) => Err(format!("mlockall: {error} (limit {})", in_kib(limit))),
     }
+}
+
+/// A limit in bytes; none is no limit.
+fn in_kib(limit: Option<u64>) -> String {
+    limit.map_or_else(|| "none".to_owned(), |bytes| format!("{} KiB", bytes >> 10))
 }
 
 /// Bounds how long any thread of this process may run under a real-time policy without blocking: the kernel kills the
 /// process beyond it (SIGXCPU, SIGKILL). The last net under a loop that never ends.
 pub fn limit_real_time(longest: Nanos) -> io::Result<()> {
     let micros = longest.0 / 1_000;
-    let (_, hard) = getrlimit(Resource::RLIMIT_RTTIME)?;
-    let micros = micros.min(hard);
-    Ok(setrlimit(Resource::RLIMIT_RTTIME, micros, micros)?)
+    let highest = getrlimit(Resource::Rttime).maximum;
+    let micros = Some(highest.map_or(micros, |highest| micros.min(highest)));
+    Ok(setrlimit(Resource::Rttime, Rlimit { current: micros, maximum: micros })?)
 }
 
 /// The CPU that the calling thread runs on at this moment.
 pub fn current_cpu() -> Option<CpuId> {
-    // SAFETY: takes nothing and returns a number.
-    let cpu = unsafe { libc::sched_getcpu() };
-    u32::try_from(cpu).ok().map(CpuId)
+    u32::try_from(rustix::thread::sched_getcpu()).ok().map(CpuId)
 }
 
 #[cfg(test)]
@@ -142,18 +151,19 @@ mod tests {
 
     #[test]
     fn a_pin_is_put_back() {
-        let before = nix::sched::sched_getaffinity(Pid::from_raw(0)).expect("own affinity");
-        let cpu = (0..CpuSet::count()).find(|cpu| before.is_set(*cpu).unwrap_or(false)).expect("one CPU at least");
+        let before = sched_getaffinity(None).expect("own affinity");
+        let cpu = (0..CpuSet::MAX_CPU).find(|cpu| before.is_set(*cpu)).expect("one CPU at least");
         {
             let _pin = pin(&[CpuId(cpu as u32)]).expect("an allowed CPU");
             assert_eq!(current_cpu(), Some(CpuId(cpu as u32)));
         }
-        assert_eq!(nix::sched::sched_getaffinity(Pid::from_raw(0)).expect("own affinity"), before);
+        assert_eq!(sched_getaffinity(None).expect("own affinity"), before);
     }
 
     #[test]
     fn a_cpu_that_is_not_there_is_an_error() {
         assert!(pin(&[CpuId(1000)]).is_err());
+        assert!(pin(&[CpuId(u32::MAX)]).is_err(), "more than the kernel's sets have");
         assert!(pin(&[]).is_err());
     }
 

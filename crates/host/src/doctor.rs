@@ -8,6 +8,7 @@
 
 mod core;
 mod cpus;
+mod cycles;
 mod groups;
 mod hardware;
 mod line;
@@ -18,6 +19,7 @@ mod power;
 mod rights;
 mod scheduler;
 mod subject;
+mod wander;
 
 use record::{Check, Fitness, Severity};
 

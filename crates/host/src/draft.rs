@@ -19,7 +19,7 @@ use tempfile::{Builder, TempPath};
 
 use crate::abandoned::{is_own, take_over};
 use crate::signals::hold_back;
-use crate::temporary::Watcher;
+use crate::watcher::Watcher;
 
 const PREFIX: &[u8] = b".switchcost-";
 /// What makes the name of a draft its own.

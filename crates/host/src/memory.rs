@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use units::Bytes;
 use workload::Pages;
 
@@ -51,7 +52,7 @@ pub enum MapError {
 /// A mapping of whole pages that reads as doubles' bits; unmapped when dropped.
 #[derive(Debug)]
 pub struct Memory {
-    mapping: NonNull<libc::c_void>,
+    mapping: NonNull<std::ffi::c_void>,
     mapped: usize,
     start: NonNull<AtomicU64>,
     words: usize,
@@ -70,16 +71,13 @@ impl Memory {
         let mapped =
             size.as_usize().checked_add(slack).ok_or_else(|| refused(io::ErrorKind::OutOfMemory.into()))?.max(1);
         let sharing = match reach {
-            Reach::Private => libc::MAP_PRIVATE,
-            Reach::Shared => libc::MAP_SHARED,
+            Reach::Private => MapFlags::PRIVATE,
+            Reach::Shared => MapFlags::SHARED,
         };
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = sharing | libc::MAP_ANONYMOUS;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new anonymous mapping at a place of the kernel's choice touches no memory of ours.
-        let address = unsafe { libc::mmap(std::ptr::null_mut(), mapped, protection, flags, -1, 0) };
-        if address == libc::MAP_FAILED {
-            return Err(refused(io::Error::last_os_error()));
-        }
+        let address = unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, protection, sharing) };
+        let address = address.map_err(|error| refused(error.into()))?;
         let mapping = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked");
         let offset = if slack > 0 { address.align_offset(HUGE_PAGE) } else { 0 };
         // SAFETY: the offset is below HUGE_PAGE, and the mapping was made that much larger.
@@ -92,11 +90,11 @@ impl Memory {
     /// Says which pages are wanted, so that a system-wide setting of transparent huge pages does not decide.
     fn advise(&self, pages: Pages) {
         let advice = match pages {
-            Pages::Base => libc::MADV_NOHUGEPAGE,
-            Pages::Huge => libc::MADV_HUGEPAGE,
+            Pages::Base => Advice::LinuxNoHugepage,
+            Pages::Huge => Advice::LinuxHugepage,
         };
         // SAFETY: the range is our mapping. A refusal (a kernel without huge pages) is seen by `require_huge`.
-        unsafe { libc::madvise(self.mapping.as_ptr(), self.mapped, advice) };
+        let _ = unsafe { madvise(self.mapping.as_ptr(), self.mapped, advice) };
     }
 
     /// Checks that all of it, touched before, lies on huge pages.
@@ -141,7 +139,7 @@ impl Deref for Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: the range is the one mapped in `map`, and nothing borrows it any more.
-        unsafe { libc::munmap(self.mapping.as_ptr(), self.mapped) };
+        let _ = unsafe { munmap(self.mapping.as_ptr(), self.mapped) };
     }
 }
 

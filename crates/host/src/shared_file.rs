@@ -8,8 +8,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use nix::sys::memfd::{MFdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::thread::futex;
 
 /// A file in memory, mapped whole and shared; zeroed at first. Unmapped when dropped, gone when nobody maps it.
@@ -30,15 +31,11 @@ impl SharedFile {
     /// [`SharedFile::path`].
     pub fn create(name: &str, words: usize) -> io::Result<SharedFile> {
         let bytes = words.checked_mul(8).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
-        let file = memfd_create(CString::new(name)?.as_c_str(), MFdFlags::MFD_CLOEXEC)?;
-        nix::unistd::ftruncate(&file, bytes.try_into().map_err(|_| io::ErrorKind::InvalidInput)?)?;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let file = memfd_create(CString::new(name)?.as_c_str(), MemfdFlags::CLOEXEC)?;
+        ftruncate(&file, bytes.try_into().map_err(|_| io::ErrorKind::InvalidInput)?)?;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at a place of the kernel's choice touches no memory of ours.
-        let address =
-            unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
-        if address == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
+        let address = unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, &file, 0) }?;
         let start = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked").cast();
         Ok(SharedFile { file, start, words })
     }
@@ -69,7 +66,7 @@ impl SharedFile {
 impl Drop for SharedFile {
     fn drop(&mut self) {
         // SAFETY: the range is the one mapped in `create`, and nothing borrows it any more.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.words * 8) };
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.words * 8) };
     }
 }
 

@@ -4,23 +4,25 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, raise, sigaction};
+use libc::c_int;
 
-const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+use crate::signal_action::{SignalAction, raise};
+
+const ENDING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 /// Those that have come, a bit each.
 static COME: AtomicU64 = AtomicU64::new(0);
 /// What is put back must be what was there before anybody held anything back.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-extern "C" fn note(number: libc::c_int) {
+extern "C" fn note(number: c_int) {
     COME.fetch_or(1 << number, SeqCst);
 }
 
 /// Until it is dropped, whatever thread a signal reaches; then those that have come take effect.
 #[derive(Debug)]
 pub struct HeldBack {
-    before: Vec<(Signal, SigAction)>,
+    before: Vec<(c_int, SignalAction)>,
     _turn: MutexGuard<'static, ()>,
 }
 
@@ -32,13 +34,13 @@ pub fn hold_back() -> io::Result<HeldBack> {
     hold_back_these(&ENDING)
 }
 
-fn hold_back_these(signals: &[Signal]) -> io::Result<HeldBack> {
+fn hold_back_these(signals: &[c_int]) -> io::Result<HeldBack> {
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut held = HeldBack { before: Vec::new(), _turn: turn };
-    let noted = SigAction::new(SigHandler::Handler(note), SaFlags::SA_RESTART, SigSet::empty());
+    let noted = SignalAction::handler(note, libc::SA_RESTART);
     for &signal in signals {
         // SAFETY: the handler does nothing but to change an atomic.
-        let before = unsafe { sigaction(signal, &noted) }?;
+        let before = unsafe { noted.set(signal) }?;
         held.before.push((signal, before));
     }
     Ok(held)
@@ -48,10 +50,10 @@ impl Drop for HeldBack {
     fn drop(&mut self) {
         for (signal, before) in &self.before {
             // SAFETY: puts back what was there.
-            let _ = unsafe { sigaction(*signal, before) };
+            let _ = unsafe { before.set(*signal) };
         }
         let come = COME.swap(0, SeqCst);
-        for (signal, _) in self.before.iter().filter(|(signal, _)| come >> *signal as u64 & 1 != 0) {
+        for (signal, _) in self.before.iter().filter(|(signal, _)| come >> *signal & 1 != 0) {
             let _ = raise(*signal);
         }
     }
@@ -62,17 +64,17 @@ mod tests {
     use super::*;
 
     /// One that nobody else in these tests holds back.
-    const SIGNAL: Signal = Signal::SIGUSR2;
+    const SIGNAL: c_int = libc::SIGUSR2;
 
     #[test]
     fn a_signal_takes_effect_when_it_is_no_longer_held_back() {
         static EFFECTS: AtomicU64 = AtomicU64::new(0);
-        extern "C" fn count(_number: libc::c_int) {
+        extern "C" fn count(_number: c_int) {
             EFFECTS.fetch_add(1, SeqCst);
         }
-        let counted = SigAction::new(SigHandler::Handler(count), SaFlags::empty(), SigSet::empty());
+        let counted = SignalAction::handler(count, 0);
         // SAFETY: the handler does nothing but to change an atomic.
-        let before = unsafe { sigaction(SIGNAL, &counted) }.expect("a handler");
+        let before = unsafe { counted.set(SIGNAL) }.expect("a handler");
         let held = hold_back_these(&[SIGNAL]).expect("the kernel lets us");
         raise(SIGNAL).expect("sent");
         assert_eq!(EFFECTS.load(SeqCst), 0);
@@ -83,6 +85,6 @@ mod tests {
         drop(hold_back_these(&[SIGNAL]).expect("the kernel lets us"));
         assert_eq!(EFFECTS.load(SeqCst), 2, "nothing came");
         // SAFETY: puts back what was there.
-        unsafe { sigaction(SIGNAL, &before) }.expect("as before");
+        unsafe { before.set(SIGNAL) }.expect("as before");
     }
 }

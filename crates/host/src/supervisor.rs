@@ -8,84 +8,27 @@
 //! each time there, and its /proc shows nobody else; the kernel ends all in it with the supervisor.
 
 mod child;
+mod fork;
 mod pid_namespace;
 mod process;
+mod program;
+mod reports;
+mod state;
 mod task_files;
 
-use std::ffi::CString;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::process::ExitStatus;
 use std::time::Duration;
 
-use nix::fcntl::OFlag;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::unistd::Pid;
-use units::CpuId;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitOptions, waitpid};
 
-use crate::shared_file::SharedFile;
+pub use program::{Program, Report, Setting};
 pub use task_files::TaskFiles;
 
 /// The number of the supervisor in a PID namespace of its own: the kernel gives it to the first process.
 pub const PID_IN_NAMESPACE: u32 = 1;
-
-/// A program to start.
-#[derive(Debug)]
-pub struct Program {
-    /// The file to execute.
-    pub path: CString,
-    /// Its arguments, the zeroth included.
-    pub arguments: Vec<CString>,
-    /// Its environment, `NAME=value` each.
-    pub environment: Vec<CString>,
-    /// Where it starts; where we are without it.
-    pub directory: Option<CString>,
-}
-
-/// How all programs are started.
-#[derive(Debug)]
-pub struct Setting<'a> {
-    /// Whether they live in a PID namespace of their own.
-    pub in_pid_namespace: bool,
-    /// Memory that the supervisor holds open, so that those in a PID namespace find it at `shared.path_at(PID_IN_NAMESPACE)`.
-    pub shared: Option<&'a SharedFile>,
-    /// The only CPU that they may run on.
-    pub cpu: Option<CpuId>,
-    /// Whether addresses stay where they are from run to run (ADDR_NO_RANDOMIZE).
-    pub has_fixed_addresses: bool,
-    /// What they read as standard input.
-    pub input: OwnedFd,
-    /// What they write as standard output.
-    pub output: OwnedFd,
-    /// What they write as standard error.
-    pub errors: OwnedFd,
-}
-
-/// What the supervisor reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Report {
-    /// A program has a process.
-    Launched {
-        /// Which program.
-        program: u32,
-        /// The number of its process, in the PID namespace of the programs, where they have one.
-        pid: i32,
-    },
-    /// The kernel refused to start it.
-    Refused {
-        /// Which program.
-        program: u32,
-        /// The kernel's error number.
-        error: i32,
-    },
-    /// It ended.
-    Ended {
-        /// Which program.
-        program: u32,
-        /// How.
-        status: ExitStatus,
-    },
-}
 
 /// A supervisor at work. When it is dropped, no process of the programs is left.
 #[derive(Debug)]
@@ -102,12 +45,12 @@ impl Supervisor {
     /// # Errors
     /// Where the kernel refuses something; a PID namespace is refused in many containers.
     pub fn start(programs: &[Program], setting: &Setting<'_>) -> io::Result<Supervisor> {
-        let (orders, control) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
-        let (reports, report_to) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
+        let (orders, control) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (reports, report_to) = pipe_with(PipeFlags::CLOEXEC)?;
         let task_files = TaskFiles::ours()?;
-        let pid = process::start(process::State::new(programs, setting, orders, report_to)?)?;
+        let pid = process::start(state::State::new(programs, setting, orders, report_to)?)?;
         let mut supervisor = Supervisor { pid, control: Some(control.into()), reports: reports.into(), task_files };
-        process::settled(supervisor.read()?)?;
+        reports::settled(supervisor.read()?)?;
         if setting.in_pid_namespace {
             supervisor.task_files =
                 TaskFiles::seen_by(pid).map_err(|error| pid_namespace::Step::Show.refused(error))?;
@@ -122,7 +65,7 @@ impl Supervisor {
 
     /// The kernel's number of the supervisor.
     pub fn pid(&self) -> i32 {
-        self.pid.as_raw()
+        self.pid.as_raw_nonzero().get()
     }
 
     /// Has program number `program` started; [`Report::Launched`] follows.
@@ -136,17 +79,20 @@ impl Supervisor {
     /// # Errors
     /// Where the supervisor was killed.
     pub fn report(&mut self, patience: Duration) -> io::Result<Option<Report>> {
-        let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
-        match poll(&mut [PollFd::new(self.reports.as_fd(), PollFlags::POLLIN)], timeout) {
-            Ok(0) | Err(nix::errno::Errno::EINTR) => return Ok(None),
+        let timeout = Timespec {
+            tv_sec: patience.as_secs().min(i32::MAX as u64) as i64,
+            tv_nsec: patience.subsec_nanos().into(),
+        };
+        match poll(&mut [PollFd::new(&self.reports, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) | Err(Errno::INTR) => return Ok(None),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(Some(process::decode(self.read()?)))
+        Ok(Some(reports::decode(self.read()?)))
     }
 
-    fn read(&mut self) -> io::Result<[u8; process::REPORT_BYTES]> {
-        let mut bytes = [0; process::REPORT_BYTES];
+    fn read(&mut self) -> io::Result<[u8; reports::BYTES]> {
+        let mut bytes = [0; reports::BYTES];
         self.reports.read_exact(&mut bytes).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => io::Error::other("the process that starts the programs was killed"),
             _ => error,
@@ -157,7 +103,7 @@ impl Supervisor {
     /// Ends all programs and everything they started, and waits until they are gone.
     pub fn dismiss(&mut self) {
         if self.control.take().is_some() {
-            let _ = nix::sys::wait::waitpid(self.pid, None);
+            let _ = waitpid(Some(self.pid), WaitOptions::empty());
         }
     }
 }

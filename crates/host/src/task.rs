@@ -1,50 +1,40 @@
 //! Processes that end when their parent ends, whatever ends it.
 
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::panic::AssertUnwindSafe;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::prctl;
-use nix::sys::signal::{Signal, kill, killpg};
-use nix::sys::wait::waitpid;
-use nix::unistd::{ForkResult, Pid};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
+    waitpid,
+};
 use units::Nanos;
+
+use crate::signal_action::SignalAction;
 
 /// The kernel's number of the calling thread.
 pub fn current_tid() -> i32 {
-    nix::unistd::gettid().as_raw()
+    rustix::thread::gettid().as_raw_nonzero().get()
 }
 
 /// The kernel's number of this process.
 pub fn current_pid() -> i32 {
-    nix::unistd::getpid().as_raw()
+    getpid().as_raw_nonzero().get()
 }
 
 /// Whether this process ignores a signal, given by its number: whoever started it may have had that so, as `nohup` has SIGHUP.
 pub fn is_ignored(signal: i32) -> bool {
-    let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: without a new action the call writes the present one into `action`, and changes nothing.
-    let status = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
-    if status != 0 {
-        return false;
-    }
-    // SAFETY: the call has written it, as its status says.
-    let action = unsafe { action.assume_init() };
-    action.sa_sigaction == libc::SIG_IGN
+    SignalAction::of(signal).is_ok_and(|action| action.is_ignored())
 }
 
 /// Asks the kernel to kill this process when its parent ends, and checks that the parent had not ended before.
 fn die_with(parent: Pid) -> io::Result<()> {
-    prctl::set_pdeathsig(Signal::SIGKILL)?;
-    if nix::unistd::getppid() == parent {
-        Ok(())
-    } else {
-        Err(io::Error::other("the parent ended before its child began"))
-    }
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::other("the parent ended before its child began")) }
 }
 
 /// A forked process; killed and reaped when dropped.
@@ -56,15 +46,15 @@ pub struct Forked {
 impl Forked {
     /// The kernel's number of the process.
     pub fn pid(&self) -> i32 {
-        self.pid.as_raw()
+        self.pid.as_raw_nonzero().get()
     }
 }
 
 impl Drop for Forked {
     fn drop(&mut self) {
         // The process may have ended already; it is ours until we have waited for it, so the number is still its own.
-        let _ = kill(self.pid, Signal::SIGKILL);
-        let _ = waitpid(self.pid, None);
+        let _ = kill_process(self.pid, Signal::KILL);
+        let _ = waitpid(Some(self.pid), WaitOptions::empty());
     }
 }
 
@@ -76,11 +66,13 @@ pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
     if threads != 1 {
         return Err(io::Error::other(format!("found {threads} threads, need one to fork safely")));
     }
-    let parent = nix::unistd::getpid();
+    let parent = getpid();
     // SAFETY: the process has one thread, so the child finds every lock free and the heap whole.
-    match unsafe { nix::unistd::fork() }? {
-        ForkResult::Parent { child } => Ok(Forked { pid: child }),
-        ForkResult::Child => {
+    let number = unsafe { libc::fork() };
+    match Pid::from_raw(number.max(0)) {
+        _ if number < 0 => Err(io::Error::last_os_error()),
+        Some(pid) => Ok(Forked { pid }),
+        None => {
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| die_with(parent).and_then(|()| body())));
             let code = if matches!(outcome, Ok(Ok(()))) { 0 } else { 1 };
             // SAFETY: ends the child without running the parent's exit handlers a second time.
@@ -96,12 +88,12 @@ const STOP_WITHIN: Duration = Duration::from_millis(50);
 /// `should_stop` says so, the group is told to end (SIGTERM) once, and waited for. The program is killed when the calling
 /// thread ends.
 pub fn run_tied(command: &mut Command, should_stop: &dyn Fn() -> bool) -> io::Result<ExitStatus> {
-    let parent = nix::unistd::getpid();
+    let parent = getpid();
     command.process_group(0);
     // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
     unsafe { command.pre_exec(move || die_with(parent)) };
     let mut child = command.spawn()?;
-    let group = Pid::from_raw(child.id() as i32);
+    let group = Pid::from_child(&child);
     let mut is_told = false;
     loop {
         if let Some(status) = child.try_wait()? {
@@ -110,7 +102,7 @@ pub fn run_tied(command: &mut Command, should_stop: &dyn Fn() -> bool) -> io::Re
         if !is_told && should_stop() {
             // Not SIGINT: who is started in the background of a shell may ignore it. The program has not been waited for,
             // so the number is still its own.
-            let _ = killpg(group, Signal::SIGTERM);
+            let _ = kill_process_group(group, Signal::TERM);
             is_told = true;
         }
         std::thread::sleep(STOP_WITHIN);
@@ -138,7 +130,7 @@ impl Servant {
     /// Starts this very program with `arguments`, in a process group of its own, so that a signal from the terminal
     /// reaches the parent alone. Call it from the thread that outlives the servant: the kernel ties it to that.
     pub fn start(arguments: &[&str]) -> io::Result<Servant> {
-        let parent = nix::unistd::getpid();
+        let parent = getpid();
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
@@ -155,10 +147,10 @@ impl Servant {
     /// Waits at most `patience` for output.
     pub fn wait_for_output(&mut self, buffer: &mut [u8], patience: Nanos) -> io::Result<Waited> {
         let stdout = self.child.stdout.as_mut().ok_or_else(|| io::Error::other("the output was closed before"))?;
-        let milliseconds = i32::try_from(patience.0 / 1_000_000).unwrap_or(i32::MAX);
-        let timeout = PollTimeout::try_from(milliseconds).unwrap_or(PollTimeout::MAX);
-        match poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], timeout) {
-            Ok(0) | Err(nix::errno::Errno::EINTR) => Ok(Waited::TimedOut),
+        let timeout =
+            Timespec { tv_sec: (patience.0 / 1_000_000_000) as i64, tv_nsec: (patience.0 % 1_000_000_000) as i64 };
+        match poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) | Err(Errno::INTR) => Ok(Waited::TimedOut),
             Ok(_) => Ok(match stdout.read(buffer)? {
                 0 => Waited::Ended,
                 bytes => Waited::Bytes(bytes),

@@ -4,12 +4,11 @@
 //! run, as programs may make addresses from the paths of their files. In it are `lock`, which is ours as long as we live (flock),
 //! and `files`, which is for everything else.
 //!
-//! A process of our own waits until the run is gone and removes the folder then ([`watch`]). What that could not do, as where the
+//! A process of our own waits until the run is gone and removes the folder then ([`crate::removal::watch`]). What that could not do, as where the
 //! power failed or it was killed, too, the next run does. Only such a folder is removed as is surely one of ours and nobody's
 //! any more: it has the name and the lock, both belong to this user, and nobody holds the lock. Symbolic links are not followed.
 
-mod remains;
-mod watcher;
+pub(crate) mod remains;
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Write};
@@ -20,8 +19,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, openat};
 
-pub(crate) use watcher::Watcher;
-pub use watcher::{WATCHER_ARGUMENT, watch};
+use crate::watcher::Watcher;
 
 const PREFIX: &str = "switchcost-";
 /// Nobody has so many runs at once.

@@ -17,6 +17,7 @@ mod controls;
 mod displaced;
 mod experiment;
 mod latency;
+mod peers;
 mod plan;
 mod preempt;
 mod protocol;

@@ -13,14 +13,13 @@ use std::sync::atomic::AtomicU64;
 
 use host::clock::Clock;
 use host::evidence::TaskId;
-use host::timer::PeriodicTimer;
 use record::{Arm, Case};
 use units::Nanos;
 use workload::{WorkingSet, walk};
 
 use crate::controls::Discipline;
 use crate::experiment::{Batch, Experiment, Split, Timed};
-use crate::ring::{Command, Peer, Seat, Shared, start_peer};
+use crate::peers::{Command, Peer, Seat, Shared, start_peer};
 
 /// The shortest time between two preemptions; a walk makes it longer.
 const PERIOD: Nanos = Nanos::micros(100);
@@ -158,44 +157,4 @@ fn run_victim(
         looked = clock.now();
     }
     (2 * (seen - first), time)
-}
-
-/// The preemptor: it takes the CPU whenever its timer fires, until it is told to stop.
-pub(crate) fn run_preemptor(shared: &Shared, memory: &[AtomicU64], set: &WorkingSet, period: Nanos) -> io::Result<()> {
-    let timer = PeriodicTimer::start(period)?;
-    while !shared.should_stop() {
-        timer.wait()?;
-        shared.count_wake();
-        let start = shared.clock.now();
-        walk(memory, set);
-        shared.add_preemptor_walk(start, shared.clock.now());
-    }
-    shared.say_stopped();
-    Ok(())
-}
-
-/// The preemptor's share of the baseline: the same call, which finds that the timer has not fired, and the walk.
-pub(crate) fn run_preemptor_baseline(
-    clock: Clock,
-    memory: &[AtomicU64],
-    set: &WorkingSet,
-    warm_up: u64,
-    rounds: u64,
-) -> io::Result<Split> {
-    let timer = PeriodicTimer::idle()?;
-    let turns = |count| {
-        let mut time = Split::default();
-        let mut turned = clock.now();
-        for _ in 0..count {
-            timer.poll()?;
-            let polled = clock.now();
-            time.add_handoff(turned, polled);
-            walk(memory, set);
-            turned = clock.now();
-            time.add_walk(polled, turned);
-        }
-        io::Result::Ok(time)
-    };
-    turns(warm_up)?;
-    turns(rounds)
 }

@@ -13,24 +13,17 @@
 //! For the reload of a working set task 0 walks several times behind one switch, handing the token to itself in between; only
 //! then the others have their turns again.
 
-mod links;
-mod seat;
-mod shared;
-
 use std::io;
 use std::sync::Arc;
 
 use host::clock::Clock;
 use host::evidence::TaskId;
 use host::ipc::Channel;
-use host::task::{Forked, fork};
-use record::{Between, Case, Mechanism};
+use record::{Case, Mechanism};
 
 use crate::controls::Discipline;
 use crate::experiment::{Batch, Experiment, Split, Timed};
-pub(crate) use seat::Seat;
-use seat::pass_on;
-pub(crate) use shared::{Command, Shared};
+use crate::peers::{Command, Peer, Seat, Shared, pass_on, start_peer};
 
 /// A ring with its tasks waiting.
 pub(crate) struct Ring {
@@ -38,24 +31,6 @@ pub(crate) struct Ring {
     own: Seat,
     peers: Vec<Peer>,
     case: Case,
-}
-
-/// Any task but the first.
-pub(crate) enum Peer {
-    /// A process of its own.
-    Process(Forked),
-    /// A thread that ends with its process; the kernel's number of it.
-    Thread(i32),
-}
-
-impl Peer {
-    /// How the task is watched.
-    pub(crate) fn task_id(&self) -> TaskId {
-        match self {
-            Peer::Process(process) => TaskId::process(process.pid()),
-            Peer::Thread(tid) => TaskId::thread_of_this_process(*tid),
-        }
-    }
 }
 
 impl Ring {
@@ -110,30 +85,6 @@ impl Ring {
     fn command_all(&self, command: Command) -> io::Result<()> {
         (1..=self.peers.len()).try_for_each(|index| self.shared.command(index, command))
     }
-}
-
-/// Starts a task and waits until it is in its seat.
-pub(crate) fn start_peer(
-    index: usize,
-    case: &Case,
-    discipline: &Discipline,
-    shared: &Arc<Shared>,
-    seed: u64,
-) -> Result<Peer, String> {
-    let (own_case, own_discipline, own_shared) = (case.clone(), discipline.clone(), Arc::clone(shared));
-    let body = move || Seat::serve(index, &own_case, &own_discipline, &own_shared, seed);
-    let started = match case.between {
-        Between::Thread => std::thread::Builder::new().spawn(body).map(|_| None),
-        Between::Process | Between::User => fork(body).map(Some),
-    };
-    let process = started.map_err(|error| cannot_start(case, index, &error))?;
-    shared.wait_until_ready(index)?;
-    Ok(process.map_or_else(|| Peer::Thread(shared.tid(index)), Peer::Process))
-}
-
-fn cannot_start(case: &Case, running: usize, error: &io::Error) -> String {
-    let remedy = remedies::for_starting(error, "need all of them; use fewer --tasks");
-    format!("found room for {running} of {} tasks ({error}), {remedy}", case.tasks)
 }
 
 impl Experiment for Ring {

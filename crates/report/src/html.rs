@@ -4,6 +4,7 @@
 //! as CSV. The page asks for nothing from outside, is readable without scripts, and is the same for the same records.
 //! All text from a record is hostile: maud escapes it in the page, `figure` in the figures.
 
+mod head;
 mod index;
 mod method;
 mod part;
@@ -12,49 +13,16 @@ mod section;
 mod table;
 
 use analysis::compare::Comparison;
-use analysis::{Findings, Point, simulation};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
-use record::{MeasureRecord, Simulation};
+use maud::{DOCTYPE, Markup, html};
 
 use crate::compare::Request;
 use crate::reproduce::Reproduction;
+use head::head;
 use part::Content;
-pub(crate) use section::slug;
-
-const STYLE: &str = include_str!("html/style.css");
+pub use part::Part;
 
 /// Not part of a page that anybody reads.
 const PICTURES: &str = include_str!("html/pictures.js");
-
-/// Nothing may be fetched. Scripts and styles are those in the page; the script makes code for its larger figures
-/// (`unsafe-eval`), and pictures of figures (`blob:`, `data:`).
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; \
-                      img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'";
-
-/// A record with its findings.
-#[derive(Clone, Copy, Debug)]
-pub enum Part<'a> {
-    /// Of a measurement.
-    Measured {
-        /// What to call it: the name of its file.
-        name: &'a str,
-        /// The record.
-        record: &'a MeasureRecord,
-        /// What was found in it.
-        findings: &'a Findings,
-        /// Every time that was taken, as [`analysis::points`] says.
-        points: &'a [Point],
-    },
-    /// Of a simulation.
-    Simulated {
-        /// What to call it: the name of its file.
-        name: &'a str,
-        /// The record without its tuples.
-        head: &'a Simulation,
-        /// What was found in it.
-        findings: &'a simulation::Findings,
-    },
-}
 
 /// What a page is called, and which verb writes it.
 struct Frame {
@@ -146,19 +114,6 @@ fn page(contents: &[Content], frame: &Frame) -> Markup {
                 footer { p { "Written by switchcost " (frame.verb) " " (env!("CARGO_PKG_VERSION")) ". Figures are drawn by plotly.js (MIT licence)." } }
                 @if has_figures { (script::markup(contents.iter().flat_map(Content::figures))) }
             }
-        }
-    }
-}
-
-fn head(title: &str) -> Markup {
-    html! {
-        head {
-            meta charset="utf-8";
-            meta http-equiv="Content-Security-Policy" content=(POLICY);
-            meta name="viewport" content="width=device-width, initial-scale=1";
-            meta name="color-scheme" content="light dark";
-            title { (title) }
-            style { (PreEscaped(STYLE)) }
         }
     }
 }

@@ -20,6 +20,7 @@ mod plain;
 mod quantity;
 pub mod reproduce;
 pub mod simulate;
+mod slug;
 pub mod trace;
 
 pub use format::{Format, Style};

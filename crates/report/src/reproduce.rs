@@ -14,9 +14,9 @@ use crate::entry::{Entry, Side, Tone};
 use crate::figure::Figure;
 use crate::format::{Format, Style};
 use crate::grid::Grid;
-use crate::html::slug;
 use crate::page::{Block, Page};
 use crate::quantity::NO_NUMBER;
+use crate::slug::slug;
 
 pub use json::REPRODUCE_SCHEMA;
 

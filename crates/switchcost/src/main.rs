@@ -27,8 +27,8 @@ fn main() -> ExitCode {
     if let Some(words) = words_behind(programs::PINGPONG_ARGUMENT) {
         return play(&words);
     }
-    if let Some(path) = std::env::args_os().nth(2).filter(|_| is_first(host::temporary::WATCHER_ARGUMENT)) {
-        host::temporary::watch(path.as_ref());
+    if let Some(path) = std::env::args_os().nth(2).filter(|_| is_first(host::watcher::WATCHER_ARGUMENT)) {
+        host::removal::watch(path.as_ref());
         return ExitCode::SUCCESS;
     }
     let outcome = match Cli::read() {

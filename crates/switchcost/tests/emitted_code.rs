@@ -69,7 +69,7 @@ fn both_arms_walk_with_the_same_bytes() {
     let (functions, entries) = (functions(&file), entries(&file));
     let walks = named(&functions, "switchcost_workload::walk::walk");
     assert_eq!(walks.len(), 1, "one walk in {path}, not a copy for each arm");
-    let loops = named(&functions, "switchcost_measure::ring::seat::pass_on");
+    let loops = named(&functions, "switchcost_measure::peers::seat::pass_on");
     assert_eq!(loops.len(), 1, "one loop for every task in both arms");
     let to_walk = calls(loops[0], &entries).into_iter().filter(|target| *target == walks[0].address).count();
     // The compiler may make a copy for each of the two clocks, with single hand-offs noted and without: both arms of a

@@ -9,10 +9,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Place, text};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
+use rustix::process::{Pid, Signal, kill_process};
 
-const ENDINGS: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL];
+const ENDINGS: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL];
 
 fn sample() -> String {
     format!("{}/../record/tests/samples/simulation-1.parquet", env!("CARGO_MANIFEST_DIR"))
@@ -62,7 +62,7 @@ fn processes_whose(file: &str, is_it: impl Fn(&[u8]) -> bool) -> Vec<i32> {
 }
 
 fn end(child: &mut Child, signal: Signal) {
-    kill(Pid::from_raw(child.id() as i32), signal).expect("our own child");
+    kill_process(Pid::from_child(child), signal).expect("our own child");
 }
 
 /// A folder for temporary files.
@@ -83,16 +83,16 @@ fn a_page_that_is_not_finished_leaves_nothing_beside_it() {
         let place = Place::new();
         // A record that nobody writes: the program waits for it, with the place for its page claimed.
         let (record, page) = (place.path("record.jsonl"), place.path("page.html"));
-        nix::unistd::mkfifo(&record, nix::sys::stat::Mode::S_IRWXU).expect("a fifo");
+        mkfifoat(CWD, &record, Mode::RWXU).expect("a fifo");
         fs::write(&page, "before").expect("written");
         let mut child = started(&place, &["report", text(&record), "-o", text(&page)]).spawn().expect("it starts");
         await_that("the place is claimed", || has_open(child.id(), place.folder()));
         end(&mut child, signal);
         // Whoever goes on after the signal finds an empty record.
-        let _ = fs::OpenOptions::new().write(true).custom_flags(nix::libc::O_NONBLOCK).open(&record);
+        let _ = fs::OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&record);
         assert!(!child.wait().expect("it ends").success());
         await_that("every process has ended", || running(&place).is_empty());
-        assert_eq!(names(place.folder()), ["page.html", "record.jsonl"], "{signal}");
+        assert_eq!(names(place.folder()), ["page.html", "record.jsonl"], "{signal:?}");
         assert_eq!(fs::read_to_string(&page).expect("as it was"), "before");
     }
 }
@@ -163,7 +163,7 @@ fn what_the_programs_of_a_workload_keep_for_a_while_goes_with_them() {
         eprintln!("skipped: {}", ran.stderr);
         return;
     }
-    end(&mut child, Signal::SIGKILL);
+    end(&mut child, Signal::KILL);
     child.wait().expect("it ends");
     nothing_is_left(&place, &room);
 }
@@ -177,8 +177,9 @@ fn what_a_run_leaves_that_was_killed_with_its_watcher_the_next_one_removes() {
     let own = room.join("switchcost-1");
     let watchers = processes_whose("cmdline", |word| word == text(&own).as_bytes());
     assert_eq!(watchers.len(), 1);
-    kill(Pid::from_raw(watchers[0]), Signal::SIGKILL).expect("our own watcher");
-    end(&mut child, Signal::SIGKILL);
+    let watcher = Pid::from_raw(watchers[0]).expect("a number");
+    kill_process(watcher, Signal::KILL).expect("our own watcher");
+    end(&mut child, Signal::KILL);
     child.wait().expect("it ends");
     await_that("every process has ended", || running(&place).is_empty());
     assert!(!files(&own).is_empty(), "there is something to remove");

@@ -6,8 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::{Place, is_root, running, wait_until};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A run that would take long, started and left until its record holds samples.
 fn start(place: &Place) -> Child {
@@ -46,7 +45,7 @@ fn after_a_kill_nothing_keeps_running_and_the_record_is_readable() {
     let place = Place::new();
     let mut child = start(&place);
     wait_until("tasks are running", || running(&place).len() >= 2);
-    kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).expect("our own child");
+    kill_process(Pid::from_child(&child), Signal::KILL).expect("our own child");
     child.wait().expect("it ended");
     wait_until("every task has ended", || running(&place).is_empty());
     let report = place.run(&["report", &place.record()]);
@@ -57,11 +56,10 @@ fn after_a_kill_nothing_keeps_running_and_the_record_is_readable() {
 
 #[test]
 fn an_interrupt_keeps_what_there_is_and_says_so() {
-    for (signal, code) in [(Signal::SIGHUP, 129), (Signal::SIGINT, 130), (Signal::SIGQUIT, 131), (Signal::SIGTERM, 143)]
-    {
+    for (signal, code) in [(Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131), (Signal::TERM, 143)] {
         let place = Place::new();
         let child = start(&place);
-        kill(Pid::from_raw(child.id() as i32), signal).expect("our own child");
+        kill_process(Pid::from_child(&child), signal).expect("our own child");
         let ran = common::ran(child.wait_with_output().expect("it ends"));
         assert_eq!(ran.code, code, "{}", ran.stderr);
         assert!(ran.stdout.contains("interrupted"), "{}", ran.stdout);
@@ -76,9 +74,9 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
 fn a_terminal_that_closes_may_say_so_twice() {
     let place = Place::new();
     let child = begin(&place, &["--default-signal"]);
-    let pid = Pid::from_raw(child.id() as i32);
+    let pid = Pid::from_child(&child);
     for _ in 0..2 {
-        kill(pid, Signal::SIGHUP).expect("our own child");
+        kill_process(pid, Signal::HUP).expect("our own child");
         std::thread::sleep(Duration::from_millis(1));
     }
     let ran = common::ran(child.wait_with_output().expect("it ends"));
@@ -91,12 +89,12 @@ fn a_terminal_that_closes_may_say_so_twice() {
 fn what_is_ignored_at_the_start_stays_ignored() {
     let place = Place::new();
     let child = begin(&place, &["--default-signal", "--ignore-signal=HUP", "--ignore-signal=QUIT"]);
-    let bit = |signal: Signal| 1 << (signal as u64 - 1);
-    let (ignored, caught) = (bit(Signal::SIGHUP) | bit(Signal::SIGQUIT), bit(Signal::SIGINT) | bit(Signal::SIGTERM));
+    let bit = |signal: Signal| 1 << (signal.as_raw() - 1);
+    let (ignored, caught) = (bit(Signal::HUP) | bit(Signal::QUIT), bit(Signal::INT) | bit(Signal::TERM));
     assert_eq!(signals(&child, "SigIgn:") & (ignored | caught), ignored);
     assert_eq!(signals(&child, "SigCgt:") & (ignored | caught), caught);
-    for signal in [Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGTERM] {
-        kill(Pid::from_raw(child.id() as i32), signal).expect("our own child");
+    for signal in [Signal::HUP, Signal::QUIT, Signal::TERM] {
+        kill_process(Pid::from_child(&child), signal).expect("our own child");
     }
     let ran = common::ran(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.code, 143, "{}", ran.stderr);

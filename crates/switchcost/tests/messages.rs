@@ -4,12 +4,14 @@ mod common;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::os::unix::ffi::OsStringExt;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Command, Stdio};
 
 use common::{Place, Ran, is_root, ran, text, wait_until};
-use nix::pty::openpty;
-use nix::sys::stat::{Mode, SFlag, makedev, mknod};
+use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
 
@@ -17,7 +19,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
 fn deaf(place: &Place) -> Vec<String> {
     let mut ways = vec!["exec 2>&-".to_owned()];
     let full = place.path("full");
-    let made = is_root() && mknod(&full, SFlag::S_IFCHR, Mode::from_bits_truncate(0o600), makedev(1, 7)).is_ok();
+    let made =
+        is_root() && mknodat(CWD, &full, FileType::CharacterDevice, Mode::from_raw_mode(0o600), makedev(1, 7)).is_ok();
     if made && File::options().write(true).open(&full).is_ok() {
         ways.push(format!("exec 2>'{}'", full.display()));
     } else {
@@ -64,22 +67,33 @@ fn a_stderr_that_takes_nothing_costs_no_result() {
     }
 }
 
+/// A terminal, and what a program in it writes to.
+fn terminal() -> (OwnedFd, File) {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&terminal).expect("a terminal of ours");
+    unlockpt(&terminal).expect("a terminal of ours");
+    let name = ptsname(&terminal, Vec::new()).expect("a name").into_bytes();
+    let mut options = File::options();
+    options.read(true).write(true).custom_flags(OFlags::NOCTTY.bits() as i32);
+    (terminal, options.open(OsStr::from_bytes(&name)).expect("its other end"))
+}
+
 /// A terminal that is there when the program begins and gone when it ends, as of a connection that is lost: bars are drawn on it.
 #[test]
 fn a_terminal_that_goes_away_costs_no_result_where_its_signal_is_ignored() {
     let place = Place::new();
-    let terminal = openpty(None, None).expect("a terminal");
+    let (terminal, end) = terminal();
     let (record, out) = (place.record(), place.path("out.txt"));
     let mut command = Command::new("nohup");
     command.args([PROGRAM, "measure", "--mechanism", "pipe", "--max-repetitions", "40", "--precision", "0.1%"]);
     command.args(["--no-counters", "--record", &record, "--out", text(&out)]).env("XDG_STATE_HOME", place.folder());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::from(terminal.slave));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(end);
     let mut child = command.spawn().expect("nohup is part of coreutils");
     drop(command);
     wait_until("samples are on disk", || {
         fs::read_to_string(&record).unwrap_or_default().contains("\"line\":\"sample\"")
     });
-    drop(terminal.master);
+    drop(terminal);
     let code = child.wait().expect("it ends").code();
     assert!(matches!(code, Some(0 | 3)), "{code:?}");
     assert!(fs::read_to_string(&record).expect("a record").lines().last().is_some_and(|line| line.contains("\"end\"")));

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Place, Ran, is_root, ran, text};
-use nix::sys::stat::{Mode, SFlag, makedev, mknod};
-use nix::unistd::mkfifo;
+use rustix::fs::{CWD, FileType, Mode, makedev, mkfifoat, mknodat};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
 
@@ -23,10 +22,10 @@ fn walks(place: &Place) -> String {
 }
 
 /// A character device of this kind of the memory driver; none where this user may make or use none.
-fn device(place: &Place, name: &str, minor: u64) -> Option<PathBuf> {
+fn device(place: &Place, name: &str, minor: u32) -> Option<PathBuf> {
     let path = place.path(name);
-    let everybody = Mode::from_bits_truncate(0o666);
-    let made = is_root() && mknod(&path, SFlag::S_IFCHR, everybody, makedev(1, minor)).is_ok();
+    let everybody = Mode::from_raw_mode(0o666);
+    let made = is_root() && mknodat(CWD, &path, FileType::CharacterDevice, everybody, makedev(1, minor)).is_ok();
     let is_usable = made && File::options().write(true).open(&path).is_ok();
     if !is_usable {
         eprintln!("skipped: no right to make devices in {}", place.folder().display());
@@ -68,7 +67,7 @@ fn write_to(place: &Place, words: &[String], target: &Path) -> Ran {
 fn a_device_and_a_fifo_are_written_to_and_stay() {
     let place = Place::new();
     let fifo = place.path("fifo");
-    mkfifo(&fifo, Mode::from_bits_truncate(0o600)).expect("a FIFO");
+    mkfifoat(CWD, &fifo, Mode::from_raw_mode(0o600)).expect("a FIFO");
     let null = device(&place, "null", 3);
     for words in writers(&place) {
         let end = fifo.clone();

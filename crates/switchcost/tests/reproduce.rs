@@ -7,8 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use common::Place;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 fn words(place: &Place, arguments: &[&str]) -> (i32, String, String) {
@@ -111,7 +110,7 @@ fn a_stopped_run_keeps_what_it_has_and_goes_on_later() {
         std::thread::sleep(Duration::from_millis(20));
     }
     // As a service manager would: to the program alone, which tells its step.
-    kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).expect("it is ours");
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it is ours");
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
     let kept = fs::read_to_string(&record).expect("the samples are there");
     assert!(kept.lines().last().is_some_and(|line| line.contains("interrupted")), "the record is ended, not torn");

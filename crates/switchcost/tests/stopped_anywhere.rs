@@ -8,16 +8,15 @@ use std::time::{Duration, Instant};
 
 use common::verbs::{Verb, verbs};
 use common::{Place, running, wait_until};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Instants at which each verb is ended, at most, and for how long that is gone on with.
 const INSTANTS: usize = 20;
 const LONGEST: Duration = Duration::from_secs(4);
 
-const SIGNALS: [Signal; 4] = [Signal::SIGKILL, Signal::SIGTERM, Signal::SIGKILL, Signal::SIGHUP];
+const SIGNALS: [Signal; 4] = [Signal::KILL, Signal::TERM, Signal::KILL, Signal::HUP];
 
 #[test]
 fn a_verb_that_is_ended_anywhere_leaves_nothing_half() {
@@ -31,7 +30,7 @@ fn a_verb_that_is_ended_anywhere_leaves_nothing_half() {
         let mut ended = 0;
         for turn in (0..INSTANTS).take_while(|turn| *turn < 4 || start.elapsed() < LONGEST) {
             let (signal, after) = (SIGNALS[turn % SIGNALS.len()], length.mul_f64(random.random_range(0.0..1.0)));
-            let told = format!("{} {signal} after {after:?}", verb.words.join(" "));
+            let told = format!("{} {signal:?} after {after:?}", verb.words.join(" "));
             let status = end(&place, &verb, signal, after);
             ended += usize::from(is_ended_by(status, signal));
             wait_until("nothing of it runs", || running(&place).is_empty());
@@ -56,10 +55,10 @@ fn end(place: &Place, verb: &Verb, signal: Signal, after: Duration) -> ExitStatu
         .expect("env is part of coreutils");
     std::thread::sleep(after);
     // Ours until we have waited for it, whether or not it has ended.
-    kill(Pid::from_raw(child.id() as i32), signal).expect("our own child");
+    kill_process(Pid::from_child(&child), signal).expect("our own child");
     child.wait().expect("it ends")
 }
 
 fn is_ended_by(status: ExitStatus, signal: Signal) -> bool {
-    status.signal() == Some(signal as i32) || status.code() == Some(128 + signal as i32)
+    status.signal() == Some(signal.as_raw()) || status.code() == Some(128 + signal.as_raw())
 }

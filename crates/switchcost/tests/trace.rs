@@ -10,8 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Place, Ran, count, text};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Traces a command into `name`.
@@ -319,6 +318,34 @@ fn no_valgrind_has_to_be_installed_to_capture() {
 }
 
 #[test]
+fn files_of_another_build_beside_the_tool_are_refused() {
+    let place = Place::new();
+    let mixed = place.path("mixed");
+    fs::create_dir(&mixed).expect("a folder");
+    for file in fs::read_dir(capture::Tool::find().expect("a tool").folder).expect("its folder").flatten() {
+        if file.file_type().expect("a file").is_file() {
+            fs::copy(file.path(), mixed.join(file.file_name())).expect("a copy");
+        }
+    }
+    let traced = || {
+        common::ran(
+            place.command(&["trace", "--", "true"]).env("SWITCHCOST_TOOL_DIR", &mixed).output().expect("starts"),
+        )
+    };
+    let ran = traced();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    fs::write(mixed.join("built-with"), "Valgrind 3.1 of /usr\n").expect("written");
+    let ran = traced();
+    assert_ne!(ran.code, 0, "{}", ran.stderr);
+    let expected = format!(
+        "switchcost: found files of 'Valgrind 3.1 of /usr' in {}, need those that the tool was built with: 'Valgrind ",
+        mixed.display()
+    );
+    assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
+    assert!(ran.stderr.contains("'; run `make build` or `make install` again"), "{}", ran.stderr);
+}
+
+#[test]
 fn designs_that_cannot_go_in_one_pass_are_said_to_take_longer() {
     let place = Place::new();
     assert_eq!(trace(&place, "one.sct", &["--", "true"]).code, 0);
@@ -377,8 +404,7 @@ fn is_running(argument: &str) -> bool {
 
 #[test]
 fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
-    for (signal, code) in [(Signal::SIGHUP, 129), (Signal::SIGINT, 130), (Signal::SIGQUIT, 131), (Signal::SIGTERM, 143)]
-    {
+    for (signal, code) in [(Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131), (Signal::TERM, 143)] {
         let place = Place::new();
         let (path, begun) = (place.path("cut.sct"), place.path("begun"));
         let script = "echo begun >\"$0\"; while :; do :; done";
@@ -391,7 +417,7 @@ fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
             .spawn()
             .expect("the program starts");
         await_that("the loop began", || begun.exists());
-        kill(Pid::from_raw(child.id() as i32), signal).expect("our own child");
+        kill_process(Pid::from_child(&child), signal).expect("our own child");
         let ran = common::ran(child.wait_with_output().expect("it ends"));
         assert_eq!(ran.code, code, "{}", ran.stderr);
         assert!(ran.stderr.contains("interrupted; what was captured until then is kept"), "{}", ran.stderr);

@@ -23,6 +23,7 @@ mod take;
 mod varint;
 mod wide;
 
+pub use addresses::LANES;
 pub(crate) use closing::{Closer, Position};
 pub(crate) use columns::{BadBody, Body};
 pub(crate) use decoder::{ChunkDecoder, ChunkHead};

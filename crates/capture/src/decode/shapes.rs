@@ -11,7 +11,8 @@ use crate::protocol::how;
 /// More translations than any program has; the bound of memory for one address space.
 const MOST_SHAPES: usize = 4 << 20;
 
-/// Set in the number of a shape where some of its references may not happen. More than [`Take`] has shapes.
+/// Set in the number of a shape where some of its references may not happen. More than [`Take`] has shapes: the loop over simple
+/// blocks stops at such a one as at one that is not defined, and looks for neither.
 const GUARDED: u32 = 1 << 31;
 
 /// The shape of a number, where it is defined and the same each time.

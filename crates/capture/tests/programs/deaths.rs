@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::process::{Pid, Signal, kill_process};
 use switchcost_capture::{CaptureError, Command, Ending, Failure, Options, Order, Summary, Tool, record, run};
 use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceReader, Writing};
 
@@ -143,8 +143,8 @@ fn where_valgrind_gives_a_program_up_the_capture_ends_and_says_so() {
 }
 
 fn kill_all_with(mark: &str) {
-    for pid in processes_with(MARK, mark) {
-        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    for pid in processes_with(MARK, mark).into_iter().filter_map(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::KILL);
     }
 }
 
@@ -193,7 +193,7 @@ fn a_program_that_is_killed_while_it_runs_ends_the_capture() {
 fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_nobody_else_anything() {
     let victim = Command::new(["sh", "-c", "while :; do :; done"]);
     let fifo = new_path("heir.fifo");
-    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).expect("a fifo");
+    mkfifoat(CWD, &fifo, Mode::RWXU).expect("a fifo");
     let heir = Command::new(["sh", "-c", "read line < $0; ls / > /dev/null; exit 7", fifo.to_str().expect("text")]);
     for order in ORDERS {
         let mark = mark_of("waits", order);

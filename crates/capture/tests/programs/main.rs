@@ -1,6 +1,7 @@
 //! Real programs under the real tool. Fails where Valgrind or a compiler is missing: nothing here is skipped.
 
 mod as_run;
+mod building;
 mod deaths;
 mod long;
 mod random;

@@ -3,11 +3,13 @@
 use std::io;
 use std::mem::MaybeUninit;
 
-use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use units::Nanos;
 
+use crate::signal_action::SignalAction;
+use crate::signal_set::SignalSet;
+
 /// The user-level library's own signal: not one that a terminal or the kernel sends by itself.
-const TICK: Signal = Signal::SIGUSR2;
+const TICK: libc::c_int = libc::SIGUSR2;
 
 /// What runs at each signal.
 pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
@@ -19,8 +21,8 @@ pub(super) fn is_of_a_timer(information: &libc::siginfo_t) -> bool {
 
 /// Refuses a calling thread that blocks the signal: nobody would ever be preempted.
 pub(super) fn require_deliverable() -> io::Result<()> {
-    if SigSet::thread_get_mask()?.contains(TICK) {
-        return Err(io::Error::other(format!("found {TICK} blocked, need it deliverable; unblock it in this thread")));
+    if SignalSet::blocked()?.contains(TICK) {
+        return Err(io::Error::other("found SIGUSR2 blocked, need it deliverable; unblock it in this thread"));
     }
     Ok(())
 }
@@ -29,7 +31,7 @@ pub(super) fn require_deliverable() -> io::Result<()> {
 #[derive(Debug)]
 pub(super) struct SignalTimer {
     timer: libc::timer_t,
-    before: SigAction,
+    before: SignalAction,
 }
 
 impl SignalTimer {
@@ -41,10 +43,9 @@ impl SignalTimer {
         require_deliverable()?;
         // Without SA_NODEFER the signal stays blocked while its handler runs; SA_RESTART, because calls of the
         // experiment may be under way when it comes.
-        let flags = SaFlags::SA_RESTART | SaFlags::SA_SIGINFO;
-        let action = SigAction::new(SigHandler::SigAction(handler), flags, SigSet::empty());
+        let action = SignalAction::informed_handler(handler, libc::SA_RESTART);
         // SAFETY: the handler touches nothing but atomics and what the scheduler's own flag guards (see `green`).
-        let before = unsafe { sigaction(TICK, &action) }?;
+        let before = unsafe { action.set(TICK) }?;
         let timer = create().inspect_err(|_| put_back(&before))?;
         let timer = SignalTimer { timer, before };
         set(timer.timer, period)?;
@@ -58,7 +59,7 @@ fn create() -> io::Result<libc::timer_t> {
     // SAFETY: zeroed is a valid sigevent.
     let event = unsafe { &mut *pointer };
     event.sigev_notify = libc::SIGEV_THREAD_ID;
-    event.sigev_signo = TICK as libc::c_int;
+    event.sigev_signo = TICK;
     event.sigev_notify_thread_id = crate::task::current_tid();
     let mut timer = std::ptr::null_mut();
     // SAFETY: both pointers are valid for the call.
@@ -77,9 +78,9 @@ fn set(timer: libc::timer_t, period: Nanos) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-fn put_back(before: &SigAction) {
+fn put_back(before: &SignalAction) {
     // SAFETY: the disposition was in force before. It fails for no signal that it was read from.
-    let _ = unsafe { sigaction(TICK, before) };
+    let _ = unsafe { before.set(TICK) };
 }
 
 impl Drop for SignalTimer {
@@ -117,11 +118,10 @@ mod tests {
         let many = (0..20).map(|_| ticks_in(Duration::from_millis(50))).find(|ticks| *ticks >= 5);
         drop(timer);
         assert!(many.is_some(), "fewer than 5 ticks in 50 ms, 20 times");
-        let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
         // SAFETY: ignoring a signal runs nothing; the old disposition is put back below.
-        let found = unsafe { sigaction(TICK, &ignore) }.expect("a disposition");
+        let found = unsafe { SignalAction::ignored().set(TICK) }.expect("a disposition");
         put_back(&found);
-        assert_eq!(found.handler(), SigHandler::SigDfl);
+        assert!(found.is_default(), "{found:?}");
     }
 
     #[test]
@@ -129,11 +129,10 @@ mod tests {
         let _turn = super::super::green::tests::one_at_a_time();
         let refused = |period| SignalTimer::start(period, count).err().map(|error| error.to_string());
         assert_eq!(refused(Nanos(0)).as_deref(), Some("found a period of 0 ns, need one that passes"));
-        let mut tick = SigSet::empty();
-        tick.add(TICK);
-        tick.thread_block().expect("a signal mask");
+        let tick = SignalSet::of(&[TICK]);
+        tick.block().expect("a signal mask");
         let found = refused(Nanos::millis(1));
-        tick.thread_unblock().expect("a signal mask");
+        tick.unblock().expect("a signal mask");
         assert_eq!(found.as_deref(), Some("found SIGUSR2 blocked, need it deliverable; unblock it in this thread"));
     }
 }

@@ -1,76 +1,13 @@
-//! The core's own clock and its neighbours, watched for two seconds: what changes while one measures.
+//! The core's own clock and its neighbours: what changes while one measures.
 
-use std::time::Duration;
-
-use record::{Check, CoreClock};
-use units::{CpuId, Nanos, Ticks};
+use record::Check;
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
-use crate::clock::{Calibration, Clock, monotonic};
-use crate::control::pin;
-use crate::core_clock::{self, CoreProbe};
-
-const WATCHED: Nanos = Nanos::seconds(2);
-const PAUSE: Duration = Duration::from_micros(500);
-
-/// Probes of a moment, which together are finer than one: some clocks go on by ten nanoseconds at a time.
-const MOMENT: usize = 8;
-
-/// A twentieth at either end is interrupts and luck.
-const TAIL: f64 = 0.05;
+use super::wander::{TAIL, Wander};
 
 /// Clocks within this are one.
 const STEADY: f64 = 0.03;
-
-/// What a core did while it was watched.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Wander {
-    cpu: CpuId,
-    /// Slowest and fastest, in cycles a second; relative to the fastest where the cycles of a chain are not known.
-    clock: (f64, f64),
-    is_hertz: bool,
-    /// Share of the moments in which another hardware thread had a part of the core.
-    shared: f64,
-}
-
-/// Watches the core that has this CPU; `None` where that is not ours to run on.
-pub(super) fn watch(cpu: CpuId, is_tsc_invariant: bool) -> Option<Wander> {
-    let _pin = pin(&[cpu]).ok()?;
-    let clock = Clock::choose(is_tsc_invariant);
-    let calibration = Calibration::start(clock);
-    let facts = core_clock::facts(clock);
-    let (start, mut chains, mut ratios) = (monotonic(), Vec::new(), Vec::new());
-    let net = |ticks: Ticks| (ticks.0 as f64 - facts.overhead_ticks.0 as f64).max(1.0);
-    while monotonic().saturating_sub(start) < WATCHED {
-        let probes: Vec<_> = (0..MOMENT).map(|_| core_clock::probe(clock)).collect();
-        let sum = |ticks: fn(&CoreProbe) -> Ticks| probes.iter().map(|probe| net(ticks(probe))).sum::<f64>();
-        let (chain, additions) = (sum(|probe| probe.chain), sum(|probe| probe.additions));
-        chains.push(chain / MOMENT as f64);
-        ratios.push(additions / chain);
-        std::thread::sleep(PAUSE);
-    }
-    let rate = calibration.rate().0 as f64;
-    Some(wander(cpu, chains, ratios, &facts, rate))
-}
-
-fn wander(cpu: CpuId, mut chains: Vec<f64>, mut ratios: Vec<f64>, facts: &CoreClock, rate: f64) -> Wander {
-    chains.sort_unstable_by(f64::total_cmp);
-    ratios.sort_unstable_by(f64::total_cmp);
-    let at = |sorted: &[f64], share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
-    let (fast, slow) = (at(&chains, TAIL), at(&chains, 1.0 - TAIL));
-    let unshared_below = facts.unshared_below(at(&ratios, TAIL));
-    let shared = ratios.iter().filter(|ratio| **ratio > unshared_below).count() as f64 / ratios.len() as f64;
-    let cycles = facts.chain_cycles().map(|cycles| cycles * rate);
-    let cycles_of = cycles.unwrap_or(fast);
-    Wander { cpu, clock: (cycles_of / slow, cycles_of / fast), is_hertz: cycles.is_some(), shared }
-}
-
-/// A core as one wants it.
-#[cfg(test)]
-pub(super) fn undisturbed() -> Wander {
-    Wander { cpu: CpuId(3), clock: (3e9, 3e9), is_hertz: true, shared: 0.0 }
-}
 
 /// Whether the core has one clock.
 pub(super) fn clock(subject: &Subject) -> Check {
@@ -112,9 +49,12 @@ pub(super) fn sharing(subject: &Subject) -> Check {
 
 #[cfg(test)]
 mod tests {
+    use record::{CoreClock, Severity};
+    use units::CpuId;
+
+    use super::super::wander::wander;
     use super::*;
     use crate::facts::fixture::Fixture;
-    use record::Severity;
 
     /// A chain of 1800 cycles, on a clock of 2 GHz.
     fn judged(chains: Vec<f64>, ratios: Vec<f64>, known_per_mille: Option<u32>) -> [Check; 2] {
@@ -153,13 +93,5 @@ mod tests {
         let ratios = || vec![0.35; 100];
         assert_eq!(judged(vec![1_200.0; 100], ratios(), None)[1].severity, Severity::Fit, "nothing to tell it by");
         assert_eq!(judged(vec![1_200.0; 100], ratios(), Some(250))[1].found, "CPU 3: shared for 100 % of 2 s");
-    }
-
-    #[test]
-    fn the_real_core_is_watched() {
-        let allowed = crate::facts::allowed_cpus(&crate::facts::Root::system());
-        let found = watch(allowed[0], false).expect("a CPU of ours");
-        let (slow, fast) = found.clock;
-        assert!(0.0 < slow && slow <= fast && (0.0..=1.0).contains(&found.shared), "{found:?}");
     }
 }

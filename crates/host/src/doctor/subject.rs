@@ -1,8 +1,8 @@
 use record::HostManifest;
 use units::CpuId;
 
-use super::core::{self, Wander};
-use super::pmu::{self, CycleCounter};
+use super::cycles::{self, CycleCounter};
+use super::wander::{self, Wander};
 use crate::facts::{self, Root};
 
 /// The machine under examination: all that the checks judge.
@@ -27,9 +27,9 @@ impl Subject {
         let before = statistics();
         let host = facts::manifest(root);
         let after = statistics();
-        let cycles = if root.is_system() { pmu::attempt() } else { CycleCounter::NotTried };
+        let cycles = if root.is_system() { cycles::attempt() } else { CycleCounter::NotTried };
         let quietest = facts::quietest_cpu(&host).filter(|_| root.is_system());
-        let wander = quietest.and_then(|cpu| core::watch(cpu, host.is_tsc_invariant));
+        let wander = quietest.and_then(|cpu| wander::watch(cpu, host.is_tsc_invariant));
         Subject {
             root: root.clone(),
             wander,
@@ -82,7 +82,7 @@ impl Subject {
     /// A machine made of files, whose cycle counter works.
     pub(super) fn scripted(fixture: &facts::fixture::Fixture) -> Self {
         let examined = Subject::examine(&fixture.root());
-        let wander = Some(core::undisturbed());
+        let wander = Some(wander::undisturbed());
         Subject { cycles: CycleCounter::Counts, wander, _tree: Some(fixture.tree()), ..examined }
     }
 

@@ -1,22 +1,19 @@
-//! Signals sent to one task and taken by sigwaitinfo.
+//! Signals sent to one task and taken by sigwait.
 
 use std::io;
 
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
-
 use super::Channel;
+use crate::signal_set::SignalSet;
 
-const TOKEN: Signal = Signal::SIGUSR1;
+const TOKEN: libc::c_int = libc::SIGUSR1;
 
-fn token_set() -> SigSet {
-    let mut set = SigSet::empty();
-    set.add(TOKEN);
-    set
+fn token_set() -> SignalSet {
+    SignalSet::of(&[TOKEN])
 }
 
 /// Keeps the token's signal from killing the calling thread and all that it starts later: they take it by waiting.
 pub fn block_token_signal() -> io::Result<()> {
-    Ok(pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&token_set()), None)?)
+    Ok(token_set().block()?)
 }
 
 /// Sends the token as a signal to one task.
@@ -24,7 +21,7 @@ pub fn block_token_signal() -> io::Result<()> {
 /// The receiver is known only once it runs, so the link asks for it: `(process, thread)` by the kernel's numbers.
 pub struct SignalLink {
     receiver: Box<dyn Fn() -> (i32, i32) + Send + Sync>,
-    set: SigSet,
+    set: SignalSet,
 }
 
 impl SignalLink {
@@ -38,12 +35,11 @@ impl Channel for SignalLink {
     fn send(&self) -> io::Result<()> {
         let (process, thread) = (self.receiver)();
         // SAFETY: takes three numbers; a task that is gone is an error. The task is of our own making.
-        let status = unsafe { libc::syscall(libc::SYS_tgkill, process, thread, TOKEN as i32) };
+        let status = unsafe { libc::syscall(libc::SYS_tgkill, process, thread, TOKEN) };
         if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     fn recv(&self) -> io::Result<()> {
-        self.set.wait()?;
-        Ok(())
+        Ok(self.set.wait()?)
     }
 }

@@ -1,11 +1,10 @@
 //! Workloads whose counts are known, one for each event.
 
 use std::hint::black_box;
+use std::mem::MaybeUninit;
 use std::time::Duration;
 
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::unistd::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity};
 use units::{Bytes, CpuId, Nanos};
 use workload::{Access, Pages, Pattern, WorkingSet, prepare, walk};
 
@@ -92,11 +91,20 @@ pub(super) fn touch_pages(pages: u64) {
 
 /// Gives up the CPU so many times by the kernel's accounts: a sleep whose end has come before it begins gives up nothing.
 pub(crate) fn sleep(times: i64) {
-    let given_up = || getrusage(UsageWho::RUSAGE_THREAD).map(|usage| usage.voluntary_context_switches());
-    let Ok(start) = given_up() else { return };
-    while given_up().is_ok_and(|now| now - start < times) {
+    let Some(start) = voluntary_switches() else { return };
+    while voluntary_switches().is_some_and(|now| now - start < times) {
         std::thread::sleep(Duration::from_micros(10));
     }
+}
+
+/// Of the calling thread, as the kernel has counted them.
+fn voluntary_switches() -> Option<i64> {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is valid for writing one rusage.
+    let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: of numbers only, and zeroed at first.
+    let usage = unsafe { usage.assume_init() };
+    (status == 0).then_some(usage.ru_nvcsw)
 }
 
 /// Lets itself be moved so many times, an even number, between the first two CPUs that it may run on.
@@ -111,8 +119,8 @@ pub(super) fn migrate(times: u32) {
 
 /// The CPUs that the calling thread may run on.
 pub(crate) fn allowed_cpus() -> Vec<CpuId> {
-    let Ok(allowed) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
-    (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).map(|cpu| CpuId(cpu as u32)).collect()
+    let Ok(allowed) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).map(|cpu| CpuId(cpu as u32)).collect()
 }
 
 /// Burns 1 ms as the scheduler counts it.
@@ -175,8 +183,11 @@ impl Workbench {
 /// Code that jumps from line to line.
 #[cfg(target_arch = "x86_64")]
 mod code {
+    use std::ffi::c_void;
     use std::io;
     use std::ptr::NonNull;
+
+    use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
     const LINE: usize = 64;
     /// `jmp` over the rest of this line: opcode EB with a distance of 62 from the next instruction.
@@ -185,19 +196,15 @@ mod code {
 
     /// A mapping of nothing but jumps, and a return in its last line; unmapped when dropped.
     pub(super) struct JumpChain {
-        start: NonNull<libc::c_void>,
+        start: NonNull<c_void>,
         size: usize,
     }
 
     impl JumpChain {
         pub(super) fn new(size: usize) -> io::Result<JumpChain> {
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            let writable = libc::PROT_READ | libc::PROT_WRITE;
+            let writable = ProtFlags::READ | ProtFlags::WRITE;
             // SAFETY: a new anonymous mapping touches no memory of ours.
-            let address = unsafe { libc::mmap(std::ptr::null_mut(), size, writable, flags, -1, 0) };
-            if address == libc::MAP_FAILED {
-                return Err(io::Error::last_os_error());
-            }
+            let address = unsafe { mmap_anonymous(std::ptr::null_mut(), size, writable, MapFlags::PRIVATE) }?;
             let start = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked");
             let chain = JumpChain { start, size };
             // SAFETY: the mapping is ours, of this size, and zeroed.
@@ -207,13 +214,13 @@ mod code {
             }
             bytes[size - LINE] = RETURN;
             // SAFETY: the range is our mapping; from here on nobody writes to it.
-            let status = unsafe { libc::mprotect(address, size, libc::PROT_READ | libc::PROT_EXEC) };
-            if status == 0 { Ok(chain) } else { Err(io::Error::last_os_error()) }
+            unsafe { mprotect(address, size, MprotectFlags::READ | MprotectFlags::EXEC) }?;
+            Ok(chain)
         }
 
         pub(super) fn run(&self) {
             // SAFETY: the mapping holds a function without arguments that follows its jumps and returns.
-            let function = unsafe { std::mem::transmute::<*mut libc::c_void, extern "C" fn()>(self.start.as_ptr()) };
+            let function = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn()>(self.start.as_ptr()) };
             function();
         }
     }
@@ -221,7 +228,7 @@ mod code {
     impl Drop for JumpChain {
         fn drop(&mut self) {
             // SAFETY: the range is the one mapped in `new`.
-            unsafe { libc::munmap(self.start.as_ptr(), self.size) };
+            let _ = unsafe { munmap(self.start.as_ptr(), self.size) };
         }
     }
 

@@ -1,42 +1,42 @@
 //! From the supervisor's fork to a program's first instruction. System calls only, as in the supervisor itself.
 
-use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
+use libc::c_int;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::{self, Errno};
+use rustix::process::{Pid, Signal, chdir, getpid, getppid, set_parent_process_death_signal, setpgid};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use rustix::thread::sched_setaffinity;
 
-use nix::fcntl::{OFlag, open};
-use nix::sched::CloneFlags;
-use nix::sys::personality::{self, Persona};
-use nix::sys::prctl;
-use nix::sys::signal::{SigHandler, SigmaskHow, Signal, signal, sigprocmask};
-use nix::sys::stat::Mode;
-use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdin, dup2_stdout};
-
-use super::process::{Ready, State, fork, report_refusal};
+use super::fork::fork;
+use super::reports;
+use super::state::{Ready, State};
+use crate::errno;
+use crate::signal_action::SignalAction;
 
 /// What the keyboard and a lost terminal send. The supervisor ends when its parent does, not before.
-const KEYBOARD: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP, Signal::SIGTERM];
+const KEYBOARD: [c_int; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM];
 
-fn handle(signals: &[Signal], handler: SigHandler) -> nix::Result<()> {
-    for &number in signals {
+fn set_all(signals: &[c_int], action: SignalAction) -> io::Result<()> {
+    for &signal in signals {
         // SAFETY: neither ignoring a signal nor its default action runs code of ours.
-        unsafe { signal(number, handler) }?;
+        unsafe { action.set(signal) }?;
     }
     Ok(())
 }
 
-pub(super) fn ignore_keyboard() -> nix::Result<()> {
-    handle(&KEYBOARD, SigHandler::SigIgn)
+pub(super) fn ignore_keyboard() -> io::Result<()> {
+    set_all(&KEYBOARD, SignalAction::ignored())
 }
 
 /// Starts a program as a child of the supervisor.
-pub(super) fn start(state: &State<'_>, ready: &Ready<'_>, program: u32) -> nix::Result<Pid> {
-    let supervisor = nix::unistd::getpid();
+pub(super) fn start(state: &State<'_>, ready: &Ready<'_>, program: u32) -> io::Result<Pid> {
+    let supervisor = getpid();
     // SAFETY: the supervisor has one thread, and the child makes system calls only.
-    match unsafe { fork(CloneFlags::empty()) }? {
-        ForkResult::Parent { child } => Ok(child),
-        ForkResult::Child => {
+    match unsafe { fork(0) }? {
+        Some(child) => Ok(child),
+        None => {
             let error = become_program(state, ready, supervisor);
-            let _ = report_refusal(state, program, error);
+            let _ = reports::send_refusal(&state.report_to, program, error);
             // SAFETY: ends the child without running the parent's exit handlers.
             unsafe { libc::_exit(127) }
         }
@@ -44,46 +44,53 @@ pub(super) fn start(state: &State<'_>, ready: &Ready<'_>, program: u32) -> nix::
 }
 
 /// Returns only where something is refused.
-fn become_program(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> nix::Error {
+fn become_program(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> Errno {
     if let Err(error) = prepare(state, ready, supervisor) {
         return error;
     }
     let (arguments, environment) = (ready.arguments.as_ptr(), ready.environment.as_ptr());
     // SAFETY: texts and lists end with zero, and belong to the supervisor's unchanged copy of the parent's memory.
     unsafe { libc::execve(ready.program.path.as_ptr(), arguments, environment) };
-    nix::errno::Errno::last()
+    errno::last()
 }
 
-fn prepare(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> nix::Result<()> {
-    prctl::set_pdeathsig(Signal::SIGKILL)?;
-    if nix::unistd::getppid() != supervisor {
-        return Err(nix::Error::ESRCH);
+fn prepare(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid() != Some(supervisor) {
+        return Err(Errno::SRCH);
     }
-    nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+    setpgid(None, None)?;
     if state.setting.has_fixed_addresses {
-        personality::set(personality::get()? | Persona::ADDR_NO_RANDOMIZE)?;
+        fix_addresses()?;
     }
     if let Some(cpus) = &state.cpus {
-        nix::sched::sched_setaffinity(Pid::from_raw(0), cpus)?;
+        sched_setaffinity(None, cpus)?;
     }
-    dup2_stdin(state.setting.input.as_fd())?;
-    dup2_stdout(state.setting.output.as_fd())?;
-    dup2_stderr(state.setting.errors.as_fd())?;
+    dup2_stdin(&state.setting.input)?;
+    dup2_stdout(&state.setting.output)?;
+    dup2_stderr(&state.setting.errors)?;
     if let Some(directory) = &ready.program.directory {
-        nix::unistd::chdir(directory.as_c_str())?;
+        chdir(directory.as_c_str())?;
     }
-    handle(&KEYBOARD, SigHandler::SigDfl)?;
+    set_all(&KEYBOARD, SignalAction::default())?;
     // Rust's start-up ignores it; programs expect that it ends them.
-    handle(&[Signal::SIGPIPE], SigHandler::SigDfl)?;
-    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&state.mask), None)
+    set_all(&[libc::SIGPIPE], SignalAction::default())?;
+    state.mask.block_only()
+}
+
+/// The program's addresses are the same each time.
+fn fix_addresses() -> io::Result<()> {
+    /// Changes nothing, and returns what is set.
+    const ASK: libc::c_ulong = 0xffff_ffff;
+    // SAFETY: takes a number and returns one.
+    let present = unsafe { libc::personality(ASK) };
+    // SAFETY: as above.
+    let before = unsafe { libc::personality((present | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) };
+    if present < 0 || before < 0 { Err(errno::last()) } else { Ok(()) }
 }
 
 /// The kernel's list of this process's children, as text.
-pub(super) fn read_children(list: &mut [u8]) -> nix::Result<usize> {
-    let file = open(
-        std::ffi::OsStr::from_bytes(b"/proc/thread-self/children"),
-        OFlag::O_RDONLY | OFlag::O_CLOEXEC,
-        Mode::empty(),
-    )?;
-    nix::unistd::read(&file, list)
+pub(super) fn read_children(list: &mut [u8]) -> io::Result<usize> {
+    let file = open(c"/proc/thread-self/children", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    io::read(&file, list)
 }

@@ -3,13 +3,12 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::OwnedFd;
 
-use nix::fcntl::{OFlag, open};
-use nix::mount::{MsFlags, mount};
-use nix::sched::CloneFlags;
-use nix::sys::stat::Mode;
-use nix::unistd::{Gid, Uid};
+use libc::c_int;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::process::{Gid, Uid, getegid, geteuid};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capability_is_in_bounding_set, remove_capability_from_bounding_set, set_capabilities,
 };
@@ -78,7 +77,7 @@ impl User {
     fn new(user: Uid, group: Gid) -> User {
         let is_never = |&right: &u64| matches!(capability_is_in_bounding_set(one(right)), Ok(false));
         User {
-            maps: [format!("{user} {user} 1\n"), format!("{group} {group} 1\n")],
+            maps: [user.as_raw(), group.as_raw()].map(|own| format!("{own} {own} 1\n")),
             never: (0..u64::BITS.into()).filter(is_never).map(|right| 1 << right).sum(),
         }
     }
@@ -91,25 +90,25 @@ fn one(right: u64) -> CapabilitySet {
 
 impl PidNamespace {
     pub(super) fn of_this_user() -> PidNamespace {
-        let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
+        let (user, group) = (geteuid(), getegid());
         PidNamespace { user: (!user.is_root()).then(|| User::new(user, group)) }
     }
 
-    pub(super) fn flags(&self) -> CloneFlags {
-        let user = if self.user.is_some() { CloneFlags::CLONE_NEWUSER } else { CloneFlags::empty() };
-        CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS | user
+    /// For clone(2).
+    pub(super) fn flags(&self) -> c_int {
+        let user = if self.user.is_some() { libc::CLONE_NEWUSER } else { 0 };
+        libc::CLONE_NEWPID | libc::CLONE_NEWNS | user
     }
 
     /// In the first process of the new namespaces.
-    pub(super) fn enter(&self) -> Result<(), (Step, nix::Error)> {
+    pub(super) fn enter(&self) -> Result<(), (Step, Errno)> {
         let at = |step| move |error| (step, error);
         if let Some(user) = &self.user {
             stay_the_same(&user.maps).map_err(at(Step::Identity))?;
         }
-        let nothing = None::<&CStr>;
-        mount(nothing, c"/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing).map_err(at(Step::Privacy))?;
-        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-        mount(Some(c"proc"), c"/proc", Some(c"proc"), flags, nothing).map_err(at(Step::Processes))?;
+        mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE).map_err(at(Step::Privacy))?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount(c"proc", c"/proc", c"proc", flags, None).map_err(at(Step::Processes))?;
         if let Some(user) = &self.user {
             give_up_rights(user.never).map_err(at(Step::Rights))?;
         }
@@ -118,26 +117,25 @@ impl PidNamespace {
 }
 
 /// The same user and group inside as outside, and no others.
-fn stay_the_same([user, group]: &[String; 2]) -> nix::Result<()> {
+fn stay_the_same([user, group]: &[String; 2]) -> rustix::io::Result<()> {
     write(c"/proc/self/setgroups", "deny")?;
     write(c"/proc/self/uid_map", user)?;
     write(c"/proc/self/gid_map", group)
 }
 
-fn write(path: &CStr, text: &str) -> nix::Result<()> {
-    let file: OwnedFd = open(path, OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
-    nix::unistd::write(&file, text.as_bytes()).map(drop)
+fn write(path: &CStr, text: &str) -> rustix::io::Result<()> {
+    let file = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(&file, text.as_bytes()).map(drop)
 }
 
 /// Whoever makes a namespace of users has all rights in it. Without them a program has those of any user who is not root, and
 /// gets none by starting another.
-fn give_up_rights(never: u64) -> nix::Result<()> {
+fn give_up_rights(never: u64) -> rustix::io::Result<()> {
     let none = CapabilitySet::empty();
-    let of_kernel = |error: rustix::io::Errno| nix::Error::from_raw(error.raw_os_error());
     for right in (0..u64::BITS.into()).filter(|right| never >> right & 1 != 0) {
-        remove_capability_from_bounding_set(one(right)).map_err(of_kernel)?;
+        remove_capability_from_bounding_set(one(right))?;
     }
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none }).map_err(of_kernel)
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
 }
 
 #[cfg(test)]
@@ -148,7 +146,7 @@ mod tests {
     fn a_refusal_says_what_was_refused_and_why() {
         let texts = Step::ALL.map(|step| {
             assert_eq!(Step::from_number(step as u32), step);
-            step.refused(nix::Error::EPERM).to_string()
+            step.refused(Errno::PERM).to_string()
         });
         let expected = [
             "a new PID namespace: Operation not permitted (os error 1)",
@@ -165,10 +163,10 @@ mod tests {
     #[test]
     fn who_is_not_root_needs_a_namespace_of_users() {
         let root = PidNamespace { user: None }.flags();
-        assert!(!root.contains(CloneFlags::CLONE_NEWUSER) && root.contains(CloneFlags::CLONE_NEWPID));
+        assert_eq!(root & (libc::CLONE_NEWUSER | libc::CLONE_NEWPID), libc::CLONE_NEWPID);
         let user = PidNamespace { user: Some(User::new(Uid::from_raw(7), Gid::from_raw(8))) };
         assert_eq!(user.user.as_ref().map(|user| &user.maps), Some(&["7 7 1\n".to_owned(), "8 8 1\n".to_owned()]));
         let user = user.flags();
-        assert_eq!(user, root | CloneFlags::CLONE_NEWUSER);
+        assert_eq!(user, root | libc::CLONE_NEWUSER);
     }
 }

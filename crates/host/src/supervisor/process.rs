@@ -1,100 +1,28 @@
 //! The supervisor's own process. It is forked from a process that may have several threads, so it makes only system calls:
 //! everything that needs memory is made ready before.
 
-use std::ffi::c_char;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::os::fd::{OwnedFd, RawFd};
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sched::{CloneFlags, CpuSet};
-use nix::sys::prctl;
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::WaitPidFlag;
-use nix::unistd::{ForkResult, Pid};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, setsid, wait};
 
+use super::child;
+use super::fork::fork;
 use super::pid_namespace::{PidNamespace, Step};
-use super::{Program, Report, Setting, child};
-
-pub(super) const REPORT_BYTES: usize = 12;
-
-const LAUNCHED: u32 = 1;
-const REFUSED: u32 = 2;
-const ENDED: u32 = 3;
-/// The first report. Its program is the step that was refused, its value the kernel's error number; 0 for none.
-const SETTLED: u32 = 4;
-
-/// A program with its texts as the kernel wants them.
-pub(super) struct Ready<'a> {
-    pub(super) program: &'a Program,
-    pub(super) arguments: Vec<*const c_char>,
-    pub(super) environment: Vec<*const c_char>,
-}
-
-impl<'a> Ready<'a> {
-    fn new(program: &'a Program) -> Ready<'a> {
-        let pointers =
-            |texts: &[std::ffi::CString]| texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect();
-        Ready { program, arguments: pointers(&program.arguments), environment: pointers(&program.environment) }
-    }
-}
-
-/// All that the supervisor works with.
-pub(super) struct State<'a> {
-    pub(super) programs: Vec<Ready<'a>>,
-    /// The process of each program that has not been reaped; 0 for none.
-    pids: Vec<i32>,
-    pub(super) setting: &'a Setting<'a>,
-    pid_namespace: Option<PidNamespace>,
-    pub(super) cpus: Option<CpuSet>,
-    pub(super) mask: SigSet,
-    orders: OwnedFd,
-    report_to: OwnedFd,
-    /// The files that stay open, in order.
-    kept: Vec<RawFd>,
-}
-
-impl<'a> State<'a> {
-    pub(super) fn new(
-        programs: &'a [Program],
-        setting: &'a Setting<'a>,
-        orders: OwnedFd,
-        report_to: OwnedFd,
-    ) -> io::Result<State<'a>> {
-        let mut cpus = None;
-        if let Some(cpu) = setting.cpu {
-            cpus.insert(CpuSet::new()).set(cpu.0 as usize)?;
-        }
-        let mut state = State {
-            pids: vec![0; programs.len()],
-            programs: programs.iter().map(Ready::new).collect(),
-            setting,
-            pid_namespace: setting.in_pid_namespace.then(PidNamespace::of_this_user),
-            cpus,
-            mask: SigSet::thread_get_mask()?,
-            orders,
-            report_to,
-            kept: crate::temporary::locks(),
-        };
-        state.kept.extend(
-            [&state.orders, &state.report_to, &setting.input, &setting.output, &setting.errors].map(AsRawFd::as_raw_fd),
-        );
-        state.kept.extend(setting.shared.map(|file| file.as_fd().as_raw_fd()));
-        state.kept.sort_unstable();
-        Ok(state)
-    }
-}
+use super::reports::{self, ENDED, LAUNCHED, SETTLED};
+use super::state::State;
+use crate::signal_set::SignalSet;
 
 /// Forks the supervisor; only the parent returns. What it could not do, it reports.
 pub(super) fn start(mut state: State<'_>) -> io::Result<Pid> {
-    let flags = state.pid_namespace.as_ref().map_or(CloneFlags::empty(), PidNamespace::flags);
-    let refused = |error: nix::Error| if flags.is_empty() { error.into() } else { Step::Clone.refused(error) };
+    let flags = state.pid_namespace.as_ref().map_or(0, PidNamespace::flags);
+    let refused = |error: Errno| if flags == 0 { error.into() } else { Step::Clone.refused(error) };
     // SAFETY: the child makes system calls only, and never returns: it takes no lock and no memory.
     match unsafe { fork(flags) }.map_err(refused)? {
-        ForkResult::Parent { child } => Ok(child),
-        ForkResult::Child => {
+        Some(supervisor) => Ok(supervisor),
+        None => {
             let code = if supervise(&mut state).is_ok() { 0 } else { 1 };
             // SAFETY: ends the child without running the parent's exit handlers a second time.
             unsafe { libc::_exit(code) }
@@ -102,30 +30,17 @@ pub(super) fn start(mut state: State<'_>) -> io::Result<Pid> {
     }
 }
 
-/// Forks without the C library, which takes locks for it that another thread may have held when the supervisor was forked.
-///
-/// # Safety
-/// The child may make system calls only, and must not return to where the parent goes on.
-pub(super) unsafe fn fork(flags: CloneFlags) -> nix::Result<ForkResult> {
-    let flags = flags.bits() as libc::c_long | libc::c_long::from(libc::SIGCHLD);
-    // SAFETY: without a stack of its own the child goes on with a copy of ours, as after fork.
-    match nix::errno::Errno::result(unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) })? {
-        0 => Ok(ForkResult::Child),
-        child => Ok(ForkResult::Parent { child: Pid::from_raw(child as i32) }),
-    }
-}
-
-fn supervise(state: &mut State<'_>) -> nix::Result<()> {
+fn supervise(state: &mut State<'_>) -> rustix::io::Result<()> {
     let settled = settle(state);
-    let (step, error) = settled.as_ref().err().map_or((0, 0), |&(step, error)| (step as u32, error as i32));
-    report(state, SETTLED, step, error)?;
+    let (step, error) = settled.as_ref().err().map_or((0, 0), |&(step, error)| (step as u32, error.raw_os_error()));
+    reports::send(&state.report_to, SETTLED, step, error)?;
     let signals = settled.map_err(|(_, error)| error)?;
     let outcome = serve(state, &signals);
     end_children(state);
     outcome
 }
 
-fn settle(state: &State<'_>) -> Result<SignalFd, (Step, nix::Error)> {
+fn settle(state: &State<'_>) -> Result<OwnedFd, (Step, Errno)> {
     // Whoever waits for the end of a pipe must not wait for us.
     close_others(&state.kept);
     if let Some(pid_namespace) = &state.pid_namespace {
@@ -135,15 +50,15 @@ fn settle(state: &State<'_>) -> Result<SignalFd, (Step, nix::Error)> {
 }
 
 /// Leaves the terminal and the parent's signals.
-fn leave_parent() -> nix::Result<SignalFd> {
-    prctl::set_child_subreaper(true)?;
-    nix::unistd::setsid()?;
+fn leave_parent() -> rustix::io::Result<OwnedFd> {
+    // Whatever number it is given, it takes for yes.
+    set_child_subreaper(Some(getpid()))?;
+    setsid()?;
     child::ignore_keyboard()?;
     // Blocked, the first process of a namespace gets it, too.
-    let mut ends = SigSet::empty();
-    ends.add(Signal::SIGCHLD);
-    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&ends), None)?;
-    SignalFd::with_flags(&ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+    let ends = SignalSet::of(&[libc::SIGCHLD]);
+    ends.block_only()?;
+    ends.file()
 }
 
 /// Closes every file but these: a pipe that another thread of the parent has open must not stay open through us.
@@ -164,18 +79,18 @@ fn close_range(first: RawFd, last: RawFd) {
 }
 
 /// Until the parent closes the pipe or is gone.
-fn serve(state: &mut State<'_>, signals: &SignalFd) -> nix::Result<()> {
+fn serve(state: &mut State<'_>, signals: &OwnedFd) -> rustix::io::Result<()> {
     loop {
-        let mut ready =
-            [PollFd::new(state.orders.as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-        poll(&mut ready, PollTimeout::NONE)?;
-        let [is_ordered, has_ended] = ready.map(|file| file.any().unwrap_or(true));
+        let mut ready = [PollFd::new(&state.orders, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+        poll(&mut ready, None)?;
+        let [is_ordered, has_ended] = ready.map(|file| !file.revents().is_empty());
         if is_ordered && !take_order(state)? {
             return Ok(());
         }
         if has_ended {
-            while let Ok(Some(_)) = signals.read_signal() {}
-            while let Ok(Some((pid, status))) = reap(WaitPidFlag::WNOHANG) {
+            // Whose end it was does not matter: all that have ended are reaped.
+            while rustix::io::read(signals, &mut [0; size_of::<libc::signalfd_siginfo>()]).is_ok() {}
+            while let Ok(Some((pid, status))) = reap() {
                 report_end(state, pid, status)?;
             }
         }
@@ -183,74 +98,35 @@ fn serve(state: &mut State<'_>, signals: &SignalFd) -> nix::Result<()> {
 }
 
 /// False where there is no order and will be none.
-fn take_order(state: &mut State<'_>) -> nix::Result<bool> {
+fn take_order(state: &mut State<'_>) -> rustix::io::Result<bool> {
     let mut bytes = [0; 4];
-    if nix::unistd::read(&state.orders, &mut bytes)? != bytes.len() {
+    if rustix::io::read(&state.orders, &mut bytes)? != bytes.len() {
         return Ok(false);
     }
     let program = u32::from_le_bytes(bytes);
     let Some(ready) = state.programs.get(program as usize) else { return Ok(true) };
     match child::start(state, ready, program) {
         Ok(pid) => {
-            state.pids[program as usize] = pid.as_raw();
-            report(state, LAUNCHED, program, pid.as_raw())?;
+            let pid = pid.as_raw_nonzero().get();
+            state.pids[program as usize] = pid;
+            reports::send(&state.report_to, LAUNCHED, program, pid)?;
         }
-        Err(error) => report(state, REFUSED, program, error as i32)?,
+        Err(error) => reports::send_refusal(&state.report_to, program, error)?,
     }
     Ok(true)
 }
 
-/// Says that the kernel refused to start a program.
-pub(super) fn report_refusal(state: &State<'_>, program: u32, error: nix::Error) -> nix::Result<()> {
-    report(state, REFUSED, program, error as i32)
-}
-
-fn report_end(state: &mut State<'_>, pid: i32, status: i32) -> nix::Result<()> {
+fn report_end(state: &mut State<'_>, pid: i32, status: i32) -> rustix::io::Result<()> {
     let Some(program) = state.pids.iter().position(|&own| own == pid) else { return Ok(()) };
     state.pids[program] = 0;
-    report(state, ENDED, program as u32, status)
-}
-
-fn report(state: &State<'_>, kind: u32, program: u32, value: i32) -> nix::Result<()> {
-    let mut bytes = [0; REPORT_BYTES];
-    bytes[..4].copy_from_slice(&kind.to_le_bytes());
-    bytes[4..8].copy_from_slice(&program.to_le_bytes());
-    bytes[8..].copy_from_slice(&value.to_le_bytes());
-    nix::unistd::write(&state.report_to, &bytes)?;
-    Ok(())
-}
-
-fn numbers(bytes: [u8; REPORT_BYTES]) -> (u32, u32, i32) {
-    let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    (u32_at(0), u32_at(4), u32_at(8) as i32)
-}
-
-/// Whether the first report says that the supervisor is at work.
-pub(super) fn settled(bytes: [u8; REPORT_BYTES]) -> io::Result<()> {
-    match numbers(bytes) {
-        (SETTLED, _, 0) => Ok(()),
-        (_, step, error) => Err(Step::from_number(step).refused(nix::Error::from_raw(error))),
-    }
-}
-
-pub(super) fn decode(bytes: [u8; REPORT_BYTES]) -> Report {
-    let (kind, program, value) = numbers(bytes);
-    match kind {
-        LAUNCHED => Report::Launched { program, pid: value },
-        REFUSED => Report::Refused { program, error: value },
-        _ => Report::Ended { program, status: ExitStatus::from_raw(value) },
-    }
+    reports::send(&state.report_to, ENDED, program as u32, status)
 }
 
 /// The number and the raw status of a child that has ended; none where none has, an error where none is left.
-fn reap(flags: WaitPidFlag) -> nix::Result<Option<(i32, i32)>> {
-    let mut status = 0;
-    // SAFETY: the pointer is valid for writing one status.
-    let pid = unsafe { libc::waitpid(-1, &raw mut status, flags.bits()) };
-    match nix::errno::Errno::result(pid) {
-        Ok(0) | Err(nix::Error::EINTR) => Ok(None),
-        Ok(pid) => Ok(Some((pid, status))),
-        Err(error) => Err(error),
+fn reap() -> rustix::io::Result<Option<(i32, i32)>> {
+    match wait(WaitOptions::NOHANG) {
+        Err(Errno::INTR) => Ok(None),
+        ended => Ok(ended?.map(|(pid, status)| (pid.as_raw_nonzero().get(), status.as_raw()))),
     }
 }
 
@@ -259,7 +135,7 @@ fn end_children(state: &mut State<'_>) {
     loop {
         kill_children(state);
         loop {
-            match reap(WaitPidFlag::WNOHANG) {
+            match reap() {
                 Ok(Some((pid, status))) => drop(report_end(state, pid, status)),
                 Ok(None) => break,
                 Err(_) => return,
@@ -278,11 +154,17 @@ fn kill_children(state: &State<'_>) {
         if byte.is_ascii_digit() {
             pid = pid * 10 + i32::from(byte - b'0');
         } else if pid > 0 {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            kill(pid);
             pid = 0;
         }
     }
     for &pid in state.pids.iter().filter(|&&pid| pid > 0) {
-        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        kill(pid);
+    }
+}
+
+fn kill(pid: i32) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, Signal::KILL);
     }
 }

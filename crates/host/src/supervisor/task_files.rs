@@ -6,9 +6,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use nix::fcntl::{OFlag, open, openat};
-use nix::sys::stat::Mode;
-use nix::unistd::Pid;
+use rustix::fs::{Mode, OFlags, open, openat};
+use rustix::process::Pid;
 
 /// A /proc.
 #[derive(Clone, Debug)]
@@ -24,11 +23,11 @@ impl TaskFiles {
 
     /// That of the tasks that process `pid` sees.
     pub(super) fn seen_by(pid: Pid) -> io::Result<TaskFiles> {
-        TaskFiles::at(Path::new(&format!("/proc/{pid}/root/proc")))
+        TaskFiles::at(Path::new(&format!("/proc/{}/root/proc", pid.as_raw_nonzero())))
     }
 
     fn at(path: &Path) -> io::Result<TaskFiles> {
-        let folder = open(path, OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())?;
+        let folder = open(path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(TaskFiles { folder: Arc::new(folder) })
     }
 
@@ -38,6 +37,6 @@ impl TaskFiles {
     /// Where there is no such task, or we may not look.
     pub fn open(&self, pid: u32, tid: u32, name: &str) -> io::Result<File> {
         let path = format!("{pid}/task/{tid}/{name}");
-        Ok(openat(&self.folder, path.as_str(), OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())?.into())
+        Ok(openat(&self.folder, path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?.into())
     }
 }

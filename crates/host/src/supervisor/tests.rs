@@ -1,5 +1,9 @@
-use super::*;
 use std::ffi::CString;
+use std::os::fd::OwnedFd;
+
+use units::CpuId;
+
+use super::*;
 
 /// Only a supervisor that hangs takes so long.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -123,7 +127,7 @@ fn a_killed_supervisor_takes_all_in_its_pid_namespace_with_it() {
     supervisor.launch(0).expect("a supervisor at work");
     output.read_exact(&mut [0]).expect("a line");
     await_living_with(&variable, 2);
-    nix::sys::signal::kill(supervisor.pid, nix::sys::signal::Signal::SIGKILL).expect("our own child");
+    rustix::process::kill_process(supervisor.pid, rustix::process::Signal::KILL).expect("our own child");
     assert!(matches!(next(&mut supervisor), Report::Launched { .. }));
     let error = supervisor.report(LONGEST).expect_err("no more reports");
     assert_eq!(error.to_string(), "the process that starts the programs was killed");

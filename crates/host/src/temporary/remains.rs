@@ -17,7 +17,7 @@ pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// The lock of the folder, whoever holds it, if that is one of ours.
-pub(super) fn open_lock(path: &Path) -> io::Result<File> {
+pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     let folder = open_folder(path)?;
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let lock = File::from(openat(&folder, LOCK, flags, Mode::empty())?);
@@ -26,7 +26,7 @@ pub(super) fn open_lock(path: &Path) -> io::Result<File> {
 }
 
 /// Removes the folder that has this lock, which we hold. The lock goes last: until then the rest is known to be abandoned.
-pub(super) fn remove(path: &Path, lock: &File) -> io::Result<()> {
+pub(crate) fn remove(path: &Path, lock: &File) -> io::Result<()> {
     let folder = open_folder(path)?;
     if !has(&folder, lock)? {
         return Err(ErrorKind::NotFound.into());

@@ -74,7 +74,7 @@ fn what_is_not_surely_ours_stays_and_no_link_is_followed() {
 
 #[test]
 fn what_belongs_to_somebody_else_stays() {
-    if !nix::unistd::geteuid().is_root() {
+    if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: no right to give a folder away");
         return;
     }

@@ -1,6 +1,6 @@
 use maud::{DOCTYPE, Markup, html};
 
-use super::head;
+use super::head::head;
 use crate::plain::plain;
 use crate::reproduce::{Reproduction, tally};
 

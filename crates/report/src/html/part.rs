@@ -1,14 +1,42 @@
 use analysis::compare::Comparison;
+use analysis::{Findings, Point, simulation};
 use maud::{Markup, html};
+use record::{MeasureRecord, Simulation};
 
-use super::section::{Section, blocks, figure_id, slug};
-use super::{Part, table};
+use super::section::{Section, blocks, figure_id};
+use super::table;
 use crate::compare::Request;
 use crate::figure::Figure;
 use crate::page::Block;
 use crate::plain::plain;
 use crate::reproduce::Reproduction;
+use crate::slug::slug;
 use crate::{compare, measure, reproduce, simulate};
+
+/// A record with its findings.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// Of a measurement.
+    Measured {
+        /// What to call it: the name of its file.
+        name: &'a str,
+        /// The record.
+        record: &'a MeasureRecord,
+        /// What was found in it.
+        findings: &'a Findings,
+        /// Every time that was taken, as [`analysis::points`] says.
+        points: &'a [Point],
+    },
+    /// Of a simulation.
+    Simulated {
+        /// What to call it: the name of its file.
+        name: &'a str,
+        /// The record without its tuples.
+        head: &'a Simulation,
+        /// What was found in it.
+        findings: &'a simulation::Findings,
+    },
+}
 
 /// What a page says about one record, or about several together.
 pub(super) struct Content {

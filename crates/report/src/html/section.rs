@@ -5,6 +5,7 @@ use crate::entry::Tone;
 use crate::figure::Figure;
 use crate::page::Block;
 use crate::plain::plain;
+use crate::slug::slug;
 
 /// A part of a page under one heading.
 pub(super) struct Section {
@@ -31,19 +32,6 @@ impl Section {
             }
         }
     }
-}
-
-/// A name for an element or a file: letters, digits and dashes of the title.
-pub(crate) fn slug(title: &str) -> String {
-    let mut slug = String::new();
-    for c in title.chars().take(60) {
-        match c.to_ascii_lowercase() {
-            c if c.is_ascii_alphanumeric() => slug.push(c),
-            _ if !slug.ends_with('-') => slug.push('-'),
-            _ => (),
-        }
-    }
-    slug.trim_matches('-').to_owned()
 }
 
 /// The element that a figure is drawn in.
@@ -85,16 +73,5 @@ fn figure(figure: &Figure, prefix: &str) -> Markup {
                 details { summary { "The numbers of this figure" } (table::markup(grid, &figure.title)) }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_safe_whatever_the_title() {
-        assert_eq!(slug("Cost of a hand-off: <b>x</b>, \"CPUs\""), "cost-of-a-hand-off-b-x-b-cpus");
-        assert_eq!(slug("工"), "");
     }
 }

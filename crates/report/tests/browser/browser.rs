@@ -1,10 +1,9 @@
 //! A headless Chromium: what it makes of a page, within a bound of time.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
+use browser::Browser;
 use serde_json::Value;
 
 const PROBE: &str = include_str!("probe.js");
@@ -17,16 +16,9 @@ const LISTEN: &str = "<script>window.probeErrors = [];\
     for (const kind of ['error', 'warn']) { const old = console[kind];\
     console[kind] = (...words) => { probeErrors.push(kind + ': ' + words.join(' ')); old(...words); }; }</script>";
 
-const LONGEST: Duration = Duration::from_secs(240);
-
-/// What a browser can be started by.
-const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-
 /// A browser, or nothing where there is none; then it says so.
-pub(crate) fn find() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = NAMES.iter().flat_map(|name| std::env::split_paths(&path).map(move |folder| folder.join(name)));
-    let found = places.into_iter().find(|place| place.is_file());
+pub(crate) fn find() -> Option<Browser> {
+    let found = Browser::find();
     if found.is_none() {
         eprintln!("skipped: no Chromium is installed; scripts/setup.sh test installs it");
     }
@@ -51,7 +43,7 @@ pub(crate) fn axe() -> Option<String> {
 }
 
 /// A picture of a page as it is when its figures are drawn, kept among the artefacts: its path.
-pub(crate) fn picture(browser: &Path, page: &str, name: &str, flags: &[&str]) -> PathBuf {
+pub(crate) fn picture(browser: &Browser, page: &str, name: &str, flags: &[&str]) -> PathBuf {
     let place = artefacts(name).join("page.png");
     let _ = fs::remove_file(&place);
     let picture = format!("--screenshot={}", place.display());
@@ -61,7 +53,7 @@ pub(crate) fn picture(browser: &Path, page: &str, name: &str, flags: &[&str]) ->
 }
 
 /// A page as a printer gets it, kept among the artefacts: its path.
-pub(crate) fn paper(browser: &Path, page: &str, name: &str) -> PathBuf {
+pub(crate) fn paper(browser: &Browser, page: &str, name: &str) -> PathBuf {
     let place = artefacts(name).join("page.pdf");
     let _ = fs::remove_file(&place);
     launch(browser, page, name, &["--virtual-time-budget=20000", &format!("--print-to-pdf={}", place.display())]);
@@ -69,43 +61,29 @@ pub(crate) fn paper(browser: &Path, page: &str, name: &str) -> PathBuf {
 }
 
 /// The elements of a page as they are when its scripts have run, and what the browser said.
-pub(crate) fn open(browser: &Path, page: &str, name: &str, flags: &[&str]) -> (String, String) {
+pub(crate) fn open(browser: &Browser, page: &str, name: &str, flags: &[&str]) -> (String, String) {
     launch(browser, page, name, &[flags, &["--window-size=1200,900", "--dump-dom"]].concat())
 }
 
-/// What the browser writes on stdout and stderr.
-fn launch(browser: &Path, page: &str, name: &str, flags: &[&str]) -> (String, String) {
+/// What the browser writes on stdout and stderr, which is also kept among the artefacts.
+fn launch(browser: &Browser, page: &str, name: &str, flags: &[&str]) -> (String, String) {
     let folder = artefacts(name);
-    let (html, dom, log, profile) =
-        (folder.join("page.html"), folder.join("dom.html"), folder.join("log.txt"), folder.join("profile"));
+    let html = folder.join("page.html");
     fs::write(&html, page).expect("written");
-    let mut child = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run"])
-        .args(["--disable-extensions", "--disable-background-networking", "--enable-logging=stderr"])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .args(flags)
-        .arg(format!("file://{}", html.display()))
-        .stdin(Stdio::null())
-        .stdout(File::create(&dom).expect("a file"))
-        .stderr(File::create(&log).expect("a file"))
-        .spawn()
-        .expect("the browser starts");
-    let start = Instant::now();
-    while child.try_wait().expect("a child").is_none() {
-        if start.elapsed() > LONGEST {
-            child.kill().expect("ours to end");
-            let log = fs::read_to_string(&log).unwrap_or_default();
-            panic!("the browser was not done with {} after {LONGEST:?}: {log}", html.display());
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let _ = fs::remove_dir_all(profile);
-    let read = |path| String::from_utf8_lossy(&fs::read(path).expect("written by the browser")).into_owned();
-    (read(dom), read(log))
+    let own = tempfile::tempdir().expect("a folder");
+    // In a container there may be no sandbox; the pages are ours.
+    let flags = [&["--no-sandbox", "--enable-logging=stderr"], flags].concat();
+    let opened = browser.open(&html, &flags, own.path()).unwrap_or_else(|error| {
+        let log = fs::read_to_string(own.path().join("stderr")).unwrap_or_default();
+        panic!("{} with {}: {error}; all that it said: {log}", browser.path().display(), html.display())
+    });
+    fs::write(folder.join("dom.html"), &opened.elements).expect("written");
+    fs::write(folder.join("log.txt"), &opened.log).expect("written");
+    (opened.elements, opened.log)
 }
 
 /// Opens a page, reads it as a reader with a mouse does, keeps a picture of each figure, and says what came of it.
-pub(crate) fn probe(browser: &Path, page: &str, name: &str, flags: &[&str]) -> Value {
+pub(crate) fn probe(browser: &Browser, page: &str, name: &str, flags: &[&str]) -> Value {
     assert!(page.contains("<head>") && page.contains("</body>"), "a page with a head and a body");
     let page = page.replacen("<head>", &format!("<head>{LISTEN}"), 1);
     let page = page.replacen("</body>", &format!("<script>{PROBE}</script></body>"), 1);

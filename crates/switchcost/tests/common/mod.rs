@@ -7,8 +7,7 @@ use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use nix::sched::CpuSet;
-use nix::unistd::Pid;
+use rustix::thread::CpuSet;
 use serde_json::Value;
 
 pub(crate) mod verbs;
@@ -145,12 +144,12 @@ pub(crate) fn is_disturbed(result: &Value) -> bool {
 
 /// The CPUs that this process may use.
 pub(crate) fn allowed_cpus() -> Vec<usize> {
-    let allowed = nix::sched::sched_getaffinity(Pid::from_raw(0)).expect("own affinity");
-    (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).collect()
+    let allowed = rustix::thread::sched_getaffinity(None).expect("own affinity");
+    (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect()
 }
 
 pub(crate) fn is_root() -> bool {
-    nix::unistd::geteuid().is_root()
+    rustix::process::geteuid().is_root()
 }
 
 /// Waits for half a minute at most.

@@ -70,8 +70,9 @@ impl Slot {
     }
 }
 
-/// Explicit references of one shape that are encoded at once.
-pub(super) const LANES: usize = 4;
+/// Explicit references of one shape that are encoded at once: as many addresses as a vector register of AVX2 holds. A shape of more
+/// is encoded outside of the fast loop, so that who makes shapes gives them no more where that can be.
+pub const LANES: usize = 4;
 
 /// What is known of some explicit references of one shape that stand one behind the other: what so many [`Slot`]s know, side by
 /// side.

@@ -71,7 +71,8 @@ impl Sums {
     }
 }
 
-/// What the innermost loop needs to know of a shape. What it knows of the chunk holds in one chunk only.
+/// What the innermost loop needs to know of a shape, in two lines of a cache and no third: which shape comes next is known late, and
+/// then each line is waited for. What it knows of the chunk holds in one chunk only.
 #[derive(Clone, Debug)]
 #[repr(align(128))]
 pub(super) struct Hot {

@@ -108,6 +108,8 @@ impl Packed {
     #[inline(always)]
     fn put(self, into: &mut [u8]) -> (u8, usize) {
         let Packed { codes, parts: [first, second], first_bytes, bytes } = self;
+        // All bytes of both parts, of which the next group overwrites what is too much: a copy of varying length would be a call.
+        // At most ten of the first part count, so that the mask changes nothing; with it the second surely fits.
         let first_bytes = usize::from(first_bytes & 15);
         if let Some(into) = into.first_chunk_mut::<32>() {
             into[..16].copy_from_slice(&first);
@@ -191,8 +193,10 @@ mod pack_at_once {
         if v3.avx._mm256_testz_si256(all, v3.avx._mm256_set1_epi64x(-1 << NEAR_BITS)) == 0 {
             return None;
         }
+        // Compared as signed numbers, there being no other comparison: none is negative, as none is far.
         let above = |limit| v3.avx2._mm256_cmpgt_epi64(all, v3.avx._mm256_set1_epi64x(limit));
         let [above_none, above_one, above_two] = [above(0), above(0xff), above(0xffff)];
+        // The code says how many of the three limits a residual is above: its lower bit is their parity, its upper one the second.
         let is_odd = v3.avx2._mm256_xor_si256(v3.avx2._mm256_xor_si256(above_none, above_one), above_two);
         let bits = |all| v3.avx._mm256_movemask_pd(v3.avx._mm256_castsi256_pd(all)) as usize & 15;
         let Group { codes, first_bytes, bytes } = GROUPS[bits(is_odd) | bits(above_one) << 4];

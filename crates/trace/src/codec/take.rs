@@ -101,6 +101,8 @@ fn take_predicted<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &
     let (mut taken, mut passed) = (0, 0);
     for into in indices {
         let rest = words.get(passed..).unwrap_or_default();
+        // As many words as the largest of these has, be they its own or not: reads of one length need no loop. The last shapes of a
+        // buffer, behind which there are fewer words, are left to `take_any`.
         let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else { break };
         let head = S::value(head);
         let Some(&id) = numbers.get(head as u32 as usize) else { break };
@@ -114,7 +116,7 @@ fn take_predicted<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &
         }
         let index = hits.trailing_zeros();
         *into = index as u8;
-        // Those that the shape does not have are overwritten by the next one's.
+        // Those that the shape does not have are overwritten by the next one's. Masked, the place needs no look at the length.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
         differences[place..place + LANES].copy_from_slice(&row.encode(S::values(addresses)));
         shape.row.set(row);

@@ -103,7 +103,7 @@ fn the_caller_comes_back_from_threads_that_never_yield() {
 fn a_signal_from_elsewhere_is_not_the_timers() {
     let _turn = one_at_a_time();
     let green = Green::new(2, Box::new(|_, _| unreachable!("no switch"))).expect("the only set");
-    let raise = |_: &Scheduler| nix::sys::signal::raise(nix::sys::signal::Signal::SIGUSR2);
+    let raise = |_: &Scheduler| crate::signal_action::raise(libc::SIGUSR2);
     green.preempting(Nanos::seconds(1_000), raise).expect("a timer").expect("a signal");
     assert_eq!((green.scheduler().signals(), green.scheduler().preemptions()), (0, 0));
 }

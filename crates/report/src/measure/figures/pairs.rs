@@ -42,7 +42,7 @@ pub(in crate::measure) fn draw(
         .color_bar(ColorBar::new().exponent_format(ExponentFormat::SI).tick_suffix("s"));
     let names: Vec<String> = cpus.iter().map(|cpu| format!("CPU {cpu}")).collect();
     Some(Figure {
-        name: format!("pairs-{}", crate::html::slug(title)),
+        name: format!("pairs-{}", crate::slug::slug(title)),
         title: format!("Hand-off by CPUs: {title}"),
         caption: "From the CPU of the row to that of the column; on the diagonal both tasks share a CPU.".to_owned(),
         drawing: Drawing::new(vec![trace], layout().x_axis(list_axis("to", &names)).y_axis(list_axis("from", &names))),

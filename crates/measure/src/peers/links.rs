@@ -11,11 +11,11 @@ use host::ipc::{
 use host::memory::Memory;
 use record::Mechanism;
 
-use super::shared::{PROCESS, THREAD, word_index};
+use super::words::{PROCESS, THREAD, word_index};
 
 type AnyChannel = Box<dyn Channel + Send + Sync>;
 
-pub(super) struct Links {
+pub(crate) struct Links {
     to: Vec<AnyChannel>,
     own: Vec<AnyChannel>,
 }
@@ -32,12 +32,12 @@ impl Links {
     }
 
     /// The channel that task `index` receives from; the index may be one past the last, which is task 0.
-    pub(super) fn to(&self, index: usize) -> &dyn Channel {
+    pub(crate) fn to(&self, index: usize) -> &dyn Channel {
         &*self.to[index % self.to.len()]
     }
 
     /// The channel of task `index` to itself.
-    pub(super) fn own(&self, index: usize) -> &dyn Channel {
+    pub(crate) fn own(&self, index: usize) -> &dyn Channel {
         &*self.own[index]
     }
 }

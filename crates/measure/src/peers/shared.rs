@@ -1,4 +1,4 @@
-//! What the tasks of a ring share: commands to each, what each reports, the channels, and a shared working set.
+//! What the kernel tasks of an experiment share: commands to each, what each reports, the channels, and a shared working set.
 
 use std::io;
 use std::sync::Arc;
@@ -12,6 +12,10 @@ use units::{Bytes, Nanos, Ticks};
 use workload::{Pages, Sharing, prepare};
 
 use super::links::Links;
+use super::words::{
+    HANDOFF_TICKS, KIND, PROCESS, ROUNDS, SENT_AT, STOP, TEXT, TEXT_LENGTH, THREAD, WAKES, WALK_TICKS, WARM_UP, WORDS,
+    word_index,
+};
 use crate::experiment::Split;
 
 /// What a peer is told to do next.
@@ -25,30 +29,10 @@ pub(crate) enum Command {
     Baseline { walks: bool, warm_up: u64, rounds: u64 },
 }
 
-/// Words of each task: numbers, then room for the text of a failure.
-const WORDS: usize = 64;
-const KIND: usize = 0;
-const ROUNDS: usize = 1;
-const WARM_UP: usize = 2;
-const HANDOFF_TICKS: usize = 3;
-const WALK_TICKS: usize = 4;
-pub(super) const PROCESS: usize = 5;
-pub(super) const THREAD: usize = 6;
-const WAKES: usize = 7;
-const STOP: usize = 8;
-const TEXT_LENGTH: usize = 9;
-/// Of task 0 alone: when the token was last handed on.
-const SENT_AT: usize = 10;
-const TEXT: usize = 11;
-
 /// What the preemptor is told, and says.
 const RUNS: u64 = 0;
 const SHOULD_STOP: u64 = 1;
 const HAS_STOPPED: u64 = 2;
-
-pub(super) fn word_index(task: usize, which: usize) -> usize {
-    task * WORDS + which
-}
 
 /// Shared by all tasks, processes or threads.
 pub(crate) struct Shared {
@@ -57,7 +41,7 @@ pub(crate) struct Shared {
     done: Vec<EventFd>,
     /// The one array of a shared working set.
     pub(super) array: Option<Memory>,
-    pub(super) links: Links,
+    pub(crate) links: Links,
     pub(crate) clock: Clock,
 }
 
@@ -169,7 +153,7 @@ impl Shared {
 
     /// Notes that the token is handed on now, for whoever receives it.
     #[inline(always)]
-    pub(super) fn stamp_sent(&self) -> Ticks {
+    pub(crate) fn stamp_sent(&self) -> Ticks {
         let now = self.clock.now();
         self.words[word_index(0, SENT_AT)].store(now.0, Relaxed);
         now

@@ -1,4 +1,4 @@
-//! One task's place in the ring: its memory, its discipline, and the loop it runs.
+//! One task's place: its memory, its discipline, and the loop it runs.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -8,10 +8,10 @@ use host::memory::Memory;
 use record::{Case, Mechanism};
 use workload::{WorkingSet, walk};
 
+use super::preemptor::{run_preemptor, run_preemptor_baseline};
 use super::shared::{Command, Shared};
 use crate::controls::{Discipline, Imposed, private_array};
 use crate::experiment::Split;
-use crate::preempt::{run_preemptor, run_preemptor_baseline};
 
 pub(crate) struct Seat {
     index: usize,
@@ -91,7 +91,7 @@ impl Seat {
     }
 
     /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed.
-    pub(super) fn pass_on(
+    pub(crate) fn pass_on(
         &self,
         shared: &Shared,
         from: &dyn Channel,
@@ -106,7 +106,7 @@ impl Seat {
     }
 
     /// The baseline: the very same over the channel to itself.
-    pub(super) fn hand_to_self(&self, shared: &Shared, walks: bool, warm_up: u64, rounds: u64) -> io::Result<Split> {
+    pub(crate) fn hand_to_self(&self, shared: &Shared, walks: bool, warm_up: u64, rounds: u64) -> io::Result<Split> {
         let own = shared.links.own(self.index);
         shared.stamp_sent();
         own.send()?;
@@ -119,7 +119,7 @@ impl Seat {
 /// The one loop of every task in both arms: takes the token, walks, hands it on; each hand-off is timed from before the
 /// send, by whichever task, to after the receive, and each walk by itself. Notes single hand-offs where asked to.
 #[inline(never)]
-pub(super) fn pass_on(
+pub(crate) fn pass_on(
     shared: &Shared,
     from: &dyn Channel,
     to: &dyn Channel,

@@ -1,0 +1,92 @@
+//! What happens when a signal comes.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use libc::c_int;
+use rustix::io;
+
+use crate::errno;
+
+/// What happens when a signal comes: it is ignored, does what it does by default, or calls a handler.
+#[derive(Clone, Copy)]
+pub(crate) struct SignalAction(libc::sigaction);
+
+impl SignalAction {
+    /// It is ignored.
+    pub(crate) fn ignored() -> SignalAction {
+        SignalAction::new(libc::SIG_IGN, 0)
+    }
+
+    /// What it does by default.
+    pub(crate) fn default() -> SignalAction {
+        SignalAction::new(libc::SIG_DFL, 0)
+    }
+
+    /// A handler that gets the signal's number.
+    pub(crate) fn handler(handler: extern "C" fn(c_int), flags: c_int) -> SignalAction {
+        SignalAction::new(handler as usize, flags & !libc::SA_SIGINFO)
+    }
+
+    /// A handler that gets what is known about the signal, and the registers.
+    pub(crate) fn informed_handler(
+        handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::c_void),
+        flags: c_int,
+    ) -> SignalAction {
+        SignalAction::new(handler as usize, flags | libc::SA_SIGINFO)
+    }
+
+    fn new(handler: libc::sighandler_t, flags: c_int) -> SignalAction {
+        let action = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: of numbers, and of a function that may be missing: zeroed, it blocks no other signal and calls nobody.
+        let mut action = unsafe { action.assume_init() };
+        action.sa_sigaction = handler;
+        action.sa_flags = flags;
+        SignalAction(action)
+    }
+
+    /// What happens at present.
+    pub(crate) fn of(signal: c_int) -> io::Result<SignalAction> {
+        let mut action = SignalAction::default();
+        // SAFETY: without a new action the call writes the present one to a pointer that is valid for it, and changes nothing.
+        check(unsafe { libc::sigaction(signal, ptr::null(), &raw mut action.0) })?;
+        Ok(action)
+    }
+
+    pub(crate) fn is_ignored(&self) -> bool {
+        self.0.sa_sigaction == libc::SIG_IGN
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_default(&self) -> bool {
+        self.0.sa_sigaction == libc::SIG_DFL
+    }
+
+    /// From now on, in the whole process. Returns what happened before.
+    ///
+    /// # Safety
+    /// A handler must be sound at any instruction of any thread that the signal can reach: it may touch atomics, and make calls
+    /// that are safe in a handler (signal-safety(7)).
+    pub(crate) unsafe fn set(&self, signal: c_int) -> io::Result<SignalAction> {
+        let mut before = SignalAction::default();
+        // SAFETY: both pointers are valid for the call; what the handler may do is up to the caller.
+        check(unsafe { libc::sigaction(signal, &raw const self.0, &raw mut before.0) })?;
+        Ok(before)
+    }
+}
+
+impl std::fmt::Debug for SignalAction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SignalAction").field("handler", &self.0.sa_sigaction).finish_non_exhaustive()
+    }
+}
+
+/// Sends a signal to the calling thread; its handler has run when this returns.
+pub(crate) fn raise(signal: c_int) -> io::Result<()> {
+    // SAFETY: takes a number; what the signal does was set by whoever calls this, or ends the process.
+    check(unsafe { libc::raise(signal) })
+}
+
+fn check(status: c_int) -> io::Result<()> {
+    if status == 0 { Ok(()) } else { Err(errno::last()) }
+}

@@ -1,0 +1,19 @@
+//! Forks of a process whose other threads, if any, may hold any lock.
+
+use libc::c_int;
+use rustix::io;
+use rustix::process::Pid;
+
+use crate::errno;
+
+/// Forks without the C library, which takes locks for it that another thread may have held when the supervisor was forked. `flags`
+/// are those of clone(2). None in the child.
+///
+/// # Safety
+/// The child may make system calls only, and must not return to where the parent goes on.
+pub(super) unsafe fn fork(flags: c_int) -> io::Result<Option<Pid>> {
+    let flags = libc::c_long::from(flags | libc::SIGCHLD);
+    // SAFETY: without a stack of its own the child goes on with a copy of ours, as after fork.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    if pid < 0 { Err(errno::last()) } else { Ok(Pid::from_raw(pid as i32)) }
+}

@@ -1,0 +1,62 @@
+//! What a child has used when it ends, by the kernel's accounts.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+/// Of the child, and of its own children that it has waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// In user space and in the kernel.
+    pub cpu: Duration,
+    /// The largest amount of memory that one of them had at a time.
+    pub peak_bytes: u64,
+}
+
+/// Waits for a child.
+///
+/// # Errors
+/// Where it was waited for before.
+pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
+    // It may read until the end of its input.
+    drop(child.stdin.take());
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        // SAFETY: the pointers are valid for writing one number and one rusage. The child is ours, and nobody waits for it later.
+        let ended = unsafe { libc::wait4(child.id() as i32, &raw mut status, 0, usage.as_mut_ptr()) };
+        if ended >= 0 {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    // SAFETY: of numbers only, and written by the call.
+    let usage = unsafe { usage.assume_init() };
+    let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1_000);
+    let usage = Usage { cpu: time(usage.ru_utime) + time(usage.ru_stime), peak_bytes: usage.ru_maxrss as u64 * 1_024 };
+    Ok((ExitStatus::from_raw(status), usage))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_child_that_computes_has_used_time_and_memory() {
+        let start = Instant::now();
+        let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 7";
+        let child = Command::new("sh").args(["-c", script]).spawn().expect("a shell");
+        let (status, usage) = wait(child).expect("a child of ours");
+        assert_eq!(status.code(), Some(7));
+        assert!(usage.cpu > Duration::from_millis(5) && usage.cpu <= start.elapsed(), "{usage:?}");
+        assert!((100 << 10..1 << 30).contains(&usage.peak_bytes), "{usage:?}");
+    }
+}

@@ -1,0 +1,64 @@
+//! The kernel tasks of an experiment: the caller, which leads, and its peers, which do what they are told.
+//!
+//! What comes in: a case. What goes out: peers in their seats, each pinned, with its memory and its priority, and what all share: the
+//! channels, the commands, the times. Which batches are run, and what is counted, is up to the experiments ([`crate::ring`],
+//! [`crate::preempt`]).
+
+mod links;
+mod preemptor;
+mod seat;
+mod shared;
+mod words;
+
+use std::io;
+use std::sync::Arc;
+
+use host::evidence::TaskId;
+use host::task::{Forked, fork};
+use record::{Between, Case};
+
+use crate::controls::Discipline;
+pub(crate) use seat::{Seat, pass_on};
+pub(crate) use shared::{Command, Shared};
+
+/// Any task but the first.
+pub(crate) enum Peer {
+    /// A process of its own.
+    Process(Forked),
+    /// A thread that ends with its process; the kernel's number of it.
+    Thread(i32),
+}
+
+impl Peer {
+    /// How the task is watched.
+    pub(crate) fn task_id(&self) -> TaskId {
+        match self {
+            Peer::Process(process) => TaskId::process(process.pid()),
+            Peer::Thread(tid) => TaskId::thread_of_this_process(*tid),
+        }
+    }
+}
+
+/// Starts a task and waits until it is in its seat.
+pub(crate) fn start_peer(
+    index: usize,
+    case: &Case,
+    discipline: &Discipline,
+    shared: &Arc<Shared>,
+    seed: u64,
+) -> Result<Peer, String> {
+    let (own_case, own_discipline, own_shared) = (case.clone(), discipline.clone(), Arc::clone(shared));
+    let body = move || Seat::serve(index, &own_case, &own_discipline, &own_shared, seed);
+    let started = match case.between {
+        Between::Thread => std::thread::Builder::new().spawn(body).map(|_| None),
+        Between::Process | Between::User => fork(body).map(Some),
+    };
+    let process = started.map_err(|error| cannot_start(case, index, &error))?;
+    shared.wait_until_ready(index)?;
+    Ok(process.map_or_else(|| Peer::Thread(shared.tid(index)), Peer::Process))
+}
+
+fn cannot_start(case: &Case, running: usize, error: &io::Error) -> String {
+    let remedy = remedies::for_starting(error, "need all of them; use fewer --tasks");
+    format!("found room for {running} of {} tasks ({error}), {remedy}", case.tasks)
+}

@@ -1,0 +1,52 @@
+//! What a preemptor runs: it takes the CPU on a timer, or makes the same calls without a switch.
+
+use std::io;
+use std::sync::atomic::AtomicU64;
+
+use host::clock::Clock;
+use host::timer::PeriodicTimer;
+use units::Nanos;
+use workload::{WorkingSet, walk};
+
+use super::shared::Shared;
+use crate::experiment::Split;
+
+/// The preemptor: it takes the CPU whenever its timer fires, until it is told to stop.
+pub(super) fn run_preemptor(shared: &Shared, memory: &[AtomicU64], set: &WorkingSet, period: Nanos) -> io::Result<()> {
+    let timer = PeriodicTimer::start(period)?;
+    while !shared.should_stop() {
+        timer.wait()?;
+        shared.count_wake();
+        let start = shared.clock.now();
+        walk(memory, set);
+        shared.add_preemptor_walk(start, shared.clock.now());
+    }
+    shared.say_stopped();
+    Ok(())
+}
+
+/// The preemptor's share of the baseline: the same call, which finds that the timer has not fired, and the walk.
+pub(super) fn run_preemptor_baseline(
+    clock: Clock,
+    memory: &[AtomicU64],
+    set: &WorkingSet,
+    warm_up: u64,
+    rounds: u64,
+) -> io::Result<Split> {
+    let timer = PeriodicTimer::idle()?;
+    let turns = |count| {
+        let mut time = Split::default();
+        let mut turned = clock.now();
+        for _ in 0..count {
+            timer.poll()?;
+            let polled = clock.now();
+            time.add_handoff(turned, polled);
+            walk(memory, set);
+            turned = clock.now();
+            time.add_walk(polled, turned);
+        }
+        io::Result::Ok(time)
+    };
+    turns(warm_up)?;
+    turns(rounds)
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Builds the capture tool with another Valgrind than the installed one: that of another release of this distribution, which is
+# downloaded and unpacked beside, and never installed. Prints the folder of the tool, for SWITCHCOST_TOOL_DIR.
+#
+# Usage: scripts/another-valgrind.sh [RELEASE]
+#   RELEASE  the name of a release, as in its package lists (trixie, noble); by default another than this one
+#
+#   SWITCHCOST_TOOL_DIR=$(scripts/another-valgrind.sh) cargo test --package switchcost-capture --test programs
+#
+# All of it is kept in target/valgrind-RELEASE; remove that to download again. FAST_EXITS=yes in the environment is handed on.
+#
+# Exit codes: 0 built, 1 it could not be built, 2 wrong usage, 3 it cannot be had here (why is the last line of stderr).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+[ $# -le 1 ] || { echo "usage: scripts/another-valgrind.sh [RELEASE]" >&2; exit 2; }
+
+give_up() { echo "$*" >&2; exit 3; }
+
+this=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release 2> /dev/null || true)
+case $this in
+    bookworm) other=trixie origin=Debian ;;
+    trixie | forky | sid) other=bookworm origin=Debian ;;
+    noble) other=jammy origin=Ubuntu ;;
+    jammy | plucky | questing) other=noble origin=Ubuntu ;;
+    *) give_up "found ${this:-no release} in /etc/os-release, need one of Debian or Ubuntu whose neighbours are known" ;;
+esac
+release=${1:-$other}
+case $release in *[!a-z0-9-]*) echo "usage: scripts/another-valgrind.sh [RELEASE]" >&2; exit 2 ;; esac
+
+target=${CARGO_TARGET_DIR:-target}
+mkdir -p "$target/valgrind-$release"
+folder=$(cd "$target/valgrind-$release" && pwd)
+root=$folder/root
+
+# Into a folder of ours: the lists and sources of the system stay as they are.
+download() {
+    local mirror options
+    command -v apt-get > /dev/null && command -v dpkg-deb > /dev/null || give_up "found no apt-get, need it to download a package"
+    # Where this release comes from; the other one is beside it.
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' "Origin: $origin" "Codename: $this" 2> /dev/null | sed -n 1p)
+    [ -n "$mirror" ] || give_up "found no source of $origin's $this in the lists of apt, need one; sudo apt-get update"
+    mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
+    # As if nothing were installed: an installed version that is newer would be wanted instead.
+    : > "$folder/apt/status"
+    echo "deb [signed-by=/usr/share/keyrings/${origin,,}-archive-keyring.gpg] $mirror $release main universe" > "$folder/apt/sources.list"
+    [ "$origin" = Ubuntu ] || sed -i 's/ universe$//' "$folder/apt/sources.list"
+    options=(-q -o "Dir::Etc::sourcelist=$folder/apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/apt/lists"
+        -o "Dir::State::status=$folder/apt/status" -o "Dir::Cache=$folder/apt/cache" -o Acquire::Languages=none -o APT::Sandbox::User= -o Acquire::Retries=1
+        -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30)
+    apt-get "${options[@]}" update >&2 || give_up "the package lists of $release cannot be downloaded"
+    rm -f "$folder"/valgrind_*.deb
+    (cd "$folder" && apt-get "${options[@]}" download valgrind >&2) || give_up "the Valgrind of $release cannot be downloaded"
+    rm -rf "$root.new"
+    dpkg-deb -x "$folder"/valgrind_*.deb "$root.new" >&2 || give_up "the Valgrind of $release cannot be unpacked"
+    rm -rf "$root" "$folder/apt" "$folder"/valgrind_*.deb
+    mv "$root.new" "$root"
+}
+
+[ -d "$root" ] || download
+make --silent -C capture/valgrind OUT="$folder/tool" ROOT="$root" all order >&2 || exit 1
+echo "$folder/tool"
