@@ -14,19 +14,20 @@ allowed() {
         units) echo "" ;;
         remedies) echo "" ;;
         workload) echo "units" ;;
-        record) echo "remedies units workload" ;;
+        design) echo "units" ;;
+        record) echo "remedies units workload design" ;;
         host) echo "units workload record" ;;
         measure) echo "remedies units workload record host" ;;
-        analysis) echo "units workload record" ;;
+        analysis) echo "units workload design record" ;;
         # Data for and from programs of other authors: nothing of ours above it.
         trace) echo "remedies units workload" ;;
-        cachesim) echo "units record trace" ;;
+        cachesim) echo "units design record trace" ;;
         capture) echo "remedies units host trace" ;;
         programs) echo "remedies" ;;
         symbols) echo "" ;;
-        reproduce) echo "units workload record analysis" ;;
+        reproduce) echo "units workload design record analysis" ;;
         report) echo "units workload record trace analysis reproduce" ;;
-        switchcost) echo "remedies units workload record host measure trace cachesim capture programs symbols analysis reproduce report" ;;
+        switchcost) echo "remedies units workload design record host measure trace cachesim capture programs symbols analysis reproduce report" ;;
         # Runs the program from outside, as a user would, and may read what it wrote.
         bench) echo "units record trace cachesim" ;;
         *) return 1 ;;

@@ -22,7 +22,8 @@ mod totals;
 mod views;
 mod watch;
 
-use record::{ByView, Design, Interval};
+use design::Design;
+use record::{ByView, Interval};
 
 pub(crate) use address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 pub(crate) use code::Context;

@@ -9,7 +9,6 @@
 const ANOTHER_PLACE: &str = "another place with --record";
 
 mod cycles;
-mod design;
 mod file;
 mod fitness;
 mod header;
@@ -21,10 +20,6 @@ mod sample;
 mod simulation;
 
 pub use cycles::{Batch, Batches, Cycles};
-pub use design::{
-    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
-    Replacement, StreamBuffers, TlbLevel, UnrealisableDesign, VictimCache, Ways, WriteBuffers, WritePolicy,
-};
 pub use file::{MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
 pub use fitness::{Check, Fitness, Severity};
 pub use header::{

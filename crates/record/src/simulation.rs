@@ -11,10 +11,11 @@ mod spool;
 mod unnamed;
 mod write;
 
+use design::Design;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 
-use crate::{Design, HostManifest};
+use crate::HostManifest;
 
 pub use error::{ReadSimulationError, WriteSimulationError};
 pub use read::{SimulationRecord, Tuples};

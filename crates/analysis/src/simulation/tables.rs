@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{CodeCost, DesignResult, Holds, Simulation};
+use design::Holds;
+use record::{CodeCost, DesignResult, Simulation};
 
 use super::context::ProgramNames;
 use super::findings::{CodeFinding, EvictionTable, LossFinding, OriginFinding, cause_name};

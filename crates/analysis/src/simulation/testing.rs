@@ -1,8 +1,9 @@
 //! Records made by hand, whose answers are known.
 
+use design::Design;
 use record::{
-    ByView, Depth, Design, DesignResult, HierarchyCounts, Interval, LevelCounts, ProcessFacts, SIMULATION_SCHEMA,
-    Simulation, SwitchCause, TraceFacts,
+    ByView, Depth, DesignResult, HierarchyCounts, Interval, LevelCounts, ProcessFacts, SIMULATION_SCHEMA, Simulation,
+    SwitchCause, TraceFacts,
 };
 
 use super::{Analyser, DesignFinding, Findings, Options};
@@ -15,14 +16,14 @@ pub(crate) const READ: u32 = 1;
 pub(crate) const QUANTUM: u32 = 2;
 
 pub(crate) fn design(name: &str) -> Design {
-    let level = |name: &str, holds, miss_cycles| -> record::Level {
+    let level = |name: &str, holds, miss_cycles| -> design::Level {
         let value = serde_json::json!({
             "name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": miss_cycles
         });
         serde_json::from_value(value).expect("a level")
     };
     Design {
-        schema: record::DESIGN_SCHEMA.to_owned(),
+        schema: design::DESIGN_SCHEMA.to_owned(),
         name: name.to_owned(),
         title: String::new(),
         source: String::new(),

@@ -2,7 +2,7 @@
 //!
 //! Where the [`Filter`] knows enough, one step stands for all three; else each view is walked by itself.
 
-use record::{Inclusion, Replacement};
+use design::{Inclusion, Replacement};
 
 use super::Scene;
 use super::address::Address;

@@ -1,7 +1,8 @@
 //! What either simulator found, in one shape, and where two such findings differ first.
 
+use design::Design;
 use record::{
-    ByView, CodeCost, Depth, Design, HierarchyCounts, Interval, MissOrigins, ProcessFacts, SwitchCause, WorkingSetLoss,
+    ByView, CodeCost, Depth, HierarchyCounts, Interval, MissOrigins, ProcessFacts, SwitchCause, WorkingSetLoss,
 };
 use serde_json::{Value, json};
 use switchcost_cachesim::{Options, Outcome, Simulator};

@@ -11,7 +11,7 @@ pub(crate) const SEGMENTS: u32 = 200;
 
 const LENGTH: u64 = 10_000;
 
-fn design(name: &str) -> record::Design {
+fn design(name: &str) -> design::Design {
     let level = |name: &str, holds: &str| serde_json::json!({"name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": 15});
     let cycle_ns = if name == "mogul-1a" { serde_json::json!([40.0, 40.0]) } else { serde_json::json!([2.0, 4.0]) };
     let value = serde_json::json!({

@@ -1,6 +1,7 @@
 //! Which design of one side is which of the other, and what differs between them and around them.
 
-use record::{Design, Simulation};
+use design::Design;
+use record::Simulation;
 use serde_json::Value;
 
 use super::traces::{Relation, TraceKey};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString};
 use units::Bytes;
 
-use super::size_text;
+use crate::size_text;
 
 /// How frames are given to pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,12 @@
-//! Whether a design could be built: each part by itself. How the levels of a path fit together is in [`super::paths`].
+//! Whether a design could be built: each part by itself. How the levels of a path fit together is in [`crate::paths`].
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use units::Bytes;
 
-use super::error::{Place, UnrealisableDesign, quoted};
-use super::paths;
+use crate::error::{Place, UnrealisableDesign, quoted};
+use crate::paths;
 use crate::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, Prefetch, Replacement, TlbLevel, Ways, WritePolicy,
 };

@@ -1,4 +1,7 @@
-//! A memory system to be simulated, as a TOML file says it (`docs/formats/design.md`), and whether it could be built.
+//! Memory systems to be simulated, as TOML files describe them (`docs/formats/design.md`).
+//!
+//! What comes in: a [`Design`], deserialised or built field by field. What goes out: whether it could be built
+//! ([`Design::check`]), and what its parts are. Nothing here knows how a design is simulated, or what comes of it.
 
 mod aside;
 mod check;

@@ -20,23 +20,23 @@ pub struct UnrealisableDesign {
 
 /// A part of a design, and what can be wrong with it.
 #[derive(Clone)]
-pub(super) struct Place(String);
+pub(crate) struct Place(String);
 
 impl Place {
-    pub(super) fn design(design: &Design) -> Self {
+    pub(crate) fn design(design: &Design) -> Self {
         Place(format!("design {}", quoted(&design.name)))
     }
 
-    pub(super) fn level(level: &Level) -> Self {
+    pub(crate) fn level(level: &Level) -> Self {
         Place(format!("level {}", quoted(&level.name)))
     }
 
-    pub(super) fn tlb(tlb: &TlbLevel) -> Self {
+    pub(crate) fn tlb(tlb: &TlbLevel) -> Self {
         Place(format!("tlb {}", quoted(&tlb.name)))
     }
 
     /// Refuses `field` where the claim does not hold.
-    pub(super) fn require(
+    pub(crate) fn require(
         &self,
         holds: bool,
         field: &'static str,
@@ -58,7 +58,7 @@ impl Place {
 }
 
 /// A name in quotes, escaped, and cut where it is long.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     const SHOWN_CHARACTERS: usize = 64;
     match name.char_indices().nth(SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{:?}...", &name[..end]),

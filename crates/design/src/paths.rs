@@ -1,9 +1,9 @@
 //! How the levels fit together that a fetch, or a load or store, asks one after another.
 
-use super::error::{Place, UnrealisableDesign, quoted};
+use crate::error::{Place, UnrealisableDesign, quoted};
 use crate::{AddressKind, Design, Holds, Inclusion, Level, TlbLevel, WritePolicy};
 
-pub(super) fn check(design: &Design) -> Result<(), UnrealisableDesign> {
+pub(crate) fn check(design: &Design) -> Result<(), UnrealisableDesign> {
     for kind in [Holds::Instructions, Holds::Data] {
         let is_on = |holds: Holds| holds == Holds::Both || holds == kind;
         let path: Vec<&Level> = design.levels.iter().filter(|level| is_on(level.holds)).collect();
