@@ -23,7 +23,7 @@ mod views;
 mod watch;
 
 use design::Design;
-use record::{ByView, Interval};
+use simulation_result::{ByView, Interval};
 
 pub(crate) use address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 pub(crate) use code::Context;

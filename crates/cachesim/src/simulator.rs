@@ -4,7 +4,7 @@ mod error;
 mod runner;
 
 use design::Design;
-use record::{ByView, DesignResult, Interval, ProcessFacts, SwitchCause};
+use simulation_result::{ByView, DesignResult, Interval, ProcessFacts, SwitchCause};
 use trace::{Block, BlockRun, Chunk, Mark, Reference};
 
 use crate::causes::Why;

@@ -14,7 +14,8 @@ mod table;
 use analysis::compare::Comparison;
 use analysis::{Findings, Point, simulation};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use record::{MeasureRecord, Simulation};
+use record::MeasureRecord;
+use simulation_result::Simulation;
 
 use crate::compare::Request;
 use crate::reproduce::Reproduction;

@@ -142,8 +142,10 @@ fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
 #[test]
 fn records_of_two_kinds_are_refused() {
     let place = Place::new();
-    let (measured, simulated) =
-        (sample("record/tests/samples/measure-1.jsonl"), sample("record/tests/samples/simulation-1.parquet"));
+    let (measured, simulated) = (
+        sample("record/tests/samples/measure-1.jsonl"),
+        sample("simulation-record/tests/samples/simulation-1.parquet"),
+    );
     let ran = place.run(&["compare", &measured, &simulated]);
     let error = format!(
         "switchcost: failed to compare: found {measured} of a measurement and {simulated} of a simulation, need records of \

@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 const ENDINGS: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL];
 
 fn sample() -> String {
-    format!("{}/../record/tests/samples/simulation-1.parquet", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../simulation-record/tests/samples/simulation-1.parquet", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -1,9 +1,9 @@
 //! Records made by hand, whose answers are known.
 
 use design::Design;
-use record::{
-    ByView, Depth, DesignResult, HierarchyCounts, Interval, LevelCounts, ProcessFacts, SIMULATION_SCHEMA, Simulation,
-    SwitchCause, TraceFacts,
+use simulation_result::{
+    ByView, Depth, DesignResult, HierarchyCounts, Interval, LevelCounts, ProcessFacts, Simulation, SwitchCause,
+    TraceFacts,
 };
 
 use super::{Analyser, DesignFinding, Findings, Options};
@@ -65,7 +65,7 @@ fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause 
 pub(crate) fn head(depth: Depth) -> Simulation {
     let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), instructions: 0, segments: 0 };
     Simulation {
-        schema: format!("{SIMULATION_SCHEMA}/1"),
+        schema: "switchcost.record.simulation/1".to_owned(),
         program_version: "0.1.0".to_owned(),
         started_at: "2025-11-02T10:00:00Z".to_owned(),
         command: Vec::new(),

@@ -1,7 +1,7 @@
 //! One design by itself, or many in one pass: the same to whoever feeds them.
 
 use design::Design;
-use record::{DesignResult, Interval};
+use simulation_result::{DesignResult, Interval};
 use trace::{BlockRun, Reference};
 
 use crate::machine::{Machine, Scene};

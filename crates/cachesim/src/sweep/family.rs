@@ -1,7 +1,7 @@
 //! A family: designs that differ in some levels only, simulated together.
 
 use design::Design;
-use record::{ByView, Depth, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
+use simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
 use trace::{BlockRun, Reference};
 
 use crate::machine::{Kind, Machine, Scene};

@@ -6,7 +6,7 @@ mod valgrind;
 use design::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, Ways, WritePolicy,
 };
-use record::{HierarchyCounts, LevelCounts};
+use simulation_result::{HierarchyCounts, LevelCounts};
 use switchcost_cachesim::{Options, Simulator};
 use trace::{Chunk, Importer};
 use units::Bytes;

@@ -1,10 +1,10 @@
 //! What either simulator found, in one shape, and where two such findings differ first.
 
 use design::Design;
-use record::{
+use serde_json::{Value, json};
+use simulation_result::{
     ByView, CodeCost, Depth, HierarchyCounts, Interval, MissOrigins, ProcessFacts, SwitchCause, WorkingSetLoss,
 };
-use serde_json::{Value, json};
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use trace::Chunk;
 

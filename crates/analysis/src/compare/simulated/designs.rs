@@ -1,8 +1,8 @@
 //! Which design of one side is which of the other, and what differs between them and around them.
 
 use design::Design;
-use record::Simulation;
 use serde_json::Value;
+use simulation_result::Simulation;
 
 use super::traces::{Relation, TraceKey};
 use super::{Curve, Simulated};

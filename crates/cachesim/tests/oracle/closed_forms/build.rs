@@ -3,7 +3,7 @@
 use design::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, Ways, WritePolicy,
 };
-use record::{ByView, HierarchyCounts, LevelCounts};
+use simulation_result::{ByView, HierarchyCounts, LevelCounts};
 use switchcost_cachesim::Options;
 use trace::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
 use units::Bytes;

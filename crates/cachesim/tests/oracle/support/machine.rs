@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use design::Design;
-use record::{ByView, HierarchyCounts, MissOrigins, WorkingSetLoss};
+use simulation_result::{ByView, HierarchyCounts, MissOrigins, WorkingSetLoss};
 
 use super::address::{Address, Tag};
 use super::fault::Fault;

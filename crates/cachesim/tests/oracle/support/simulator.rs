@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use design::Design;
-use record::{ByView, ProcessFacts, SwitchCause};
+use simulation_result::{ByView, ProcessFacts, SwitchCause};
 use trace::{Block, Chunk, Mark, Reference};
 
 use super::fault::Fault;

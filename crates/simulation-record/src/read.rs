@@ -9,15 +9,16 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-use super::checksum;
-use super::columns::{COLUMNS, Column, Content, Width};
-use super::error::ReadSimulationError;
-use super::footer::{HEAD_KEY, check_shape, footer_of};
-use super::source::Source;
-use super::write::ROW_GROUP_ROWS;
-use super::{ByView, Interval, SIMULATION_SCHEMA, SIMULATION_VERSION, Simulation};
-use crate::file::in_words;
-use crate::printable;
+use record::printable;
+use simulation_result::{ByView, Interval, Simulation};
+
+use crate::checksum;
+use crate::columns::{COLUMNS, Column, Content, Width};
+use crate::error::ReadSimulationError;
+use crate::footer::{HEAD_KEY, check_shape, footer_of};
+use crate::source::Source;
+use crate::write::ROW_GROUP_ROWS;
+use crate::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
 /// Tuples handed out at once.
 const BATCH_ROWS: usize = 1 << 16;
@@ -276,6 +277,11 @@ impl Place<'_> {
     fn damaged(&self, place: &str, why: String) -> ReadSimulationError {
         ReadSimulationError::Damaged { path: self.0.to_owned(), place: place.to_owned(), why }
     }
+}
+
+/// What the JSON reader says. The head is one line, whose number says nothing.
+fn in_words(error: &serde_json::Error) -> String {
+    printable(&error.to_string().replace(" at line 1 column ", " at column "))
 }
 
 /// What the Parquet reader says, on one line of a length that can be read.

@@ -1,7 +1,7 @@
 //! What is written is read back, number for number.
 
 use proptest::prelude::*;
-use switchcost_record::{ByView, Interval};
+use simulation_result::{ByView, Interval};
 
 use crate::fixture::{head, tuples};
 use crate::{Folder, read, write};

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use switchcost_record::{SimulationRecord, SimulationWriter};
+use switchcost_simulation_record::{SimulationRecord, SimulationWriter};
 
 use crate::Folder;
 use crate::fixture::{head, tuples};

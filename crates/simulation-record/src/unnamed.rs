@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 const EVERYBODY: u32 = 0o666;
 
 /// A file that is to be. Dropped, it leaves nothing.
-pub(super) enum Draft {
+pub(crate) enum Draft {
     Unnamed(File),
     /// Where the file system has no files without a name.
     Named(NamedTempFile),
@@ -21,7 +21,7 @@ pub(super) enum Draft {
 
 impl Draft {
     /// An empty one in a folder.
-    pub(super) fn create_in(folder: &Path) -> io::Result<Draft> {
+    pub(crate) fn create_in(folder: &Path) -> io::Result<Draft> {
         match open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(EVERYBODY)) {
             Ok(file) if Path::new(&own_path(&file)).exists() => Ok(Draft::Unnamed(file.into())),
             Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => named_in(folder).map(Draft::Named),
@@ -29,7 +29,7 @@ impl Draft {
         }
     }
 
-    pub(super) fn as_file(&self) -> &File {
+    pub(crate) fn as_file(&self) -> &File {
         match self {
             Draft::Unnamed(file) => file,
             Draft::Named(file) => file.as_file(),
@@ -37,7 +37,7 @@ impl Draft {
     }
 
     /// Gives it its name, which must be free.
-    pub(super) fn keep(self, path: &Path) -> io::Result<()> {
+    pub(crate) fn keep(self, path: &Path) -> io::Result<()> {
         match self {
             Draft::Unnamed(file) => Ok(linkat(CWD, own_path(&file).as_str(), CWD, path, AtFlags::SYMLINK_FOLLOW)?),
             Draft::Named(file) => file.persist_noclobber(path).map(|_| ()).map_err(|error| error.error),

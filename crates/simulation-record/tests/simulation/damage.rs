@@ -1,7 +1,7 @@
 //! Any damage is found before a number is believed.
 
 use proptest::prelude::*;
-use switchcost_record::ReadSimulationError;
+use switchcost_simulation_record::ReadSimulationError;
 
 use crate::fixture::{head, tuples};
 use crate::{Folder, read, write};

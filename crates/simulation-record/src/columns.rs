@@ -5,18 +5,18 @@ use std::sync::Arc;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{Type, TypePtr};
 
-use super::{Interval, Simulation};
+use simulation_result::{Interval, Simulation};
 
 /// How wide a number is. In the file 16 and 32 bits are INT32, 64 bits INT64, both marked as without sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Width {
+pub(crate) enum Width {
     Bits16,
     Bits32,
     Bits64,
 }
 
 impl Width {
-    pub(super) fn bits(self) -> u8 {
+    pub(crate) fn bits(self) -> u8 {
         match self {
             Width::Bits16 => 16,
             Width::Bits32 => 32,
@@ -24,7 +24,7 @@ impl Width {
         }
     }
 
-    pub(super) fn physical(self) -> Physical {
+    pub(crate) fn physical(self) -> Physical {
         match self {
             Width::Bits16 | Width::Bits32 => Physical::INT32,
             Width::Bits64 => Physical::INT64,
@@ -34,7 +34,7 @@ impl Width {
 
 /// What a column says about a tuple.
 #[derive(Clone, Copy)]
-pub(super) enum Content {
+pub(crate) enum Content {
     /// A number of the tuple itself: what a reader takes it back from.
     Number(Width, fn(&Interval) -> u64, fn(&mut Interval, u64)),
     /// A number that an index stands for; for readers other than ours.
@@ -47,7 +47,7 @@ pub(super) enum Content {
 
 /// A table of texts in the head of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Table {
+pub(crate) enum Table {
     Designs,
     ProcessNames,
     CauseEntries,
@@ -56,7 +56,7 @@ pub(super) enum Table {
 
 impl Table {
     /// Its texts; `None` where an entry has none.
-    pub(super) fn texts(self, head: &Simulation) -> Vec<Option<&str>> {
+    pub(crate) fn texts(self, head: &Simulation) -> Vec<Option<&str>> {
         match self {
             Table::Designs => head.designs.iter().map(|result| Some(result.design.name.as_str())).collect(),
             Table::ProcessNames => head.processes.iter().map(|process| Some(process.name.as_str())).collect(),
@@ -70,9 +70,9 @@ impl Table {
     }
 }
 
-pub(super) struct Column {
-    pub(super) name: &'static str,
-    pub(super) content: Content,
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) content: Content,
 }
 
 const fn number(name: &'static str, width: Width, get: fn(&Interval) -> u64, set: fn(&mut Interval, u64)) -> Column {
@@ -88,7 +88,7 @@ const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column 
 }
 
 /// All columns, in the order of the file. The values that are set were written from the same field, so they fit it.
-pub(super) const COLUMNS: [Column; 22] = [
+pub(crate) const COLUMNS: [Column; 22] = [
     text("design", Table::Designs, |t| usize::from(t.design)),
     number("segment", Width::Bits32, |t| t.segment.into(), |t, value| t.segment = value as u32),
     number("segments", Width::Bits32, |t| t.segments.into(), |t, value| t.segments = value as u32),
@@ -124,7 +124,7 @@ pub(super) const COLUMNS: [Column; 22] = [
 ];
 
 /// The schema of the file.
-pub(super) fn schema() -> parquet::errors::Result<TypePtr> {
+pub(crate) fn schema() -> parquet::errors::Result<TypePtr> {
     let fields = COLUMNS.iter().map(Column::field).collect::<Result<Vec<_>, _>>()?;
     Ok(Arc::new(Type::group_type_builder("interval").with_fields(fields).build()?))
 }

@@ -10,7 +10,8 @@ mod write_errors;
 
 use std::path::{Path, PathBuf};
 
-use switchcost_record::{Interval, ReadSimulationError, Simulation, SimulationRecord, SimulationWriter};
+use simulation_result::{Interval, Simulation};
+use switchcost_simulation_record::{ReadSimulationError, SimulationRecord, SimulationWriter};
 use tempfile::TempDir;
 
 /// A folder of its own for each test, gone with it.

@@ -5,23 +5,23 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use xxhash_rust::xxh3::Xxh3;
 
 /// The key of the checksum in the footer; the last key there.
-pub(super) const CHECKSUM_KEY: &str = "switchcost.record.checksum.xxh3";
+pub(crate) const CHECKSUM_KEY: &str = "switchcost.record.checksum.xxh3";
 
 /// The value while it is not known.
-pub(super) const NO_CHECKSUM: &str = "0000000000000000";
+pub(crate) const NO_CHECKSUM: &str = "0000000000000000";
 
 /// Bytes between the key and the value in the footer: Thrift's field header and the length of the value.
 const VALUE_HEADER: [u8; 2] = [0x18, NO_CHECKSUM.len() as u8];
 
 /// Where the checksum stands in a footer, counted from the footer's beginning.
-pub(super) fn find(footer: &[u8]) -> Option<usize> {
+pub(crate) fn find(footer: &[u8]) -> Option<usize> {
     let marker = [CHECKSUM_KEY.as_bytes(), &VALUE_HEADER].concat();
     let at = footer.windows(marker.len()).rposition(|window| window == marker)? + marker.len();
     (at + NO_CHECKSUM.len() <= footer.len()).then_some(at)
 }
 
 /// The checksum of a file whose checksum stands at `at`, as the text that stands there.
-pub(super) fn compute(file: &mut (impl Read + Seek), at: u64) -> io::Result<String> {
+pub(crate) fn compute(file: &mut (impl Read + Seek), at: u64) -> io::Result<String> {
     file.seek(SeekFrom::Start(0))?;
     let mut hasher = Xxh3::new();
     add(file, at, &mut hasher)?;
@@ -32,7 +32,7 @@ pub(super) fn compute(file: &mut (impl Read + Seek), at: u64) -> io::Result<Stri
 }
 
 /// Writes the checksum into a file that has none yet.
-pub(super) fn write(file: &mut (impl Read + Write + Seek), at: u64) -> io::Result<()> {
+pub(crate) fn write(file: &mut (impl Read + Write + Seek), at: u64) -> io::Result<()> {
     let checksum = compute(file, at)?;
     file.seek(SeekFrom::Start(at))?;
     file.write_all(checksum.as_bytes())

@@ -2,13 +2,13 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::compact;
+use crate::compact;
 
 /// The key of the head in the footer.
-pub(super) const HEAD_KEY: &str = super::SIMULATION_SCHEMA;
+pub(crate) const HEAD_KEY: &str = crate::SIMULATION_SCHEMA;
 
 /// A longer footer is damage, not data.
-pub(super) const FOOTER_LIMIT_BYTES: usize = 64 << 20;
+pub(crate) const FOOTER_LIMIT_BYTES: usize = 64 << 20;
 
 const MAGIC: [u8; 4] = *b"PAR1";
 
@@ -16,7 +16,7 @@ const MAGIC: [u8; 4] = *b"PAR1";
 const TAIL_BYTES: u64 = 8;
 
 /// Where the footer begins, and its bytes; or why this is no Parquet file.
-pub(super) fn footer_of(file: &mut (impl Read + Seek)) -> io::Result<Result<(u64, Vec<u8>), String>> {
+pub(crate) fn footer_of(file: &mut (impl Read + Seek)) -> io::Result<Result<(u64, Vec<u8>), String>> {
     let length = file.seek(SeekFrom::End(0))?;
     if length < MAGIC.len() as u64 + TAIL_BYTES {
         return Ok(Err(format!("it has {length} bytes")));
@@ -41,7 +41,7 @@ pub(super) fn footer_of(file: &mut (impl Read + Seek)) -> io::Result<Result<(u64
 }
 
 /// Whether a footer is one structure and nothing more.
-pub(super) fn check_shape(footer: &[u8]) -> Result<(), String> {
+pub(crate) fn check_shape(footer: &[u8]) -> Result<(), String> {
     match compact::walk(footer, &mut |_, _| ()) {
         Ok(length) if length == footer.len() => Ok(()),
         Ok(length) => Err(format!("it ends after {length} of {} bytes", footer.len())),

@@ -1,10 +1,11 @@
 //! A head and tuples made by hand: two designs, three processes, hostile names.
 
-use switchcost_design::Design;
-use switchcost_record::{
+use design::Design;
+use simulation_result::{
     ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissOrigins, ProcessFacts,
-    SIMULATION_SCHEMA, SIMULATION_VERSION, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
+use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
 pub(crate) const HOSTILE: &str = "a\u{1b}[2J\u{202e}\"\\\0switchcost.record.checksum.xxh3\u{18}\u{10}0000000000000000";
 

@@ -9,7 +9,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::compact;
+use crate::compact;
 
 /// The writer cuts pages at 1 MiB; a row group has at most 1 Mi rows of 8 bytes.
 const PAGE_LIMIT_BYTES: i64 = 32 << 20;
@@ -17,13 +17,13 @@ const PAGE_LIMIT_BYTES: i64 = 32 << 20;
 /// A page's header has a few dozen bytes, and statistics in bad cases.
 const HEADER_LIMIT_BYTES: u64 = 64 << 10;
 
-pub(super) struct Source {
+pub(crate) struct Source {
     file: File,
     length: u64,
 }
 
 impl Source {
-    pub(super) fn new(file: File) -> std::io::Result<Self> {
+    pub(crate) fn new(file: File) -> std::io::Result<Self> {
         let length = file.metadata()?.len();
         Ok(Source { file, length })
     }
@@ -38,7 +38,7 @@ impl Source {
     }
 
     /// Walks the headers of all pages of a row group's columns before they are decoded.
-    pub(super) fn check_pages(
+    pub(crate) fn check_pages(
         &self,
         metadata: &ParquetMetaData,
         group: usize,

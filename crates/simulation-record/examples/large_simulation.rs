@@ -1,13 +1,14 @@
 //! Writes the record of a simulation with many tuples, to measure what reading and reporting it takes.
 //!
-//! Usage: `cargo run --release -p switchcost-record --example large_simulation -- SAMPLE.parquet LARGE.parquet [TUPLES]`
+//! Usage: `cargo run --release -p switchcost-simulation-record --example large_simulation -- SAMPLE.parquet LARGE.parquet [TUPLES]`
 //!
 //! The head is that of the sample; the tuples are made up: segments of 100 intervals whose excess fades.
 
 use std::error::Error;
 use std::path::Path;
 
-use switchcost_record::{ByView, Interval, SimulationRecord, SimulationWriter};
+use simulation_result::{ByView, Interval};
+use switchcost_simulation_record::{SimulationRecord, SimulationWriter};
 
 const INTERVALS: u32 = 100;
 
@@ -34,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn tuple(head: &switchcost_record::Simulation, design: u16, segment: u32, interval: u32) -> Interval {
+fn tuple(head: &simulation_result::Simulation, design: u16, segment: u32, interval: u32) -> Interval {
     let process = segment % head.processes.len() as u32;
     let cause = segment % head.causes.len() as u32;
     let instructions = head.interval_instructions;

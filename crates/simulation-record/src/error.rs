@@ -3,8 +3,7 @@ use std::path::PathBuf;
 
 use remedies::{for_reading, for_writing};
 
-use super::{SIMULATION_SCHEMA, SIMULATION_VERSION};
-use crate::ANOTHER_PLACE;
+use crate::{ANOTHER_PLACE, SIMULATION_SCHEMA, SIMULATION_VERSION};
 
 /// Why the record of a simulation could not be written. Reads well behind "failed to write the record: ".
 #[derive(Debug, thiserror::Error)]

@@ -11,16 +11,17 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::ColumnPath;
 
-use super::checksum::{self, CHECKSUM_KEY, NO_CHECKSUM};
-use super::columns::{COLUMNS, Column, Content, Table, Width, schema};
-use super::error::WriteSimulationError;
-use super::footer::{FOOTER_LIMIT_BYTES, HEAD_KEY, footer_of};
-use super::spool::{Spool, SpoolReader};
-use super::unnamed::Draft;
-use super::{Interval, Simulation};
+use simulation_result::{Interval, Simulation};
+
+use crate::checksum::{self, CHECKSUM_KEY, NO_CHECKSUM};
+use crate::columns::{COLUMNS, Column, Content, Table, Width, schema};
+use crate::error::WriteSimulationError;
+use crate::footer::{FOOTER_LIMIT_BYTES, HEAD_KEY, footer_of};
+use crate::spool::{Spool, SpoolReader};
+use crate::unnamed::Draft;
 
 /// Rows that are in memory at once, and in a row group.
-pub(super) const ROW_GROUP_ROWS: u64 = 1 << 20;
+pub(crate) const ROW_GROUP_ROWS: u64 = 1 << 20;
 
 /// What the footer has beside the head: the row groups. At least this is left for them.
 const FOOTER_RESERVE_BYTES: usize = FOOTER_LIMIT_BYTES / 2;

@@ -1,6 +1,7 @@
 //! What cannot be written is said, and nothing is left behind.
 
-use switchcost_record::{Interval, SimulationWriter, WriteSimulationError};
+use simulation_result::Interval;
+use switchcost_simulation_record::{SimulationWriter, WriteSimulationError};
 
 use crate::Folder;
 use crate::fixture::{head, tuples};

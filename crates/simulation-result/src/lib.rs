@@ -1,33 +1,13 @@
-//! What a simulation says: counters of every design, and the tuples of Mogul and Borg 1990 (section 3.3).
-
-mod checksum;
-mod columns;
-mod compact;
-mod error;
-mod footer;
-mod read;
-mod source;
-mod spool;
-mod unnamed;
-mod write;
+//! What a simulation gives: counters of each design, and the tuples of Mogul and Borg 1990 (section 3.3).
+//!
+//! The simulator fills these types in, the analysis takes them apart, and the record keeps them. Nothing here knows how a
+//! number comes about, or how it is stored: that is said in `docs/method/simulation.md` and
+//! `docs/formats/simulation-record.md`.
 
 use design::Design;
+use record::HostManifest;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
-
-use crate::HostManifest;
-
-pub use error::{ReadSimulationError, WriteSimulationError};
-pub use read::{SimulationRecord, Tuples};
-pub use write::SimulationWriter;
-
-/// Name of the format; the record carries it with [`SIMULATION_VERSION`] behind a slash.
-///
-/// Version 1: the first.
-pub const SIMULATION_SCHEMA: &str = "switchcost.record.simulation";
-
-/// The newest version that this program writes and reads.
-pub const SIMULATION_VERSION: u32 = 1;
 
 /// Three hierarchies of one design that see the same references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumIter)]

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::{ByView, Interval};
+use simulation_result::{ByView, Interval};
 
 /// Bytes of a tuple in the spool.
 const ROW_BYTES: usize = 62;
@@ -13,36 +13,36 @@ const ROW_BYTES: usize = 62;
 /// The fastest level: a spool lives for minutes.
 const ZSTD_LEVEL: i32 = 1;
 
-pub(super) struct Spool {
+pub(crate) struct Spool {
     encoder: zstd::Encoder<'static, BufWriter<File>>,
 }
 
 impl Spool {
     /// An empty spool in a folder with room.
-    pub(super) fn create_in(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
         let file = tempfile::tempfile_in(folder)?;
         Ok(Spool { encoder: zstd::Encoder::new(BufWriter::with_capacity(1 << 20, file), ZSTD_LEVEL)? })
     }
 
-    pub(super) fn push(&mut self, tuples: &[Interval]) -> io::Result<()> {
+    pub(crate) fn push(&mut self, tuples: &[Interval]) -> io::Result<()> {
         tuples.iter().try_for_each(|tuple| self.encoder.write_all(&packed(tuple)))
     }
 
     /// The same tuples from the first on.
-    pub(super) fn rewind(self) -> io::Result<SpoolReader> {
+    pub(crate) fn rewind(self) -> io::Result<SpoolReader> {
         let mut file = self.encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.seek(SeekFrom::Start(0))?;
         Ok(SpoolReader { decoder: zstd::Decoder::new(file)? })
     }
 }
 
-pub(super) struct SpoolReader {
+pub(crate) struct SpoolReader {
     decoder: zstd::Decoder<'static, BufReader<File>>,
 }
 
 impl SpoolReader {
     /// Fills `tuples` with the next ones, `count` of them unless the spool ends.
-    pub(super) fn next(&mut self, tuples: &mut Vec<Interval>, count: u64) -> io::Result<()> {
+    pub(crate) fn next(&mut self, tuples: &mut Vec<Interval>, count: u64) -> io::Result<()> {
         tuples.clear();
         let mut row = [0; ROW_BYTES];
         for _ in 0..count {

@@ -6,7 +6,7 @@
 const DEPTH_LIMIT: u32 = 24;
 
 /// Why bytes are no structure.
-pub(super) type Fault = &'static str;
+pub(crate) type Fault = &'static str;
 
 const CUT: Fault = "a structure that does not end";
 
@@ -24,10 +24,10 @@ const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
 /// Called with the numbers of the fields on the way to an integer, outermost first, and the integer.
-pub(super) type Visit<'a> = &'a mut dyn FnMut(&[i16], i64);
+pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[i16], i64);
 
 /// Walks one structure and returns how many bytes it takes.
-pub(super) fn walk(bytes: &[u8], visit: Visit<'_>) -> Result<usize, Fault> {
+pub(crate) fn walk(bytes: &[u8], visit: Visit<'_>) -> Result<usize, Fault> {
     let mut walker = Walker { rest: bytes, path: Vec::new(), visit };
     walker.structure(0)?;
     Ok(bytes.len() - walker.rest.len())
