@@ -113,7 +113,7 @@ fn sample(path: &str) -> String {
 #[test]
 fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
     let place = Place::new();
-    let trace = sample("trace/tests/samples/trace-1.sctrace");
+    let trace = sample("trace/tests/samples/trace-3-marks.sctrace");
     let simulate = |design: &str, name: &str| {
         let record = place.path(name);
         let ran = place.run(&["simulate", &trace, "--design", design, "--record", text(&record)]);
