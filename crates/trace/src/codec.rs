@@ -29,4 +29,4 @@ pub(crate) use decoder::{ChunkDecoder, ChunkHead};
 pub(crate) use encoder::{ChunkEncoder, EncodeError, Piece};
 pub(crate) use marks::{oversized, text_bytes};
 pub(crate) use open::Open;
-pub use take::{BlockSource, NO_BLOCK};
+pub use take::{OwnWords, ReadWords};

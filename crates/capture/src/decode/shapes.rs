@@ -14,11 +14,6 @@ const MOST_SHAPES: usize = 4 << 20;
 /// Set in the number of a shape where some of its references may not happen. More than [`Take`] has shapes.
 const GUARDED: u32 = 1 << 31;
 
-/// The shape of a number, where it is defined and the same each time.
-pub(super) fn plain(numbers: &[u32], id: u32) -> Option<u32> {
-    numbers.get(id as usize).copied().filter(|&number| number != 0 && number < GUARDED)
-}
-
 /// A shape with references that may not happen.
 #[derive(Clone, Debug)]
 pub(super) struct Guarded {
@@ -40,8 +35,9 @@ impl Shapes {
         &self.numbers
     }
 
+    /// The shape of a number, where it is defined and the same each time.
     pub(super) fn plain(&self, id: u32) -> Option<u32> {
-        plain(&self.numbers, id)
+        self.numbers.get(id as usize).copied().filter(|&number| number != 0 && number < GUARDED)
     }
 
     pub(super) fn guarded(&self, id: u32) -> Option<&Arc<Guarded>> {
