@@ -14,20 +14,23 @@ allowed() {
         units) echo "" ;;
         remedies) echo "" ;;
         workload) echo "units" ;;
+        design) echo "units" ;;
         record) echo "remedies units workload" ;;
+        simulation-result) echo "design record" ;;
+        simulation-record) echo "remedies record simulation-result" ;;
         host) echo "units workload record" ;;
         measure) echo "remedies units workload record host" ;;
-        analysis) echo "units workload record" ;;
+        analysis) echo "units workload design record simulation-result" ;;
         # Data for and from programs of other authors: nothing of ours above it.
         trace) echo "remedies units workload" ;;
-        cachesim) echo "units record trace" ;;
+        cachesim) echo "units design record simulation-result trace" ;;
         capture) echo "remedies units host trace" ;;
         browser) echo "host" ;;
         programs) echo "remedies" ;;
         symbols) echo "" ;;
-        reproduce) echo "units workload record analysis" ;;
-        report) echo "units workload record trace analysis reproduce" ;;
-        switchcost) echo "remedies units workload record host browser measure trace cachesim capture programs symbols analysis reproduce report" ;;
+        reproduce) echo "units workload design record simulation-result analysis" ;;
+        report) echo "units workload record simulation-result trace analysis reproduce" ;;
+        switchcost) echo "remedies units workload design record simulation-result simulation-record host browser measure trace cachesim capture programs symbols analysis reproduce report" ;;
         # Runs the program from outside, as a user would, and may read what it wrote.
         bench) echo "units record host browser trace cachesim" ;;
         *) return 1 ;;

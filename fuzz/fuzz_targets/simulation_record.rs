@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use switchcost_analysis::simulation::{Analyser, Options};
-use switchcost_record::SimulationRecord;
+use switchcost_simulation_record::SimulationRecord;
 use xxhash_rust::xxh3::xxh3_64;
 
 #[path = "scratch.rs"]

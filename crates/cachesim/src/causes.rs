@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::SwitchCause;
+use simulation_result::SwitchCause;
 use trace::{Cause, syscall_name};
 
 /// A cause as the trace says it.

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use record::{Design, UnrealisableDesign, printable};
+use design::{Design, UnrealisableDesign};
+use record::printable;
 use units::Bytes;
 
 /// A design is a page of text; a longer file is something else.

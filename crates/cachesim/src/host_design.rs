@@ -3,10 +3,11 @@
 //! Sizes are the machine's own. It tells no latencies, no policies and no ways of its TLBs: those are assumed, and the
 //! design's `source` says so.
 
-use record::{
-    AddressKind, Cache, CacheKind, DESIGN_SCHEMA, Design, Fact, Holds, HostManifest, Inclusion, Level, OnSwitch,
-    PageAllocation, PageOrder, Prefetch, Replacement, Tlb, TlbKind, TlbLevel, UnrealisableDesign, Ways, WritePolicy,
+use design::{
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
+    Replacement, TlbLevel, UnrealisableDesign, Ways, WritePolicy,
 };
+use record::{Cache, CacheKind, Fact, HostManifest, Tlb, TlbKind};
 
 /// Load-to-use cycles of a cache by its level, from 1: in the range of today's servers and laptops.
 const HIT_CYCLES: [u32; 4] = [0, 14, 50, 100];

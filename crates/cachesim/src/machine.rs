@@ -22,7 +22,8 @@ mod view_set;
 mod views;
 mod walk;
 
-use record::{ByView, Design, Interval};
+use design::Design;
+use simulation_result::{ByView, Interval};
 
 pub(crate) use address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 pub(crate) use blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};

@@ -3,7 +3,8 @@
 mod error;
 mod runner;
 
-use record::{ByView, Design, DesignResult, Interval, ProcessFacts, SwitchCause};
+use design::Design;
+use simulation_result::{ByView, DesignResult, Interval, ProcessFacts, SwitchCause};
 use trace::{Block, BlockRun, Chunk, Mark, Reference};
 
 use crate::causes::Why;

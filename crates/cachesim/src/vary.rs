@@ -2,7 +2,7 @@
 
 mod field;
 
-use record::{Design, UnrealisableDesign};
+use design::{Design, UnrealisableDesign};
 
 use field::{Field, Place};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::ProcessFacts;
+use simulation_result::ProcessFacts;
 use trace::{Cause, ProcessId, TaskId};
 
 use crate::causes::{Causes, Why};
@@ -207,7 +207,7 @@ impl World {
     }
 
     /// The processes and the causes.
-    pub(crate) fn into_facts(self) -> (Vec<ProcessFacts>, Vec<record::SwitchCause>) {
+    pub(crate) fn into_facts(self) -> (Vec<ProcessFacts>, Vec<simulation_result::SwitchCause>) {
         (self.processes.into_iter().map(|process| process.facts).collect(), self.causes.into_list())
     }
 }

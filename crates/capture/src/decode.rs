@@ -14,11 +14,10 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use trace::{BlockSource, Mark, NO_BLOCK};
+use trace::{Mark, OwnWords, ReadWords};
 
 use crate::protocol::{NOT_DONE, tag};
 pub(crate) use runs::is_birth;
-use shapes::plain;
 use spaces::Spaces;
 pub(crate) use stamps::{Counts, Left, Stamp};
 pub(crate) use take::{Chunks, Take};
@@ -118,10 +117,9 @@ impl<'a, T: Take> Decoder<'a, T> {
         let mut at = from;
         let damaged = |word, problem| Stopped::Damaged(DecodeError { buffer: order, word, problem });
         while at < words.len() {
-            let mut source = Words { numbers: self.spaces.running().numbers(), words, at };
-            self.take.blocks(&mut source).map_err(Stopped::Refused)?;
-            let end = source.at;
-            if end == at {
+            let numbers = self.spaces.running().numbers();
+            let taken = self.take.shapes::<SharedWords>(&words[at..], numbers).map_err(Stopped::Refused)?;
+            if taken == 0 {
                 let Some(word) = words.get(at) else { break };
                 at += if word.load(Relaxed) >> 56 == tag::BLOCK {
                     self.guarded(&words[at..], |problem| damaged(at, problem))?
@@ -133,7 +131,7 @@ impl<'a, T: Take> Decoder<'a, T> {
                     length
                 };
             } else {
-                at = end;
+                at += taken;
             }
         }
         Ok(())
@@ -165,10 +163,11 @@ impl<'a, T: Take> Decoder<'a, T> {
         let is_done = |number: usize| addresses.get(number).is_some_and(|&address| address != NOT_DONE);
         let done = guarded.without_undone(is_done).map_err(&damaged)?;
         let shape = self.take.define(&done.blocks, &done.forms).map_err(&damaged)?;
-        let happened: Vec<u64> = addresses.into_iter().filter(|&address| address != NOT_DONE).collect();
-        let mut source = Happened { shape, addresses: &happened, is_taken: false };
-        self.take.blocks(&mut source).map_err(Stopped::Refused)?;
-        if source.is_taken { Ok(explicit + 1) } else { Err(damaged(Problem::Short)) }
+        let happened = addresses.into_iter().filter(|&address| address != NOT_DONE);
+        let mut ran: Vec<u64> = std::iter::once(0).chain(happened).collect();
+        ran[0] = (ran.len() as u64 - 1) << 32;
+        let taken = self.take.shapes::<OwnWords>(&ran, &[shape]).map_err(Stopped::Refused)?;
+        if taken == ran.len() { Ok(explicit + 1) } else { Err(damaged(Problem::Short)) }
     }
 
     /// Decodes a record other than a block; returns the mark that it is, if it is one, and its length.
@@ -192,98 +191,22 @@ fn block_head(head: u64) -> (u32, usize) {
     (head as u32, (head >> 32 & 0xff) as usize)
 }
 
-/// Blocks as they stand in a buffer, up to another record or one that is not simple.
-struct Words<'a> {
-    numbers: &'a [u32],
-    words: &'a [AtomicU64],
-    at: usize,
-}
+/// Words of the buffers, which the traced processes write. Blocks stand there as [`trace::Recorder::take`] takes them, and
+/// whatever else does has a tag, which is more than any number of addresses.
+enum SharedWords {}
 
-impl BlockSource for Words<'_> {
+const _: () = assert!(tag::BLOCK == 0, "blocks have no tag to take off");
+
+impl ReadWords for SharedWords {
     type Word = AtomicU64;
 
     #[inline(always)]
-    fn explicit(head: u64) -> u32 {
-        // What is set in the tag or above the count makes it large.
-        const { assert!(tag::BLOCK == 0, "blocks have no tag to take off") };
-        (head >> 32) as u32
-    }
-
-    #[inline(always)]
-    fn numbers(&self) -> &[u32] {
-        self.numbers
-    }
-
-    #[inline(always)]
-    fn words(&self) -> &[AtomicU64] {
-        self.words.get(self.at..).unwrap_or_default()
-    }
-
-    #[inline(always)]
-    fn value(word: &AtomicU64) -> u64 {
+    fn one(word: &AtomicU64) -> u64 {
         word.load(Relaxed)
     }
 
     #[inline(always)]
-    fn values(words: &[AtomicU64; 4]) -> [u64; 4] {
+    fn four(words: &[AtomicU64; 4]) -> [u64; 4] {
         host::shared_file::read(words)
-    }
-
-    fn pass(&mut self, words: usize) {
-        self.at += words;
-    }
-
-    fn next(&self) -> Option<(u32, &[AtomicU64])> {
-        let (head, rest) = self.words.get(self.at..)?.split_first()?;
-        let head = head.load(Relaxed);
-        let (id, explicit) = block_head(head);
-        let addresses = rest.get(..explicit)?;
-        let shape = plain(self.numbers, id)?;
-        (head >> 40 == tag::BLOCK << 16).then_some((shape, addresses))
-    }
-
-    fn pass_shape(&mut self, explicit: usize) {
-        self.at += 1 + explicit;
-    }
-}
-
-/// One block whose addresses were picked out.
-struct Happened<'a> {
-    shape: u32,
-    addresses: &'a [u64],
-    is_taken: bool,
-}
-
-impl BlockSource for Happened<'_> {
-    type Word = u64;
-
-    fn explicit(_head: u64) -> u32 {
-        NO_BLOCK
-    }
-
-    fn numbers(&self) -> &[u32] {
-        &[]
-    }
-
-    fn words(&self) -> &[u64] {
-        &[]
-    }
-
-    fn value(address: &u64) -> u64 {
-        *address
-    }
-
-    fn values(addresses: &[u64; 4]) -> [u64; 4] {
-        *addresses
-    }
-
-    fn pass(&mut self, _words: usize) {}
-
-    fn next(&self) -> Option<(u32, &[u64])> {
-        (!self.is_taken).then_some((self.shape, self.addresses))
-    }
-
-    fn pass_shape(&mut self, _told: usize) {
-        self.is_taken = true;
     }
 }

@@ -398,7 +398,7 @@ fn too_long(limit: Bytes) -> String {
 }
 
 /// The parser was given one line and calls it line 1; the number that helps is the one in the record.
-pub(crate) fn in_words(error: &serde_json::Error) -> String {
+fn in_words(error: &serde_json::Error) -> String {
     printable(&error.to_string().replace(" at line 1 column ", " at column "))
 }
 

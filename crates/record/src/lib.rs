@@ -1,4 +1,4 @@
-//! Every on-disk format except the trace: versioned, self-describing, crash-safe. The waist of the project.
+//! The record of a measurement: versioned, self-describing, crash-safe. The waist of the project.
 //!
 //! What comes in: facts, plans and raw samples as they are taken. What goes out: an append-only file of JSON lines
 //! (see `docs/formats/measure-record.md`), and the same values read back. Whatever a later stage wants to know it
@@ -9,7 +9,6 @@
 const ANOTHER_PLACE: &str = "another place with --record";
 
 mod cycles;
-mod design;
 mod file;
 mod fitness;
 mod header;
@@ -18,13 +17,8 @@ mod mechanism;
 mod plan;
 mod printable;
 mod sample;
-mod simulation;
 
 pub use cycles::{Batch, Batches, Cycles};
-pub use design::{
-    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
-    Replacement, StreamBuffers, TlbLevel, UnrealisableDesign, VictimCache, Ways, WriteBuffers, WritePolicy,
-};
 pub use file::{MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
 pub use fitness::{Check, Fitness, Severity};
 pub use header::{
@@ -36,8 +30,3 @@ pub use mechanism::{Between, Mechanism};
 pub use plan::{Case, Placement, Plan, Policy, Relation, SwitchPlan};
 pub use printable::{is_printable, printable};
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};
-pub use simulation::{
-    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissOrigins, ProcessFacts,
-    ReadSimulationError, SIMULATION_SCHEMA, SIMULATION_VERSION, Simulation, SimulationRecord, SimulationWriter,
-    SwitchCause, TraceFacts, Tuples, View, WorkingSetLoss, WriteSimulationError,
-};

@@ -7,7 +7,7 @@ mod programs;
 mod table_4;
 
 use analysis::simulation::{DesignFinding, Findings};
-use record::Simulation;
+use simulation_result::Simulation;
 
 use crate::{Effort, Exhibit, Records, Site, Step};
 

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use analysis::{Findings, simulation};
-use record::{MeasureRecord, Simulation};
+use record::MeasureRecord;
+use simulation_result::Simulation;
 
 /// The records that the steps left, by the steps' names.
 #[derive(Debug, Default)]

@@ -4,16 +4,20 @@ use std::path::{Path, PathBuf};
 
 use analysis::simulation::{Analyser, Options};
 use analysis::{CaseFinding, Estimate, Findings, simulation};
-use record::{Between, MeasureRecord, Mechanism, Simulation, SimulationRecord};
+use record::{Between, MeasureRecord, Mechanism};
+use simulation_record::SimulationRecord;
+use simulation_result::Simulation;
 use units::Bytes;
 use workload::Access;
 
-fn sample(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/samples").join(name)
+/// A record that a crate keeps among its samples.
+fn sample(of: &str, name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(of).join("tests/samples").join(name)
 }
 
 pub(crate) fn simulated() -> (Simulation, simulation::Findings) {
-    let record = SimulationRecord::read(&sample("simulation-1.parquet")).expect("a committed record");
+    let record =
+        SimulationRecord::read(&sample("simulation-record", "simulation-1.parquet")).expect("a committed record");
     let mut analyser = Analyser::new(&record.head, Options::default());
     for batch in record.tuples().expect("its tuples") {
         analyser.add(&batch.expect("a batch"));
@@ -24,7 +28,7 @@ pub(crate) fn simulated() -> (Simulation, simulation::Findings) {
 
 /// A record without results; push what was found.
 pub(crate) fn measured() -> (MeasureRecord, Findings) {
-    let record = MeasureRecord::read(&sample("measure-1.jsonl")).expect("a committed record");
+    let record = MeasureRecord::read(&sample("record", "measure-1.jsonl")).expect("a committed record");
     let mut findings = analysis::analyse(&record);
     findings.results.clear();
     (record, findings)
@@ -46,7 +50,7 @@ pub(crate) fn estimate(ns: f64) -> Estimate {
 
 /// A case in which two tasks walk arrays of this size in strides of 8 B (not at all for 0), at this cost in nanoseconds.
 pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f64) -> CaseFinding {
-    let record = MeasureRecord::read(&sample("measure-1.jsonl")).expect("a committed record");
+    let record = MeasureRecord::read(&sample("record", "measure-1.jsonl")).expect("a committed record");
     let mut finding = analysis::analyse(&record).results.remove(0);
     let case = &mut finding.case;
     (case.mechanism, case.between, case.tasks) = (mechanism, Between::Process, 2);

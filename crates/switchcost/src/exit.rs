@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use cachesim::{DesignError, HostDesignError, SimulationError, VaryError};
 use capture::CaptureError;
 use measure::PlanError;
-use record::{ReadRecordError, ReadSimulationError, WriteRecordError, WriteSimulationError};
+use record::{ReadRecordError, WriteRecordError};
 use remedies::{for_reading, for_writing};
+use simulation_record::{ReadSimulationError, WriteSimulationError};
 use units::CpuId;
 
 /// How the program ends. The numbers are part of the interface (see the man page).

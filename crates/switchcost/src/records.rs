@@ -5,7 +5,8 @@ use std::io::Read;
 use std::path::Path;
 
 use analysis::simulation::{Analyser, Findings, Options};
-use record::{Simulation, SimulationRecord};
+use simulation_record::SimulationRecord;
+use simulation_result::Simulation;
 
 use crate::exit::Failure;
 

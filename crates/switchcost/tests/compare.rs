@@ -113,7 +113,7 @@ fn sample(path: &str) -> String {
 #[test]
 fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
     let place = Place::new();
-    let trace = sample("trace/tests/samples/trace-1.sctrace");
+    let trace = sample("trace/tests/samples/trace-3-marks.sctrace");
     let simulate = |design: &str, name: &str| {
         let record = place.path(name);
         let ran = place.run(&["simulate", &trace, "--design", design, "--record", text(&record)]);
@@ -142,8 +142,10 @@ fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
 #[test]
 fn records_of_two_kinds_are_refused() {
     let place = Place::new();
-    let (measured, simulated) =
-        (sample("record/tests/samples/measure-1.jsonl"), sample("record/tests/samples/simulation-1.parquet"));
+    let (measured, simulated) = (
+        sample("record/tests/samples/measure-1.jsonl"),
+        sample("simulation-record/tests/samples/simulation-1.parquet"),
+    );
     let ran = place.run(&["compare", &measured, &simulated]);
     let error = format!(
         "switchcost: failed to compare: found {measured} of a measurement and {simulated} of a simulation, need records of \

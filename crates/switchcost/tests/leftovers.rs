@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 const ENDINGS: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL];
 
 fn sample() -> String {
-    format!("{}/../record/tests/samples/simulation-1.parquet", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../simulation-record/tests/samples/simulation-1.parquet", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {

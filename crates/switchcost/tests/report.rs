@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use common::{Place, text};
 
 fn sample(name: &str) -> String {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/samples").join(name);
+    let of = if name.starts_with("measure") { "record" } else { "simulation-record" };
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(of).join("tests/samples").join(name);
     path.to_str().expect("a plain path").to_owned()
 }
 

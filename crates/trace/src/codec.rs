@@ -30,5 +30,4 @@ pub(crate) use decoder::{ChunkDecoder, ChunkHead};
 pub(crate) use encoder::{ChunkEncoder, EncodeError, Piece};
 pub(crate) use marks::{oversized, text_bytes};
 pub(crate) use open::Open;
-pub(crate) use sequence::INDEX_BITS;
-pub use take::{BlockSource, NO_BLOCK};
+pub use take::{OwnWords, ReadWords};

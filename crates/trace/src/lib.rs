@@ -25,7 +25,7 @@ pub mod testing;
 pub use blocks::{BlockRun, Blocks};
 pub use check::{CheckReport, Checker, Problem, Trouble, check};
 pub use chunk::{Block, BlockFlags, Chunk, Placed, UnfitBlock};
-pub use codec::{BlockSource, LANES, NO_BLOCK};
+pub use codec::{LANES, OwnWords, ReadWords};
 pub use export::{DinExporter, Exported, Exporter, LackeyExporter, PieceSize, UnfitPiece};
 pub use file::{
     Before, ChunkEntry, ChunkPlace, Life, ReadAhead, ReadTraceError, Recorder, ShapeId, Standing, TRACE_SCHEMA,

@@ -1,6 +1,6 @@
 //! From the tuples of a record to its findings.
 
-use record::{Depth, Interval, Simulation};
+use simulation_result::{Depth, Interval, Simulation};
 
 use super::context::{Context, Options, ProgramNames};
 use super::design;

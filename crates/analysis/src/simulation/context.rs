@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::Simulation;
+use simulation_result::Simulation;
 
 use super::lengths::{Lengths, Turns};
 

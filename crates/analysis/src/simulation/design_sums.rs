@@ -1,6 +1,6 @@
 //! What the tuples of one design add up to, segment by segment.
 
-use record::{Depth, Interval, Simulation, View};
+use simulation_result::{Depth, Interval, Simulation, View};
 use strum::IntoEnumIterator;
 
 use super::context::ProgramNames;

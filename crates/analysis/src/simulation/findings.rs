@@ -1,5 +1,5 @@
-use record::{ByView, Depth, HierarchyCounts, SwitchCause};
 use serde::Serialize;
+use simulation_result::{ByView, Depth, HierarchyCounts, SwitchCause};
 
 use crate::Flag;
 

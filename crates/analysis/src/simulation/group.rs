@@ -1,6 +1,6 @@
 //! One group of segments: its curve, its cut-off, its cost.
 
-use record::Depth;
+use simulation_result::Depth;
 
 use super::context::Context;
 use super::cost::{cost, cut_of_lengths, cut_of_sums};

@@ -1,6 +1,7 @@
 //! Which part of the memory system excess cycles arise in.
 
-use record::{DesignResult, Holds, Level, LevelCounts};
+use design::{Holds, Level};
+use simulation_result::{DesignResult, LevelCounts};
 
 use super::findings::{ExcessPart, Part};
 use super::sums::difference;

@@ -1,6 +1,6 @@
 //! What tuples add up to.
 
-use record::Interval;
+use simulation_result::Interval;
 
 /// Sums over the tuples of one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

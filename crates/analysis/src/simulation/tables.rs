@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{CodeCost, DesignResult, Holds, Simulation};
+use design::Holds;
+use simulation_result::{CodeCost, DesignResult, Simulation};
 
 use super::context::ProgramNames;
 use super::findings::{CodeFinding, EvictionTable, LossFinding, OriginFinding, cause_name};
@@ -13,7 +14,7 @@ const PROGRAMS: usize = 6;
 
 pub(crate) fn losses(result: &DesignResult) -> Vec<LossFinding> {
     let counted = result.losses.iter().filter(|loss| loss.returns > 0);
-    let finding = |loss: &record::WorkingSetLoss| {
+    let finding = |loss: &simulation_result::WorkingSetLoss| {
         let mean = |lines: u64| lines as f64 / loss.returns as f64;
         LossFinding {
             level: loss.level.clone(),
@@ -27,7 +28,7 @@ pub(crate) fn losses(result: &DesignResult) -> Vec<LossFinding> {
 }
 
 pub(crate) fn origins(result: &DesignResult) -> Vec<OriginFinding> {
-    let finding = |origin: &record::MissOrigins| {
+    let finding = |origin: &simulation_result::MissOrigins| {
         let parts = [origin.intrinsic, origin.evicted_by_others, origin.aged_by_others, origin.flushed];
         OriginFinding {
             level: origin.level.clone(),

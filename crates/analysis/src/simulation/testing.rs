@@ -1,8 +1,9 @@
 //! Records made by hand, whose answers are known.
 
-use record::{
-    ByView, Depth, Design, DesignResult, HierarchyCounts, Interval, LevelCounts, ProcessFacts, SIMULATION_SCHEMA,
-    Simulation, SwitchCause, TraceFacts,
+use design::Design;
+use simulation_result::{
+    ByView, Depth, DesignResult, HierarchyCounts, Interval, LevelCounts, ProcessFacts, Simulation, SwitchCause,
+    TraceFacts,
 };
 
 use super::{Analyser, DesignFinding, Findings, Options};
@@ -15,14 +16,14 @@ pub(crate) const READ: u32 = 1;
 pub(crate) const QUANTUM: u32 = 2;
 
 pub(crate) fn design(name: &str) -> Design {
-    let level = |name: &str, holds, miss_cycles| -> record::Level {
+    let level = |name: &str, holds, miss_cycles| -> design::Level {
         let value = serde_json::json!({
             "name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": miss_cycles
         });
         serde_json::from_value(value).expect("a level")
     };
     Design {
-        schema: record::DESIGN_SCHEMA.to_owned(),
+        schema: design::DESIGN_SCHEMA.to_owned(),
         name: name.to_owned(),
         title: String::new(),
         source: String::new(),
@@ -64,7 +65,7 @@ fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause 
 pub(crate) fn head(depth: Depth) -> Simulation {
     let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), instructions: 0, segments: 0 };
     Simulation {
-        schema: format!("{SIMULATION_SCHEMA}/1"),
+        schema: "switchcost.record.simulation/1".to_owned(),
         program_version: "0.1.0".to_owned(),
         started_at: "2025-11-02T10:00:00Z".to_owned(),
         command: Vec::new(),

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use record::{Depth, Interval};
+use simulation_result::{Depth, Interval};
 
 use super::testing::{INTERVALS, LENGTH, QUANTUM, READ, Run, counts};
 use super::{Cost, Findings, Group, GroupFinding, Part, SurvivorBias, over_trials};
@@ -359,7 +359,7 @@ proptest! {
             if run.tuples.is_empty() {
                 break;
             }
-            let cycles = record::ByView { shared, private, flushed };
+            let cycles = simulation_result::ByView { shared, private, flushed };
             let at = index.index(run.tuples.len());
             let design = (cause % 3) as u16;
             run.tuples[at] = Interval {

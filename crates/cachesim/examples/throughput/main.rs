@@ -8,8 +8,8 @@ use std::error::Error;
 use std::fs::File;
 use std::io::BufReader;
 
+use design::Design;
 use programs::{Dice, chunks};
-use record::Design;
 use switchcost_cachesim::{Options, Outcome, Simulator, shipped};
 use trace::{Chunk, TraceReader, read_ahead};
 

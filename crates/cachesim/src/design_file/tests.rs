@@ -1,8 +1,8 @@
-use proptest::prelude::*;
-use record::{
+use design::{
     AddressKind, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch, Replacement, StreamBuffers,
     TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
 };
+use proptest::prelude::*;
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use record::StreamBuffers;
+use design::StreamBuffers;
 
 use super::address::Address;
 use super::line::Line;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::CodeCost;
+use simulation_result::CodeCost;
 
 use crate::mappings::Mappings;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::PageAllocation;
+use design::PageAllocation;
 
 use super::address::{VIRTUAL_MASK, sign_extended};
 use crate::mappings::Mappings;

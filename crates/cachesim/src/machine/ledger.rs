@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use record::{Eviction, MissOrigins, WorkingSetLoss};
+use simulation_result::{Eviction, MissOrigins, WorkingSetLoss};
 
 use super::line::Arrival;
 use super::plan::Plan;

@@ -1,6 +1,6 @@
 //! What a machine says in the end.
 
-use record::{ByView, Depth, DesignResult, HierarchyCounts, LevelCounts};
+use simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, LevelCounts};
 
 use super::{FLUSHED, Machine, PRIVATE, SHARED};
 use super::lines::Counts;

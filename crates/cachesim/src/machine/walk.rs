@@ -3,7 +3,7 @@
 mod leave;
 mod prefetch;
 
-use record::Inclusion;
+use design::Inclusion;
 
 use super::SHARED;
 use super::address::Address;

@@ -5,7 +5,7 @@ use trace::Chunk;
 pub enum SimulationError {
     /// A design that cannot be built.
     #[error("{0}")]
-    Unrealisable(#[from] record::UnrealisableDesign),
+    Unrealisable(#[from] design::UnrealisableDesign),
     /// Intervals without length.
     #[error("found intervals of 0 instructions, need 1 or more; choose another length")]
     EmptyInterval,

@@ -1,6 +1,7 @@
 //! One design by itself, or many in one pass: the same to whoever feeds them.
 
-use record::{Design, DesignResult, Interval};
+use design::Design;
+use simulation_result::{DesignResult, Interval};
 use trace::{BlockRun, Reference};
 
 use crate::machine::{Machine, Scene};

@@ -1,6 +1,6 @@
 //! Levels that other levels ask: those are simulated once, by a machine that writes down what it asks.
 
-use record::Design;
+use design::Design;
 use trace::{BlockRun, Reference};
 
 use crate::machine::{Kind, Machine, Scene, Sent};

@@ -1,6 +1,7 @@
 //! A family: designs that differ in some levels only, simulated together.
 
-use record::{ByView, Depth, Design, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
+use design::Design;
+use simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
 use trace::{BlockRun, Reference};
 
 use crate::machine::{Kind, Machine, Scene};

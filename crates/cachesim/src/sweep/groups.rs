@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::{AddressKind, Design, Holds, Inclusion, Level, Prefetch, Replacement, Ways};
+use design::{AddressKind, Design, Holds, Inclusion, Level, Prefetch, Replacement, Ways};
 use units::Bytes;
 
 use super::stacks::MOST_WAYS;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Design, Holds, OnSwitch, WritePolicy};
+use design::{Design, Holds, OnSwitch, WritePolicy};
 
 /// One level of all members.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use record::{Design, Replacement, Ways};
+use design::{Design, Replacement, Ways};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 use units::Bytes;
 

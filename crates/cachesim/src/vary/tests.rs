@@ -1,5 +1,5 @@
 use super::*;
-use record::{Replacement, Ways};
+use design::{Replacement, Ways};
 use units::Bytes;
 
 fn base() -> Design {

@@ -3,10 +3,10 @@
 
 mod valgrind;
 
-use record::{
-    AddressKind, DESIGN_SCHEMA, Design, HierarchyCounts, Holds, Inclusion, Level, LevelCounts, OnSwitch, Prefetch,
-    Replacement, Ways, WritePolicy,
+use design::{
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, Ways, WritePolicy,
 };
+use simulation_result::{HierarchyCounts, LevelCounts};
 use switchcost_cachesim::{Options, Simulator};
 use trace::{Chunk, Importer};
 use units::Bytes;

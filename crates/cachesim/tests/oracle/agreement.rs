@@ -2,8 +2,8 @@
 //!
 //! `AGREEMENT_TIMES=20` in the environment runs so many times the cases.
 
+use design::Design;
 use proptest::prelude::*;
-use record::Design;
 use switchcost_cachesim::Options;
 use trace::Chunk;
 

@@ -1,9 +1,10 @@
 //! What either simulator found, in one shape, and where two such findings differ first.
 
-use record::{
-    ByView, CodeCost, Depth, Design, HierarchyCounts, Interval, MissOrigins, ProcessFacts, SwitchCause, WorkingSetLoss,
-};
+use design::Design;
 use serde_json::{Value, json};
+use simulation_result::{
+    ByView, CodeCost, Depth, HierarchyCounts, Interval, MissOrigins, ProcessFacts, SwitchCause, WorkingSetLoss,
+};
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use trace::Chunk;
 

@@ -1,6 +1,6 @@
 //! Streams that random ones hit too seldom.
 
-use record::{AddressKind, Design, Holds, Level, PageAllocation, PageOrder, Ways, WriteBuffers, WritePolicy};
+use design::{AddressKind, Design, Holds, Level, PageAllocation, PageOrder, Ways, WriteBuffers, WritePolicy};
 use trace::{Block, BlockFlags, Mapping, Mark, Reference};
 use units::Bytes;
 

@@ -1,6 +1,6 @@
 //! Direct-mapped designs that go through a stream side by side, where stores pass the first level.
 
-use record::{Design, Level, Ways, WriteBuffers, WritePolicy};
+use design::{Design, Level, Ways, WriteBuffers, WritePolicy};
 use switchcost_cachesim::Options;
 use trace::{Block, BlockFlags, Mark, Reference};
 

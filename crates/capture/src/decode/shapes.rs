@@ -15,11 +15,6 @@ const MOST_SHAPES: usize = 4 << 20;
 /// blocks stops at such a one as at one that is not defined, and looks for neither.
 const GUARDED: u32 = 1 << 31;
 
-/// The shape of a number, where it is defined and the same each time.
-pub(super) fn plain(numbers: &[u32], id: u32) -> Option<u32> {
-    numbers.get(id as usize).copied().filter(|&number| number != 0 && number < GUARDED)
-}
-
 /// A shape with references that may not happen.
 #[derive(Clone, Debug)]
 pub(super) struct Guarded {
@@ -41,8 +36,9 @@ impl Shapes {
         &self.numbers
     }
 
+    /// The shape of a number, where it is defined and the same each time.
     pub(super) fn plain(&self, id: u32) -> Option<u32> {
-        plain(&self.numbers, id)
+        self.numbers.get(id as usize).copied().filter(|&number| number != 0 && number < GUARDED)
     }
 
     pub(super) fn guarded(&self, id: u32) -> Option<&Arc<Guarded>> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use trace::{Block, BlockSource, Chunk, Form, Mark, Recorder, ShapeId, UnfitShape, Unfold, WriteTraceError};
+use trace::{Block, Chunk, Form, Mark, ReadWords, Recorder, ShapeId, UnfitShape, Unfold, WriteTraceError};
 
 use super::Problem;
 
@@ -15,8 +15,9 @@ pub(crate) trait Take {
     /// The number of a shape, never 0, the same for the same one.
     fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<u32, Problem>;
 
-    /// Takes blocks until the source has none, or has one that does not fit its shape.
-    fn blocks<S: BlockSource>(&mut self, source: &mut S) -> Result<(), Self::Error>;
+    /// Takes shapes as they ran, as [`Recorder::take`] does; returns how many words that was. `numbers` holds the numbers that
+    /// [`Take::define`] gave.
+    fn shapes<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> Result<usize, Self::Error>;
 
     /// Takes a mark behind all blocks so far.
     fn mark(&mut self, mark: Mark) -> Result<(), Self::Error>;
@@ -52,8 +53,8 @@ impl<W: Write + Send + 'static> Take for Recorder<W> {
         Recorder::define(self, blocks, forms).map(ShapeId::number).map_err(|error| problem(&error))
     }
 
-    fn blocks<S: BlockSource>(&mut self, source: &mut S) -> Result<(), WriteTraceError> {
-        self.take(source)
+    fn shapes<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> Result<usize, WriteTraceError> {
+        self.take::<R>(words, numbers)
     }
 
     fn mark(&mut self, mark: Mark) -> Result<(), WriteTraceError> {
@@ -111,6 +112,20 @@ impl<S> Chunks<S> {
             instructions: 0,
         }
     }
+
+    /// The shape that ran next, and its explicit addresses; none where the words are no shape's, or not those of the one that
+    /// they name.
+    #[inline]
+    fn next<'a, R: ReadWords>(&self, words: &'a [R::Word], numbers: &[u32]) -> Option<(Shape, &'a [R::Word])> {
+        let (head, rest) = words.split_first()?;
+        let head = R::one(head);
+        let number = numbers.get(head as u32 as usize).copied().filter(|&number| number != 0)?;
+        let shape = *self.shapes.get(number as usize)?;
+        if u64::from(shape.explicit) != head >> 32 {
+            return None;
+        }
+        Some((shape, rest.get(..shape.explicit as usize)?))
+    }
 }
 
 impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
@@ -141,24 +156,21 @@ impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
         Ok(number)
     }
 
-    fn blocks<B: BlockSource>(&mut self, source: &mut B) -> Result<(), E> {
-        while let Some((number, addresses)) = source.next() {
-            let Some(&shape) = self.shapes.get(number as usize) else { break };
-            if shape.explicit as usize != addresses.len() {
-                break;
-            }
+    fn shapes<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> Result<usize, E> {
+        let mut rest = words;
+        while let Some((shape, addresses)) = self.next::<R>(rest, numbers) {
             if is_full(&self.chunk) {
                 self.flush()?;
             }
             let unfolds = &self.unfolds[shape.first_unfold as usize..][..shape.references as usize];
             self.chunk.blocks.extend(&self.blocks[shape.first_block as usize..][..shape.blocks as usize]);
             // A fixed one needs no address, and there may be none.
-            let address = |number| addresses.get(number).map_or(0, B::value);
+            let address = |number| addresses.get(number).map_or(0, R::one);
             self.chunk.references.extend(unfolds.iter().map(|unfold| unfold.at(address(unfold.source()))));
             self.instructions += u64::from(shape.instructions);
-            source.pass_shape(shape.explicit as usize);
+            rest = &rest[1 + addresses.len()..];
         }
-        Ok(())
+        Ok(words.len() - rest.len())
     }
 
     fn mark(&mut self, mark: Mark) -> Result<(), E> {

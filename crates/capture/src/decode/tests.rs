@@ -122,6 +122,17 @@ fn no_word_is_taken_for_a_block_of_another_process() {
 }
 
 #[test]
+fn no_word_is_taken_for_more_addresses_than_a_buffer_has() {
+    // Five loads by the first instruction: more than are encoded at once.
+    let form = 7 | 2 << 16 | 3 << 32 | 5 << 48;
+    let define = [&[define(7, 5, 1), 0x1000, form][..], &[2 | 8 << 16; 5]].concat();
+    let run: Vec<u64> = std::iter::repeat_n([5 << 32 | 5, 1, 2, 3, 4, 5], 4).flatten().collect();
+    let words = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &define, &run].concat();
+    let error = recorded(&[&words[..], &[u64::from(u32::MAX) << 32 | 5; 9]].concat()).expect_err("no block");
+    assert_eq!((error.word, error.problem), (words.len(), Problem::Short));
+}
+
+#[test]
 fn derived_addresses_are_worked_out() {
     // A load whose address is explicit, a store 16 behind it, and one that is always at 0x4000.
     let form = 7 | 2 << 16 | 3 << 32 | 3 << 48;

@@ -1,7 +1,8 @@
 use analysis::compare::Comparison;
 use analysis::{Findings, Point, simulation};
 use maud::{Markup, html};
-use record::{MeasureRecord, Simulation};
+use record::MeasureRecord;
+use simulation_result::Simulation;
 
 use super::section::{Section, blocks, figure_id};
 use super::table;

@@ -1,5 +1,5 @@
 use analysis::simulation::{Cost, DesignFinding, Findings};
-use record::Simulation;
+use simulation_result::Simulation;
 
 use super::amount::{as_time, centre, count, ends, rounded, share};
 use crate::page::Page;

@@ -1,5 +1,5 @@
 use analysis::simulation::{Cost, DesignFinding, Findings, GroupFinding, Point, Spread};
-use record::Simulation;
+use simulation_result::Simulation;
 
 use super::json::group_names;
 use crate::for_programs::csv;

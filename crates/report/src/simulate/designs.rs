@@ -1,5 +1,5 @@
 use analysis::simulation::{DesignFinding, Findings};
-use record::LevelCounts;
+use simulation_result::LevelCounts;
 
 use super::amount::{as_time, centre, count, ends, perhaps, rounded, share};
 use super::detailed;

@@ -1,6 +1,6 @@
 //! What a page has room for and a terminal has not: what was traced, and how it was simulated.
 
-use record::Simulation;
+use simulation_result::Simulation;
 use units::format_cpu_list;
 
 use super::amount::count;

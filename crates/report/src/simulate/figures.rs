@@ -10,7 +10,7 @@ mod overhead;
 mod series;
 
 use analysis::simulation::{Findings, Group};
-use record::Simulation;
+use simulation_result::Simulation;
 
 use super::detailed;
 use crate::page::Page;

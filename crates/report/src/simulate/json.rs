@@ -3,8 +3,9 @@ use analysis::simulation::{
     Agarwal, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group, GroupFinding,
     LengthDistribution, LossFinding, OriginFinding, Point, ProcessFinding, SurvivorBias,
 };
-use record::{Depth, HierarchyCounts, HostManifest, LevelCounts, Simulation, TraceFacts};
+use record::HostManifest;
 use serde::Serialize;
+use simulation_result::{Depth, HierarchyCounts, LevelCounts, Simulation, TraceFacts};
 
 use super::SIMULATE_REPORT_SCHEMA;
 use crate::for_programs::json;

@@ -17,7 +17,7 @@ mod trace;
 mod trials;
 
 use analysis::simulation::{DesignFinding, Findings};
-use record::Simulation;
+use simulation_result::Simulation;
 
 use crate::page::{Block, Page};
 use crate::{Format, Style};

@@ -1,5 +1,5 @@
 use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, SurvivorBias};
-use record::Depth;
+use simulation_result::Depth;
 
 use super::DETAILED;
 use super::amount::{count, rounded, share};

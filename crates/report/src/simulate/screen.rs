@@ -2,7 +2,7 @@
 //! know, worst first. Everything else is behind `--details` and in the page.
 
 use analysis::simulation::{CodeFinding, DesignFinding, Findings, Group, GroupFinding, Part};
-use record::Simulation;
+use simulation_result::Simulation;
 
 use super::amount::{as_time, count, ends, perhaps, rounded, share, with_bound};
 use super::designs::cpi;

@@ -1,5 +1,5 @@
 use analysis::simulation::{Findings, Group};
-use record::Simulation;
+use simulation_result::Simulation;
 
 use super::amount::count;
 use crate::page::Page;

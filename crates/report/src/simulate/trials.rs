@@ -1,6 +1,6 @@
 use analysis::simulation::{Findings, TrialFinding};
-use record::Simulation;
 use serde::Serialize;
+use simulation_result::Simulation;
 
 use super::amount::{centre, count, ends, rounded, share};
 use super::{csv, json};

@@ -1,9 +1,9 @@
 //! Two designs, two programs (one with a name that means harm), 200 switches.
 
 use analysis::simulation::{Analyser, Findings, Options};
-use record::{
+use simulation_result::{
     ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissOrigins, ProcessFacts,
-    SIMULATION_SCHEMA, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "cat\u{1b}[2J\u{202e},\"x\"";
@@ -11,7 +11,7 @@ pub(crate) const SEGMENTS: u32 = 200;
 
 const LENGTH: u64 = 10_000;
 
-fn design(name: &str) -> record::Design {
+fn design(name: &str) -> design::Design {
     let level = |name: &str, holds: &str| serde_json::json!({"name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": 15});
     let cycle_ns = if name == "mogul-1a" { serde_json::json!([40.0, 40.0]) } else { serde_json::json!([2.0, 4.0]) };
     let value = serde_json::json!({
@@ -84,7 +84,7 @@ fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause 
 fn empty_head() -> Simulation {
     let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), instructions: 0, segments: 0 };
     Simulation {
-        schema: format!("{SIMULATION_SCHEMA}/1"),
+        schema: "switchcost.record.simulation/1".to_owned(),
         program_version: "0.1.0".to_owned(),
         started_at: "2025-11-02T10:00:00Z".to_owned(),
         command: vec!["switchcost".to_owned(), "simulate".to_owned()],

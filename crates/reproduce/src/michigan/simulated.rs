@@ -1,6 +1,6 @@
 //! Figure 4, simulated: misses of one task alone and of two in turn.
 
-use record::{HierarchyCounts, LevelCounts};
+use simulation_result::{HierarchyCounts, LevelCounts};
 use units::Bytes;
 
 use super::{SIMULATED_KIB, simulated_step};

@@ -1,5 +1,6 @@
 use analysis::CounterFinding;
-use record::{LevelCounts, Mechanism};
+use record::Mechanism;
+use simulation_result::LevelCounts;
 use workload::Access;
 
 use super::{KERNEL, QUICKLY_SIMULATED_KIB, SIMULATED_KIB, USER, simulated_step};

@@ -1,6 +1,6 @@
 //! Table 3: the memory systems.
 
-use record::{Design, Level, WritePolicy};
+use design::{Design, Level, WritePolicy};
 
 use super::{SETS, trials};
 use crate::exhibit::Cell;
@@ -76,7 +76,7 @@ fn is_level(level: &Level, published: &Published) -> bool {
     };
     level.line.0 == line
         && level.size.0 == line * lines
-        && level.ways == record::Ways::Count(1)
+        && level.ways == design::Ways::Count(1)
         && level.miss_cycles == miss
         && writes
 }

@@ -108,7 +108,7 @@ fn mostly(statement: &str, records: &Records, set: &Set, holds: impl Fn(f64) -> 
 }
 
 /// The three programs with the most instructions, by name.
-fn most_active(head: &record::Simulation) -> String {
+fn most_active(head: &simulation_result::Simulation) -> String {
     let mut by_name: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
     for process in &head.processes {
         *by_name.entry(&process.name).or_default() += process.instructions;

@@ -37,8 +37,11 @@ pub(crate) fn verbs(place: &Place) -> Vec<Verb> {
     assert_eq!(place.run(&[&walks[..], &["-o", text(&trace)]].concat()).code, 0);
     let export = ["trace", "export", "--to", "din", text(&trace), "-o"];
     assert_eq!(place.run(&[&export[..], &[text(&din)]].concat()).code, 0);
-    let sample = |name: &str| format!("{}/../record/tests/samples/{name}", env!("CARGO_MANIFEST_DIR"));
-    let (measured, simulated) = (sample("measure-1.jsonl"), sample("simulation-1.parquet"));
+    let sample = |path: &str| format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"));
+    let (measured, simulated) = (
+        sample("record/tests/samples/measure-1.jsonl"),
+        sample("simulation-record/tests/samples/simulation-1.parquet"),
+    );
     let copy = at("copy.jsonl");
     let text_of_copy =
         fs::read_to_string(&measured).expect("a sample").replacen("\"seed\":15991505862669637042", "\"seed\":1", 1);

@@ -4,7 +4,7 @@ use super::addresses::{FAR_BYTES, Slot};
 use super::columns::{BadBody, Column, Directory, NAMES, Unpacker};
 use super::open::zeroed;
 use super::references::{KINDS, ROOM, RUNS, Residuals, STEP, put_together};
-use super::sequence::SequenceReader;
+use super::sequence::{INDEX_BITS, SUCCESSORS, SequenceReader};
 use super::shapes::{Shape, ShapeReader};
 use super::varint::Numbers;
 use super::{limits, marks};
@@ -72,14 +72,14 @@ impl ChunkHead {
     }
 
     /// The largest length of each column that these counts allow.
-    fn check_lengths(&self, directory: &Directory<'_>, index_bits: u32) -> Result<(), BadBody> {
+    fn check_lengths(&self, directory: &Directory<'_>) -> Result<(), BadBody> {
         let (blocks, references) = (self.blocks as usize, self.references as usize);
         let (kinds, slots) = (self.kinds as usize, self.slots as usize);
         let most = [
             10 * kinds,
             13 * kinds,
             12 * slots,
-            (blocks * index_bits as usize).div_ceil(8),
+            (blocks * INDEX_BITS).div_ceil(8),
             6 * blocks,
             references.div_ceil(4),
             FAR_BYTES * references,
@@ -96,24 +96,21 @@ impl ChunkHead {
 
 /// Turns bodies of records into chunks, using its memory again.
 pub(crate) struct ChunkDecoder {
-    index_bits: u32,
     unpacker: Unpacker,
     columns: [Vec<u8>; 4],
     shapes: Vec<Shape>,
     forms: Vec<Form>,
     unfolds: Vec<Unfold>,
     slots: Vec<Slot>,
-    predictors: Vec<u32>,
+    predictors: Vec<[u32; SUCCESSORS]>,
     ran: Box<[u32; RUNS]>,
     slot_of_explicit: Box<[u32; ROOM]>,
     explicit: Box<[u64; ROOM]>,
 }
 
 impl ChunkDecoder {
-    /// Of chunks whose successor indices have so many bits, a power of two up to 8.
-    pub(crate) fn new(index_bits: u32) -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(ChunkDecoder {
-            index_bits,
             unpacker: Unpacker::new()?,
             columns: Default::default(),
             shapes: Vec::new(),
@@ -125,11 +122,6 @@ impl ChunkDecoder {
             slot_of_explicit: zeroed(),
             explicit: zeroed(),
         })
-    }
-
-    /// The chunks that come have successor indices of so many bits.
-    pub(crate) fn set_index_bits(&mut self, index_bits: u32) {
-        self.index_bits = index_bits;
     }
 
     /// Decodes a whole body in place of what is in `chunk`, which is empty where this fails.
@@ -147,7 +139,7 @@ impl ChunkDecoder {
         marks.clear();
         let (head, rest) = ChunkHead::read(body)?;
         let directory = Directory::read(rest)?;
-        head.check_lengths(&directory, self.index_bits)?;
+        head.check_lengths(&directory)?;
         self.marks(&head, &directory, marks)?;
         Ok(head)
     }
@@ -155,7 +147,7 @@ impl ChunkDecoder {
     fn decode_parts(&mut self, body: &[u8], chunk: &mut Chunk) -> Result<ChunkHead, BadBody> {
         let (head, rest) = ChunkHead::read(body)?;
         let directory = Directory::read(rest)?;
-        head.check_lengths(&directory, self.index_bits)?;
+        head.check_lengths(&directory)?;
         let (kinds, numbers) = chunk.blocks.parts_mut();
         self.table(&head, &directory, kinds)?;
         self.sequence(&head, &directory, numbers, &mut chunk.references)?;
@@ -203,7 +195,6 @@ impl ChunkDecoder {
         numbers.resize(blocks + KINDS, 0);
         references.resize(count + STEP, Reference(0));
         let mispredictions = Numbers::new("mispredictions", mispredictions);
-        let indices = (&indices[..], self.index_bits);
         let mut sequence =
             SequenceReader::new(indices, mispredictions, &mut self.predictors, self.shapes.len(), blocks)?;
         let mut residuals = Residuals::new(widths, residuals);

@@ -5,7 +5,7 @@ use super::addresses::Row;
 use super::known::{Cold, Hot, Known, Totals, more_rows};
 use super::open::Open;
 use super::residuals::Waiting;
-use super::take::{self, BlockSource, NO_BLOCK};
+use super::take::{self, OwnWords, Ran, ReadWords};
 use crate::shape::{self, Form, Place, UnfitShape};
 use crate::{Block, BlockRun, Placed, Reference, UnfitBlock};
 
@@ -36,55 +36,17 @@ pub(crate) struct ChunkEncoder {
     /// Shapes by the hash of block and references. Those of equal hashes are linked.
     by_hash: HashMap<u64, u32>,
     same_hash: Vec<u32>,
-    /// The shapes of a piece.
+    /// The shapes of a piece, block by block.
     ids: Vec<u32>,
     forms: Vec<Form>,
+    /// Some blocks of it, as they ran.
+    words: Vec<u64>,
 }
 
 const NO_ID: u32 = 0;
 
-/// The blocks of a piece, with the numbers of their shapes.
-struct PieceSource<'a> {
-    ids: &'a [u32],
-    blocks: BlockRun<'a>,
-    references: &'a [Reference],
-}
-
-impl BlockSource for PieceSource<'_> {
-    type Word = Reference;
-
-    fn words(&self) -> &[Reference] {
-        &[]
-    }
-
-    fn numbers(&self) -> &[u32] {
-        &[]
-    }
-
-    fn explicit(_head: u64) -> u32 {
-        NO_BLOCK
-    }
-
-    fn value(address: &Reference) -> u64 {
-        address.0
-    }
-
-    fn values(addresses: &[Reference; 4]) -> [u64; 4] {
-        addresses.map(|address| address.0)
-    }
-
-    fn pass(&mut self, _words: usize) {}
-
-    fn next(&self) -> Option<(u32, &[Reference])> {
-        let explicit = usize::from(self.blocks.get(0)?.references);
-        Some((*self.ids.first()?, self.references.get(..explicit)?))
-    }
-
-    fn pass_shape(&mut self, explicit: usize) {
-        (self.ids, self.references) = (&self.ids[1..], &self.references[explicit..]);
-        self.blocks = self.blocks.split_at(1).1;
-    }
-}
+/// Words of a piece that are put together at once: few enough to stay in the first cache.
+const WORDS_AT_ONCE: usize = 1024;
 
 impl ChunkEncoder {
     pub(crate) fn new() -> Self {
@@ -96,6 +58,7 @@ impl ChunkEncoder {
             same_hash: Vec::new(),
             ids: Vec::new(),
             forms: Vec::new(),
+            words: Vec::new(),
         }
     }
 
@@ -106,14 +69,32 @@ impl ChunkEncoder {
         self.same_hash.clear();
         self.open.begin(&mut self.known);
         self.find_shapes(&piece)?;
-        let mut source = PieceSource { ids: &self.ids, blocks: piece.blocks, references: piece.references };
-        // A piece is divided already: what is full for a chunk that grows is not for one of known size.
-        while take::take(&mut self.known, &mut self.open, &mut self.waiting, &mut source) {
-            self.open.counts.make_room();
+        let mut rest = piece.references;
+        self.words.clear();
+        for (place, block) in (0..).zip(piece.blocks.iter()) {
+            let (references, later) = rest.split_at(usize::from(block.references));
+            rest = later;
+            self.words.push(u64::from(block.references) << 32 | place);
+            self.words.extend(references.iter().map(|reference| reference.0));
+            if self.words.len() >= WORDS_AT_ONCE {
+                self.take_words();
+            }
         }
+        self.take_words();
         self.waiting.put_all(&mut self.open);
         self.open.end();
         Ok(&self.open)
+    }
+
+    /// Takes the words that were put together, of shapes that were found.
+    fn take_words(&mut self) {
+        let mut ran = Ran::<OwnWords> { words: &self.words, numbers: &self.ids };
+        // A piece is divided already: what is full for a chunk that grows is not for one of known size.
+        while take::take(&mut self.known, &mut self.open, &mut self.waiting, &mut ran) {
+            self.open.counts.make_room();
+        }
+        debug_assert!(ran.words.is_empty(), "each shape fits what was found of it");
+        self.words.clear();
     }
 
     /// Finds the shape of each block.
@@ -162,7 +143,7 @@ impl ChunkEncoder {
     fn learn(&mut self, blocks: &[Block], forms: &[Form]) {
         let known = &mut self.known;
         let (explicit, totals) = (shape::explicit(forms), Totals::of(blocks));
-        known.hot.push(Hot::new(known.hot.len() as u32, totals, explicit));
+        known.hot.push(Hot::new(totals, explicit));
         known.cold.push(Cold {
             first_block: known.blocks.len() as u32,
             blocks: blocks.len() as u32,
@@ -197,11 +178,13 @@ impl ChunkEncoder {
         self.open.begin(&mut self.known);
     }
 
-    /// Takes blocks until the source has none, or has one that does not fit its shape. Returns whether the chunk is
-    /// full instead.
+    /// Takes shapes until no more ran, or one does not fit what is known of it. Returns how many words were taken, and whether
+    /// the chunk is full.
     #[inline]
-    pub(crate) fn take<S: BlockSource>(&mut self, source: &mut S) -> bool {
-        take::take(&mut self.known, &mut self.open, &mut self.waiting, source)
+    pub(crate) fn take<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> (usize, bool) {
+        let mut ran = Ran::<R> { words, numbers };
+        let is_full = take::take(&mut self.known, &mut self.open, &mut self.waiting, &mut ran);
+        (words.len() - ran.words.len(), is_full)
     }
 
     /// Hands out the open chunk, and begins one in the memory of another.

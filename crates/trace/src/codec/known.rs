@@ -82,9 +82,7 @@ pub(super) struct Hot {
     /// those that are none.
     pub(super) predictor: [u32; SUCCESSORS],
     /// How many explicit references it has; more than any head can say where they do not fit a row.
-    pub(super) explicit: u32,
-    /// Its own.
-    pub(super) id: u32,
+    pub(super) explicit: u64,
     pub(super) sums: Sums,
 }
 
@@ -94,9 +92,9 @@ const _: () = assert!(size_of::<Hot>() == 128);
 const NONE: u32 = u32::MAX;
 
 impl Hot {
-    pub(super) fn new(id: u32, totals: Totals, explicit: usize) -> Hot {
-        let explicit = if explicit > LANES { u32::MAX } else { explicit as u32 };
-        Hot { row: Cell::default(), predictor: [NONE; SUCCESSORS], explicit, id, sums: Sums::of(totals) }
+    pub(super) fn new(totals: Totals, explicit: usize) -> Hot {
+        let explicit = if explicit > LANES { u64::MAX } else { explicit as u64 };
+        Hot { row: Cell::default(), predictor: [NONE; SUCCESSORS], explicit, sums: Sums::of(totals) }
     }
 
     pub(super) fn reset_predictor(&mut self) {

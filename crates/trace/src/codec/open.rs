@@ -120,7 +120,7 @@ impl Open {
         match known.hot.first_mut() {
             Some(start) => start.reset_predictor(),
             None => {
-                known.hot.push(Hot::new(0, Totals::default(), 0));
+                known.hot.push(Hot::new(Totals::default(), 0));
                 known.cold.push(Cold::default());
             }
         }

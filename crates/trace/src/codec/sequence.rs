@@ -8,16 +8,14 @@ use super::varint::Numbers;
 /// How many successors are predicted for each shape.
 pub(super) const SUCCESSORS: usize = 4;
 /// Bits of the index of one of them, the *successor index*.
-pub(crate) const INDEX_BITS: u32 = SUCCESSORS.ilog2();
+pub(super) const INDEX_BITS: usize = SUCCESSORS.ilog2() as usize;
 
 /// Unpacks the sequence, some of it at once.
 pub(super) struct SequenceReader<'a> {
     indices: &'a [u8],
-    /// Bits of a successor index.
-    index_bits: u32,
     mispredictions: Numbers<'a>,
-    /// Of each shape, and of the start of the chunk: the successors that are predicted, as many as an index can name.
-    predictors: &'a mut [u32],
+    /// Of each shape, and of the start of the chunk: the successors that are predicted.
+    predictors: &'a mut [[u32; SUCCESSORS]],
     /// Blocks in the chunk that are not read yet.
     blocks: usize,
     /// Shapes that were read.
@@ -45,20 +43,18 @@ pub(super) struct Step {
 }
 
 impl<'a> SequenceReader<'a> {
-    /// Begins a sequence of so many blocks, whose successor indices have so many bits, a power of two up to 8. `predictors` is
-    /// memory to be used.
+    /// Begins a sequence of so many blocks. `predictors` is memory to be used.
     pub(super) fn new(
-        (indices, index_bits): (&'a [u8], u32),
+        indices: &'a [u8],
         mispredictions: Numbers<'a>,
-        predictors: &'a mut Vec<u32>,
+        predictors: &'a mut Vec<[u32; SUCCESSORS]>,
         shapes: usize,
         blocks: usize,
     ) -> Result<Self, BadBody> {
         predictors.clear();
-        predictors.resize((shapes + 1) << index_bits, NO_SHAPE);
+        predictors.resize(shapes + 1, [NO_SHAPE; SUCCESSORS]);
         let mut reader = SequenceReader {
             indices,
-            index_bits,
             mispredictions,
             predictors,
             blocks,
@@ -86,16 +82,16 @@ impl<'a> SequenceReader<'a> {
     ) -> Result<Step, BadBody> {
         let Sums { mut references, mut instructions } = self.sums;
         let (mut current, mut ran, mut blocks, mut explicit) = (self.current, 0, 0, 0);
-        let (indices, bits, first) = (self.indices, self.index_bits, self.ran);
+        let (indices, first) = (self.indices, self.ran);
         for into in into {
             let number = first + ran;
             if number == self.next_misprediction {
                 self.mispredict(current, shapes.len())?;
             }
-            let bit = number << bits.trailing_zeros();
+            let bit = number * INDEX_BITS;
             let Some(&some) = indices.get(bit / 8) else { return Err(BadBody::Short { column: "successor indices" }) };
-            let index = usize::from(some) >> (bit % 8) & ((1 << bits) - 1);
-            current = self.predictors[(current << bits) + index] as usize;
+            let index = usize::from(some) >> (bit % 8) & (SUCCESSORS - 1);
+            current = self.predictors[current][index] as usize;
             let Some(shape) = shapes.get(current) else { return Err(refusal(current, shapes.len())) };
             *into = current as u32;
             references += u64::from(shape.references);
@@ -123,7 +119,7 @@ impl<'a> SequenceReader<'a> {
         if self.next_misprediction != usize::MAX {
             return Err(BadBody::Misprediction { found: self.next_misprediction as u64, need: self.ran as u64 });
         }
-        let need = (self.ran * self.index_bits as usize).div_ceil(8);
+        let need = (self.ran * INDEX_BITS).div_ceil(8);
         if self.indices.len() != need {
             return Err(BadBody::Count {
                 what: "bytes of successor indices",
@@ -140,7 +136,7 @@ impl<'a> SequenceReader<'a> {
     #[inline(never)]
     fn mispredict(&mut self, current: usize, count: usize) -> Result<(), BadBody> {
         let next = self.mispredicted(count)?;
-        let predictor = &mut self.predictors[current << self.index_bits..][..1 << self.index_bits];
+        let predictor = &mut self.predictors[current];
         predictor.rotate_right(1);
         predictor[0] = next;
         self.next_misprediction = self.next_misprediction(self.next_misprediction)?;
@@ -152,7 +148,7 @@ impl<'a> SequenceReader<'a> {
         if self.mispredictions.rest().is_empty() {
             return Ok(usize::MAX);
         }
-        let need = 8 * self.indices.len() / self.index_bits as usize;
+        let need = 8 * self.indices.len() / INDEX_BITS;
         let found = u64::saturating_add(self.mispredictions.take()?, last as u64);
         if found >= need as u64 {
             return Err(BadBody::Misprediction { found, need: need as u64 });

@@ -11,45 +11,68 @@ use super::varint::put;
 use crate::Block;
 use crate::shape::Form;
 
-/// Where comes from what ran: shapes, of one block or more each.
-pub trait BlockSource {
-    /// What holds a head or an address.
+/// How words are read: they may lie in memory that another process writes.
+pub trait ReadWords {
+    /// What holds a word.
     type Word;
 
-    /// Shapes as they stand one behind the other, each with its head and then its explicit addresses, and whatever
-    /// stands between them. Nothing where they do not stand like this.
-    fn words(&self) -> &[Self::Word];
-
-    /// A word as a number. Of an address the lower 48 bits count.
-    fn value(word: &Self::Word) -> u64;
+    /// A word as a number.
+    fn one(word: &Self::Word) -> u64;
 
     /// The same of four that stand one behind the other.
-    fn values(words: &[Self::Word; 4]) -> [u64; 4];
-
-    /// How many explicit addresses stand behind a head; [`NO_BLOCK`] or more where it is none.
-    fn explicit(head: u64) -> u32;
-
-    /// The numbers of shapes, by the lower half of their heads; 0, or one that no shape has, where there is none, and where
-    /// not all of its explicit references may have happened.
-    fn numbers(&self) -> &[u32];
-
-    /// Passes over so many words.
-    fn pass(&mut self, words: usize);
-
-    /// The number of the next shape and its explicit addresses; none where the source ends or
-    /// something else comes first.
-    fn next(&self) -> Option<(u32, &[Self::Word])>;
-
-    /// Passes over that one, which had so many explicit addresses.
-    fn pass_shape(&mut self, explicit: usize);
+    fn four(words: &[Self::Word; 4]) -> [u64; 4];
 }
 
-/// More explicit addresses than a shape with a head has.
-pub const NO_BLOCK: u32 = 256;
+/// Words of this process alone.
+#[derive(Clone, Copy, Debug)]
+pub enum OwnWords {}
 
-/// Takes shapes until the source has none, or has one that does not fit what is known of it. Returns whether the chunk is full
-/// instead.
-pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
+impl ReadWords for OwnWords {
+    type Word = u64;
+
+    #[inline(always)]
+    fn one(word: &u64) -> u64 {
+        *word
+    }
+
+    #[inline(always)]
+    fn four(words: &[u64; 4]) -> [u64; 4] {
+        *words
+    }
+}
+
+/// Shapes as they ran, one behind the other: of each its head and then its explicit addresses, of which the lower 48 bits
+/// count. The lower half of a head gives the shape, by `numbers`; the upper half is how many addresses follow.
+pub(super) struct Ran<'a, R: ReadWords> {
+    pub(super) words: &'a [R::Word],
+    /// 0, or a number that no shape has, where there is none.
+    pub(super) numbers: &'a [u32],
+}
+
+impl<'a, R: ReadWords> Ran<'a, R> {
+    /// The next shape and its explicit addresses; none where the words end, or are no shape's.
+    #[inline(always)]
+    fn next(&self) -> Option<(u32, &'a [R::Word])> {
+        let (head, rest) = self.words.split_first()?;
+        let head = R::one(head);
+        let shape = self.numbers.get(head as u32 as usize).copied().filter(|&shape| shape != 0)?;
+        Some((shape, rest.get(..(head >> 32) as usize)?))
+    }
+
+    /// Passes over so many words.
+    #[inline(always)]
+    fn pass(&mut self, words: usize) {
+        self.words = self.words.get(words..).unwrap_or_default();
+    }
+}
+
+/// Takes shapes until no more ran, or one does not fit what is known of it. Returns whether the chunk is full instead.
+pub(super) fn take<R: ReadWords>(
+    known: &mut Known,
+    open: &mut Open,
+    waiting: &mut Waiting,
+    source: &mut Ran<'_, R>,
+) -> bool {
     loop {
         if open.counts.room == 0 {
             waiting.put(open);
@@ -73,7 +96,7 @@ pub(super) fn take<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: 
 
 /// Takes shapes until there is no room, or enough waits, or none comes. Returns whether more may come.
 #[inline(always)]
-fn take_some<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
+fn take_some<R: ReadWords>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut Ran<'_, R>) -> bool {
     while open.counts.room > 0 {
         if take_predicted(known, open, waiting, source) || waiting.is_full() {
             return true;
@@ -88,13 +111,17 @@ fn take_some<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut W
 /// Takes shapes that were predicted and have no more explicit references than fit a row, as long as there is room. Returns
 /// whether more of them may come.
 #[inline(always)]
-fn take_predicted<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
-    let (numbers, hot) = (source.numbers(), &known.hot[..]);
-    let Counts { ran, mut sums, room, current, .. } = open.counts;
+fn take_predicted<R: ReadWords>(
+    known: &mut Known,
+    open: &mut Open,
+    waiting: &mut Waiting,
+    source: &mut Ran<'_, R>,
+) -> bool {
+    let (words, numbers, hot) = (source.words, source.numbers, &known.hot[..]);
+    let Counts { ran, mut sums, room, mut current, .. } = open.counts;
     let differences = &mut *waiting.differences;
     let mut at = waiting.length;
     let Some(mut before) = hot.get(current as usize) else { return false };
-    let words = source.words();
     let most = room.min((Waiting::ROOM - at) / LANES);
     let indices = open.indices.get_mut(ran..ran + most).unwrap_or_default();
     let most = indices.len();
@@ -104,10 +131,10 @@ fn take_predicted<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &
         // As many words as the largest of these has, be they its own or not: reads of one length need no loop. The last shapes of a
         // buffer, behind which there are fewer words, are left to `take_any`.
         let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else { break };
-        let head = S::value(head);
+        let head = R::one(head);
         let Some(&id) = numbers.get(head as u32 as usize) else { break };
         let Some(shape) = hot.get(id as usize) else { break };
-        let explicit = S::explicit(head);
+        let explicit = head >> 32;
         // Which successor it is is as hard to foresee as the program's own branches: no branch here.
         let hits = before.predictor.map(|successor| successor == id);
         let hits = (0..).zip(hits).fold(0, |bits, (index, is_hit)| bits | u32::from(is_hit) << index);
@@ -118,25 +145,25 @@ fn take_predicted<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &
         *into = index as u8;
         // Those that the shape does not have are overwritten by the next one's. Masked, the place needs no look at the length.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
-        differences[place..place + LANES].copy_from_slice(&row.encode(S::values(addresses)));
+        differences[place..place + LANES].copy_from_slice(&row.encode(R::four(addresses)));
         shape.row.set(row);
         at += explicit as usize;
         passed += 1 + explicit as usize;
         sums.0 += shape.sums.0;
-        before = shape;
+        (before, current) = (shape, id);
         taken += 1;
     }
     source.pass(passed);
     waiting.length = at;
     let counts = &mut open.counts;
     counts.room -= taken;
-    (counts.ran, counts.sums, counts.current) = (ran + taken, sums, before.id);
+    (counts.ran, counts.sums, counts.current) = (ran + taken, sums, current);
     taken == most
 }
 
 /// Takes the next shape, whatever it is. False where it is none, or does not fit what is known of it.
 #[inline(always)]
-fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut S) -> bool {
+fn take_any<R: ReadWords>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut Ran<'_, R>) -> bool {
     let Known { hot, cold, rows, blocks, forms, chunk: open_chunk, .. } = known;
     let Open { counts, table, indices, .. } = open;
     let Some((id, addresses)) = source.next() else { return false };
@@ -173,21 +200,21 @@ fn take_any<S: BlockSource>(known: &mut Known, open: &mut Open, waiting: &mut Wa
         if waiting.is_full() {
             waiting.put(open);
         }
-        let addresses = some.first_chunk().map_or_else(|| padded::<S>(some), S::values);
+        let addresses = some.first_chunk().map_or_else(|| padded::<R>(some), R::four);
         // Not in place: that becomes a store of some lanes, which takes many times as long.
         let mut known = *row;
         waiting.differences[waiting.length..][..LANES].copy_from_slice(&known.encode(addresses));
         *row = known;
         waiting.length += some.len();
     }
-    source.pass_shape(explicit);
+    source.pass(1 + explicit);
     true
 }
 
 /// Fewer than a row.
-fn padded<S: BlockSource>(words: &[S::Word]) -> [u64; LANES] {
+fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
     let mut addresses = [0; LANES];
-    addresses.iter_mut().zip(words).for_each(|(address, word)| *address = S::value(word));
+    addresses.iter_mut().zip(words).for_each(|(address, word)| *address = R::one(word));
     addresses
 }
 

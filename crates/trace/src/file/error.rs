@@ -82,8 +82,7 @@ pub enum ReadTraceError {
     NoTrace(String),
     /// It is of a version that this program does not know.
     #[error(
-        "found format {0}, need {TRACE_SCHEMA}/1 to {TRACE_SCHEMA}/{TRACE_VERSION}; read it with the version of \
-         switchcost that wrote it or a later one"
+        "found format {0}, need {TRACE_SCHEMA}/{TRACE_VERSION}; read it with the version of switchcost that wrote it"
     )]
     Version(String),
     /// The file ends inside a record.

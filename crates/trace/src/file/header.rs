@@ -1,14 +1,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::ReadTraceError;
-use crate::codec::INDEX_BITS;
 
 /// Name of the format; the header carries it with [`TRACE_VERSION`] behind a slash.
-///
-/// Version 1: the first.
 pub const TRACE_SCHEMA: &str = "switchcost.trace";
 
-/// The newest version that this program reads, and the one that it writes.
+/// The one version that there is. Those before were never released.
 pub const TRACE_VERSION: u32 = 3;
 
 /// How the order of the tasks came about.
@@ -48,7 +45,7 @@ pub struct TraceHeader {
 }
 
 impl TraceHeader {
-    /// A header of the newest version, without commands.
+    /// A header without commands.
     pub fn new(source: &str, order: TraceOrder, arch: &str) -> Self {
         TraceHeader {
             schema: Self::schema_text(),
@@ -63,14 +60,6 @@ impl TraceHeader {
 
     fn schema_text() -> String {
         format!("{TRACE_SCHEMA}/{TRACE_VERSION}")
-    }
-
-    /// Bits of a successor index.
-    pub(super) fn index_bits(&self) -> u32 {
-        match version_of(&self.schema) {
-            Some(1 | 2) => 1,
-            _ => INDEX_BITS,
-        }
     }
 
     pub(super) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
@@ -90,14 +79,12 @@ impl TraceHeader {
     }
 }
 
-/// Of those that can be read.
-fn version_of(schema: &str) -> Option<u32> {
-    let version = schema.strip_prefix(TRACE_SCHEMA)?.strip_prefix('/')?;
-    (1..=TRACE_VERSION).find(|known| version == known.to_string())
-}
-
 fn check_schema(found: &str) -> Result<(), ReadTraceError> {
-    version_of(found).map(|_| ()).ok_or_else(|| ReadTraceError::Version(found.chars().take(80).collect()))
+    if found == TraceHeader::schema_text() {
+        Ok(())
+    } else {
+        Err(ReadTraceError::Version(found.chars().take(80).collect()))
+    }
 }
 
 #[cfg(test)]
@@ -105,17 +92,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_known_versions_are_read() {
-        for known in ["switchcost.trace/1", "switchcost.trace/2", "switchcost.trace/3"] {
-            assert!(check_schema(known).is_ok(), "{known}");
-        }
-        for other in ["switchcost.trace/4", "switchcost.trace/01", "switchcost.trace/+1", "switchcost.trace", "x/1"] {
+    fn only_the_known_version_is_read() {
+        assert!(check_schema("switchcost.trace/3").is_ok());
+        for other in [
+            "switchcost.trace/2",
+            "switchcost.trace/4",
+            "switchcost.trace/03",
+            "switchcost.trace/+3",
+            "switchcost.trace",
+            "x/3",
+        ] {
             let refusal = check_schema(other).expect_err("is no version that can be read").to_string();
             assert_eq!(
                 refusal,
                 format!(
-                    "found format {other}, need switchcost.trace/1 to switchcost.trace/3; read it with the version of \
-                     switchcost that wrote it or a later one"
+                    "found format {other}, need switchcost.trace/3; read it with the version of switchcost that wrote it"
                 )
             );
         }

@@ -43,7 +43,7 @@ impl<R: Read> TraceReader<R> {
     pub fn new(mut from: R) -> Result<Self, ReadTraceError> {
         check_magic(&mut from)?;
         let header = TraceHeader::new("", super::TraceOrder::Imported, "");
-        let decoder = ChunkDecoder::new(header.index_bits()).map_err(ReadTraceError::Resources)?;
+        let decoder = ChunkDecoder::new().map_err(ReadTraceError::Resources)?;
         let mut reader = TraceReader {
             from,
             header,
@@ -60,7 +60,6 @@ impl<R: Read> TraceReader<R> {
         match reader.record()? {
             Some(head) if head.kind == kind::HEADER => {
                 reader.header = TraceHeader::from_json(&reader.body)?;
-                reader.decoder.set_index_bits(reader.header.index_bits());
                 Ok(reader)
             }
             _ => Err(ReadTraceError::NoTrace("its first record is no header".to_owned())),

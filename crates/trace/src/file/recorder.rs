@@ -6,7 +6,7 @@ use super::appender::{Appender, Written};
 use super::behind::{Behind, Writing};
 use super::error::WriteTraceError;
 use super::header::TraceHeader;
-use crate::codec::{self, BlockSource, ChunkEncoder, limits};
+use crate::codec::{self, ChunkEncoder, ReadWords, limits};
 use crate::shape::{Form, UnfitShape};
 use crate::{Block, Mark, Placed};
 
@@ -50,16 +50,25 @@ impl<W: Write + Send + 'static> Recorder<W> {
         (self.encoder.shapes(), self.encoder.forms())
     }
 
-    /// Appends blocks until the source has none, or has one that does not fit its shape. Cuts chunks where they are
-    /// full.
+    /// Appends what ran, and returns how many words that was. Shapes stand one behind the other: of each its head, and then its
+    /// explicit addresses, of which the lower 48 bits count. The lower half of a head is a number that the caller has for the
+    /// shape, its upper half how many addresses follow. Stops before what is no shape, or does not fit the one that it names.
+    /// Cuts chunks where they are full.
+    ///
+    /// `numbers` holds [`ShapeId::number`] by the caller's own number, and 0, or a number that no shape has, where there is none.
     ///
     /// # Errors
     /// Where a chunk before could not be written.
-    pub fn take<S: BlockSource>(&mut self, source: &mut S) -> Result<(), WriteTraceError> {
-        while self.encoder.take(source) {
+    pub fn take<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> Result<usize, WriteTraceError> {
+        let mut taken = 0;
+        loop {
+            let (more, is_full) = self.encoder.take::<R>(words.get(taken..).unwrap_or_default(), numbers);
+            taken += more;
+            if !is_full {
+                return Ok(taken);
+            }
             self.cut()?;
         }
-        Ok(())
     }
 
     /// Appends a mark behind all blocks so far.

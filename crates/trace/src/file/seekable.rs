@@ -35,7 +35,7 @@ impl<F: Read + Seek> TraceFile<F> {
         let header = TraceReader::new(&mut file)?.header().clone();
         let mut body = Vec::new();
         let index = read_index(&mut file, &mut body)?;
-        let decoder = ChunkDecoder::new(header.index_bits()).map_err(ReadTraceError::Resources)?;
+        let decoder = ChunkDecoder::new().map_err(ReadTraceError::Resources)?;
         Ok(TraceFile { file: BufReader::new(file), header, index, decoder, body, next: 0 })
     }
 

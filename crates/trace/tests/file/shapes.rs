@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use switchcost_trace::{Block, BlockFlags, BlockSource, Form, NO_BLOCK, Place, Recorder, Reference, Writing};
+use switchcost_trace::{Block, BlockFlags, Form, OwnWords, Place, Recorder, Reference, Writing};
 
 use crate::support::{header, read};
 
@@ -124,58 +124,14 @@ impl Recorded {
 
 fn take(recorder: &mut Recorder<Vec<u8>>, words: &mut Vec<u64>) {
     let numbers: Vec<u32> = (0..=recorder.kept().0 as u32).collect();
-    let mut source = Words { words, numbers: &numbers };
-    recorder.take(&mut source).expect("memory takes it");
-    assert!(source.words.is_empty(), "all was taken");
+    let taken = recorder.take::<OwnWords>(words, &numbers).expect("memory takes it");
+    assert_eq!(taken, words.len(), "all was taken");
     words.clear();
 }
 
 /// The head of a shape with so many explicit addresses.
 pub(crate) fn head(number: u32, explicit: usize) -> u64 {
     (explicit as u64) << EXPLICIT_SHIFT | u64::from(number)
-}
-
-/// Words, and the numbers of shapes as they are, or none where heads are to be looked at one by one.
-pub(crate) struct Words<'a> {
-    pub(crate) words: &'a [u64],
-    pub(crate) numbers: &'a [u32],
-}
-
-impl BlockSource for Words<'_> {
-    type Word = u64;
-
-    fn numbers(&self) -> &[u32] {
-        self.numbers
-    }
-
-    fn words(&self) -> &[u64] {
-        self.words
-    }
-
-    fn value(word: &u64) -> u64 {
-        *word
-    }
-
-    fn values(words: &[u64; 4]) -> [u64; 4] {
-        *words
-    }
-
-    fn explicit(head: u64) -> u32 {
-        ((head >> EXPLICIT_SHIFT) as u32).min(NO_BLOCK)
-    }
-
-    fn pass(&mut self, words: usize) {
-        self.words = &self.words[words..];
-    }
-
-    fn next(&self) -> Option<(u32, &[u64])> {
-        let (&head, rest) = self.words.split_first()?;
-        Some((head as u32, rest.get(..(head >> EXPLICIT_SHIFT) as usize)?))
-    }
-
-    fn pass_shape(&mut self, explicit: usize) {
-        self.pass(1 + explicit);
-    }
 }
 
 proptest! {

@@ -2,11 +2,11 @@ use std::io::{self, Write};
 
 use switchcost_trace::testing::seeded;
 use switchcost_trace::{
-    Block, BlockFlags, Chunk, Form, Mark, Place, Placed, ReadTraceError, Recorder, Reference, TaskId, TraceWriter,
-    WriteTraceError, Writing,
+    Block, BlockFlags, Chunk, Form, Mark, OwnWords, Place, Placed, ReadTraceError, Recorder, Reference, TaskId,
+    TraceWriter, WriteTraceError, Writing,
 };
 
-use crate::shapes::{Words, head};
+use crate::shapes::head;
 use crate::support::{header, read, written};
 
 /// A disk that is full after so many bytes.
@@ -139,8 +139,9 @@ fn record(into: Disk, writing: Writing) -> (Result<(), WriteTraceError>, Result<
     let Chunk { blocks, references, .. } = one_block();
     let form = Form { reference: Reference(references[0].0 & !0xffff_ffff_ffff), place: Place::Explicit };
     let shape = recorder.define(&[blocks[0]], &[form]).expect("a shape").number();
+    let numbers: Vec<u32> = (0..=shape).collect();
     let taken = (0..RECORDED).try_for_each(|address| {
-        recorder.take(&mut Words { words: &[head(shape, 1), address], numbers: &[] })?;
+        recorder.take::<OwnWords>(&[head(shape, 1), address], &numbers)?;
         recorder.cut()?;
         if address % 5 == 0 {
             recorder.write_one();

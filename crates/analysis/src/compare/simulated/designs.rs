@@ -1,7 +1,8 @@
 //! Which design of one side is which of the other, and what differs between them and around them.
 
-use record::{Design, Simulation};
+use design::Design;
 use serde_json::Value;
+use simulation_result::Simulation;
 
 use super::traces::{Relation, TraceKey};
 use super::{Curve, Simulated};

@@ -2,7 +2,7 @@ use std::slice::from_ref;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use record::Depth;
+use simulation_result::Depth;
 use units::Bytes;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! How lines leave a level, and where they go.
 
-use record::Inclusion;
+use design::Inclusion;
 
 use super::Sent;
 use crate::machine::SHARED;

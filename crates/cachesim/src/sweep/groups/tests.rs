@@ -1,4 +1,4 @@
-use record::{AddressKind, OnSwitch, StreamBuffers, VictimCache, WriteBuffers, WritePolicy};
+use design::{AddressKind, OnSwitch, StreamBuffers, VictimCache, WriteBuffers, WritePolicy};
 
 use super::*;
 use crate::{read_design, vary};

@@ -1,6 +1,6 @@
 //! Write buffers, TLBs, victim caches, inclusive and exclusive levels.
 
-use record::{Holds, Inclusion, Level, OnSwitch, Replacement, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy};
+use design::{Holds, Inclusion, Level, OnSwitch, Replacement, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy};
 use units::Bytes;
 
 use super::build::{MISS, Program, behind_free_fetches, data_cache, level, simulated};

@@ -1,9 +1,9 @@
 //! Small designs and streams, and what both simulators make of them.
 
-use record::{
-    AddressKind, ByView, DESIGN_SCHEMA, Design, HierarchyCounts, Holds, Inclusion, Level, LevelCounts, OnSwitch,
-    Prefetch, Replacement, Ways, WritePolicy,
+use design::{
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, Ways, WritePolicy,
 };
+use simulation_result::{ByView, HierarchyCounts, LevelCounts};
 use switchcost_cachesim::Options;
 use trace::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
 use units::Bytes;

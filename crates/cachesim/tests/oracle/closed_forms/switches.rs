@@ -1,6 +1,6 @@
 //! Two processes in turn.
 
-use record::{Design, Ways};
+use design::{Design, Ways};
 
 use super::build::{LINE, MISS, Program, behind_free_fetches, data_cache, simulated};
 
@@ -76,7 +76,7 @@ fn lru_loses_all_or_nothing() {
 #[test]
 fn a_flushed_cache_starts_each_turn_cold() {
     let mut design = design(Ways::Count(1));
-    design.levels[1].on_switch = record::OnSwitch::Flush;
+    design.levels[1].on_switch = design::OnSwitch::Flush;
     // The arrays lie beside each other where they can: only the flush costs something.
     let result = simulated(&design, &ping_pong(4));
     assert_eq!(result.hierarchies.shared.cycles, result.hierarchies.flushed.cycles);

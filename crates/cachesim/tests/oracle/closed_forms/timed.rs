@@ -1,6 +1,7 @@
 //! Buses, lines on their way, and streams that begin late.
 
-use record::{AddressKind, HierarchyCounts, Level, PageAllocation, PageOrder, StreamBuffers, Ways};
+use design::{AddressKind, Level, PageAllocation, PageOrder, StreamBuffers, Ways};
+use simulation_result::HierarchyCounts;
 use units::Bytes;
 
 use super::build::{LINE, MISS, Program, Simulated, behind_free_fetches, data_cache, level, simulated};

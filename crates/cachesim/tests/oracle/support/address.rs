@@ -1,6 +1,6 @@
 //! Addresses and what levels compare of them.
 
-use record::AddressKind;
+use design::AddressKind;
 
 use super::shape::Shape;
 

@@ -1,6 +1,7 @@
 //! One hierarchy: caches and TLBs with a clock.
 
-use record::{Design, HierarchyCounts, LevelCounts};
+use design::Design;
+use simulation_result::{HierarchyCounts, LevelCounts};
 
 use super::address::Address;
 use super::fault::Fault;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use record::{ByView, Design, HierarchyCounts, MissOrigins, WorkingSetLoss};
+use design::Design;
+use simulation_result::{ByView, HierarchyCounts, MissOrigins, WorkingSetLoss};
 
 use super::address::{Address, Tag};
 use super::fault::Fault;

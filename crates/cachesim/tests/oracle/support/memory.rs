@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use record::PageAllocation;
+use design::PageAllocation;
 use trace::Mark;
 
 use super::address::Address;

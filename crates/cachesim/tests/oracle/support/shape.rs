@@ -1,6 +1,6 @@
 //! What a level is made of, the same for caches and TLBs.
 
-use record::{
+use design::{
     AddressKind, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, StreamBuffers, TlbLevel, VictimCache, Ways,
     WriteBuffers, WritePolicy,
 };

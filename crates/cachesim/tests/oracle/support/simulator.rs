@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{ByView, Design, ProcessFacts, SwitchCause};
+use design::Design;
+use simulation_result::{ByView, ProcessFacts, SwitchCause};
 use trace::{Block, Chunk, Mark, Reference};
 
 use super::fault::Fault;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::{ProcessFacts, SwitchCause};
+use simulation_result::{ProcessFacts, SwitchCause};
 use trace::{Cause, Mapping, Mark};
 
 use super::mappings::Mappings;

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use analysis::simulation::{DesignFinding, Findings};
 use plotly::layout::Axis;
-use record::{DesignResult, Simulation};
+use simulation_result::{DesignResult, Simulation};
 use units::Bytes;
 
 use super::series::{Point, line};

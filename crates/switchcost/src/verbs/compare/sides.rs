@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use analysis::compare::{Analysed, Comparison, Copied, Options, Simulated, compare, compare_simulations, copied};
 use analysis::{Findings, simulation};
-use record::{MeasureRecord, Simulation};
+use record::MeasureRecord;
+use simulation_result::Simulation;
 
 use crate::exit::Failure;
 use crate::records::{self, is_simulation};

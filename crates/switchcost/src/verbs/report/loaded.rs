@@ -3,7 +3,8 @@ use std::path::Path;
 use ::report::{Format, Style, html, measure, simulate};
 use analysis::simulation::Options;
 use analysis::{CoreSharing, Findings, Point, Verdict, simulation};
-use record::{MeasureRecord, Simulation};
+use record::MeasureRecord;
+use simulation_result::Simulation;
 
 use crate::exit::{Exit, Failure};
 use crate::records::{self, is_simulation};

@@ -6,8 +6,8 @@ use std::io::Read;
 use std::path::Path;
 
 use cachesim::{host_design, read_design, shipped, vary};
+use design::Design;
 use host::facts::{Root, manifest};
-use record::Design;
 
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::DesignResult;
+use simulation_result::DesignResult;
 use symbols::Symbols;
 
 /// Fills in functions and lines, where the traced files are still there and say them.

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use cachesim::{Options, Simulator};
 use host::facts::{Root, manifest};
-use record::{Interval, SIMULATION_SCHEMA, SIMULATION_VERSION, Simulation, SimulationWriter, TraceFacts};
+use simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
+use simulation_result::{Interval, Simulation, TraceFacts};
 use symbols::Symbols;
 use time::OffsetDateTime;
 use trace::{Chunk, TraceHeader};

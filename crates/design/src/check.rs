@@ -1,0 +1,359 @@
+//! Whether a design could be built: each part by itself. How the levels of a path fit together is in [`crate::paths`].
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+use units::Bytes;
+
+use crate::error::{Place, UnrealisableDesign, quoted};
+use crate::paths;
+use crate::{
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, Prefetch, Replacement, TlbLevel, Ways, WritePolicy,
+};
+
+/// Enough for any machine; bounds what a file can ask for.
+const MOST_LEVELS: usize = 64;
+const LONGEST_LEVEL_NAME_BYTES: usize = 64;
+/// Longer than a level's: designs of a sweep carry what was varied in their names.
+const LONGEST_DESIGN_NAME_BYTES: usize = 256;
+const LONGEST_TEXT_BYTES: usize = 4096;
+const LINES: RangeInclusive<u64> = 4..=4096;
+/// Prefetches end at pages of 4 KiB, which must lie within one frame.
+const PAGES: RangeInclusive<u64> = 4096..=1 << 30;
+const LARGEST_LEVEL: Bytes = Bytes(4 << 30);
+/// Of all caches and TLBs together: bounds the memory of each simulated hierarchy.
+const MOST_LINES: u64 = 1 << 26;
+/// A reference crosses each level at most once: sums of 64 levels over 10^11 references stay within 64 bits.
+const MOST_CYCLES: u32 = 1_000_000;
+/// Buffers are searched one by one.
+const MOST_BUFFERED: u64 = 65_536;
+/// Fills before a stream begins: of lines of 4 bytes, all of a page.
+const RUNS: RangeInclusive<u32> = 1..=1024;
+/// What a TOML integer holds.
+const LARGEST_SEED: u64 = i64::MAX as u64;
+const LONGEST_CYCLE_NS: f64 = 1e6;
+
+impl Design {
+    /// Whether it could be built and simulated. Every reader of designs asks this first.
+    ///
+    /// # Errors
+    /// The first field found that no machine could have, with what was found, what is needed, and what to change.
+    pub fn check(&self) -> Result<(), UnrealisableDesign> {
+        check_head(self)?;
+        check_names(self)?;
+        self.levels.iter().try_for_each(check_level)?;
+        self.tlbs.iter().try_for_each(check_tlb)?;
+        check_total(self)?;
+        check_pages(self)?;
+        paths::check(self)
+    }
+}
+
+fn check_head(design: &Design) -> Result<(), UnrealisableDesign> {
+    let place = Place::design(design);
+    place.require(
+        design.schema == DESIGN_SCHEMA,
+        "schema",
+        quoted(&design.schema),
+        format_args!("{DESIGN_SCHEMA:?}"),
+        "this program knows no other version",
+    )?;
+    let is_name = !design.name.is_empty() && design.name.len() <= LONGEST_DESIGN_NAME_BYTES && is_clean(&design.name);
+    place.require(
+        is_name,
+        "name",
+        quoted(&design.name),
+        "1 to 256 bytes without control characters",
+        "choose a short name",
+    )?;
+    for (field, text) in [("title", &design.title), ("source", &design.source)] {
+        place.require(
+            text.len() <= LONGEST_TEXT_BYTES && is_clean(&text.replace(['\n', '\t'], " ")),
+            field,
+            quoted(text),
+            "at most 4096 bytes without control characters other than line ends and tabs",
+            "shorten it",
+        )?;
+    }
+    check_cycle_time(&place, design)
+}
+
+fn check_cycle_time(place: &Place, design: &Design) -> Result<(), UnrealisableDesign> {
+    let Some([shortest, longest]) = design.cycle_ns else { return Ok(()) };
+    place.require(
+        shortest > 0.0 && shortest <= longest && longest <= LONGEST_CYCLE_NS,
+        "cycle_ns",
+        format_args!("[{shortest}, {longest}]"),
+        "two times above 0, the shorter first, at most 1000000 ns",
+        "repeat the same time where there is one",
+    )
+}
+
+fn is_clean(text: &str) -> bool {
+    !text.chars().any(char::is_control)
+}
+
+fn check_names(design: &Design) -> Result<(), UnrealisableDesign> {
+    let place = Place::design(design);
+    for (field, count) in [("level", design.levels.len()), ("tlb", design.tlbs.len())] {
+        place.require(count <= MOST_LEVELS, field, format_args!("{count} of them"), "at most 64", "leave some out")?;
+    }
+    let mut seen = HashSet::new();
+    let levels = design.levels.iter().map(|level| (Place::level(level), &level.name));
+    let tlbs = design.tlbs.iter().map(|tlb| (Place::tlb(tlb), &tlb.name));
+    for (part, name) in levels.chain(tlbs) {
+        part.require(
+            is_level_name(name),
+            "name",
+            quoted(name),
+            "1 to 64 letters, digits, - and _ of ASCII",
+            "choose a name such as L1D",
+        )?;
+        part.require(
+            seen.insert(name),
+            "name",
+            "it twice",
+            "one of its own for each level and TLB",
+            "rename one of the two",
+        )?;
+    }
+    Ok(())
+}
+
+fn is_level_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=LONGEST_LEVEL_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
+}
+
+fn check_level(level: &Level) -> Result<(), UnrealisableDesign> {
+    let place = Place::level(level);
+    check_size(&place, level)?;
+    check_replacement(&place, level.replacement, level.ways.of(level.lines()), level.seed)?;
+    check_cycles(&place, "hit_cycles", level.hit_cycles)?;
+    check_cycles(&place, "miss_cycles", level.miss_cycles)?;
+    check_cycles(&place, "bus_cycles", level.bus_cycles)?;
+    check_writes(&place, level)?;
+    check_buffers(&place, level)?;
+    place.require(
+        !(level.index == AddressKind::Physical && level.tag == AddressKind::Virtual),
+        "tag",
+        "virtual behind a physical index",
+        "physical",
+        "set tag = \"physical\", or index = \"virtual\"",
+    )?;
+    check_exclusive(&place, level)
+}
+
+fn check_size(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> {
+    let (size, line) = (level.size, level.line);
+    place.require(
+        line.0.is_power_of_two() && LINES.contains(&line.0),
+        "line",
+        line,
+        "a power of two from 4 B to 4 KiB",
+        "64 B is common",
+    )?;
+    place.require(
+        size.0 != 0 && size <= LARGEST_LEVEL,
+        "size",
+        size,
+        "more than 0 and at most 4 GiB",
+        "give the capacity of one cache",
+    )?;
+    check_ways(place, level.ways)?;
+    let set = line.0.saturating_mul(level.ways.of(1));
+    let ways = level.ways.of(1);
+    place.require(
+        size.0.is_multiple_of(set),
+        "size",
+        size,
+        format_args!("a multiple of line x ways ({line} x {ways} = {})", Bytes(set)),
+        "change size, line or ways",
+    )
+}
+
+fn check_ways(place: &Place, ways: Ways) -> Result<(), UnrealisableDesign> {
+    place.require(ways != Ways::Count(0), "ways", 0, "1 or more, or \"full\"", "1 is direct-mapped")
+}
+
+fn check_replacement(place: &Place, replacement: Replacement, ways: u64, seed: u64) -> Result<(), UnrealisableDesign> {
+    place.require(
+        replacement != Replacement::TreePlru || ways.is_power_of_two(),
+        "replacement",
+        format_args!("tree-plru over {ways} ways"),
+        "a power of two of ways",
+        "change ways, or take lru",
+    )?;
+    place.require(seed <= LARGEST_SEED, "seed", seed, format_args!("at most {LARGEST_SEED}"), "choose a smaller one")
+}
+
+fn check_cycles(place: &Place, field: &'static str, cycles: u32) -> Result<(), UnrealisableDesign> {
+    place.require(
+        cycles <= MOST_CYCLES,
+        field,
+        cycles,
+        "at most 1000000",
+        "longer waits are no memory system's, and their sums would not fit",
+    )
+}
+
+fn check_writes(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> {
+    if level.holds == Holds::Instructions {
+        return check_no_writes(place, level);
+    }
+    let Some(buffers) = level.write_buffers else { return Ok(()) };
+    place.require(
+        level.write == WritePolicy::Through,
+        "write_buffers",
+        "buffers on a write-back level",
+        "a write-through level",
+        "set write = \"through\", or leave write_buffers out",
+    )?;
+    place.require(
+        buffers.count != 0 && u64::from(buffers.count) <= MOST_BUFFERED,
+        "write_buffers.count",
+        buffers.count,
+        "1 to 65536",
+        "leave write_buffers out where a store never waits",
+    )?;
+    check_cycles(place, "write_buffers.drain_cycles", buffers.drain_cycles)
+}
+
+fn check_no_writes(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> {
+    let settings = [
+        ("write", level.write == WritePolicy::Through),
+        ("write_allocate", level.write_allocate.is_some()),
+        ("write_buffers", level.write_buffers.is_some()),
+    ];
+    settings.into_iter().try_for_each(|(field, is_set)| {
+        place.require(
+            !is_set,
+            field,
+            "it on a level for instructions only",
+            "a level that holds data",
+            "leave it out: nothing is stored here",
+        )
+    })
+}
+
+fn check_buffers(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> {
+    if let Some(victim) = level.victim {
+        place.require(
+            victim.lines != 0 && u64::from(victim.lines) <= MOST_BUFFERED,
+            "victim.lines",
+            victim.lines,
+            "1 to 65536",
+            "leave victim out where there is none",
+        )?;
+        check_cycles(place, "victim.hit_cycles", victim.hit_cycles)?;
+    }
+    let Some(streams) = level.streams else { return Ok(()) };
+    for (field, number) in [("streams.count", streams.count), ("streams.depth", streams.depth)] {
+        place.require(number != 0, field, 0, "1 or more", "leave streams out where there are none")?;
+    }
+    let lines = u64::from(streams.count) * u64::from(streams.depth);
+    place.require(
+        lines <= MOST_BUFFERED,
+        "streams",
+        format_args!("count x depth = {lines}"),
+        "at most 65536 lines",
+        "take fewer or shorter ones",
+    )?;
+    place.require(
+        RUNS.contains(&streams.allocate_after),
+        "streams.allocate_after",
+        streams.allocate_after,
+        "1 to 1024",
+        "leave it out where each miss begins a stream",
+    )?;
+    check_cycles(place, "streams.hit_cycles", streams.hit_cycles)
+}
+
+/// Nothing is filled into an exclusive level on demand, and what is found there leaves it.
+fn check_exclusive(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> {
+    if level.inclusion != Inclusion::Exclusive {
+        return Ok(());
+    }
+    let settings = [
+        ("write", level.write == WritePolicy::Through, "write-through"),
+        ("write_allocate", level.write_allocate == Some(false), "false"),
+        ("prefetch", level.prefetch != Prefetch::None, "next-line"),
+        ("victim", level.victim.is_some(), "a victim cache"),
+        ("streams", level.streams.is_some(), "stream buffers"),
+    ];
+    settings.into_iter().try_for_each(|(field, is_set, found)| {
+        place.require(
+            !is_set,
+            field,
+            format_args!("{found} on an exclusive level"),
+            "none: it takes only what leaves the levels before it",
+            "leave it out, or set inclusion = \"neither\"",
+        )
+    })
+}
+
+fn check_tlb(tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
+    let place = Place::tlb(tlb);
+    place.require(
+        tlb.page.0.is_power_of_two() && PAGES.contains(&tlb.page.0),
+        "page",
+        tlb.page,
+        "a power of two from 4 KiB to 1 GiB",
+        "4 KiB is common",
+    )?;
+    place.require(tlb.entries != 0, "entries", 0, "1 or more", "leave the tlb out where there is none")?;
+    check_ways(&place, tlb.ways)?;
+    let (entries, ways) = (u64::from(tlb.entries), tlb.ways.of(1));
+    place.require(
+        entries.is_multiple_of(ways),
+        "entries",
+        entries,
+        format_args!("a multiple of the ways ({ways})"),
+        "change entries or ways",
+    )?;
+    check_replacement(&place, tlb.replacement, tlb.ways.of(entries), tlb.seed)?;
+    check_cycles(&place, "hit_cycles", tlb.hit_cycles)?;
+    check_cycles(&place, "miss_cycles", tlb.miss_cycles)
+}
+
+fn check_total(design: &Design) -> Result<(), UnrealisableDesign> {
+    let levels = design.levels.iter().map(Level::lines);
+    let total: u64 = levels.chain(design.tlbs.iter().map(|tlb| u64::from(tlb.entries))).sum();
+    Place::design(design).require(
+        total <= MOST_LINES,
+        "level",
+        format_args!("{total} lines and entries in all"),
+        format_args!("at most {MOST_LINES}, for a simulation that fits into memory"),
+        "take smaller sizes or longer lines",
+    )
+}
+
+fn check_pages(design: &Design) -> Result<(), UnrealisableDesign> {
+    let place = Place::design(design);
+    let is_physical = |level: &&Level| level.index == AddressKind::Physical || level.tag == AddressKind::Physical;
+    let Some(pages) = design.pages else {
+        let physical = design.levels.iter().find(is_physical);
+        let name = physical.map(|level| quoted(&level.name)).unwrap_or_default();
+        return place.require(
+            physical.is_none(),
+            "pages",
+            "none",
+            format_args!("one, for the physical addresses of level {name}"),
+            "add pages = { size = \"4KiB\" }",
+        );
+    };
+    place.require(
+        pages.size.0.is_power_of_two() && PAGES.contains(&pages.size.0),
+        "pages.size",
+        pages.size,
+        "a power of two from 4 KiB to 1 GiB",
+        "4 KiB is common",
+    )?;
+    place.require(
+        pages.seed <= LARGEST_SEED,
+        "pages.seed",
+        pages.seed,
+        format_args!("at most {LARGEST_SEED}"),
+        "choose a smaller one",
+    )
+}

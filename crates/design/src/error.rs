@@ -1,0 +1,67 @@
+use std::fmt;
+
+use crate::{Design, Level, TlbLevel};
+
+/// Why a design cannot be built. Reads well behind "failed to read the design: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {field}: found {found}, need {needed}; {remedy}")]
+pub struct UnrealisableDesign {
+    /// The part that is meant: `design "mogul-1a"`, `level "L1D"`, `tlb "DTLB"`.
+    pub place: String,
+    /// The field as a file names it.
+    pub field: &'static str,
+    /// What is there.
+    pub found: String,
+    /// What would do.
+    pub needed: String,
+    /// What to change.
+    pub remedy: String,
+}
+
+/// A part of a design, and what can be wrong with it.
+#[derive(Clone)]
+pub(crate) struct Place(String);
+
+impl Place {
+    pub(crate) fn design(design: &Design) -> Self {
+        Place(format!("design {}", quoted(&design.name)))
+    }
+
+    pub(crate) fn level(level: &Level) -> Self {
+        Place(format!("level {}", quoted(&level.name)))
+    }
+
+    pub(crate) fn tlb(tlb: &TlbLevel) -> Self {
+        Place(format!("tlb {}", quoted(&tlb.name)))
+    }
+
+    /// Refuses `field` where the claim does not hold.
+    pub(crate) fn require(
+        &self,
+        holds: bool,
+        field: &'static str,
+        found: impl fmt::Display,
+        needed: impl fmt::Display,
+        remedy: impl fmt::Display,
+    ) -> Result<(), UnrealisableDesign> {
+        match holds {
+            true => Ok(()),
+            false => Err(UnrealisableDesign {
+                place: self.0.clone(),
+                field,
+                found: found.to_string(),
+                needed: needed.to_string(),
+                remedy: remedy.to_string(),
+            }),
+        }
+    }
+}
+
+/// A name in quotes, escaped, and cut where it is long.
+pub(crate) fn quoted(name: &str) -> String {
+    const SHOWN_CHARACTERS: usize = 64;
+    match name.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{:?}...", &name[..end]),
+        None => format!("{name:?}"),
+    }
+}

@@ -1,0 +1,115 @@
+//! Where pages lie in physical memory.
+
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString};
+use units::Bytes;
+
+use crate::size_text;
+
+/// How frames are given to pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageAllocation {
+    /// Page size, a power of two.
+    #[serde(with = "size_text")]
+    pub size: Bytes,
+    /// Which frame is given next.
+    #[serde(default, skip_serializing_if = "PageOrder::is_random")]
+    pub order: PageOrder,
+    /// Seed of the permutation that frames are drawn from at random.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// Which frame the next page gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum PageOrder {
+    /// Any: memory of a system that has run for a while.
+    #[default]
+    Random,
+    /// The one behind the last: memory that is free in long runs.
+    Consecutive,
+}
+
+impl PageOrder {
+    fn is_random(&self) -> bool {
+        *self == PageOrder::Random
+    }
+}
+
+/// Set in every address that is made up, so that none meets one that a trace tells.
+const MADE_UP: u64 = 1 << 62;
+
+impl PageAllocation {
+    /// Where page number `number` starts in physical memory; pages are numbered from 0 as they are first asked for.
+    ///
+    /// No two pages get the same frame: each step of the mix can be undone.
+    pub const fn physical_address(&self, number: u32) -> u64 {
+        let frame = match self.order {
+            PageOrder::Random => {
+                let low = self.seed as u32;
+                let high = (self.seed >> 32) as u32;
+                mixed(mixed(number ^ low) ^ high)
+            }
+            PageOrder::Consecutive => number,
+        };
+        MADE_UP + frame as u64 * self.size.0
+    }
+}
+
+/// The last steps of MurmurHash3 for 32 bits (Austin Appleby, public domain), a permutation of all 32-bit numbers.
+const fn mixed(number: u32) -> u32 {
+    let number = (number ^ (number >> 16)).wrapping_mul(0x85eb_ca6b);
+    let number = (number ^ (number >> 13)).wrapping_mul(0xc2b2_ae35);
+    number ^ (number >> 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn the_mix_is_the_published_one() {
+        // Test values of fmix32, as they are listed for MurmurHash3.
+        assert_eq!(mixed(0), 0);
+        assert_eq!(mixed(1), 0x514e_28b7);
+        assert_eq!(mixed(2), 0x30f4_c306);
+    }
+
+    #[test]
+    fn each_page_has_a_frame_of_its_own() {
+        let pages = PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 0x1234_5678_9abc };
+        let frames: HashSet<u64> = (0..100_000).map(|order| pages.physical_address(order)).collect();
+        assert_eq!(frames.len(), 100_000);
+        assert!(frames.iter().all(|address| address.is_multiple_of(4096) && *address >= 1 << 62));
+    }
+
+    #[test]
+    fn frames_fill_the_sets_of_a_cache_evenly() {
+        // 64 colours, 64 pages for each: a fair draw leaves none with fewer than 32 or more than 96 (4 deviations).
+        let pages = PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 };
+        let mut colours = [0_u32; 64];
+        (0..4096).for_each(|order| colours[(pages.physical_address(order) / 4096 % 64) as usize] += 1);
+        assert!(colours.iter().all(|count| (32..=96).contains(count)), "{colours:?}");
+    }
+
+    #[test]
+    fn consecutive_frames_lie_one_behind_the_other() {
+        let pages = PageAllocation { size: Bytes::kib(8), order: PageOrder::Consecutive, seed: 5 };
+        let frames = [0, 1, 2, u32::MAX].map(|number| pages.physical_address(number) - (1 << 62));
+        assert_eq!(frames, [0, 8192, 16384, 8192 * u64::from(u32::MAX)]);
+    }
+
+    #[test]
+    fn another_seed_gives_other_frames() {
+        let first = |seed| PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed }.physical_address(0);
+        let all: HashSet<u64> = [0, 1, 2, 1 << 32, 1 << 40].map(first).into_iter().collect();
+        assert_eq!(all.len(), 5);
+    }
+}

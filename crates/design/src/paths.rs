@@ -1,0 +1,166 @@
+//! How the levels fit together that a fetch, or a load or store, asks one after another.
+
+use crate::error::{Place, UnrealisableDesign, quoted};
+use crate::{AddressKind, Design, Holds, Inclusion, Level, TlbLevel, WritePolicy};
+
+pub(crate) fn check(design: &Design) -> Result<(), UnrealisableDesign> {
+    for kind in [Holds::Instructions, Holds::Data] {
+        let is_on = |holds: Holds| holds == Holds::Both || holds == kind;
+        let path: Vec<&Level> = design.levels.iter().filter(|level| is_on(level.holds)).collect();
+        Place::design(design).require(
+            !path.is_empty(),
+            "level",
+            format_args!("none that holds {kind}"),
+            "one or more",
+            format_args!("add a [[level]] with holds = \"{kind}\" or \"both\""),
+        )?;
+        for (position, level) in path.iter().enumerate() {
+            check_level(level, &path[..position])?;
+        }
+        let tlbs: Vec<&TlbLevel> = design.tlbs.iter().filter(|tlb| is_on(tlb.holds)).collect();
+        tlbs.windows(2).try_for_each(|pair| check_pages(pair[0], pair[1]))?;
+    }
+    let data: Vec<&Level> = design.levels.iter().filter(|level| level.holds.data()).collect();
+    data.windows(2).try_for_each(|pair| check_stores(pair[0], pair[1]))
+}
+
+fn check_level(level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
+    let place = Place::level(level);
+    for earlier in before {
+        check_line(&place, level, earlier)?;
+        check_addresses(&place, level, earlier)?;
+    }
+    match level.inclusion {
+        Inclusion::Neither => Ok(()),
+        Inclusion::Inclusive => check_inclusive(&place, level, before),
+        Inclusion::Exclusive => check_exclusive(&place, level, before),
+    }
+}
+
+fn check_line(place: &Place, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
+    place.require(
+        level.line >= earlier.line,
+        "line",
+        level.line,
+        format_args!("at least the {} of level {} before it", earlier.line, quoted(&earlier.name)),
+        "lengthen this line, or shorten that one",
+    )
+}
+
+/// What leaves a physically tagged level is known by its physical address alone.
+fn check_addresses(place: &Place, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
+    if earlier.tag == AddressKind::Virtual {
+        return Ok(());
+    }
+    for (field, kind) in [("index", level.index), ("tag", level.tag)] {
+        place.require(
+            kind == AddressKind::Physical,
+            field,
+            format_args!("virtual behind the physical tags of level {}", quoted(&earlier.name)),
+            "physical",
+            format_args!("set {field} = \"physical\""),
+        )?;
+    }
+    Ok(())
+}
+
+fn check_inclusive(place: &Place, level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
+    check_not_first(place, before, "inclusive")?;
+    before.iter().try_for_each(|earlier| {
+        place.require(
+            level.size >= earlier.size,
+            "size",
+            level.size,
+            format_args!(
+                "at least the {} of level {}, which an inclusive level holds too",
+                earlier.size,
+                quoted(&earlier.name)
+            ),
+            "enlarge it, or set inclusion = \"neither\"",
+        )?;
+        check_same_tags(place, level, earlier)
+    })
+}
+
+fn check_exclusive(place: &Place, level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
+    check_not_first(place, before, "exclusive")?;
+    if let Some(last) = before.last() {
+        // A stream buffer has no place for the modified state of what it takes out.
+        place.require(
+            last.streams.is_none(),
+            "inclusion",
+            format_args!("exclusive right behind the stream buffers of level {}", quoted(&last.name)),
+            "none there",
+            "leave streams out there, or set inclusion = \"neither\" here",
+        )?;
+    }
+    before.iter().try_for_each(|earlier| {
+        place.require(
+            level.line == earlier.line,
+            "line",
+            level.line,
+            format_args!(
+                "the {} of level {}, whose lines an exclusive level takes",
+                earlier.line,
+                quoted(&earlier.name)
+            ),
+            "use one line size, or set inclusion = \"neither\"",
+        )?;
+        place.require(
+            !earlier.holds.data() || earlier.write == WritePolicy::Back,
+            "inclusion",
+            format_args!("exclusive behind the write-through level {}", quoted(&earlier.name)),
+            "write-back levels before it",
+            "set write = \"back\" there, or inclusion = \"neither\" here",
+        )?;
+        check_same_tags(place, level, earlier)
+    })
+}
+
+fn check_not_first(place: &Place, before: &[&Level], kind: &str) -> Result<(), UnrealisableDesign> {
+    place.require(
+        !before.is_empty(),
+        "inclusion",
+        format_args!("{kind} on a first level"),
+        "a level before it",
+        "leave inclusion out",
+    )
+}
+
+/// One line of a level has to be one line of the other, whoever uses it.
+fn check_same_tags(place: &Place, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
+    place.require(
+        level.tag == earlier.tag,
+        "inclusion",
+        format_args!(
+            "{} with {} tags behind {} tags of level {}",
+            level.inclusion,
+            level.tag,
+            earlier.tag,
+            quoted(&earlier.name)
+        ),
+        "tags of one kind",
+        "set the same tag on both, or inclusion = \"neither\"",
+    )
+}
+
+/// A store that goes on may not end in an exclusive level.
+fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign> {
+    Place::level(level).require(
+        level.inclusion != Inclusion::Exclusive || earlier.allocates_on_write(),
+        "inclusion",
+        format_args!("exclusive behind level {}, which allocates no lines on writes", quoted(&earlier.name)),
+        "a level before it that does",
+        "leave write_allocate out there, or set inclusion = \"neither\" here",
+    )
+}
+
+fn check_pages(earlier: &TlbLevel, tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
+    Place::tlb(tlb).require(
+        tlb.page >= earlier.page,
+        "page",
+        tlb.page,
+        format_args!("at least the {} of tlb {} before it", earlier.page, quoted(&earlier.name)),
+        "use one page size",
+    )
+}

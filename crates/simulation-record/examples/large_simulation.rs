@@ -1,0 +1,57 @@
+//! Writes the record of a simulation with many tuples, to measure what reading and reporting it takes.
+//!
+//! Usage: `cargo run --release -p switchcost-simulation-record --example large_simulation -- SAMPLE.parquet LARGE.parquet [TUPLES]`
+//!
+//! The head is that of the sample; the tuples are made up: segments of 100 intervals whose excess fades.
+
+use std::error::Error;
+use std::path::Path;
+
+use simulation_result::{ByView, Interval};
+use switchcost_simulation_record::{SimulationRecord, SimulationWriter};
+
+const INTERVALS: u32 = 100;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (sample, large, tuples) = match arguments.as_slice() {
+        [sample, large] => (sample, large, 10_000_000),
+        [sample, large, tuples] => (sample, large, tuples.parse::<u64>()?),
+        _ => return Err("found other arguments, need SAMPLE.parquet LARGE.parquet [TUPLES]".into()),
+    };
+    let mut head = SimulationRecord::read(Path::new(sample))?.head;
+    head.intervals = INTERVALS;
+    let designs = head.designs.len() as u64;
+    let segments = tuples / (designs * u64::from(INTERVALS));
+    let mut writer = SimulationWriter::create(Path::new(large))?;
+    for segment in 0..segments as u32 {
+        for design in 0..designs as u16 {
+            let one = |interval| tuple(&head, design, segment, interval);
+            writer.write(&(0..INTERVALS).map(one).collect::<Vec<_>>())?;
+        }
+    }
+    writer.finish(&head)?;
+    eprintln!("{large}: {} tuples", segments * designs * u64::from(INTERVALS));
+    Ok(())
+}
+
+fn tuple(head: &simulation_result::Simulation, design: u16, segment: u32, interval: u32) -> Interval {
+    let process = segment % head.processes.len() as u32;
+    let cause = segment % head.causes.len() as u32;
+    let instructions = head.interval_instructions;
+    let noise = u64::from(segment.wrapping_mul(2_654_435_761) >> 20);
+    let private = instructions + instructions / 5 + noise % 97;
+    let excess = 4_000 / u64::from(interval + 1) + noise % 31;
+    Interval {
+        design,
+        segment,
+        segments: 1,
+        task: process,
+        process,
+        cause,
+        end: cause,
+        interval,
+        instructions,
+        cycles: ByView { shared: private + excess, private, flushed: private + 2 * excess },
+    }
+}

@@ -1,0 +1,149 @@
+//! The columns of the file: what each holds of a tuple, and of the names that its indices stand for.
+
+use std::sync::Arc;
+
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::schema::types::{Type, TypePtr};
+
+use simulation_result::{Interval, Simulation};
+
+/// How wide a number is. In the file 16 and 32 bits are INT32, 64 bits INT64, both marked as without sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    Bits16,
+    Bits32,
+    Bits64,
+}
+
+impl Width {
+    pub(crate) fn bits(self) -> u8 {
+        match self {
+            Width::Bits16 => 16,
+            Width::Bits32 => 32,
+            Width::Bits64 => 64,
+        }
+    }
+
+    pub(crate) fn physical(self) -> Physical {
+        match self {
+            Width::Bits16 | Width::Bits32 => Physical::INT32,
+            Width::Bits64 => Physical::INT64,
+        }
+    }
+}
+
+/// What a column says about a tuple.
+#[derive(Clone, Copy)]
+pub(crate) enum Content {
+    /// A number of the tuple itself: what a reader takes it back from.
+    Number(Width, fn(&Interval) -> u64, fn(&mut Interval, u64)),
+    /// A number that an index stands for; for readers other than ours.
+    Looked(fn(&Simulation, &Interval) -> u32),
+    /// A text that an index stands for, by the table and the index in it.
+    Text(Table, fn(&Interval) -> usize),
+    /// Whether a switch was voluntary, by its cause.
+    Voluntary(fn(&Interval) -> usize),
+}
+
+/// A table of texts in the head of the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Table {
+    Designs,
+    ProcessNames,
+    CauseEntries,
+    CauseSyscalls,
+}
+
+impl Table {
+    /// Its texts; `None` where an entry has none.
+    pub(crate) fn texts(self, head: &Simulation) -> Vec<Option<&str>> {
+        match self {
+            Table::Designs => head.designs.iter().map(|result| Some(result.design.name.as_str())).collect(),
+            Table::ProcessNames => head.processes.iter().map(|process| Some(process.name.as_str())).collect(),
+            Table::CauseEntries => head.causes.iter().map(|cause| Some(cause.entry.as_str())).collect(),
+            Table::CauseSyscalls => head.causes.iter().map(|cause| cause.syscall.as_deref()).collect(),
+        }
+    }
+
+    fn is_optional(self) -> bool {
+        self == Table::CauseSyscalls
+    }
+}
+
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) content: Content,
+}
+
+const fn number(name: &'static str, width: Width, get: fn(&Interval) -> u64, set: fn(&mut Interval, u64)) -> Column {
+    Column { name, content: Content::Number(width, get, set) }
+}
+
+const fn text(name: &'static str, table: Table, index: fn(&Interval) -> usize) -> Column {
+    Column { name, content: Content::Text(table, index) }
+}
+
+const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column {
+    Column { name, content: Content::Voluntary(index) }
+}
+
+/// All columns, in the order of the file. The values that are set were written from the same field, so they fit it.
+pub(crate) const COLUMNS: [Column; 22] = [
+    text("design", Table::Designs, |t| usize::from(t.design)),
+    number("segment", Width::Bits32, |t| t.segment.into(), |t, value| t.segment = value as u32),
+    number("segments", Width::Bits32, |t| t.segments.into(), |t, value| t.segments = value as u32),
+    number("task", Width::Bits32, |t| t.task.into(), |t, value| t.task = value as u32),
+    Column {
+        name: "process",
+        content: Content::Looked(|head, t| head.processes.get(t.process as usize).map_or(u32::MAX, |p| p.process)),
+    },
+    text("process_name", Table::ProcessNames, |t| t.process as usize),
+    text("cause", Table::CauseEntries, |t| t.cause as usize),
+    voluntary("cause_is_voluntary", |t| t.cause as usize),
+    text("cause_syscall", Table::CauseSyscalls, |t| t.cause as usize),
+    text("end", Table::CauseEntries, |t| t.end as usize),
+    voluntary("end_is_voluntary", |t| t.end as usize),
+    text("end_syscall", Table::CauseSyscalls, |t| t.end as usize),
+    number("interval", Width::Bits32, |t| t.interval.into(), |t, value| t.interval = value as u32),
+    number("instructions", Width::Bits64, |t| t.instructions, |t, value| t.instructions = value),
+    number("shared_cycles", Width::Bits64, |t| t.cycles.shared, |t, value| t.cycles.shared = value),
+    number("private_cycles", Width::Bits64, |t| t.cycles.private, |t, value| t.cycles.private = value),
+    number("flushed_cycles", Width::Bits64, |t| t.cycles.flushed, |t, value| t.cycles.flushed = value),
+    number("design_index", Width::Bits16, |t| t.design.into(), |t, value| t.design = value as u16),
+    number("process_index", Width::Bits32, |t| t.process.into(), |t, value| t.process = value as u32),
+    number("cause_index", Width::Bits32, |t| t.cause.into(), |t, value| t.cause = value as u32),
+    number("end_index", Width::Bits32, |t| t.end.into(), |t, value| t.end = value as u32),
+    // Not a part of the tuple: where its interval begins, so that a plot needs no head.
+    Column {
+        name: "since_switch_instructions",
+        content: Content::Looked(|head, t| {
+            let since = u64::from(t.interval).saturating_mul(head.interval_instructions);
+            u32::try_from(since).unwrap_or(u32::MAX)
+        }),
+    },
+];
+
+/// The schema of the file.
+pub(crate) fn schema() -> parquet::errors::Result<TypePtr> {
+    let fields = COLUMNS.iter().map(Column::field).collect::<Result<Vec<_>, _>>()?;
+    Ok(Arc::new(Type::group_type_builder("interval").with_fields(fields).build()?))
+}
+
+impl Column {
+    fn field(&self) -> parquet::errors::Result<TypePtr> {
+        let unsigned = |bits: u8| {
+            let logical = LogicalType::Integer { bit_width: bits.cast_signed(), is_signed: false };
+            (Some(logical), if bits == 64 { Physical::INT64 } else { Physical::INT32 })
+        };
+        let (logical, physical) = match self.content {
+            Content::Number(width, ..) => unsigned(width.bits()),
+            Content::Looked(_) => unsigned(32),
+            Content::Text(..) => (Some(LogicalType::String), Physical::BYTE_ARRAY),
+            Content::Voluntary(_) => (None, Physical::BOOLEAN),
+        };
+        let is_optional = matches!(self.content, Content::Text(table, _) if table.is_optional());
+        let repetition = if is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let field = Type::primitive_type_builder(self.name, physical).with_repetition(repetition);
+        Ok(Arc::new(field.with_logical_type(logical).build()?))
+    }
+}

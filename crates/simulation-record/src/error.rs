@@ -1,0 +1,108 @@
+use std::io;
+use std::path::PathBuf;
+
+use remedies::{for_reading, for_writing};
+
+use crate::{ANOTHER_PLACE, SIMULATION_SCHEMA, SIMULATION_VERSION};
+
+/// Why the record of a simulation could not be written. Reads well behind "failed to write the record: ".
+#[derive(Debug, thiserror::Error)]
+pub enum WriteSimulationError {
+    /// The file exists.
+    #[error(
+        "found a file at {0}, need a name that is free (records are never overwritten); choose another name \
+             with --record or move the file away"
+    )]
+    Exists(PathBuf),
+    /// The file cannot be created.
+    #[error(
+        "{path} cannot be created ({source}), {}",
+        for_writing(.source, ANOTHER_PLACE)
+    )]
+    Create {
+        /// Where.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The tuples do not fit; nothing is left behind.
+    #[error(
+        "{path} took no more ({source}), {}. While it is written it needs its length twice. The record was not kept",
+        for_writing(.source, ANOTHER_PLACE)
+    )]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A tuple and the head do not fit together; nothing is left behind.
+    #[error(
+        "found a tuple of {what} {index}, need one of the {count} in the head; this is a bug of switchcost. \
+             The record was not kept"
+    )]
+    Tuple {
+        /// What the index is of.
+        what: &'static str,
+        /// The index.
+        index: u64,
+        /// How many there are.
+        count: usize,
+    },
+    /// The head is larger than a reader would take; nothing is left behind.
+    #[error(
+        "found a head of {found_bytes} bytes, need at most {limit_bytes}; ask for fewer designs or fewer places \
+             in the code. The record was not kept"
+    )]
+    Head {
+        /// How long.
+        found_bytes: usize,
+        /// The most that is read back.
+        limit_bytes: usize,
+    },
+}
+
+/// Why a file is not the record of a simulation that can be read. Reads well behind "failed to read the record: ".
+#[derive(Debug, thiserror::Error)]
+pub enum ReadSimulationError {
+    /// The file cannot be read.
+    #[error("{path} cannot be read ({source}), {}", for_reading(.source, "a file written by switchcost simulate"))]
+    Open {
+        /// Where.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// It is another kind of file, or was cut.
+    #[error("{path} is no record of a simulation ({why}), need a file written by switchcost simulate")]
+    NoRecord {
+        /// Where.
+        path: PathBuf,
+        /// What was found.
+        why: String,
+    },
+    /// The file is of a version this program does not know.
+    #[error(
+        "{path} is of format {found}, need {SIMULATION_SCHEMA}/1 to {SIMULATION_SCHEMA}/{SIMULATION_VERSION}; \
+             read it with the version of switchcost that wrote it or a later one"
+    )]
+    Version {
+        /// Where.
+        path: PathBuf,
+        /// The schema in its head.
+        found: String,
+    },
+    /// The file is not as it was written.
+    #[error(
+        "{path} is damaged at {place} ({why}), need the file as switchcost wrote it; take a copy that is whole, \
+             or simulate again from the trace"
+    )]
+    Damaged {
+        /// Where.
+        path: PathBuf,
+        /// The part of it: the bytes, the footer, the head, or a column and a row.
+        place: String,
+        /// What is wrong.
+        why: String,
+    },
+}

@@ -1,0 +1,31 @@
+//! The record of a simulation: one Parquet file, whose rows are tuples and whose metadata holds everything else.
+//!
+//! What comes in: tuples while a simulation runs, and at its end what else it gave. What goes out: a file
+//! (`docs/formats/simulation-record.md`), and the same values read back from it. The checksum of a file is checked before
+//! any of it is used. Nothing here knows how a number comes about, or what is made of it.
+
+/// What to choose where a record cannot be written.
+const ANOTHER_PLACE: &str = "another place with --record";
+
+mod checksum;
+mod columns;
+mod compact;
+mod error;
+mod footer;
+mod read;
+mod source;
+mod spool;
+mod unnamed;
+mod write;
+
+pub use error::{ReadSimulationError, WriteSimulationError};
+pub use read::{SimulationRecord, Tuples};
+pub use write::SimulationWriter;
+
+/// Name of the format; the record carries it with [`SIMULATION_VERSION`] behind a slash.
+///
+/// Version 1: the first.
+pub const SIMULATION_SCHEMA: &str = "switchcost.record.simulation";
+
+/// The newest version that this program writes and reads.
+pub const SIMULATION_VERSION: u32 = 1;

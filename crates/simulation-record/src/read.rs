@@ -1,0 +1,300 @@
+use std::any::Any;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use record::printable;
+use simulation_result::{ByView, Interval, Simulation};
+
+use crate::checksum;
+use crate::columns::{COLUMNS, Column, Content, Width};
+use crate::error::ReadSimulationError;
+use crate::footer::{HEAD_KEY, check_shape, footer_of};
+use crate::source::Source;
+use crate::write::ROW_GROUP_ROWS;
+use crate::{SIMULATION_SCHEMA, SIMULATION_VERSION};
+
+/// Tuples handed out at once.
+const BATCH_ROWS: usize = 1 << 16;
+
+/// A tuple before its columns are read.
+const BLANK: Interval = Interval {
+    design: 0,
+    segment: 0,
+    segments: 0,
+    task: 0,
+    process: 0,
+    cause: 0,
+    end: 0,
+    interval: 0,
+    instructions: 0,
+    cycles: ByView { shared: 0, private: 0, flushed: 0 },
+};
+
+/// The record of a simulation: its head, and a file with tuples that are read as they are asked for.
+#[derive(Debug)]
+pub struct SimulationRecord {
+    /// Everything but the tuples.
+    pub head: Simulation,
+    path: PathBuf,
+}
+
+impl SimulationRecord {
+    /// Reads the head, and checks that the whole file is as it was written.
+    pub fn read(path: &Path) -> Result<Self, ReadSimulationError> {
+        let place = Place(path);
+        place.check_whole()?;
+        let reader = place.reader()?;
+        let head = place.head(reader.metadata())?;
+        Ok(SimulationRecord { head, path: path.to_owned() })
+    }
+
+    /// Where the record is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The tuples from the first on, in batches: one batch is in memory at a time.
+    pub fn tuples(&self) -> Result<Tuples<'_>, ReadSimulationError> {
+        let place = Place(&self.path);
+        let source = Source::new(place.open()?).map_err(|source| place.cannot_read(source))?;
+        let reader = place.reader()?;
+        let numbers = place.numbers(reader.metadata())?;
+        Ok(Tuples { record: self, source, reader, numbers, group: 0, columns: Vec::new(), row: 0, left: 0 })
+    }
+}
+
+/// The tuples of a record, batch by batch. After an error there are no more.
+pub struct Tuples<'a> {
+    record: &'a SimulationRecord,
+    source: Source,
+    reader: SerializedFileReader<Source>,
+    /// Where the columns of numbers are in the file, and which they are.
+    numbers: Vec<(usize, &'static Column)>,
+    group: usize,
+    columns: Vec<ColumnReader>,
+    row: u64,
+    left: usize,
+}
+
+impl Tuples<'_> {
+    fn next_batch(&mut self) -> Result<Option<Vec<Interval>>, ReadSimulationError> {
+        while self.left == 0 {
+            if self.group == self.reader.metadata().num_row_groups() {
+                return Ok(None);
+            }
+            self.open_group()?;
+        }
+        let rows = self.left.min(BATCH_ROWS);
+        let mut batch = vec![BLANK; rows];
+        for (reader, (_, column)) in self.columns.iter_mut().zip(&self.numbers) {
+            let filled = guarded(|| fill(reader, column, &mut batch));
+            filled.map_err(|why| self.record.damaged(&format!("column {} from row {}", column.name, self.row), why))?;
+        }
+        for (i, tuple) in batch.iter().enumerate() {
+            self.record.check(tuple, self.row + i as u64)?;
+        }
+        self.left -= rows;
+        self.row += rows as u64;
+        Ok(Some(batch))
+    }
+
+    fn open_group(&mut self) -> Result<(), ReadSimulationError> {
+        let place = format!("row group {}", self.group);
+        let damaged = |why| self.record.damaged(&place, why);
+        let rows = self.reader.metadata().row_group(self.group).num_rows();
+        let rows = usize::try_from(rows).ok().filter(|rows| *rows as u64 <= ROW_GROUP_ROWS);
+        self.left = rows.ok_or_else(|| damaged("its number of rows cannot be".to_owned()))?;
+        let indices: Vec<usize> = self.numbers.iter().map(|(index, _)| *index).collect();
+        let (source, reader, group) = (&self.source, &self.reader, self.group);
+        guarded(|| source.check_pages(reader.metadata(), group, &indices)).map_err(damaged)?;
+        let columns = guarded(|| {
+            let group = reader.get_row_group(group).map_err(in_short)?;
+            indices.iter().map(|index| group.get_column_reader(*index).map_err(in_short)).collect()
+        });
+        self.columns = columns.map_err(damaged)?;
+        self.group += 1;
+        Ok(())
+    }
+}
+
+impl Iterator for Tuples<'_> {
+    type Item = Result<Vec<Interval>, ReadSimulationError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.next_batch();
+        if batch.is_err() {
+            self.left = 0;
+            self.group = self.reader.metadata().num_row_groups();
+        }
+        batch.transpose()
+    }
+}
+
+impl SimulationRecord {
+    fn damaged(&self, place: &str, why: String) -> ReadSimulationError {
+        Place(&self.path).damaged(place, why)
+    }
+
+    /// Whether what a tuple names is in the head.
+    fn check(&self, tuple: &Interval, row: u64) -> Result<(), ReadSimulationError> {
+        let head = &self.head;
+        let tables = [
+            ("design", u32::from(tuple.design), head.designs.len()),
+            ("process", tuple.process, head.processes.len()),
+            ("cause", tuple.cause, head.causes.len()),
+            ("end", tuple.end, head.causes.len()),
+        ];
+        match tables.into_iter().find(|(_, index, count)| *index as usize >= *count) {
+            None => Ok(()),
+            Some((what, index, count)) => {
+                let why = format!("{what} {index}, of which the head has {count}");
+                Err(self.damaged(&format!("row {row}"), why))
+            }
+        }
+    }
+}
+
+/// Reads as many values as there are tuples, each into its field.
+fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> Result<(), String> {
+    let Content::Number(width, _, set) = column.content else { return Err("not a number".to_owned()) };
+    let values: Vec<u64> = match reader {
+        ColumnReader::Int64ColumnReader(reader) => {
+            take::<Int64Type>(reader, batch.len())?.into_iter().map(i64::cast_unsigned).collect()
+        }
+        ColumnReader::Int32ColumnReader(reader) => {
+            let values = take::<Int32Type>(reader, batch.len())?.into_iter();
+            values.map(|value| value.cast_unsigned().into()).collect()
+        }
+        _ => return Err("found another type".to_owned()),
+    };
+    if values.len() != batch.len() {
+        return Err(format!("found {} values, need {}", values.len(), batch.len()));
+    }
+    if let Some(value) = values.iter().find(|value| width == Width::Bits16 && **value > u64::from(u16::MAX)) {
+        return Err(format!("found {value}, need at most {}", u16::MAX));
+    }
+    batch.iter_mut().zip(values).for_each(|(tuple, value)| set(tuple, value));
+    Ok(())
+}
+
+fn take<T: DataType>(reader: &mut ColumnReaderImpl<T>, count: usize) -> Result<Vec<T::T>, String> {
+    let mut values = Vec::with_capacity(count);
+    reader.read_records(count, None, None, &mut values).map_err(in_short)?;
+    Ok(values)
+}
+
+/// A file that is being opened.
+struct Place<'a>(&'a Path);
+
+impl Place<'_> {
+    fn open(&self) -> Result<File, ReadSimulationError> {
+        File::open(self.0).map_err(|source| self.cannot_read(source))
+    }
+
+    /// Whether every byte is as it was written.
+    fn check_whole(&self) -> Result<(), ReadSimulationError> {
+        let mut file = self.open()?;
+        let footer = footer_of(&mut file).map_err(|source| self.cannot_read(source))?;
+        let (start, footer) = footer.map_err(|why| self.no_record(why))?;
+        let Some(at) = checksum::find(&footer) else {
+            return Err(self.no_record("its footer has no checksum of ours".to_owned()));
+        };
+        let computed = checksum::compute(&mut file, start + at as u64).map_err(|source| self.cannot_read(source))?;
+        if computed.as_bytes() != &footer[at..at + computed.len()] {
+            return Err(self.damaged("some byte", "the checksum of the file is another".to_owned()));
+        }
+        check_shape(&footer).map_err(|why| self.damaged("its footer", why))
+    }
+
+    fn reader(&self) -> Result<SerializedFileReader<Source>, ReadSimulationError> {
+        let source = Source::new(self.open()?).map_err(|source| self.cannot_read(source))?;
+        guarded(|| SerializedFileReader::new(source).map_err(in_short)).map_err(|why| self.damaged("its footer", why))
+    }
+
+    fn head(&self, metadata: &ParquetMetaData) -> Result<Simulation, ReadSimulationError> {
+        let pairs = metadata.file_metadata().key_value_metadata();
+        let pair = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == HEAD_KEY));
+        let Some(json) = pair.and_then(|pair| pair.value.as_ref()) else {
+            return Err(self.no_record(format!("its footer has no {HEAD_KEY}")));
+        };
+        let damaged = |error: serde_json::Error| self.damaged("its head", in_words(&error));
+        let value: serde_json::Value = serde_json::from_str(json).map_err(damaged)?;
+        self.check_version(value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default())?;
+        serde_json::from_value(value).map_err(damaged)
+    }
+
+    fn check_version(&self, schema: &str) -> Result<(), ReadSimulationError> {
+        let Some(version) = schema.strip_prefix(SIMULATION_SCHEMA).and_then(|rest| rest.strip_prefix('/')) else {
+            return Err(
+                self.no_record(format!("its schema is {}, not {SIMULATION_SCHEMA}", printable(&format!("{schema:?}"))))
+            );
+        };
+        if (1..=SIMULATION_VERSION).any(|known| known.to_string() == version) {
+            Ok(())
+        } else {
+            Err(ReadSimulationError::Version { path: self.0.to_owned(), found: printable(schema) })
+        }
+    }
+
+    /// The columns that a tuple is read back from, by name: others may stand among them.
+    fn numbers(&self, metadata: &ParquetMetaData) -> Result<Vec<(usize, &'static Column)>, ReadSimulationError> {
+        let schema = metadata.file_metadata().schema_descr();
+        let numbers = COLUMNS.iter().filter_map(|column| match column.content {
+            Content::Number(width, ..) => Some((column, width)),
+            _ => None,
+        });
+        let find = |(column, width): (&'static Column, Width)| {
+            let is_it = |i: &usize| schema.column(*i).path().string() == column.name;
+            let index = (0..schema.num_columns()).find(is_it).ok_or("it is not there")?;
+            let found = schema.column(index);
+            let is_plain = found.max_def_level() == 0 && found.max_rep_level() == 0;
+            if !is_plain || found.physical_type() != width.physical() {
+                return Err("it is of another type");
+            }
+            Ok((index, column))
+        };
+        let named = |pair: (&'static Column, Width)| {
+            find(pair).map_err(|why| self.damaged(&format!("column {}", pair.0.name), why.to_owned()))
+        };
+        numbers.map(named).collect()
+    }
+
+    fn cannot_read(&self, source: std::io::Error) -> ReadSimulationError {
+        ReadSimulationError::Open { path: self.0.to_owned(), source }
+    }
+
+    fn no_record(&self, why: String) -> ReadSimulationError {
+        ReadSimulationError::NoRecord { path: self.0.to_owned(), why }
+    }
+
+    fn damaged(&self, place: &str, why: String) -> ReadSimulationError {
+        ReadSimulationError::Damaged { path: self.0.to_owned(), place: place.to_owned(), why }
+    }
+}
+
+/// What the JSON reader says. The head is one line, whose number says nothing.
+fn in_words(error: &serde_json::Error) -> String {
+    printable(&error.to_string().replace(" at line 1 column ", " at column "))
+}
+
+/// What the Parquet reader says, on one line of a length that can be read.
+fn in_short(error: ParquetError) -> String {
+    printable(&error.to_string()).chars().take(200).collect()
+}
+
+/// Runs the Parquet reader. It panics on some files that no writer writes; that is no reason for us to end.
+fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panic_text(&*panic)))
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    printable(text.unwrap_or("the Parquet reader gave up")).chars().take(200).collect()
+}

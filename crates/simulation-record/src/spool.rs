@@ -1,0 +1,121 @@
+//! Tuples on their way into the file. The names that their indices stand for are known only when the simulation has
+//! ended, so they wait on disk until then, in an unnamed file that vanishes with the program.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use simulation_result::{ByView, Interval};
+
+/// Bytes of a tuple in the spool.
+const ROW_BYTES: usize = 62;
+
+/// The fastest level: a spool lives for minutes.
+const ZSTD_LEVEL: i32 = 1;
+
+pub(crate) struct Spool {
+    encoder: zstd::Encoder<'static, BufWriter<File>>,
+}
+
+impl Spool {
+    /// An empty spool in a folder with room.
+    pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
+        let file = tempfile::tempfile_in(folder)?;
+        Ok(Spool { encoder: zstd::Encoder::new(BufWriter::with_capacity(1 << 20, file), ZSTD_LEVEL)? })
+    }
+
+    pub(crate) fn push(&mut self, tuples: &[Interval]) -> io::Result<()> {
+        tuples.iter().try_for_each(|tuple| self.encoder.write_all(&packed(tuple)))
+    }
+
+    /// The same tuples from the first on.
+    pub(crate) fn rewind(self) -> io::Result<SpoolReader> {
+        let mut file = self.encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(SpoolReader { decoder: zstd::Decoder::new(file)? })
+    }
+}
+
+pub(crate) struct SpoolReader {
+    decoder: zstd::Decoder<'static, BufReader<File>>,
+}
+
+impl SpoolReader {
+    /// Fills `tuples` with the next ones, `count` of them unless the spool ends.
+    pub(crate) fn next(&mut self, tuples: &mut Vec<Interval>, count: u64) -> io::Result<()> {
+        tuples.clear();
+        let mut row = [0; ROW_BYTES];
+        for _ in 0..count {
+            match self.decoder.read_exact(&mut row) {
+                Ok(()) => tuples.push(unpacked(&row)),
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn packed(tuple: &Interval) -> [u8; ROW_BYTES] {
+    let mut row = [0; ROW_BYTES];
+    row[..2].copy_from_slice(&tuple.design.to_le_bytes());
+    let small = [tuple.segment, tuple.segments, tuple.task, tuple.process, tuple.cause, tuple.end, tuple.interval];
+    for (bytes, value) in row[2..30].chunks_exact_mut(4).zip(small) {
+        bytes.copy_from_slice(&value.to_le_bytes());
+    }
+    let large = [tuple.instructions, tuple.cycles.shared, tuple.cycles.private, tuple.cycles.flushed];
+    for (bytes, value) in row[30..].chunks_exact_mut(8).zip(large) {
+        bytes.copy_from_slice(&value.to_le_bytes());
+    }
+    row
+}
+
+fn unpacked(row: &[u8; ROW_BYTES]) -> Interval {
+    let bytes =
+        |at: usize, count: usize| row[at..at + count].iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    let small = |i: usize| bytes(2 + 4 * i, 4) as u32;
+    let large = |i: usize| bytes(30 + 8 * i, 8);
+    Interval {
+        design: bytes(0, 2) as u16,
+        segment: small(0),
+        segments: small(1),
+        task: small(2),
+        process: small(3),
+        cause: small(4),
+        end: small(5),
+        interval: small(6),
+        instructions: large(0),
+        cycles: ByView { shared: large(1), private: large(2), flushed: large(3) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tuple_is_the_same_after_the_spool() {
+        let tuple = Interval {
+            design: 0x0102,
+            segment: 1,
+            segments: 2,
+            task: 3,
+            process: 4,
+            cause: 5,
+            end: 6,
+            interval: u32::MAX,
+            instructions: u64::MAX,
+            cycles: ByView { shared: 8, private: 9, flushed: u64::MAX - 1 },
+        };
+        let mut spool = Spool::create_in(&std::env::temp_dir()).expect("room");
+        spool.push(&[tuple, Interval { task: 7, ..tuple }]).expect("room");
+        let mut reader = spool.rewind().expect("there");
+        let mut tuples = Vec::new();
+        reader.next(&mut tuples, 1).expect("one");
+        assert_eq!(tuples, [tuple]);
+        reader.next(&mut tuples, 5).expect("the other");
+        assert_eq!(tuples, [Interval { task: 7, ..tuple }]);
+        reader.next(&mut tuples, 5).expect("none");
+        assert_eq!(tuples, []);
+    }
+}

@@ -1,0 +1,57 @@
+//! A file without a name until it is whole: whatever ends the program before, nothing of it is left.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+use rustix::io::Errno;
+use tempfile::NamedTempFile;
+
+/// What File::create asks for: the umask takes off what is not wanted.
+const EVERYBODY: u32 = 0o666;
+
+/// A file that is to be. Dropped, it leaves nothing.
+pub(crate) enum Draft {
+    Unnamed(File),
+    /// Where the file system has no files without a name.
+    Named(NamedTempFile),
+}
+
+impl Draft {
+    /// An empty one in a folder.
+    pub(crate) fn create_in(folder: &Path) -> io::Result<Draft> {
+        match open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(EVERYBODY)) {
+            Ok(file) if Path::new(&own_path(&file)).exists() => Ok(Draft::Unnamed(file.into())),
+            Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => named_in(folder).map(Draft::Named),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(crate) fn as_file(&self) -> &File {
+        match self {
+            Draft::Unnamed(file) => file,
+            Draft::Named(file) => file.as_file(),
+        }
+    }
+
+    /// Gives it its name, which must be free.
+    pub(crate) fn keep(self, path: &Path) -> io::Result<()> {
+        match self {
+            Draft::Unnamed(file) => Ok(linkat(CWD, own_path(&file).as_str(), CWD, path, AtFlags::SYMLINK_FOLLOW)?),
+            Draft::Named(file) => file.persist_noclobber(path).map(|_| ()).map_err(|error| error.error),
+        }
+    }
+}
+
+fn own_path(file: &impl AsRawFd) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+fn named_in(folder: &Path) -> io::Result<NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".switchcost-").suffix(".parquet.part");
+    builder.permissions(std::fs::Permissions::from_mode(EVERYBODY)).tempfile_in(folder)
+}

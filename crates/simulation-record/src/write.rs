@@ -1,0 +1,236 @@
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::ColumnPath;
+
+use simulation_result::{Interval, Simulation};
+
+use crate::checksum::{self, CHECKSUM_KEY, NO_CHECKSUM};
+use crate::columns::{COLUMNS, Column, Content, Table, Width, schema};
+use crate::error::WriteSimulationError;
+use crate::footer::{FOOTER_LIMIT_BYTES, HEAD_KEY, footer_of};
+use crate::spool::{Spool, SpoolReader};
+use crate::unnamed::Draft;
+
+/// Rows that are in memory at once, and in a row group.
+pub(crate) const ROW_GROUP_ROWS: u64 = 1 << 20;
+
+/// What the footer has beside the head: the row groups. At least this is left for them.
+const FOOTER_RESERVE_BYTES: usize = FOOTER_LIMIT_BYTES / 2;
+
+/// Writes the record of a simulation. The file comes into being when [`finish`](Self::finish) returns: all of it, or
+/// nothing.
+pub struct SimulationWriter {
+    path: PathBuf,
+    spool: Spool,
+    largest: Largest,
+    row_group_rows: u64,
+}
+
+/// The largest indices that were seen, by table.
+#[derive(Default)]
+struct Largest {
+    design: Option<u16>,
+    process: Option<u32>,
+    cause: Option<u32>,
+}
+
+impl SimulationWriter {
+    /// A writer for a file that must not exist.
+    pub fn create(path: &Path) -> Result<Self, WriteSimulationError> {
+        if path.symlink_metadata().is_ok() {
+            return Err(WriteSimulationError::Exists(path.to_owned()));
+        }
+        let spool = Spool::create_in(folder_of(path))
+            .map_err(|source| WriteSimulationError::Create { path: path.to_owned(), source })?;
+        Ok(SimulationWriter {
+            path: path.to_owned(),
+            spool,
+            largest: Largest::default(),
+            row_group_rows: ROW_GROUP_ROWS,
+        })
+    }
+
+    /// Row groups of so many rows instead of 1,048,576: for tests of files with several.
+    #[doc(hidden)]
+    pub fn with_row_group_rows(mut self, rows: u64) -> Self {
+        self.row_group_rows = rows.clamp(1, ROW_GROUP_ROWS);
+        self
+    }
+
+    /// Adds tuples.
+    pub fn write(&mut self, tuples: &[Interval]) -> Result<(), WriteSimulationError> {
+        for tuple in tuples {
+            self.largest.design = self.largest.design.max(Some(tuple.design));
+            self.largest.process = self.largest.process.max(Some(tuple.process));
+            self.largest.cause = self.largest.cause.max(Some(tuple.cause.max(tuple.end)));
+        }
+        self.spool.push(tuples).map_err(|source| WriteSimulationError::Write { path: self.path.clone(), source })
+    }
+
+    /// Writes the file, and gives it its name.
+    pub fn finish(self, head: &Simulation) -> Result<(), WriteSimulationError> {
+        self.largest.check(head)?;
+        let json = serde_json::to_string(head).map_err(io::Error::from);
+        let path = self.path.clone();
+        let failed = |source| WriteSimulationError::Write { path: path.clone(), source };
+        let json = json.map_err(failed)?;
+        if json.len() > FOOTER_RESERVE_BYTES {
+            let (found_bytes, limit_bytes) = (json.len(), FOOTER_RESERVE_BYTES);
+            return Err(WriteSimulationError::Head { found_bytes, limit_bytes });
+        }
+        let draft = Draft::create_in(folder_of(&path)).map_err(failed)?;
+        write_file(draft.as_file(), self.spool, head, json, self.row_group_rows).map_err(failed)?;
+        draft.as_file().sync_all().map_err(failed)?;
+        match draft.keep(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(WriteSimulationError::Exists(path)),
+            done => done.map_err(failed),
+        }
+    }
+}
+
+impl Largest {
+    fn check(&self, head: &Simulation) -> Result<(), WriteSimulationError> {
+        let tables = [
+            ("design", self.design.map(u64::from), head.designs.len()),
+            ("process", self.process.map(u64::from), head.processes.len()),
+            ("cause", self.cause.map(u64::from), head.causes.len()),
+        ];
+        for (what, largest, count) in tables {
+            if let Some(index) = largest.filter(|index| *index >= count as u64) {
+                return Err(WriteSimulationError::Tuple { what, index, count });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn write_file(file: &File, spool: Spool, head: &Simulation, json: String, rows: u64) -> io::Result<()> {
+    write_parquet(file, spool.rewind()?, head, json, rows).map_err(as_io)?;
+    let mut file = file;
+    let (start, footer) = footer_of(&mut file)?.map_err(io::Error::other)?;
+    let at = checksum::find(&footer).ok_or_else(|| io::Error::other("the footer has no place for a checksum"))?;
+    checksum::write(&mut file, start + at as u64)
+}
+
+fn as_io(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    }
+}
+
+fn write_parquet(
+    file: &File,
+    mut spool: SpoolReader,
+    head: &Simulation,
+    json: String,
+    rows: u64,
+) -> Result<(), ParquetError> {
+    let mut writer = SerializedFileWriter::new(BufWriter::new(file), schema()?, Arc::new(properties()?))?;
+    let mut tuples = Vec::new();
+    let texts = Texts::of(head);
+    loop {
+        spool.next(&mut tuples, rows)?;
+        if tuples.is_empty() {
+            break;
+        }
+        let mut group = writer.next_row_group()?;
+        for column in &COLUMNS {
+            let mut sink = group.next_column()?.ok_or(ParquetError::EOF("no column is left".to_owned()))?;
+            write_column(column, &tuples, head, &texts, &mut sink)?;
+            sink.close()?;
+        }
+        group.close()?;
+    }
+    writer.append_key_value_metadata(KeyValue::new(HEAD_KEY.to_owned(), json));
+    writer.append_key_value_metadata(KeyValue::new(CHECKSUM_KEY.to_owned(), NO_CHECKSUM.to_owned()));
+    writer.close()?;
+    Ok(())
+}
+
+fn properties() -> Result<WriterProperties, ParquetError> {
+    let mut builder = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_created_by(format!("switchcost {}", env!("CARGO_PKG_VERSION")))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true);
+    for column in &COLUMNS {
+        if matches!(column.content, Content::Number(..) | Content::Looked(_)) {
+            // What a column falls back to where it has too many values for a dictionary.
+            builder = builder.set_column_encoding(ColumnPath::from(column.name), Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    Ok(builder.build())
+}
+
+/// The texts of all tables, to be shared by the rows.
+struct Texts {
+    tables: [(Table, Vec<Option<ByteArray>>); 4],
+}
+
+impl Texts {
+    fn of(head: &Simulation) -> Self {
+        let tables = [Table::Designs, Table::ProcessNames, Table::CauseEntries, Table::CauseSyscalls];
+        Texts {
+            tables: tables
+                .map(|table| (table, table.texts(head).into_iter().map(|text| text.map(ByteArray::from)).collect())),
+        }
+    }
+
+    fn of_table(&self, wanted: Table) -> &[Option<ByteArray>] {
+        self.tables.iter().find(|(table, _)| *table == wanted).map_or(&[], |(_, texts)| texts)
+    }
+}
+
+fn write_column(
+    column: &Column,
+    tuples: &[Interval],
+    head: &Simulation,
+    texts: &Texts,
+    sink: &mut SerializedColumnWriter<'_>,
+) -> Result<(), ParquetError> {
+    match column.content {
+        Content::Number(Width::Bits64, get, _) => {
+            let values: Vec<i64> = tuples.iter().map(|tuple| get(tuple).cast_signed()).collect();
+            sink.typed::<Int64Type>().write_batch(&values, None, None)?;
+        }
+        Content::Number(_, get, _) => {
+            let values: Vec<i32> = tuples.iter().map(|tuple| (get(tuple) as u32).cast_signed()).collect();
+            sink.typed::<Int32Type>().write_batch(&values, None, None)?;
+        }
+        Content::Looked(look) => {
+            let values: Vec<i32> = tuples.iter().map(|tuple| look(head, tuple).cast_signed()).collect();
+            sink.typed::<Int32Type>().write_batch(&values, None, None)?;
+        }
+        Content::Voluntary(index) => {
+            let is_voluntary = |tuple| head.causes.get(index(tuple)).is_some_and(|cause| cause.is_voluntary);
+            let values: Vec<bool> = tuples.iter().map(is_voluntary).collect();
+            sink.typed::<BoolType>().write_batch(&values, None, None)?;
+        }
+        Content::Text(table, index) => {
+            let texts = texts.of_table(table);
+            let text_of = |tuple: &Interval| texts.get(index(tuple)).and_then(Option::as_ref);
+            let values: Vec<ByteArray> = tuples.iter().filter_map(text_of).cloned().collect();
+            // Only read for a column that may be empty.
+            let levels: Vec<i16> = tuples.iter().map(|tuple| i16::from(text_of(tuple).is_some())).collect();
+            sink.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+        }
+    }
+    Ok(())
+}

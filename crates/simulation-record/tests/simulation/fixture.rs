@@ -1,0 +1,106 @@
+//! A head and tuples made by hand: two designs, three processes, hostile names.
+
+use design::Design;
+use simulation_result::{
+    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissOrigins, ProcessFacts,
+    Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+};
+use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
+
+pub(crate) const HOSTILE: &str = "a\u{1b}[2J\u{202e}\"\\\0switchcost.record.checksum.xxh3\u{18}\u{10}0000000000000000";
+
+pub(crate) fn design(name: &str) -> Design {
+    let text = format!(
+        "schema = 'switchcost.design/1'\nname = '{name}'\ncycle_ns = [0.1, 40]\n[[level]]\nname = 'L1'\n\
+         holds = 'both'\nsize = '64KiB'\nline = '16B'\nways = 1\nmiss_cycles = 15\n"
+    );
+    toml::from_str(&text).expect("a design")
+}
+
+fn result(name: &str) -> DesignResult {
+    let level = LevelCounts { name: "L1".into(), instruction_accesses: u64::MAX, fills: 3, ..LevelCounts::default() };
+    let counts =
+        HierarchyCounts { cycles: u64::MAX, write_stall_cycles: 1, levels: vec![level.clone()], tlbs: vec![level] };
+    DesignResult {
+        design: design(name),
+        depth: Depth::Full,
+        hierarchies: ByView { shared: counts.clone(), private: counts.clone(), flushed: counts },
+        origins: vec![MissOrigins { level: "L1".into(), intrinsic: 1, ..MissOrigins::default() }],
+        losses: vec![WorkingSetLoss { level: "L1".into(), returns: 4, ..WorkingSetLoss::default() }],
+        evictions: vec![Eviction { level: "L1".into(), evictor: 0, victim: 1, lines: u64::MAX }],
+        code: vec![CodeCost {
+            program: HOSTILE.into(),
+            cause: 1,
+            object: Some("/bin/cat".into()),
+            build_id: None,
+            offset: 0x1000,
+            function: None,
+            line: Some("cat.c:1".into()),
+            excess_cycles: i64::MIN,
+        }],
+    }
+}
+
+pub(crate) fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause {
+    SwitchCause { is_voluntary, entry: entry.into(), syscall: syscall.map(str::to_owned) }
+}
+
+pub(crate) fn head() -> Simulation {
+    let names = ["cat", HOSTILE, ""];
+    Simulation {
+        schema: format!("{SIMULATION_SCHEMA}/{SIMULATION_VERSION}"),
+        program_version: "0.1.0".into(),
+        started_at: "2025-11-02T10:00:00Z".into(),
+        command: vec!["switchcost".into(), "simulate".into(), HOSTILE.into()],
+        host: None,
+        trace: TraceFacts {
+            source: "a generator".into(),
+            order: "synthetic".into(),
+            quantum_instructions: Some(400_000),
+            commands: vec![],
+            instructions: 1,
+            loads: 2,
+            stores: u64::MAX,
+            voluntary_switches: 4,
+            involuntary_switches: 5,
+            incomplete: None,
+        },
+        interval_instructions: 10_000,
+        intervals: 100,
+        processes: (1..)
+            .zip(names)
+            .map(|(process, name)| ProcessFacts { process, name: name.into(), instructions: 7, segments: 8 })
+            .collect(),
+        causes: vec![
+            cause(true, "birth", None),
+            cause(true, "syscall", Some("read")),
+            cause(false, "quantum", None),
+            cause(true, "syscall", Some(HOSTILE)),
+        ],
+        designs: vec![result("mogul-1a"), result(HOSTILE_DESIGN)],
+    }
+}
+
+/// A design's name comes from a file of the user's.
+pub(crate) const HOSTILE_DESIGN: &str = "two words, a comma";
+
+/// So many tuples: every field takes small and large values, and all names occur.
+pub(crate) fn tuples(count: u32) -> Vec<Interval> {
+    let tuple = |i: u32| Interval {
+        design: (i % 2) as u16,
+        segment: i / 9,
+        segments: if i % 100 == 99 { u32::MAX } else { 1 },
+        task: i.wrapping_mul(0x9e37_79b9),
+        process: i % 3,
+        cause: i % 4,
+        end: (i + 1) % 4,
+        interval: i % 9,
+        instructions: 10_000 + u64::from(i % 5),
+        cycles: ByView {
+            shared: u64::from(i) << (i % 33),
+            private: u64::MAX - u64::from(i),
+            flushed: u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        },
+    };
+    (0..count).map(tuple).collect()
+}

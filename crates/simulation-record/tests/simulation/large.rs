@@ -1,0 +1,46 @@
+//! Ten million tuples: how long, and in how much memory.
+
+use std::time::Instant;
+
+use switchcost_simulation_record::{SimulationRecord, SimulationWriter};
+
+use crate::Folder;
+use crate::fixture::{head, tuples};
+
+/// The most memory that this process has had, in KiB.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a peak");
+    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
+}
+
+#[test]
+#[ignore = "takes half a minute; run it alone: cargo test --release --test simulation large -- --ignored --nocapture"]
+fn ten_million_tuples_are_read_within_a_gibibyte() {
+    const BATCHES: u32 = 100;
+    let folder = Folder::new();
+    let batch = tuples(100_000);
+    let start = Instant::now();
+    let mut writer = SimulationWriter::create(&folder.file()).expect("a free name");
+    for _ in 0..BATCHES {
+        writer.write(&batch).expect("room");
+    }
+    let spooled = start.elapsed();
+    writer.finish(&head()).expect("room");
+    let written = start.elapsed();
+    let bytes = std::fs::metadata(folder.file()).expect("there").len();
+    let start = Instant::now();
+    let record = SimulationRecord::read(&folder.file()).expect("whole");
+    let opened = start.elapsed();
+    let mut rows = 0;
+    for tuples in record.tuples().expect("tuples") {
+        let tuples = tuples.expect("whole");
+        assert_eq!(tuples[0], batch[rows % batch.len()]);
+        rows += tuples.len();
+    }
+    let read = start.elapsed();
+    assert_eq!(rows, batch.len() * BATCHES as usize);
+    let peak = peak_kib();
+    println!("spool {spooled:?}, write {written:?}, {bytes} bytes, check {opened:?}, read {read:?}, peak {peak} KiB");
+    assert!(peak < 1 << 20, "{peak} KiB");
+}

@@ -1,0 +1,55 @@
+//! The record of a simulation from outside: what is written is read back, and what is broken is named.
+
+mod damage;
+mod fixture;
+mod hostile;
+mod large;
+mod round_trip;
+mod sample;
+mod write_errors;
+
+use std::path::{Path, PathBuf};
+
+use simulation_result::{Interval, Simulation};
+use switchcost_simulation_record::{ReadSimulationError, SimulationRecord, SimulationWriter};
+use tempfile::TempDir;
+
+/// A folder of its own for each test, gone with it.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(TempDir::new().expect("a folder"))
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.path().join("run.parquet")
+    }
+
+    /// Names of all that lies in it.
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect()
+    }
+}
+
+/// Writes a record in row groups of `rows`.
+fn write(path: &Path, head: &Simulation, tuples: &[Interval], rows: u64) {
+    let mut writer = SimulationWriter::create(path).expect("a free name").with_row_group_rows(rows);
+    for part in tuples.chunks(7) {
+        writer.write(part).expect("room");
+    }
+    writer.finish(head).expect("room");
+}
+
+fn read_tuples(record: &SimulationRecord) -> Result<Vec<Interval>, ReadSimulationError> {
+    let batches = record.tuples()?.collect::<Result<Vec<_>, _>>()?;
+    Ok(batches.concat())
+}
+
+/// Head and tuples of a file.
+fn read(path: &Path) -> Result<(Simulation, Vec<Interval>), ReadSimulationError> {
+    let record = SimulationRecord::read(path)?;
+    let tuples = read_tuples(&record)?;
+    Ok((record.head, tuples))
+}

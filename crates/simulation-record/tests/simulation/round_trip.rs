@@ -1,0 +1,54 @@
+//! What is written is read back, number for number.
+
+use proptest::prelude::*;
+use simulation_result::{ByView, Interval};
+
+use crate::fixture::{head, tuples};
+use crate::{Folder, read, write};
+
+#[test]
+fn head_and_tuples_come_back() {
+    let folder = Folder::new();
+    for (i, (count, rows)) in [(0, 10), (1, 10), (10, 10), (1000, 300), (70_000, 1 << 20)].into_iter().enumerate() {
+        let path = folder.0.path().join(i.to_string());
+        write(&path, &head(), &tuples(count), rows);
+        let (found_head, found) = read(&path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(found_head, head());
+        assert!(found == tuples(count), "{count} tuples in groups of {rows}");
+    }
+}
+
+#[test]
+fn only_the_record_is_left() {
+    let folder = Folder::new();
+    write(&folder.file(), &head(), &tuples(5), 2);
+    assert_eq!(folder.names(), ["run.parquet"]);
+}
+
+fn any_tuple() -> impl Strategy<Value = Interval> {
+    let number = || prop_oneof![Just(0), Just(u64::MAX), any::<u64>()];
+    let small = || prop_oneof![Just(0), Just(u32::MAX), any::<u32>()];
+    let indices = (0..2_u16, 0..3_u32, 0..4_u32, 0..4_u32);
+    (indices, (small(), small(), small(), small()), (number(), number(), number(), number())).prop_map(
+        |(
+            (design, process, cause, end),
+            (segment, segments, task, interval),
+            (instructions, shared, private, flushed),
+        )| {
+            let cycles = ByView { shared, private, flushed };
+            Interval { design, segment, segments, task, process, cause, end, interval, instructions, cycles }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_tuples_come_back(tuples in proptest::collection::vec(any_tuple(), 0..200), rows in 1..100_u64) {
+        let folder = Folder::new();
+        write(&folder.file(), &head(), &tuples, rows);
+        let (_, found) = read(&folder.file()).expect("whole");
+        prop_assert_eq!(found, tuples);
+    }
+}

@@ -1,0 +1,70 @@
+//! What cannot be written is said, and nothing is left behind.
+
+use simulation_result::Interval;
+use switchcost_simulation_record::{SimulationWriter, WriteSimulationError};
+
+use crate::Folder;
+use crate::fixture::{head, tuples};
+
+fn finished(tuple: Interval) -> (Folder, Result<(), WriteSimulationError>) {
+    let folder = Folder::new();
+    let mut writer = SimulationWriter::create(&folder.file()).expect("a free name");
+    writer.write(&[tuple]).expect("room");
+    let outcome = writer.finish(&head());
+    (folder, outcome)
+}
+
+#[test]
+fn a_file_is_never_overwritten() {
+    let folder = Folder::new();
+    std::fs::write(folder.file(), "mine").expect("room");
+    let path = folder.file();
+    let expected = format!(
+        "found a file at {}, need a name that is free (records are never overwritten); choose another name with \
+         --record or move the file away",
+        path.display()
+    );
+    assert_eq!(SimulationWriter::create(&path).err().expect("taken").to_string(), expected);
+    std::fs::remove_file(&path).expect("there");
+    let writer = SimulationWriter::create(&path).expect("free now");
+    std::fs::write(&path, "mine").expect("room");
+    assert_eq!(writer.finish(&head()).expect_err("taken meanwhile").to_string(), expected);
+    assert_eq!(std::fs::read(&path).expect("there"), b"mine");
+    assert_eq!(folder.names(), ["run.parquet"]);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let path = Folder::new().0.path().join("none/run.parquet");
+    let error = SimulationWriter::create(&path).err().expect("no folder").to_string();
+    let start = format!("{} cannot be created (No such file or directory", path.display());
+    assert!(error.starts_with(&start), "{error}");
+    let end = "need a folder that exists and may be written; choose another place with --record";
+    assert!(error.ends_with(end), "{error}");
+}
+
+#[test]
+fn an_unfinished_record_leaves_nothing() {
+    let folder = Folder::new();
+    let mut writer = SimulationWriter::create(&folder.file()).expect("a free name");
+    writer.write(&tuples(1000)).expect("room");
+    drop(writer);
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+#[test]
+fn a_tuple_beyond_the_head_is_refused() {
+    let tuple = tuples(1)[0];
+    for (wrong, what) in [
+        (Interval { design: 2, ..tuple }, "design 2, need one of the 2"),
+        (Interval { process: 3, ..tuple }, "process 3, need one of the 3"),
+        (Interval { cause: 4, ..tuple }, "cause 4, need one of the 4"),
+        (Interval { end: u32::MAX, ..tuple }, "cause 4294967295, need one of the 4"),
+    ] {
+        let (folder, outcome) = finished(wrong);
+        let expected =
+            format!("found a tuple of {what} in the head; this is a bug of switchcost. The record was not kept");
+        assert_eq!(outcome.expect_err("beyond the head").to_string(), expected);
+        assert_eq!(folder.names(), [""; 0]);
+    }
+}

@@ -1,0 +1,316 @@
+//! What a simulation gives: counters of each design, and the tuples of Mogul and Borg 1990 (section 3.3).
+//!
+//! The simulator fills these types in, the analysis takes them apart, and the record keeps them. Nothing here knows how a
+//! number comes about, or how it is stored: that is said in `docs/method/simulation.md` and
+//! `docs/formats/simulation-record.md`.
+
+use design::Design;
+use record::HostManifest;
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumIter};
+
+/// Three hierarchies of one design that see the same references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumIter)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum View {
+    /// One for all processes: the machine.
+    Shared,
+    /// One for each process, as if it had the machine to itself.
+    Private,
+    /// Emptied at each switch: the cold bound.
+    Flushed,
+}
+
+/// A number for each view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ByView<T> {
+    /// Of the one hierarchy that all processes share.
+    pub shared: T,
+    /// Of the hierarchies of one process each, added.
+    pub private: T,
+    /// Of the one that each switch empties.
+    pub flushed: T,
+}
+
+impl<T> ByView<T> {
+    /// The number of one view.
+    pub fn get(&self, view: View) -> &T {
+        match view {
+            View::Shared => &self.shared,
+            View::Private => &self.private,
+            View::Flushed => &self.flushed,
+        }
+    }
+
+    /// The number of one view, to be changed.
+    pub fn get_mut(&mut self, view: View) -> &mut T {
+        match view {
+            View::Shared => &mut self.shared,
+            View::Private => &mut self.private,
+            View::Flushed => &mut self.flushed,
+        }
+    }
+}
+
+/// Why a task left the CPU, as the reports group it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SwitchCause {
+    /// Whether it gave the CPU up by itself.
+    pub is_voluntary: bool,
+    /// The kernel entry behind it: `syscall`, `page-fault`, `quantum`, `wake-up`, `interrupt`, `exit`, `unknown`; or
+    /// `birth` for the first segment of a task.
+    pub entry: String,
+    /// Name of the system call, for `syscall`.
+    pub syscall: Option<String>,
+}
+
+/// Counters of one cache or TLB of one hierarchy.
+///
+/// A *reference* is one instruction fetched, one load or one store, whatever its size, at a first level; at a later
+/// level, one line asked for by the level before. It *misses* where any line that it touches is not there. A *fill* is
+/// a line brought in. So a reference across two absent lines is one miss and two fills, and two lots of miss cycles.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LevelCounts {
+    /// The level's name.
+    pub name: String,
+    /// Instruction fetches that looked here.
+    pub instruction_accesses: u64,
+    /// Instruction fetches that missed.
+    pub instruction_misses: u64,
+    /// Loads that looked here.
+    pub load_accesses: u64,
+    /// Loads that missed.
+    pub load_misses: u64,
+    /// Stores that looked here.
+    pub store_accesses: u64,
+    /// Stores that missed.
+    pub store_misses: u64,
+    /// Lines brought in on demand.
+    pub fills: u64,
+    /// Lines written back to the level below (or memory).
+    pub write_backs: u64,
+    /// Lines brought in before they were asked for.
+    pub prefetches: u64,
+    /// Misses that found their line in the victim cache.
+    pub victim_hits: u64,
+    /// Misses that found their line in a stream buffer.
+    pub stream_hits: u64,
+    /// Cycles that this level added: hits, misses, walks.
+    pub cycles: u64,
+}
+
+impl LevelCounts {
+    /// All references that looked here.
+    pub fn accesses(&self) -> u64 {
+        self.instruction_accesses + self.load_accesses + self.store_accesses
+    }
+
+    /// All that missed.
+    pub fn misses(&self) -> u64 {
+        self.instruction_misses + self.load_misses + self.store_misses
+    }
+}
+
+/// Totals of one hierarchy. `cycles` is the sum of the instructions, of every level's cycles, and of the write stalls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HierarchyCounts {
+    /// All cycles.
+    pub cycles: u64,
+    /// Cycles in which a store waited for a write buffer.
+    pub write_stall_cycles: u64,
+    /// The caches, in the design's order.
+    pub levels: Vec<LevelCounts>,
+    /// The TLBs, in the design's order.
+    pub tlbs: Vec<LevelCounts>,
+}
+
+/// Where the misses of one level of the shared hierarchy come from; together they are its fills on demand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissOrigins {
+    /// The level's name.
+    pub level: String,
+    /// The line is not in the process's private cache either.
+    pub intrinsic: u64,
+    /// It is, and it left the shared one while another process ran.
+    pub evicted_by_others: u64,
+    /// It is, and it left the shared one while the process itself ran: others had made it old or taken its room.
+    pub aged_by_others: u64,
+    /// It is, and a flush at a switch emptied the shared one.
+    pub flushed: u64,
+}
+
+/// What switches do to the lines that a process has in one level of the shared hierarchy. Sums over all switches.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkingSetLoss {
+    /// The level's name.
+    pub level: String,
+    /// Switches counted: those at which a process comes back.
+    pub returns: u64,
+    /// Lines that the process had there when it left.
+    pub resident_at_departure: u64,
+    /// Of those, lines that others drove out before it came back.
+    pub lost: u64,
+    /// Of those, lines that it brought back in before it left again.
+    pub restored: u64,
+}
+
+/// How often one process drove out lines of another from one level of the shared hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Eviction {
+    /// The level's name.
+    pub level: String,
+    /// Who brought a line in; an index into [`Simulation::processes`].
+    pub evictor: u32,
+    /// Whose line left for it; an index into [`Simulation::processes`].
+    pub victim: u32,
+    /// How often.
+    pub lines: u64,
+}
+
+/// Where in the code the excess cycles of the shared hierarchy over the private one arise: one block of one program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeCost {
+    /// Name of the program; hostile data, made UTF-8 with replacement characters.
+    pub program: String,
+    /// Why the task had left the CPU before the segment in which they arise; an index into [`Simulation::causes`].
+    pub cause: u32,
+    /// Path of the file that the code lies in, where one is mapped there; hostile data.
+    pub object: Option<String>,
+    /// That file's GNU build ID in hexadecimal, where it has one.
+    pub build_id: Option<String>,
+    /// Offset of the block in that file; its virtual address where no file is known.
+    pub offset: u64,
+    /// Function, where known.
+    pub function: Option<String>,
+    /// Source file and line, where known.
+    pub line: Option<String>,
+    /// Excess cycles; negative where the shared hierarchy was faster (another process had brought the line in).
+    pub excess_cycles: i64,
+}
+
+/// How much a result says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Depth {
+    /// Everything.
+    Full,
+    /// Counters and tuples added up over segments; no origins, losses, evictions and code. What a single pass for many
+    /// designs gives.
+    Counters,
+}
+
+/// What one design makes of the trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DesignResult {
+    /// The design.
+    pub design: Design,
+    /// How much is said about it.
+    pub depth: Depth,
+    /// The three hierarchies.
+    pub hierarchies: ByView<HierarchyCounts>,
+    /// Where misses come from, by level, then by TLB.
+    pub origins: Vec<MissOrigins>,
+    /// What is lost and restored, by level.
+    pub losses: Vec<WorkingSetLoss>,
+    /// Who evicts whom: pairs that occur, by level, evictor, victim.
+    pub evictions: Vec<Eviction>,
+    /// Excess cycles attributed to code, most expensive first, as many places as were asked for.
+    pub code: Vec<CodeCost>,
+}
+
+/// One process of the trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessFacts {
+    /// Its number in the trace.
+    pub process: u32,
+    /// Its name; hostile data, made UTF-8 with replacement characters.
+    pub name: String,
+    /// Instructions that it executed.
+    pub instructions: u64,
+    /// Segments that it ran.
+    pub segments: u64,
+}
+
+/// What was simulated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceFacts {
+    /// Where it came from: a file's name, `live`, or a generator's description.
+    pub source: String,
+    /// How the order of tasks came about: `scheduled`, `as-run`, `imported`, `synthetic`.
+    pub order: String,
+    /// Quantum in instructions, where the order was scheduled.
+    pub quantum_instructions: Option<u64>,
+    /// The traced commands.
+    pub commands: Vec<Vec<String>>,
+    /// Instructions.
+    pub instructions: u64,
+    /// Loads.
+    pub loads: u64,
+    /// Stores.
+    pub stores: u64,
+    /// Switches by will of the task that left.
+    pub voluntary_switches: u64,
+    /// Other switches.
+    pub involuntary_switches: u64,
+    /// Whether all of the trace was simulated; otherwise why not.
+    pub incomplete: Option<String>,
+}
+
+/// Everything but the tuples: the head of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Simulation {
+    /// `switchcost.record.simulation/1`.
+    pub schema: String,
+    /// Version of the program that wrote it.
+    pub program_version: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The machine that simulated (not the one that was simulated).
+    pub host: Option<HostManifest>,
+    /// The trace.
+    pub trace: TraceFacts,
+    /// Instructions in an interval.
+    pub interval_instructions: u64,
+    /// Intervals recorded after each switch; what a segment runs longer is one more tuple.
+    pub intervals: u32,
+    /// The processes, in the order of their numbers.
+    pub processes: Vec<ProcessFacts>,
+    /// The causes that occur.
+    pub causes: Vec<SwitchCause>,
+    /// The designs.
+    pub designs: Vec<DesignResult>,
+}
+
+/// One tuple: a process, some instructions after it was switched to, and the cycles they took in each hierarchy.
+///
+/// A *segment* is what runs between two switches. Its interval `i` starts with the first block that begins when
+/// `i * interval_instructions` instructions of the segment have been executed or more; a tuple with
+/// `interval == intervals` is all that follows. Blocks are not divided, so `instructions` may differ from the interval's
+/// length by less than a block. Tuples without instructions are not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Interval {
+    /// Index into [`Simulation::designs`].
+    pub design: u16,
+    /// Number of the segment, from 0; of the first one where several are added up.
+    pub segment: u32,
+    /// How many segments are added up in this tuple: 1, but for designs of [`Depth::Counters`], whose tuples are sums
+    /// over segments of the same process, cause and end; there, what follows an exec in the same interval adds none.
+    pub segments: u32,
+    /// The task that runs.
+    pub task: u32,
+    /// Index into [`Simulation::processes`].
+    pub process: u32,
+    /// Why the task had left the CPU before this segment; an index into [`Simulation::causes`].
+    pub cause: u32,
+    /// Why it leaves at the end of this segment; an index into [`Simulation::causes`]. The end of a trace is `unknown`.
+    pub end: u32,
+    /// Number of the interval in the segment, from 0.
+    pub interval: u32,
+    /// Instructions.
+    pub instructions: u64,
+    /// Cycles, these instructions' own included.
+    pub cycles: ByView<u64>,
+}
