@@ -6,6 +6,7 @@
 
 mod causes;
 mod design_file;
+mod explain;
 mod host_design;
 mod machine;
 mod mappings;
@@ -16,6 +17,7 @@ mod vary;
 mod world;
 
 pub use design_file::{DesignError, Location, read_design, write_design};
+pub use explain::explain;
 pub use host_design::{HostDesignError, host_design};
 pub use simulator::{Options, Outcome, SimulationError, Simulator};
 pub use vary::{VaryError, vary};

@@ -28,7 +28,7 @@ use simulation_result::{ByView, Interval};
 pub(crate) use address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 pub(crate) use blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 pub(crate) use code::Context;
-pub(crate) use plan::Kind;
+pub(crate) use plan::{Kind, Obstacle};
 pub(crate) use walk::Sent;
 
 use crate::mappings::Mappings;
@@ -96,6 +96,11 @@ impl Machine {
         let mut plan = Plan::new(&design);
         levels.iter().for_each(|&level| plan.levels[level].sweep());
         Machine::planned(design, plan)
+    }
+
+    /// By level: its name, and what keeps one lookup from answering for all views.
+    pub(crate) fn obstacles(design: &Design) -> Vec<(String, Option<Obstacle>)> {
+        Plan::new(design).levels.into_iter().map(|level| (level.name, level.obstacle)).collect()
     }
 
     fn planned(design: Design, plan: Plan) -> Machine {

@@ -1,23 +1,19 @@
-//! Every design at once, fed with one event stream.
+//! Every design, fed with one event stream.
 
 mod error;
+mod pass;
 mod runner;
 
-use design::Design;
-use simulation_result::{ByView, DesignResult, Interval, ProcessFacts, SwitchCause};
-use trace::{Block, BlockRun, Chunk, Mark, Reference};
+use std::sync::Mutex;
 
-use crate::causes::Why;
-use crate::machine::{Context, Machine, Scene};
-use crate::world::{Change, World};
+use design::Design;
+use simulation_result::{DesignResult, Interval, ProcessFacts, SwitchCause};
+use trace::Chunk;
 
 pub use error::SimulationError;
-use runner::{Runner, runners};
+use pass::Pass;
+use runner::runners;
 
-/// Blocks that one design takes before the next one does: they stay in the nearest caches of the machine.
-const SLICE_BLOCKS: usize = 2048;
-/// Blocks that are counted without a look at where the tuple ends, where they all lie before that.
-const GROUP_BLOCKS: usize = 64;
 const MOST_DESIGNS: usize = 1 << 16;
 /// Below that a family is as fast design by design.
 const FEWEST_SWEPT: usize = 6;
@@ -36,10 +32,12 @@ pub struct Options {
     /// So many designs are all simulated in full. Of more, those that differ in the size, ways and cycles of their last
     /// levels only are simulated in one pass: the first of them in full, of the others counters and sums of tuples.
     pub most_in_full: usize,
+    /// How many designs are simulated at the same time, at least 1; the results do not depend on it.
+    pub threads: usize,
 }
 
 impl Default for Options {
-    /// 1,000 instructions, 100 intervals, no kernel touches, 100 places, 16 designs in full.
+    /// 1,000 instructions, 100 intervals, no kernel touches, 100 places, 16 designs in full, one at a time.
     fn default() -> Self {
         Options {
             interval_instructions: 1000,
@@ -47,6 +45,7 @@ impl Default for Options {
             kernel_touches: false,
             code_places: 100,
             most_in_full: 16,
+            threads: 1,
         }
     }
 }
@@ -75,21 +74,9 @@ pub struct Outcome {
 /// Simulates designs on an event stream.
 #[derive(Debug)]
 pub struct Simulator {
-    options: Options,
-    runners: Vec<Runner>,
-    /// Of each kind of block in the chunk.
-    weights: Vec<u64>,
-    world: World,
-    /// Whether the machines know who runs.
-    has_begun: bool,
-    /// The tuple under way; its cycles are the machines' to say.
-    open: Option<Interval>,
-    /// Instructions, loads and stores of the program, then loads and stores of the kernel.
-    references: [u64; 3],
-    kernel_touches: [u64; 2],
-    voluntary_switches: u64,
-    involuntary_switches: u64,
-    most_processes: u64,
+    passes: Vec<Pass>,
+    most_in_full: usize,
+    threads: usize,
 }
 
 impl Simulator {
@@ -106,27 +93,14 @@ impl Simulator {
             return Err(SimulationError::TooManyDesigns(designs.len()));
         }
         let fewest_swept = if designs.len() > options.most_in_full { FEWEST_SWEPT } else { usize::MAX };
-        let runners = runners(designs, fewest_swept);
-        let most_processes = runners.iter().map(Runner::most_processes).min().unwrap_or(u64::MAX);
-        Ok(Simulator {
-            options,
-            runners,
-            weights: Vec::new(),
-            world: World::default(),
-            has_begun: false,
-            open: None,
-            references: [0; 3],
-            kernel_touches: [0; 2],
-            voluntary_switches: 0,
-            involuntary_switches: 0,
-            most_processes,
-        })
+        let passes = runners(designs, fewest_swept).into_iter().map(|runner| Pass::new(runner, options.clone()));
+        Ok(Simulator { passes: passes.collect(), most_in_full: options.most_in_full, threads: options.threads.max(1) })
     }
 
     /// How many designs are simulated one by one, though there are more than are wanted in full: they cannot be swept.
     pub fn designs_that_cannot_be_swept(&self) -> usize {
-        let alone = self.runners.iter().map(Runner::designs_in_full).sum();
-        if alone > self.options.most_in_full { alone } else { 0 }
+        let alone = self.passes.iter().map(Pass::designs_in_full).sum();
+        if alone > self.most_in_full { alone } else { 0 }
     }
 
     /// Simulates the next chunk of the trace. Tuples of segments that end in it are appended, in ascending order for
@@ -136,274 +110,48 @@ impl Simulator {
     /// A chunk that contradicts itself; nothing can be said then about what follows it.
     pub fn feed(&mut self, chunk: &Chunk, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
         error::check_marks(chunk)?;
-        let kinds = chunk.blocks.run().kinds();
-        self.weights.clear();
-        self.weights.extend(kinds.iter().map(weight));
-        let (mut blocks, mut references) = (chunk.blocks.run(), &chunk.references[..]);
-        let unfit = || error::unfit_references(chunk);
-        for placed in &chunk.marks {
-            let passed = chunk.blocks.len() - blocks.len();
-            let (before, after) = blocks.split_at(placed.before_block as usize - passed);
-            references = self.blocks(before, references).ok_or_else(unfit)?;
-            blocks = after;
-            self.mark(&placed.mark, tuples);
-            self.check_processes()?;
+        let results = self.feed_each(chunk);
+        self.passes.iter_mut().for_each(|pass| pass.take_tuples(tuples));
+        results
+    }
+
+    /// Whoever is free takes the next design: how long one takes is not known before. Starting threads for each chunk takes
+    /// some ten microseconds, of the milliseconds that a chunk takes.
+    fn feed_each(&mut self, chunk: &Chunk) -> Result<(), SimulationError> {
+        let threads = self.threads.min(self.passes.len());
+        if threads <= 1 {
+            return self.passes.iter_mut().try_for_each(|pass| pass.feed(chunk));
         }
-        match self.blocks(blocks, references) {
-            Some([]) => self.check_processes(),
-            _ => Err(unfit()),
-        }
-    }
-
-    fn check_processes(&self) -> Result<(), SimulationError> {
-        let found = self.world.processes();
-        if found <= self.most_processes {
-            return Ok(());
-        }
-        Err(SimulationError::TooManyProcesses { found, most: self.most_processes })
-    }
-
-    /// Blocks without a mark between them. Gives the references that are left; none where there are too few.
-    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> Option<&'a [Reference]> {
-        while !blocks.is_empty() {
-            let limit = self.open_tuple();
-            let run = Run::cut(blocks, &self.weights, limit);
-            let (now, later) = references.split_at_checked(run.references)?;
-            let (these, rest) = blocks.split_at(run.blocks);
-            self.run(these, now, run.instructions);
-            blocks = rest;
-            references = later;
-        }
-        Some(references)
-    }
-
-    /// Opens the tuple that the next block belongs to, where it is not open. Gives the instructions that are left for it.
-    fn open_tuple(&mut self) -> u64 {
-        self.begin();
-        let process = self.world.running();
-        let segment = *self.world.segment();
-        let length = self.options.interval_instructions;
-        let interval = (segment.instructions / length).min(self.options.intervals.into());
-        if self.open.is_some_and(|open| u64::from(open.interval) != interval) {
-            self.close_tuple();
-        }
-        self.open.get_or_insert(Interval {
-            design: 0,
-            segment: segment.number,
-            segments: 1,
-            task: self.world.task.0,
-            process,
-            cause: segment.cause,
-            end: 0,
-            interval: interval as u32,
-            instructions: 0,
-            cycles: ByView::default(),
-        });
-        match interval == u64::from(self.options.intervals) {
-            true => u64::MAX,
-            false => (interval + 1).saturating_mul(length).saturating_sub(segment.instructions),
-        }
-    }
-
-    fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], instructions: u64) {
-        self.references[0] += instructions;
-        self.world.count(instructions);
-        if let Some(open) = &mut self.open {
-            open.instructions += instructions;
-        }
-        self.each(|runner, scene| runner.run(blocks, references, scene));
-        let stores: u64 = references.iter().map(|reference| u64::from(reference.is_store())).sum();
-        self.references[1] += references.len() as u64 - stores;
-        self.references[2] += stores;
-    }
-
-    /// Before the first switch nobody was switched to: process 0 runs.
-    fn begin(&mut self) {
-        if !self.has_begun {
-            self.change_process();
-        }
-    }
-
-    fn change_process(&mut self) {
-        self.has_begun = true;
-        let to = self.world.running();
-        self.runners.iter_mut().for_each(|runner| runner.change_process(to));
-    }
-
-    /// Lets every runner do something where the trace stands.
-    fn each(&mut self, mut act: impl FnMut(&mut Runner, &Scene<'_>)) {
-        let process = self.world.running();
-        let context = Context { program: self.world.program(process), cause: self.world.cause() };
-        let scene = Scene { process, context, mappings: self.world.mappings(process) };
-        self.runners.iter_mut().for_each(|runner| act(runner, &scene));
-    }
-
-    fn each_machine(&mut self, mut act: impl FnMut(&mut Machine)) {
-        self.runners.iter_mut().for_each(|runner| runner.each_machine(&mut act));
-    }
-
-    fn close_tuple(&mut self) {
-        let Some(open) = self.open.take() else { return };
-        self.runners.iter_mut().for_each(|runner| runner.close_tuple(open));
-    }
-
-    fn end_segment(&mut self, end: u32, tuples: &mut Vec<Interval>) {
-        self.runners.iter_mut().for_each(|runner| runner.end_segment(end, tuples));
-    }
-
-    fn settle_code(&mut self) {
-        if self.world.has_begun() {
-            self.each(|runner, scene| runner.each_machine(|machine| machine.settle_code(scene)));
-        }
-    }
-
-    fn mark(&mut self, mark: &Mark, tuples: &mut Vec<Interval>) {
-        match mark {
-            Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. } => self.memory(mark),
-            Mark::Birth { task, process, parent, name } => {
-                self.settle_code();
-                let change = self.world.birth(*task, *process, *parent, name);
-                self.change(change);
+        let left = Mutex::new(self.passes.iter_mut());
+        let next = || left.lock().map_or(None, |mut left| left.next());
+        let work = || {
+            let mut result = Ok(());
+            while let Some(pass) = next() {
+                result = result.and(pass.feed(chunk));
             }
-            Mark::Exec { task, process, name } => {
-                self.settle_code();
-                let change = self.world.exec(*task, *process, name);
-                self.change(change);
-            }
-            Mark::Exit { task } => {
-                self.settle_code();
-                let change = self.world.exit(*task);
-                self.change(change);
-            }
-            Mark::Switch { to, is_voluntary, cause, .. } => {
-                let one = u64::from(mark.is_switch());
-                match is_voluntary {
-                    true => self.voluntary_switches += one,
-                    false => self.involuntary_switches += one,
-                }
-                self.settle_code();
-                self.close_tuple();
-                let (end, is_other) = self.world.switch(*to, *is_voluntary, *cause);
-                self.end_segment(end, tuples);
-                self.runners.iter_mut().for_each(Runner::empty_flushed_view);
-                self.change(Change { is_other, ..Change::default() });
-            }
-            Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. } => {}
-        }
-    }
-
-    /// What happens to the memory of the running process.
-    fn memory(&mut self, mark: &Mark) {
-        if !self.has_begun {
-            return;
-        }
-        let process = self.world.running();
-        match mark {
-            &Mark::KernelTouch { address, bytes, is_store } if self.options.kernel_touches => {
-                let mut touches = [0; 2];
-                self.each(|runner, scene| touches = runner.touch(address, bytes, is_store, scene));
-                self.kernel_touches.iter_mut().zip(touches).for_each(|(sum, more)| *sum += more);
-            }
-            Mark::Map(mapping) => {
-                self.settle_code();
-                self.world.mappings_mut(process).map(mapping);
-                let (start, bytes) = (mapping.start, mapping.bytes);
-                self.each_machine(|machine| machine.unmap(process, start, bytes));
-            }
-            &Mark::Unmap { start, bytes } => {
-                self.settle_code();
-                self.world.mappings_mut(process).unmap(start, bytes);
-                self.each_machine(|machine| machine.unmap(process, start, bytes));
-            }
-            &Mark::Page { virtual_address, physical_address, bytes } => {
-                let tell = |machine: &mut Machine| {
-                    machine.tell_page(process, virtual_address, physical_address, bytes);
-                };
-                self.each_machine(tell);
-            }
-            _ => {}
-        }
-    }
-
-    fn change(&mut self, change: Change) {
-        if let Some((parent, child)) = change.fork {
-            self.each_machine(|machine| machine.fork(parent, child));
-        }
-        if change.is_other {
-            self.close_tuple();
-            self.change_process();
-        }
-        if let Some(process) = change.ended {
-            self.runners.iter_mut().for_each(|runner| runner.drop_process(process));
-        }
+            result
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            others.into_iter().fold(own, |result, other| match other.join() {
+                Ok(other) => result.and(other),
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })
     }
 
     /// Ends the last segment and gives the counters.
-    pub fn finish(mut self, tuples: &mut Vec<Interval>) -> Outcome {
-        self.settle_code();
-        self.close_tuple();
-        let end = self.world.causes.number(Why::EndOfTrace);
-        self.end_segment(end, tuples);
-        self.runners.iter_mut().for_each(|runner| runner.give_sums(tuples));
-        let [instructions, loads, stores] = self.references;
-        let seen = [instructions, loads + self.kernel_touches[0], stores + self.kernel_touches[1]];
-        let (world, places) = (self.world, self.options.code_places);
-        let results =
-            |runner: Runner| runner.into_results(seen, places, |program| world.program_name(program).to_owned());
-        let mut designs: Vec<(u16, DesignResult)> = self.runners.into_iter().flat_map(results).collect();
+    pub fn finish(self, tuples: &mut Vec<Interval>) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut designs: Vec<(u16, DesignResult)> = Vec::new();
+        for pass in self.passes {
+            let (facts, results) = pass.finish(tuples);
+            outcome = facts;
+            designs.extend(results);
+        }
         designs.sort_unstable_by_key(|(number, _)| *number);
-        let (processes, causes) = world.into_facts();
-        Outcome {
-            instructions,
-            loads,
-            stores,
-            voluntary_switches: self.voluntary_switches,
-            involuntary_switches: self.involuntary_switches,
-            processes,
-            causes,
-            designs: designs.into_iter().map(|(_, result)| result).collect(),
-        }
+        outcome.designs = designs.into_iter().map(|(_, result)| result).collect();
+        outcome
     }
-}
-
-/// Blocks of one tuple, no more than a slice.
-struct Run {
-    blocks: usize,
-    references: usize,
-    instructions: u64,
-}
-
-/// What a block counts for, in one word, so that many are added up at once: instructions, and above them references. A
-/// slice has no more of either than fits.
-fn weight(block: &Block) -> u64 {
-    u64::from(block.instructions) | u64::from(block.references) << 32
-}
-
-const _: () = assert!(SLICE_BLOCKS * (u16::MAX as usize) < 1 << 32);
-
-impl Run {
-    /// The last block starts before `limit` instructions are over. `weights` are those of the chunk's kinds of blocks.
-    fn cut(blocks: BlockRun<'_>, weights: &[u64], limit: u64) -> Run {
-        let weight = |number: &u32| weights[*number as usize];
-        let numbers = &blocks.numbers()[..blocks.len().min(SLICE_BLOCKS)];
-        let (mut blocks, mut sum) = (0, 0);
-        for group in numbers.chunks(GROUP_BLOCKS) {
-            let more: u64 = group.iter().map(weight).sum();
-            if instructions_in(sum + more) >= limit {
-                break;
-            }
-            (blocks, sum) = (blocks + group.len(), sum + more);
-        }
-        for number in &numbers[blocks..] {
-            if instructions_in(sum) >= limit && blocks > 0 {
-                break;
-            }
-            (blocks, sum) = (blocks + 1, sum + weight(number));
-        }
-        Run { blocks, references: (sum >> 32) as usize, instructions: instructions_in(sum) }
-    }
-}
-
-fn instructions_in(weights: u64) -> u64 {
-    weights & u64::from(u32::MAX)
 }

@@ -74,10 +74,6 @@ pub(super) struct Plan {
     pub(super) pages: Option<PageAllocation>,
     /// How many address spaces the tags tell apart.
     pub(super) most_processes: u64,
-    /// What a request costs depends on when it comes: each view is walked by itself.
-    pub(super) is_timed: bool,
-    /// A level may take lines out of those before it.
-    pub(super) has_inclusive: bool,
 }
 
 /// Index into `next` and the like.
@@ -103,14 +99,13 @@ impl Plan {
         let most_processes = levels.iter().map(LevelPlan::most_processes).min().unwrap_or(u64::MAX);
         let pages = design.pages.filter(|_| is_physical);
         let is_timed = design.levels.iter().any(Level::is_timed);
-        let has_inclusive = levels.iter().any(|level| level.inclusion == Inclusion::Inclusive);
         levels.iter_mut().for_each(|level| level.obstacle = Obstacle::of(level, is_timed));
         for at in 0..levels.len() {
             let is_exclusive = |next: usize| levels[next].inclusion == Inclusion::Exclusive;
             let goes_on = levels[at].next_for_lines.is_some_and(is_exclusive);
             levels[at].is_left_with_effects = goes_on || levels[at].inclusion == Inclusion::Inclusive;
         }
-        Plan { levels, caches, first_caches, first_tlbs, pages, most_processes, is_timed, has_inclusive }
+        Plan { levels, caches, first_caches, first_tlbs, pages, most_processes }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use trace::{Block, BlockRun, Reference};
 
-use crate::machine::{Kind, VALID, VIRTUAL_BITS, VIRTUAL_MASK, pieces};
+use crate::machine::{Kind, Lookups, VALID, VIRTUAL_BITS, VIRTUAL_MASK, bytes_of, last_byte, look_up_all, pieces};
 
 use super::depths::Depths;
 use super::grid::Grid;
@@ -51,12 +51,6 @@ enum Found {
     Apart([usize; VIEWS]),
 }
 
-/// What is still to be fetched of a block.
-struct Ahead {
-    next: u64,
-    bits: u32,
-}
-
 impl Direct {
     pub(super) fn new(shapes: &[Shape]) -> Direct {
         let levels = shapes.iter().map(DirectLevel::new).collect();
@@ -68,29 +62,8 @@ impl Direct {
         direct
     }
 
-    pub(super) fn run(&mut self, blocks: BlockRun<'_>, mut references: &[Reference]) {
-        for block in blocks.iter() {
-            let own;
-            (own, references) = references.split_at(usize::from(block.references).min(references.len()));
-            if self.fetch == self.data {
-                self.block_in_order(block, own);
-            } else {
-                self.levels[self.fetch].code(block);
-                let data = &mut self.levels[self.data];
-                own.iter().for_each(|reference| data.reference(reference));
-            }
-        }
-    }
-
-    /// Fetches, loads and stores of one level, in their order.
-    fn block_in_order(&mut self, block: &Block, references: &[Reference]) {
-        let level = &mut self.levels[self.fetch];
-        let mut ahead = level.first_instruction(block);
-        for reference in references {
-            level.fetch(&mut ahead, block.address.saturating_add(reference.through().into()));
-            level.reference(reference);
-        }
-        level.fetch(&mut ahead, last_of(block));
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference]) {
+        look_up_all(blocks, references, self);
     }
 
     /// The kernel touches memory of the process.
@@ -140,8 +113,55 @@ impl Direct {
     }
 }
 
-fn last_of(block: &Block) -> u64 {
-    block.address.saturating_add(u64::from(block.bytes).saturating_sub(1))
+impl Lookups for Direct {
+    /// No level takes time before the end.
+    #[inline]
+    fn enter(&mut self, _: &Block) {}
+
+    #[inline]
+    fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize {
+        if self.fetch == self.data {
+            return 0;
+        }
+        let level = &mut self.levels[self.fetch];
+        blocks.iter().take_while(|block| level.finds(block.address, last_byte(block), false)).count()
+    }
+
+    /// Nothing takes code away but code.
+    #[inline]
+    fn code_losses(&self) -> u64 {
+        0
+    }
+
+    #[inline]
+    fn finds_data(&mut self, references: &[Reference]) -> usize {
+        let level = &mut self.levels[self.data];
+        let finds = |&reference: &Reference| {
+            let (first, last) = bytes_of(reference);
+            level.finds(first, last, reference.is_store())
+        };
+        references.iter().map(finds).take_while(|&is_found| is_found).count()
+    }
+
+    fn first_instruction(&mut self, first: u64, last: u64) {
+        self.levels[self.fetch].data(Kind::Fetch, first, last);
+    }
+
+    fn code(&mut self, done: u64, last: u64) {
+        let level = &mut self.levels[self.fetch];
+        let bits = level.shape.line_bits;
+        ((done >> bits) + 1..=last >> bits).for_each(|line| level.lines(Kind::Fetch, line, line));
+    }
+
+    #[inline]
+    fn data(&mut self, reference: Reference) {
+        let (first, last) = bytes_of(reference);
+        let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
+        self.levels[self.data].data(kind, first, last);
+    }
+
+    #[inline]
+    fn attribute(&mut self, _: &Block) {}
 }
 
 impl DirectLevel {
@@ -180,39 +200,14 @@ impl DirectLevel {
         self.grids.iter_mut().for_each(|grid| grid.settle(loses_flushed));
     }
 
-    /// All of a block's code.
+    /// Looks up all lines from one address to another, if each is known to be found whatever the sizes are; else does nothing.
     #[inline]
-    fn code(&mut self, block: &Block) {
+    fn finds(&mut self, first: u64, last: u64, is_store: bool) -> bool {
         let bits = self.shape.line_bits;
-        let (first, last) = (block.address >> bits, last_of(block) >> bits);
-        if (first..=last).all(|line| self.holds(self.masked(line), false)) {
-            self.lookups += last - first + 1;
-            return;
-        }
-        let mut ahead = self.first_instruction(block);
-        self.fetch(&mut ahead, last_of(block));
-    }
-
-    fn first_instruction(&mut self, block: &Block) -> Ahead {
-        let bits = self.shape.line_bits;
-        let first_last = block.address.saturating_add(u64::from(block.first_bytes).saturating_sub(1));
-        let (first, last) = (block.address >> bits, first_last >> bits);
-        self.lines(Kind::Fetch, first, last);
-        Ahead { next: last + 1, bits }
-    }
-
-    fn fetch(&mut self, ahead: &mut Ahead, reached: u64) {
-        while ahead.next <= reached >> ahead.bits {
-            self.lines(Kind::Fetch, ahead.next, ahead.next);
-            ahead.next += 1;
-        }
-    }
-
-    #[inline]
-    fn reference(&mut self, reference: &Reference) {
-        let first = reference.address();
-        let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
-        self.data(kind, first, first.saturating_add(u64::from(reference.bytes()) - 1));
+        let (first, last) = (first >> bits, last >> bits);
+        let is_found = (first..=last).all(|line| self.holds(self.masked(line), is_store));
+        self.lookups += if is_found { last - first + 1 } else { 0 };
+        is_found
     }
 
     #[inline]

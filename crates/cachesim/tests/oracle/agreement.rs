@@ -12,12 +12,14 @@ use crate::random::designs::{design, family, plain_design, split_design, split_d
 use crate::random::streams::{cut, stream};
 
 pub(crate) fn options() -> impl Strategy<Value = Options> {
-    (1..60_u64, 0..6_u32, any::<bool>(), prop_oneof![4 => Just(usize::MAX), 1 => 0..6_usize]).prop_map(
-        |(interval_instructions, intervals, kernel_touches, code_places)| Options {
+    let code_places = prop_oneof![4 => Just(usize::MAX), 1 => 0..6_usize];
+    (1..60_u64, 0..6_u32, any::<bool>(), code_places, 1..4_usize).prop_map(
+        |(interval_instructions, intervals, kernel_touches, code_places, threads)| Options {
             interval_instructions,
             intervals,
             kernel_touches,
             code_places,
+            threads,
             ..Options::default()
         },
     )

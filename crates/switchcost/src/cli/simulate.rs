@@ -37,6 +37,14 @@ pub(crate) struct DesignArguments {
     #[arg(long, help_heading = "What to simulate")]
     pub(crate) kernel_touches: bool,
 
+    /// Simulate up to this many designs at the same time [default: as many as there are CPUs]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), help_heading = "What to simulate")]
+    pub(crate) threads: Option<u16>,
+
+    /// Say how each level of each design is simulated, and what keeps it from a faster way; nothing is simulated
+    #[arg(long, help_heading = "What to simulate")]
+    pub(crate) explain: bool,
+
     /// Number of places in the code to list, those with the most excess cycles
     #[arg(long, value_name = "NUMBER", default_value_t = 20, help_heading = "Output")]
     pub(crate) places: usize,

@@ -33,6 +33,11 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         Output::claim(arguments.designs.form.out.as_deref())?.write(&designs::list())?;
         return Ok(Exit::Success);
     }
+    if arguments.designs.explain {
+        let text = designs::explain(&arguments.designs)?;
+        Output::claim(arguments.designs.form.out.as_deref())?.write(&text)?;
+        return Ok(Exit::Success);
+    }
     let source = arguments.trace.as_deref().ok_or(Failure::NoTrace)?;
     if source == Path::new(LIVE) {
         let session = Session::prepare(&arguments.capture)?;

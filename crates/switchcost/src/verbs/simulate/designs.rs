@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use cachesim::{host_design, read_design, shipped, vary};
+use cachesim::{explain as explain_design, host_design, read_design, shipped, vary};
 use design::Design;
 use host::facts::{Root, manifest};
+use record::printable;
 
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
@@ -52,6 +53,18 @@ fn find(name: &str) -> Result<Design, Failure> {
     let mut text = String::new();
     File::open(path).map_err(failed)?.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?;
     read_design(&text, name).map_err(|error| Failure::Design(Box::new(error)))
+}
+
+/// How each level of the designs is simulated.
+pub(super) fn explain(arguments: &DesignArguments) -> Result<String, Failure> {
+    let mut text = String::new();
+    for design in selected(arguments)? {
+        let _ = writeln!(text, "{}", printable(&design.name));
+        for (level, way) in explain_design(&design) {
+            let _ = writeln!(text, "  {:10} {way}", printable(&level));
+        }
+    }
+    Ok(text)
 }
 
 /// The shipped designs, one a line.

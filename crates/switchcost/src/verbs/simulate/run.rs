@@ -30,6 +30,11 @@ pub(super) struct Run {
     meanwhile: Option<Meanwhile>,
 }
 
+/// CPUs that this process may use.
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 impl Run {
     pub(super) fn begin(
         arguments: &DesignArguments,
@@ -43,6 +48,7 @@ impl Run {
             kernel_touches: arguments.kernel_touches,
             code_places: arguments.places,
             most_in_full: arguments.in_full,
+            threads: arguments.threads.map_or_else(cpus, usize::from),
         };
         let simulator = Simulator::new(designs::selected(arguments)?, options.clone())?;
         let alone = simulator.designs_that_cannot_be_swept();

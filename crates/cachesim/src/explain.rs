@@ -1,0 +1,53 @@
+//! Which way the levels of a design are simulated, and what keeps them from a faster one.
+
+use design::Design;
+
+use crate::machine::{Machine, Obstacle};
+
+/// By level, then by TLB: its name, and how lookups in it are answered. The design must have passed its check.
+pub fn explain(design: &Design) -> Vec<(String, String)> {
+    let ways = Machine::obstacles(design).into_iter();
+    ways.map(|(name, obstacle)| (name, sentence(obstacle))).collect()
+}
+
+fn sentence(obstacle: Option<Obstacle>) -> String {
+    let Some(obstacle) = obstacle else {
+        return "one lookup answers for all three views: plain LRU".to_owned();
+    };
+    format!("each view is looked up by itself: {}", reason(obstacle))
+}
+
+fn reason(obstacle: Obstacle) -> &'static str {
+    match obstacle {
+        Obstacle::Replacement => "the line that leaves a set is not always the least recently used one",
+        Obstacle::VictimCache => "lines come back from a victim cache",
+        Obstacle::StreamBuffers => "lines come in from stream buffers",
+        Obstacle::Prefetch => "lines are prefetched into the sets",
+        Obstacle::Exclusive => "it is exclusive: a line that is found leaves",
+        Obstacle::CarriedAddress => "its tags are virtual, and a level behind it needs physical addresses",
+        Obstacle::Time => "the design has buses or timed stream buffers, and each view has a clock of its own",
+        Obstacle::Swept => "one pass stands for many sizes of it",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::shipped;
+
+    use super::explain;
+
+    #[test]
+    fn says_which_way_is_taken_and_why_not_the_faster_one() {
+        let of = |name: &str| {
+            let design = shipped::find(name).expect("it is shipped");
+            let lines = explain(&design).into_iter();
+            lines.map(|(level, way)| format!("{level}: {way}")).collect::<Vec<_>>()
+        };
+        let all = "one lookup answers for all three views: plain LRU";
+        let zen = of("zen4-epyc-9004");
+        assert_eq!(zen[0], format!("L1I: {all}"));
+        assert_eq!(zen[2], format!("L2: {all}"));
+        assert_eq!(zen[3], "L3: each view is looked up by itself: it is exclusive: a line that is found leaves");
+        assert!(of("li2007-xeon")[0].contains("a clock of its own"), "{:?}", of("li2007-xeon"));
+    }
+}

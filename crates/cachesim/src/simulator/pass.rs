@@ -1,0 +1,327 @@
+//! One pass over the event stream: a design by itself, or a family of them, and who runs.
+
+use simulation_result::{ByView, DesignResult, Interval};
+use trace::{Block, BlockRun, Chunk, Mark, Reference};
+
+use super::error::{self, SimulationError};
+use super::runner::Runner;
+use super::{Options, Outcome};
+use crate::causes::Why;
+use crate::machine::{Context, Machine, Scene};
+use crate::world::{Change, World};
+
+/// Blocks that are taken at once: no more than what is counted in one word.
+const SLICE_BLOCKS: usize = 2048;
+/// Blocks that are counted without a look at where the tuple ends, where they all lie before that.
+const GROUP_BLOCKS: usize = 64;
+
+/// Everything that one pass remembers.
+#[derive(Debug)]
+pub(super) struct Pass {
+    options: Options,
+    runner: Runner,
+    /// Of each kind of block in the chunk.
+    weights: Vec<u64>,
+    world: World,
+    /// Whether the machine knows who runs.
+    has_begun: bool,
+    /// The tuple under way; its cycles are the machine's to say.
+    open: Option<Interval>,
+    /// Instructions, loads and stores of the program, then loads and stores of the kernel.
+    references: [u64; 3],
+    kernel_touches: [u64; 2],
+    voluntary_switches: u64,
+    involuntary_switches: u64,
+    /// Tuples of segments that have ended in the chunk.
+    tuples: Vec<Interval>,
+}
+
+impl Pass {
+    pub(super) fn new(runner: Runner, options: Options) -> Pass {
+        Pass {
+            options,
+            runner,
+            weights: Vec::new(),
+            world: World::default(),
+            has_begun: false,
+            open: None,
+            references: [0; 3],
+            kernel_touches: [0; 2],
+            voluntary_switches: 0,
+            involuntary_switches: 0,
+            tuples: Vec::new(),
+        }
+    }
+
+    /// Designs that are simulated in full.
+    pub(super) fn designs_in_full(&self) -> usize {
+        self.runner.designs_in_full()
+    }
+
+    /// What has been made of segments that have ended since the last time.
+    pub(super) fn take_tuples(&mut self, tuples: &mut Vec<Interval>) {
+        tuples.append(&mut self.tuples);
+    }
+
+    pub(super) fn feed(&mut self, chunk: &Chunk) -> Result<(), SimulationError> {
+        let kinds = chunk.blocks.run().kinds();
+        self.weights.clear();
+        self.weights.extend(kinds.iter().map(weight));
+        let (mut blocks, mut references) = (chunk.blocks.run(), &chunk.references[..]);
+        let unfit = || error::unfit_references(chunk);
+        for placed in &chunk.marks {
+            let passed = chunk.blocks.len() - blocks.len();
+            let (before, after) = blocks.split_at(placed.before_block as usize - passed);
+            references = self.blocks(before, references).ok_or_else(unfit)?;
+            blocks = after;
+            self.mark(&placed.mark);
+            self.check_processes()?;
+        }
+        match self.blocks(blocks, references) {
+            Some([]) => self.check_processes(),
+            _ => Err(unfit()),
+        }
+    }
+
+    fn check_processes(&self) -> Result<(), SimulationError> {
+        let (found, most) = (self.world.processes(), self.runner.most_processes());
+        if found <= most {
+            return Ok(());
+        }
+        Err(SimulationError::TooManyProcesses { found, most })
+    }
+
+    /// Blocks without a mark between them. Gives the references that are left; none where there are too few.
+    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> Option<&'a [Reference]> {
+        while !blocks.is_empty() {
+            let limit = self.open_tuple();
+            let run = Run::cut(blocks, &self.weights, limit);
+            let (now, later) = references.split_at_checked(run.references)?;
+            let (these, rest) = blocks.split_at(run.blocks);
+            self.run(these, now, run.instructions);
+            blocks = rest;
+            references = later;
+        }
+        Some(references)
+    }
+
+    /// Opens the tuple that the next block belongs to, where it is not open. Gives the instructions that are left for it.
+    fn open_tuple(&mut self) -> u64 {
+        self.begin();
+        let process = self.world.running();
+        let segment = *self.world.segment();
+        let length = self.options.interval_instructions;
+        let interval = (segment.instructions / length).min(self.options.intervals.into());
+        if self.open.is_some_and(|open| u64::from(open.interval) != interval) {
+            self.close_tuple();
+        }
+        self.open.get_or_insert(Interval {
+            design: 0,
+            segment: segment.number,
+            segments: 1,
+            task: self.world.task.0,
+            process,
+            cause: segment.cause,
+            end: 0,
+            interval: interval as u32,
+            instructions: 0,
+            cycles: ByView::default(),
+        });
+        match interval == u64::from(self.options.intervals) {
+            true => u64::MAX,
+            false => (interval + 1).saturating_mul(length).saturating_sub(segment.instructions),
+        }
+    }
+
+    fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], instructions: u64) {
+        self.references[0] += instructions;
+        self.world.count(instructions);
+        if let Some(open) = &mut self.open {
+            open.instructions += instructions;
+        }
+        self.with_scene(|runner, scene| runner.run(blocks, references, scene));
+        let stores: u64 = references.iter().map(|reference| u64::from(reference.is_store())).sum();
+        self.references[1] += references.len() as u64 - stores;
+        self.references[2] += stores;
+    }
+
+    /// Before the first switch nobody was switched to: process 0 runs.
+    fn begin(&mut self) {
+        if !self.has_begun {
+            self.change_process();
+        }
+    }
+
+    fn change_process(&mut self) {
+        self.has_begun = true;
+        let to = self.world.running();
+        self.runner.change_process(to);
+    }
+
+    /// Lets the runner do something where the trace stands.
+    fn with_scene(&mut self, act: impl FnOnce(&mut Runner, &Scene<'_>)) {
+        let process = self.world.running();
+        let context = Context { program: self.world.program(process), cause: self.world.cause() };
+        let scene = Scene { process, context, mappings: self.world.mappings(process) };
+        act(&mut self.runner, &scene);
+    }
+
+    fn close_tuple(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        self.runner.close_tuple(open);
+    }
+
+    fn settle_code(&mut self) {
+        if self.world.has_begun() {
+            self.with_scene(|runner, scene| runner.each_machine(|machine| machine.settle_code(scene)));
+        }
+    }
+
+    fn mark(&mut self, mark: &Mark) {
+        match mark {
+            Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. } => self.memory(mark),
+            Mark::Birth { task, process, parent, name } => {
+                self.settle_code();
+                let change = self.world.birth(*task, *process, *parent, name);
+                self.change(change);
+            }
+            Mark::Exec { task, process, name } => {
+                self.settle_code();
+                let change = self.world.exec(*task, *process, name);
+                self.change(change);
+            }
+            Mark::Exit { task } => {
+                self.settle_code();
+                let change = self.world.exit(*task);
+                self.change(change);
+            }
+            Mark::Switch { to, is_voluntary, cause, .. } => {
+                let one = u64::from(mark.is_switch());
+                match is_voluntary {
+                    true => self.voluntary_switches += one,
+                    false => self.involuntary_switches += one,
+                }
+                self.settle_code();
+                self.close_tuple();
+                let (end, is_other) = self.world.switch(*to, *is_voluntary, *cause);
+                self.runner.end_segment(end, &mut self.tuples);
+                self.runner.empty_flushed_view();
+                self.change(Change { is_other, ..Change::default() });
+            }
+            Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. } => {}
+        }
+    }
+
+    /// What happens to the memory of the running process.
+    fn memory(&mut self, mark: &Mark) {
+        if !self.has_begun {
+            return;
+        }
+        let process = self.world.running();
+        match mark {
+            &Mark::KernelTouch { address, bytes, is_store } if self.options.kernel_touches => {
+                let mut touches = [0; 2];
+                self.with_scene(|runner, scene| touches = runner.touch(address, bytes, is_store, scene));
+                self.kernel_touches.iter_mut().zip(touches).for_each(|(sum, more)| *sum += more);
+            }
+            Mark::Map(mapping) => {
+                self.settle_code();
+                self.world.mappings_mut(process).map(mapping);
+                let (start, bytes) = (mapping.start, mapping.bytes);
+                self.runner.each_machine(|machine| machine.unmap(process, start, bytes));
+            }
+            &Mark::Unmap { start, bytes } => {
+                self.settle_code();
+                self.world.mappings_mut(process).unmap(start, bytes);
+                self.runner.each_machine(|machine| machine.unmap(process, start, bytes));
+            }
+            &Mark::Page { virtual_address, physical_address, bytes } => {
+                let tell = |machine: &mut Machine| {
+                    machine.tell_page(process, virtual_address, physical_address, bytes);
+                };
+                self.runner.each_machine(tell);
+            }
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, change: Change) {
+        if let Some((parent, child)) = change.fork {
+            self.runner.each_machine(|machine| machine.fork(parent, child));
+        }
+        if change.is_other {
+            self.close_tuple();
+            self.change_process();
+        }
+        if let Some(process) = change.ended {
+            self.runner.drop_process(process);
+        }
+    }
+
+    /// Ends the last segment: the facts of the trace, and the designs with their numbers.
+    pub(super) fn finish(mut self, tuples: &mut Vec<Interval>) -> (Outcome, Vec<(u16, DesignResult)>) {
+        self.settle_code();
+        self.close_tuple();
+        let end = self.world.causes.number(Why::EndOfTrace);
+        self.runner.end_segment(end, tuples);
+        self.runner.give_sums(tuples);
+        let [instructions, loads, stores] = self.references;
+        let seen = [instructions, loads + self.kernel_touches[0], stores + self.kernel_touches[1]];
+        let (world, places) = (self.world, self.options.code_places);
+        let designs = self.runner.into_results(seen, places, |program| world.program_name(program).to_owned());
+        let (processes, causes) = world.into_facts();
+        let outcome = Outcome {
+            instructions,
+            loads,
+            stores,
+            voluntary_switches: self.voluntary_switches,
+            involuntary_switches: self.involuntary_switches,
+            processes,
+            causes,
+            designs: Vec::new(),
+        };
+        (outcome, designs)
+    }
+}
+
+/// Blocks of one tuple, no more than a slice.
+struct Run {
+    blocks: usize,
+    references: usize,
+    instructions: u64,
+}
+
+/// What a block counts for, in one word, so that many are added up at once: instructions, and above them references. A
+/// slice has no more of either than fits.
+fn weight(block: &Block) -> u64 {
+    u64::from(block.instructions) | u64::from(block.references) << 32
+}
+
+const _: () = assert!(SLICE_BLOCKS * (u16::MAX as usize) < 1 << 32);
+
+impl Run {
+    /// The last block starts before `limit` instructions are over. `weights` are those of the chunk's kinds of blocks.
+    fn cut(blocks: BlockRun<'_>, weights: &[u64], limit: u64) -> Run {
+        let weight = |number: &u32| weights[*number as usize];
+        let numbers = &blocks.numbers()[..blocks.len().min(SLICE_BLOCKS)];
+        let (mut blocks, mut sum) = (0, 0);
+        for group in numbers.chunks(GROUP_BLOCKS) {
+            let more: u64 = group.iter().map(weight).sum();
+            if instructions_in(sum + more) >= limit {
+                break;
+            }
+            (blocks, sum) = (blocks + group.len(), sum + more);
+        }
+        for number in &numbers[blocks..] {
+            if instructions_in(sum) >= limit && blocks > 0 {
+                break;
+            }
+            (blocks, sum) = (blocks + 1, sum + weight(number));
+        }
+        Run { blocks, references: (sum >> 32) as usize, instructions: instructions_in(sum) }
+    }
+}
+
+fn instructions_in(weights: u64) -> u64 {
+    weights & u64::from(u32::MAX)
+}
