@@ -47,9 +47,9 @@ impl Level {
     #[inline(never)]
     fn part_now(&mut self, set: usize) {
         let Level { recent, views, .. } = self;
-        recent.take_all(set, |slots, is_stored| {
-            for (lines, slot) in views.iter_mut().zip(slots) {
-                lines.put_down(slot as usize, is_stored);
+        recent.take_all(set, |held, slots| {
+            for (view, lines) in views.iter_mut().enumerate() {
+                lines.put_down(slots[view] as usize, held.key, held.modified.has(view), held.arrival);
             }
         });
     }
@@ -116,14 +116,11 @@ impl Level {
         self.writes_alike_at = (are_even && are_idle).then(|| clocks.later());
     }
 
-    /// Where each view holds a line that is not among those used last.
+    /// Where a view holds a line that is not in the list of those used last.
     #[inline]
-    pub(super) fn find_in_each(&self, set: usize, key: u64) -> [Option<usize>; VIEWS] {
-        if self.recent.is_full(set) {
-            return [None; VIEWS];
-        }
-        let [shared, private, flushed] = &self.views;
-        [shared.find(set, key), private.find(set, key), flushed.find(set, key)]
+    pub(super) fn find_below(&self, view: usize, set: usize, key: u64) -> Option<usize> {
+        // Below a full list there is nothing, whatever is left of lines that were there once.
+        if self.recent.is_full(set) { None } else { self.views[view].find(set, key) }
     }
 
     /// Misses, each view's own.

@@ -177,19 +177,28 @@ impl Lines {
         }
     }
 
-    /// A line is the business of [`super::recent`] from here on: which of a set's lines was used before it no longer matters.
+    /// What is in a slot is the business of [`super::recent`] from here on. Gives whether the line was modified, and its
+    /// arrival.
     #[inline]
-    pub(super) fn lift(&mut self, slot: usize) {
+    pub(super) fn lift(&mut self, slot: usize) -> (bool, Arrival) {
         self.order.lift(slot);
+        let is_modified = self.is_modified.get(slot).copied().unwrap_or_default();
+        (is_modified, self.arrivals.get(slot).copied().unwrap_or_default())
     }
 
-    /// It is this view's again, and the one used last.
+    /// A slot is this view's again, with a line that is the one used last.
     #[inline]
-    pub(super) fn put_down(&mut self, slot: usize, is_stored: bool) {
-        self.order.found(slot);
-        if is_stored {
-            self.modify(slot);
+    pub(super) fn put_down(&mut self, slot: usize, key: u64, is_modified: bool, arrival: Arrival) {
+        self.keys[slot] = key;
+        if let Some(held) = self.is_modified.get_mut(slot) {
+            *held = is_modified;
         }
+        if let Some(held) = self.arrivals.get_mut(slot) {
+            *held = arrival;
+        }
+        // A note tells why the shared view lost its copy, and it has one.
+        self.set_note(slot, 0);
+        self.order.found(slot);
     }
 
     /// The slot for a line that comes in, of those not lifted, and the line that leaves it, if any.
@@ -200,23 +209,6 @@ impl Lines {
         }
         let slot = set * self.ways + self.order.leaving(set);
         (slot, self.take(plan, slot))
-    }
-
-    /// A line takes the place of another one, lifted as that was; gives its key, whether it was modified, and its arrival.
-    #[inline]
-    pub(super) fn replace(
-        &mut self,
-        slot: usize,
-        key: u64,
-        is_modified: bool,
-        arrival: Arrival,
-    ) -> (u64, bool, Arrival) {
-        let old = std::mem::replace(&mut self.keys[slot], key);
-        let was_modified = self.is_modified.get_mut(slot).is_some_and(|held| std::mem::replace(held, is_modified));
-        let place = self.arrivals.get_mut(slot);
-        let old_arrival = place.map(|place| std::mem::replace(place, arrival)).unwrap_or_default();
-        self.set_note(slot, 0);
-        (old, was_modified, old_arrival)
     }
 
     /// Empties a slot; gives its line and key, where there was one.

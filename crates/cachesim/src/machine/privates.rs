@@ -128,13 +128,19 @@ impl Views<'_> {
 
     #[inline]
     fn note_one(&mut self, process: u32, at: usize, set: usize, key: u64, left: Option<Departure>) {
-        let lines = match process == self.others.running {
-            true => Some(&mut self.levels[at].views[PRIVATE]),
-            false => self.others.lines_mut(process, at),
+        let (lines, slot) = match process == self.others.running {
+            true => {
+                let own = &mut self.levels[at];
+                let slot = own.find_below(PRIVATE, set, key);
+                (Some(&mut own.views[PRIVATE]), slot)
+            }
+            false => {
+                let lines = self.others.lines_mut(process, at);
+                let slot = lines.as_ref().and_then(|lines| lines.find(set, key));
+                (lines, slot)
+            }
         };
-        if let Some(lines) = lines
-            && let Some(slot) = lines.find(set, key)
-        {
+        if let (Some(lines), Some(slot)) = (lines, slot) {
             lines.set_note(slot, left.map_or(0, |how| self.ledger.note_for(process, how)));
         }
     }

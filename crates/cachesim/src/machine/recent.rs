@@ -2,9 +2,10 @@
 //!
 //! With LRU, what a view holds in a set is a stack, the line used last on top (Mattson, Gecsei, Slutz and Traiger 1970). As
 //! long as all three views look up the same, the tops of their stacks are the same lines in the same order. They are listed
-//! here, with the slots that each view has them in. A line of the list is found by every view, and only the list changes.
-//! Where it is as long as a set has ways, a line that is not in it is missed by every view. Before one view is looked up by
-//! itself, the order of that set and what was stored to [is handed](Recent::take_all) to all three.
+//! here, with all that is to be known of them and the slots that they take in each view. A line of the list is found by every
+//! view, and only the list changes. Where it is as long as a set has ways, a line that is not in it is missed by every view and
+//! takes the place of the same line in all. Before one view is looked up by itself, the list of that set
+//! [is handed](Recent::take_all) to all three, which know nothing of it until then.
 //!
 //! Where there is no such top (another replacement policy, or lines that come in without a lookup), only the line of a set
 //! that was looked up last is remembered: to look it up once more changes nothing.
@@ -14,9 +15,11 @@
 
 use super::VIEWS;
 use super::address::VIRTUAL_MASK;
+use super::line::Arrival;
 use super::lines::way_of;
 use super::plan::LevelPlan;
 use super::replacement::least;
+use super::view_set::ViewSet;
 
 /// Set in a hint where a store to the line changes nothing.
 const STORED: u64 = 1;
@@ -29,6 +32,15 @@ const GUESSES_A_LINE: usize = 2;
 /// Where each view has a line.
 pub(super) type Slots = [u32; VIEWS];
 
+/// A line that all views hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) key: u64,
+    pub(super) modified: ViewSet,
+    /// In the shared view.
+    pub(super) arrival: Arrival,
+}
+
 /// What all views used last in one level.
 #[derive(Debug)]
 pub(super) struct Recent {
@@ -38,10 +50,10 @@ pub(super) struct Recent {
     is_list: bool,
     /// Slots that are filled, by set.
     lengths: Vec<u16>,
-    /// By slot. The first three are empty where there is no list.
+    /// By slot. The first four are empty where there is no list.
     keys: Vec<u64>,
-    /// Whether a store modified the line, in all views.
-    is_stored: Vec<bool>,
+    modified: Vec<ViewSet>,
+    arrivals: Vec<Arrival>,
     in_views: Vec<Slots>,
     /// When the line was used last.
     stamps: Vec<u64>,
@@ -81,7 +93,8 @@ impl Recent {
             is_list,
             lengths: vec![0; sets],
             keys: vec![0; kept],
-            is_stored: vec![false; kept],
+            modified: vec![ViewSet::NONE; kept],
+            arrivals: vec![Arrival::default(); kept],
             in_views: vec![Slots::default(); kept],
             stamps: vec![0; slots],
             now: 0,
@@ -170,8 +183,11 @@ impl Recent {
         if !self.is_list {
             return None;
         }
-        let start = set * self.ways;
-        way_of(&self.keys[start..start + usize::from(self.lengths[set])], key).map(|way| start + way)
+        let (start, length) = (set * self.ways, usize::from(self.lengths[set]));
+        if length == 1 {
+            return (self.keys[start] == key).then_some(start);
+        }
+        way_of(&self.keys[start..start + length], key).map(|way| start + way)
     }
 
     #[inline]
@@ -180,37 +196,42 @@ impl Recent {
         self.now += 1;
     }
 
-    /// A store modifies a line in all views.
+    /// A line is modified in some views.
     #[inline]
-    pub(super) fn store(&mut self, slot: usize) {
-        self.is_stored[slot] = true;
+    pub(super) fn modify(&mut self, slot: usize, views: ViewSet) {
+        self.modified[slot] = self.modified[slot].and(views);
     }
 
     /// A line that every view holds from here on comes on top. The list must not be full. Gives its slot.
-    pub(super) fn push(&mut self, set: usize, key: u64, in_views: Slots) -> usize {
+    pub(super) fn push(&mut self, set: usize, held: Held, in_views: Slots) -> usize {
         let slot = set * self.ways + usize::from(self.lengths[set]);
         self.begin(set);
         self.lengths[set] += 1;
         self.in_views[slot] = in_views;
-        self.fill(slot, key);
+        self.fill(slot, held);
         slot
     }
 
-    /// The same where the list is full, in place of the line used longest ago. Gives also where that is in each view, and
-    /// whether it was stored to.
+    /// The same where the list is full, in place of the line used longest ago, which is given, too.
     #[inline]
-    pub(super) fn replace_oldest(&mut self, set: usize, key: u64) -> (usize, Slots, bool) {
+    pub(super) fn replace_oldest(&mut self, set: usize, held: Held) -> (usize, Held) {
         let start = set * self.ways;
         let slot = start + least(self.stamps[start..start + self.ways].iter().copied());
-        let was_stored = self.is_stored[slot];
-        self.fill(slot, key);
-        (slot, self.in_views[slot], was_stored)
+        let old = self.at(slot);
+        self.fill(slot, held);
+        (slot, old)
     }
 
     #[inline]
-    fn fill(&mut self, slot: usize, key: u64) {
-        self.keys[slot] = key;
-        self.is_stored[slot] = false;
+    fn at(&self, slot: usize) -> Held {
+        Held { key: self.keys[slot], modified: self.modified[slot], arrival: self.arrivals[slot] }
+    }
+
+    #[inline]
+    fn fill(&mut self, slot: usize, held: Held) {
+        self.keys[slot] = held.key;
+        self.modified[slot] = held.modified;
+        self.arrivals[slot] = held.arrival;
         if let Some(hint) = self.hints.get_mut(slot) {
             *hint = 0;
         }
@@ -241,9 +262,9 @@ impl Recent {
         }
     }
 
-    /// Nothing is known of a set any more. Gives where the views have the lines of the list, the one used last at the end,
-    /// and whether they were stored to.
-    pub(super) fn take_all(&mut self, set: usize, mut act: impl FnMut(Slots, bool)) {
+    /// Nothing is known of a set any more. Gives the lines of the list and where they are in the views, the one used last at
+    /// the end.
+    pub(super) fn take_all(&mut self, set: usize, mut act: impl FnMut(Held, Slots)) {
         let set = if self.is_list { set } else { set % self.lengths.len() };
         self.losses += 1;
         let length = usize::from(std::mem::take(&mut self.lengths[set]));
@@ -255,7 +276,7 @@ impl Recent {
             let mut order = std::mem::take(&mut self.order);
             order.extend(start as u32..(start + length) as u32);
             order.sort_unstable_by_key(|&slot| self.stamps[slot as usize]);
-            order.drain(..).for_each(|slot| act(self.in_views[slot as usize], self.is_stored[slot as usize]));
+            order.drain(..).for_each(|slot| act(self.at(slot as usize), self.in_views[slot as usize]));
             self.order = order;
         }
     }

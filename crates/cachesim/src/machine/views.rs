@@ -7,10 +7,10 @@ use super::address::Address;
 use super::frames::Frames;
 use super::ledger::Ledger;
 use super::level::Level;
-use super::line::{Arrival, Line};
+use super::line::Line;
 use super::plan::{Kind, Plan, path_of};
 use super::privates::Privates;
-use super::recent::Slots;
+use super::recent::{Held, Slots};
 use super::view_set::ViewSet;
 use super::walk::{Departure, Request, Sent};
 use super::{FLUSHED, PRIVATE, SHARED, Scene, VIEWS};
@@ -258,10 +258,13 @@ impl Views<'_> {
             }
             return Answers { cycles: [level.hit_cycles; VIEWS], slot, ..Answers::default() };
         }
-        let slots = own.find_in_each(set, key);
+        if own.recent.is_full(set) && !(is_store && level.asks_twice_or_around()) {
+            return self.miss_in_all(request, set, key, is_store);
+        }
+        let slots = [SHARED, PRIVATE, FLUSHED].map(|view| own.find_below(view, set, key));
         let [shared, private, flushed] = slots.map(|slot| slot.is_some());
         let holds = ViewSet::of(SHARED, shared).and(ViewSet::of(PRIVATE, private)).and(ViewSet::of(FLUSHED, flushed));
-        if is_store && holds != ViewSet::ALL && (!level.allocates || level.is_write_through) {
+        if is_store && holds != ViewSet::ALL && level.asks_twice_or_around() {
             return self.store_around(request, holds);
         }
         let copy = slots[PRIVATE].map(|slot| own.views[PRIVATE].note(slot));
@@ -274,6 +277,22 @@ impl Views<'_> {
             self.store_to_all(request, slot);
         }
         Answers { cycles: below.cycles, missed: holds.others(), modified: ViewSet::NONE, slot }
+    }
+
+    /// What [`Views::look_up_top`] does where the list is full, and every view misses.
+    fn miss_in_all(&mut self, request: RequestOfAll<'_>, set: usize, key: u64, is_store: bool) -> Answers {
+        let RequestOfAll { at, kind, is_demand, .. } = request;
+        let level = &self.plan.levels[at];
+        self.charge_all(at, level.miss_cycles, is_demand);
+        self.levels[at].common.fills += 1;
+        let below = self.ask_next_of_all(request, if is_store { Kind::Load } else { kind });
+        self.ledger.count_fill(at, None);
+        let slot = self.raise(at, set, key, ViewSet::NONE, below.modified);
+        if is_store {
+            self.store_to_all(request, slot);
+        }
+        let cycles = below.cycles.map(|cycles| level.miss_cycles + cycles);
+        Answers { cycles, missed: ViewSet::ALL, modified: ViewSet::NONE, slot }
     }
 
     /// The time that each view takes, and what it asks the next level for; the line does not come in yet.
@@ -318,19 +337,24 @@ impl Views<'_> {
         let arrival = self.ledger.arrival();
         let own = &mut self.levels[at];
         let (mut slots, mut leaving) = (Slots::default(), [None; VIEWS]);
+        let mut held = Held { key, modified, arrival };
         for (view, lines) in own.views.iter_mut().enumerate() {
-            let held = if holds.has(view) { lines.find(set, key) } else { None };
-            let slot = held.unwrap_or_else(|| {
+            let found = if holds.has(view) { lines.find(set, key) } else { None };
+            let slot = found.unwrap_or_else(|| {
                 let (slot, left) = lines.make_room(level, set);
                 leaving[view] = left;
-                let is_modified = modified.has(view);
-                lines.put(slot, key, &Line { is_modified, arrival, ..Line::default() });
+                lines.put(slot, key, &Line { arrival, ..Line::default() });
                 slot
             });
-            lines.lift(slot);
+            let (is_modified, arrival) = lines.lift(slot);
+            held.modified = held.modified.and(ViewSet::of(view, is_modified));
+            if view == SHARED {
+                held.arrival = arrival;
+            }
             slots[view] = slot as u32;
         }
-        let slot = own.recent.push(set, key, slots);
+        let arrival = held.arrival;
+        let slot = own.recent.push(set, held, slots);
         if let Some((old, line)) = leaving[SHARED] {
             self.note_left(at, set, old, line.arrival, Departure::Replaced);
         }
@@ -350,18 +374,12 @@ impl Views<'_> {
         let level = &self.plan.levels[at];
         let arrival = self.ledger.arrival();
         let own = &mut self.levels[at];
-        let (slot, slots, was_stored) = own.recent.replace_oldest(set, key);
-        let mut left = [(0, false, Arrival::default()); VIEWS];
-        for (view, lines) in own.views.iter_mut().enumerate() {
-            left[view] = lines.replace(slots[view] as usize, key, modified.has(view), arrival);
-        }
-        let (old, _, old_arrival) = left[SHARED];
-        self.note_exchange(at, set, [old, key], [old_arrival, arrival]);
-        let address = level.address_of(old);
-        for (view, (_, was_modified, arrival)) in left.into_iter().enumerate() {
-            let is_modified = was_modified || was_stored;
-            if is_modified || level.is_left_with_effects {
-                self.leave_level(view, at, Line { address, is_modified, arrival });
+        let (slot, old) = own.recent.replace_oldest(set, Held { key, modified, arrival });
+        self.note_exchange(at, set, [old.key, key], [old.arrival, arrival]);
+        if old.modified != ViewSet::NONE || level.is_left_with_effects {
+            let line = Line { address: level.address_of(old.key), is_modified: false, arrival: old.arrival };
+            for view in [SHARED, PRIVATE, FLUSHED] {
+                self.leave_level(view, at, Line { is_modified: old.modified.has(view), ..line });
             }
         }
         slot
@@ -373,7 +391,7 @@ impl Views<'_> {
         if self.plan.levels[request.at].is_write_through {
             self.go_on_from_all(request);
         } else {
-            self.levels[request.at].recent.store(slot);
+            self.levels[request.at].recent.modify(slot, ViewSet::ALL);
         }
     }
 

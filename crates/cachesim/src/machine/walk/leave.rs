@@ -6,6 +6,7 @@ use super::Sent;
 use crate::machine::SHARED;
 use crate::machine::address::{Address, VALID};
 use crate::machine::line::Line;
+use crate::machine::view_set::ViewSet;
 use crate::machine::views::Views;
 
 /// How a line left the sets of a level.
@@ -73,13 +74,17 @@ impl Views<'_> {
             self.sent[view].push(Sent { level: at, key, kind: None, is_demand: false });
             return true;
         }
-        // This is no lookup: the order in which lines were used stays.
-        let lines = self.lines(view, at);
-        if let Some(slot) = lines.find(set, key) {
-            lines.modify(slot);
+        // This is no lookup: the order in which lines were used stays, and so does the list of them.
+        let own = &mut self.levels[at];
+        if let Some(slot) = own.recent.find(set, key) {
+            own.recent.modify(slot, ViewSet::of(view, true));
             return true;
         }
-        lines.victims.get_mut(key).map(|line| line.is_modified = true).is_some()
+        if let Some(slot) = own.find_below(view, set, key) {
+            own.views[view].modify(slot);
+            return true;
+        }
+        own.views[view].victims.get_mut(key).map(|line| line.is_modified = true).is_some()
     }
 
     /// A line goes to an exclusive level.
@@ -130,7 +135,10 @@ impl Views<'_> {
         let (first, step) = level.candidate_sets(address);
         let mut is_modified = false;
         for set in (first..level.sets).step_by(step) {
-            while let Some(slot) = self.lines(view, at).find(set, key) {
+            if self.levels[at].recent.find(set, key).is_some() {
+                self.levels[at].part(set);
+            }
+            while let Some(slot) = self.levels[at].find_below(view, set, key) {
                 is_modified |= self.remove(view, at, set, slot, how).is_some_and(|line| line.is_modified);
             }
         }
@@ -143,7 +151,10 @@ impl Views<'_> {
     /// A line leaves its set, and the set is left with an empty way.
     pub(super) fn remove(&mut self, view: usize, at: usize, set: usize, slot: usize, how: Departure) -> Option<Line> {
         let level = self.plan_of(at);
-        self.levels[at].part(set);
+        // A list stays as it is: the line is not in it. Of other levels, it may be the latest.
+        if !level.has_common_top() {
+            self.levels[at].part(set);
+        }
         let (key, line) = self.lines(view, at).take(level, slot)?;
         if view == SHARED {
             self.note_left(at, set, key, line.arrival, how);
