@@ -40,6 +40,7 @@ use plan::Plan;
 use privates::{Private, Privates};
 use run::Entry;
 use totals::Ended;
+use view_set::ViewSet;
 use views::{Clocks, Views};
 
 /// The views, in the order of all arrays by view.
@@ -242,6 +243,9 @@ impl State {
             frames: self.frames.as_mut(),
             sent: &mut self.sent,
             missed: [0; 2],
+            passed: [0; VIEWS],
+            brought_modified: ViewSet::NONE,
+            slot: 0,
             scene,
         }
     }

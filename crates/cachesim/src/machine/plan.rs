@@ -252,11 +252,6 @@ impl LevelPlan {
         self.sets * self.ways
     }
 
-    /// Whether a store to a line that is not there brings none in, or asks the next level twice.
-    pub(super) fn asks_twice_or_around(&self) -> bool {
-        !self.allocates || self.is_write_through
-    }
-
     /// Whether the lines that all views used last are kept once for all of them.
     pub(super) fn has_common_top(&self) -> bool {
         self.obstacle.is_none()

@@ -178,7 +178,7 @@ impl Recent {
     }
 
     /// The slot of a line that is in the list.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, set: usize, key: u64) -> Option<usize> {
         if !self.is_list {
             return None;

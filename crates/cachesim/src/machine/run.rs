@@ -113,13 +113,19 @@ impl Lookups for Run<'_> {
     }
 
     fn first_instruction(&mut self, first: u64, last: u64) {
-        for at in [self.entry.fetch_tlb, self.entry.fetch_cache].into_iter().flatten() {
+        if let Some(at) = self.entry.fetch_tlb {
+            self.views.one_reference(at, Kind::Fetch, first, last);
+        }
+        if let Some(at) = self.entry.fetch_cache {
             self.views.one_reference(at, Kind::Fetch, first, last);
         }
     }
 
     fn code(&mut self, done: u64, last: u64) {
-        for at in [self.entry.fetch_tlb, self.entry.fetch_cache].into_iter().flatten() {
+        if let Some(at) = self.entry.fetch_tlb {
+            self.views.code(at, done, last);
+        }
+        if let Some(at) = self.entry.fetch_cache {
             self.views.code(at, done, last);
         }
     }
@@ -151,7 +157,10 @@ impl Run<'_> {
     /// A load or store: all pages, then all lines.
     #[inline(never)]
     fn touch(&mut self, kind: Kind, (first, last): (u64, u64)) {
-        for at in [self.entry.data_tlb, self.entry.data_cache].into_iter().flatten() {
+        if let Some(at) = self.entry.data_tlb {
+            self.views.one_reference(at, kind, first, last);
+        }
+        if let Some(at) = self.entry.data_cache {
             self.views.one_reference(at, kind, first, last);
         }
     }
@@ -168,8 +177,8 @@ impl Views<'_> {
     /// All lines of one instruction, load or store: at most one miss.
     fn one_reference(&mut self, at: usize, kind: Kind, first: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
-        let mut missed = ViewSet::NONE;
-        for line in first >> bits..=last >> bits {
+        let mut missed = self.look_up(at, kind, first >> bits << bits);
+        for line in (first >> bits) + 1..=last >> bits {
             missed = missed.and(self.look_up(at, kind, line << bits));
         }
         self.count_misses(at, kind, missed);
@@ -193,6 +202,7 @@ impl Views<'_> {
 }
 
 /// Of a TLB and a cache.
+#[inline(always)]
 fn finders(levels: &mut [Level], tlb: Option<usize>, cache: Option<usize>) -> [Option<Finder<'_>>; 2] {
     match (tlb, cache) {
         (Some(tlb), Some(cache)) => match levels.get_disjoint_mut([tlb, cache]) {

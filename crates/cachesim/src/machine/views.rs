@@ -12,7 +12,7 @@ use super::plan::{Kind, Plan, path_of};
 use super::privates::Privates;
 use super::recent::{Held, Slots};
 use super::view_set::ViewSet;
-use super::walk::{Departure, Request, Sent};
+use super::walk::{Answer, Departure, Request, Sent};
 use super::{FLUSHED, PRIVATE, SHARED, Scene, VIEWS};
 
 /// The cycles so far.
@@ -67,17 +67,6 @@ impl Clocks {
     }
 }
 
-/// What a lookup by all views comes back with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Answers {
-    pub(super) cycles: [u64; VIEWS],
-    pub(super) missed: ViewSet,
-    /// In which views the line comes modified out of an exclusive level.
-    pub(super) modified: ViewSet,
-    /// Where the line is in the list of those used last.
-    slot: usize,
-}
-
 /// A request of all views as it stands before one level.
 #[derive(Clone, Copy)]
 struct RequestOfAll<'r> {
@@ -108,6 +97,12 @@ pub(super) struct Views<'a> {
     pub(super) sent: &'a mut [Vec<Sent>; VIEWS],
     /// Levels that the lookup of the program under way missed in, a bit each: in the shared and the private view.
     pub(super) missed: [u64; 2],
+    /// How long the request under way takes that nobody waits for, in each view.
+    pub(super) passed: [u64; VIEWS],
+    /// In which views the line that comes next was modified in an exclusive level.
+    pub(super) brought_modified: ViewSet,
+    /// Where the line looked up last is in the list of those used last.
+    pub(super) slot: usize,
     pub(super) scene: &'a Scene<'a>,
 }
 
@@ -150,10 +145,10 @@ impl Views<'_> {
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let before = self.clocks.difference();
         self.missed = [0; 2];
-        let answers = self.look_up_in_all(request);
-        self.hint(at, is_store, address, &answers);
+        let missed = self.look_up_in_all(request);
+        self.hint(at, is_store, address, missed);
         self.count_difference(before);
-        answers.missed
+        missed
     }
 
     /// Longer in the shared view is lost; shorter is gained, and what the difference of the clocks tells beside.
@@ -178,17 +173,18 @@ impl Views<'_> {
     }
 
     /// What is known of the line after a lookup.
-    fn hint(&mut self, at: usize, is_store: bool, address: &Address, answers: &Answers) {
+    fn hint(&mut self, at: usize, is_store: bool, address: &Address, missed: ViewSet) {
+        let slot = self.slot;
         let level = &self.plan.levels[at];
         let (set, key) = (level.set(address), level.key(address));
         let is_stored = is_store && !level.is_write_through;
         let own = &mut self.levels[at];
         let line = own.recent.line_of(address.virtual_address);
         if level.has_common_top() {
-            if own.recent.has(set, answers.slot, key) {
-                own.recent.hint(answers.slot, line, is_stored);
+            if own.recent.has(set, slot, key) {
+                own.recent.hint(slot, line, is_stored);
             }
-        } else if answers.missed == ViewSet::NONE || level.settles_at_once() {
+        } else if missed == ViewSet::NONE || level.settles_at_once() {
             // A level behind may have taken it away again, and a store may have brought nothing in.
             if own.views.iter().all(|lines| lines.find(set, key).is_some()) {
                 own.recent.hint_latest(set, line, is_stored);
@@ -208,128 +204,124 @@ impl Views<'_> {
 
     #[inline]
     pub(super) fn charge_all(&mut self, at: usize, cycles: u64, is_demand: bool) {
-        if is_demand && cycles != 0 {
+        if cycles == 0 {
+        } else if is_demand {
             self.clocks.common += cycles;
             self.levels[at].common.cycles += cycles;
+        } else {
+            self.passed.iter_mut().for_each(|passed| *passed += cycles);
         }
     }
 
-    fn look_up_in_all(&mut self, request: RequestOfAll<'_>) -> Answers {
+    fn charge_one(&mut self, view: usize, at: usize, cycles: u64, is_demand: bool) {
+        if is_demand {
+            self.clocks.now[view] += cycles;
+            self.lines(view, at).counts.cycles += cycles;
+        } else {
+            self.passed[view] += cycles;
+        }
+    }
+
+    /// A lookup in every view; gives those that miss.
+    #[inline]
+    fn look_up_in_all(&mut self, request: RequestOfAll<'_>) -> ViewSet {
         if self.plan.levels[request.at].has_common_top() { self.look_up_top(request) } else { self.each_alone(request) }
     }
 
     /// Each view by itself, from this level on.
     #[inline(never)]
-    fn each_alone(&mut self, request: RequestOfAll<'_>) -> Answers {
-        let mut answers = Answers::default();
+    fn each_alone(&mut self, request: RequestOfAll<'_>) -> ViewSet {
+        let mut missed = ViewSet::NONE;
         for view in [SHARED, PRIVATE, FLUSHED] {
             self.clocks.delay = 0;
             let answer = self.look_up_alone(request.of(view));
-            answers.cycles[view] = answer.cycles;
-            answers.missed = answers.missed.and(ViewSet::of(view, answer.is_miss));
-            answers.modified = answers.modified.and(ViewSet::of(view, answer.is_modified));
+            self.take_answer(request, view, answer);
+            missed = missed.and(ViewSet::of(view, answer.is_miss));
         }
-        answers
+        missed
+    }
+
+    /// What a view looked up by itself: its cycles are on its clock, if it waited for them.
+    fn take_answer(&mut self, request: RequestOfAll<'_>, view: usize, answer: Answer) {
+        if !request.is_demand {
+            self.passed[view] += answer.cycles;
+        }
+        self.brought_modified = self.brought_modified.and(ViewSet::of(view, answer.is_modified));
     }
 
     /// The same request of all views at the next level, which counts it.
-    fn ask_next_of_all(&mut self, request: RequestOfAll<'_>, kind: Kind) -> Answers {
-        let Some(next) = self.plan.levels[request.at].next[path_of(kind)] else { return Answers::default() };
+    #[inline]
+    fn ask_next_of_all(&mut self, request: RequestOfAll<'_>, kind: Kind) {
+        let Some(next) = self.plan.levels[request.at].next[path_of(kind)] else { return };
         self.levels[next].common.accesses[kind as usize] += 1;
-        let answers = self.look_up_in_all(RequestOfAll { at: next, kind, ..request });
-        self.levels[next].count_misses(kind as usize, answers.missed);
-        self.note_miss(SHARED, next, answers.missed.has(SHARED));
-        self.note_miss(PRIVATE, next, answers.missed.has(PRIVATE));
-        answers
+        let missed = self.look_up_in_all(RequestOfAll { at: next, kind, ..request });
+        if missed != ViewSet::NONE {
+            self.levels[next].count_misses(kind as usize, missed);
+            self.note_miss(SHARED, next, missed.has(SHARED));
+            self.note_miss(PRIVATE, next, missed.has(PRIVATE));
+        }
     }
 
     /// A lookup in a level whose lines used last are the same in all views, and stay so.
-    fn look_up_top(&mut self, request: RequestOfAll<'_>) -> Answers {
+    fn look_up_top(&mut self, request: RequestOfAll<'_>) -> ViewSet {
         let RequestOfAll { at, kind, address, is_demand } = request;
         let level = &self.plan.levels[at];
         let (set, key) = (level.set(address), level.key(address));
         let is_store = kind == Kind::Store && !level.is_tlb;
         let own = &mut self.levels[at];
-        if let Some(slot) = own.recent.find(set, key) {
+        let missed = if let Some(slot) = own.recent.find(set, key) {
             own.recent.use_now(slot);
+            self.slot = slot;
             self.charge_all(at, level.hit_cycles, is_demand);
-            if is_store {
-                self.store_to_all(request, slot);
+            ViewSet::NONE
+        } else {
+            let found = [SHARED, PRIVATE, FLUSHED].map(|view| own.find_below(view, set, key));
+            let found_in = |view: usize| ViewSet::of(view, found[view].is_some());
+            let holds = found_in(SHARED).and(found_in(PRIVATE)).and(found_in(FLUSHED));
+            if is_store && holds != ViewSet::ALL && (!level.allocates || level.is_write_through) {
+                return self.store_around(request, holds);
             }
-            return Answers { cycles: [level.hit_cycles; VIEWS], slot, ..Answers::default() };
-        }
-        if own.recent.is_full(set) && !(is_store && level.asks_twice_or_around()) {
-            return self.miss_in_all(request, set, key, is_store);
-        }
-        let slots = [SHARED, PRIVATE, FLUSHED].map(|view| own.find_below(view, set, key));
-        let [shared, private, flushed] = slots.map(|slot| slot.is_some());
-        let holds = ViewSet::of(SHARED, shared).and(ViewSet::of(PRIVATE, private)).and(ViewSet::of(FLUSHED, flushed));
-        if is_store && holds != ViewSet::ALL && level.asks_twice_or_around() {
-            return self.store_around(request, holds);
-        }
-        let copy = slots[PRIVATE].map(|slot| own.views[PRIVATE].note(slot));
-        let below = self.answer_each(request, holds.others(), if is_store { Kind::Load } else { kind });
-        if !holds.has(SHARED) {
-            self.ledger.count_fill(at, copy);
-        }
-        let slot = self.raise(at, set, key, holds, below.modified);
+            let copy = found[PRIVATE].map(|slot| own.views[PRIVATE].note(slot));
+            self.answer(request, holds.others(), if is_store { Kind::Load } else { kind });
+            if !holds.has(SHARED) {
+                self.ledger.count_fill(at, copy);
+            }
+            self.slot = self.raise(at, set, key, holds);
+            holds.others()
+        };
         if is_store {
-            self.store_to_all(request, slot);
+            self.store_to_all(request);
         }
-        Answers { cycles: below.cycles, missed: holds.others(), modified: ViewSet::NONE, slot }
-    }
-
-    /// What [`Views::look_up_top`] does where the list is full, and every view misses.
-    fn miss_in_all(&mut self, request: RequestOfAll<'_>, set: usize, key: u64, is_store: bool) -> Answers {
-        let RequestOfAll { at, kind, is_demand, .. } = request;
-        let level = &self.plan.levels[at];
-        self.charge_all(at, level.miss_cycles, is_demand);
-        self.levels[at].common.fills += 1;
-        let below = self.ask_next_of_all(request, if is_store { Kind::Load } else { kind });
-        self.ledger.count_fill(at, None);
-        let slot = self.raise(at, set, key, ViewSet::NONE, below.modified);
-        if is_store {
-            self.store_to_all(request, slot);
-        }
-        let cycles = below.cycles.map(|cycles| level.miss_cycles + cycles);
-        Answers { cycles, missed: ViewSet::ALL, modified: ViewSet::NONE, slot }
+        missed
     }
 
     /// The time that each view takes, and what it asks the next level for; the line does not come in yet.
-    fn answer_each(&mut self, request: RequestOfAll<'_>, missed: ViewSet, kind: Kind) -> Answers {
+    fn answer(&mut self, request: RequestOfAll<'_>, missed: ViewSet, kind: Kind) {
         let RequestOfAll { at, is_demand, .. } = request;
         let level = &self.plan.levels[at];
-        if missed == ViewSet::NONE {
-            self.charge_all(at, level.hit_cycles, is_demand);
-            return Answers { cycles: [level.hit_cycles; VIEWS], ..Answers::default() };
-        }
         if missed == ViewSet::ALL {
             self.charge_all(at, level.miss_cycles, is_demand);
             self.levels[at].common.fills += 1;
-            let below = self.ask_next_of_all(request, kind);
-            return Answers { cycles: below.cycles.map(|cycles| level.miss_cycles + cycles), ..below };
+            return self.ask_next_of_all(request, kind);
         }
-        let mut answers = Answers::default();
+        if missed == ViewSet::NONE {
+            return self.charge_all(at, level.hit_cycles, is_demand);
+        }
         for view in [SHARED, PRIVATE, FLUSHED] {
-            let is_missed = missed.has(view);
-            let cycles = if is_missed { level.miss_cycles } else { level.hit_cycles };
-            if is_demand {
-                self.clocks.now[view] += cycles;
-                self.lines(view, at).counts.cycles += cycles;
-            }
-            answers.cycles[view] = cycles;
-            if is_missed {
+            if missed.has(view) {
+                self.charge_one(view, at, level.miss_cycles, is_demand);
                 self.lines(view, at).counts.fills += 1;
                 let below = self.ask_next(request.of(view), kind);
-                answers.cycles[view] += below.cycles;
-                answers.modified = answers.modified.and(ViewSet::of(view, below.is_modified));
+                self.take_answer(request, view, below);
+            } else {
+                self.charge_one(view, at, level.hit_cycles, is_demand);
             }
         }
-        answers
     }
 
     /// A line comes on top in every view, and into the set in those that do not hold it. Gives its slot.
-    fn raise(&mut self, at: usize, set: usize, key: u64, holds: ViewSet, modified: ViewSet) -> usize {
+    fn raise(&mut self, at: usize, set: usize, key: u64, holds: ViewSet) -> usize {
+        let modified = std::mem::take(&mut self.brought_modified);
         if self.levels[at].recent.is_full(set) {
             return self.replace_oldest(at, set, key, modified);
         }
@@ -387,37 +379,39 @@ impl Views<'_> {
 
     /// What a store does to a line that all views hold.
     #[inline]
-    fn store_to_all(&mut self, request: RequestOfAll<'_>, slot: usize) {
+    fn store_to_all(&mut self, request: RequestOfAll<'_>) {
         if self.plan.levels[request.at].is_write_through {
             self.go_on_from_all(request);
         } else {
-            self.levels[request.at].recent.modify(slot, ViewSet::ALL);
+            self.levels[request.at].recent.modify(self.slot, ViewSet::ALL);
         }
     }
 
     /// A store to a line that not all views hold, in a level that brings none in for it, or that asks the next level twice.
-    fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> Answers {
+    fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> ViewSet {
         // Asked twice, each view does both before the next view does either: where the second miss comes from depends on it.
         if holds != ViewSet::NONE || self.plan.levels[request.at].allocates {
             return self.each_alone(request);
         }
-        let missed = ViewSet::ALL;
         if self.plan.levels[request.at].is_write_through {
             self.go_on_from_all(request);
-            return Answers { missed, ..Answers::default() };
+        } else {
+            self.ask_next_of_all(request, Kind::Store);
         }
-        Answers { missed, ..self.ask_next_of_all(request, Kind::Store) }
+        ViewSet::ALL
     }
 
     /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
     fn go_on_from_all(&mut self, request: RequestOfAll<'_>) {
         let request = RequestOfAll { is_demand: false, ..request };
+        let passed = std::mem::take(&mut self.passed);
         if self.levels[request.at].views[SHARED].writes.is_absent() {
             self.ask_next_of_all(request, Kind::Store);
-            return;
+        } else {
+            let now = self.levels[request.at].wait_for_buffers(self.clocks);
+            self.ask_next_of_all(request, Kind::Store);
+            self.levels[request.at].take_buffers(now, self.passed, self.clocks);
         }
-        let now = self.levels[request.at].wait_for_buffers(self.clocks);
-        let below = self.ask_next_of_all(request, Kind::Store);
-        self.levels[request.at].take_buffers(now, below.cycles, self.clocks);
+        self.passed = passed;
     }
 }
