@@ -8,8 +8,8 @@ const TOUCH_BYTES: u64 = 64;
 
 /// Who looks up what blocks touch.
 pub(crate) trait Lookups {
-    /// A block begins: its instructions take their time.
-    fn enter(&mut self, block: &Block);
+    /// Instructions take their time.
+    fn pass(&mut self, instructions: u64);
     /// Looks up the code of blocks ahead of their loads and stores, up to one whose code is not known to be found; gives how
     /// many they are. None where the order of code among loads and stores matters.
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize;
@@ -33,7 +33,7 @@ pub(crate) fn look_up_all(mut blocks: BlockRun<'_>, mut references: &[Reference]
         let found = lookups.finds_code(blocks);
         let (passed, used) = if found == 0 {
             let own = &references[..usize::from(block.references).min(references.len())];
-            lookups.enter(block);
+            lookups.pass(block.instructions.into());
             in_order(block, own, lookups);
             (1, own.len())
         } else {
@@ -50,7 +50,12 @@ pub(crate) fn look_up_all(mut blocks: BlockRun<'_>, mut references: &[Reference]
 /// where it matters: a loop over the few references of each block would end unforeseeably.
 fn only_data(blocks: BlockRun<'_>, references: &[Reference], lookups: &mut impl Lookups) -> (usize, usize) {
     let losses = lookups.code_losses();
-    let all: usize = blocks.iter().map(|block| usize::from(block.references)).sum();
+    let mut left = 0;
+    let mut all = 0;
+    for block in blocks.iter() {
+        left += u64::from(block.instructions);
+        all += usize::from(block.references);
+    }
     let references = &references[..all.min(references.len())];
     let mut ahead = blocks.iter();
     // The block under way, how many blocks have begun, and the references up to its end.
@@ -61,7 +66,8 @@ fn only_data(blocks: BlockRun<'_>, references: &[Reference], lookups: &mut impl 
         let Some(&reference) = references.get(next) else { break };
         while next >= end {
             let Some(block) = ahead.next() else { break };
-            lookups.enter(block);
+            lookups.pass(block.instructions.into());
+            left -= u64::from(block.instructions);
             (begun, end) = (begun + 1, end + usize::from(block.references));
             current = Some(block);
         }
@@ -79,7 +85,7 @@ fn only_data(blocks: BlockRun<'_>, references: &[Reference], lookups: &mut impl 
         }
         lookups.attribute(block);
     }
-    ahead.for_each(|block| lookups.enter(block));
+    lookups.pass(left);
     (blocks.len(), references.len())
 }
 

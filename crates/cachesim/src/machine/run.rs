@@ -62,8 +62,8 @@ const MOST_AHEAD: usize = 64;
 
 impl Lookups for Run<'_> {
     #[inline(always)]
-    fn enter(&mut self, block: &Block) {
-        self.views.clocks.common += u64::from(block.instructions);
+    fn pass(&mut self, instructions: u64) {
+        self.views.clocks.common += instructions;
     }
 
     #[inline(never)]

@@ -116,7 +116,7 @@ impl Direct {
 impl Lookups for Direct {
     /// No level takes time before the end.
     #[inline]
-    fn enter(&mut self, _: &Block) {}
+    fn pass(&mut self, _: u64) {}
 
     #[inline]
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize {
