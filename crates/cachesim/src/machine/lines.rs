@@ -204,7 +204,13 @@ impl Lines {
 
     /// A line takes the place of another one, lifted as that was; gives its key, whether it was modified, and its arrival.
     #[inline]
-    pub(super) fn replace(&mut self, slot: usize, key: u64, is_modified: bool, arrival: Arrival) -> (u64, bool, Arrival) {
+    pub(super) fn replace(
+        &mut self,
+        slot: usize,
+        key: u64,
+        is_modified: bool,
+        arrival: Arrival,
+    ) -> (u64, bool, Arrival) {
         let old = std::mem::replace(&mut self.keys[slot], key);
         let was_modified = self.is_modified.get_mut(slot).is_some_and(|held| std::mem::replace(held, is_modified));
         let place = self.arrivals.get_mut(slot);

@@ -2,10 +2,10 @@
 
 use record::{ByView, Depth, DesignResult, HierarchyCounts, LevelCounts};
 
-use super::{FLUSHED, Machine, PRIVATE, SHARED};
 use super::lines::Counts;
 use super::plan::{Kind, LevelPlan, Plan};
 use super::privates::Private;
+use super::{FLUSHED, Machine, PRIVATE, SHARED};
 
 /// Sums over hierarchies.
 #[derive(Clone, Debug, Default)]

@@ -132,7 +132,11 @@ impl Views<'_> {
         let recent = &mut self.levels[at].recent;
         let line = recent.line_of(first);
         // With frames its page may get another one, and its line be another one then.
-        if line != recent.line_of(last) || self.frames.is_some() || !level.has_common_top() || !recent.finds(line, false) {
+        if line != recent.line_of(last)
+            || self.frames.is_some()
+            || !level.has_common_top()
+            || !recent.finds(line, false)
+        {
             return false;
         }
         let address = Address { process: self.scene.process, virtual_address: first, physical: 0 };

@@ -56,7 +56,8 @@ impl Views<'_> {
         let level = self.plan_of(at);
         let address = request.address.next_line(level.line_bits);
         let (set, key) = (level.set(&address), level.key(&address));
-        let is_held = self.lines(view, at).find(set, key).is_some() || self.lines(view, at).victims.get_mut(key).is_some();
+        let is_held =
+            self.lines(view, at).find(set, key).is_some() || self.lines(view, at).victims.get_mut(key).is_some();
         if starts_page(&address) || is_held {
             return;
         }

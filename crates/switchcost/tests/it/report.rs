@@ -1,11 +1,9 @@
 //! `switchcost report` as a user runs it, on the committed samples of records.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Place, text};
+use crate::common::{Place, text};
 
 fn sample(name: &str) -> String {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/samples").join(name);
@@ -100,7 +98,7 @@ fn without_a_browser_there_are_tables_and_a_way_to_pictures() {
     let place = Place::new();
     let folder = place.path("figures");
     let mut command = place.command(&["report", &sample("simulation-1.parquet"), "--figures", text(&folder)]);
-    let ran = common::ran(command.env("PATH", place.folder()).output().expect("the program starts"));
+    let ran = crate::common::ran(command.env("PATH", place.folder()).output().expect("the program starts"));
     let why = format!(
         "switchcost: failed to draw the figures: found no Chromium in PATH (chromium, chromium-browser, google-chrome, \
          chrome), need one to make PNG and SVG; install it (sudo apt-get install chromium). The tables are in {}\n",

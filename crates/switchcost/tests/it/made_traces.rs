@@ -1,10 +1,8 @@
 //! Traces made without a program: walks through memory, and those from and for other tools.
 
-mod common;
-
 use std::fs;
 
-use common::{Place, count, text};
+use crate::common::{Place, count, text};
 #[test]
 fn walks_are_traced_without_a_program_and_lose_to_each_other() {
     let place = Place::new();

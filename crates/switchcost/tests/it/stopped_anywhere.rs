@@ -1,13 +1,11 @@
 //! Every verb, ended at instants that nobody chose: no process is left, nothing half-written, and what is there can be read.
 
-mod common;
-
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use common::verbs::{Verb, verbs};
-use common::{Place, running, wait_until};
+use crate::common::verbs::{Verb, verbs};
+use crate::common::{Place, running, wait_until};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rustix::process::{Pid, Signal, kill_process};

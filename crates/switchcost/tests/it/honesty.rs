@@ -1,10 +1,8 @@
 //! What must not come out as a number: disturbed, uncounted and unprivileged runs; and known answers that must.
 
-mod common;
-
 use std::process::{Child, Command, Stdio};
 
-use common::{Place, allowed_cpus, has_flag, is_disturbed, is_root, number, ran};
+use crate::common::{Place, allowed_cpus, has_flag, is_disturbed, is_root, number, ran};
 use serde_json::Value;
 
 /// A process that burns one CPU, ended when dropped.
@@ -27,7 +25,7 @@ impl Drop for Hog {
 
 #[test]
 fn under_a_hog_without_real_time_rights_it_says_disturbed_and_no_number() {
-    let place = Place::new();
+    let place = Place::alone();
     let cpu = allowed_cpus().last().expect("one CPU").to_string();
     let _hog = Hog::on(&cpu);
     let ran = place.measure(&["--mechanism", "pipe,futex", "--no-rt", "--cpu", &cpu, "--format", "json"]);
@@ -44,7 +42,7 @@ fn under_a_hog_without_real_time_rights_it_says_disturbed_and_no_number() {
 
 #[test]
 fn a_yield_on_an_empty_run_queue_is_caught() {
-    let place = Place::new();
+    let place = Place::alone();
     // Two tasks on two CPUs: each yields to nobody, and the time of that looks like a fast switch.
     if allowed_cpus().len() < 2 {
         eprintln!("skipped: there is one CPU");
@@ -62,7 +60,7 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
 fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), String> {
     let (mut recovered, mut missed) = (0, Vec::new());
     for _ in 0..8 {
-        let result = &Place::new().measure_json(flags)["results"][0];
+        let result = &Place::alone().measure_json(flags)["results"][0];
         // One arm alone may have been disturbed in every repetition.
         if is_disturbed(result) || made_up.iter().any(|(name, ..)| result[*name].is_null()) {
             continue;
@@ -106,7 +104,7 @@ fn a_made_up_reload_is_recovered_within_five_percent() {
 
 #[test]
 fn the_condvars_second_switch_is_counted_and_not_assumed() {
-    let place = Place::new();
+    let place = Place::alone();
     let arguments = ["--mechanism", "mutex-condvar", "--between", "thread", "--no-rt"];
     let Some(json) = place.measure_undisturbed(&arguments) else { return };
     let result = &json["results"][0];
@@ -123,7 +121,7 @@ fn without_rights_it_runs_and_names_what_it_could_not_have() {
         eprintln!("skipped: already without rights, which the other tests then show");
         return;
     }
-    let place = Place::new();
+    let place = Place::alone();
     let folder = place.folder();
     std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).expect("own folder");
     // The build folder may lie where others may not look: run a copy.

@@ -1,8 +1,6 @@
 //! The main job on the real machine: what it prints, what it keeps, what it selects.
 
-mod common;
-
-use common::{Place, allowed_cpus, has_flag, is_disturbed, number};
+use crate::common::{Place, allowed_cpus, has_flag, is_disturbed, number};
 use serde_json::Value;
 
 /// Real figures wander on a shared machine; these bounds hold on any that can be measured at all.
@@ -12,7 +10,7 @@ fn is_plausible_switch(nanos: f64) -> bool {
 
 #[test]
 fn a_pipe_is_measured_and_has_every_field() {
-    let place = Place::new();
+    let place = Place::alone();
     let arguments = ["--mechanism", "pipe", "--size", "0,64KiB", "--stride", "8", "--access", "rmw"];
     let Some(json) = place.measure_undisturbed(&arguments) else { return };
     assert_eq!(json["schema"], "switchcost.measure/1");
@@ -75,7 +73,7 @@ fn a_record_without_a_name_goes_to_the_state_folder_and_report_finds_it() {
 
 #[test]
 fn every_mechanism_is_measured_or_says_why_not() {
-    let place = Place::new();
+    let place = Place::alone();
     let mechanisms = "pipe,eventfd,futex,mutex-condvar,mutex-condvar-unlocked,socketpair,tcp,posix-sem,posix-mq,signal,\
                       yield,fiber,ucontext,green,green-preempt,async,preempt";
     let arguments = ["--mechanism", mechanisms, "--between", "process,thread", "--format", "json"];
@@ -127,7 +125,7 @@ fn rings_shared_arrays_chases_and_every_access_are_measured() {
 /// Pointers through 256 KiB, which a neighbour with sixteen times as much puts out of every private cache, and one with nothing does not.
 #[test]
 fn a_working_set_comes_back_behind_a_switch() {
-    let place = Place::new();
+    let place = Place::alone();
     let arguments = ["--size", "256KiB", "--pattern", "chase", "--away", "0,4MiB"];
     let Some(json) = place.measure_undisturbed(&arguments) else { return };
     let [left_alone, evicted] = json["results"].as_array().expect("results").as_slice() else { panic!("{json}") };
@@ -145,7 +143,7 @@ fn a_working_set_comes_back_behind_a_switch() {
 /// Where batches are of one round, what is counted must be what was timed: a walk too few looks like a gain of half a walk.
 #[test]
 fn a_task_of_an_executor_walks_as_long_as_any_other() {
-    let place = Place::new();
+    let place = Place::alone();
     let arguments = ["--mechanism", "async", "--size", "256KiB,1MiB"];
     let Some(json) = place.measure_undisturbed(&arguments) else { return };
     for result in json["results"].as_array().expect("results") {
@@ -157,7 +155,7 @@ fn a_task_of_an_executor_walks_as_long_as_any_other() {
 
 #[test]
 fn across_cpus_it_is_a_hand_off_and_never_a_switch() {
-    let place = Place::new();
+    let place = Place::alone();
     if allowed_cpus().len() < 2 {
         eprintln!("skipped: there is one CPU");
         return;

@@ -1,10 +1,8 @@
 //! The program as a user runs it, with a state folder of its own.
 
-#![allow(dead_code, reason = "each test file is a crate of its own and uses its part")]
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use rustix::thread::CpuSet;
@@ -12,12 +10,18 @@ use serde_json::Value;
 
 pub(crate) mod verbs;
 
-/// Held by every place: two measurements at once on one CPU would disturb each other.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// Held by every place: a measurement whose numbers are looked at has the machine to itself, all else may run side by side.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// How a place holds the machine, for as long as it is there.
+enum Turn {
+    Alone { _guard: RwLockWriteGuard<'static, ()> },
+    Beside { _guard: RwLockReadGuard<'static, ()> },
+}
 
 /// A place for records and results.
 pub(crate) struct Place {
-    _turn: MutexGuard<'static, ()>,
+    _turn: Turn,
     folder: tempfile::TempDir,
 }
 
@@ -46,9 +50,16 @@ pub(crate) fn count(value: &Value) -> u64 {
 }
 
 impl Place {
+    /// For what is told by its messages, files and exit codes, however busy the machine is.
     pub(crate) fn new() -> Place {
-        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        Place { _turn: turn, folder: tempfile::tempdir().expect("a temporary folder") }
+        let guard = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+        Place { _turn: Turn::Beside { _guard: guard }, folder: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    /// For measurements whose numbers are looked at: no other test runs meanwhile.
+    pub(crate) fn alone() -> Place {
+        let guard = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+        Place { _turn: Turn::Alone { _guard: guard }, folder: tempfile::tempdir().expect("a temporary folder") }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -1,8 +1,6 @@
 //! Bad input: what was found, what is needed, what to do; a documented exit code; nothing half-written.
 
-mod common;
-
-use common::{Place, text};
+use crate::common::{Place, text};
 
 /// Runs, and gives exit code and the last line of stderr.
 fn refusal(place: &Place, arguments: &[&str]) -> (i32, String) {
@@ -173,7 +171,9 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
     std::fs::write(&state, "no folder").expect("a file");
     std::fs::create_dir(&temporary).expect("a folder");
     let mut command = place.command(&["measure", "--mechanism", "fiber", "--max-repetitions", "6", "--no-counters"]);
-    let ran = common::ran(command.env("XDG_STATE_HOME", &state).env("TMPDIR", &temporary).output().expect("it starts"));
+    let ran = crate::common::ran(
+        command.env("XDG_STATE_HOME", &state).env("TMPDIR", &temporary).output().expect("it starts"),
+    );
     assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
     let folder = std::fs::read_dir(&temporary).expect("a folder").flatten().next().expect("a folder of its own").path();
     let record = std::fs::read_dir(&folder).expect("a folder").flatten().next().expect("a record").path();
@@ -211,7 +211,7 @@ fn a_loopback_device_that_is_down_is_named() {
         "6",
     ]);
     command.args(["--no-counters", "--format", "json", "--record", &place.record()]);
-    let ran = common::ran(command.output().expect("unshare is part of util-linux"));
+    let ran = crate::common::ran(command.output().expect("unshare is part of util-linux"));
     if ran.stderr.contains("unshare failed") {
         eprintln!("skipped: no right to make a network ({})", ran.stderr);
         return;
@@ -248,7 +248,7 @@ fn a_closed_pipe_ends_it_quietly() {
     let place = Place::new();
     let program = env!("CARGO_BIN_EXE_switchcost");
     let script = format!("'{program}' completions bash | head -n 1; '{program}' man | head -n 0");
-    let ran = common::ran(place.command(&["--version"]).output().expect("the program starts"));
+    let ran = crate::common::ran(place.command(&["--version"]).output().expect("the program starts"));
     assert_eq!(ran.code, 0);
     let output = std::process::Command::new("sh").args(["-c", &script]).output().expect("a shell");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");

@@ -1,13 +1,11 @@
 //! The files that the fuzzers begin with, read by the program itself: each format has one mutant of each kind, and each
 //! ends with an exit code that docs/reference.md lists, whatever is in it.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Place, Ran, text};
+use crate::common::{Place, Ran, text};
 
 const KINDS: [&str; 7] =
     ["cut", "deep-nesting", "doubled-line", "empty", "flipped", "hostile-name", "oversized-number"];

@@ -1,14 +1,12 @@
 //! What a run leaves that is ended in the middle: no process, no temporary file, nothing beside a result.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Place, text};
+use crate::common::{Place, text};
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -158,7 +156,7 @@ fn what_the_programs_of_a_workload_keep_for_a_while_goes_with_them() {
         has_ended || files(&room).iter().any(is_of_compiler)
     });
     if has_ended {
-        let ran = common::ran(child.wait_with_output().expect("it ended"));
+        let ran = crate::common::ran(child.wait_with_output().expect("it ended"));
         assert!(ran.stderr.contains("sudo apt-get install"), "{}", ran.stderr);
         eprintln!("skipped: {}", ran.stderr);
         return;
@@ -184,7 +182,7 @@ fn what_a_run_leaves_that_was_killed_with_its_watcher_the_next_one_removes() {
     await_that("every process has ended", || running(&place).is_empty());
     assert!(!files(&own).is_empty(), "there is something to remove");
     let mut again = place.command(&["workload", "client-server", "--switches", "20"]);
-    let ran = common::ran(again.env("TMPDIR", &room).output().expect("it starts"));
+    let ran = crate::common::ran(again.env("TMPDIR", &room).output().expect("it starts"));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     nothing_is_left(&place, &room);
 }

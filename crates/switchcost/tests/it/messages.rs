@@ -1,7 +1,5 @@
 //! What the program says on stderr: nothing is lost where nobody can read it, and no name in it commands a terminal.
 
-mod common;
-
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
@@ -9,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Command, Stdio};
 
-use common::{Place, Ran, is_root, ran, text, wait_until};
+use crate::common::{Place, Ran, is_root, ran, text, wait_until};
 use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 

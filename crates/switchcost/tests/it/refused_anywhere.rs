@@ -1,14 +1,12 @@
 //! Every verb, refused something by the kernel at instants that nobody chose: it says what, does not panic, and leaves nothing
 //! half-written. Needs strace, which does the refusing.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::verbs::{Verb, verbs};
-use common::{Place, Ran, ran, text};
+use crate::common::verbs::{Verb, verbs};
+use crate::common::{Place, Ran, ran, text};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::IteratorRandom;

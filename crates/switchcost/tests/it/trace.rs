@@ -2,14 +2,12 @@
 //!
 //! They need Valgrind and the built tool (`make tool`), as `make test` provides.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Place, Ran, count, text};
+use crate::common::{Place, Ran, count, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -90,7 +88,7 @@ fn without_a_pid_namespace_programs_are_traced_all_the_same_and_that_is_said() {
     let denied = |words: &[&str]| {
         let mut command = Command::new("unshare");
         command.args(["--user", "--map-root-user", "sh", "-c", deny, "sh"]).args(words);
-        common::ran(command.output().expect("unshare runs"))
+        crate::common::ran(command.output().expect("unshare runs"))
     };
     if denied(&["true"]).code != 0 {
         eprintln!("skipped: no right to deny anything");
@@ -245,7 +243,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
     let empty = place.path("empty.sct");
     fs::write(&empty, b"").expect("room");
     let design = place.path("bad.toml");
-    let bad = include_str!("../../../designs/mogul-1a.toml").replacen("64KiB", "100B", 1);
+    let bad = include_str!("../../../../designs/mogul-1a.toml").replacen("64KiB", "100B", 1);
     assert!(bad.contains("100B"), "the design has another size");
     fs::write(&design, bad).expect("room");
     let cases: [(&[&str], i32, &str); 10] = [
@@ -302,7 +300,7 @@ fn a_trace_cut_before_its_first_chunk_is_said_to_be_cut() {
 fn without_the_tool_the_line_that_builds_it_is_named() {
     let place = Place::new();
     let nowhere = place.path("nowhere");
-    let ran = common::ran(
+    let ran = crate::common::ran(
         place.command(&["trace", "--", "true"]).env("SWITCHCOST_TOOL_DIR", nowhere).output().expect("starts"),
     );
     assert_eq!(ran.code, 1, "{}", ran.stderr);
@@ -313,7 +311,8 @@ fn without_the_tool_the_line_that_builds_it_is_named() {
 #[test]
 fn no_valgrind_has_to_be_installed_to_capture() {
     let place = Place::new();
-    let ran = common::ran(place.command(&["trace", "--", "/bin/true"]).env("PATH", "").output().expect("starts"));
+    let ran =
+        crate::common::ran(place.command(&["trace", "--", "/bin/true"]).env("PATH", "").output().expect("starts"));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
@@ -328,7 +327,7 @@ fn files_of_another_build_beside_the_tool_are_refused() {
         }
     }
     let traced = || {
-        common::ran(
+        crate::common::ran(
             place.command(&["trace", "--", "true"]).env("SWITCHCOST_TOOL_DIR", &mixed).output().expect("starts"),
         )
     };
@@ -418,7 +417,7 @@ fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
             .expect("the program starts");
         await_that("the loop began", || begun.exists());
         kill_process(Pid::from_child(&child), signal).expect("our own child");
-        let ran = common::ran(child.wait_with_output().expect("it ends"));
+        let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
         assert_eq!(ran.code, code, "{}", ran.stderr);
         assert!(ran.stderr.contains("interrupted; what was captured until then is kept"), "{}", ran.stderr);
         assert!(!is_running(text(&begun)), "the loop goes on");
@@ -448,7 +447,7 @@ fn a_full_disk_ends_a_trace_and_costs_no_whole_chunk() {
     );
     // The mount is visible in this one shell's namespace, and gone with it.
     let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).output().expect("unshare runs");
-    let ran = common::ran(output);
+    let ran = crate::common::ran(output);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("No space left on device"), "{}", ran.stderr);
     assert!(!is_running(text(&disk)), "the loop goes on");
@@ -467,7 +466,7 @@ fn a_program_reads_and_writes_as_without_us() {
         let usual = ["trace", "-o", text(&trace)];
         let mut command = place.command(&[&usual[..], more, &["--"], words].concat());
         command.stdin(fs::File::open(place.path("in")).expect("a file"));
-        common::ran(command.output().expect("it starts"))
+        crate::common::ran(command.output().expect("it starts"))
     };
     let ran = run("a.sct", &[], &["sh", "-c", "cat; echo three >&2"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "one\ntwo\n"), "{}", ran.stderr);
@@ -489,7 +488,7 @@ fn what_the_user_has_for_other_runs_of_valgrind_has_no_effect() {
     let trace = place.path("a.sct");
     let mut command = place.command(&["trace", "-o", text(&trace), "--", "sh", "-c", "echo $VALGRIND_OPTS; ls /"]);
     command.current_dir(&here).env("HOME", &home).env("VALGRIND_OPTS", option(&logs[0]));
-    let ran = common::ran(command.env("VALGRIND_LAUNCHER", "/bin/false").output().expect("it starts"));
+    let ran = crate::common::ran(command.env("VALGRIND_LAUNCHER", "/bin/false").output().expect("it starts"));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.starts_with(&format!("{}\n", option(&logs[0]))), "as without us: {}", ran.stdout);
     assert!(ran.stdout.lines().any(|line| line == "proc"), "what it executes runs, too: {}", ran.stdout);

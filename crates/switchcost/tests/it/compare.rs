@@ -1,10 +1,8 @@
 //! Records judged against each other, as a user does it.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Place, text};
+use crate::common::{Place, text};
 use serde_json::Value;
 
 /// Measures a made-up switch of known length into `name`.
@@ -27,7 +25,7 @@ fn measured(place: &Place, name: &str, length: &str) {
 
 #[test]
 fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
-    let place = Place::new();
+    let place = Place::alone();
     let (base, new) = (place.path("base.jsonl"), place.path("new.jsonl"));
     let compared = || {
         measured(&place, "base.jsonl", "2us");

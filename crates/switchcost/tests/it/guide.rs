@@ -1,13 +1,11 @@
 //! The commands of the guide and of the README, run as they stand there: each must end well, and print tables with the
 //! headings that the page shows. Measurements get less time than a reader would give them.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Place, Ran, ran};
+use crate::common::{Place, Ran, ran};
 use units::Nanos;
 
 /// A documented `--budget` is cut to this.
@@ -129,7 +127,7 @@ fn every_command_runs_and_prints_the_tables_that_the_page_shows() {
     for page in pages() {
         let text = fs::read_to_string(&page).expect("a page");
         // The commands of a page build upon each other.
-        let place = Place::new();
+        let place = Place::alone();
         for example in examples(&text) {
             let command = shortened(&example.command);
             let ran = run(&place, &command);

@@ -1,12 +1,10 @@
 //! The papers, redone as a user would; what needs Valgrind or minutes is left to `make bench`.
 
-mod common;
-
 use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
-use common::Place;
+use crate::common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -36,7 +34,7 @@ fn every_step_is_a_command_that_the_program_takes() {
 
 #[test]
 fn a_site_is_made_and_made_again_from_its_records() {
-    let place = Place::new();
+    let place = Place::alone();
     let site = place.path("site");
     let site = site.to_str().expect("a plain path");
     let arguments = ["reproduce", "michigan", "--quick", "-o", site];

@@ -1,11 +1,9 @@
 //! How a run ends: by itself, by a signal, by SIGKILL, by a full disk. Nothing is lost, nothing keeps running.
 
-mod common;
-
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{Place, is_root, running, wait_until};
+use crate::common::{Place, is_root, running, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A run that would take long, started and left until its record holds samples.
@@ -60,7 +58,7 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
         let place = Place::new();
         let child = start(&place);
         kill_process(Pid::from_child(&child), signal).expect("our own child");
-        let ran = common::ran(child.wait_with_output().expect("it ends"));
+        let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
         assert_eq!(ran.code, code, "{}", ran.stderr);
         assert!(ran.stdout.contains("interrupted"), "{}", ran.stdout);
         wait_until("every task has ended", || running(&place).is_empty());
@@ -79,7 +77,7 @@ fn a_terminal_that_closes_may_say_so_twice() {
         kill_process(pid, Signal::HUP).expect("our own child");
         std::thread::sleep(Duration::from_millis(1));
     }
-    let ran = common::ran(child.wait_with_output().expect("it ends"));
+    let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.code, 129, "{}", ran.stderr);
     let record = std::fs::read_to_string(place.record()).expect("a record");
     assert!(record.lines().last().is_some_and(|line| line.contains("\"reason\":\"interrupted\"")));
@@ -96,7 +94,7 @@ fn what_is_ignored_at_the_start_stays_ignored() {
     for signal in [Signal::HUP, Signal::QUIT, Signal::TERM] {
         kill_process(Pid::from_child(&child), signal).expect("our own child");
     }
-    let ran = common::ran(child.wait_with_output().expect("it ends"));
+    let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.code, 143, "{}", ran.stderr);
 }
 
@@ -122,7 +120,7 @@ fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
         .env("XDG_STATE_HOME", place.folder())
         .output()
         .expect("unshare is part of util-linux");
-    let ran = common::ran(output);
+    let ran = crate::common::ran(output);
     if ran.stderr.contains("unshare failed") || ran.stderr.contains("mount:") {
         eprintln!("skipped: no right to mount a small disk ({})", ran.stderr);
         return;

@@ -1,14 +1,12 @@
 //! Where results go: a file is replaced as a whole, behind links too; what is no file is written where it stands.
 
-mod common;
-
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Place, Ran, is_root, ran, text};
+use crate::common::{Place, Ran, is_root, ran, text};
 use rustix::fs::{CWD, FileType, Mode, makedev, mkfifoat, mknodat};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
