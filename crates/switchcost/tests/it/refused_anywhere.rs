@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use crate::common::verbs::{Verb, verbs};
 use crate::common::{Place, Ran, ran, text};
 use rand::SeedableRng;
-use rand::rngs::StdRng;
 use rand::seq::IteratorRandom;
+use rand_chacha::ChaCha8Rng;
 
 /// What is refused, and how the kernel might say so.
 const REFUSALS: [(&str, &[&str]); 6] = [
@@ -57,7 +57,7 @@ fn a_verb_that_is_refused_something_says_so_and_leaves_nothing_half() {
         return;
     }
     let place = Place::new();
-    let mut random = StdRng::seed_from_u64(9);
+    let mut random = ChaCha8Rng::seed_from_u64(9);
     let (log, mut failed) = (place.path("log"), 0);
     for mut verb in verbs(&place) {
         verb.run_whole(&place);

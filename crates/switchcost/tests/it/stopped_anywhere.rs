@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::verbs::{Verb, verbs};
 use crate::common::{Place, running, wait_until};
-use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Instants at which each verb is ended, at most, and for how long that is gone on with.
@@ -19,7 +19,7 @@ const SIGNALS: [Signal; 4] = [Signal::KILL, Signal::TERM, Signal::KILL, Signal::
 #[test]
 fn a_verb_that_is_ended_anywhere_leaves_nothing_half() {
     let place = Place::new();
-    let mut random = StdRng::seed_from_u64(15);
+    let mut random = ChaCha8Rng::seed_from_u64(15);
     for mut verb in verbs(&place) {
         let start = Instant::now();
         verb.run_whole(&place);
