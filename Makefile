@@ -16,8 +16,6 @@ TOOL := $(TARGET)/valgrind
 # cargo colours its words where they go to a terminal, unless the reader wants none (https://no-color.org).
 CARGO_TERM_COLOR ?= $(if $(NO_COLOR),never,auto)
 export CARGO_TERM_COLOR
-# A benchmark or a test may want the very program that is shipped.
-export SWITCHCOST_BIN := $(abspath $(BINARY))
 
 # Cargo in the environment that setup has found (see scripts/setup.sh).
 CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env'; fi; cargo
@@ -64,13 +62,13 @@ measure: build ## Measure what a context switch costs here; ARGS="..." are hande
 	@$(BINARY) measure $(ARGS) || { code=$$?; [ $$code -eq 3 ] || exit $$code; \
 		echo 'make: done, with reservations: something could not be measured (see the notes above)' >&2; }
 
-test: setup tool ## Check form, lints and arrows, build, run all tests, fuzz; ends with a count and what was skipped
+# All on the release profile: what builds run at build time, and the crates of others, are compiled once for all of it.
+test: setup tool ## Check form, lints and arrows, build, run all tests; ends with a count and what was skipped
 	@$(CARGO) fmt --all --check
-	@$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@scripts/check-arrows.sh
 	@$(MAKE) --no-print-directory --silent -C capture/valgrind OUT='$(abspath $(TOOL))' order
-	@$(CARGO) build --release --locked --package switchcost
-	@scripts/test.sh 5 lackey din drmemtrace trace_file
+	@$(CARGO) clippy --release --workspace --all-targets --locked -- -D warnings
+	@scripts/test.sh
 
 bench: setup-bench dist ## Run the benchmarks of switchcost itself, beside perf where it is there
 	@$(CARGO) build --profile dist --locked --package switchcost-capture --example unread

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// A burst, and a pause, in milliseconds: as long as those of a compilation or of a server.
 const SHORTEST: u64 = 5;
@@ -37,7 +37,7 @@ impl Drop for Neighbour {
 
 fn disturb(is_over: &AtomicBool) {
     // The same in each run.
-    let mut dice = SmallRng::seed_from_u64(7);
+    let mut dice = ChaCha8Rng::seed_from_u64(7);
     let mut length = || Duration::from_millis(dice.random_range(SHORTEST..LONGEST));
     while !is_over.load(Relaxed) {
         let (burst, start) = (length(), Instant::now());

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use units::CpuId;
 
 use crate::control::pin;
@@ -42,7 +42,7 @@ impl NetworkNoise {
         drop(pin(&[cpu])?);
         let is_over = Arc::new(AtomicBool::new(false));
         let mut noise = NetworkNoise { is_over: Arc::clone(&is_over), threads: Vec::new() };
-        let (over, dice) = (Arc::clone(&is_over), SmallRng::seed_from_u64(seed));
+        let (over, dice) = (Arc::clone(&is_over), ChaCha8Rng::seed_from_u64(seed));
         noise.spawn("noise", move || shout(&near, &over, cpu, dice))?;
         noise.spawn("echo", move || answer(&far, &is_over, cpu))?;
         Ok(noise)
@@ -69,7 +69,7 @@ fn socket() -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-fn shout(socket: &UdpSocket, is_over: &AtomicBool, cpu: CpuId, mut dice: SmallRng) {
+fn shout(socket: &UdpSocket, is_over: &AtomicBool, cpu: CpuId, mut dice: ChaCha8Rng) {
     let _pin = pin(&[cpu]);
     let mut message = [0; MESSAGE_BYTES];
     while !is_over.load(SeqCst) {

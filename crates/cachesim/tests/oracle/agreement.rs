@@ -35,12 +35,7 @@ pub(crate) fn agree(designs: &[Design], options: &Options, chunks: &[Chunk]) -> 
 
 pub(crate) fn cases(cases: u32) -> ProptestConfig {
     let times = std::env::var("AGREEMENT_TIMES").map_or(1, |times| times.parse().expect("a number of times"));
-    ProptestConfig {
-        cases: cases * times,
-        failure_persistence: None,
-        max_shrink_iters: 20_000,
-        ..ProptestConfig::default()
-    }
+    ProptestConfig { cases: cases * times, max_shrink_iters: 20_000, ..ProptestConfig::default() }
 }
 
 proptest! {

@@ -2,6 +2,7 @@
 //! calculate what it does without us, however much of what it writes was found not to be needed.
 
 use rand::prelude::*;
+use rand_chacha::ChaCha8Rng;
 
 use super::long::{Ran, cachegrinds, checked, program_of, ran};
 use super::support::options;
@@ -29,7 +30,7 @@ const CONDITIONS: [&str; 16] = ["o", "no", "b", "ae", "e", "ne", "be", "a", "s",
 /// Blocks of instructions with defined results. `r12` counts the rounds that are left, `r13` points to memory, `r14` is an
 /// index into it.
 struct Writer {
-    dice: StdRng,
+    dice: ChaCha8Rng,
     lines: Vec<String>,
 }
 
@@ -217,7 +218,7 @@ impl Writer {
 
 /// The same for a seed.
 fn source(seed: u64) -> String {
-    let mut writer = Writer { dice: StdRng::seed_from_u64(seed), lines: Vec::new() };
+    let mut writer = Writer { dice: ChaCha8Rng::seed_from_u64(seed), lines: Vec::new() };
     writer.function();
     let code: String = writer.lines.join("\n").lines().map(|line| format!("\"{line}\\n\"\n")).collect();
     format!(

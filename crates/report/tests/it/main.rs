@@ -1,0 +1,5 @@
+//! Reports from outside, as text and as pages. All tests are one program, which is linked once.
+
+mod pages;
+mod report;
+mod simulate;

@@ -1,0 +1,57 @@
+//! A comparison made by hand: mechanisms, a curve over sizes, a pair without a verdict.
+
+use analysis::compare::{Basis, Change, Comparison, Cost, Difference, Outcome, Pair, Quantity, Ratio, Subject};
+use record::{Between, Case, Mechanism};
+
+use super::fixture::{case, sized};
+
+fn cost(ns: f64) -> Option<Cost> {
+    Some(Cost { value: ns, interval: Some((ns * 0.97, ns * 1.04)), records: 3 })
+}
+
+fn pair(case: Case, quantity: Quantity, base_ns: f64, ratio: f64) -> Pair {
+    let verdict = match ratio {
+        ratio if ratio > 1.05 => Change::Slower,
+        ratio if ratio < 0.95 => Change::Faster,
+        _ => Change::NoDifferenceShown,
+    };
+    let outcome = Outcome::Compared { ratio: Ratio { ratio, low: ratio - 0.05, high: ratio + 0.05 }, verdict };
+    Pair {
+        subject: Subject::Case(case),
+        quantity,
+        base: cost(base_ns),
+        new: cost(base_ns * ratio),
+        is_suspect: false,
+        outcome,
+    }
+}
+
+/// The environment differs in one fact, whose values are given.
+pub(crate) fn comparison(base: &str, new: &str) -> Comparison {
+    let mut pairs = vec![
+        pair(case(Mechanism::Pipe, Between::Process), Quantity::Direct, 1_740.0, 1.2),
+        pair(case(Mechanism::Futex, Between::Thread), Quantity::Direct, 1_400.0, 0.8),
+        Pair {
+            new: None,
+            outcome: Outcome::NotComparable { why: "the new record has no such case".to_owned() },
+            ..pair(case(Mechanism::Tcp, Between::Process), Quantity::Direct, 6_000.0, 1.0)
+        },
+    ];
+    pairs.extend([4, 16, 64, 256].map(|kib| pair(sized(2, kib), Quantity::Total, 2_000.0 + 40.0 * kib as f64, 1.0)));
+    Comparison {
+        environment: vec![Difference {
+            what: "kernel".to_owned(),
+            base: vec![base.to_owned()],
+            new: vec![new.to_owned()],
+        }],
+        pairs,
+        base_records: 3,
+        new_records: 3,
+        confidence: 0.9,
+        compared: 6,
+        basis: Basis::Runs,
+        run_spread: None,
+        hertz: None,
+        curves: Vec::new(),
+    }
+}

@@ -1,0 +1,11 @@
+//! What the reports look like, on findings made by hand.
+
+pub(crate) mod compared;
+mod comparison;
+mod doctor;
+pub(crate) mod fixture;
+mod for_programs;
+mod html;
+pub(crate) mod recorded;
+mod screen;
+mod table;

@@ -1,0 +1,87 @@
+//! One screen: what a first-time reader finds without a manual.
+
+use analysis::Findings;
+use record::{Between, Mechanism, Policy};
+use switchcost_report::{Format, Style, measure};
+
+use super::fixture::*;
+use super::recorded::record;
+
+fn screen(findings: &Findings) -> String {
+    measure::render(&record(), findings, Format::Table, Style::default())
+}
+
+/// All that a default run finds, and the pipe under the ordinary scheduler.
+fn default_run() -> Findings {
+    let mut findings = whole();
+    let mut ordinary = measured(case(Mechanism::Pipe, Between::Process), 2_130.0);
+    ordinary.case.policy = Policy::Other;
+    findings.results.push(ordinary);
+    findings
+}
+
+#[test]
+fn a_default_run() {
+    insta::assert_snapshot!(screen(&default_run()));
+}
+
+#[test]
+fn it_is_no_longer_and_no_wider_than_a_screen() {
+    let mut many = default_run();
+    for size in 1..200 {
+        many.results.push(walked(sized(2, 4 * size), 1_740.0, about(100.0)));
+    }
+    let few = |mut findings: Findings, kept: usize| {
+        findings.results.truncate(kept);
+        findings.curves.clear();
+        findings
+    };
+    let reload = findings(reloads());
+    for findings in [default_run(), many, few(default_run(), 1), few(default_run(), 0), reload, findings(pairs())] {
+        let text = screen(&findings);
+        // Four more lines, one of them empty, say where the rest is.
+        assert!(text.lines().count() <= 41, "{}\n{text}", text.lines().count());
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+    }
+}
+
+/// What does a switch cost; process or thread; what does the data add, and why; under which scheduler; of what share of a CPU; is
+/// this machine fit. (Where the raw data is, the program says: a test of its own.)
+#[test]
+fn first_questions_are_answered_in_sentences() {
+    let mut findings = default_run();
+    for result in &mut findings.results {
+        if let Some(indirect) = &result.indirect_ns {
+            (result.indirect_kernel_ns, result.indirect_reload_ns) =
+                (Some(about(indirect.estimate * 0.9)), Some(about(indirect.estimate * 0.1)));
+        }
+    }
+    if let Some(ordinary) = findings.results.last_mut() {
+        ordinary.switches_per_handoff = Some(1.13);
+    }
+    let text = screen(&findings).replace('\n', " ");
+    for sentence in [
+        "and a hand-off takes 1.13 of them: ",
+        "A switch between processes over a pipe costs 1.74 us here (1.73 to 1.75 at 90 % confidence",
+        "Under the ordinary scheduler, with which programs run, it costs 2.13 us",
+        "because the switch itself runs cold",
+        "10,000 switches a second take 1.74",
+        "The machine was fit",
+    ] {
+        assert!(text.contains(sentence), "{sentence}: {text}");
+    }
+    assert!(text.contains("processes") && text.contains("threads"), "{text}");
+}
+
+#[test]
+fn what_is_wrong_comes_first_among_the_notes() {
+    let mut findings = default_run();
+    let missing =
+        not_measured(case(Mechanism::Tcp, Between::Thread), "found loopback down; bring it up: ip link set lo up");
+    findings.results.insert(0, missing);
+    let text = screen(&findings);
+    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what:?} in {text}"));
+    assert!(at("a signal ended the run") < at("not measured: "), "{text}");
+    assert!(text.contains("bring it up: ip link set lo up"), "{text}");
+}

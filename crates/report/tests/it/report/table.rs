@@ -1,0 +1,211 @@
+use analysis::{CaseFinding, Findings};
+use record::{Between, Mechanism};
+use switchcost_report::{Format, Style, measure};
+
+use super::fixture::*;
+use super::recorded::{record, refused};
+
+const COLOURED: Style = Style { is_coloured: true, width: None, is_detailed: true };
+
+fn table(findings: &Findings) -> String {
+    measure::render(&record(), findings, Format::Table, Style { is_detailed: true, ..Style::default() })
+}
+
+/// The text from the line that begins with `heading` to the next empty line.
+fn section(text: &str, heading: &str) -> Option<String> {
+    let lines: Vec<_> =
+        text.lines().skip_while(|line| !line.starts_with(heading)).take_while(|l| !l.is_empty()).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn answer(results: Vec<CaseFinding>) -> String {
+    let text = table(&findings(results));
+    let paragraph: Vec<_> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+    paragraph.join(" ")
+}
+
+/// The text without `ESC [ ... m`.
+fn strip_escapes(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.split_once('m').map_or(part, |(_, plain)| plain));
+    let plain = rest.fold(first, |plain, part| plain + part);
+    plain.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+#[test]
+fn a_whole_report() {
+    insta::assert_snapshot!(table(&whole()));
+}
+
+#[test]
+fn a_whole_report_on_a_narrow_terminal() {
+    let style = Style { is_coloured: false, width: Some(80), is_detailed: true };
+    let text = measure::render(&record(), &whole(), Format::Table, style);
+    let widest =
+        text.lines().filter(|line| !line.starts_with("control refused")).map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{widest:?}\n{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn only_a_coloured_report_escapes() {
+    assert!(!table(&whole()).contains('\u{1b}'));
+    let coloured = measure::render(&record(), &whole(), Format::Table, COLOURED);
+    assert!(coloured.contains("\u{1b}[1mNotes\u{1b}[0m"), "{coloured}");
+    assert!(coloured.contains("\u{1b}[1mmechanism"), "{coloured}");
+    // The table's colours, but not its bold type, also heed NO_COLOR behind our back.
+    let yellow = "\u{1b}[38;5;11m";
+    assert!(coloured.contains(yellow) || std::env::var_os("NO_COLOR").is_some(), "{coloured}");
+    assert_eq!(strip_escapes(&coloured), table(&whole()), "colour moves nothing");
+}
+
+#[test]
+fn no_negative_cost_and_no_nan_is_shown() {
+    let mut findings = whole();
+    findings.results.push(walked(sized(2, 8), f64::NAN, estimate(f64::NAN, f64::NAN, f64::INFINITY)));
+    findings.curves[0].points[0].total_ns = f64::NAN;
+    findings.latencies_ns[0].1 = f64::NEG_INFINITY;
+    let text = table(&findings);
+    assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    let rows: Vec<_> = text.lines().filter(|line| line.contains(" -")).collect();
+    let is_honest =
+        |row: &&str| row.contains("not distinguishable") || row.contains("below 0 (") || !row.contains(" -0.");
+    assert!(rows.iter().all(is_honest), "{rows:#?}");
+}
+
+#[test]
+fn the_answer_names_the_classic_switch_and_its_largest_indirect_cost() {
+    let results = whole().results;
+    assert_eq!(
+        answer(results),
+        "A switch between processes over a pipe costs 1.74 us here (1.73 to 1.75 at 90 % confidence), and 4.27 ns between \
+         fibers of one thread. With 1 MiB of data each (stride 8 B, rmw) it costs 22.7 us: 21.0 us (20.4 to 21.7) more; this \
+         is suspect: see the notes. 10,000 switches a second take 1.74 to 22.7 % of one CPU."
+    );
+}
+
+#[test]
+fn the_answer_falls_back_to_what_was_measured() {
+    let futex = suspect(measured(case(Mechanism::Futex, Between::Thread), 1_100.0), "wide-interval", "");
+    let pipe = not_measured(case(Mechanism::Pipe, Between::Process), "pipe2 is not permitted; allow it");
+    assert_eq!(
+        answer(vec![pipe.clone(), futex]),
+        "A switch between threads through a futex costs 1.10 us here (1.09 to 1.11 at 90 % confidence). \
+         10,000 switches a second take 1.10 % of one CPU. The number is suspect (wide-interval): see the notes."
+    );
+    assert_eq!(answer(vec![pipe]), "Nothing was measured. pipe process: pipe2 is not permitted; allow it");
+    assert_eq!(answer(vec![]), "Nothing was measured.");
+    assert_eq!(
+        answer(pairs().split_off(1)),
+        "A hand-off between processes over a pipe (CPUs 0-1 (smt)) costs 2.40 us here (2.39 to 2.41 at 90 % \
+         confidence)."
+    );
+}
+
+#[test]
+fn the_answer_says_where_there_is_no_cost_to_see() {
+    let direct =
+        CaseFinding { direct_ns: Some(estimate(-0.3, 0.05, 0.4)), ..bare(case(Mechanism::Fiber, Between::User)) };
+    assert_eq!(
+        answer(vec![direct]),
+        "A switch between user-level contexts by resuming a fiber has a cost that is not distinguishable from 0 \
+         (-0.300 to 0.400 ns)."
+    );
+    let indirect = walked(sized(2, 64), 1_740.0, estimate(-312.0, 40.0, 402.0));
+    assert_eq!(
+        answer(vec![indirect]),
+        "A switch between processes over a pipe costs 1.74 us here (1.73 to 1.75 at 90 % confidence). With 64 KiB of \
+         data each (stride 8 B, rmw) the indirect cost is not distinguishable from 0 (-312 to 402 ns). 10,000 switches a \
+         second take 1.74 % of one CPU."
+    );
+}
+
+#[test]
+fn lmbench_is_shown_where_all_seven_are_there() {
+    let heading = "Context switching as lmbench shows it";
+    let mut results = lmbench();
+    insta::assert_snapshot!(section(&table(&findings(results.clone())), heading).expect("the matrix"));
+    results.pop();
+    assert_eq!(section(&table(&findings(results)), heading), None);
+}
+
+#[test]
+fn pairs_of_cpus_make_a_matrix() {
+    let text = table(&findings(pairs()));
+    insta::assert_snapshot!(section(&text, "Cost of a hand-off by CPUs").expect("the matrix"));
+    let mechanisms = section(&text, "Switches by mechanism").expect("the result on one CPU");
+    assert_eq!(mechanisms.matches("pipe").count(), 1, "pairs stand in the matrix alone:\n{mechanisms}");
+}
+
+#[test]
+fn a_wide_matrix_is_cut_into_blocks() {
+    let style = Style { is_coloured: false, width: Some(60), is_detailed: true };
+    let mut results = Vec::new();
+    for cpu in 1..9 {
+        results.push(CaseFinding { direct_ns: None, ..measured(on([0, cpu], record::Relation::SharedCache), 3_950.0) });
+    }
+    let text = measure::render(&record(), &findings(results), Format::Table, style);
+    let headers: Vec<_> =
+        text.lines().filter(|line| line.trim_start().starts_with("CPU 1 ") || line.ends_with("CPU 8")).collect();
+    assert_eq!(headers.len(), 2, "{text}");
+    assert!(text.lines().all(|line| line.starts_with("control refused") || line.chars().count() <= 60), "{text}");
+}
+
+#[test]
+fn one_pair_stands_among_the_mechanisms() {
+    let text = table(&findings(pairs().split_off(6)));
+    assert_eq!(section(&text, "Cost of a hand-off by CPUs"), None);
+    insta::assert_snapshot!(section(&text, "Switches by mechanism").expect("the table"));
+}
+
+#[test]
+fn counters_stand_in_a_table() {
+    let results = vec![CaseFinding { counters: counters(), ..walked(sized(2, 64), 1_740.0, about(655.0)) }];
+    insta::assert_snapshot!(section(&table(&findings(results)), "Counters").expect("the table"));
+}
+
+#[test]
+fn conditions_that_vary_become_columns() {
+    let other = record::Case { policy: record::Policy::Other, ..sized(8, 64) };
+    let results = vec![walked(sized(2, 64), 1_740.0, about(655.0)), walked(other, 1_800.0, about(700.0))];
+    insta::assert_snapshot!(section(&table(&findings(results)), "Switches with a working set").expect("the table"));
+}
+
+#[test]
+fn hostile_text_does_not_reach_the_terminal() {
+    let hostile = "\u{1b}]0;owned\u{7}\u{9b}2J\r\nsecond line\u{202e}";
+    let mut record = record();
+    record.header.host.kernel = hostile.to_owned();
+    record.header.host.cpu_model = record::Fact::Known(hostile.to_owned());
+    record.header.host.hypervisor = record::Fact::Known(hostile.to_owned());
+    record.header.started_at = hostile.to_owned();
+    record.header.plan.preset = hostile.to_owned();
+    record.header.clock.source = hostile.to_owned();
+    record.header.controls.push(refused(hostile, hostile));
+    record.self_tests[1].instrument = hostile.to_owned();
+    let mut findings = whole();
+    findings.results.push(suspect(measured(case(Mechanism::Tcp, Between::Process), 9_000.0), "disturbed", hostile));
+    findings.results.push(not_measured(case(Mechanism::Signal, Between::Process), hostile));
+    findings.curves[0].title = hostile.to_owned();
+    findings.curves[0].regions[0].name = hostile.to_owned();
+    findings.curves[0].knees[0].cause = Some(hostile.to_owned());
+    for format in [Format::Table, Format::Json, Format::Csv] {
+        let text = measure::render(&record, &findings, format, Style { is_detailed: true, ..Style::default() });
+        let unsafe_characters: Vec<_> =
+            text.chars().filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}').collect();
+        assert!(unsafe_characters.is_empty(), "{format}: {unsafe_characters:?}");
+        assert!(!text.lines().any(|line| line.starts_with("second line")), "{format}: a forged line");
+    }
+}
+
+#[test]
+fn reloads_have_a_table_of_their_own() {
+    let text = table(&findings(reloads()));
+    insta::assert_snapshot!(section(&text, "Reload after a switch").expect("a section"));
+    assert_eq!(section(&text, "Switches with a working set"), None);
+    assert!(
+        text.starts_with("Having been away while another task touched 4 MiB costs a task with 1 MiB of data 22.7 us"),
+        "{text}"
+    );
+}

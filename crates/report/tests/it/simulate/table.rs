@@ -1,0 +1,125 @@
+use analysis::simulation::{Group, GroupFinding, over_trials};
+use switchcost_report::{Format, Style, simulate};
+
+use super::fixture::{findings, record, whole};
+
+const DETAILED: Style = Style { is_coloured: false, width: None, is_detailed: true };
+
+fn table() -> String {
+    let (head, findings) = whole();
+    simulate::render(&head, &findings, Format::Table, DETAILED)
+}
+
+#[test]
+fn a_whole_report() {
+    insta::assert_snapshot!(table());
+}
+
+#[test]
+fn nothing_hostile_reaches_the_terminal() {
+    let text = table();
+    assert!(text.contains("cat[2J,\"x\""), "{text}");
+    assert!(!text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text}");
+}
+
+#[test]
+fn a_narrow_terminal_is_wide_enough() {
+    let (head, findings) = whole();
+    let style = Style { is_coloured: false, width: Some(80), is_detailed: true };
+    let text = simulate::render(&head, &findings, Format::Table, style);
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{widest:?}\n{text}");
+}
+
+#[test]
+fn a_trace_without_switches_answers_that() {
+    let (mut head, _) = record();
+    head.trace.voluntary_switches = 0;
+    head.trace.involuntary_switches = 0;
+    head.processes.iter_mut().for_each(|process| process.segments = 0);
+    let findings = findings(&head, &[]);
+    let text = simulate::render(&head, &findings, Format::Table, DETAILED);
+    assert!(text.starts_with("Nothing can be said about switches: the trace holds none.\n"), "{text}");
+    head.designs.clear();
+    let text = simulate::render(&head, &super::fixture::findings(&head, &[]), Format::Table, DETAILED);
+    assert!(text.starts_with("Nothing was simulated: the record holds no design.\n"), "{text}");
+}
+
+#[test]
+fn a_cost_below_zero_is_not_called_a_price_and_a_number_alone_says_so() {
+    let (head, mut findings) = whole();
+    findings.designs.truncate(2);
+    findings.designs[0].average_cost_cycles = findings.designs[0].average_cost_cycles.times(-1.0);
+    let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
+    let says = "On mogul-1a no cost of switches shows: together the processes need 19,100 cycles a switch less than each with \
+                caches of its own, since they bring in lines that others use.";
+    assert!(text.starts_with(says), "{text}");
+    assert!(text.contains("19,100 cycles (no interval) of cache reloading"), "{text}");
+}
+
+#[test]
+fn a_cause_whose_switches_gain_is_named_with_the_reason() {
+    let (head, mut findings) = whole();
+    let says = "a cost below 0 is a gain, here after involuntary: what one process brought in";
+    let render = |findings: &_| simulate::render(&head, findings, Format::Table, DETAILED).replace("\n    ", " ");
+    assert!(!render(&findings).contains("is a gain"));
+    let is_involuntary = |group: &&mut GroupFinding| group.group == Group::Class("involuntary");
+    let group = findings.designs[0].groups.iter_mut().find(is_involuntary).expect("a class");
+    group.cost_cycles = group.cost_cycles.times(-1.0);
+    let text = render(&findings);
+    assert!(text.contains(says) && text.contains("fetch alone [mogul-1a]"), "{text}");
+}
+
+#[test]
+fn several_trials() {
+    let (head, first) = whole();
+    let mut second = first.clone();
+    second.designs[0].average_cost_cycles = second.designs[0].average_cost_cycles.times(1.1);
+    let designs = over_trials(&[first.clone(), second.clone()], 0.9);
+    let trials = [(&head, &first), (&head, &second)];
+    insta::assert_snapshot!(simulate::render_trials(&trials, &designs, Format::Table, DETAILED));
+    let json = simulate::render_trials(&trials, &designs, Format::Json, Style::default());
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["schema"], "switchcost.simulate-trials/1");
+    assert_eq!(json["trials"][1]["schema"], "switchcost.simulate/1");
+    assert_eq!(json["designs"][0]["average_cost_cycles"]["n"], 2);
+}
+
+#[test]
+fn one_screen() {
+    let (head, findings) = whole();
+    insta::assert_snapshot!(simulate::render(&head, &findings, Format::Table, Style::default()));
+}
+
+#[test]
+fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
+    let (mut head, mut findings) = whole();
+    findings.designs[0].code = vec![findings.designs[0].code[0].clone(); 30];
+    for code in &mut findings.designs[0].code {
+        code.place = "a_function_with_a_name::that<is, longer>::than::any_screen_is_wide".repeat(3);
+    }
+    for number in 0..20 {
+        let mut design = findings.designs[0].clone();
+        design.name = format!("design-{number}");
+        findings.designs.push(design);
+        head.designs.push(head.designs[0].clone());
+    }
+    for designs in [1, 2, 3, 20] {
+        let mut some = findings.clone();
+        some.designs.truncate(designs);
+        let text = simulate::render(&head, &some, Format::Table, Style::default());
+        assert!(text.lines().count() <= 57, "{}\n{text}", text.lines().count());
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert!(text.contains("Who evicts whom: lines of L1D in mogul-1a"), "{text}");
+    }
+}
+
+#[test]
+fn an_interval_that_covers_zero_is_told_as_a_bound() {
+    let (head, mut findings) = whole();
+    let cost = &mut findings.designs[0].average_cost_cycles;
+    (cost.low, cost.estimate, cost.high) = (Some(-7_850.0), Some(-1_000.0), Some(1_540.0));
+    let text = simulate::render(&head, &findings, Format::Table, Style::default());
+    assert!(text.starts_with("A switch costs less than 1,540 cycles of cache reloading on mogul-1a"), "{text}");
+    assert!(text.contains("< 1,540") && !text.contains("not distinguishable"), "{text}");
+}

@@ -1,7 +1,0 @@
-//! What the reports on a simulation look like, on a record made by hand.
-
-mod comparison;
-mod fixture;
-mod for_programs;
-mod html;
-mod table;

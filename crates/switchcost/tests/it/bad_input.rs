@@ -1,0 +1,255 @@
+//! Bad input: what was found, what is needed, what to do; a documented exit code; nothing half-written.
+
+use crate::common::{Place, text};
+
+/// Runs, and gives exit code and the last line of stderr.
+fn refusal(place: &Place, arguments: &[&str]) -> (i32, String) {
+    let ran = place.run(arguments);
+    assert_eq!(ran.stdout, "", "no result where there is an error");
+    (ran.code, ran.stderr.trim_end().to_owned())
+}
+
+#[test]
+fn unfit_plans_are_refused_before_anything_is_started() {
+    let place = Place::new();
+    for (arguments, message) in [
+        (
+            &["--size", "4"][..],
+            "switchcost: failed to plan the measurement: found a size of 4 B, need 0 or a multiple of one element \
+             (8 B); round the size to a multiple of 8",
+        ),
+        (
+            &["--size", "64", "--stride", "128"],
+            "switchcost: failed to plan the measurement: found a stride of 128 B in an array of 64 B, need a stride \
+             no larger than the array; make the array larger or the stride smaller",
+        ),
+        (&["--tasks", "65"], "switchcost: failed to plan the measurement: found 65 tasks, need 2 to 64 (--tasks)"),
+        (
+            &["--size", "64", "--pattern", "chase", "--stride", "8"],
+            "switchcost: failed to plan the measurement: found a chase with nodes of 8 B in an array of 64 B, need \
+             nodes of at least 16 B that divide the array into two or more; use --stride 64B for one node a cache line",
+        ),
+    ] {
+        let found = refusal(&place, &[&["measure"], arguments].concat());
+        assert_eq!(found, (2, message.to_owned()));
+    }
+    assert!(!place.folder().join("switchcost").exists(), "no record of what was not begun");
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_refused_with_those_that_are() {
+    let place = Place::new();
+    let (code, message) = refusal(&place, &["measure", "--cpu", "4095"]);
+    assert_eq!(code, 2);
+    assert!(message.contains("found no CPU 4095 online, need one of "), "{message}");
+    let (code, message) = refusal(&place, &["measure", "--cpu", "x"]);
+    assert_eq!((code, message.contains("found 'x', need a list of CPU numbers")), (2, true), "{message}");
+}
+
+#[test]
+fn arrays_that_do_not_fit_into_memory_are_refused() {
+    let place = Place::new();
+    let (code, message) = refusal(&place, &["measure", "--size", "1024GiB"]);
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("need 2048 GiB for 2 arrays of 1024 GiB; use a smaller --size or fewer --tasks"),
+        "{message}"
+    );
+}
+
+#[test]
+fn arrays_that_take_longer_than_the_budget_are_refused_before_anything_is_started() {
+    let place = Place::new();
+    let (code, message) = refusal(&place, &["measure", "--size", "1GiB", "--sharing", "shared", "--budget", "100ms"]);
+    assert_eq!(code, 2);
+    assert_eq!(
+        message,
+        "switchcost: failed to plan the measurement: found a budget of 100.00 ms, need more than 901.94 ms for 2 \
+         tasks to prepare and walk 1 GiB each, 5 times over, on the fastest of machines; raise --budget, or use fewer --tasks or \
+         a smaller --size (227 MiB of all these tasks together would fit)"
+    );
+    assert!(!place.folder().join("switchcost").exists(), "no record of what was not begun");
+}
+
+#[test]
+fn a_flag_with_a_wrong_value_names_the_right_ones() {
+    let place = Place::new();
+    for (arguments, message) in [
+        (["measure", "--mechanism", "pipes"], "need one of pipe, eventfd, futex"),
+        (["measure", "--size", "64kb"], "need a size with its unit such as 0, 512B, 64KiB or 4MiB"),
+        (["measure", "--access", "execute"], "need one of read, write, rmw"),
+        (["measure", "--precision", "2"], "need a percentage from 0.1% to 99.9%"),
+        (["measure", "--budget", "5"], "need a time with its unit such as 200us, 15s or 2min"),
+        (["measure", "--format", "xml"], "need one of table, json, csv"),
+    ] {
+        let (code, found) = refusal(&place, &arguments);
+        assert_eq!(code, 2, "{found}");
+        assert!(found.contains(message), "{found}");
+    }
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_known_before_the_work() {
+    let place = Place::new();
+    let quick = ["measure", "--mechanism", "fiber", "--max-repetitions", "6", "--no-counters"];
+    let (code, message) = refusal(&place, &[&quick[..], &["--out", "/proc/none/result"]].concat());
+    assert_eq!(code, 1);
+    assert!(message.starts_with("switchcost: failed to write the result to /proc/none/result: "), "{message}");
+    let (code, message) = refusal(&place, &[&quick[..], &["--record", "/proc/none/run.jsonl"]].concat());
+    assert_eq!(code, 1);
+    assert!(message.contains("need a folder that exists and may be written; choose another place with --record"));
+}
+
+#[test]
+fn a_record_is_never_overwritten() {
+    let place = Place::new();
+    std::fs::write(place.record(), "precious").expect("a file");
+    let ran = place.measure(&["--mechanism", "fiber"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("need a name that is free (records are never overwritten)"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(place.record()).expect("still there"), "precious");
+}
+
+#[test]
+fn what_is_no_record_is_refused_with_what_was_found() {
+    let place = Place::new();
+    let read = |content: &str| {
+        let path = place.path("file");
+        std::fs::write(&path, content).expect("a file");
+        refusal(&place, &["report", path.to_str().expect("a plain path")])
+    };
+    let (code, message) = read("");
+    assert_eq!((code, message.contains("does not begin with a header (it is empty)")), (5, true), "{message}");
+    let (_, message) = read("hello\n");
+    assert!(message.contains("its first line is not JSON"), "{message}");
+    let (_, message) = read("{\"line\":\"header\",\"schema\":\"switchcost.record.measure/999\"}\n");
+    assert!(
+        message.contains("is of format switchcost.record.measure/999, need switchcost.record.measure/1"),
+        "{message}"
+    );
+    assert!(message.contains("read it with the version of switchcost that wrote it or a later one"), "{message}");
+    let (code, message) = refusal(&place, &["report", "/nonexistent/run.jsonl"]);
+    assert_eq!((code, message.contains("cannot be read")), (5, true), "{message}");
+    let (code, message) = refusal(&place, &["report"]);
+    assert_eq!((code, message.contains("make one with switchcost measure")), (5, true), "{message}");
+}
+
+#[test]
+fn a_record_that_cannot_be_opened_is_told_by_its_kind() {
+    let place = Place::new();
+    let measured = format!("{}/../record/tests/samples/measure-1.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let none = "(No such file or directory (os error 2)), need a file written by switchcost";
+    for (words, message) in [
+        (
+            &["report", "/nonexistent/a.parquet"][..],
+            format!("failed to read the record: /nonexistent/a.parquet cannot be read {none} simulate"),
+        ),
+        (
+            &["report", "/nonexistent/a.jsonl"],
+            format!("failed to read the record: /nonexistent/a.jsonl cannot be read {none} measure"),
+        ),
+        (
+            &["compare", "/nonexistent/a.parquet", "/nonexistent/b.parquet"],
+            format!("failed to read the record: /nonexistent/a.parquet cannot be read {none} simulate"),
+        ),
+        (
+            &["compare", &measured, "/nonexistent/b.parquet"],
+            "failed to open /nonexistent/b.parquet: No such file or directory (os error 2), need a file that can be read".to_owned(),
+        ),
+    ] {
+        assert_eq!(refusal(&place, words), (5, format!("switchcost: {message}")));
+    }
+    std::fs::write(place.path("empty.parquet"), "").expect("a file");
+    let (_, message) = refusal(&place, &["report", text(&place.path("empty.parquet"))]);
+    assert!(message.ends_with("(it has 0 bytes), need a file written by switchcost simulate"), "{message}");
+}
+
+#[test]
+fn a_folder_for_records_that_cannot_be_written_is_done_without() {
+    let place = Place::new();
+    let (state, temporary) = (place.path("state"), place.path("tmp"));
+    std::fs::write(&state, "no folder").expect("a file");
+    std::fs::create_dir(&temporary).expect("a folder");
+    let mut command = place.command(&["measure", "--mechanism", "fiber", "--max-repetitions", "6", "--no-counters"]);
+    let ran = crate::common::ran(
+        command.env("XDG_STATE_HOME", &state).env("TMPDIR", &temporary).output().expect("it starts"),
+    );
+    assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
+    let folder = std::fs::read_dir(&temporary).expect("a folder").flatten().next().expect("a folder of its own").path();
+    let record = std::fs::read_dir(&folder).expect("a folder").flatten().next().expect("a record").path();
+    let said = format!(
+        "switchcost: found {}/switchcost/runs not to be written (Not a directory (os error 20)), need a folder that may be; this \
+         run is kept in {}; choose another place with --record (-o for a trace), or for all runs with XDG_STATE_HOME\n",
+        state.display(),
+        folder.display(),
+    );
+    assert_eq!(ran.stderr, said);
+    assert!(ran.stdout.contains(&format!("raw data:  {}", record.display())), "{}", ran.stdout);
+    assert!(matches!(place.run(&["report", text(&record)]).code, 0 | 3));
+    let nowhere = command.env("TMPDIR", "/proc/none").output().expect("it starts");
+    let message = format!(
+        "switchcost: failed to find a place for the record: found {}/switchcost/runs not to be written (Not a directory (os error \
+         20)), nor a temporary folder (No such file or directory (os error 2) at path \"/proc/none",
+        state.display()
+    );
+    let found = String::from_utf8_lossy(&nowhere.stderr).into_owned();
+    assert!(found.starts_with(&message), "{found}");
+}
+
+#[test]
+fn a_loopback_device_that_is_down_is_named() {
+    let place = Place::new();
+    // A network of its own, whose loopback device nobody has brought up.
+    let mut command = std::process::Command::new("unshare");
+    command.args([
+        "--net",
+        env!("CARGO_BIN_EXE_switchcost"),
+        "measure",
+        "--mechanism",
+        "tcp",
+        "--max-repetitions",
+        "6",
+    ]);
+    command.args(["--no-counters", "--format", "json", "--record", &place.record()]);
+    let ran = crate::common::ran(command.output().expect("unshare is part of util-linux"));
+    if ran.stderr.contains("unshare failed") {
+        eprintln!("skipped: no right to make a network ({})", ran.stderr);
+        return;
+    }
+    let why = "found no way to make the channels of 2 tasks over tcp (Network is unreachable (os error 101)), need the loopback \
+               device up; sudo ip link set lo up, or leave tcp out of --mechanism";
+    assert_eq!((ran.code, ran.json()["results"][0]["why"].as_str()), (3, Some(why)), "{}", ran.stderr);
+}
+
+#[test]
+fn a_record_cut_anywhere_is_read_up_to_its_last_whole_line() {
+    let place = Place::new();
+    place.measure(&["--mechanism", "fiber"]);
+    let whole = std::fs::read(place.record()).expect("a record");
+    let header = whole.iter().position(|byte| *byte == b'\n').expect("a line") + 1;
+    for length in (header..whole.len()).step_by(whole.len() / 25) {
+        let path = place.path("cut.jsonl");
+        std::fs::write(&path, &whole[..length]).expect("a file");
+        let ran = place.run(&["report", path.to_str().expect("a plain path")]);
+        assert!(matches!(ran.code, 0 | 3), "{length}: {}", ran.stderr);
+        assert!(ran.stdout.contains("cut off"), "{length}: {}", ran.stdout);
+    }
+    let mut damaged = whole.clone();
+    damaged[header + 2] = 0;
+    let path = place.path("damaged.jsonl");
+    std::fs::write(&path, damaged).expect("a file");
+    let (code, message) = refusal(&place, &["report", path.to_str().expect("a plain path")]);
+    assert_eq!(code, 5);
+    assert!(message.contains("is damaged at line 2") && message.contains("head -n 1"), "{message}");
+}
+
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_switchcost");
+    let script = format!("'{program}' completions bash | head -n 1; '{program}' man | head -n 0");
+    let ran = crate::common::ran(place.command(&["--version"]).output().expect("the program starts"));
+    assert_eq!(ran.code, 0);
+    let output = std::process::Command::new("sh").args(["-c", &script]).output().expect("a shell");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

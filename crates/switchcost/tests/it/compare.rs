@@ -1,0 +1,153 @@
+//! Records judged against each other, as a user does it.
+
+use std::path::Path;
+
+use crate::common::{Place, text};
+use serde_json::Value;
+
+/// Measures a made-up switch of known length into `name`.
+fn measured(place: &Place, name: &str, length: &str) {
+    let path = place.path(name);
+    let ran = place.run(&[
+        "measure",
+        "--mechanism",
+        "synthetic",
+        "--no-counters",
+        "--budget",
+        "1s",
+        "--synthetic-switch",
+        length,
+        "--record",
+        text(&path),
+    ]);
+    assert!(path.exists(), "{}", ran.stderr);
+}
+
+#[test]
+fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
+    let place = Place::alone();
+    let (base, new) = (place.path("base.jsonl"), place.path("new.jsonl"));
+    let compared = || {
+        measured(&place, "base.jsonl", "2us");
+        measured(&place, "new.jsonl", "4us");
+        place.run(&["compare", text(&base), text(&new), "--fail-above", "5%", "--format", "json"])
+    };
+    let mut ran = compared();
+    // A neighbour may leave no number, or so few that nothing can be told: not every time.
+    for _ in 0..4 {
+        if ran.code == 6 {
+            break;
+        }
+        [&base, &new].into_iter().for_each(|record| std::fs::remove_file(record).expect("our own record"));
+        ran = compared();
+    }
+    let value = ran.json();
+    assert_eq!(value["schema"], "switchcost.compare/1");
+    let pair = &value["pairs"][0];
+    if pair["outcome"] != "compared" {
+        // A loud neighbour leaves no number to compare, and then the gate has not passed.
+        assert_eq!(ran.code, 3, "{value}");
+        eprintln!("skipped: {}", pair["why"]);
+        return;
+    }
+    assert_eq!((pair["verdict"].as_str(), ran.code), (Some("slower"), 6), "{value}");
+    let ratio = pair["ratio"].as_f64().expect("a number");
+    assert!((1.8..2.2).contains(&ratio), "{ratio}");
+    let (page, figures) = (place.path("compare.html"), place.path("figures"));
+    let drawn = place.run(&["compare", text(&base), text(&new), "-o", text(&page), "--fail-above", "5%"]);
+    assert_eq!((drawn.code, drawn.stdout.as_str()), (6, ""), "{}", drawn.stderr);
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("New is slower in 1 of 1 cost"));
+    place.run(&["compare", text(&base), text(&new), "--figures", text(&figures)]);
+    let csv = std::fs::read_to_string(figures.join("figure-c1-mechanisms.csv")).expect("the figure's table");
+    assert!(csv.contains(",slower"), "{csv}");
+    let over = place.run(&["compare", text(&base), text(&new), "-o", text(&base)]);
+    assert_eq!((over.code, over.stderr.contains("a record is never overwritten")), (2, true), "{}", over.stderr);
+    let back = place.run(&["compare", text(&new), text(&base), "--fail-above", "5%"]);
+    assert_eq!(back.code, 0, "{}", back.stdout);
+    assert!(back.stdout.starts_with("New is faster in 1 of 1 cost"), "{}", back.stdout);
+}
+
+#[test]
+fn what_is_no_record_is_refused() {
+    let place = Place::new();
+    let empty = place.path("empty");
+    std::fs::create_dir(&empty).expect("room");
+    let none = place.run(&["compare", text(&empty), text(&empty)]);
+    assert_eq!((none.code, none.stderr.contains("found no file in")), (5, true), "{}", none.stderr);
+    let missing = place.run(&["compare", "/nonexistent/a.jsonl", "/nonexistent/b.jsonl"]);
+    assert_eq!((missing.code, missing.stderr.contains("cannot be read")), (5, true), "{}", missing.stderr);
+    let share = place.run(&["compare", "a", "b", "--fail-above", "5"]);
+    assert_eq!((share.code, share.stderr.contains("such as 5%")), (2, true), "{}", share.stderr);
+}
+
+#[test]
+fn a_copy_of_a_run_is_no_second_run() {
+    let place = Place::new();
+    let folder = place.path("base");
+    std::fs::create_dir(&folder).expect("room");
+    measured(&place, "base/a.jsonl", "2us");
+    measured(&place, "new.jsonl", "2us");
+    let (once, copy, new) = (place.path("base/a.jsonl"), place.path("base/b.jsonl"), place.path("new.jsonl"));
+    std::fs::copy(&once, &copy).expect("room");
+    let error = |place: &str, first: &Path, second: &Path| {
+        format!(
+            "switchcost: failed to compare: found the same run {place}, as {} and {}, need different runs, since a copy \
+             shows neither a difference nor the spread between runs; leave one of them out\n",
+            first.display(),
+            second.display()
+        )
+    };
+    let twice = place.run(&["compare", text(&folder), text(&new)]);
+    assert_eq!((twice.code, twice.stderr), (2, error("twice in the base records", &once, &copy)));
+    let both = place.run(&["compare", text(&once), text(&copy)]);
+    assert_eq!((both.code, both.stderr), (2, error("on both sides", &once, &copy)));
+}
+
+fn sample(path: &str) -> String {
+    format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
+    let place = Place::new();
+    let trace = sample("trace/tests/samples/trace-3-marks.sctrace");
+    let simulate = |design: &str, name: &str| {
+        let record = place.path(name);
+        let ran = place.run(&["simulate", &trace, "--design", design, "--record", text(&record)]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        record
+    };
+    let (one, two) = (simulate("mogul-1a", "one.parquet"), simulate("mogul-2a", "two.parquet"));
+    let ran = place.run(&["compare", text(&one), text(&two), "--format", "json"]);
+    let value: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+    // The sample is so short that no cost has an interval.
+    assert_eq!((&value["basis"], ran.code), (&"same-trace".into(), 3), "{value}");
+    let (base, new) = (serde_json::json!(["mogul-1a"]), serde_json::json!(["mogul-2a"]));
+    let first = &value["environment"][0];
+    assert_eq!((&first["what"], &first["base"], &first["new"]), (&"design".into(), &base, &new));
+    assert_eq!(value["pairs"][0]["outcome"], "not-comparable", "{}", value["pairs"][0]);
+    let table = place.run(&["compare", text(&one), text(&two), "--details"]).stdout;
+    let at = |words: &str| table.find(words).unwrap_or_else(|| panic!("no '{words}' in {table}"));
+    assert!(at("Environment") < at("Simulated costs") && at("Simulated costs") < at("all switches"), "{table}");
+    let page = place.path("page.html");
+    place.run(&["compare", text(&one), text(&two), "-o", text(&page)]);
+    assert!(std::fs::read_to_string(page).expect("a page").contains("Both sides since the switch"));
+    let again = place.run(&["compare", text(&one), text(&one)]);
+    assert_eq!((again.code, again.stderr.contains("found the same run on both sides")), (2, true), "{}", again.stderr);
+}
+
+#[test]
+fn records_of_two_kinds_are_refused() {
+    let place = Place::new();
+    let (measured, simulated) = (
+        sample("record/tests/samples/measure-1.jsonl"),
+        sample("simulation-record/tests/samples/simulation-1.parquet"),
+    );
+    let ran = place.run(&["compare", &measured, &simulated]);
+    let error = format!(
+        "switchcost: failed to compare: found {measured} of a measurement and {simulated} of a simulation, need records of \
+         one kind; name those\n"
+    );
+    assert_eq!((ran.code, ran.stderr), (2, error));
+}

@@ -1,0 +1,102 @@
+//! The files that the fuzzers begin with, read by the program itself: each format has one mutant of each kind, and each
+//! ends with an exit code that docs/reference.md lists, whatever is in it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::{Place, Ran, text};
+
+const KINDS: [&str; 7] =
+    ["cut", "deep-nesting", "doubled-line", "empty", "flipped", "hostile-name", "oversized-number"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
+fn files(target: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("corpus").join(target)).expect("a corpus");
+    entries.map(|entry| entry.expect("an entry").path()).collect()
+}
+
+/// Names of all fuzz targets, from the file that builds them.
+fn targets() -> BTreeSet<String> {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
+    let bins = manifest.split("[[bin]]\n").skip(1);
+    bins.filter_map(|bin| Some(bin.lines().next()?.strip_prefix("name = \"")?.trim_end_matches('"').to_owned()))
+        .collect()
+}
+
+#[test]
+fn each_target_begins_with_a_mutant_of_each_kind() {
+    assert!(targets().len() >= 8, "{:?}", targets());
+    let folders = fs::read_dir(root().join("corpus")).expect("corpora");
+    let folders = folders.map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
+    assert_eq!(folders.collect::<BTreeSet<_>>(), targets());
+    for target in targets() {
+        let names: Vec<String> =
+            files(&target).iter().map(|file| text(Path::new(file.file_name().expect("a name"))).to_owned()).collect();
+        for kind in KINDS {
+            assert!(names.iter().any(|name| name == kind), "{target} has no {kind}: {names:?}");
+        }
+        assert!(names.iter().any(|name| name.starts_with("small")), "{target} has nothing whole: {names:?}");
+    }
+}
+
+/// Of a file, the verb that reads it; none where it takes another program to get there.
+fn read(place: &Place, target: &str, file: &Path) -> Option<Ran> {
+    let out = place.path("out.sct");
+    let _ = fs::remove_file(&out);
+    let ran = match target {
+        "measure_record" | "simulation_record" => place.run(&["report", text(file)]),
+        "trace_file" => place.run(&["trace", "check", text(file)]),
+        "lackey" | "din" | "drmemtrace" => {
+            place.run(&["trace", "import", "--from", target, text(file), "-o", text(&out)])
+        }
+        "design_toml" => {
+            let trace = root().join("corpus/trace_file/small");
+            place.run(&["simulate", text(&trace), "--design", text(file)])
+        }
+        _ => return None,
+    };
+    Some(ran)
+}
+
+#[test]
+fn each_file_is_read_or_refused_and_commands_no_terminal() {
+    let place = Place::new();
+    for target in targets() {
+        for file in files(&target) {
+            let Some(ran) = read(&place, &target, &file) else { continue };
+            let name = file.display();
+            let is_whole = file.file_name().is_some_and(|name| text(Path::new(name)).starts_with("small"));
+            assert!(matches!(ran.code, 0 | 2 | 3 | 5), "{name} ends with {}: {}", ran.code, ran.stderr);
+            assert!(!is_whole || matches!(ran.code, 0 | 3), "{name} ends with {}: {}", ran.code, ran.stderr);
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(!said.contains(['\u{1b}', '\u{202e}', '\0']), "{name} says {said:?}");
+        }
+    }
+}
+
+/// What each kind of mutant of a record is for.
+#[test]
+fn mutants_of_a_record_are_what_they_are_called() {
+    let place = Place::new();
+    let said = |kind: &str| {
+        let ran = place.run(&["report", "--details", text(&root().join("corpus/measure_record").join(kind))]);
+        (ran.code, format!("{}{}", ran.stdout, ran.stderr))
+    };
+    for (kind, code, part) in [
+        ("cut", 3, "cut-line"),
+        ("flipped", 5, "is damaged at line 4 (its checksum is "),
+        ("doubled-line", 5, "is damaged at line 5 (its checksum is "),
+        ("oversized-number", 5, "is damaged at line 4 (invalid type: floating point"),
+        ("deep-nesting", 5, "is damaged at line 3 (recursion limit exceeded"),
+        ("hostile-name", 3, "not measured"),
+        ("version-1", 3, "unchecked: the record is of version 1"),
+        ("empty", 5, "it is empty"),
+    ] {
+        let (found, text) = said(kind);
+        assert!(found == code && text.contains(part), "{kind}: {found}, {text}");
+    }
+}

@@ -1,0 +1,220 @@
+//! What a run leaves that is ended in the middle: no process, no temporary file, nothing beside a result.
+
+use std::fs;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{Place, text};
+use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
+use rustix::process::{Pid, Signal, kill_process};
+
+const ENDINGS: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL];
+
+fn sample() -> String {
+    format!("{}/../simulation-record/tests/samples/simulation-1.parquet", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(120), "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The program with the usual answer to every signal, whatever whoever runs the tests ignores.
+fn started(place: &Place, words: &[&str]) -> Command {
+    place.command_with_signals(&["--default-signal"], words)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder").flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// Processes with the place's mark in their environment: the program, and all that it started.
+fn running(place: &Place) -> Vec<i32> {
+    let mark = format!("XDG_STATE_HOME={}", place.folder().display()).into_bytes();
+    processes_whose("environ", |word| word == mark)
+}
+
+fn processes_whose(file: &str, is_it: impl Fn(&[u8]) -> bool) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").expect("a list of processes").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let has_it = |pid: &i32| {
+        let words = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        words.split(|&byte| byte == 0).any(&is_it)
+    };
+    numbers.filter(has_it).collect()
+}
+
+fn end(child: &mut Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("our own child");
+}
+
+/// A folder for temporary files.
+fn room(place: &Place) -> PathBuf {
+    let path = place.path("tmp");
+    fs::create_dir_all(&path).expect("a folder");
+    path
+}
+
+fn nothing_is_left(place: &Place, room: &Path) {
+    await_that("every process has ended", || running(place).is_empty());
+    assert_eq!(names(room), Vec::<String>::new());
+}
+
+#[test]
+fn a_page_that_is_not_finished_leaves_nothing_beside_it() {
+    for signal in ENDINGS {
+        let place = Place::new();
+        // A record that nobody writes: the program waits for it, with the place for its page claimed.
+        let (record, page) = (place.path("record.jsonl"), place.path("page.html"));
+        mkfifoat(CWD, &record, Mode::RWXU).expect("a fifo");
+        fs::write(&page, "before").expect("written");
+        let mut child = started(&place, &["report", text(&record), "-o", text(&page)]).spawn().expect("it starts");
+        await_that("the place is claimed", || has_open(child.id(), place.folder()));
+        end(&mut child, signal);
+        // Whoever goes on after the signal finds an empty record.
+        let _ = fs::OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&record);
+        assert!(!child.wait().expect("it ends").success());
+        await_that("every process has ended", || running(&place).is_empty());
+        assert_eq!(names(place.folder()), ["page.html", "record.jsonl"], "{signal:?}");
+        assert_eq!(fs::read_to_string(&page).expect("as it was"), "before");
+    }
+}
+
+fn has_open(pid: u32, folder: &Path) -> bool {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    files.filter_map(|file| fs::read_link(file.path()).ok()).any(|target| target.starts_with(folder))
+}
+
+#[test]
+fn a_signal_at_any_moment_leaves_the_old_page_or_the_new_one_and_nothing_else() {
+    let place = Place::new();
+    let page = place.path("page.html");
+    let whole = place.path("whole.html");
+    assert_eq!(place.run(&["report", &sample(), "-o", text(&whole)]).code, 0);
+    let whole = fs::read_to_string(&whole).expect("a page");
+    for round in 0..60 {
+        fs::write(&page, "before").expect("written");
+        let mut child = started(&place, &["report", &sample(), "-o", text(&page)]).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_micros(500 * round));
+        end(&mut child, ENDINGS[round as usize % 3]);
+        child.wait().expect("it ends");
+        assert_eq!(names(place.folder()), ["page.html", "whole.html"], "round {round}");
+        let found = fs::read_to_string(&page).expect("a page");
+        assert!(found == "before" || found == whole, "round {round}: {} bytes", found.len());
+    }
+}
+
+fn workload(place: &Place, room: &Path, set: &str) -> Child {
+    let mut command = started(place, &["workload", set, "--switches", "100000000"]);
+    command.env("TMPDIR", room).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+/// The program, the watcher, the supervisor, a client and a server.
+const PAIR: usize = 5;
+
+#[test]
+fn a_workload_that_is_ended_leaves_no_folder_and_no_process() {
+    for signal in ENDINGS {
+        let place = Place::new();
+        let room = room(&place);
+        let mut child = workload(&place, &room, "client-server");
+        await_that("all run", || running(&place).len() >= PAIR);
+        assert_eq!(names(&room), ["switchcost-1"]);
+        end(&mut child, signal);
+        child.wait().expect("it ends");
+        nothing_is_left(&place, &room);
+    }
+}
+
+#[test]
+fn what_the_programs_of_a_workload_keep_for_a_while_goes_with_them() {
+    let place = Place::new();
+    let room = room(&place);
+    let mut child = workload(&place, &room, "timesharing");
+    let is_of_compiler = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        name.starts_with("cc") && name.ends_with(".s")
+    };
+    let mut has_ended = false;
+    await_that("a compiler has begun", || {
+        has_ended = child.try_wait().expect("our own child").is_some();
+        has_ended || files(&room).iter().any(is_of_compiler)
+    });
+    if has_ended {
+        let ran = crate::common::ran(child.wait_with_output().expect("it ended"));
+        assert!(ran.stderr.contains("sudo apt-get install"), "{}", ran.stderr);
+        eprintln!("skipped: {}", ran.stderr);
+        return;
+    }
+    end(&mut child, Signal::KILL);
+    child.wait().expect("it ends");
+    nothing_is_left(&place, &room);
+}
+
+#[test]
+fn what_a_run_leaves_that_was_killed_with_its_watcher_the_next_one_removes() {
+    let place = Place::new();
+    let room = room(&place);
+    let mut child = workload(&place, &room, "client-server");
+    await_that("all run", || running(&place).len() >= PAIR);
+    let own = room.join("switchcost-1");
+    let watchers = processes_whose("cmdline", |word| word == text(&own).as_bytes());
+    assert_eq!(watchers.len(), 1);
+    let watcher = Pid::from_raw(watchers[0]).expect("a number");
+    kill_process(watcher, Signal::KILL).expect("our own watcher");
+    end(&mut child, Signal::KILL);
+    child.wait().expect("it ends");
+    await_that("every process has ended", || running(&place).is_empty());
+    assert!(!files(&own).is_empty(), "there is something to remove");
+    let mut again = place.command(&["workload", "client-server", "--switches", "20"]);
+    let ran = crate::common::ran(again.env("TMPDIR", &room).output().expect("it starts"));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    nothing_is_left(&place, &room);
+}
+
+/// A browser that never comes to an end, and makes its folders again where they are missing.
+fn endless_browser(place: &Place, begun: &Path) -> PathBuf {
+    let folder = place.path("bin");
+    fs::create_dir_all(&folder).expect("a folder");
+    let browser = folder.join("chromium");
+    let script = format!(
+        "#!/bin/sh\n: > \"$TMPDIR/.org.chromium\"\nsetsid sleep 1000 &\n\
+         while :; do mkdir -p \"$TMPDIR/profile/cache\"; : > \"$TMPDIR/profile/cache/index\"; done &\necho \"$TMPDIR\" > {}\nsleep 1000\n",
+        text(begun)
+    );
+    fs::write(&browser, script).expect("written");
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("executable");
+    folder
+}
+
+#[test]
+fn a_browser_ends_with_the_program_and_leaves_nothing() {
+    for signal in ENDINGS {
+        let place = Place::new();
+        let (room, begun) = (room(&place), place.path("begun"));
+        let path = format!("{}:{}", text(&endless_browser(&place, &begun)), std::env::var("PATH").expect("a path"));
+        let mut command: Command = started(&place, &["report", &sample(), "--figures", text(&place.path("figures"))]);
+        let mut child = command.env("PATH", path).env("TMPDIR", &room).spawn().expect("it starts");
+        await_that("the browser has begun", || fs::read_to_string(&begun).is_ok_and(|text| text.ends_with('\n')));
+        let its_own = fs::read_to_string(&begun).expect("a path");
+        assert!(its_own.starts_with(text(&room.join("switchcost-1"))), "{its_own}");
+        end(&mut child, signal);
+        child.wait().expect("it ends");
+        nothing_is_left(&place, &room);
+    }
+}

@@ -1,0 +1,169 @@
+//! How a run ends: by itself, by a signal, by SIGKILL, by a full disk. Nothing is lost, nothing keeps running.
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::common::{Place, is_root, running, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A run that would take long, started and left until its record holds samples.
+fn start(place: &Place) -> Child {
+    let child = begin(place, &["--default-signal"]);
+    wait_until("samples are on disk", || lines(place, "\"line\":\"cycles\"") > 2);
+    child
+}
+
+/// The same, with signals settled as `env` does it, and left when its record has begun.
+fn begin(place: &Place, settled: &[&str]) -> Child {
+    let record = place.record();
+    let long = ["measure", "--mechanism", "pipe", "--size", "1MiB", "--budget", "60s", "--precision", "0.1%"];
+    let child = place
+        .command_with_signals(settled, &[&long[..], &["--no-counters", "--record", &record]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("env is part of coreutils");
+    wait_until("the record has begun", || lines(place, "\"line\":\"header\"") == 1);
+    child
+}
+
+fn lines(place: &Place, of_kind: &str) -> usize {
+    std::fs::read_to_string(place.record()).unwrap_or_default().matches(of_kind).count()
+}
+
+/// The signals that a process ignores, or that it catches: the bit of a signal's number, from 1.
+fn signals(child: &Child, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs");
+    let mask = status.lines().find_map(|line| line.strip_prefix(name)).expect("a mask").trim();
+    u64::from_str_radix(mask, 16).expect("hexadecimal")
+}
+
+#[test]
+fn after_a_kill_nothing_keeps_running_and_the_record_is_readable() {
+    let place = Place::new();
+    let mut child = start(&place);
+    wait_until("tasks are running", || running(&place).len() >= 2);
+    kill_process(Pid::from_child(&child), Signal::KILL).expect("our own child");
+    child.wait().expect("it ended");
+    wait_until("every task has ended", || running(&place).is_empty());
+    let report = place.run(&["report", &place.record()]);
+    assert!(report.stdout.contains("cut off"), "{}", report.stdout);
+    let json = place.run(&["report", &place.record(), "--format", "json"]).stdout;
+    assert!(json.contains("\"cut-off\""), "{json}");
+}
+
+#[test]
+fn an_interrupt_keeps_what_there_is_and_says_so() {
+    for (signal, code) in [(Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131), (Signal::TERM, 143)] {
+        let place = Place::new();
+        let child = start(&place);
+        kill_process(Pid::from_child(&child), signal).expect("our own child");
+        let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
+        assert_eq!(ran.code, code, "{}", ran.stderr);
+        assert!(ran.stdout.contains("interrupted"), "{}", ran.stdout);
+        wait_until("every task has ended", || running(&place).is_empty());
+        let record = std::fs::read_to_string(place.record()).expect("a record");
+        assert!(record.lines().last().is_some_and(|line| line.contains("\"reason\":\"interrupted\"")));
+    }
+}
+
+/// Of a terminal that closes the shell tells its jobs, and the kernel tells them again.
+#[test]
+fn a_terminal_that_closes_may_say_so_twice() {
+    let place = Place::new();
+    let child = begin(&place, &["--default-signal"]);
+    let pid = Pid::from_child(&child);
+    for _ in 0..2 {
+        kill_process(pid, Signal::HUP).expect("our own child");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
+    assert_eq!(ran.code, 129, "{}", ran.stderr);
+    let record = std::fs::read_to_string(place.record()).expect("a record");
+    assert!(record.lines().last().is_some_and(|line| line.contains("\"reason\":\"interrupted\"")));
+}
+
+#[test]
+fn what_is_ignored_at_the_start_stays_ignored() {
+    let place = Place::new();
+    let child = begin(&place, &["--default-signal", "--ignore-signal=HUP", "--ignore-signal=QUIT"]);
+    let bit = |signal: Signal| 1 << (signal.as_raw() - 1);
+    let (ignored, caught) = (bit(Signal::HUP) | bit(Signal::QUIT), bit(Signal::INT) | bit(Signal::TERM));
+    assert_eq!(signals(&child, "SigIgn:") & (ignored | caught), ignored);
+    assert_eq!(signals(&child, "SigCgt:") & (ignored | caught), caught);
+    for signal in [Signal::HUP, Signal::QUIT, Signal::TERM] {
+        kill_process(Pid::from_child(&child), signal).expect("our own child");
+    }
+    let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
+    assert_eq!(ran.code, 143, "{}", ran.stderr);
+}
+
+#[test]
+fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
+    if !is_root() {
+        eprintln!("skipped: no right to mount a small disk");
+        return;
+    }
+    let place = Place::new();
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).expect("a folder");
+    let script = format!(
+        "mount -t tmpfs -o size=128k none '{disk}' && {{ '{program}' measure --mechanism pipe --precision 0.1% \
+         --no-counters --record '{disk}/run.jsonl'; code=$?; cp '{disk}/run.jsonl' '{copy}'; exit $code; }}",
+        disk = disk.display(),
+        program = env!("CARGO_BIN_EXE_switchcost"),
+        copy = place.record(),
+    );
+    // The mount is visible in this one shell's namespace, and gone with it.
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", &script])
+        .env("XDG_STATE_HOME", place.folder())
+        .output()
+        .expect("unshare is part of util-linux");
+    let ran = crate::common::ran(output);
+    if ran.stderr.contains("unshare failed") || ran.stderr.contains("mount:") {
+        eprintln!("skipped: no right to mount a small disk ({})", ran.stderr);
+        return;
+    }
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("need room for the rest; free some space or choose another place"), "{}", ran.stderr);
+    let record = std::fs::read_to_string(place.record()).expect("what was written");
+    assert!(record.ends_with('\n') && record.matches("\"line\":\"cycles\"").count() > 2, "whole lines only");
+    assert!(place.run(&["report", &place.record()]).stdout.contains("cut off"));
+}
+
+#[test]
+fn the_program_leaves_its_own_affinity_and_policy_as_they_were() {
+    // A shell that runs the program and then looks at itself: controls of the run are its processes' own.
+    let place = Place::new();
+    let script = format!(
+        "before=$(grep Cpus_allowed_list /proc/$$/status; chrt -p $$); '{program}' measure --mechanism fiber \
+         --max-repetitions 6 --no-counters --record '{record}' > /dev/null 2>&1; \
+         after=$(grep Cpus_allowed_list /proc/$$/status; chrt -p $$); test \"$before\" = \"$after\"",
+        program = env!("CARGO_BIN_EXE_switchcost"),
+        record = place.record(),
+    );
+    let status = Command::new("sh").args(["-c", &script]).status().expect("a shell");
+    assert!(status.success());
+}
+
+#[test]
+fn a_repetition_that_lasts_long_behind_the_budget_is_ended() {
+    let place = Place::new();
+    // Two hand-offs a round and two rounds to warm up: the first cycle alone would end behind ten seconds.
+    let slow = ["--mechanism", "synthetic", "--synthetic-switch", "500ms", "--no-rt", "--budget", "100ms"];
+    let ran = place.measure(&slow);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let why = "found a repetition still under way when the run had taken twice its budget and 5 s, need one that ends; \
+               raise --budget, or use a smaller --size or fewer --tasks";
+    assert!(in_one_line(&ran.stdout).contains(why), "{}", ran.stdout);
+    let record = std::fs::read_to_string(place.record()).expect("a record");
+    assert_eq!(record.matches("\"line\":\"refusal\"").count(), 1, "{record}");
+    assert!(record.contains("\"line\":\"end\",\"reason\":\"complete\""));
+    wait_until("the repetition has ended", || running(&place).is_empty());
+}
+
+/// A text without the breaks of its lines.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

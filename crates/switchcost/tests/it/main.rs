@@ -1,0 +1,21 @@
+//! The program as a user runs it: one file a theme. All are one program, which is linked once, and in which they take turns at
+//! the machine.
+
+mod bad_input;
+mod common;
+mod compare;
+mod emitted_code;
+mod fuzz_corpus;
+mod guide;
+mod honesty;
+mod leftovers;
+mod lifetime;
+mod made_traces;
+mod measure;
+mod messages;
+mod outputs;
+mod refused_anywhere;
+mod report;
+mod reproduce;
+mod stopped_anywhere;
+mod trace;

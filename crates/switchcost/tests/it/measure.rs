@@ -1,0 +1,245 @@
+//! The main job on the real machine: what it prints, what it keeps, what it selects.
+
+use crate::common::{Place, allowed_cpus, has_flag, is_disturbed, number};
+use serde_json::Value;
+
+/// Real figures wander on a shared machine; these bounds hold on any that can be measured at all.
+fn is_plausible_switch(nanos: f64) -> bool {
+    (100.0..100_000.0).contains(&nanos)
+}
+
+#[test]
+fn a_pipe_is_measured_and_has_every_field() {
+    let place = Place::alone();
+    let arguments = ["--mechanism", "pipe", "--size", "0,64KiB", "--stride", "8", "--access", "rmw"];
+    let Some(json) = place.measure_undisturbed(&arguments) else { return };
+    assert_eq!(json["schema"], "switchcost.measure/1");
+    assert!(json["host"]["kernel"].is_string());
+    let results = json["results"].as_array().expect("results");
+    assert_eq!(results.len(), 2);
+    for result in results {
+        assert_eq!(result["mechanism"], "pipe");
+        assert_eq!(result["between"], "process");
+        assert_eq!(result["tasks"], 2);
+        assert_eq!(result["stride_bytes"], 8);
+        assert_eq!(result["access"], "rmw");
+        assert!(result["excluded_samples"].is_u64() && result["flags"].is_array());
+    }
+    let direct = &results[0];
+    assert_eq!(direct["size_bytes"], 0);
+    assert!(direct["total_ns"].is_null() && direct["indirect_ns"].is_null());
+    let total = &results[1];
+    assert_eq!(total["size_bytes"], 65_536);
+    for (result, quantity) in
+        [(direct, "direct_ns"), (direct, "handoff_ns"), (total, "total_ns"), (total, "indirect_ns")]
+    {
+        let estimate = &result[quantity];
+        let [low, middle, high] = ["low", "estimate", "high"].map(|name| number(&estimate[name]));
+        assert!(low <= middle && middle <= high, "{quantity}: {estimate}");
+        assert!(estimate["n"].as_u64().is_some_and(|n| n >= 5) && estimate["method"].is_string(), "{estimate}");
+    }
+    assert!(is_plausible_switch(number(&direct["direct_ns"]["estimate"])), "{direct}");
+    let per_handoff = number(&direct["switches_per_handoff"]);
+    assert!((per_handoff - 1.0).abs() < 0.01, "{per_handoff}");
+}
+
+#[test]
+fn report_prints_again_exactly_what_measure_printed() {
+    let place = Place::new();
+    let first = place.measure(&["--mechanism", "futex,fiber", "--size", "0,32KiB"]);
+    assert!(matches!(first.code, 0 | 3), "{}", first.stderr);
+    let again = place.run(&["report", &place.record()]);
+    assert_eq!(first.stdout, again.stdout);
+    for format in ["json", "csv"] {
+        let out = place.path("result");
+        let out = out.to_str().expect("a plain path");
+        let to_file = place.run(&["report", &place.record(), "--format", format, "--out", out]);
+        assert_eq!((to_file.code, to_file.stdout.as_str()), (first.code, ""));
+        let to_stdout = place.run(&["report", &place.record(), "--format", format]);
+        assert_eq!(std::fs::read_to_string(out).expect("a result"), to_stdout.stdout);
+    }
+    assert!(first.stdout.contains("futex") && first.stdout.contains("fiber"));
+    assert!(!first.stdout.contains('\x1b'), "no colour into a pipe");
+}
+
+#[test]
+fn a_record_without_a_name_goes_to_the_state_folder_and_report_finds_it() {
+    let place = Place::new();
+    let first = place.run(&["measure", "--mechanism", "fiber", "--max-repetitions", "6", "--no-counters"]);
+    assert!(first.stdout.contains("raw data:  "), "{}", first.stdout);
+    assert!(place.folder().join("switchcost/runs").is_dir());
+    assert_eq!(place.run(&["report"]).stdout, first.stdout);
+}
+
+#[test]
+fn every_mechanism_is_measured_or_says_why_not() {
+    let place = Place::alone();
+    let mechanisms = "pipe,eventfd,futex,mutex-condvar,mutex-condvar-unlocked,socketpair,tcp,posix-sem,posix-mq,signal,\
+                      yield,fiber,ucontext,green,green-preempt,async,preempt";
+    let arguments = ["--mechanism", mechanisms, "--between", "process,thread", "--format", "json"];
+    let json = place.measure_within("10", &arguments).json();
+    let results = json["results"].as_array().expect("results");
+    assert_eq!(results.len(), 12 * 2 + 5);
+    for result in results {
+        let name = format!("{} between {}", result["mechanism"], result["between"]);
+        match result["status"].as_str() {
+            Some("measured" | "suspect") => {
+                let [low, estimate, high] = ["low", "estimate", "high"].map(|part| number(&result["direct_ns"][part]));
+                // Neighbours may hide a cheap switch. Then the result has to say so itself.
+                let is_hidden = has_flag(result, "not-distinguishable-from-0") && low <= 0.0 && 0.0 <= high;
+                assert!(estimate > 0.0 || is_hidden, "{name}: {result}");
+            }
+            Some("not-measured") => {
+                assert!(result["direct_ns"].is_null(), "{name}: no number where there is no measurement");
+                let why = result["why"].as_str().unwrap_or_default();
+                assert!(is_disturbed(result) || has_flag(result, "switch-count"), "{name}: {why}");
+                eprintln!("skipped: {name}: {why}");
+            }
+            other => panic!("{name}: status {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn rings_shared_arrays_chases_and_every_access_are_measured() {
+    let place = Place::new();
+    let sets = [
+        vec!["--tasks", "3,8", "--size", "16KiB", "--access", "read"],
+        vec!["--sharing", "shared", "--size", "64KiB", "--access", "write"],
+        vec!["--pattern", "chase", "--size", "64KiB", "--access", "read,write,rmw"],
+        vec!["--mechanism", "fiber,async,ucontext,green,preempt,synthetic", "--size", "32KiB", "--stride", "64"],
+        vec!["--mechanism", "posix-mq,signal,tcp", "--between", "thread", "--tasks", "4"],
+    ];
+    for (index, set) in sets.iter().enumerate() {
+        let record = place.path(&format!("{index}.jsonl"));
+        let usual = ["measure", "--max-repetitions", "6", "--no-counters", "--format", "json", "--record"];
+        let ran = place.run(&[&usual[..], &[record.to_str().expect("a plain path")], set].concat());
+        let json: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{set:?}: {}", ran.stderr));
+        for result in json["results"].as_array().expect("results") {
+            let is_silent = result["status"] == "not-measured" && result["total_samples"] == 0;
+            assert!(!is_silent, "{set:?}: {} gave no sample: {}", result["mechanism"], result["why"]);
+        }
+    }
+}
+
+/// Pointers through 256 KiB, which a neighbour with sixteen times as much puts out of every private cache, and one with nothing does not.
+#[test]
+fn a_working_set_comes_back_behind_a_switch() {
+    let place = Place::alone();
+    let arguments = ["--size", "256KiB", "--pattern", "chase", "--away", "0,4MiB"];
+    let Some(json) = place.measure_undisturbed(&arguments) else { return };
+    let [left_alone, evicted] = json["results"].as_array().expect("results").as_slice() else { panic!("{json}") };
+    assert_eq!((&left_alone["away_bytes"], &evicted["away_bytes"]), (&Value::from(0), &Value::from(4 << 20)));
+    for result in [left_alone, evicted] {
+        assert_eq!(result["reload"]["walks_ns"].as_array().map(Vec::len), Some(5), "{result}");
+        assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_object(), "{result}");
+    }
+    let reload = |result: &Value| number(&result["indirect_reload_ns"]["estimate"]);
+    assert!(reload(evicted) > 2.0 * reload(left_alone) && reload(evicted) > 2_000.0, "{left_alone} {evicted}");
+    let walk = |place: usize| number(&evicted["reload"]["walks_ns"][place]["estimate"]);
+    assert!(walk(0) > 2.0 * walk(1), "what is back is back: {evicted}");
+}
+
+/// Where batches are of one round, what is counted must be what was timed: a walk too few looks like a gain of half a walk.
+#[test]
+fn a_task_of_an_executor_walks_as_long_as_any_other() {
+    let place = Place::alone();
+    let arguments = ["--mechanism", "async", "--size", "256KiB,1MiB"];
+    let Some(json) = place.measure_undisturbed(&arguments) else { return };
+    for result in json["results"].as_array().expect("results") {
+        // In nanoseconds, at the 13 GB/s that half a walk surely does not exceed; noise is far below it.
+        let half_a_walk = number(&result["size_bytes"]) / 200.0;
+        assert!(number(&result["indirect_reload_ns"]["high"]) > -half_a_walk, "{result}");
+    }
+}
+
+#[test]
+fn across_cpus_it_is_a_hand_off_and_never_a_switch() {
+    let place = Place::alone();
+    if allowed_cpus().len() < 2 {
+        eprintln!("skipped: there is one CPU");
+        return;
+    }
+    let Some(json) = place.measure_undisturbed(&["--mechanism", "pipe", "--placement", "pair"]) else { return };
+    let result = &json["results"][0];
+    assert!(result["direct_ns"].is_null());
+    assert!(has_flag(result, "handoff-across-cpus"), "{result}");
+    assert!(number(&result["handoff_ns"]["estimate"]) > 0.0, "{result}");
+}
+
+#[test]
+fn a_matrix_names_every_pair() {
+    let place = Place::new();
+    if allowed_cpus().len() < 2 {
+        eprintln!("skipped: there is one CPU");
+        return;
+    }
+    place.measure(&["--placement", "matrix"]);
+    let csv = place.run(&["report", &place.record(), "--format", "csv"]).stdout;
+    assert!(csv.lines().any(|line| line.contains("same-cpu")), "{csv}");
+    assert!(csv.lines().any(|line| line.contains("shared-cache") || line.contains("smt") || line.contains("socket")));
+}
+
+#[test]
+fn lmbenchs_matrix_has_its_seven_columns() {
+    let place = Place::new();
+    let table = place.measure(&["--lmbench"]).stdout;
+    for column in ["2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K"] {
+        assert!(table.contains(column), "{column}: {table}");
+    }
+}
+
+#[test]
+fn huge_pages_are_had_or_refused_with_advice() {
+    let place = Place::new();
+    let result = &place.measure_json(&["--size", "4MiB", "--pages", "huge"])["results"][0];
+    if result["status"] == "not-measured" {
+        let why = result["why"].as_str().unwrap_or_default();
+        assert!(why.contains("transparent_hugepage") || is_disturbed(result), "{why}");
+    } else {
+        assert_eq!(result["pages"], "huge");
+    }
+}
+
+#[test]
+fn completions_and_manual_come_from_the_same_definition() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(place.run(&["completions", shell]).stdout.contains("synthetic-switch"), "{shell}");
+    }
+    let page = place.run(&["man", "measure"]).stdout;
+    assert!(page.contains("synthetic\\-switch") && page.starts_with(".ie"), "{page}");
+    assert!(place.run(&["man"]).stdout.contains("Exit codes"));
+    for verb in ["measure", "report", "doctor", "completions", "man"] {
+        assert!(place.run(&[verb, "--help"]).stdout.contains("Examples:"), "{verb}");
+    }
+}
+
+#[test]
+fn doctor_says_found_wanted_and_fix_and_its_verdict_is_the_exit_code() {
+    let place = Place::new();
+    let ran = place.run(&["doctor", "--format", "json"]);
+    let fitness: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(fitness["schema"], "switchcost.doctor/1");
+    let expected = match fitness["verdict"].as_str() {
+        Some("fit") => 0,
+        Some("caveat") => 3,
+        _ => 4,
+    };
+    assert_eq!(ran.code, expected);
+    for check in fitness["checks"].as_array().expect("checks") {
+        for field in ["name", "found", "wanted"] {
+            assert!(check[field].as_str().is_some_and(|text| !text.is_empty()), "{check}");
+        }
+    }
+}
+
+#[test]
+fn noise_is_made_on_request_and_stands_in_the_record() {
+    let place = Place::new();
+    let found = place.measure_json(&["--mechanism", "pipe", "--noise", "0"]);
+    assert!(found.to_string().contains("network-noise"), "{found}");
+    let ran = place.measure(&["--mechanism", "pipe", "--noise", "1000"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("found no way to make noise on CPU 1000"), "{}", ran.stderr);
+}

@@ -1,0 +1,195 @@
+//! What the program says on stderr: nothing is lost where nobody can read it, and no name in it commands a terminal.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Command, Stdio};
+
+use crate::common::{Place, Ran, is_root, ran, text, wait_until};
+use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
+
+/// Ways to have a stderr that takes nothing, each as what stands before `exec "$@"` in a shell.
+fn deaf(place: &Place) -> Vec<String> {
+    let mut ways = vec!["exec 2>&-".to_owned()];
+    let full = place.path("full");
+    let made =
+        is_root() && mknodat(CWD, &full, FileType::CharacterDevice, Mode::from_raw_mode(0o600), makedev(1, 7)).is_ok();
+    if made && File::options().write(true).open(&full).is_ok() {
+        ways.push(format!("exec 2>'{}'", full.display()));
+    } else {
+        eprintln!("skipped: no right to make devices in {}", place.folder().display());
+    }
+    ways
+}
+
+fn run_deaf(place: &Place, way: &str, words: &[&str]) -> Ran {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{way}; exec \"$@\""), "sh", PROGRAM]).args(words);
+    command.env("XDG_STATE_HOME", place.folder());
+    ran(command.output().expect("a shell"))
+}
+
+#[test]
+fn a_stderr_that_takes_nothing_costs_no_result() {
+    let place = Place::new();
+    for (turn, way) in deaf(&place).iter().enumerate() {
+        let at = |name: &str| text(&place.path(&format!("{turn}-{name}"))).to_owned();
+        let (trace, walks, live, set) = (at("trace.sct"), at("walks.sct"), at("live.parquet"), at("set.parquet"));
+        let (run, out, kept) = (at("run.jsonl"), at("out.txt"), at("set.sct"));
+        let quick = ["--mechanism", "fiber", "--max-repetitions", "6", "--no-counters"];
+        for (words, made) in [
+            (&["trace", "-o", &trace, "--", "true"][..], &[&trace][..]),
+            (&["trace", "walks", "--size", "4KiB", "-o", &walks], &[&walks]),
+            (&["simulate", "live", "--record", &live, "--", "true"], &[&live]),
+            (&["workload", "client-server", "--switches", "20", "--record", &set, "-o", &kept], &[&set, &kept]),
+            (&[&["measure", "--record", &run, "--out", &out][..], &quick].concat(), &[&run, &out]),
+        ] {
+            let ran = run_deaf(&place, way, words);
+            assert!(matches!(ran.code, 0 | 3), "{way}: {words:?}: {}", ran.code);
+            assert!(made.iter().all(|path| fs::metadata(path).is_ok_and(|facts| facts.len() > 0)), "{way}: {words:?}");
+        }
+        for trace in [&trace, &walks, &kept] {
+            assert_eq!(place.run(&["trace", "check", trace]).code, 0, "{way}: {trace} has no index");
+        }
+        for record in [&run, &live, &set] {
+            assert!(matches!(place.run(&["report", record]).code, 0 | 3), "{way}: {record}");
+        }
+        for (words, code) in [(&["report", "none.jsonl"][..], 5), (&["report", "--none"], 2), (&["man", "none"], 2)] {
+            assert_eq!(run_deaf(&place, way, words).code, code, "{way}: {words:?}");
+        }
+    }
+}
+
+/// A terminal, and what a program in it writes to.
+fn terminal() -> (OwnedFd, File) {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&terminal).expect("a terminal of ours");
+    unlockpt(&terminal).expect("a terminal of ours");
+    let name = ptsname(&terminal, Vec::new()).expect("a name").into_bytes();
+    let mut options = File::options();
+    options.read(true).write(true).custom_flags(OFlags::NOCTTY.bits() as i32);
+    (terminal, options.open(OsStr::from_bytes(&name)).expect("its other end"))
+}
+
+/// A terminal that is there when the program begins and gone when it ends, as of a connection that is lost: bars are drawn on it.
+#[test]
+fn a_terminal_that_goes_away_costs_no_result_where_its_signal_is_ignored() {
+    let place = Place::new();
+    let (terminal, end) = terminal();
+    let (record, out) = (place.record(), place.path("out.txt"));
+    let mut command = Command::new("nohup");
+    command.args([PROGRAM, "measure", "--mechanism", "pipe", "--max-repetitions", "40", "--precision", "0.1%"]);
+    command.args(["--no-counters", "--record", &record, "--out", text(&out)]).env("XDG_STATE_HOME", place.folder());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(end);
+    let mut child = command.spawn().expect("nohup is part of coreutils");
+    drop(command);
+    wait_until("samples are on disk", || {
+        fs::read_to_string(&record).unwrap_or_default().contains("\"line\":\"sample\"")
+    });
+    drop(terminal);
+    let code = child.wait().expect("it ends").code();
+    assert!(matches!(code, Some(0 | 3)), "{code:?}");
+    assert!(fs::read_to_string(&record).expect("a record").lines().last().is_some_and(|line| line.contains("\"end\"")));
+    assert!(fs::metadata(&out).is_ok_and(|facts| facts.len() > 0), "no result");
+}
+
+/// A name that clears the screen, colours, turns text around, forges a line, and is no text.
+fn hostile(ending: &str) -> OsString {
+    let mut name = b"\x1b[2J\xc2\x9b31m\xe2\x80\xae\nswitchcost: all is well\r\x07\xff".to_vec();
+    name.extend_from_slice(ending.as_bytes());
+    OsString::from_vec(name)
+}
+
+/// The lines on stderr, none of which may hold what a terminal obeys.
+fn lines(place: &Place, words: &[&OsStr]) -> Vec<String> {
+    let output = place.command(&[]).args(words).current_dir(place.folder()).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!said.is_empty(), "{words:?}");
+    let is_bare = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+    assert!(!said.contains(is_bare), "{words:?}: {said:?}");
+    assert!(!said.contains("\nswitchcost: all is well"), "{words:?}: {said:?}");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!shown.contains(is_bare), "{words:?}: {shown:?}");
+    said.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn names_command_no_terminal_and_forge_no_line() {
+    let place = Place::new();
+    let word = OsStr::new;
+    let at = |name: &OsStr| place.folder().join(name).into_os_string();
+    // An empty trace, an empty record, a design that is none: all with such names.
+    let (empty, absent, design) = (hostile(".sct"), hostile(".jsonl"), hostile(".toml"));
+    fs::write(at(&empty), "").expect("a file");
+    fs::write(at(&design), "name = \"\x1b[2J\"").expect("a file");
+    let walks = place.path("walks.sct");
+    assert_eq!(place.run(&["trace", "walks", "--size", "4KiB", "--turns", "2", "-o", text(&walks)]).code, 0);
+    let taken = hostile(".taken");
+    fs::write(at(&taken), "").expect("a file");
+    let nowhere = OsString::from_vec([hostile("").into_vec(), b"/file".to_vec()].concat());
+    let vary = OsString::from("L1\x1b[2J.size=4KiB");
+    for words in [
+        &[word("report"), &absent][..],
+        &[word("report"), &empty],
+        &[word("report"), &hostile(".parquet")],
+        &[word("compare"), &absent, &absent],
+        &[word("doctor"), word("--out"), &nowhere],
+        &[word("trace"), word("info"), &absent],
+        &[word("trace"), word("info"), &empty],
+        &[word("trace"), word("export"), word("--to"), word("din"), walks.as_os_str(), word("-o"), &nowhere],
+        &[word("trace"), word("import"), word("--from"), word("din"), &empty, word("-o"), word("new.sct")],
+        &[word("trace"), word("walks"), word("--size"), word("4KiB"), word("-o"), &taken],
+        &[word("simulate"), &absent],
+        &[word("simulate"), walks.as_os_str(), word("--record"), &taken],
+        &[word("simulate"), walks.as_os_str(), word("--record"), &nowhere],
+        &[word("measure"), word("--mechanism"), word("fiber"), word("--record"), &taken],
+        &[word("reproduce"), word("lmbench"), word("-o"), &taken],
+    ] {
+        assert_eq!(lines(&place, words).len(), 1, "{words:?}");
+    }
+    for name in ["\x1b[2J\nswitchcost: all is well", "\u{202e}\r\u{9b}31m"] {
+        for words in [
+            &["man", name][..],
+            &["measure", "--cpu", name],
+            &["simulate", text(&walks), "--design", name],
+            &["simulate", text(&walks), "--vary", name],
+            &["trace", "--with", &format!("{name} '"), "--", "true"],
+            &["simulate", "live", "--", name],
+            &["trace", "-o", "no.sct", "--", name],
+        ] {
+            let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+            assert_eq!(lines(&place, &words).len(), 1, "{words:?}");
+        }
+        // The parser of the command line says more than one line, all its own.
+        for words in [&[name][..], &["report", "--format", name], &["measure", "--size", name], &[&format!("--{name}")]]
+        {
+            let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+            assert!(lines(&place, &words).len() > 1, "{words:?}");
+        }
+    }
+    for words in [
+        &[word("simulate"), walks.as_os_str(), word("--design"), &design][..],
+        &[word("simulate"), walks.as_os_str(), word("--vary"), &vary],
+        &[word("report"), word("--none"), &absent],
+    ] {
+        assert!(!lines(&place, words).is_empty());
+    }
+}
+
+#[test]
+fn an_escaped_name_is_still_told() {
+    let place = Place::new();
+    let path = place.path("a\u{1b}b\n.jsonl");
+    let ran = place.run(&["report", text(&path)]);
+    let expected = format!(
+        "switchcost: failed to read the record: {}/a\\u{{1b}}b\\n.jsonl cannot be read (No such file or directory (os error 2)), \
+         need a file written by switchcost measure\n",
+        place.folder().display()
+    );
+    assert_eq!((ran.code, ran.stderr), (5, expected));
+}

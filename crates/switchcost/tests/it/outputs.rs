@@ -1,0 +1,178 @@
+//! Where results go: a file is replaced as a whole, behind links too; what is no file is written where it stands.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::{Place, Ran, is_root, ran, text};
+use rustix::fs::{CWD, FileType, Mode, makedev, mkfifoat, mknodat};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
+
+/// A short trace.
+fn walks(place: &Place) -> String {
+    let path = place.path("walks.sct");
+    let ran = place.run(&["trace", "walks", "--size", "4KiB", "--turns", "2", "-o", text(&path)]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    text(&path).to_owned()
+}
+
+/// A character device of this kind of the memory driver; none where this user may make or use none.
+fn device(place: &Place, name: &str, minor: u32) -> Option<PathBuf> {
+    let path = place.path(name);
+    let everybody = Mode::from_raw_mode(0o666);
+    let made = is_root() && mknodat(CWD, &path, FileType::CharacterDevice, everybody, makedev(1, minor)).is_ok();
+    let is_usable = made && File::options().write(true).open(&path).is_ok();
+    if !is_usable {
+        eprintln!("skipped: no right to make devices in {}", place.folder().display());
+    }
+    is_usable.then_some(path)
+}
+
+/// Every verb that writes a result where it is told to, with all but that place.
+fn writers(place: &Place) -> Vec<Vec<String>> {
+    place.measure(&["--mechanism", "fiber"]);
+    let (record, trace) = (place.record(), walks(place));
+    let other = place.path("other.jsonl");
+    fs::rename(&record, &other).expect("measured");
+    place.measure(&["--mechanism", "fiber"]);
+    let kept = text(&place.path("kept.parquet")).to_owned();
+    [
+        vec!["report", &record, "--out"],
+        vec!["report", &record, "-o"],
+        vec!["compare", &record, text(&other), "--out"],
+        vec!["compare", &record, text(&other), "-o"],
+        vec!["doctor", "--out"],
+        vec!["simulate", "--design", "list", "--out"],
+        vec!["simulate", &trace, "--design", "mogul-1a", "--record", &kept, "--out"],
+        vec!["measure", "--mechanism", "fiber", "--max-repetitions", "6", "--no-counters", "--out"],
+        vec!["trace", "info", &trace, "--out"],
+        vec!["trace", "check", &trace, "--out"],
+        vec!["trace", "export", "--to", "din", &trace, "-o"],
+    ]
+    .map(|words| words.into_iter().map(str::to_owned).collect())
+    .into()
+}
+
+fn write_to(place: &Place, words: &[String], target: &Path) -> Ran {
+    let words: Vec<&str> = words.iter().map(String::as_str).chain([text(target)]).collect();
+    place.run(&words)
+}
+
+#[test]
+fn a_device_and_a_fifo_are_written_to_and_stay() {
+    let place = Place::new();
+    let fifo = place.path("fifo");
+    mkfifoat(CWD, &fifo, Mode::from_raw_mode(0o600)).expect("a FIFO");
+    let null = device(&place, "null", 3);
+    for words in writers(&place) {
+        let end = fifo.clone();
+        let reader = std::thread::spawn(move || {
+            let mut text = String::new();
+            File::open(end).and_then(|mut fifo| fifo.read_to_string(&mut text)).map(|_| text)
+        });
+        let ran = write_to(&place, &words, &fifo);
+        let read = reader.join().expect("no panic").expect("a reader");
+        assert!(matches!(ran.code, 0 | 3 | 4) && read.len() > 20, "{words:?}: {} {} {read}", ran.code, ran.stderr);
+        assert_eq!(ran.stdout, "", "{words:?}");
+        assert!(fs::symlink_metadata(&fifo).expect("it stays").file_type().is_fifo(), "{words:?}");
+        let _ = fs::remove_file(place.path("kept.parquet"));
+        if let Some(null) = &null {
+            let ran = write_to(&place, &words, null);
+            assert!(matches!(ran.code, 0 | 3 | 4), "{words:?}: {} {}", ran.code, ran.stderr);
+            let kind = fs::symlink_metadata(null).expect("it stays").file_type();
+            assert!(kind.is_char_device(), "{words:?}");
+            let _ = fs::remove_file(place.path("kept.parquet"));
+        }
+    }
+}
+
+#[test]
+fn a_device_that_takes_nothing_is_an_error() {
+    let place = Place::new();
+    let Some(full) = device(&place, "full", 7) else { return };
+    let ran = place.run(&["doctor", "--out", text(&full)]);
+    let message = format!(
+        "switchcost: failed to write the result to {}: No space left on device (os error 28), need room for the rest; free some \
+         space or choose another place\n",
+        full.display()
+    );
+    assert_eq!((ran.code, ran.stderr), (1, message));
+}
+
+#[test]
+fn behind_a_link_its_file_is_replaced() {
+    let place = Place::new();
+    let at = |name: &str| place.path(name);
+    fs::write(at("file"), "old").expect("a file");
+    for (from, to) in
+        [("file", "link"), ("link", "link-to-link"), ("new", "dangling"), ("self", "self"), (".", "folder")]
+    {
+        symlink(from, at(to)).expect("a link");
+    }
+    let list = |to: &str| place.run(&["simulate", "--design", "list", "--out", text(&at(to))]);
+    for (name, file) in [("link-to-link", "file"), ("dangling", "new")] {
+        let ran = list(name);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{name}");
+        assert!(fs::read_to_string(at(file)).expect("a file").contains("mogul-1a"), "{name}");
+        assert!(fs::symlink_metadata(at(name)).expect("it stays").is_symlink(), "{name}");
+        assert!(fs::symlink_metadata(at(file)).expect("it is there").is_file(), "{name}");
+    }
+    for (name, found, need) in [
+        (
+            "self",
+            "Too many levels of symbolic links (os error 40)",
+            "a link that leads to a file, not to itself; remove the link, or choose another place",
+        ),
+        ("folder", "is a directory", "the name of a file; name one in that folder"),
+    ] {
+        let ran = list(name);
+        let path = at(name);
+        let message = format!("switchcost: failed to write the result to {}: {found}, need {need}\n", path.display());
+        assert_eq!((ran.code, ran.stderr), (1, message));
+        assert!(fs::symlink_metadata(path).expect("it stays").is_symlink());
+    }
+}
+
+#[test]
+fn what_a_shell_has_open_is_written_where_it_is() {
+    let place = Place::new();
+    let list = format!("'{PROGRAM}' simulate --design list --out");
+    let (into, all) = (place.path("into"), place.path("all"));
+    for script in [
+        format!("{{ echo before; {list} /dev/stdout; echo after; }} > '{}'", all.display()),
+        format!("{{ echo before; {list} /dev/fd/3 3>&1; echo after; }} | cat > '{}'", all.display()),
+        format!("echo before > '{0}'; {list} /dev/fd/3 3>> '{0}'; echo after >> '{0}'", all.display()),
+    ] {
+        let ran = ran(Command::new("sh").args(["-c", &script]).output().expect("a shell"));
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{script}");
+        let lines = fs::read_to_string(&all).expect("a file");
+        assert!(lines.starts_with("before\n") && lines.ends_with("\nafter\n"), "{script}: {lines}");
+        assert!(lines.contains("mogul-1a"), "{script}: {lines}");
+    }
+    // Who reads the first line alone ends it quietly.
+    let script =
+        format!("'{PROGRAM}' completions bash > /dev/null; {list} /dev/fd/3 3>&1 | head -n 1 > '{}'", into.display());
+    let ran = ran(Command::new("sh").args(["-c", &script]).output().expect("a shell"));
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert_eq!(fs::read_to_string(&into).expect("a file").lines().count(), 1);
+}
+
+#[test]
+fn a_record_is_not_replaced_by_its_report() {
+    let place = Place::new();
+    place.measure(&["--mechanism", "fiber"]);
+    let before = fs::read(place.record()).expect("a record");
+    let link = place.path("link");
+    symlink("run.jsonl", &link).expect("a link");
+    for flag in ["--out", "-o"] {
+        for name in [&place.record()[..], text(&link)] {
+            let ran = place.run(&["report", &place.record(), flag, name]);
+            assert_eq!(ran.code, 2, "{flag} {name}: {}", ran.stderr);
+            assert!(ran.stderr.contains("found one of the records under that name"), "{}", ran.stderr);
+        }
+    }
+    assert!(fs::read(place.record()).expect("a record") == before);
+}

@@ -1,0 +1,110 @@
+//! `switchcost report` as a user runs it, on the committed samples of records.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::{Place, text};
+
+fn sample(name: &str) -> String {
+    let of = if name.starts_with("measure") { "record" } else { "simulation-record" };
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(of).join("tests/samples").join(name);
+    path.to_str().expect("a plain path").to_owned()
+}
+
+#[test]
+fn a_page_is_written_whole_and_the_same_again() {
+    let place = Place::new();
+    let (first, second) = (place.path("first.html"), place.path("second.html"));
+    for page in [&first, &second] {
+        let ran = place.run(&["report", &sample("simulation-1.parquet"), "-o", text(page)]);
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+    }
+    let page = fs::read_to_string(&first).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
+    assert_eq!(page, fs::read_to_string(&second).expect("a page"), "same record in, same bytes out");
+}
+
+#[test]
+fn several_records_go_on_one_page_and_behind_each_other_in_the_terminal() {
+    let place = Place::new();
+    let records = [sample("measure-1.jsonl"), sample("simulation-1.parquet")];
+    let page = place.path("both.html");
+    place.run(&["report", &records[0], &records[1], "-o", text(&page)]);
+    let page = fs::read_to_string(&page).expect("a page");
+    assert!(page.contains("measure-1.jsonl") && page.contains("simulation-1.parquet"));
+    let ran = place.run(&["report", &records[0], &records[1]]);
+    let titles: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("== ")).collect();
+    assert_eq!(titles, ["== measure-1.jsonl", "== simulation-1.parquet"], "{}", ran.stderr);
+    let ran = place.run(&["report", &records[0], &records[1], "--format", "json"]);
+    let why = "switchcost: failed to print the result: found 2 records, need one for --format json or csv; name one, or \
+               leave the format away\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, why));
+}
+
+#[test]
+fn a_record_is_never_overwritten() {
+    let place = Place::new();
+    let record = place.path("run.parquet");
+    fs::copy(sample("simulation-1.parquet"), &record).expect("copied");
+    let ran = place.run(&["report", text(&record), "-o", text(&record)]);
+    let why = format!(
+        "switchcost: failed to write the result to {}: found one of the records under that name, need another, since a \
+         record is never overwritten; choose another with -o or --out\n",
+        record.display()
+    );
+    assert_eq!((ran.code, ran.stderr), (2, why));
+    assert_eq!(fs::read(&record).ok(), fs::read(sample("simulation-1.parquet")).ok());
+}
+
+#[test]
+fn without_every_record_there_is_no_page() {
+    let place = Place::new();
+    let page = place.path("page.html");
+    let nowhere = place.path("nowhere.jsonl");
+    let ran = place.run(&["report", &sample("simulation-1.parquet"), text(&nowhere), "-o", text(&page)]);
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    assert!(!page.exists());
+    let left: Vec<_> = fs::read_dir(place.folder()).expect("a folder").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_folder_gets_tables_and_pictures() {
+    let place = Place::new();
+    let folder = place.path("figures");
+    let ran = place.run(&["report", &sample("simulation-1.parquet"), "--figures", text(&folder)]);
+    let names: Vec<String> = fs::read_dir(&folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    assert!(names.iter().any(|name| name.ends_with(".csv")), "{names:?}");
+    if ran.stderr.contains("found no Chromium") {
+        eprintln!("skipped: no Chromium is installed; scripts/setup.sh test installs it");
+        assert_eq!(ran.code, 1);
+        return;
+    }
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let again = place.path("again");
+    assert_eq!(place.run(&["report", &sample("simulation-1.parquet"), "--figures", text(&again)]).code, 0);
+    for ending in ["svg", "png"] {
+        let name = format!("figure-r1-lengths.{ending}");
+        let picture = fs::read(folder.join(&name)).expect("a picture");
+        assert_eq!(picture, fs::read(again.join(&name)).expect("a picture"), "the same record gives the same bytes");
+        assert!(picture.len() > 1000 && (picture.starts_with(b"<svg") || picture.starts_with(b"\x89PNG")));
+    }
+}
+
+#[test]
+fn without_a_browser_there_are_tables_and_a_way_to_pictures() {
+    let place = Place::new();
+    let folder = place.path("figures");
+    let mut command = place.command(&["report", &sample("simulation-1.parquet"), "--figures", text(&folder)]);
+    let ran = crate::common::ran(command.env("PATH", place.folder()).output().expect("the program starts"));
+    let why = format!(
+        "switchcost: failed to draw the figures: found no Chromium in PATH (chromium, chromium-browser, google-chrome, \
+         chrome), need one to make PNG and SVG; install it (sudo apt-get install chromium). The tables are in {}\n",
+        folder.display()
+    );
+    assert_eq!((ran.code, ran.stderr), (1, why));
+    assert!(folder.join("figure-r1-lengths.csv").exists());
+}

@@ -1,0 +1,116 @@
+//! The papers, redone as a user would; what needs Valgrind or minutes is left to `make bench`.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::common::Place;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+fn words(place: &Place, arguments: &[&str]) -> (i32, String, String) {
+    let ran = place.run(arguments);
+    (ran.code, ran.stdout, ran.stderr)
+}
+
+#[test]
+fn every_step_is_a_command_that_the_program_takes() {
+    let place = Place::new();
+    let (code, lines, _) = words(&place, &["reproduce", "all", "--dry-run"]);
+    assert_eq!(code, 0);
+    let verbs = ["measure", "trace", "simulate", "workload"];
+    for line in lines.lines() {
+        let (_, own) = line.split_once("switchcost ").expect("our own program");
+        let mut arguments: Vec<&str> = own.split(' ').collect();
+        assert!(verbs.contains(&arguments[0]), "{line}");
+        // Help is given only where all that stands before it is understood.
+        arguments.push("--help");
+        let (code, _, why) = words(&place, &arguments);
+        assert_eq!(code, 0, "{line}: {why}");
+    }
+    assert!(lines.lines().count() > 100, "{lines}");
+    assert!(!place.path("switchcost/reproduce").exists(), "nothing is run, nothing is made");
+}
+
+#[test]
+fn a_site_is_made_and_made_again_from_its_records() {
+    let place = Place::alone();
+    let site = place.path("site");
+    let site = site.to_str().expect("a plain path");
+    let arguments = ["reproduce", "michigan", "--quick", "-o", site];
+    let (code, printed, why) = words(&place, &arguments);
+    assert_eq!(code, 0, "{why}");
+    assert!(printed.starts_with("The Michigan poster"), "{printed}");
+    let json = |name: &str| -> Value {
+        serde_json::from_slice(&fs::read(place.path("site").join(name)).expect("a file")).expect("JSON")
+    };
+    let found = json("michigan.json");
+    assert_eq!(found["schema"], "switchcost.reproduce/1");
+    let found = &found["papers"][0];
+    let told = found["verdicts"]["holds"].as_u64().zip(found["verdicts"]["differs"].as_u64());
+    assert!(told.is_some_and(|(holds, differs)| holds + differs >= 4), "{}", found["verdicts"]);
+    // What is simulated is decided on any machine, however loud. 32 KiB is among the quick sizes: two arrays lose each
+    // other's lines, one alone keeps its own.
+    let simulated = &found["exhibits"][2];
+    let rows = simulated["table"]["rows"].as_array().expect("rows");
+    assert!(rows.len() >= 3, "{rows:?}");
+    let claims = simulated["claims"].as_array().expect("claims");
+    let verdicts: Vec<&str> = claims.iter().filter_map(|claim| claim["verdict"].as_str()).collect();
+    assert_eq!(verdicts, ["holds", "holds", "holds", "differs"], "{claims:?}");
+    let index = fs::read_to_string(place.path("site/index.html")).expect("a page");
+    assert!(index.contains("href=\"michigan.html\""));
+    let page = fs::read(place.path("site/michigan.html")).expect("a page");
+    let (code, again, why) = words(&place, &arguments);
+    assert_eq!((code, again), (0, printed), "{why}");
+    assert!(why.contains("is there"), "{why}");
+    assert!(page == fs::read(place.path("site/michigan.html")).expect("a page"), "same records, other bytes");
+}
+
+#[test]
+fn a_step_that_fails_is_missing_and_the_rest_is_told() {
+    let place = Place::new();
+    let site = place.path("site");
+    let records = site.join("records");
+    fs::create_dir_all(&records).expect("a folder");
+    // All but one are there and damaged: nothing is run again, and each says what is wrong with it.
+    let (_, lines, _) = words(&place, &["reproduce", "lmbench", "--dry-run"]);
+    assert_eq!(lines.lines().count(), 1);
+    fs::write(records.join("lmbench-matrix.jsonl"), "no record").expect("written");
+    let (code, printed, _) = words(&place, &["reproduce", "lmbench", "-o", site.to_str().expect("a plain path")]);
+    assert_eq!(code, 3);
+    let one_line = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.contains("0 are not reproduced, and 3") && one_line.contains("left nothing: "), "{printed}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_named() {
+    let place = Place::new();
+    let file = place.path("file");
+    fs::write(&file, "").expect("written");
+    let (code, _, why) = words(&place, &["reproduce", "lmbench", "-o", file.to_str().expect("a plain path")]);
+    assert_eq!(code, 1);
+    assert!(why.contains("failed to make the site in") && why.contains("choose another with -o"), "{why}");
+    let (code, _, why) = words(&place, &["reproduce", "knuth1968"]);
+    assert_eq!(code, 2);
+    assert!(why.contains("need one of li2007, michigan, blog, lmbench, mogul1990, all"), "{why}");
+}
+
+#[test]
+fn a_stopped_run_keeps_what_it_has_and_goes_on_later() {
+    let place = Place::new();
+    let site = place.path("site");
+    let arguments = ["reproduce", "lmbench", "-o", site.to_str().expect("a plain path")];
+    let mut child = place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let record = site.join("records/lmbench-matrix.part.jsonl");
+    let has_samples = || fs::read_to_string(&record).is_ok_and(|text| text.lines().count() > 20);
+    while !has_samples() {
+        assert!(child.try_wait().expect("ours").is_none(), "ended before it measured");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // As a service manager would: to the program alone, which tells its step.
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it is ours");
+    assert_eq!(child.wait().expect("it ends").code(), Some(143));
+    let kept = fs::read_to_string(&record).expect("the samples are there");
+    assert!(kept.lines().last().is_some_and(|line| line.contains("interrupted")), "the record is ended, not torn");
+    assert!(!site.join("records/lmbench-matrix.jsonl").exists(), "and not taken for whole");
+}
