@@ -26,6 +26,12 @@ const RATES: [(&str, &str, f64); 6] = [
     ("mogul-1a,mogul-1b,mogul-2a,mogul-2b", "the four designs of Mogul and Borg 1990", 120.0),
 ];
 
+/// Two designs of today that take about as long, for threads.
+const TWO_DESIGNS: &str = "zen4-epyc-9004,xeon-sapphire-rapids";
+const LEAST_OF_TWO_THREADS: f64 = 1.8;
+/// Shared, private, flushed.
+const VIEWS: f64 = 3.0;
+
 /// A trace of four programs, and how many references are in it.
 struct Trace {
     path: PathBuf,
@@ -55,18 +61,24 @@ fn rows(program: &Program) -> Result<Vec<Row>, String> {
         many(program, "a hundred sizes of a second-level cache", Varied::Second)?,
     ];
     let mut seconds: [Vec<f64>; RATES.len()] = Default::default();
+    let mut on_threads: [Vec<f64>; 2] = Default::default();
     for _ in 0..ROUNDS {
         for (seconds, (designs, ..)) in seconds.iter_mut().zip(RATES) {
-            seconds.push(simulate(program, &long.path, designs)?);
+            seconds.push(simulate(program, &long.path, designs, "2")?);
+        }
+        for (seconds, threads) in on_threads.iter_mut().zip(["1", "2"]) {
+            seconds.push(simulate(program, &short.path, TWO_DESIGNS, threads)?);
         }
         for many in &mut many {
-            many.seconds[0].push(simulate(program, &short.path, &many.one)?);
-            many.seconds[1].push(simulate(program, &short.path, &many.all)?);
+            many.seconds[0].push(simulate(program, &short.path, &many.one, "2")?);
+            many.seconds[1].push(simulate(program, &short.path, &many.all, "2")?);
         }
     }
-    let rated = seconds.iter().zip(RATES);
-    let mut rows: Vec<Row> =
-        rated.map(|(seconds, (designs, what, least))| rate(what, least, seconds, &long, designs)).collect();
+    let mut rows: Vec<Row> = Vec::new();
+    for (seconds, (designs, what, least)) in seconds.iter().zip(RATES) {
+        rows.push(rate(what, least, seconds, &long, designs, structures(program, designs)?));
+    }
+    rows.push(threads(&on_threads));
     rows.extend(many.iter().map(ratio));
     rows.push(cachegrind(&long));
     Ok(rows)
@@ -103,16 +115,23 @@ fn capture(program: &Program, name: &str, text_bytes: usize) -> Result<Trace, St
     Ok(Trace { path, references, lines })
 }
 
-fn simulate(program: &Program, trace: &Path, designs: &str) -> Result<f64, String> {
+/// How many caches and TLBs the designs have: each has a line of its own, which begins with spaces.
+fn structures(program: &Program, designs: &str) -> Result<usize, String> {
+    let mut command = program.command(&["simulate", "--explain", "--design", designs]);
+    let output = command.output().map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&output.stdout).lines().filter(|line| line.starts_with(' ')).count())
+}
+
+fn simulate(program: &Program, trace: &Path, designs: &str, threads: &str) -> Result<f64, String> {
     let record = program.path("record.parquet");
     // A record is never written over another.
     let _ = std::fs::remove_file(&record);
     let mut command = program.command(&["simulate", trace.to_str().unwrap_or_default()]);
-    command.args(["--design", designs, "--record"]).arg(&record);
+    command.args(["--design", designs, "--threads", threads, "--record"]).arg(&record);
     Ok(run(command, None)?.wall.as_secs_f64())
 }
 
-fn rate(what: &str, least: f64, seconds: &[f64], trace: &Trace, designs: &str) -> Row {
+fn rate(what: &str, least: f64, seconds: &[f64], trace: &Trace, designs: &str, structures: usize) -> Row {
     let rates: Vec<f64> = seconds.iter().map(|seconds| trace.references / seconds / 1e6).collect();
     let (what, must_reach) = (format!("simulation of {what}, references a second"), format!(">= {least} M/s"));
     let command = format!("simulate FILE --design {designs}");
@@ -121,8 +140,32 @@ fn rate(what: &str, least: f64, seconds: &[f64], trace: &Trace, designs: &str) -
         Some(spread) => Row {
             what,
             must_reach,
-            measured: format!("{spread} M/s; {:.0} M references, {} rounds", trace.references / 1e6, rates.len()),
+            measured: format!(
+                "{spread} M/s; {:.0} M structure-views a second; {:.0} M references, {} rounds",
+                spread.median * VIEWS * structures as f64,
+                trace.references / 1e6,
+                rates.len()
+            ),
             is_met: Some(spread.median >= least),
+            command,
+        },
+    }
+}
+
+/// The same two designs, one after the other and at the same time.
+fn threads(seconds: &[Vec<f64>; 2]) -> Row {
+    let what = "simulation of two designs of today, one thread over two, in turn".to_owned();
+    let must_reach = format!(">= {LEAST_OF_TWO_THREADS}");
+    let command = format!("simulate FILE --design {TWO_DESIGNS} --threads 1 | ... --threads 2");
+    let [one, two] = seconds;
+    let ratios: Vec<f64> = one.iter().zip(two).map(|(one, two)| one / two).collect();
+    match Spread::of(&ratios) {
+        None => Row::failed(&what, &must_reach, "no round".to_owned(), command),
+        Some(ratio) => Row {
+            what,
+            must_reach,
+            measured: format!("{ratio}; {} rounds", ratios.len()),
+            is_met: Some(ratio.median >= LEAST_OF_TWO_THREADS),
             command,
         },
     }

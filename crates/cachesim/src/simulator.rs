@@ -109,7 +109,7 @@ impl Simulator {
     /// # Errors
     /// A chunk that contradicts itself; nothing can be said then about what follows it.
     pub fn feed(&mut self, chunk: &Chunk, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
-        error::check_marks(chunk)?;
+        error::check(chunk)?;
         let results = self.feed_each(chunk);
         self.passes.iter_mut().for_each(|pass| pass.take_tuples(tuples));
         results

@@ -204,8 +204,7 @@ impl Views<'_> {
 
     #[inline]
     pub(super) fn charge_all(&mut self, at: usize, cycles: u64, is_demand: bool) {
-        if cycles == 0 {
-        } else if is_demand {
+        if is_demand {
             self.clocks.common += cycles;
             self.levels[at].common.cycles += cycles;
         } else {

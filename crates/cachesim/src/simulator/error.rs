@@ -30,14 +30,8 @@ pub enum SimulationError {
     },
 }
 
-/// A chunk whose blocks claim more or fewer references than there are.
-pub(super) fn unfit_references(chunk: &Chunk) -> SimulationError {
-    let claimed: usize = chunk.blocks.iter().map(|block| usize::from(block.references)).sum();
-    unfit(format!("{} references", chunk.references.len()), format!("{claimed}, as its blocks claim"))
-}
-
-/// Checks that marks stand in order, and within the blocks.
-pub(super) fn check_marks(chunk: &Chunk) -> Result<(), SimulationError> {
+/// Checks that marks stand in order, and within the blocks, and that these have as many references as they claim.
+pub(super) fn check(chunk: &Chunk) -> Result<(), SimulationError> {
     let blocks = chunk.blocks.len();
     let mut least = 0;
     for placed in &chunk.marks {
@@ -47,7 +41,12 @@ pub(super) fn check_marks(chunk: &Chunk) -> Result<(), SimulationError> {
         }
         least = at;
     }
-    Ok(())
+    let found = chunk.references.len();
+    let claimed: usize = chunk.blocks.iter().map(|block| usize::from(block.references)).sum();
+    if found == claimed {
+        return Ok(());
+    }
+    Err(unfit(format!("{found} references"), format!("{claimed}, as its blocks claim")))
 }
 
 fn unfit(found: String, needed: String) -> SimulationError {

@@ -3,7 +3,7 @@
 use simulation_result::{ByView, DesignResult, Interval};
 use trace::{Block, BlockRun, Chunk, Mark, Reference};
 
-use super::error::{self, SimulationError};
+use super::error::SimulationError;
 use super::runner::Runner;
 use super::{Options, Outcome};
 use crate::causes::Why;
@@ -63,24 +63,22 @@ impl Pass {
         tuples.append(&mut self.tuples);
     }
 
+    /// The chunk must have passed its check.
     pub(super) fn feed(&mut self, chunk: &Chunk) -> Result<(), SimulationError> {
         let kinds = chunk.blocks.run().kinds();
         self.weights.clear();
         self.weights.extend(kinds.iter().map(weight));
         let (mut blocks, mut references) = (chunk.blocks.run(), &chunk.references[..]);
-        let unfit = || error::unfit_references(chunk);
         for placed in &chunk.marks {
             let passed = chunk.blocks.len() - blocks.len();
             let (before, after) = blocks.split_at(placed.before_block as usize - passed);
-            references = self.blocks(before, references).ok_or_else(unfit)?;
+            references = self.blocks(before, references);
             blocks = after;
             self.mark(&placed.mark);
             self.check_processes()?;
         }
-        match self.blocks(blocks, references) {
-            Some([]) => self.check_processes(),
-            _ => Err(unfit()),
-        }
+        self.blocks(blocks, references);
+        self.check_processes()
     }
 
     fn check_processes(&self) -> Result<(), SimulationError> {
@@ -91,18 +89,18 @@ impl Pass {
         Err(SimulationError::TooManyProcesses { found, most })
     }
 
-    /// Blocks without a mark between them. Gives the references that are left; none where there are too few.
-    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> Option<&'a [Reference]> {
+    /// Blocks without a mark between them. Gives the references that are left.
+    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> &'a [Reference] {
         while !blocks.is_empty() {
             let limit = self.open_tuple();
             let run = Run::cut(blocks, &self.weights, limit);
-            let (now, later) = references.split_at_checked(run.references)?;
+            let (now, later) = references.split_at(run.references);
             let (these, rest) = blocks.split_at(run.blocks);
             self.run(these, now, run.instructions);
             blocks = rest;
             references = later;
         }
-        Some(references)
+        references
     }
 
     /// Opens the tuple that the next block belongs to, where it is not open. Gives the instructions that are left for it.
