@@ -59,12 +59,18 @@ pub(super) fn ran(commands: &[Command], options: Options) -> Ran {
     let (mut ran, mut hasher) = (Ran::default(), DefaultHasher::new());
     let summary = run(commands, options, &AtomicBool::new(false), |chunk: &mut Chunk| {
         ran.instructions += chunk.instructions();
-        let mut before = None;
-        for &reference in &chunk.references {
-            ran.loads += u64::from(!reference.is_store());
-            let load = Reference::new(reference.address(), reference.code(), reference.through(), false);
-            ran.stores += u64::from(reference.is_store() && before != Some(load));
-            before = Some(reference);
+        let mut left = &chunk.references[..];
+        for block in chunk.blocks.iter() {
+            let own;
+            (own, left) = left.split_at(usize::from(block.references));
+            // Of one block only: in the next one another instruction may end at the same distance from its start.
+            let mut before = None;
+            for &reference in own {
+                ran.loads += u64::from(!reference.is_store());
+                let load = Reference::new(reference.address(), reference.code(), reference.through(), false);
+                ran.stores += u64::from(reference.is_store() && before != Some(load));
+                before = Some(reference);
+            }
         }
         chunk.references.iter().for_each(|reference| reference.0.hash(&mut hasher));
         chunk.blocks.iter().for_each(|block| (block.address, block.bytes).hash(&mut hasher));
