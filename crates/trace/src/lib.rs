@@ -5,6 +5,7 @@
 //! of one CPU: blocks of instructions, the references they make, and [`Mark`]s between blocks. Nothing here knows what
 //! a cache is.
 
+mod block;
 mod blocks;
 mod check;
 mod chunk;
@@ -22,9 +23,10 @@ mod syscall;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use block::{Block, BlockFlags, UnfitBlock};
 pub use blocks::{BlockRun, Blocks};
 pub use check::{CheckReport, Checker, Problem, Trouble, check};
-pub use chunk::{Block, BlockFlags, Chunk, Placed, UnfitBlock};
+pub use chunk::{Chunk, Placed};
 pub use codec::{LANES, OwnWords, ReadWords};
 pub use export::{DinExporter, Exported, Exporter, LackeyExporter, PieceSize, UnfitPiece};
 pub use file::{

@@ -1,0 +1,99 @@
+//! One block of instructions, and whether it fits the references it makes.
+
+use crate::Reference;
+
+/// What kind of code a block is. One bit is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct BlockFlags(pub u8);
+
+impl BlockFlags {
+    /// Code of the user's program.
+    pub const USER: BlockFlags = BlockFlags(0);
+    /// Code of the kernel.
+    pub const KERNEL: BlockFlags = BlockFlags(1);
+
+    /// Whether it is code of the kernel.
+    pub const fn is_kernel(self) -> bool {
+        self.0 & 1 != 0
+    }
+}
+
+/// Instructions that follow one another in memory and were all executed once. 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct Block {
+    /// Virtual address of the first byte.
+    pub address: u64,
+    /// Length of all instructions together, 1 to [`Block::LONGEST`].
+    pub bytes: u16,
+    /// Number of instructions, at least 1.
+    pub instructions: u16,
+    /// Number of data references that belong to it.
+    pub references: u16,
+    /// Length of the first instruction: whether it alone straddles two lines.
+    pub first_bytes: u8,
+    /// What kind of code it is.
+    pub flags: BlockFlags,
+}
+
+/// Why a block is none. Reads well behind "block 12: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitBlock {
+    /// No instruction, or one of no or too much length.
+    #[error(
+        "found {instructions} instructions in {bytes} bytes, the first of {first_bytes}, need 1 to {} bytes",
+        Block::LONGEST
+    )]
+    Shape {
+        /// Instructions claimed.
+        instructions: u16,
+        /// Bytes claimed.
+        bytes: u16,
+        /// Length claimed for the first instruction.
+        first_bytes: u8,
+    },
+    /// A reference of an instruction outside the block, or not in the order of the instructions.
+    #[error("found a reference of an instruction ending at byte {found}, need one between {least} and {most}")]
+    Reference {
+        /// Offset claimed.
+        found: u16,
+        /// Least possible.
+        least: u16,
+        /// Largest possible.
+        most: u16,
+    },
+}
+
+impl Block {
+    /// The longest block in bytes: offsets into it fit a [`Reference`].
+    pub const LONGEST: u16 = Reference::LAST_OFFSET + 1;
+
+    /// Checks the block against its references.
+    pub fn check(&self, references: &[Reference]) -> Result<(), UnfitBlock> {
+        self.check_ends(references.iter().map(|reference| reference.through()))
+    }
+
+    /// The same, by the last bytes of the references' instructions.
+    pub(crate) fn check_ends(&self, throughs: impl Iterator<Item = u16>) -> Result<(), UnfitBlock> {
+        let shape = (1..=Self::LONGEST).contains(&self.bytes)
+            && self.instructions >= 1
+            && self.instructions <= self.bytes
+            && self.first_bytes >= 1
+            && u16::from(self.first_bytes) <= self.bytes
+            && (self.instructions > 1 || u16::from(self.first_bytes) == self.bytes);
+        if !shape {
+            let Block { instructions, bytes, first_bytes, .. } = *self;
+            return Err(UnfitBlock::Shape { instructions, bytes, first_bytes });
+        }
+        let mut least = u16::from(self.first_bytes) - 1;
+        for found in throughs {
+            let most = self.bytes - 1;
+            if !(least..=most).contains(&found) {
+                return Err(UnfitBlock::Reference { found, least, most });
+            }
+            least = found;
+        }
+        Ok(())
+    }
+}
