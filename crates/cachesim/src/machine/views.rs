@@ -95,8 +95,9 @@ pub(super) struct Views<'a> {
     pub(super) frames: Option<&'a mut Frames>,
     /// What swept levels are asked for.
     pub(super) sent: &'a mut [Vec<Sent>; VIEWS],
-    /// Levels that the lookup of the program under way missed in, a bit each: in the shared and the private view.
-    pub(super) missed: [u64; 2],
+    /// Levels that the lookup of the program under way missed in, a bit each: in the shared and the private view. A design has
+    /// up to 64 caches and as many TLBs.
+    pub(super) missed: [u128; 2],
     /// How long the request under way takes that nobody waits for, in each view.
     pub(super) passed: [u64; VIEWS],
     /// In which views the line that comes next was modified in an exclusive level.
@@ -168,7 +169,7 @@ impl Views<'_> {
     #[inline]
     pub(super) fn note_miss(&mut self, view: usize, at: usize, is_miss: bool) {
         if let Some(missed) = self.missed.get_mut(view) {
-            *missed |= u64::from(is_miss) << at;
+            *missed |= u128::from(is_miss) << at;
         }
     }
 
