@@ -48,8 +48,8 @@ pub(super) struct Recent {
     ways: usize,
     /// Whether there is a list, and not the latest line alone.
     is_list: bool,
-    /// Slots that are filled, by set.
-    lengths: Vec<u16>,
+    /// Slots that are filled, by set: a fully associative level may have more than 65,535.
+    lengths: Vec<u32>,
     /// By slot. The first four are empty where there is no list.
     keys: Vec<u64>,
     modified: Vec<ViewSet>,
@@ -174,7 +174,7 @@ impl Recent {
 
     #[inline]
     pub(super) fn is_full(&self, set: usize) -> bool {
-        self.is_list && usize::from(self.lengths[set]) == self.ways
+        self.is_list && self.lengths[set] as usize == self.ways
     }
 
     /// The slot of a line that is in the list.
@@ -183,7 +183,7 @@ impl Recent {
         if !self.is_list {
             return None;
         }
-        let (start, length) = (set * self.ways, usize::from(self.lengths[set]));
+        let (start, length) = (set * self.ways, self.lengths[set] as usize);
         if length == 1 {
             return (self.keys[start] == key).then_some(start);
         }
@@ -204,7 +204,7 @@ impl Recent {
 
     /// A line that every view holds from here on comes on top. The list must not be full. Gives its slot.
     pub(super) fn push(&mut self, set: usize, held: Held, in_views: Slots) -> usize {
-        let slot = set * self.ways + usize::from(self.lengths[set]);
+        let slot = set * self.ways + self.lengths[set] as usize;
         self.begin(set);
         self.lengths[set] += 1;
         self.in_views[slot] = in_views;
@@ -242,7 +242,7 @@ impl Recent {
     #[inline]
     pub(super) fn has(&self, set: usize, slot: usize, key: u64) -> bool {
         let start = set * self.ways;
-        (start..start + usize::from(self.lengths[set])).contains(&slot) && self.keys[slot] == key
+        (start..start + self.lengths[set] as usize).contains(&slot) && self.keys[slot] == key
     }
 
     #[inline]
@@ -267,7 +267,7 @@ impl Recent {
     pub(super) fn take_all(&mut self, set: usize, mut act: impl FnMut(Held, Slots)) {
         let set = if self.is_list { set } else { set % self.lengths.len() };
         self.losses += 1;
-        let length = usize::from(std::mem::take(&mut self.lengths[set]));
+        let length = std::mem::take(&mut self.lengths[set]) as usize;
         let start = set * self.ways;
         if !self.hints.is_empty() {
             self.hints[start..start + self.ways].fill(0);
