@@ -48,6 +48,8 @@ const VIEWS: usize = 3;
 const SHARED: usize = 0;
 const PRIVATE: usize = 1;
 const FLUSHED: usize = 2;
+/// Behind the cycles of the views: those lost to others.
+const LOST: usize = VIEWS;
 
 /// One design and everything that it remembers.
 #[derive(Debug)]
@@ -203,7 +205,7 @@ impl Machine {
         let opened = self.opened.take()?;
         let passed = |view: usize| self.closed[view].wrapping_sub(opened[view]);
         let cycles = ByView { shared: passed(SHARED), private: passed(PRIVATE), flushed: passed(FLUSHED) };
-        self.tuples.push(Interval { cycles, ..interval });
+        self.tuples.push(Interval { cycles, lost_cycles: Some(passed(LOST)), ..interval });
         Some(cycles)
     }
 

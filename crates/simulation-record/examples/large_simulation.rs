@@ -53,5 +53,6 @@ fn tuple(head: &simulation_result::Simulation, design: u16, segment: u32, interv
         interval,
         instructions,
         cycles: ByView { shared: private + excess, private, flushed: private + 2 * excess },
+        lost_cycles: Some(excess),
     }
 }

@@ -37,6 +37,8 @@ impl Width {
 pub(crate) enum Content {
     /// A number of the tuple itself: what a reader takes it back from.
     Number(Width, fn(&Interval) -> u64, fn(&mut Interval, u64)),
+    /// The same, of 64 bits, that some tuples do not have, and no tuple of a file without the column.
+    Optional(fn(&Interval) -> Option<u64>, fn(&mut Interval, Option<u64>)),
     /// A number that an index stands for; for readers other than ours.
     Looked(fn(&Simulation, &Interval) -> u32),
     /// A text that an index stands for, by the table and the index in it.
@@ -88,7 +90,7 @@ const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column 
 }
 
 /// All columns, in the order of the file. The values that are set were written from the same field, so they fit it.
-pub(crate) const COLUMNS: [Column; 22] = [
+pub(crate) const COLUMNS: [Column; 23] = [
     text("design", Table::Designs, |t| usize::from(t.design)),
     number("segment", Width::Bits32, |t| t.segment.into(), |t, value| t.segment = value as u32),
     number("segments", Width::Bits32, |t| t.segments.into(), |t, value| t.segments = value as u32),
@@ -113,6 +115,7 @@ pub(crate) const COLUMNS: [Column; 22] = [
     number("process_index", Width::Bits32, |t| t.process.into(), |t, value| t.process = value as u32),
     number("cause_index", Width::Bits32, |t| t.cause.into(), |t, value| t.cause = value as u32),
     number("end_index", Width::Bits32, |t| t.end.into(), |t, value| t.end = value as u32),
+    Column { name: "lost_cycles", content: Content::Optional(|t| t.lost_cycles, |t, value| t.lost_cycles = value) },
     // Not a part of the tuple: where its interval begins, so that a plot needs no head.
     Column {
         name: "since_switch_instructions",
@@ -137,11 +140,16 @@ impl Column {
         };
         let (logical, physical) = match self.content {
             Content::Number(width, ..) => unsigned(width.bits()),
+            Content::Optional(..) => unsigned(64),
             Content::Looked(_) => unsigned(32),
             Content::Text(..) => (Some(LogicalType::String), Physical::BYTE_ARRAY),
             Content::Voluntary(_) => (None, Physical::BOOLEAN),
         };
-        let is_optional = matches!(self.content, Content::Text(table, _) if table.is_optional());
+        let is_optional = match self.content {
+            Content::Optional(..) => true,
+            Content::Text(table, _) => table.is_optional(),
+            _ => false,
+        };
         let repetition = if is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let field = Type::primitive_type_builder(self.name, physical).with_repetition(repetition);
         Ok(Arc::new(field.with_logical_type(logical).build()?))

@@ -35,6 +35,7 @@ const BLANK: Interval = Interval {
     interval: 0,
     instructions: 0,
     cycles: ByView { shared: 0, private: 0, flushed: 0 },
+    lost_cycles: None,
 };
 
 /// The record of a simulation: its head, and a file with tuples that are read as they are asked for.
@@ -163,7 +164,11 @@ impl SimulationRecord {
 
 /// Reads as many values as there are tuples, each into its field.
 fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> Result<(), String> {
-    let Content::Number(width, _, set) = column.content else { return Err("not a number".to_owned()) };
+    let (width, set) = match column.content {
+        Content::Number(width, _, set) => (width, set),
+        Content::Optional(_, set) => return fill_optional(reader, set, batch),
+        _ => return Err("not a number".to_owned()),
+    };
     let values: Vec<u64> = match reader {
         ColumnReader::Int64ColumnReader(reader) => {
             take::<Int64Type>(reader, batch.len())?.into_iter().map(i64::cast_unsigned).collect()
@@ -181,6 +186,27 @@ fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> R
         return Err(format!("found {value}, need at most {}", u16::MAX));
     }
     batch.iter_mut().zip(values).for_each(|(tuple, value)| set(tuple, value));
+    Ok(())
+}
+
+/// The same where tuples may be without.
+fn fill_optional(
+    reader: &mut ColumnReader,
+    set: fn(&mut Interval, Option<u64>),
+    batch: &mut [Interval],
+) -> Result<(), String> {
+    let ColumnReader::Int64ColumnReader(reader) = reader else { return Err("found another type".to_owned()) };
+    let (mut values, mut levels) = (Vec::with_capacity(batch.len()), Vec::with_capacity(batch.len()));
+    reader.read_records(batch.len(), Some(&mut levels), None, &mut values).map_err(in_short)?;
+    let known = levels.iter().filter(|level| **level != 0).count();
+    if levels.len() != batch.len() || values.len() != known {
+        let found = format!("found {} values, {} of them not null", levels.len(), values.len());
+        return Err(format!("{found}; need {}, and {known} not null", batch.len()));
+    }
+    let mut values = values.into_iter().map(i64::cast_unsigned);
+    for (tuple, level) in batch.iter_mut().zip(levels) {
+        set(tuple, if level == 0 { None } else { values.next() });
+    }
     Ok(())
 }
 
@@ -246,24 +272,27 @@ impl Place<'_> {
     /// The columns that a tuple is read back from, by name: others may stand among them.
     fn numbers(&self, metadata: &ParquetMetaData) -> Result<Vec<(usize, &'static Column)>, ReadSimulationError> {
         let schema = metadata.file_metadata().schema_descr();
-        let numbers = COLUMNS.iter().filter_map(|column| match column.content {
-            Content::Number(width, ..) => Some((column, width)),
-            _ => None,
-        });
-        let find = |(column, width): (&'static Column, Width)| {
+        let find = |column: &'static Column, width: Width, is_optional: bool| {
             let is_it = |i: &usize| schema.column(*i).path().string() == column.name;
-            let index = (0..schema.num_columns()).find(is_it).ok_or("it is not there")?;
+            let Some(index) = (0..schema.num_columns()).find(is_it) else {
+                return if is_optional { Ok(None) } else { Err("it is not there") };
+            };
             let found = schema.column(index);
-            let is_plain = found.max_def_level() == 0 && found.max_rep_level() == 0;
-            if !is_plain || found.physical_type() != width.physical() {
+            let is_fit = found.max_def_level() == i16::from(is_optional) && found.max_rep_level() == 0;
+            if !is_fit || found.physical_type() != width.physical() {
                 return Err("it is of another type");
             }
-            Ok((index, column))
+            Ok(Some((index, column)))
         };
-        let named = |pair: (&'static Column, Width)| {
-            find(pair).map_err(|why| self.damaged(&format!("column {}", pair.0.name), why.to_owned()))
+        let named = |column: &'static Column| {
+            let found = match column.content {
+                Content::Number(width, ..) => find(column, width, false),
+                Content::Optional(..) => find(column, Width::Bits64, true),
+                _ => Ok(None),
+            };
+            found.map_err(|why| self.damaged(&format!("column {}", column.name), why.to_owned())).transpose()
         };
-        numbers.map(named).collect()
+        COLUMNS.iter().filter_map(named).collect()
     }
 
     fn cannot_read(&self, source: std::io::Error) -> ReadSimulationError {

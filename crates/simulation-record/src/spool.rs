@@ -8,7 +8,8 @@ use std::path::Path;
 use simulation_result::{ByView, Interval};
 
 /// Bytes of a tuple in the spool.
-const ROW_BYTES: usize = 62;
+const ROW_BYTES: usize = 71;
+const IS_LOST_KNOWN: usize = ROW_BYTES - 1;
 
 /// The fastest level: a spool lives for minutes.
 const ZSTD_LEVEL: i32 = 1;
@@ -63,10 +64,12 @@ fn packed(tuple: &Interval) -> [u8; ROW_BYTES] {
     for (bytes, value) in row[2..30].chunks_exact_mut(4).zip(small) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
-    let large = [tuple.instructions, tuple.cycles.shared, tuple.cycles.private, tuple.cycles.flushed];
+    let lost = tuple.lost_cycles.unwrap_or_default();
+    let large = [tuple.instructions, tuple.cycles.shared, tuple.cycles.private, tuple.cycles.flushed, lost];
     for (bytes, value) in row[30..].chunks_exact_mut(8).zip(large) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
+    row[IS_LOST_KNOWN] = tuple.lost_cycles.is_some().into();
     row
 }
 
@@ -86,6 +89,7 @@ fn unpacked(row: &[u8; ROW_BYTES]) -> Interval {
         interval: small(6),
         instructions: large(0),
         cycles: ByView { shared: large(1), private: large(2), flushed: large(3) },
+        lost_cycles: (row[IS_LOST_KNOWN] != 0).then(|| large(4)),
     }
 }
 
@@ -106,15 +110,17 @@ mod tests {
             interval: u32::MAX,
             instructions: u64::MAX,
             cycles: ByView { shared: 8, private: 9, flushed: u64::MAX - 1 },
+            lost_cycles: Some(10),
         };
+        let other = Interval { task: 7, lost_cycles: None, ..tuple };
         let mut spool = Spool::create_in(&std::env::temp_dir()).expect("room");
-        spool.push(&[tuple, Interval { task: 7, ..tuple }]).expect("room");
+        spool.push(&[tuple, other]).expect("room");
         let mut reader = spool.rewind().expect("there");
         let mut tuples = Vec::new();
         reader.next(&mut tuples, 1).expect("one");
         assert_eq!(tuples, [tuple]);
         reader.next(&mut tuples, 5).expect("the other");
-        assert_eq!(tuples, [Interval { task: 7, ..tuple }]);
+        assert_eq!(tuples, [other]);
         reader.next(&mut tuples, 5).expect("none");
         assert_eq!(tuples, []);
     }

@@ -171,7 +171,7 @@ fn properties() -> Result<WriterProperties, ParquetError> {
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
     for column in &COLUMNS {
-        if matches!(column.content, Content::Number(..) | Content::Looked(_)) {
+        if matches!(column.content, Content::Number(..) | Content::Optional(..) | Content::Looked(_)) {
             // What a column falls back to where it has too many values for a dictionary.
             builder = builder.set_column_encoding(ColumnPath::from(column.name), Encoding::DELTA_BINARY_PACKED);
         }
@@ -213,6 +213,11 @@ fn write_column(
         Content::Number(_, get, _) => {
             let values: Vec<i32> = tuples.iter().map(|tuple| (get(tuple) as u32).cast_signed()).collect();
             sink.typed::<Int32Type>().write_batch(&values, None, None)?;
+        }
+        Content::Optional(get, _) => {
+            let values: Vec<i64> = tuples.iter().filter_map(get).map(u64::cast_signed).collect();
+            let levels: Vec<i16> = tuples.iter().map(|tuple| i16::from(get(tuple).is_some())).collect();
+            sink.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
         }
         Content::Looked(look) => {
             let values: Vec<i32> = tuples.iter().map(|tuple| look(head, tuple).cast_signed()).collect();

@@ -140,6 +140,18 @@ pub struct MissOrigins {
     pub flushed: u64,
 }
 
+/// How often lookups of the program missed in one level of one hierarchy alone; see "Lost to others, gained from others" in
+/// `docs/method/simulation.md`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissDifference {
+    /// The level's name.
+    pub level: String,
+    /// They missed in the shared hierarchy and not in the private one.
+    pub lost: u64,
+    /// They missed in the private hierarchy and not in the shared one.
+    pub gained: u64,
+}
+
 /// What switches do to the lines that a process has in one level of the shared hierarchy. Sums over all switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkingSetLoss {
@@ -195,7 +207,8 @@ pub struct CodeCost {
 pub enum Depth {
     /// Everything.
     Full,
-    /// Counters and tuples added up over segments; no origins, losses, evictions and code. What a single pass for many
+    /// Counters and tuples added up over segments; nothing lost and gained, no origins, losses, evictions and
+    /// code. What a single pass for many
     /// designs gives.
     Counters,
 }
@@ -211,6 +224,10 @@ pub struct DesignResult {
     pub hierarchies: ByView<HierarchyCounts>,
     /// Where misses come from, by level, then by TLB.
     pub origins: Vec<MissOrigins>,
+    /// Lost to others and gained from them, by level, then by TLB. Empty for designs of [`Depth::Counters`], and in records
+    /// that were written before it was counted.
+    #[serde(default)]
+    pub miss_differences: Vec<MissDifference>,
     /// What is lost and restored, by level.
     pub losses: Vec<WorkingSetLoss>,
     /// Who evicts whom: pairs that occur, by level, evictor, victim.
@@ -313,4 +330,16 @@ pub struct Interval {
     pub instructions: u64,
     /// Cycles, these instructions' own included.
     pub cycles: ByView<u64>,
+    /// By how many cycles lookups took longer in the shared hierarchy than in the private one: lost to others. `None` for
+    /// designs of [`Depth::Counters`], and in records that were written before it was counted.
+    pub lost_cycles: Option<u64>,
+}
+
+impl Interval {
+    /// By how many cycles lookups took less in the shared hierarchy than in the private one: gained from others. It is
+    /// [`Interval::lost_cycles`] less the excess; `None` where that is not known, or less than the excess, which cannot be.
+    pub fn gained_cycles(&self) -> Option<u64> {
+        let excess = i128::from(self.cycles.shared) - i128::from(self.cycles.private);
+        u64::try_from(i128::from(self.lost_cycles?) - excess).ok()
+    }
 }

@@ -10,6 +10,8 @@ use super::{Analyser, DesignFinding, Findings, Options};
 
 pub(crate) const LENGTH: u64 = 10_000;
 pub(crate) const INTERVALS: u32 = 100;
+/// In each tuple.
+pub(crate) const GAINED_CYCLES: u64 = 3;
 
 /// Causes of the heads made here.
 pub(crate) const READ: u32 = 1;
@@ -51,6 +53,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         depth,
         hierarchies: ByView { shared: counts(0), private: counts(0), flushed: counts(0) },
         origins: Vec::new(),
+        miss_differences: Vec::new(),
         losses: Vec::new(),
         evictions: Vec::new(),
         code: Vec::new(),
@@ -141,6 +144,7 @@ impl Run {
                 interval,
                 instructions: within,
                 cycles,
+                lost_cycles: Some(cycles.shared.saturating_sub(cycles.private) + GAINED_CYCLES),
             });
             self.count(process, within, &cycles);
         }

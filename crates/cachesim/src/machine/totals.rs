@@ -1,6 +1,6 @@
 //! What a machine says in the end.
 
-use simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, LevelCounts};
+use simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, LevelCounts, MissDifference};
 
 use super::lines::Counts;
 use super::plan::{Kind, LevelPlan, Plan};
@@ -80,7 +80,13 @@ impl Machine {
             sums.counts(plan, references)
         };
         let (shared, private, flushed) = (of_view(SHARED), of_view(PRIVATE), of_view(FLUSHED));
+        let differences = plan.levels.iter().zip(levels).map(|(plan, level)| MissDifference {
+            level: plan.name.clone(),
+            lost: level.lost,
+            gained: level.gained,
+        });
         DesignResult {
+            miss_differences: differences.collect(),
             depth: Depth::Full,
             hierarchies: ByView { shared, private, flushed },
             origins: self.state.ledger.origins(),

@@ -136,8 +136,11 @@ impl Views<'_> {
             return false;
         }
         let address = Address { process: self.scene.process, virtual_address: first, physical: 0 };
+        let before = self.clocks.difference();
+        self.missed = [0; 2];
         self.charge_all(at, level.hit_cycles, true);
         self.go_on_from_all(RequestOfAll { at, kind: Kind::Store, address: &address, is_demand: true });
+        self.count_difference(before);
         true
     }
 

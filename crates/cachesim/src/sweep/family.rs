@@ -211,6 +211,7 @@ impl Family {
             depth: Depth::Counters,
             hierarchies: results.hierarchies(member, &guide.hierarchies),
             origins: Vec::new(),
+            miss_differences: Vec::new(),
             losses: Vec::new(),
             evictions: Vec::new(),
             code: Vec::new(),

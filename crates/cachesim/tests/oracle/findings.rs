@@ -3,7 +3,8 @@
 use design::Design;
 use serde_json::{Value, json};
 use simulation_result::{
-    ByView, CodeCost, Depth, HierarchyCounts, Interval, MissOrigins, ProcessFacts, SwitchCause, WorkingSetLoss,
+    ByView, CodeCost, Depth, HierarchyCounts, Interval, MissDifference, MissOrigins, ProcessFacts, SwitchCause,
+    WorkingSetLoss,
 };
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use trace::Chunk;
@@ -29,6 +30,7 @@ pub(crate) struct DesignFindings {
 #[derive(Debug, PartialEq)]
 pub(crate) struct FullFindings {
     pub(crate) origins: Vec<MissOrigins>,
+    pub(crate) differences: Vec<MissDifference>,
     pub(crate) losses: Vec<WorkingSetLoss>,
     /// Level, evictor, victim, lines: in the order given.
     pub(crate) evictions: Vec<(String, u32, u32, u64)>,
@@ -86,12 +88,14 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
             end: cause(tuple.end),
             instructions: tuple.instructions,
             cycles: [tuple.cycles.shared, tuple.cycles.private, tuple.cycles.flushed],
+            lost_cycles: tuple.lost_cycles,
         };
         let evictions =
             result.evictions.iter().map(|one| (one.level.clone(), number(one.evictor), number(one.victim), one.lines));
         let code = result.code.iter().map(|cost| (CodeCost { cause: 0, ..cost.clone() }, cause(cost.cause)));
         let full = FullFindings {
             origins: result.origins.clone(),
+            differences: result.miss_differences.clone(),
             losses: result.losses.clone(),
             evictions: evictions.collect(),
             code: code.collect(),
@@ -148,6 +152,7 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, code_places: usize) -> FullF
     });
     FullFindings {
         origins: one.machine.origins.clone(),
+        differences: one.machine.differences.clone(),
         losses: one.machine.losses.clone(),
         evictions: evictions.collect(),
         code: code.take(code_places).collect(),
@@ -171,7 +176,8 @@ fn added_up(tuples: &[Tuple]) -> Vec<Tuple> {
     let mut sums: Vec<Tuple> = Vec::new();
     for (place, tuple) in tuples.iter().enumerate() {
         let is_rest = |other: &Tuple| (other.segment, other.interval) == (tuple.segment, tuple.interval);
-        let tuple = Tuple { segments: u32::from(!tuples[..place].iter().any(is_rest)), ..tuple.clone() };
+        let segments = u32::from(!tuples[..place].iter().any(is_rest));
+        let tuple = Tuple { segments, lost_cycles: None, ..tuple.clone() };
         let tuple = &tuple;
         let is_same = |sum: &&mut Tuple| {
             (sum.process, &sum.cause, &sum.end, sum.interval)
@@ -202,13 +208,14 @@ fn as_json(findings: &Findings) -> Value {
         json!({
             "segment": tuple.segment, "segments": tuple.segments, "interval": tuple.interval, "task": tuple.task,
             "process": tuple.process, "cause": tuple.cause, "end": tuple.end, "instructions": tuple.instructions,
-            "cycles": tuple.cycles,
+            "cycles": tuple.cycles, "lost": tuple.lost_cycles,
         })
     };
     let design = |design: &DesignFindings| {
         let full = design.full.as_ref().map(|full| {
             json!({
                 "origins": full.origins, "losses": full.losses, "evictions": full.evictions, "code": full.code,
+                "differences": full.differences,
             })
         });
         let tuples: Vec<Value> = design.tuples.iter().map(tuple).collect();

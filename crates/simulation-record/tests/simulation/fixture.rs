@@ -2,8 +2,8 @@
 
 use design::Design;
 use simulation_result::{
-    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissOrigins, ProcessFacts,
-    Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissDifference,
+    MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
@@ -26,6 +26,7 @@ fn result(name: &str) -> DesignResult {
         depth: Depth::Full,
         hierarchies: ByView { shared: counts.clone(), private: counts.clone(), flushed: counts },
         origins: vec![MissOrigins { level: "L1".into(), intrinsic: 1, ..MissOrigins::default() }],
+        miss_differences: vec![MissDifference { level: "L1".into(), lost: 5, gained: u64::MAX }],
         losses: vec![WorkingSetLoss { level: "L1".into(), returns: 4, ..WorkingSetLoss::default() }],
         evictions: vec![Eviction { level: "L1".into(), evictor: 0, victim: 1, lines: u64::MAX }],
         code: vec![CodeCost {
@@ -101,6 +102,7 @@ pub(crate) fn tuples(count: u32) -> Vec<Interval> {
             private: u64::MAX - u64::from(i),
             flushed: u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15),
         },
+        lost_cycles: (i % 2 == 0).then(|| u64::MAX - u64::from(i % 7)),
     };
     (0..count).map(tuple).collect()
 }

@@ -29,16 +29,33 @@ fn any_tuple() -> impl Strategy<Value = Interval> {
     let number = || prop_oneof![Just(0), Just(u64::MAX), any::<u64>()];
     let small = || prop_oneof![Just(0), Just(u32::MAX), any::<u32>()];
     let indices = (0..2_u16, 0..3_u32, 0..4_u32, 0..4_u32);
-    (indices, (small(), small(), small(), small()), (number(), number(), number(), number())).prop_map(
-        |(
-            (design, process, cause, end),
-            (segment, segments, task, interval),
-            (instructions, shared, private, flushed),
-        )| {
-            let cycles = ByView { shared, private, flushed };
-            Interval { design, segment, segments, task, process, cause, end, interval, instructions, cycles }
-        },
+    (
+        indices,
+        (small(), small(), small(), small()),
+        (number(), number(), number(), number(), proptest::option::of(number())),
     )
+        .prop_map(
+            |(
+                (design, process, cause, end),
+                (segment, segments, task, interval),
+                (instructions, shared, private, flushed, lost_cycles),
+            )| {
+                let cycles = ByView { shared, private, flushed };
+                Interval {
+                    design,
+                    segment,
+                    segments,
+                    task,
+                    process,
+                    cause,
+                    end,
+                    interval,
+                    instructions,
+                    cycles,
+                    lost_cycles,
+                }
+            },
+        )
 }
 
 proptest! {

@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
+use simulation_result::Interval;
+
 use crate::fixture::{head, tuples};
-use crate::{read, write};
+use crate::read;
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/simulation-1.parquet");
 
+/// It was written before lookups of the two views were compared.
 #[test]
 fn the_sample_of_version_1_is_read() {
     let (found_head, found) = read(Path::new(SAMPLE)).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(found_head, head());
-    assert_eq!(found, tuples(300));
-}
-
-#[test]
-#[ignore = "makes the sample of the newest version, once"]
-fn make_the_sample() {
-    write(Path::new(SAMPLE), &head(), &tuples(300), 100);
+    let mut head = head();
+    head.designs.iter_mut().for_each(|design| design.miss_differences.clear());
+    assert_eq!(found_head, head);
+    let without = |tuple: Interval| Interval { lost_cycles: None, ..tuple };
+    assert_eq!(found, tuples(300).into_iter().map(without).collect::<Vec<_>>());
 }

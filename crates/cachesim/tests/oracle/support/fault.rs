@@ -30,6 +30,10 @@ pub(crate) enum Fault {
     NotesOutliveCopies,
     /// Lines brought back count as restored whichever absence lost them.
     RestoredFromAnyAbsence,
+    /// Cycles of a reference's lookups offset each other before they count as lost.
+    ReferencesLoseAsAWhole,
+    /// Each line of a reference that one view alone misses in a first level counts as lost or gained.
+    LinesDifferOneByOne,
     /// A block belongs to the interval that it ends in.
     IntervalOfBlockEnd,
     /// A segment's cause is why the task before it left.

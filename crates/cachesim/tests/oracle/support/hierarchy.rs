@@ -56,7 +56,8 @@ impl Hierarchy {
         }
     }
 
-    pub(crate) fn step(&mut self, step: Step, address: Address) {
+    /// Gives whether the line was missing.
+    pub(crate) fn step(&mut self, step: Step, address: Address) -> bool {
         let Hierarchy { caches, tlbs, clock, stall_cycles, has_missed, .. } = self;
         let stack = if step.is_tlb { tlbs } else { caches };
         let has_missed = &mut has_missed[usize::from(step.is_tlb)];
@@ -68,12 +69,19 @@ impl Hierarchy {
             }
         }
         let mut run = Run { clock, stall_cycles, process: step.process };
-        if stack.look_up_first(&mut run, step.kind, address).is_miss {
+        let is_miss = stack.look_up_first(&mut run, step.kind, address).is_miss;
+        if is_miss {
             if !*has_missed || self.fault == Some(Fault::EachLineIsAMiss) {
                 stack.count_miss(first, step.kind);
             }
             *has_missed = true;
         }
+        is_miss
+    }
+
+    /// Misses by level so far.
+    pub(crate) fn misses(&self, is_tlb: bool) -> Vec<u64> {
+        self.stack(is_tlb).levels.iter().map(|cache| cache.counts.misses()).collect()
     }
 
     /// A switch to another address space.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use design::Design;
-use simulation_result::{ByView, HierarchyCounts, MissOrigins, WorkingSetLoss};
+use simulation_result::{ByView, HierarchyCounts, MissDifference, MissOrigins, WorkingSetLoss};
 
 use super::address::{Address, Tag};
 use super::fault::Fault;
@@ -49,6 +49,9 @@ pub(crate) struct Machine {
     retired: HierarchyCounts,
     pub(crate) origins: Vec<MissOrigins>,
     pub(crate) losses: Vec<WorkingSetLoss>,
+    /// By level, then by TLB.
+    pub(crate) differences: Vec<MissDifference>,
+    pub(crate) lost_cycles: u64,
     /// Level, evictor, victim.
     pub(crate) evictions: BTreeMap<(usize, u32, u32), u64>,
     absences: HashMap<u32, Absence>,
@@ -67,6 +70,8 @@ impl Machine {
             flushed: Hierarchy::new(design, fault),
             privates: BTreeMap::new(),
             retired: Hierarchy::new(design, fault).counts(),
+            differences: all.clone().map(|level| MissDifference { level, ..MissDifference::default() }).collect(),
+            lost_cycles: 0,
             origins: all.map(|level| MissOrigins { level, ..MissOrigins::default() }).collect(),
             losses: names.map(|level| WorkingSetLoss { level, ..WorkingSetLoss::default() }).collect(),
             evictions: BTreeMap::new(),
@@ -82,19 +87,73 @@ impl Machine {
         self.flushed.begin_block(instructions);
     }
 
-    pub(crate) fn step(&mut self, step: Step) {
+    /// References, each with all of its lookups at one first level.
+    pub(crate) fn references(&mut self, steps: &[Step]) {
+        for reference in steps.chunk_by(|_, next| !next.is_first) {
+            let Step { is_tlb, kind, .. } = reference[0];
+            let first = self.shared.stack(is_tlb).first(kind).expect("steps are made for levels that exist");
+            let mut missed = [false; 2];
+            let mut longer = 0;
+            for &step in reference {
+                let (now, cycles) = self.compared(step, first);
+                if self.fault == Some(Fault::LinesDifferOneByOne) {
+                    self.count_difference(is_tlb, first, now);
+                    continue;
+                }
+                missed = [missed[0] || now[0], missed[1] || now[1]];
+                longer += cycles;
+                if self.fault != Some(Fault::ReferencesLoseAsAWhole) {
+                    self.lost_cycles += longer.max(0) as u64;
+                    longer = 0;
+                }
+            }
+            self.lost_cycles += longer.max(0) as u64;
+            self.count_difference(is_tlb, first, missed);
+        }
+    }
+
+    /// One lookup, with what it does behind the first level. Gives whether it missed there, in the shared and in the private
+    /// view, and how much longer it took in the shared one.
+    fn compared(&mut self, step: Step, first: usize) -> ([bool; 2], i64) {
+        let state = |machine: &Machine| {
+            let (shared, private) = (&machine.shared, &machine.privates[&step.process].hierarchy);
+            let misses = [shared.misses(step.is_tlb), private.misses(step.is_tlb)];
+            (misses, [shared.clock as i64, private.clock as i64])
+        };
+        self.private(step.process);
+        let (misses_before, clocks_before) = state(self);
+        let missed = self.step(step);
+        let (misses, clocks) = state(self);
+        for level in (0..misses[0].len()).filter(|&level| level != first) {
+            let missed = [0, 1].map(|view| misses[view][level] > misses_before[view][level]);
+            self.count_difference(step.is_tlb, level, missed);
+        }
+        (missed, (clocks[0] - clocks_before[0]) - (clocks[1] - clocks_before[1]))
+    }
+
+    fn count_difference(&mut self, is_tlb: bool, level: usize, missed: [bool; 2]) {
+        let difference = &mut self.differences[if is_tlb { self.design.levels.len() + level } else { level }];
+        match missed {
+            [true, false] => difference.lost += 1,
+            [false, true] => difference.gained += 1,
+            _ => {}
+        }
+    }
+
+    fn step(&mut self, step: Step) -> [bool; 2] {
         let address = match step.is_tlb {
             true => Address { process: step.process, virt: step.virt, phys: 0 },
             false => self.memory.address(step.process, step.virt, step.kind == Kind::Store),
         };
-        self.shared.step(step, address);
+        let is_shared_miss = self.shared.step(step, address);
         self.private(step.process);
         self.see_shared_events(step.process);
         let private = self.privates.get_mut(&step.process).expect("made above");
-        private.hierarchy.step(step, address);
+        let is_private_miss = private.hierarchy.step(step, address);
         forget_notes(private, self.fault);
         self.flushed.step(step, address);
         self.flushed.take_events();
+        [is_shared_miss, is_private_miss]
     }
 
     fn private(&mut self, process: u32) -> &mut Private {

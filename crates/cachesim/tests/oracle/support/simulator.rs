@@ -36,6 +36,8 @@ pub(crate) struct Tuple {
     pub(crate) instructions: u64,
     /// Shared, private, flushed.
     pub(crate) cycles: [u64; 3],
+    /// `None` where segments are added up.
+    pub(crate) lost_cycles: Option<u64>,
 }
 
 pub(crate) type Code = BTreeMap<(String, SwitchCause, CodePlace), i64>;
@@ -44,8 +46,8 @@ pub(crate) struct OneDesign {
     pub(crate) machine: Machine,
     pub(crate) tuples: Vec<Tuple>,
     pub(crate) code: Code,
-    /// The tuple under way, and the cycles before its first block.
-    open: Option<(Tuple, ByView<u64>)>,
+    /// The tuple under way; cycles, and cycles lost, before its first block.
+    open: Option<(Tuple, ByView<u64>, u64)>,
 }
 
 struct Segment {
@@ -129,6 +131,7 @@ impl Oracle {
             end: end_of_trace(),
             instructions: 0,
             cycles: [0; 3],
+            lost_cycles: Some(0),
         };
         for design in &mut self.designs {
             let excess = design.block(block, references, &tuple);
@@ -225,7 +228,7 @@ impl Oracle {
         let kind = if is_store { Kind::Store } else { Kind::Load };
         for design in &mut self.designs {
             let steps = Steps::new(&design.machine.design, self.world.process).kernel(kind, address, bytes);
-            steps.into_iter().for_each(|step| design.machine.step(step));
+            design.machine.references(&steps);
         }
     }
 
@@ -261,22 +264,23 @@ impl Oracle {
 impl OneDesign {
     /// Gives the block's excess cycles. `wanted` is the tuple that it belongs to.
     fn block(&mut self, block: &Block, references: &[Reference], wanted: &Tuple) -> i64 {
-        let before = self.machine.cycles();
-        if self.open.as_ref().is_some_and(|(open, _)| open.interval != wanted.interval) {
+        let (before, lost_before) = (self.machine.cycles(), self.machine.lost_cycles);
+        if self.open.as_ref().is_some_and(|(open, ..)| open.interval != wanted.interval) {
             self.close_tuple();
         }
         let instructions = u64::from(block.instructions);
         self.machine.begin_block(wanted.process, instructions);
         let steps = Steps::new(&self.machine.design, wanted.process).block(block, references);
-        steps.into_iter().for_each(|step| self.machine.step(step));
+        self.machine.references(&steps);
         let after = self.machine.cycles();
-        let (open, start) = self.open.get_or_insert_with(|| (wanted.clone(), before));
+        let (open, start, lost) = self.open.get_or_insert_with(|| (wanted.clone(), before, lost_before));
         open.instructions += instructions;
         open.cycles = [after.shared - start.shared, after.private - start.private, after.flushed - start.flushed];
+        open.lost_cycles = Some(self.machine.lost_cycles - *lost);
         (after.shared - before.shared) as i64 - (after.private - before.private) as i64
     }
 
     fn close_tuple(&mut self) {
-        self.tuples.extend(self.open.take().map(|(tuple, _)| tuple));
+        self.tuples.extend(self.open.take().map(|(tuple, ..)| tuple));
     }
 }

@@ -2,8 +2,8 @@
 
 use analysis::simulation::{Analyser, Findings, Options};
 use simulation_result::{
-    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissOrigins, ProcessFacts,
-    Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissDifference,
+    MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "cat\u{1b}[2J\u{202e},\"x\"";
@@ -43,6 +43,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
             flushed: hierarchy(0, 90_000),
         },
         origins: if is_full { vec![origin()] } else { Vec::new() },
+        miss_differences: if is_full { differences() } else { Vec::new() },
         losses: if is_full { vec![loss()] } else { Vec::new() },
         evictions: if is_full { evictions() } else { Vec::new() },
         code: if is_full { vec![code()] } else { Vec::new() },
@@ -52,6 +53,11 @@ fn result(name: &str, depth: Depth) -> DesignResult {
 fn origin() -> MissOrigins {
     let level = "L1D".to_owned();
     MissOrigins { level, intrinsic: 30_000, evicted_by_others: 70_000, aged_by_others: 20_000, flushed: 0 }
+}
+
+fn differences() -> Vec<MissDifference> {
+    let of = |level: &str, lost, gained| MissDifference { level: level.to_owned(), lost, gained };
+    vec![of("L1I", 35_000, 5_000), of("L1D", 95_000, 5_000)]
 }
 
 fn loss() -> WorkingSetLoss {
@@ -132,11 +138,19 @@ pub(crate) fn record() -> (Simulation, Vec<Interval>) {
                 interval,
                 instructions: LENGTH,
                 cycles,
+                lost_cycles: Some(excess + 20),
             };
             head.trace.instructions += LENGTH;
             head.processes[process as usize].instructions += LENGTH;
             tuples.push(tuple);
-            let blank = Interval { design: 1, segments: 0, instructions: 0, cycles: ByView::default(), ..tuple };
+            let blank = Interval {
+                design: 1,
+                segments: 0,
+                instructions: 0,
+                cycles: ByView::default(),
+                lost_cycles: None,
+                ..tuple
+            };
             let sum = sums.entry((process, cause, interval)).or_insert(blank);
             sum.segments += 1;
             add(sum, &tuple);
