@@ -17,6 +17,7 @@ mod findings;
 mod group;
 mod interval;
 mod lengths;
+mod levels;
 mod overhead;
 mod programs;
 mod shares;
@@ -32,6 +33,7 @@ pub use analyser::Analyser;
 pub use context::Options;
 pub use findings::{
     Agarwal, AgarwalLevel, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group,
-    GroupFinding, LengthDistribution, LossFinding, OriginFinding, Part, Point, ProcessFinding, Spread, SurvivorBias,
+    GroupFinding, LengthDistribution, LevelFinding, LossFinding, OriginFinding, Part, Point, ProcessFinding, Spread,
+    SurvivorBias,
 };
 pub use trials::{TrialFinding, over_trials};

@@ -40,7 +40,7 @@ fn bias(context: &Context<'_>, sums: &DesignSums, group: &GroupFinding) -> Optio
         survivors: alive,
         early_private_cpi: early_all,
         early_private_cpi_of_survivors: early_survivors,
-        cost_of_survivors_cycles: integral(&survivors, step_length, group.cut.instructions)?,
+        cost_of_survivors_cycles: integral(Sum::excess, &survivors, step_length, group.cut.instructions)?,
         bites: alive < segments && (early_all / early_survivors - 1.0).abs() > BITES_FROM,
         grows: (group.group == Group::All).then(|| grows(context, sums, last)).flatten(),
     })

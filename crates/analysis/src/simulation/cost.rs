@@ -1,14 +1,17 @@
-//! The average cost of a switch: excess cycles up to where only a share of the segments remains.
+//! The average cost of a switch: cycles up to where only a share of the segments remains.
 
 use super::curve::integral;
 use super::findings::{Cost, Cut};
 use super::interval::{METHOD, MIN_BATCHES, jackknife};
-use super::sums::{Cell, Sum};
+use super::sums::{Cell, Cycles, Sum};
 use crate::order_statistics::nearest_rank;
 
 /// Why there is no interval where segments cannot be told apart.
 pub(crate) const SUMS_ONLY: &str =
     "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full";
+
+/// Why lookups of the two hierarchies were not compared.
+pub(crate) const NOT_COMPARED: &str = "not in the record: simulated together with many other designs, or by an earlier program; simulate again, with --in-full";
 
 /// Where the integration ends, by the segments' lengths in ascending order.
 pub(crate) fn cut_of_lengths(sorted: &[u64], share: f64, window: u64) -> Cut {
@@ -27,12 +30,12 @@ pub(crate) fn cut_of_sums(cells: &[Cell], share: f64, length: u64) -> Cut {
 }
 
 /// The cost up to the cut, with an interval from the sums of each batch where there are batches.
-pub(crate) fn cost(sums: &[Sum], batches: &[Vec<Sum>], length: u64, cut: Cut, confidence: f64) -> Cost {
+pub(crate) fn cost(cycles: Cycles, sums: &[Sum], batches: &[Vec<Sum>], length: u64, cut: Cut, confidence: f64) -> Cost {
     let segments = sums.first().map_or(0, |sum| sum.segments);
     if segments == 0 || cut.instructions == 0 {
         return Cost::none("found no segment, need one at least; trace for longer");
     }
-    let Some(estimate) = integral(sums, length, cut.instructions) else {
+    let Some(estimate) = integral(cycles, sums, length, cut.instructions) else {
         return Cost::none("found an interval without instructions before the cut-off; choose longer intervals");
     };
     let cost = Cost { estimate: Some(estimate), ..Cost::default() };
@@ -41,7 +44,13 @@ pub(crate) fn cost(sums: &[Sum], batches: &[Vec<Sum>], length: u64, cut: Cut, co
         return why(SUMS_ONLY.to_owned());
     }
     let used = used(batches);
-    with_interval(estimate, segments, &used, |batch| integral(&rest(sums, batch), length, cut.instructions), confidence)
+    with_interval(
+        estimate,
+        segments,
+        &used,
+        |batch| integral(cycles, &rest(sums, batch), length, cut.instructions),
+        confidence,
+    )
 }
 
 /// The batches that hold any segment.

@@ -1,7 +1,7 @@
 //! Sums by interval to a curve over the instructions since the switch.
 
 use super::findings::{Point, Spread};
-use super::sums::{Cell, Sum};
+use super::sums::{Cell, Cycles, Sum};
 
 /// The intervals that segments reach, up to the last that was told apart; the last cell is what lies behind all intervals.
 pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
@@ -11,7 +11,7 @@ pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
     let mut points = Vec::new();
     for (i, cell) in intervals.iter().enumerate() {
         let sum = &cell.sum;
-        let Some(excess) = sum.excess_cpi() else { continue };
+        let Some(excess) = sum.cpi(Sum::excess) else { continue };
         let is_last = intervals.get(i + 1).unwrap_or(behind).sum.segments == 0;
         cumulative += excess * run_through(sum, length, is_last);
         points.push(Point {
@@ -50,17 +50,17 @@ fn spread(cell: &Cell, i: usize, cycles: f64) -> Spread {
     }
 }
 
-/// The curve's integral up to `end` instructions since the switch: excess cycles of a switch. `None` where an interval
-/// before the end holds no instructions.
-pub(crate) fn integral(sums: &[Sum], length: u64, end: u64) -> Option<f64> {
-    let mut cycles = 0.0;
+/// The integral of a curve up to `end` instructions since the switch: cycles of a switch. `None` where an interval before the
+/// end holds no instructions.
+pub(crate) fn integral(cycles: Cycles, sums: &[Sum], length: u64, end: u64) -> Option<f64> {
+    let mut integral = 0.0;
     for (i, sum) in sums.iter().enumerate() {
         let start = length.saturating_mul(i as u64);
         let within = end.saturating_sub(start).min(length);
         if within == 0 {
             break;
         }
-        cycles += sum.excess_cpi()? * within as f64;
+        integral += sum.cpi(cycles)? * within as f64;
     }
-    Some(cycles)
+    Some(integral)
 }

@@ -9,6 +9,7 @@ use super::context::Context;
 use super::design_sums::DesignSums;
 use super::findings::{Cost, DesignFinding};
 use super::group::groups;
+use super::levels::levels;
 use super::overhead::overhead;
 use super::programs::processes;
 use super::shares::parts;
@@ -21,11 +22,14 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
     let mut groups = groups(context, result.depth, sums);
     let switches = head.trace.voluntary_switches as f64 + head.trace.involuntary_switches as f64;
     if let Some(why) = no_cost(sums, switches) {
-        let believed = groups.iter_mut().filter(|group| group.cost_cycles.estimate.is_some());
-        believed.for_each(|group| group.cost_cycles = Cost::none(why));
+        let costs = groups
+            .iter_mut()
+            .flat_map(|group| [&mut group.cost_cycles, &mut group.lost_cycles, &mut group.gained_cycles]);
+        costs.filter(|cost| cost.estimate.is_some()).for_each(|cost| *cost = Cost::none(why));
     }
     let bias = if sums.is_disordered { Vec::new() } else { survivor_bias(context, sums, &groups) };
     let (cost, cut) = (groups[0].cost_cycles.clone(), groups[0].cut);
+    let (lost, gained) = (groups[0].lost_cycles.clone(), groups[0].gained_cycles.clone());
     let cycles = result.hierarchies.shared.cycles;
     let excess = difference(cycles, result.hierarchies.private.cycles);
     let a_switch = |cycles: f64| (switches > 0.0).then(|| cycles / switches);
@@ -40,6 +44,9 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         hierarchies: result.hierarchies.clone(),
         overhead: cost.estimate.and_then(|cost| of_all(cost * switches)),
         overhead_share: overhead(context, sums, &cost, cut, cycles, switches),
+        lost_share: lost.estimate.and_then(|cost| of_all(cost * switches)),
+        lost_cycles: lost,
+        gained_cycles: gained,
         cut,
         excess_cycles: excess,
         excess_cycles_per_switch: a_switch(excess),
@@ -51,6 +58,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         survivor_bias: bias,
         parts: parts(result),
         origins: origins(result),
+        levels: levels(result, head.trace.instructions, switches),
         losses: losses(result),
         evictions: evictions(result, context.names),
         costliest_level: costliest_level(result).map(str::to_owned),

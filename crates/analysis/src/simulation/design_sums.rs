@@ -29,6 +29,8 @@ pub(crate) struct DesignSums {
     /// By class, by the step that segments end in, by the step that the sums are of.
     pub(crate) survivors: [Vec<Vec<Sum>>; 4],
     open: Vec<Interval>,
+    /// Whether each tuple tells what was lost to others.
+    pub(crate) is_lost_known: bool,
     /// Whether a tuple came after one that belongs behind it.
     pub(crate) is_disordered: bool,
 }
@@ -47,6 +49,7 @@ impl DesignSums {
             program_batches: vec![None; programs],
             survivors: Default::default(),
             open: Vec::new(),
+            is_lost_known: true,
             is_disordered: false,
         }
     }
@@ -73,6 +76,7 @@ impl DesignSums {
     }
 
     pub(crate) fn push(&mut self, tuple: &Interval) {
+        self.is_lost_known &= tuple.lost_cycles.is_some();
         let slot = self.slot(tuple);
         let Some(last) = self.open.last_mut() else { return self.open.push(*tuple) };
         // An exec divides an interval between two processes; it stays one interval of its segment.
@@ -86,6 +90,7 @@ impl DesignSums {
                 let cycles = last.cycles.get_mut(view);
                 *cycles = cycles.saturating_add(*tuple.cycles.get(view));
             }
+            last.lost_cycles = last.lost_cycles.zip(tuple.lost_cycles).map(|(a, b)| a.saturating_add(b));
         } else if last.interval >= tuple.interval {
             self.is_disordered = true;
         } else {
@@ -94,6 +99,7 @@ impl DesignSums {
     }
 
     pub(crate) fn add_mixed(&mut self, tuple: &Interval, names: &ProgramNames) {
+        self.is_lost_known &= tuple.lost_cycles.is_some();
         let (slot, length) = (self.slot(tuple), self.length);
         self.cell(tuple.cause)[slot].add_tuple(tuple, length);
         self.add_to_program(tuple, slot, names);

@@ -152,12 +152,18 @@ pub struct GroupFinding {
     pub segments: u64,
     /// Half of them run at most so many instructions; `None` where the record holds sums over segments.
     pub median_instructions: Option<u64>,
-    /// Excess cycles of a switch up to the cut-off.
+    /// Excess cycles of a switch up to the cut-off: lost less gained.
     pub cost_cycles: Cost,
+    /// Of those, lost to others.
+    pub lost_cycles: Cost,
+    /// Of those, gained from others.
+    pub gained_cycles: Cost,
     /// Where that is.
     pub cut: Cut,
     /// All excess cycles of these segments, to their very ends.
     pub excess_cycles: f64,
+    /// All cycles that these segments lost to others; `None` where lookups were not compared.
+    pub all_lost_cycles: Option<f64>,
     /// By instructions since the switch.
     pub curve: Vec<Point>,
 }
@@ -230,6 +236,31 @@ pub struct ExcessPart {
     pub cycles: f64,
     /// Of all excess cycles; `None` where there is no excess to share.
     pub share: Option<f64>,
+}
+
+/// How often one level misses, and what switches have to do with it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LevelFinding {
+    /// Its name.
+    pub level: String,
+    /// Misses per thousand instructions of the trace.
+    pub mpki: ByView<f64>,
+    /// Lookups a switch that missed in the shared hierarchy and not in the private one; `None` where they were not compared.
+    pub lost_per_switch: Option<f64>,
+    /// Lookups a switch that missed in the private hierarchy and not in the shared one.
+    pub gained_per_switch: Option<f64>,
+    /// Lines that it has, or entries.
+    pub lines: u64,
+    /// Lines that the trace brought into it in the shared hierarchy, or a number above: where that is less than
+    /// [`LevelFinding::lines`], it was never full, and the trace is too short to tell what switches cost there.
+    pub brought_in: u64,
+}
+
+impl LevelFinding {
+    /// Whether the trace was long enough to fill it.
+    pub fn was_full(&self) -> bool {
+        self.brought_in >= self.lines
+    }
 }
 
 /// What switches do to one level's lines, a switch on average.
@@ -339,8 +370,14 @@ pub struct DesignFinding {
     pub data_refs: u64,
     /// Counters of the three hierarchies.
     pub hierarchies: ByView<HierarchyCounts>,
-    /// Average cost of a switch: excess cycles up to the cut-off.
+    /// Average cost of a switch: excess cycles up to the cut-off. It is what is lost less what is gained.
     pub average_cost_cycles: Cost,
+    /// Cycles a switch, up to the cut-off, that lookups took longer than in private hierarchies: lost to others.
+    pub lost_cycles: Cost,
+    /// Cycles a switch, up to the cut-off, that lookups took less than in private hierarchies: gained from others.
+    pub gained_cycles: Cost,
+    /// Cycles lost times switches over all cycles.
+    pub lost_share: Option<f64>,
     /// Where that is.
     pub cut: Cut,
     /// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990.
@@ -367,6 +404,8 @@ pub struct DesignFinding {
     pub survivor_bias: Vec<SurvivorBias>,
     /// Excess cycles by part.
     pub parts: Vec<ExcessPart>,
+    /// Every cache, then every TLB.
+    pub levels: Vec<LevelFinding>,
     /// Origins of misses, by level.
     pub origins: Vec<OriginFinding>,
     /// Lines lost and restored, by level.
@@ -393,6 +432,13 @@ impl DesignFinding {
     /// The share of all excess cycles that arises after the switches of a group; `None` where there is no excess to share.
     pub fn share_of_excess(&self, group: &GroupFinding) -> Option<f64> {
         (self.excess_cycles > 0.0).then(|| group.excess_cycles / self.excess_cycles)
+    }
+
+    /// The share of all cycles lost to others that is lost after the switches of a group; `None` where that is not known, or
+    /// nothing was lost.
+    pub fn share_of_lost(&self, group: &GroupFinding) -> Option<f64> {
+        let all = self.groups.first()?.all_lost_cycles.filter(|cycles| *cycles > 0.0)?;
+        Some(group.all_lost_cycles? / all)
     }
 }
 

@@ -3,12 +3,12 @@
 use simulation_result::Depth;
 
 use super::context::Context;
-use super::cost::{cost, cut_of_lengths, cut_of_sums};
+use super::cost::{NOT_COMPARED, cost, cut_of_lengths, cut_of_sums};
 use super::curve::points;
 use super::design_sums::DesignSums;
-use super::findings::{CLASSES, Group, GroupFinding, cause_name, class_of};
+use super::findings::{CLASSES, Cost, Group, GroupFinding, cause_name, class_of};
 use super::interval::BATCHES;
-use super::sums::{Cell, Sum, add_all};
+use super::sums::{Cell, Cycles, Sum, add_all};
 use crate::order_statistics::nearest_rank;
 
 /// All segments, then the classes that occur, then the causes that occur, those with most segments first.
@@ -45,13 +45,20 @@ fn finding(context: &Context<'_>, depth: Depth, sums: &DesignSums, group: Group,
     } else {
         cut_of_lengths(&lengths, share, length.saturating_mul(window as u64))
     };
+    let cost_of = |cycles: Cycles| cost(cycles, &by_interval, &batches, length, cut, context.options.confidence);
+    let compared = |cycles: Cycles| {
+        if sums.is_lost_known { cost_of(cycles) } else { Cost::none(NOT_COMPARED) }
+    };
     GroupFinding {
         group,
         segments: by_interval.first().map_or(0, |sum| sum.segments),
         median_instructions: nearest_rank(&lengths, 0.5),
-        cost_cycles: cost(&by_interval, &batches, length, cut, context.options.confidence),
+        cost_cycles: cost_of(Sum::excess),
+        lost_cycles: compared(Sum::lost),
+        gained_cycles: compared(Sum::gained),
         cut,
         excess_cycles: by_interval.iter().map(Sum::excess).sum(),
+        all_lost_cycles: sums.is_lost_known.then(|| by_interval.iter().map(Sum::lost).sum()),
         curve: points(&cells, length),
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn overhead(
         let share = left.first()?.segments as f64 / segments as f64;
         let gone = batch.iter().fold(0_u64, |sum, part| sum.saturating_add(part.shared));
         let cycles = cycles.checked_sub(gone).filter(|cycles| *cycles > 0)?;
-        Some(integral(&left, length, cut.instructions)? * switches * share / cycles as f64)
+        Some(integral(Sum::excess, &left, length, cut.instructions)? * switches * share / cycles as f64)
     };
     with_interval(estimate, segments, &used(&batches), without, context.options.confidence)
 }

@@ -25,7 +25,7 @@ pub(crate) fn processes(context: &Context<'_>, sums: &DesignSums) -> Vec<Process
             private_cpi: all.private as f64 / instructions,
             excess_cycles_per_switch: all.excess() / segments as f64,
             excess: excess(&Sum { segments, ..all }, batches(program), context.options.confidence),
-            excess_cpi: sums[..intervals].iter().map(Sum::excess_cpi).collect(),
+            excess_cpi: sums[..intervals].iter().map(|sum| sum.cpi(Sum::excess)).collect(),
         }
     };
     let mut found: Vec<ProcessFinding> = rows.map(finding).filter(|process| process.instructions > 0).collect();

@@ -2,6 +2,9 @@
 
 use simulation_result::Interval;
 
+/// Which cycles of a sum: [`Sum::excess`], [`Sum::lost`], or [`Sum::gained`].
+pub(crate) type Cycles = fn(&Sum) -> f64;
+
 /// Sums over the tuples of one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
@@ -10,6 +13,8 @@ pub(crate) struct Sum {
     pub(crate) shared: u64,
     pub(crate) private: u64,
     pub(crate) flushed: u64,
+    /// 0 where it is not known.
+    pub(crate) lost: u64,
 }
 
 impl Sum {
@@ -20,6 +25,7 @@ impl Sum {
             shared: tuple.cycles.shared,
             private: tuple.cycles.private,
             flushed: tuple.cycles.flushed,
+            lost: tuple.lost_cycles.unwrap_or_default(),
         }
     }
 
@@ -29,6 +35,7 @@ impl Sum {
         self.shared = self.shared.saturating_add(other.shared);
         self.private = self.private.saturating_add(other.private);
         self.flushed = self.flushed.saturating_add(other.flushed);
+        self.lost = self.lost.saturating_add(other.lost);
     }
 
     pub(crate) fn less(&self, other: &Sum) -> Sum {
@@ -38,6 +45,7 @@ impl Sum {
             shared: self.shared.saturating_sub(other.shared),
             private: self.private.saturating_sub(other.private),
             flushed: self.flushed.saturating_sub(other.flushed),
+            lost: self.lost.saturating_sub(other.lost),
         }
     }
 
@@ -46,9 +54,19 @@ impl Sum {
         difference(self.shared, self.private)
     }
 
-    /// Excess cycles an instruction; `None` without instructions.
-    pub(crate) fn excess_cpi(&self) -> Option<f64> {
-        (self.instructions > 0).then(|| self.excess() / self.instructions as f64)
+    /// Cycles lost to others.
+    pub(crate) fn lost(&self) -> f64 {
+        self.lost as f64
+    }
+
+    /// Cycles gained from others.
+    pub(crate) fn gained(&self) -> f64 {
+        self.lost() - self.excess()
+    }
+
+    /// Some of its cycles an instruction; `None` without instructions.
+    pub(crate) fn cpi(&self, cycles: Cycles) -> Option<f64> {
+        (self.instructions > 0).then(|| cycles(self) / self.instructions as f64)
     }
 
     pub(crate) fn private_cpi(&self) -> Option<f64> {

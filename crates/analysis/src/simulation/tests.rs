@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use simulation_result::{Depth, Interval};
 
-use super::testing::{INTERVALS, LENGTH, QUANTUM, READ, Run, counts};
+use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts};
 use super::{Cost, Findings, Group, GroupFinding, Part, SurvivorBias, over_trials};
 
 fn close(found: f64, expected: f64) {
@@ -38,6 +38,40 @@ fn the_cost_is_the_integral_up_to_the_cut_off() {
     assert_eq!(design.excess_cycles_per_switch, Some(100_000.0));
     assert_eq!(design.flushed_cycles_per_switch, Some(200_000.0));
     assert_eq!(design.reload_bound_cycles, 2 * 4096 * 15, "the 120,000 cycles and more of section 5.1");
+}
+
+#[test]
+fn lost_less_gained_is_the_cost() {
+    let mut run = uniform(100);
+    let design = run.design();
+    let gained = (40 * GAINED_CYCLES) as f64;
+    close(design.gained_cycles.estimate.expect("known"), gained);
+    close(design.lost_cycles.estimate.expect("known"), 100_000.0 + gained);
+    close(design.lost_share.expect("known"), (100_000.0 + gained) / 700_000.0);
+    assert!(design.lost_cycles.low.is_some() && design.gained_cycles.high.is_some());
+    let group = group(&design.groups, &Group::Class("involuntary"));
+    assert_eq!((&group.lost_cycles, &group.gained_cycles), (&design.lost_cycles, &design.gained_cycles));
+    // One tuple that does not tell, and nothing is known.
+    run.tuples[7].lost_cycles = None;
+    let design = run.design();
+    assert_eq!((design.lost_cycles.estimate, design.gained_cycles.estimate, design.lost_share), (None, None, None));
+    assert!(design.lost_cycles.why.expect("a reason").starts_with("not in the record"));
+    assert_eq!(design.average_cost_cycles.estimate, Some(100_000.0));
+}
+
+/// What an exec divides, and what lies behind the curve, are added up as cycles are.
+#[test]
+fn divided_intervals_lose_together() {
+    let mut run = Run::new();
+    for _ in 0..50 {
+        run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
+        let half = run.tuples.last_mut().expect("one");
+        (half.instructions, half.lost_cycles) = (LENGTH / 2, Some(7_000));
+        let other = simulation_result::Interval { process: 1, lost_cycles: Some(4_000), ..*half };
+        run.tuples.push(other);
+    }
+    let design = run.design();
+    close(design.lost_cycles.estimate.expect("known"), 11_000.0);
 }
 
 #[test]

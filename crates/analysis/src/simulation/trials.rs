@@ -16,6 +16,10 @@ pub struct TrialFinding {
     pub costs_cycles: Vec<f64>,
     /// Their mean.
     pub average_cost_cycles: Cost,
+    /// Mean of what each trial lost to others, a switch.
+    pub lost_cycles: Cost,
+    /// Mean of what each trial gained from others, a switch.
+    pub gained_cycles: Cost,
     /// Overhead over trials, as a share.
     pub overhead: Cost,
 }
@@ -34,11 +38,16 @@ pub fn over_trials(trials: &[Findings], confidence: f64) -> Vec<TrialFinding> {
 fn finding(name: &str, trials: &[Findings], confidence: f64) -> TrialFinding {
     let designs: Vec<&DesignFinding> =
         trials.iter().filter_map(|trial| trial.designs.iter().find(|design| design.name == name)).collect();
-    let costs: Vec<f64> = designs.iter().filter_map(|design| design.average_cost_cycles.estimate).collect();
+    let each = |cost: fn(&DesignFinding) -> &Cost| -> Vec<f64> {
+        designs.iter().filter_map(|design| cost(design).estimate).collect()
+    };
+    let costs = each(|design| &design.average_cost_cycles);
     let overheads: Vec<f64> = designs.iter().filter_map(|design| design.overhead).collect();
     TrialFinding {
         name: name.to_owned(),
         average_cost_cycles: mean(&costs, confidence),
+        lost_cycles: mean(&each(|design| &design.lost_cycles), confidence),
+        gained_cycles: mean(&each(|design| &design.gained_cycles), confidence),
         overhead: mean(&overheads, confidence),
         costs_cycles: costs,
     }

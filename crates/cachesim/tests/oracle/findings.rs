@@ -150,6 +150,9 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, code_places: usize) -> FullF
         };
         (cost, cause.clone())
     });
+    let cycles = one.machine.cycles();
+    let excess = cycles.shared as i64 - cycles.private as i64;
+    assert_eq!(one.machine.compared_cycles, excess, "whatever the views differ by arises in a lookup");
     FullFindings {
         origins: one.machine.origins.clone(),
         differences: one.machine.differences.clone(),

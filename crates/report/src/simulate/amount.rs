@@ -1,6 +1,6 @@
 //! Cycles and counts in words.
 
-use analysis::simulation::Cost;
+use analysis::simulation::{Cost, LevelFinding};
 
 use crate::quantity::{NO_NUMBER, number, time};
 
@@ -53,15 +53,6 @@ pub(crate) fn share(value: Option<f64>) -> String {
     }
 }
 
-/// What may be said of a cost: its centre, or that there is none.
-pub(super) fn centre(cost: &Cost) -> String {
-    match (cost.estimate, cost.low, cost.high) {
-        (None, ..) => NO_NUMBER.to_owned(),
-        (Some(_), Some(low), Some(high)) if low <= 0.0 && high >= 0.0 => "not distinguishable from 0".to_owned(),
-        (Some(estimate), ..) => rounded(estimate),
-    }
-}
-
 /// The centre where the interval does not cover 0, else the most that the cost may be.
 pub(super) fn with_bound(cost: &Cost) -> String {
     match (cost.estimate, cost.high) {
@@ -71,12 +62,32 @@ pub(super) fn with_bound(cost: &Cost) -> String {
     }
 }
 
+/// The same; nothing where it was not counted.
+pub(super) fn known(cost: &Cost) -> String {
+    cost.estimate.map(|_| with_bound(cost)).unwrap_or_default()
+}
+
+/// Cycles with the ends of their interval, or the most that they may be. A number alone looks surer than it is; the notes say
+/// why it is alone.
+pub(super) fn cycles(cost: &Cost) -> String {
+    match (cost.estimate, cost.high) {
+        (Some(_), Some(high)) if cost.is_covering_zero() => format!("less than {} cycles", rounded(high)),
+        (Some(estimate), Some(_)) => format!("{} cycles ({})", rounded(estimate), ends(cost)),
+        _ => format!("{} cycles (no interval)", perhaps(cost.estimate)),
+    }
+}
+
 /// The ends of a cost's interval; nothing where it has none.
 pub(super) fn ends(cost: &Cost) -> String {
     match (cost.low, cost.high) {
         (Some(low), Some(high)) => format!("{} to {}", rounded(low), rounded(high)),
         _ => String::new(),
     }
+}
+
+/// The share of a level that the trace filled at most.
+pub(super) fn filled(level: &LevelFinding) -> String {
+    share(Some(level.brought_in as f64 / level.lines as f64))
 }
 
 /// Cycles as time on a machine whose cycle takes between two times: `412 us`, `49.0 us to 98.0 us`.
@@ -91,6 +102,14 @@ pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_be_nothing_has_a_bound() {
+        let cost = |low, high| Cost { estimate: Some(5000.0), low, high, ..Cost::default() };
+        assert_eq!(cycles(&cost(Some(4000.0), Some(6000.0))), "5,000 cycles (4,000 to 6,000)");
+        assert_eq!(cycles(&cost(Some(-1.0), Some(9000.0))), "less than 9,000 cycles");
+        assert_eq!(cycles(&cost(None, None)), "5,000 cycles (no interval)");
+    }
 
     #[test]
     fn numbers_have_three_digits_and_commas() {

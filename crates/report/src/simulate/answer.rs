@@ -1,7 +1,7 @@
 use analysis::simulation::{Cost, DesignFinding, Findings};
 use simulation_result::Simulation;
 
-use super::amount::{as_time, centre, count, ends, rounded, share};
+use super::amount::{as_time, count, cycles, ends, filled, rounded, share};
 use crate::page::Page;
 
 /// The answer to the user's question, one sentence a design, three at most.
@@ -23,9 +23,68 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         text += &format!(" The table has {} more.", count(findings.designs.len() as u64 - 3));
     }
     page.paragraph(&text);
+    if let Some(text) = too_short(findings) {
+        page.paragraph(&text);
+    }
+}
+
+/// Levels that the trace never filled: a switch can take nothing from them that a longer trace would tell.
+fn too_short(findings: &Findings) -> Option<String> {
+    let of_design = |design: &DesignFinding| {
+        let levels = design.levels.iter().filter(|level| !level.was_full());
+        let levels: Vec<String> = levels.map(|level| format!("{} ({})", level.level, filled(level))).collect();
+        (!levels.is_empty()).then(|| format!("{} of {}", listed(&levels), design.name))
+    };
+    let designs: Vec<String> = findings.designs.iter().take(3).filter_map(of_design).collect();
+    (!designs.is_empty()).then(|| {
+        format!(
+            "The trace is too short to fill {}: what switches cost there cannot be told; trace for longer.",
+            designs.join("; ")
+        )
+    })
+}
+
+/// `L2, L3 and STLB`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 fn sentence(design: &DesignFinding) -> String {
+    match design.lost_cycles.estimate {
+        Some(estimate) => of_lost(design, estimate),
+        None => of_net(design),
+    }
+}
+
+/// What is lost, what is gained, and what is left of it.
+fn of_lost(design: &DesignFinding, estimate: f64) -> String {
+    let time = as_time(estimate, design.cycle_ns);
+    let time = if time.is_empty() { time } else { format!(", {time}") };
+    let (lost, gained, net) = (&design.lost_cycles, &design.gained_cycles, &design.average_cost_cycles);
+    let mut text = format!(
+        "A switch on {} costs {} to bring back what others evicted{time}: {} of all cycles.",
+        design.name,
+        cycles(lost),
+        share(design.lost_share),
+    );
+    if gained.estimate != Some(0.0) {
+        let is_gain = net.is_distinguishable_from_zero() && net.estimate < Some(0.0);
+        let net = if is_gain { format!("a gain of {}", cycles(&negated(net))) } else { cycles(net) };
+        text += &format!(" Lines that others bring in save {}. Net: {net}.", cycles(gained));
+    }
+    text
+}
+
+fn negated(cost: &Cost) -> Cost {
+    let minus = |number: Option<f64>| number.map(|number| -number);
+    Cost { estimate: minus(cost.estimate), low: minus(cost.high), high: minus(cost.low), ..cost.clone() }
+}
+
+/// The same of a record in which lookups were not compared.
+fn of_net(design: &DesignFinding) -> String {
     let cost = &design.average_cost_cycles;
     let name = &design.name;
     let Some(estimate) = cost.estimate else {
@@ -38,22 +97,13 @@ fn sentence(design: &DesignFinding) -> String {
     if estimate < 0.0 {
         let better = rounded(-estimate);
         return format!(
-            "On {name} no cost of switches shows: together the processes need {better} cycles a switch less than each with \
-             caches of its own{}, since they bring in lines that others use.",
-            without_interval(cost)
+            "On {name} no cost of switches shows: together the processes need {better} cycles a switch{} less than each with \
+             caches of its own, since they bring in lines that others use.",
+            if ends(cost).is_empty() { " (no interval)" } else { "" }
         );
     }
-    let interval = if ends(cost).is_empty() { without_interval(cost).to_owned() } else { format!(" ({})", ends(cost)) };
     let time = as_time(estimate, design.cycle_ns);
     let time = if time.is_empty() { time } else { format!(", {time}") };
     let overhead = share(design.overhead);
-    format!(
-        "A switch costs {} cycles{interval} of cache reloading on {name}{time}: {overhead} of all cycles.",
-        centre(cost)
-    )
-}
-
-/// A number alone looks surer than it is; the notes say why it is alone.
-fn without_interval(cost: &Cost) -> &'static str {
-    if ends(cost).is_empty() { " (no interval)" } else { "" }
+    format!("A switch costs {} of cache reloading on {name}{time}: {overhead} of all cycles.", cycles(cost))
 }

@@ -16,7 +16,7 @@ struct Row<'a> {
 /// A name, and the field below it.
 type Column = (&'static str, fn(&Row<'_>) -> String);
 
-const COLUMNS: [Column; 39] = [
+const COLUMNS: [Column; 46] = [
     ("row", |r| if r.point.is_some() { "interval" } else { "total" }.to_owned()),
     ("design", |r| r.design.name.clone()),
     ("kind", |r| group_names(&r.group.group).0.to_owned()),
@@ -60,6 +60,13 @@ const COLUMNS: [Column; 39] = [
     ("agarwal_cycles_per_switch", |r| {
         of_design(r, |r| r.design.agarwal.as_ref().ok().map(|model| model.cycles_per_switch))
     }),
+    ("lost_cycles", |r| of_total(r, |r| r.group.lost_cycles.estimate)),
+    ("lost_low_cycles", |r| of_total(r, |r| r.group.lost_cycles.low)),
+    ("lost_high_cycles", |r| of_total(r, |r| r.group.lost_cycles.high)),
+    ("gained_cycles", |r| of_total(r, |r| r.group.gained_cycles.estimate)),
+    ("gained_low_cycles", |r| of_total(r, |r| r.group.gained_cycles.low)),
+    ("gained_high_cycles", |r| of_total(r, |r| r.group.gained_cycles.high)),
+    ("lost_percent", |r| of_design(r, |r| r.design.lost_share.map(|share| share * 100.0))),
 ];
 
 /// A line of names; then for each design and each group of segments a row of totals, and a row for each interval.

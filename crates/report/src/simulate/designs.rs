@@ -1,12 +1,12 @@
-use analysis::simulation::{DesignFinding, Findings};
+use analysis::simulation::{DesignFinding, Findings, LevelFinding};
 use simulation_result::LevelCounts;
 
-use super::amount::{as_time, centre, count, ends, perhaps, rounded, share};
+use super::amount::{as_time, count, ends, filled, known, perhaps, rounded, share, with_bound};
 use super::detailed;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::NO_NUMBER;
+use crate::quantity::{NO_NUMBER, number};
 
 /// Table 4 of Mogul and Borg, and the bounds beside it.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
@@ -14,30 +14,47 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         return;
     }
     let cut = findings.cut_share * 100.0;
-    page.heading("Cost of a switch", &format!("excess cycles up to where {cut} % of the segments remain"));
+    page.heading("Cost of a switch", &format!("cycles up to where {cut} % of the segments remain"));
     let mut grid = Grid::new(1);
     grid.column("design", Side::Left);
-    for name in
-        ["cost", "interval", "time", "cycles", "CPI", "overhead", "all excess", "flushed", "reload bound", "Agarwal"]
-    {
+    for name in [
+        "lost",
+        "interval",
+        "gained",
+        "interval",
+        "net",
+        "interval",
+        "time",
+        "cycles",
+        "CPI",
+        "overhead",
+        "all excess",
+        "flushed",
+        "reload bound",
+        "Agarwal",
+    ] {
         grid.column(name, Side::Right);
     }
     findings.designs.iter().for_each(|design| grid.row(row(design)));
     page.grid(&grid);
     page.prose(
-        "cost, flushed, reload bound and Agarwal: cycles a switch; overhead: cost x switches over all cycles; all excess: \
-         shared less private over all cycles, no cut-off; flushed: each switch empties everything; reload bound: every \
-         line once",
+        "lost to others: lookups longer than in private caches; gained from others: shorter; net: lost less gained; overhead: \
+         net x switches over all cycles; all excess: shared less private over all cycles, no cut-off; flushed: each switch \
+         empties everything; reload bound: every line once",
     );
 }
 
 fn row(design: &DesignFinding) -> Vec<Entry> {
     let cost = &design.average_cost_cycles;
     let cycles = design.hierarchies.shared.cycles;
-    let is_claimed = cost.estimate.filter(|_| centre(cost) == rounded(cost.estimate.unwrap_or_default()));
+    let is_claimed = cost.estimate.filter(|_| !cost.is_covering_zero());
     vec![
         design.name.as_str().into(),
-        centre(cost).into(),
+        known(&design.lost_cycles).into(),
+        ends(&design.lost_cycles).into(),
+        known(&design.gained_cycles).into(),
+        ends(&design.gained_cycles).into(),
+        with_bound(cost).into(),
         ends(cost).into(),
         is_claimed.map(|cost| as_time(cost, design.cycle_ns)).unwrap_or_default().into(),
         rounded(cycles as f64).into(),
@@ -71,18 +88,38 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     for name in ["accesses", "misses: shared", "private", "flushed", "miss ratio: shared", "private", "flushed"] {
         grid.column(name, Side::Right);
     }
+    for name in ["MPKI: shared", "private", "flushed", "lost a switch", "gained a switch", "filled"] {
+        grid.column(name, Side::Right);
+    }
     for design in detailed(findings) {
         let hierarchies = &design.hierarchies;
         let levels = hierarchies.shared.levels.iter().zip(&hierarchies.private.levels).zip(&hierarchies.flushed.levels);
         let tlbs = hierarchies.shared.tlbs.iter().zip(&hierarchies.private.tlbs).zip(&hierarchies.flushed.tlbs);
-        for ((shared, private), flushed) in levels.chain(tlbs) {
-            grid.row(level(&design.name, [shared, private, flushed]));
+        for (((shared, private), flushed), found) in levels.chain(tlbs).zip(&design.levels) {
+            let mut row = level(&design.name, [shared, private, flushed]);
+            row.extend(rates(found).map(Entry::from));
+            grid.row(row);
         }
     }
     if !grid.is_empty() {
         page.heading("Levels", "one hierarchy for all, one for each process, one emptied at each switch");
         page.grid(&grid);
+        page.prose(
+            "MPKI: misses per thousand instructions; lost: lookups that missed in the shared hierarchy alone; gained: in the \
+             private one alone; filled: lines brought in over lines there are, where the trace never filled a level",
+        );
     }
+}
+
+/// A level that was never full says nothing about switches.
+fn rates(level: &LevelFinding) -> [String; 6] {
+    let mpki = [level.mpki.shared, level.mpki.private, level.mpki.flushed].map(number);
+    let [shared, private, flushed] = mpki;
+    if !level.was_full() {
+        return [shared, private, flushed, String::new(), String::new(), filled(level)];
+    }
+    let a_switch = |lookups: Option<f64>| lookups.map(rounded).unwrap_or_default();
+    [shared, private, flushed, a_switch(level.lost_per_switch), a_switch(level.gained_per_switch), String::new()]
 }
 
 fn level(design: &str, views: [&LevelCounts; 3]) -> Vec<Entry> {

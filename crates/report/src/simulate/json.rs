@@ -1,11 +1,11 @@
 use analysis::Flag;
 use analysis::simulation::{
     Agarwal, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group, GroupFinding,
-    LengthDistribution, LossFinding, OriginFinding, Point, ProcessFinding, SurvivorBias,
+    LengthDistribution, LevelFinding, LossFinding, OriginFinding, Point, ProcessFinding, SurvivorBias,
 };
 use record::HostManifest;
 use serde::Serialize;
-use simulation_result::{Depth, HierarchyCounts, LevelCounts, Simulation, TraceFacts};
+use simulation_result::{ByView, Depth, HierarchyCounts, LevelCounts, Simulation, TraceFacts};
 
 use super::SIMULATE_REPORT_SCHEMA;
 use crate::for_programs::json;
@@ -62,6 +62,9 @@ struct DesignView<'a> {
     private: HierarchyView<'a>,
     flushed: HierarchyView<'a>,
     average_cost_cycles: &'a Cost,
+    lost_cycles: &'a Cost,
+    gained_cycles: &'a Cost,
+    lost_percent: Option<f64>,
     average_cost_ns: Option<[Cost; 2]>,
     cut: Cut,
     overhead_percent: Option<f64>,
@@ -76,6 +79,7 @@ struct DesignView<'a> {
     processes: &'a [ProcessFinding],
     survivor_bias: Vec<BiasView<'a>>,
     parts: &'a [ExcessPart],
+    levels: Vec<LevelRates<'a>>,
     origins: &'a [OriginFinding],
     losses: &'a [LossFinding],
     evictions: &'a [EvictionTable],
@@ -107,6 +111,17 @@ struct LevelView<'a> {
 }
 
 #[derive(Serialize)]
+struct LevelRates<'a> {
+    level: &'a str,
+    mpki: &'a ByView<f64>,
+    lost_per_switch: Option<f64>,
+    gained_per_switch: Option<f64>,
+    lines: u64,
+    brought_in: u64,
+    was_full: bool,
+}
+
+#[derive(Serialize)]
 struct Counts {
     instruction_accesses: u64,
     instruction_misses: u64,
@@ -129,6 +144,8 @@ struct CurveView<'a> {
     segments: u64,
     median_instructions: Option<u64>,
     cost_cycles: &'a Cost,
+    lost_cycles: &'a Cost,
+    gained_cycles: &'a Cost,
     cut: Cut,
     excess_cycles: f64,
     points: &'a [Point],
@@ -215,6 +232,9 @@ fn design<'a>(head: &'a Simulation, found: &'a DesignFinding) -> DesignView<'a> 
         private: hierarchy(&found.hierarchies.private),
         flushed: hierarchy(&found.hierarchies.flushed),
         average_cost_cycles: &found.average_cost_cycles,
+        lost_cycles: &found.lost_cycles,
+        gained_cycles: &found.gained_cycles,
+        lost_percent: in_percent(found.lost_share),
         average_cost_ns: found.cycle_ns.map(|cycle_ns| cycle_ns.map(|ns| found.average_cost_cycles.times(ns))),
         cut: found.cut,
         overhead_percent: in_percent(found.overhead),
@@ -229,6 +249,7 @@ fn design<'a>(head: &'a Simulation, found: &'a DesignFinding) -> DesignView<'a> 
         processes: &found.processes,
         survivor_bias: found.survivor_bias.iter().map(bias).collect(),
         parts: &found.parts,
+        levels: found.levels.iter().map(rates).collect(),
         origins: &found.origins,
         losses: &found.losses,
         evictions: &found.evictions,
@@ -268,12 +289,26 @@ fn level(counts: &LevelCounts) -> LevelView<'_> {
     }
 }
 
+fn rates(found: &LevelFinding) -> LevelRates<'_> {
+    LevelRates {
+        level: &found.level,
+        mpki: &found.mpki,
+        lost_per_switch: found.lost_per_switch,
+        gained_per_switch: found.gained_per_switch,
+        lines: found.lines,
+        brought_in: found.brought_in,
+        was_full: found.was_full(),
+    }
+}
+
 fn curve(found: &GroupFinding) -> CurveView<'_> {
     CurveView {
         group: group(&found.group),
         segments: found.segments,
         median_instructions: found.median_instructions,
         cost_cycles: &found.cost_cycles,
+        lost_cycles: &found.lost_cycles,
+        gained_cycles: &found.gained_cycles,
         cut: found.cut,
         excess_cycles: found.excess_cycles,
         points: &found.curve,

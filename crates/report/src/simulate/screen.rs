@@ -1,15 +1,16 @@
 //! One screen: the cost in words, by design, by cause, who evicts whom where it costs most, the code that pays, and what to
 //! know, worst first. Everything else is behind `--details` and in the page.
 
-use analysis::simulation::{CodeFinding, DesignFinding, Findings, Group, GroupFinding, Part};
+use analysis::simulation::{CodeFinding, Cost, DesignFinding, Findings, Group, GroupFinding};
 use simulation_result::Simulation;
 
-use super::amount::{as_time, count, ends, perhaps, rounded, share, with_bound};
+use super::amount::{as_time, count, ends, filled, known, perhaps, rounded, share, with_bound};
 use super::designs::cpi;
 use super::{answer, notes, origins, trace};
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
+use crate::quantity::number;
 
 /// Lines of the screen, less those of where the rest is.
 const MOST_LINES: usize = 56;
@@ -35,6 +36,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     add_designs(page, findings);
     add_causes(page, findings);
     if let Some(design) = findings.designs.first() {
+        add_levels(page, design);
         let level = design.costliest_level.as_deref();
         let table = design.evictions.iter().find(|table| Some(table.level.as_str()) == level);
         table.into_iter().for_each(|table| origins::add_evictions(page, design, table));
@@ -54,11 +56,11 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     }
     let confidence = findings.designs.iter().find_map(|design| design.average_cost_cycles.confidence);
     let interval = confidence.map(|share| format!("; {:.0} % intervals, within this trace", share * 100.0));
-    let rest = format!("excess cycles of shared caches over private ones{}", interval.unwrap_or_default());
+    let rest = format!("cycles lost to others and gained from others{}", interval.unwrap_or_default());
     page.heading("Cost of a switch", &rest);
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("", Side::Left);
-    for name in ["cycles", "interval", "time", "overhead", "CPI", "instr.", "data", "TLB", "stores"] {
+    for name in ["lost", "interval", "time", "share", "gained", "net", "overhead", "CPI"] {
         grid.column(name, Side::Right);
     }
     findings.designs.iter().take(DESIGNS).for_each(|design| grid.row(design_row(design)));
@@ -70,55 +72,101 @@ fn add_designs(page: &mut Page, findings: &Findings) {
 }
 
 fn design_row(design: &DesignFinding) -> Vec<Entry> {
-    let cost = &design.average_cost_cycles;
-    let told = cost.estimate.filter(|_| !cost.is_covering_zero());
-    let mut row: Vec<Entry> = vec![
+    let (lost, gained, net) = (&design.lost_cycles, &design.gained_cycles, &design.average_cost_cycles);
+    let told = net.estimate.filter(|_| !net.is_covering_zero());
+    vec![
         design.name.as_str().into(),
-        with_bound(cost).into(),
-        told.map(|_| ends(cost)).unwrap_or_default().into(),
-        told.map(|cycles| as_time(cycles, design.cycle_ns)).unwrap_or_default().into(),
+        known(lost).into(),
+        ends(lost).into(),
+        lost.estimate.or(told).map(|cycles| as_time(cycles, design.cycle_ns)).unwrap_or_default().into(),
+        design.lost_share.map(|part| share(Some(part))).unwrap_or_default().into(),
+        known(gained).into(),
+        with_bound(net).into(),
         told.map(|_| share(design.overhead)).unwrap_or_default().into(),
         perhaps(cpi(design)).into(),
-    ];
-    let of = |part: Part| design.parts.iter().find(|other| other.part == part);
-    let shares = [Part::Instructions, Part::Data, Part::Tlb, Part::WriteStalls];
-    // Parts of a cost that may be none would say nothing.
-    row.extend(shares.map(|part| {
-        let part = told.and(of(part)).filter(|part| part.cycles != 0.0);
-        Entry::from(part.map(|part| share(part.share)).unwrap_or_default())
-    }));
-    row
+    ]
 }
 
-/// A row a class with its commonest causes, a column a design.
+/// A row a level of the first design.
+fn add_levels(page: &mut Page, design: &DesignFinding) {
+    let mut grid = Grid::with_one_line_a_row(1);
+    grid.column("level", Side::Left);
+    for name in ["MPKI", "alone", "lost", "gained"] {
+        grid.column(name, Side::Right);
+    }
+    grid.column("", Side::Left);
+    for level in &design.levels {
+        let mut row: Vec<Entry> = vec![level.level.as_str().into()];
+        if level.was_full() {
+            row.extend([level.mpki.shared, level.mpki.private].map(|misses| Entry::from(number(misses))));
+            let a_switch = |lookups: Option<f64>| Entry::from(lookups.map(rounded).unwrap_or_default());
+            row.extend([level.lost_per_switch, level.gained_per_switch].map(a_switch));
+            row.push("".into());
+        } else {
+            row.extend(["", "", "", ""].map(Entry::from));
+            row.push(format!("never full ({})", filled(level)).into());
+        }
+        grid.row(row);
+    }
+    page.heading(
+        "By level",
+        &format!(
+            "of {}: MPKI with others and alone; lookups a switch lost to others and gained from them",
+            design.name
+        ),
+    );
+    page.grid(&grid);
+}
+
+/// A row a class with its commonest causes: of one design what is lost and gained, of several a column each.
 fn add_causes(page: &mut Page, findings: &Findings) {
-    let Some(first) = findings.designs.first() else { return };
     let designs = &findings.designs[..findings.designs.len().min(COLUMNS)];
-    let is_one = designs.len() == 1;
+    let Some(first) = designs.first() else { return };
+    let is_compared = designs.iter().all(|design| design.lost_cycles.estimate.is_some());
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("after", Side::Left);
     grid.column("switches", Side::Right);
-    designs.iter().for_each(|design| grid.column(if is_one { "cycles" } else { &design.name }, Side::Right));
-    for name in ["interval", "of the excess"] {
-        grid.column(name, Side::Right);
+    if designs.len() == 1 {
+        for name in ["lost", "interval", "of all lost", "gained", "net", "interval", "of the excess"] {
+            grid.column(name, Side::Right);
+        }
+    } else {
+        designs.iter().for_each(|design| grid.column(&design.name, Side::Right));
     }
     for group in shown(first) {
         let mut row: Vec<Entry> = vec![name(group).into(), count(group.segments).into()];
-        row.extend(designs.iter().map(|design| {
-            let group = design.groups.iter().find(|other| other.group == group.group);
-            Entry::from(group.map(|group| with_bound(&group.cost_cycles)).unwrap_or_default())
-        }));
-        if is_one {
-            let cost = &group.cost_cycles;
-            row.push(if !cost.is_covering_zero() { ends(cost).into() } else { "".into() });
-            row.push(share(first.share_of_excess(group)).into());
+        if designs.len() == 1 {
+            row.extend(lost_and_gained(first, group).map(Entry::from));
+        } else {
+            row.extend(designs.iter().map(|design| {
+                let group = design.groups.iter().find(|other| other.group == group.group);
+                let cost = group.map(|group| if is_compared { &group.lost_cycles } else { &group.cost_cycles });
+                Entry::from(cost.map(with_bound).unwrap_or_default())
+            }));
         }
         grid.row(row);
     }
     if !grid.is_empty() {
-        page.heading("By cause", "excess cycles of a switch, by why the task had left the CPU");
+        let cycles = if is_compared { "lost to others" } else { "excess" };
+        page.heading("By cause", &format!("cycles of a switch, {cycles}, by why the task had left the CPU"));
         page.grid(&grid);
     }
+}
+
+/// One design's cells. Columns that hold nothing are not shown.
+fn lost_and_gained(design: &DesignFinding, group: &GroupFinding) -> [String; 7] {
+    let interval = |cost: &Cost| if cost.is_covering_zero() { String::new() } else { ends(cost) };
+    let (lost, net) = (&group.lost_cycles, &group.cost_cycles);
+    let of_lost = design.share_of_lost(group);
+    [
+        known(lost),
+        interval(lost),
+        of_lost.map(|part| share(Some(part))).unwrap_or_default(),
+        known(&group.gained_cycles),
+        with_bound(net),
+        if lost.estimate.is_none() { interval(net) } else { String::new() },
+        if of_lost.is_none() { share(design.share_of_excess(group)) } else { String::new() },
+    ]
 }
 
 /// The classes, and the most frequent causes; a cause that is all of its class says nothing more.

@@ -2,7 +2,7 @@ use analysis::simulation::{Findings, TrialFinding};
 use serde::Serialize;
 use simulation_result::Simulation;
 
-use super::amount::{centre, count, ends, rounded, share};
+use super::amount::{count, cycles, ends, known, rounded, share, with_bound};
 use super::{csv, json};
 use crate::entry::{Entry, Side};
 use crate::for_programs;
@@ -49,7 +49,7 @@ fn table(trials: &[(&Simulation, &Findings)], designs: &[TrialFinding], style: S
     let mut grid = Grid::new(2);
     grid.column("trial", Side::Left);
     grid.column("design", Side::Left);
-    for name in ["instructions", "data refs", "switches", "cost", "interval", "cycles", "overhead"] {
+    for name in ["instructions", "data refs", "switches", "lost", "gained", "net", "interval", "cycles", "overhead"] {
         grid.column(name, Side::Right);
     }
     for (number, (head, findings)) in trials.iter().enumerate() {
@@ -60,13 +60,18 @@ fn table(trials: &[(&Simulation, &Findings)], designs: &[TrialFinding], style: S
 }
 
 fn sentence(design: &TrialFinding) -> String {
-    let cost = &design.average_cost_cycles;
-    let interval = if ends(cost).is_empty() { String::new() } else { format!(" ({})", ends(cost)) };
-    let (name, trials) = (&design.name, design.costs_cycles.len());
-    let overhead = share(design.overhead.estimate);
+    let (name, trials, overhead) = (&design.name, design.costs_cycles.len(), share(design.overhead.estimate));
+    let lost = match design.lost_cycles.estimate {
+        None => String::new(),
+        Some(_) => format!(
+            " What others evict takes {} to bring back; lines that others bring in save {}.",
+            cycles(&design.lost_cycles),
+            cycles(&design.gained_cycles)
+        ),
+    };
     format!(
-        "A switch costs {} cycles{interval} on {name} over {trials} trials: {overhead} of all cycles.",
-        centre(cost)
+        "A switch costs {} on {name} over {trials} trials: {overhead} of all cycles.{lost}",
+        cycles(&design.average_cost_cycles)
     )
 }
 
@@ -79,7 +84,9 @@ fn rows<'a>(number: usize, head: &'a Simulation, findings: &'a Findings) -> impl
             count(design.instructions).into(),
             count(design.data_refs).into(),
             count(switches).into(),
-            centre(&design.average_cost_cycles).into(),
+            known(&design.lost_cycles).into(),
+            known(&design.gained_cycles).into(),
+            with_bound(&design.average_cost_cycles).into(),
             ends(&design.average_cost_cycles).into(),
             rounded(design.hierarchies.shared.cycles as f64).into(),
             share(design.overhead).into(),

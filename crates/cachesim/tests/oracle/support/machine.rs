@@ -52,6 +52,8 @@ pub(crate) struct Machine {
     /// By level, then by TLB.
     pub(crate) differences: Vec<MissDifference>,
     pub(crate) lost_cycles: u64,
+    /// Lost less gained.
+    pub(crate) compared_cycles: i64,
     /// Level, evictor, victim.
     pub(crate) evictions: BTreeMap<(usize, u32, u32), u64>,
     absences: HashMap<u32, Absence>,
@@ -72,6 +74,7 @@ impl Machine {
             retired: Hierarchy::new(design, fault).counts(),
             differences: all.clone().map(|level| MissDifference { level, ..MissDifference::default() }).collect(),
             lost_cycles: 0,
+            compared_cycles: 0,
             origins: all.map(|level| MissOrigins { level, ..MissOrigins::default() }).collect(),
             losses: names.map(|level| WorkingSetLoss { level, ..WorkingSetLoss::default() }).collect(),
             evictions: BTreeMap::new(),
@@ -128,7 +131,9 @@ impl Machine {
             let missed = [0, 1].map(|view| misses[view][level] > misses_before[view][level]);
             self.count_difference(step.is_tlb, level, missed);
         }
-        (missed, (clocks[0] - clocks_before[0]) - (clocks[1] - clocks_before[1]))
+        let longer = (clocks[0] - clocks_before[0]) - (clocks[1] - clocks_before[1]);
+        self.compared_cycles += longer;
+        (missed, longer)
     }
 
     fn count_difference(&mut self, is_tlb: bool, level: usize, missed: [bool; 2]) {

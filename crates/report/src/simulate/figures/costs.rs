@@ -7,7 +7,7 @@ use super::name;
 use crate::entry::{Entry, Side};
 use crate::figure::{Drawing, Figure, GREY, colour, interval_bars, label, layout, linear_axis, rows_axis};
 use crate::grid::Grid;
-use crate::simulate::amount::{centre, ends, rounded};
+use crate::simulate::amount::{ends, rounded, with_bound};
 
 /// More designs than this are not told from each other in a figure.
 const MOST_DESIGNS: usize = 24;
@@ -81,7 +81,7 @@ fn costs(designs: &[DesignFinding]) -> Box<dyn Trace> {
     let cycles: Vec<f64> = told.iter().map(|(_, estimate, ..)| *estimate).collect();
     let intervals: Vec<(f64, f64)> = told.iter().map(|(_, _, ends, _)| *ends).collect();
     let hover = told.iter().map(|(place, _, _, cost)| {
-        format!("{}<br>cost: {} cycles {}", label(&designs[*place].name), centre(cost), ends(cost))
+        format!("{}<br>cost: {} cycles {}", label(&designs[*place].name), with_bound(cost), ends(cost))
     });
     Scatter::new(cycles.clone(), told.iter().map(|(place, ..)| *place).collect())
         .name("cost, with its interval")
@@ -101,7 +101,7 @@ fn table(designs: &[DesignFinding], classes: &[&Group]) -> Grid {
     classes.iter().for_each(|class| grid.column(format!("after {}", name(class)), Side::Right));
     for design in designs {
         let cost = &design.average_cost_cycles;
-        let mut row: Vec<Entry> = vec![design.name.as_str().into(), centre(cost).into(), ends(cost).into()];
+        let mut row: Vec<Entry> = vec![design.name.as_str().into(), with_bound(cost).into(), ends(cost).into()];
         row.extend(classes.iter().map(|class| Entry::from(rounded(per_switch(design, class)))));
         grid.row(row);
     }

@@ -9,7 +9,7 @@ use crate::figure::{Beside, Drawing, Figure, layout, linear_axis, note, upright}
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
-use crate::simulate::amount::{centre, count, ends, rounded, share};
+use crate::simulate::amount::{count, ends, rounded, share, with_bound};
 
 /// What a point of a curve shows of its interval.
 struct View {
@@ -148,7 +148,7 @@ fn draw_cumulative(design: &DesignFinding, groups: &[&GroupFinding], length: u64
             "What a switch has cost up to there, in simulated cycles. At the cut-off (dotted, after {} instructions) it is \
              the cost of a switch: {}{interval}. A curve that still rises there has no end in sight.{}",
             count(design.cut.instructions),
-            centre(cost),
+            with_bound(cost),
             left_out(groups)
         ),
         drawing: Drawing::new(traces.collect(), with_cut(base, design)),

@@ -10,7 +10,7 @@ use crate::entry::Side;
 use crate::figure::{Drawing, Figure, layout, share_axis, size_axis, time_axis};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::simulate::amount::{centre, ends, share};
+use crate::simulate::amount::{ends, share, with_bound};
 
 /// Cycles of the dearest miss, and the shortest and longest cycle as bits of their numbers, which have an order: designs of
 /// one technology differ in size alone.
@@ -168,7 +168,7 @@ fn table(designs: &[Design<'_>]) -> Grid {
             design.finding.name.as_str().into(),
             Bytes(design.caches_bytes).to_string().into(),
             cycle.unwrap_or_default().into(),
-            centre(cost).into(),
+            with_bound(cost).into(),
             ends(cost).into(),
             share(design.finding.overhead).into(),
         ]);

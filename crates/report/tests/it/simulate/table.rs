@@ -1,4 +1,4 @@
-use analysis::simulation::{Group, GroupFinding, over_trials};
+use analysis::simulation::{Cost, Group, GroupFinding, over_trials};
 use switchcost_report::{Format, Style, simulate};
 
 use super::fixture::{findings, record, whole};
@@ -50,11 +50,47 @@ fn a_cost_below_zero_is_not_called_a_price_and_a_number_alone_says_so() {
     let (head, mut findings) = whole();
     findings.designs.truncate(2);
     findings.designs[0].average_cost_cycles = findings.designs[0].average_cost_cycles.times(-1.0);
+    findings.designs[0].lost_cycles = Cost::default();
     let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
     let says = "On mogul-1a no cost of switches shows: together the processes need 19,100 cycles a switch less than each with \
                 caches of its own, since they bring in lines that others use.";
     assert!(text.starts_with(says), "{text}");
     assert!(text.contains("19,100 cycles (no interval) of cache reloading"), "{text}");
+}
+
+#[test]
+fn what_others_bring_in_may_outweigh_what_they_evict() {
+    let (head, mut findings) = whole();
+    let cost =
+        |low, high| Cost { low: Some(low), high: Some(high), estimate: Some((low + high) / 2.0), ..Cost::default() };
+    let design = &mut findings.designs[0];
+    (design.lost_cycles, design.gained_cycles, design.average_cost_cycles) =
+        (cost(3000.0, 5000.0), cost(5000.0, 7000.0), cost(-3000.0, -1000.0));
+    let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
+    assert!(text.starts_with("A switch on mogul-1a costs 4,000 cycles (3,000 to 5,000) to bring back"), "{text}");
+    let rest =
+        "Lines that others bring in save 6,000 cycles (5,000 to 7,000). Net: a gain of 2,000 cycles (1,000 to 3,000).";
+    assert!(text.contains(rest), "{text}");
+    findings.designs[0].average_cost_cycles = cost(-3000.0, 500.0);
+    let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
+    assert!(text.contains("Net: less than 500 cycles."), "{text}");
+}
+
+#[test]
+fn a_level_that_was_never_full_is_said_to_be_and_has_no_number() {
+    let (head, mut findings) = whole();
+    let level = &mut findings.designs[0].levels[1];
+    assert!(level.was_full());
+    (level.brought_in, level.mpki.shared) = (level.lines / 4, 87.6);
+    for style in [Style::default(), DETAILED] {
+        let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
+        assert!(
+            text.contains("The trace is too short to fill L1D (25 %) of mogul-1a: what switches cost there"),
+            "{text}"
+        );
+        assert!(!text.contains("475"), "{text}");
+    }
+    assert!(!simulate::render(&head, &findings, Format::Table, Style::default()).contains("87.6"));
 }
 
 #[test]
@@ -117,6 +153,7 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
 #[test]
 fn an_interval_that_covers_zero_is_told_as_a_bound() {
     let (head, mut findings) = whole();
+    findings.designs[0].lost_cycles = Cost::default();
     let cost = &mut findings.designs[0].average_cost_cycles;
     (cost.low, cost.estimate, cost.high) = (Some(-7_850.0), Some(-1_000.0), Some(1_540.0));
     let text = simulate::render(&head, &findings, Format::Table, Style::default());

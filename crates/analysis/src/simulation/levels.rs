@@ -1,0 +1,96 @@
+//! Level by level: how often it misses, what is lost and gained there, and whether the trace filled it at all.
+
+use design::{Holds, Inclusion, Level};
+use simulation_result::{ByView, DesignResult, HierarchyCounts, LevelCounts};
+
+use super::findings::LevelFinding;
+
+/// Name, lines, lines brought in.
+type Room<'a> = (&'a str, u64, u64);
+
+/// Shared, private, flushed.
+type Views<'a> = ((&'a LevelCounts, &'a LevelCounts), &'a LevelCounts);
+
+/// Every cache, then every TLB.
+pub(crate) fn levels(result: &DesignResult, instructions: u64, switches: f64) -> Vec<LevelFinding> {
+    let all = |hierarchy: &HierarchyCounts| -> Vec<LevelCounts> {
+        hierarchy.levels.iter().chain(&hierarchy.tlbs).cloned().collect()
+    };
+    let counts = &result.hierarchies;
+    let (shared, private, flushed) = (all(&counts.shared), all(&counts.private), all(&counts.flushed));
+    let design = &result.design;
+    let caches = design.levels.iter().enumerate().map(|(place, level)| {
+        (level.name.as_str(), level.lines(), brought_in_place(&design.levels, &counts.shared.levels, place))
+    });
+    let tlbs = design.tlbs.iter().zip(&counts.shared.tlbs);
+    let tlbs = tlbs.map(|(tlb, counts)| (tlb.name.as_str(), tlb.entries.into(), brought_in(counts)));
+    let mpki = |counts: &LevelCounts| match instructions {
+        0 => 0.0,
+        instructions => counts.misses() as f64 * 1000.0 / instructions as f64,
+    };
+    let views = shared.iter().zip(&private).zip(&flushed);
+    let finding = |(place, found): (usize, (Room<'_>, Views<'_>))| {
+        let ((level, lines, brought_in), ((shared, private), flushed)) = found;
+        let difference = if switches > 0.0 { result.miss_differences.get(place) } else { None };
+        LevelFinding {
+            level: level.to_owned(),
+            mpki: ByView { shared: mpki(shared), private: mpki(private), flushed: mpki(flushed) },
+            lost_per_switch: difference.map(|lookups| lookups.lost as f64 / switches),
+            gained_per_switch: difference.map(|lookups| lookups.gained as f64 / switches),
+            lines,
+            brought_in,
+        }
+    };
+    caches.chain(tlbs).zip(views).enumerate().map(finding).collect()
+}
+
+/// An exclusive level takes what leaves the levels right before it, which is at most what came into them.
+fn brought_in_place(levels: &[Level], counts: &[LevelCounts], place: usize) -> u64 {
+    if levels[place].inclusion != Inclusion::Exclusive {
+        return counts.get(place).map_or(0, brought_in);
+    }
+    let mut before: Vec<usize> = [Holds::Instructions, Holds::Data]
+        .into_iter()
+        .filter_map(|kind| levels[..place].iter().rposition(|level| level.holds == kind || level.holds == Holds::Both))
+        .collect();
+    before.dedup();
+    before.into_iter().fold(0, |lines, place| lines.saturating_add(brought_in_place(levels, counts, place)))
+}
+
+/// A line written back to a level that had driven it out takes no more room than when it was brought in.
+fn brought_in(counts: &LevelCounts) -> u64 {
+    counts.fills.saturating_add(counts.prefetches)
+}
+
+#[cfg(test)]
+mod tests {
+    use simulation_result::MissDifference;
+
+    use super::super::testing::{LENGTH, QUANTUM, Run};
+
+    #[test]
+    fn a_level_was_full_when_as_many_lines_came_in() {
+        let mut run = Run::new();
+        for _ in 0..4 {
+            run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
+        }
+        let result = &mut run.head.designs[0];
+        let lines = result.design.levels[0].lines();
+        let counts = &mut result.hierarchies.shared.levels;
+        (counts[0].fills, counts[0].prefetches) = (lines - 10, 10);
+        (counts[1].fills, counts[1].load_misses) = (lines - 1, 400);
+        result.hierarchies.private.levels[1].load_misses = 200;
+        let difference = |level: &str, lost, gained| MissDifference { level: level.to_owned(), lost, gained };
+        result.miss_differences = vec![difference("L1I", 0, 0), difference("L1D", 300, 100)];
+        let levels = &run.design().levels;
+        assert_eq!((levels[0].lines, levels[0].brought_in, levels[0].was_full()), (lines, lines, true));
+        assert_eq!((levels[1].level.as_str(), levels[1].was_full()), ("L1D", false));
+        // Behind both an exclusive one: at most their lines come into it.
+        run.head.designs[0].design.levels[1].inclusion = design::Inclusion::Exclusive;
+        run.head.designs[0].design.levels[1].holds = design::Holds::Both;
+        assert_eq!(run.design().levels[1].brought_in, lines);
+        // 400 and 200 misses in 40,000 instructions, 300 and 100 lookups in four switches.
+        assert_eq!((levels[1].mpki.shared, levels[1].mpki.private), (10.0, 5.0));
+        assert_eq!((levels[1].lost_per_switch, levels[1].gained_per_switch), (Some(75.0), Some(25.0)));
+    }
+}
