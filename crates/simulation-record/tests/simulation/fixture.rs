@@ -102,7 +102,7 @@ pub(crate) fn tuples(count: u32) -> Vec<Interval> {
             private: u64::MAX - u64::from(i),
             flushed: u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15),
         },
-        lost_cycles: (i % 2 == 0).then(|| u64::MAX - u64::from(i % 7)),
+        lost_cycles: i.is_multiple_of(2).then(|| u64::MAX - u64::from(i % 7)),
     };
     (0..count).map(tuple).collect()
 }
