@@ -109,7 +109,7 @@ pub(crate) struct WorkloadArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "What to trace")]
     pub(crate) seed: u64,
 
-    /// The order of turns: scheduled (deterministic) or as-run (as the kernel switches on one CPU)
+    /// The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each time)
     #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = parse_named::<OrderFlag>,
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,

@@ -39,7 +39,7 @@ pub(crate) struct CaptureArguments {
     #[arg(long = "with", value_name = "'CMD'", help_heading = "What to trace")]
     pub(crate) with: Vec<String>,
 
-    /// The order of turns: scheduled (deterministic) or as-run (as the kernel switches on one CPU)
+    /// The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each time)
     #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = parse_named::<OrderFlag>,
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,
