@@ -1,5 +1,8 @@
 //! Walks through Thrift's compact encoding without building anything from it, so that a length that cannot be is found
 //! before the Parquet reader sets memory aside for it.
+//!
+//! Each field says of what kind it is. The Parquet reader goes by the field's number alone, and would find a list in what
+//! is called a text and was passed over here; so both must agree.
 //! The encoding: thrift/doc/specs/thrift-compact-protocol.md of Apache Thrift.
 
 /// Structures inside each other: Parquet has about six.
@@ -15,6 +18,7 @@ const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const BYTE: u8 = 3;
 const SHORT: u8 = 4;
+const INT: u8 = 5;
 const LONG: u8 = 6;
 const DOUBLE: u8 = 7;
 const BINARY: u8 = 8;
@@ -23,24 +27,65 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
+/// What the Parquet reader takes a field for.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Boolean,
+    Byte,
+    I16,
+    I32,
+    I64,
+    Binary,
+    List(&'static Kind),
+    Struct(Shape),
+    /// Parquet has such a field, but no record of ours does.
+    Unused,
+}
+
+/// The fields of a structure, from number 1 on. Others the Parquet reader passes over, by the kind that the file gives.
+pub(crate) type Shape = &'static [Kind];
+
+impl Kind {
+    fn is(&self, kind: u8) -> bool {
+        match self {
+            Kind::Boolean => matches!(kind, TRUE | FALSE),
+            Kind::Byte => kind == BYTE,
+            Kind::I16 => kind == SHORT,
+            Kind::I32 => kind == INT,
+            Kind::I64 => kind == LONG,
+            Kind::Binary => kind == BINARY,
+            Kind::List(_) => kind == LIST,
+            Kind::Struct(_) => kind == STRUCT,
+            Kind::Unused => false,
+        }
+    }
+}
+
 /// Called with the numbers of the fields on the way to an integer, outermost first, and the integer.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[i16], i64);
 
+/// Structures in lists take this many bytes of a footer, at least and on average. The Parquet reader sets some hundred bytes
+/// aside for each, before it has read one.
+const STRUCTURE_BYTES: u64 = 16;
+
 /// Walks one structure and returns how many bytes it takes.
-pub(crate) fn walk(bytes: &[u8], visit: Visit<'_>) -> Result<usize, Fault> {
-    let mut walker = Walker { rest: bytes, path: Vec::new(), visit };
-    walker.structure(0)?;
+pub(crate) fn walk(bytes: &[u8], shape: Shape, visit: Visit<'_>) -> Result<usize, Fault> {
+    let structures = bytes.len() as u64 / STRUCTURE_BYTES;
+    let mut walker = Walker { rest: bytes, structures, path: Vec::new(), visit };
+    walker.structure(shape, 0)?;
     Ok(bytes.len() - walker.rest.len())
 }
 
 struct Walker<'a> {
     rest: &'a [u8],
+    /// So many more may stand in lists.
+    structures: u64,
     path: Vec<i16>,
     visit: Visit<'a>,
 }
 
 impl Walker<'_> {
-    fn structure(&mut self, depth: u32) -> Result<(), Fault> {
+    fn structure(&mut self, shape: Shape, depth: u32) -> Result<(), Fault> {
         if depth > DEPTH_LIMIT {
             return Err("structures too deep inside each other");
         }
@@ -57,13 +102,17 @@ impl Walker<'_> {
             if let Some(last) = self.path.last_mut() {
                 *last = id;
             }
-            self.value(header & 0xf, depth)?;
+            let expected = usize::try_from(id).ok().and_then(|id| shape.get(id.checked_sub(1)?));
+            self.value(header & 0xf, expected, depth)?;
         }
         self.path.pop();
         Ok(())
     }
 
-    fn value(&mut self, kind: u8, depth: u32) -> Result<(), Fault> {
+    fn value(&mut self, kind: u8, expected: Option<&'static Kind>, depth: u32) -> Result<(), Fault> {
+        if expected.is_some_and(|expected| !expected.is(kind)) {
+            return Err("a field of a kind that it has in no record");
+        }
         match kind {
             TRUE | FALSE => Ok(()),
             BYTE => self.byte().map(drop),
@@ -77,17 +126,22 @@ impl Walker<'_> {
                 let length = self.varint()?;
                 self.skip(length)
             }
-            LIST | SET => self.list(depth),
+            LIST | SET => self.list(expected, depth),
             MAP => self.map(depth),
-            STRUCT => self.structure(depth + 1),
+            STRUCT => self.structure(if let Some(Kind::Struct(shape)) = expected { shape } else { &[] }, depth + 1),
             _ => Err("a value of no kind"),
         }
     }
 
-    fn list(&mut self, depth: u32) -> Result<(), Fault> {
+    fn list(&mut self, expected: Option<&'static Kind>, depth: u32) -> Result<(), Fault> {
         let header = self.byte()?;
         let count = if header >> 4 == 15 { self.varint()? } else { u64::from(header >> 4) };
-        self.elements(count, &[header & 0xf], depth)
+        let of = if let Some(Kind::List(of)) = expected { Some(*of) } else { None };
+        if matches!(of, Some(Kind::Struct(_))) {
+            self.structures =
+                self.structures.checked_sub(count).ok_or("a list of more structures than its bytes hold")?;
+        }
+        self.elements(count, &[header & 0xf], of, depth)
     }
 
     fn map(&mut self, depth: u32) -> Result<(), Fault> {
@@ -96,10 +150,10 @@ impl Walker<'_> {
             return Ok(());
         }
         let kinds = self.byte()?;
-        self.elements(count, &[kinds >> 4, kinds & 0xf], depth)
+        self.elements(count, &[kinds >> 4, kinds & 0xf], None, depth)
     }
 
-    fn elements(&mut self, count: u64, kinds: &[u8], depth: u32) -> Result<(), Fault> {
+    fn elements(&mut self, count: u64, kinds: &[u8], of: Option<&'static Kind>, depth: u32) -> Result<(), Fault> {
         // Each takes a byte at least.
         if count > self.rest.len() as u64 {
             return Err("a list longer than what follows");
@@ -108,7 +162,7 @@ impl Walker<'_> {
             for kind in kinds {
                 // Inside a list a boolean takes a byte.
                 let kind = if matches!(*kind, TRUE | FALSE) { BYTE } else { *kind };
-                self.value(kind, depth)?;
+                self.value(kind, of, depth)?;
             }
         }
         Ok(())
@@ -153,8 +207,12 @@ mod tests {
     type Found = (Vec<i16>, i64);
 
     fn walked(bytes: &[u8]) -> Result<(usize, Vec<Found>), Fault> {
+        walked_as(&[], bytes)
+    }
+
+    fn walked_as(shape: Shape, bytes: &[u8]) -> Result<(usize, Vec<Found>), Fault> {
         let mut found = Vec::new();
-        let length = walk(bytes, &mut |path, value| found.push((path.to_vec(), value)))?;
+        let length = walk(bytes, shape, &mut |path, value| found.push((path.to_vec(), value)))?;
         Ok((length, found))
     }
 
@@ -181,5 +239,34 @@ mod tests {
         assert_eq!(walked(&[0x1d, 0]), Err("a value of no kind"));
         assert_eq!(walked(&[0x1c; 100]), Err("structures too deep inside each other"));
         assert_eq!(walked(&[[0x16].as_slice(), &[0x80; 12]].concat()), Err("a number of more than 64 bits"));
+    }
+
+    #[test]
+    fn a_field_is_of_the_kind_that_its_number_has() {
+        const SHAPE: Shape = &[Kind::I32, Kind::Unused, Kind::List(&Kind::Struct(&[Kind::Binary]))];
+        let other = Err("a field of a kind that it has in no record");
+        // A field more, of which nothing is known: a text of 16 bytes.
+        let padded = |fields: &[u8]| [fields, &[0x08, 0x14, 16], &[b' '; 16], &[0]].concat();
+        // An i32; a list of one structure with a text.
+        assert!(walked_as(SHAPE, &padded(&[0x15, 2, 0x29, 0x1c, 0x18, 1, b'a', 0])).is_ok());
+        // An i64 or a text for the first field; the second; a text for the structure in the list, a number for its text.
+        for fields in
+            [[0x16, 2].as_slice(), &[0x18, 1, 0x15], &[0x25, 2], &[0x39, 0x18, 1, b'a'], &[0x39, 0x1c, 0x15, 2, 0]]
+        {
+            let bytes = padded(fields);
+            assert_eq!(walked_as(SHAPE, &bytes), other, "{fields:?}");
+            assert!(walked_as(&[], &bytes).is_ok(), "{fields:?} is well-formed");
+        }
+    }
+
+    #[test]
+    fn a_list_of_structures_has_the_bytes_for_them() {
+        const SHAPE: Shape = &[Kind::List(&Kind::Struct(&[]))];
+        let list = |count: u8, padding: usize| {
+            let text = [[0x18, padding as u8].as_slice(), &vec![b'a'; padding]].concat();
+            [[0x19, count << 4 | 0xc].as_slice(), &vec![0; count.into()], &text, &[0]].concat()
+        };
+        assert_eq!(walked_as(SHAPE, &list(4, 100)).map(|(_, found)| found), Ok(vec![]));
+        assert_eq!(walked_as(SHAPE, &list(10, 100)), Err("a list of more structures than its bytes hold"));
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::compact;
+use crate::structures::{CHILDREN, FOOTER};
 
 /// The key of the head in the footer.
 pub(crate) const HEAD_KEY: &str = crate::SIMULATION_SCHEMA;
@@ -40,9 +41,13 @@ pub(crate) fn footer_of(file: &mut (impl Read + Seek)) -> io::Result<Result<(u64
     Ok(Ok((start, footer)))
 }
 
-/// Whether a footer is one structure and nothing more.
+/// Whether a footer is one structure and nothing more, and its schema flat: the Parquet reader follows groups inside each
+/// other until its stack ends.
 pub(crate) fn check_shape(footer: &[u8]) -> Result<(), String> {
-    match compact::walk(footer, &mut |_, _| ()) {
+    let mut groups = 0;
+    let length = compact::walk(footer, FOOTER, &mut |path, value| groups += u32::from(path == CHILDREN && value != 0));
+    match length {
+        Ok(_) if groups > 1 => Err("columns inside columns".to_owned()),
         Ok(length) if length == footer.len() => Ok(()),
         Ok(length) => Err(format!("it ends after {length} of {} bytes", footer.len())),
         Err(fault) => Err(fault.to_owned()),

@@ -15,6 +15,7 @@ mod footer;
 mod read;
 mod source;
 mod spool;
+mod structures;
 mod unnamed;
 mod write;
 

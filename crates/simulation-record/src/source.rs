@@ -10,6 +10,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 
 use crate::compact;
+use crate::structures::PAGE_HEADER;
 
 /// The writer cuts pages at 1 MiB; a row group has at most 1 Mi rows of 8 bytes.
 const PAGE_LIMIT_BYTES: i64 = 32 << 20;
@@ -73,7 +74,7 @@ impl Source {
         let window = (end - at).min(HEADER_LIMIT_BYTES);
         let bytes = self.get_bytes(at, window as usize).map_err(|error| error.to_string())?;
         let mut page = Page::default();
-        let header = compact::walk(&bytes, &mut |path, value| page.take(path, value));
+        let header = compact::walk(&bytes, PAGE_HEADER, &mut |path, value| page.take(path, value));
         page.header_bytes = header.map_err(|fault| format!("the header of a page is {fault}"))? as u64;
         Ok(page)
     }

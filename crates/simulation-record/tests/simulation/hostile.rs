@@ -95,6 +95,104 @@ fn a_tuple_of_what_the_head_does_not_hold_is_damage() {
     assert!(error.contains("is damaged at row 2 (end 3, of which the head has 3)"), "{error}");
 }
 
+fn footer_bytes(file: &[u8]) -> usize {
+    u32::from_le_bytes(file[file.len() - 8..file.len() - 4].try_into().expect("four")) as usize
+}
+
+/// A schema of one column of 64 bits, `c`.
+const FLAT: &[u8] = b"\x19\x2c\x48\x01r\x15\x02\0\x15\x04\x25\0\x18\x01c\0";
+
+/// A file with these in its footer as schema and row groups, and a checksum that is right.
+fn with_footer(schema: &[u8], row_groups: &[u8]) -> Vec<u8> {
+    let key = &MARKER[..MARKER.len() - 2];
+    // Version 1, the schema, no rows, the row groups, and a list of one key with its value.
+    let pair = [[0x18, key.len() as u8].as_slice(), MARKER, &[b'0'; DIGITS], &[0]].concat();
+    let footer = [[0x15, 2].as_slice(), schema, &[0x16, 0], row_groups, &[0x19, 0x1c], &pair, &[0]].concat();
+    let mut bytes = [b"PAR1".as_slice(), &footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat();
+    assert!(seal(&mut bytes));
+    bytes
+}
+
+/// The error without the file's name, which it begins with.
+fn refusal(bytes: &[u8]) -> String {
+    let folder = Folder::new();
+    std::fs::write(folder.file(), bytes).expect("room");
+    let error = read(&folder.file()).expect_err("no record").to_string();
+    let name = folder.file().display().to_string();
+    error.strip_prefix(&name).unwrap_or_else(|| panic!("{error} does not name the file")).to_owned()
+}
+
+fn damaged_footer(why: &str) -> String {
+    format!(
+        " is damaged at its footer ({why}), need the file as switchcost wrote it; take a copy that is whole, or simulate \
+         again from the trace"
+    )
+}
+
+/// A group with one child, as an element of a schema: repetition, name, number of children.
+const GROUP: &[u8] = b"\x35\0\x18\x0ain another\x15\x02\0";
+
+/// So many groups, each in the one before, with a column in the last.
+fn nested(depth: u16) -> Vec<u8> {
+    let count = depth + 1;
+    let count = [count as u8 | 0x80, (count >> 7) as u8 | 0x80, (count >> 14) as u8];
+    let schema = [[0x19, 0xfc].as_slice(), &count, &GROUP.repeat(depth.into()), b"\x15\x04\x25\0\x18\x01c\0"].concat();
+    with_footer(&schema, NO_ROW_GROUPS)
+}
+
+const NO_ROW_GROUPS: &[u8] = &[0x19, 0x0c];
+
+#[test]
+fn groups_inside_each_other_are_refused_however_deep() {
+    for depth in [2, 20, u16::MAX - 1] {
+        assert_eq!(refusal(&nested(depth)), damaged_footer("columns inside columns"), "{depth}");
+    }
+    let flat = refusal(&with_footer(FLAT, NO_ROW_GROUPS));
+    assert!(
+        flat.starts_with(" is no record of a simulation (its footer has no switchcost.record.simulation)"),
+        "{flat}"
+    );
+}
+
+#[test]
+fn a_list_in_what_is_called_a_text_is_refused() {
+    // A text of 252 bytes. By its number, it is a list of one row group, which has 2^31 - 1 columns: the Parquet reader would
+    // set memory aside for them, and end the program where there is not that much.
+    let mut row_groups = vec![0x18, 0xfc, 0x01, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07];
+    row_groups.resize(3 + 252, 0);
+    let error = refusal(&with_footer(FLAT, &row_groups));
+    assert_eq!(error, damaged_footer("a field of a kind that it has in no record"));
+}
+
+#[test]
+fn a_list_of_more_structures_than_the_footer_holds_is_refused() {
+    // Empty structures, of a byte each.
+    let row_groups = [[0x19, 0xfc, 0xe8, 0x07].as_slice(), &[0; 1000]].concat();
+    let error = refusal(&with_footer(FLAT, &row_groups));
+    assert_eq!(error, damaged_footer("a list of more structures than its bytes hold"));
+}
+
+/// The file with the header of each page of a dictionary calling its kind of page an i64.
+fn with_other_pages(mut bytes: Vec<u8>) -> Vec<u8> {
+    let header = [0x15, 0x04, 0x15];
+    let pages = &bytes[..bytes.len() - 8 - footer_bytes(&bytes)];
+    let places: Vec<usize> = pages.windows(3).enumerate().filter(|(_, at)| *at == header).map(|(at, _)| at).collect();
+    assert!(!places.is_empty());
+    places.iter().for_each(|at| bytes[*at] = 0x16);
+    assert!(seal(&mut bytes));
+    bytes
+}
+
+#[test]
+fn a_page_whose_header_is_of_another_kind_is_refused() {
+    let error = refusal(&with_other_pages(whole(&head())));
+    let (place, why) = (
+        " is damaged at row group 0 (column ",
+        ": the header of a page is a field of a kind that it has in no record)",
+    );
+    assert!(error.starts_with(place) && error.contains(why), "{error}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -105,7 +203,7 @@ proptest! {
     ) {
         let mut bytes = whole(&head());
         let length = bytes.len();
-        let footer = u32::from_le_bytes(bytes[length - 8..length - 4].try_into().expect("four")) as usize;
+        let footer = footer_bytes(&bytes);
         let range = if is_footer { length - 8 - footer..length - 8 } else { 4..length - 8 };
         for (index, byte) in places {
             bytes[range.start + index.index(range.len())] = byte;

@@ -100,3 +100,20 @@ fn mutants_of_a_record_are_what_they_are_called() {
         assert!(found == code && text.contains(part), "{kind}: {found}, {text}");
     }
 }
+
+/// Records of simulations whose checksum is right: what only the Parquet reader would meet.
+#[test]
+fn sealed_mutants_of_a_simulation_are_refused_before_parquet_reads_them() {
+    let place = Place::new();
+    for (kind, part) in [
+        ("nested-schema", "its footer (columns inside columns)"),
+        ("list-called-text", "its footer (a field of a kind that it has in no record)"),
+        ("many-structures", "its footer (a list of more structures than its bytes hold)"),
+        ("page-of-another-kind", "the header of a page is a field of a kind that it has in no record)"),
+    ] {
+        let file = root().join("corpus/simulation_record").join(kind);
+        let ran = place.run(&["report", text(&file)]);
+        let named = format!("{} is damaged at ", file.display());
+        assert!(ran.code == 5 && ran.stderr.contains(&named) && ran.stderr.contains(part), "{kind}: {}", ran.stderr);
+    }
+}

@@ -1,0 +1,88 @@
+//! Parquet's own structures, as far as records have them, field by field.
+//! Their definition: src/main/thrift/parquet.thrift of Apache Parquet Format. A list here ends with the last field that the
+//! Parquet reader knows.
+
+use crate::compact::Kind::{Binary, Boolean, Byte, I16, I32, I64, List, Struct, Unused};
+use crate::compact::Shape;
+
+/// `FileMetaData`: version, schema, rows, row groups, key-value metadata, writer, column orders, encryption.
+pub(crate) const FOOTER: Shape = &[
+    I32,
+    List(&Struct(SCHEMA_ELEMENT)),
+    I64,
+    List(&Struct(ROW_GROUP)),
+    List(&Struct(KEY_VALUE)),
+    Binary,
+    List(&Struct(COLUMN_ORDER)),
+    Unused,
+    Unused,
+];
+
+/// The way to the number of children of an element of the schema.
+pub(crate) const CHILDREN: &[i16] = &[2, 5];
+
+const SCHEMA_ELEMENT: Shape = &[I32, I32, I32, Binary, I32, I32, I32, I32, I32, Struct(LOGICAL_TYPE)];
+
+/// Texts and integers, of the eighteen types.
+const LOGICAL_TYPE: Shape = &[
+    Struct(&[]),
+    Unused,
+    Unused,
+    Unused,
+    Unused,
+    Unused,
+    Unused,
+    Unused,
+    Unused,
+    Struct(&[Byte, Boolean]),
+    Unused,
+    Unused,
+    Unused,
+    Unused,
+    Unused,
+    Unused,
+    Unused,
+    Unused,
+];
+
+const ROW_GROUP: Shape = &[List(&Struct(COLUMN_CHUNK)), I64, I64, Unused, I64, I64, I16];
+
+const COLUMN_CHUNK: Shape = &[Binary, I64, Struct(COLUMN_META_DATA), I64, I32, I64, I32, Unused, Unused];
+
+const COLUMN_META_DATA: Shape = &[
+    I32,
+    List(&I32),
+    List(&Binary),
+    I32,
+    I64,
+    I64,
+    I64,
+    Unused,
+    I64,
+    I64,
+    I64,
+    Struct(STATISTICS),
+    List(&Struct(&[I32, I32, I32])),
+    I64,
+    I32,
+    Struct(&[I64, List(&I64), List(&I64)]),
+    Unused,
+];
+
+const STATISTICS: Shape = &[Binary, Binary, I64, I64, Binary, Binary, Boolean, Boolean];
+
+const KEY_VALUE: Shape = &[Binary, Binary];
+
+const COLUMN_ORDER: Shape = &[Struct(&[])];
+
+/// `PageHeader`: kind, sizes, checksum, and the header of each kind of page.
+pub(crate) const PAGE_HEADER: Shape = &[
+    I32,
+    I32,
+    I32,
+    I32,
+    Struct(&[I32, I32, I32, I32, Struct(STATISTICS)]),
+    Unused,
+    Struct(&[I32, I32, Boolean]),
+    Struct(&[I32, I32, I32, I32, I32, I32, Boolean, Struct(STATISTICS)]),
+];
