@@ -39,21 +39,8 @@ struct Opened {
 const LARGEST_OBJECT: u64 = 4 << 30;
 /// Objects kept open at once.
 const MOST_OBJECTS: usize = 256;
-/// Opened before anybody asks for them: so many at most, none of them or of their debugging information larger.
-const MOST_AHEAD: usize = 16;
-const LARGEST_AHEAD: u64 = 32 << 20;
 
 impl Symbols {
-    /// Opens a file that places may be asked of, so that they are found at once then; not where that is much to read.
-    pub fn open_ahead(&mut self, path: &Path, build_id: Option<&str>) {
-        let bytes = |path: &Path| fs::metadata(path).map_or(0, |facts| facts.len());
-        let debug = build_id.and_then(debug_file);
-        let largest = bytes(path).max(debug.as_deref().map_or(0, bytes));
-        if self.objects.len() < MOST_AHEAD && largest <= LARGEST_AHEAD {
-            self.resolve(path, build_id, 0);
-        }
-    }
-
     /// What lies at `offset` of the file at `path`. Nothing is known where the file is gone, is another one than was
     /// traced (its build ID, in hexadecimal, differs), or says nothing about the place.
     pub fn resolve(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> Place {
@@ -170,19 +157,6 @@ mod tests {
         let place = Symbols::default().resolve(&path, build_id, offset);
         assert!(place.function.as_deref().is_some_and(|name| name.contains("a_place_to_be_found")), "{place:?}");
         assert!(place.line.as_deref().is_some_and(|line| line.contains(".rs:")), "{place:?}");
-    }
-
-    #[test]
-    fn what_was_opened_ahead_says_the_same() {
-        let (path, build_id, offset) = offset_of("a_place_to_be_found");
-        let build_id = Some(build_id.as_str()).filter(|id| !id.is_empty());
-        let mut symbols = Symbols::default();
-        symbols.open_ahead(Path::new("/nonexistent"), None);
-        symbols.open_ahead(&path, build_id);
-        assert_eq!(symbols.objects.len(), 2);
-        assert_eq!(symbols.resolve(&path, build_id, offset), Symbols::default().resolve(&path, build_id, offset));
-        (0..2 * MOST_AHEAD).for_each(|number| symbols.open_ahead(Path::new(&format!("/nonexistent/{number}")), None));
-        assert_eq!(symbols.objects.len(), MOST_AHEAD);
     }
 
     #[test]

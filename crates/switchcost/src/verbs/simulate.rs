@@ -1,7 +1,6 @@
 //! `switchcost simulate`: feeds designs with a trace, or with programs as they run.
 
 mod designs;
-mod meanwhile;
 mod places;
 mod run;
 
@@ -58,8 +57,6 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
     let interrupt = Interrupt::watch()?;
     let reader = look::open(path)?;
     let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), reader.header())?;
-    // Not of programs as they run: their processors are not to be disturbed.
-    run.read_meanwhile();
     let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
     let mut chunks = read_ahead(reader).map_err(failed)?;
     let mut chunk = Chunk::default();

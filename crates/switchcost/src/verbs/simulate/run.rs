@@ -6,11 +6,9 @@ use cachesim::{Options, Simulator};
 use host::facts::{Root, manifest};
 use simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
 use simulation_result::{Interval, Simulation, TraceFacts};
-use symbols::Symbols;
 use time::OffsetDateTime;
 use trace::{Chunk, TraceHeader};
 
-use super::meanwhile::Meanwhile;
 use super::{designs, places};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
@@ -27,7 +25,6 @@ pub(super) struct Run {
     source: String,
     header: TraceHeader,
     has_blocks: bool,
-    meanwhile: Option<Meanwhile>,
 }
 
 /// CPUs that this process may use.
@@ -69,19 +66,10 @@ impl Run {
             source: source.to_owned(),
             header: header.clone(),
             has_blocks: false,
-            meanwhile: None,
         })
     }
 
-    /// Another thread reads what the end needs while chunks go by.
-    pub(super) fn read_meanwhile(&mut self) {
-        self.meanwhile = Some(Meanwhile::begin());
-    }
-
     pub(super) fn chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
-        if let Some(meanwhile) = &mut self.meanwhile {
-            meanwhile.look(chunk);
-        }
         self.has_blocks |= !chunk.blocks.is_empty();
         self.simulator.feed(chunk, &mut self.tuples)?;
         self.keep_tuples()
@@ -102,9 +90,7 @@ impl Run {
     pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<PathBuf, Failure> {
         let mut outcome = self.simulator.finish(&mut self.tuples);
         self.writer.write(&self.tuples)?;
-        let read = self.meanwhile.map(Meanwhile::end);
-        let (host, mut symbols) = read.unwrap_or_else(|| (manifest(&Root::system()), Symbols::default()));
-        places::name(&mut outcome.designs, &mut symbols);
+        places::name(&mut outcome.designs);
         let order = serde_json::to_value(self.header.order).ok();
         let trace = TraceFacts {
             source: self.source,
@@ -123,7 +109,7 @@ impl Run {
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: runs::stamp(self.started),
             command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-            host: Some(host),
+            host: Some(manifest(&Root::system())),
             trace,
             interval_instructions: self.options.interval_instructions,
             intervals: self.options.intervals,
