@@ -18,7 +18,6 @@ mod writer;
 
 pub use ahead::{ReadAhead, read_ahead};
 pub use appender::Written;
-pub use behind::Writing;
 pub use error::{Before, ReadTraceError, WriteTraceError};
 pub use header::{TRACE_SCHEMA, TRACE_VERSION, TraceHeader, TraceOrder};
 pub use index::{ChunkEntry, Life, TraceIndex};

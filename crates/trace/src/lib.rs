@@ -31,8 +31,8 @@ pub use codec::{LANES, OwnWords, ReadWords};
 pub use export::{DinExporter, Exported, Exporter, LackeyExporter, PieceSize, UnfitPiece};
 pub use file::{
     Before, ChunkEntry, ChunkPlace, Life, ReadAhead, ReadTraceError, Recorder, ShapeId, Standing, TRACE_SCHEMA,
-    TRACE_VERSION, TraceFile, TraceHeader, TraceIndex, TraceOrder, TraceReader, TraceWriter, WriteTraceError, Writing,
-    Written, read_ahead,
+    TRACE_VERSION, TraceFile, TraceHeader, TraceIndex, TraceOrder, TraceReader, TraceWriter, WriteTraceError, Written,
+    read_ahead,
 };
 pub use import::{ImportError, Importer, Place as ImportPlace};
 pub use lives::{Lives, Task};

@@ -3,8 +3,7 @@ use std::sync::atomic::AtomicU64;
 
 use proptest::prelude::*;
 use trace::{
-    Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Recorder, Reference, TaskId, TraceHeader, TraceOrder,
-    TraceReader, Writing,
+    Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Recorder, Reference, TaskId, TraceHeader, TraceOrder, TraceReader,
 };
 
 use super::*;
@@ -37,7 +36,7 @@ fn decode(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
 /// The same words, straight into a trace and read back.
 fn recorded(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
     let header = TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64");
-    let mut recorder = Recorder::create(Vec::new(), &header, Writing::default()).expect("memory takes it");
+    let mut recorder = Recorder::create(Vec::new(), &header).expect("memory takes it");
     let words: Vec<AtomicU64> = words.iter().map(|&word| AtomicU64::new(word)).collect();
     let mut decoder = Decoder::new(vec![b"first".to_vec(), b"second".to_vec()], &mut recorder);
     match decoder.buffer(7, &words) {

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use switchcost_capture::{Command, Ending, Options, Order, Summary, record, run};
-use trace::{Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader, Writing};
+use trace::{Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader};
 use units::CpuId;
 
 use super::support::{
@@ -16,7 +16,7 @@ fn as_run() -> Options {
 /// A capture into a trace, which keeps every rule of the format, and its chunks.
 fn traced(commands: &[Command], options: Options, stop: &AtomicBool) -> (Summary, Vec<Chunk>) {
     let header = TraceHeader::new("valgrind", TraceOrder::AsRun, "x86_64");
-    let mut recorder = Recorder::create(Vec::new(), &header, Writing::default()).expect("memory takes it");
+    let mut recorder = Recorder::create(Vec::new(), &header).expect("memory takes it");
     let summary = record(commands, options, stop, &mut recorder).expect("a capture");
     let (file, written) = recorder.finish().expect("memory takes it");
     let report = trace::check(TraceReader::new(&file[..]).expect("a trace"));

@@ -13,27 +13,6 @@ use crate::codec::Open;
 /// Chunks that are not written yet, at most, beside the one that is being filled.
 const WAITING: usize = 4;
 
-/// Who writes chunks that are full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Writing {
-    /// A thread of its own, at once.
-    #[default]
-    Beside,
-    /// Who fills them, where there is time for it ([`Recorder::write_one`](crate::Recorder::write_one)); a thread of its own
-    /// where several wait.
-    InSpareTime,
-}
-
-impl Writing {
-    /// The thread leaves so many to others.
-    fn left(self) -> usize {
-        match self {
-            Writing::Beside => 0,
-            Writing::InSpareTime => WAITING / 2,
-        }
-    }
-}
-
 /// A chunk with its marks.
 #[derive(Debug)]
 struct Job {
@@ -55,8 +34,6 @@ struct Shared<W> {
     queue: Mutex<Queue>,
     /// The thread has something to do.
     called: Condvar,
-    /// How many may wait before it has.
-    left: usize,
     /// Who holds it takes the next of the queue: they are written in their order. None when the trace has ended.
     appender: Mutex<Option<Appender<W>>>,
 }
@@ -79,10 +56,10 @@ impl<W: Write> Shared<W> {
         true
     }
 
-    /// Writes what is too much to wait, and all at the end.
+    /// Writes what waits, until the end.
     fn attend(&self) {
         loop {
-            let is_idle = |queue: &mut Queue| !queue.is_ended && queue.waiting.len() <= self.left;
+            let is_idle = |queue: &mut Queue| !queue.is_ended && queue.waiting.is_empty();
             let queue = self.called.wait_while(locked(&self.queue), is_idle);
             let is_ended = queue.unwrap_or_else(PoisonError::into_inner).is_ended;
             if !self.write_next(locked(&self.appender)) && is_ended {
@@ -99,15 +76,11 @@ pub(super) struct Behind<W> {
 }
 
 impl<W: Write + Send + 'static> Behind<W> {
-    pub(super) fn new(appender: Appender<W>, writing: Writing) -> Result<Self, WriteTraceError> {
+    pub(super) fn new(appender: Appender<W>) -> Result<Self, WriteTraceError> {
         let spare = (0..WAITING).map(|_| Job { open: Open::new(), marks: Vec::new() }).collect();
         let queue = Queue { waiting: VecDeque::new(), spare, failure: None, is_ended: false };
-        let shared = Arc::new(Shared {
-            queue: Mutex::new(queue),
-            called: Condvar::new(),
-            left: writing.left(),
-            appender: Mutex::new(Some(appender)),
-        });
+        let shared =
+            Arc::new(Shared { queue: Mutex::new(queue), called: Condvar::new(), appender: Mutex::new(Some(appender)) });
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("trace-writer".to_owned())
@@ -138,9 +111,7 @@ impl<W: Write + Send + 'static> Behind<W> {
     pub(super) fn append(&mut self, open: Open, marks: Vec<Placed>) {
         let mut queue = locked(&self.shared.queue);
         queue.waiting.push_back(Job { open, marks });
-        if queue.waiting.len() > self.shared.left {
-            self.shared.called.notify_one();
-        }
+        self.shared.called.notify_one();
     }
 
     /// Writes a chunk, where one waits and nobody else is writing. Returns whether it has.

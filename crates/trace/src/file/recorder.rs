@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::appender::{Appender, Written};
-use super::behind::{Behind, Writing};
+use super::behind::Behind;
 use super::error::WriteTraceError;
 use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, ReadWords, limits};
@@ -21,8 +21,8 @@ impl ShapeId {
     }
 }
 
-/// Writes a trace block by block. Chunks are cut where they are full, and packed and written by whom [`Writing`] names. What is
-/// in the open one is lost unless [`Recorder::finish`] is called.
+/// Writes a trace block by block. Chunks are cut where they are full, and packed and written by a thread of its own. What is in
+/// the open one is lost unless [`Recorder::finish`] is called.
 pub struct Recorder<W> {
     encoder: ChunkEncoder,
     behind: Behind<W>,
@@ -33,8 +33,8 @@ pub struct Recorder<W> {
 
 impl<W: Write + Send + 'static> Recorder<W> {
     /// Begins a trace.
-    pub fn create(into: W, header: &TraceHeader, writing: Writing) -> Result<Self, WriteTraceError> {
-        let behind = Behind::new(Appender::create(into, header)?, writing)?;
+    pub fn create(into: W, header: &TraceHeader) -> Result<Self, WriteTraceError> {
+        let behind = Behind::new(Appender::create(into, header)?)?;
         let mut encoder = ChunkEncoder::new();
         encoder.begin();
         Ok(Recorder { encoder, behind, marks: Vec::new(), mark_bytes: 0, instructions: 0 })

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use switchcost_trace::{Block, BlockFlags, Form, OwnWords, Place, Recorder, Reference, Writing};
+use switchcost_trace::{Block, BlockFlags, Form, OwnWords, Place, Recorder, Reference};
 
 use crate::support::{header, read};
 
@@ -82,7 +82,7 @@ impl Recorded {
     /// Of so many shapes, `runs` run, in an order that repeats itself more often than not.
     pub(crate) fn seeded(seed: u64, shapes: usize, runs: usize) -> Recorded {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut recorder = Recorder::create(Vec::new(), &header(), Writing::default()).expect("memory takes it");
+        let mut recorder = Recorder::create(Vec::new(), &header()).expect("memory takes it");
         let shapes: Vec<Shape> = (0..shapes).map(|_| Shape::any(&mut random)).collect();
         let mut numbers = Vec::new();
         let mut recorded = Recorded { file: Vec::new(), blocks: Vec::new(), references: Vec::new() };

@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use switchcost_trace::testing::seeded;
 use switchcost_trace::{
     Block, BlockFlags, Chunk, Form, Mark, OwnWords, Place, Placed, ReadTraceError, Recorder, Reference, TaskId,
-    TraceWriter, WriteTraceError, Writing,
+    TraceWriter, WriteTraceError,
 };
 
 use crate::shapes::head;
@@ -134,8 +134,8 @@ fn a_header_of_megabytes_is_refused() {
 const RECORDED: u64 = 12;
 
 /// Chunks of one block each, written behind; of some, nobody says that there is time for it.
-fn record(into: Disk, writing: Writing) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTraceError>) {
-    let mut recorder = Recorder::create(into, &header(), writing).expect("the header fits");
+fn record(into: Disk) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTraceError>) {
+    let mut recorder = Recorder::create(into, &header()).expect("the header fits");
     let Chunk { blocks, references, .. } = one_block();
     let form = Form { reference: Reference(references[0].0 & !0xffff_ffff_ffff), place: Place::Explicit };
     let shape = recorder.define(&[blocks[0]], &[form]).expect("a shape").number();
@@ -159,31 +159,16 @@ fn end_of_chunk(file: &[u8], records_before: usize) -> usize {
 
 #[test]
 fn what_is_written_behind_is_whole_where_the_disk_is_full() {
-    for writing in [Writing::Beside, Writing::InSpareTime] {
-        let (taken, finished) = record(Disk { bytes: Vec::new(), room: 1 << 20 }, writing);
-        taken.expect("room for all");
-        let whole = finished.expect("room for all");
-        let (chunks, error) = read(&whole);
-        let addresses: Vec<u64> = chunks.iter().map(|chunk| chunk.references[0].address()).collect();
-        assert_eq!((addresses, error.is_none()), (Vec::from_iter(0..RECORDED), true), "{writing:?}");
-        // In the middle of the second chunk, which is reported at the latest where the trace is finished.
-        let room = (end_of_chunk(&whole, 1) + end_of_chunk(&whole, 2)) / 2;
-        let (taken, finished) = record(Disk { bytes: Vec::new(), room }, writing);
-        let error = taken.and(finished.map(|_| ())).expect_err("is full").to_string();
-        assert!(error.starts_with("found no way to append after 1 chunks of 1 instructions ("), "{writing:?}: {error}");
-        assert!(error.contains(&io::Error::from(io::ErrorKind::StorageFull).to_string()), "{writing:?}: {error}");
-    }
-}
-
-#[test]
-fn who_fills_chunks_can_write_them() {
-    let mut recorder = Recorder::create(Vec::new(), &header(), Writing::InSpareTime).expect("memory takes it");
-    assert!(!recorder.write_one(), "none waits");
-    recorder.mark(Mark::Exit { task: TaskId(1) }).expect("a mark");
-    recorder.cut().expect("memory takes it");
-    // The thread leaves the first ones to us.
-    assert!(recorder.write_one(), "one waits");
-    assert!(!recorder.write_one(), "no other");
-    let (file, written) = recorder.finish().expect("memory takes it");
-    assert_eq!((written.chunks, read(&file).0.len()), (1, 1));
+    let (taken, finished) = record(Disk { bytes: Vec::new(), room: 1 << 20 });
+    taken.expect("room for all");
+    let whole = finished.expect("room for all");
+    let (chunks, error) = read(&whole);
+    let addresses: Vec<u64> = chunks.iter().map(|chunk| chunk.references[0].address()).collect();
+    assert_eq!((addresses, error.is_none()), (Vec::from_iter(0..RECORDED), true));
+    // In the middle of the second chunk, which is reported at the latest where the trace is finished.
+    let room = (end_of_chunk(&whole, 1) + end_of_chunk(&whole, 2)) / 2;
+    let (taken, finished) = record(Disk { bytes: Vec::new(), room });
+    let error = taken.and(finished.map(|_| ())).expect_err("is full").to_string();
+    assert!(error.starts_with("found no way to append after 1 chunks of 1 instructions ("), "{error}");
+    assert!(error.contains(&io::Error::from(io::ErrorKind::StorageFull).to_string()), "{error}");
 }

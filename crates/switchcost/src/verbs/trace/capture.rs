@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use capture::{Command, Ending, Input, Options, Order, Output, Summary, Tool};
 use host::control::{PinGuard, pin};
 use host::facts::Root;
-use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Writing, Written};
+use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
 use units::CpuId;
 
 use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArguments};
@@ -223,15 +223,14 @@ impl Session {
     }
 
     /// Begins a trace. The thread that writes it is started here, and inherits where this one may run: what the kernel does
-    /// with the traced CPU is to be seen as run, and not what we do; otherwise, of two CPUs, both are as busy, and who decodes
-    /// writes where there is nothing to decode.
+    /// with the traced CPU is to be seen as run, and not what we do; otherwise, of two CPUs, both are as busy.
     fn recorder(&self, into: File) -> Result<Recorder<File>, WriteTraceError> {
-        let (_guard, writing) = match (self.is_as_run(), self.options.cpu.map(|cpu| (cpu, others(cpu)))) {
-            (true, Some((_, others))) => (stay_on(&others), Writing::Beside),
-            (false, Some((cpu, others))) if others.len() == 1 => (pin(&[cpu]).ok(), Writing::InSpareTime),
-            _ => (None, Writing::Beside),
+        let _guard = match (self.is_as_run(), self.options.cpu.map(|cpu| (cpu, others(cpu)))) {
+            (true, Some((_, others))) => stay_on(&others),
+            (false, Some((cpu, others))) if others.len() == 1 => pin(&[cpu]).ok(),
+            _ => None,
         };
-        Recorder::create(into, &self.header(), writing)
+        Recorder::create(into, &self.header())
     }
 
     /// The same, straight into a trace.
