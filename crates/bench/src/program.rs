@@ -50,6 +50,14 @@ impl Program {
         command
     }
 
+    /// The same, on one CPU alone.
+    pub(crate) fn command_on(&self, cpu: Option<&str>, arguments: &[&str]) -> Command {
+        let Some(cpu) = cpu else { return self.command(arguments) };
+        let mut command = Command::new("taskset");
+        command.args(["-c", cpu]).arg(&self.binary).args(arguments).env("XDG_STATE_HOME", self.folder.path());
+        command
+    }
+
     /// Runs with these arguments, and reads what it prints as JSON.
     pub(crate) fn run(&self, arguments: &[&str]) -> Result<Ran, String> {
         let start = Instant::now();
