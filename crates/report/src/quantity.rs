@@ -178,10 +178,10 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
+    pub(crate) fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
         Estimate {
             estimate,
             low,

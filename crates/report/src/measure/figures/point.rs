@@ -183,6 +183,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantity::tests::estimate;
 
     fn bare() -> CaseFinding {
         let case = record::Case {
@@ -219,20 +220,6 @@ mod tests {
             sanity_band_ns: None,
             excluded: analysis::Excluded::default(),
             flags: Vec::new(),
-        }
-    }
-
-    fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
-        Estimate {
-            estimate,
-            low,
-            high,
-            within_run: (low, high),
-            n: 9,
-            confidence: 0.9,
-            method: "median",
-            t90: None,
-            sd: 1.0,
         }
     }
 
