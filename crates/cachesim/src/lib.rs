@@ -5,8 +5,10 @@
 //! simulator in the tests follows the same text.
 
 mod causes;
+mod code;
 mod design_file;
 mod explain;
+mod frames;
 mod host_design;
 mod machine;
 mod mappings;

@@ -6,8 +6,6 @@
 mod address;
 mod aside;
 mod blocks;
-mod code;
-mod frames;
 mod ledger;
 mod level;
 mod line;
@@ -25,15 +23,14 @@ mod walk;
 use design::Design;
 use simulation_result::{ByView, Interval};
 
-pub(crate) use address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK};
+pub(crate) use address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK, sign_extended};
 pub(crate) use blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
-pub(crate) use code::Context;
 pub(crate) use plan::{Kind, Obstacle};
 pub(crate) use walk::Sent;
 
+use crate::code::{Attribution, Context};
+use crate::frames::Frames;
 use crate::mappings::Mappings;
-use code::Attribution;
-use frames::Frames;
 use ledger::{Ledger, NOBODY};
 use level::Level;
 use plan::Plan;

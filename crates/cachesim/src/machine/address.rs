@@ -4,7 +4,7 @@
 pub(crate) const VIRTUAL_BITS: u32 = 48;
 pub(crate) const VIRTUAL_MASK: u64 = (1 << VIRTUAL_BITS) - 1;
 /// The address that the low 48 bits stand for.
-pub(super) const fn sign_extended(address: u64) -> u64 {
+pub(crate) const fn sign_extended(address: u64) -> u64 {
     (((address << (64 - VIRTUAL_BITS)) as i64) >> (64 - VIRTUAL_BITS)) as u64
 }
 

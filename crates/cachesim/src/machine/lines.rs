@@ -141,12 +141,6 @@ impl Lines {
         }
     }
 
-    /// The slot for a line that comes in: an empty one, or the one whose line leaves.
-    #[inline]
-    pub(super) fn slot_for_new(&mut self, set: usize) -> usize {
-        self.empty_slot(set).unwrap_or_else(|| set * self.ways + self.order.leaving(set))
-    }
-
     #[inline]
     pub(super) fn empty_slot(&self, set: usize) -> Option<usize> {
         let start = set * self.ways;

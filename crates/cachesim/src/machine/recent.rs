@@ -34,7 +34,7 @@ pub(super) type Slots = [u32; VIEWS];
 
 /// A line that all views hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct CommonLine {
     pub(super) key: u64,
     pub(super) modified: ViewSet,
     /// In the shared view.
@@ -121,13 +121,13 @@ impl Recent {
     /// then.
     #[inline]
     pub(super) fn finds(&mut self, line: u64, is_store: bool) -> bool {
-        self.finder().finds(line, is_store)
+        self.way_predictor().finds(line, is_store)
     }
 
-    /// What finds lines, for a loop.
+    /// What finds lines by their hints, for a loop.
     #[inline]
-    pub(super) fn finder(&mut self) -> Finder<'_> {
-        Finder {
+    pub(super) fn way_predictor(&mut self) -> WayPredictor<'_> {
+        WayPredictor {
             hints: &self.hints,
             guesses: &self.guesses,
             stamps: if self.ways > 1 { &mut self.stamps } else { &mut [] },
@@ -203,7 +203,7 @@ impl Recent {
     }
 
     /// A line that every view holds from here on comes on top. The list must not be full. Gives its slot.
-    pub(super) fn push(&mut self, set: usize, held: Held, in_views: Slots) -> usize {
+    pub(super) fn push(&mut self, set: usize, held: CommonLine, in_views: Slots) -> usize {
         let slot = set * self.ways + self.lengths[set] as usize;
         self.begin(set);
         self.lengths[set] += 1;
@@ -214,7 +214,7 @@ impl Recent {
 
     /// The same where the list is full, in place of the line used longest ago, which is given, too.
     #[inline]
-    pub(super) fn replace_oldest(&mut self, set: usize, held: Held) -> (usize, Held) {
+    pub(super) fn replace_oldest(&mut self, set: usize, held: CommonLine) -> (usize, CommonLine) {
         let start = set * self.ways;
         let slot = start + least(self.stamps[start..start + self.ways].iter().copied());
         let old = self.at(slot);
@@ -223,12 +223,12 @@ impl Recent {
     }
 
     #[inline]
-    fn at(&self, slot: usize) -> Held {
-        Held { key: self.keys[slot], modified: self.modified[slot], arrival: self.arrivals[slot] }
+    fn at(&self, slot: usize) -> CommonLine {
+        CommonLine { key: self.keys[slot], modified: self.modified[slot], arrival: self.arrivals[slot] }
     }
 
     #[inline]
-    fn fill(&mut self, slot: usize, held: Held) {
+    fn fill(&mut self, slot: usize, held: CommonLine) {
         self.keys[slot] = held.key;
         self.modified[slot] = held.modified;
         self.arrivals[slot] = held.arrival;
@@ -264,7 +264,7 @@ impl Recent {
 
     /// Nothing is known of a set any more. Gives the lines of the list and where they are in the views, the one used last at
     /// the end.
-    pub(super) fn take_all(&mut self, set: usize, mut act: impl FnMut(Held, Slots)) {
+    pub(super) fn take_all(&mut self, set: usize, mut act: impl FnMut(CommonLine, Slots)) {
         let set = if self.is_list { set } else { set % self.lengths.len() };
         self.losses += 1;
         let length = std::mem::take(&mut self.lengths[set]) as usize;
@@ -295,8 +295,9 @@ impl Recent {
     }
 }
 
-/// What answers nearly every lookup of a program: borrowed for a loop, so that all of it stays in registers.
-pub(super) struct Finder<'a> {
+/// What answers nearly every lookup of a program: it predicts the way of a virtual line, and whether the prediction is right
+/// is known from the hint alone. Borrowed for a loop, so that all of it stays in registers.
+pub(super) struct WayPredictor<'a> {
     hints: &'a [u64],
     guesses: &'a [u32],
     /// Empty where a set has one line, of which none was used before the others.
@@ -306,7 +307,7 @@ pub(super) struct Finder<'a> {
     direct_mask: usize,
 }
 
-impl Finder<'_> {
+impl WayPredictor<'_> {
     #[inline(always)]
     pub(super) fn line_of(&self, address: u64) -> u64 {
         (address & VIRTUAL_MASK) >> self.line_bits

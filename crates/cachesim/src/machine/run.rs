@@ -3,13 +3,13 @@
 use trace::{Block, BlockRun, Reference};
 
 use super::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
-use super::code::Attribution;
 use super::level::Level;
 use super::plan::{Kind, Plan};
-use super::recent::Finder;
+use super::recent::WayPredictor;
 use super::view_set::ViewSet;
 use super::views::Views;
 use super::{Machine, Scene, VIRTUAL_BITS};
+use crate::code::Attribution;
 
 /// Where lookups begin, and in what order they have to be made.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ impl Lookups for Run<'_> {
         if is_ordered {
             return 0;
         }
-        let [mut tlb, mut cache] = finders(self.views.levels, fetch_tlb, fetch_cache);
+        let [mut tlb, mut cache] = way_predictors(self.views.levels, fetch_tlb, fetch_cache);
         let mut last_page = None;
         let mut is_found = |block: &Block| {
             let (first, last) = (block.address, last_byte(block));
@@ -95,7 +95,7 @@ impl Lookups for Run<'_> {
     #[inline]
     fn finds_data(&mut self, references: &[Reference]) -> usize {
         let Entry { data_tlb, data_cache, data_hit_cycles, passes_stores_on, .. } = self.entry;
-        let [mut tlb, mut cache] = finders(self.views.levels, data_tlb, data_cache);
+        let [mut tlb, mut cache] = way_predictors(self.views.levels, data_tlb, data_cache);
         let mut is_found = |&reference: &Reference| {
             let (first, last) = bytes_of(reference);
             let is_store = reference.is_store();
@@ -203,14 +203,14 @@ impl Views<'_> {
 
 /// Of a TLB and a cache.
 #[inline(always)]
-fn finders(levels: &mut [Level], tlb: Option<usize>, cache: Option<usize>) -> [Option<Finder<'_>>; 2] {
+fn way_predictors(levels: &mut [Level], tlb: Option<usize>, cache: Option<usize>) -> [Option<WayPredictor<'_>>; 2] {
     match (tlb, cache) {
         (Some(tlb), Some(cache)) => match levels.get_disjoint_mut([tlb, cache]) {
-            Ok(both) => both.map(|level| Some(level.recent.finder())),
+            Ok(both) => both.map(|level| Some(level.recent.way_predictor())),
             Err(_) => [None, None],
         },
-        (Some(tlb), None) => [Some(levels[tlb].recent.finder()), None],
-        (None, Some(cache)) => [None, Some(levels[cache].recent.finder())],
+        (Some(tlb), None) => [Some(levels[tlb].recent.way_predictor()), None],
+        (None, Some(cache)) => [None, Some(levels[cache].recent.way_predictor())],
         (None, None) => [None, None],
     }
 }

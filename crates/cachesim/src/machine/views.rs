@@ -4,16 +4,16 @@
 //! [walked by itself](super::walk).
 
 use super::address::Address;
-use super::frames::Frames;
 use super::ledger::Ledger;
 use super::level::Level;
 use super::line::Line;
 use super::plan::{Kind, Plan, path_of};
 use super::privates::Privates;
-use super::recent::{Held, Slots};
+use super::recent::{CommonLine, Slots};
 use super::view_set::ViewSet;
 use super::walk::{Answer, Departure, Request, Sent};
 use super::{FLUSHED, PRIVATE, SHARED, Scene, VIEWS};
+use crate::frames::Frames;
 
 /// The cycles so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -332,7 +332,7 @@ impl Views<'_> {
         let arrival = self.ledger.arrival();
         let own = &mut self.levels[at];
         let (mut slots, mut leaving) = (Slots::default(), [None; VIEWS]);
-        let mut held = Held { key, modified, arrival };
+        let mut held = CommonLine { key, modified, arrival };
         for (view, lines) in own.views.iter_mut().enumerate() {
             let found = if holds.has(view) { lines.find(set, key) } else { None };
             let slot = found.unwrap_or_else(|| {
@@ -369,7 +369,7 @@ impl Views<'_> {
         let level = &self.plan.levels[at];
         let arrival = self.ledger.arrival();
         let own = &mut self.levels[at];
-        let (slot, old) = own.recent.replace_oldest(set, Held { key, modified, arrival });
+        let (slot, old) = own.recent.replace_oldest(set, CommonLine { key, modified, arrival });
         self.note_exchange(at, set, [old.key, key], [old.arrival, arrival]);
         if old.modified != ViewSet::NONE || level.is_left_with_effects {
             let line = Line { address: level.address_of(old.key), is_modified: false, arrival: old.arrival };

@@ -216,8 +216,7 @@ impl<'a> Views<'a> {
         let level = self.plan_of(at);
         self.levels[at].part(set);
         let lines = self.lines(view, at);
-        let slot = lines.slot_for_new(set);
-        let old = lines.take(level, slot);
+        let (slot, old) = lines.make_room(level, set);
         lines.put(slot, key, line);
         if view == SHARED {
             if let Some((old_key, old_line)) = &old {

@@ -7,7 +7,8 @@ use super::error::SimulationError;
 use super::runner::Runner;
 use super::{Options, Outcome};
 use crate::causes::Why;
-use crate::machine::{Context, Machine, Scene};
+use crate::code::Context;
+use crate::machine::{Machine, Scene};
 use crate::world::{Change, World};
 
 /// Blocks that are taken at once: no more than what is counted in one word.

@@ -34,7 +34,7 @@ struct Slot {
 
 /// The excess cycles of one design, by the code that they are attributed to.
 #[derive(Debug, Default)]
-pub(super) struct Attribution {
+pub(crate) struct Attribution {
     slots: Vec<Slot>,
     used: Vec<u16>,
     places: HashMap<Place, i64>,
@@ -44,7 +44,7 @@ pub(super) struct Attribution {
 }
 
 impl Attribution {
-    pub(super) fn new() -> Attribution {
+    pub(crate) fn new() -> Attribution {
         Attribution {
             slots: vec![Slot::default(); SLOTS],
             used: Vec::new(),
@@ -56,7 +56,7 @@ impl Attribution {
 
     /// A block took longer (or less long) than with a machine of its own.
     #[inline]
-    pub(super) fn add(&mut self, address: u64, excess: i64, context: Context, mappings: &Mappings) {
+    pub(crate) fn add(&mut self, address: u64, excess: i64, context: Context, mappings: &Mappings) {
         let at = (address ^ address >> 10) as usize & (SLOTS - 1);
         let slot = self.slots[at];
         if slot.excess != 0 && slot.address != address {
@@ -71,7 +71,7 @@ impl Attribution {
     }
 
     /// Looks the places up, before the context or the mappings change.
-    pub(super) fn settle(&mut self, context: Context, mappings: &Mappings) {
+    pub(crate) fn settle(&mut self, context: Context, mappings: &Mappings) {
         let mut used = std::mem::take(&mut self.used);
         for at in used.drain(..) {
             let slot = std::mem::take(&mut self.slots[usize::from(at)]);
@@ -116,7 +116,7 @@ impl Attribution {
     }
 
     /// The places with the most excess, in descending order.
-    pub(super) fn into_costs(self, most: usize, programs: impl Fn(u32) -> String) -> Vec<CodeCost> {
+    pub(crate) fn into_costs(self, most: usize, programs: impl Fn(u32) -> String) -> Vec<CodeCost> {
         let cost = |(place, excess_cycles): (&Place, &i64)| {
             let object = self.objects.get(place.object as usize);
             CodeCost {

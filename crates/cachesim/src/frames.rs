@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use design::PageAllocation;
 
-use super::address::{VIRTUAL_MASK, sign_extended};
+use crate::machine::{VIRTUAL_MASK, sign_extended};
 use crate::mappings::Mappings;
 
 /// Sizes of pages that a trace may tell.
@@ -74,7 +74,7 @@ impl SharedPages {
 
 /// All frames of one design.
 #[derive(Debug)]
-pub(super) struct Frames {
+pub(crate) struct Frames {
     allocation: PageAllocation,
     page_bits: u32,
     next: u32,
@@ -91,7 +91,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    pub(super) fn new(allocation: PageAllocation) -> Frames {
+    pub(crate) fn new(allocation: PageAllocation) -> Frames {
         Frames {
             allocation,
             page_bits: allocation.size.0.trailing_zeros(),
@@ -108,7 +108,7 @@ impl Frames {
 
     /// The physical address behind a virtual one, of which 48 bits count.
     #[inline]
-    pub(super) fn translate(&mut self, process: u32, address: u64, is_store: bool, mappings: &Mappings) -> u64 {
+    pub(crate) fn translate(&mut self, process: u32, address: u64, is_store: bool, mappings: &Mappings) -> u64 {
         let address = sign_extended(address);
         let page = (address & VIRTUAL_MASK) >> 12;
         let key = 1 << 63 | u64::from(process) << 37 | page << 1 | 1;
@@ -132,13 +132,13 @@ impl Frames {
 
     /// Whether a page has got another frame since this was asked last.
     #[inline]
-    pub(super) fn take_moved(&mut self) -> bool {
+    pub(crate) fn take_moved(&mut self) -> bool {
         std::mem::take(&mut self.has_moved)
     }
 
     /// Whether several address spaces may have touched the page of a physical address.
     #[inline]
-    pub(super) fn may_be_shared(&self, physical: u64) -> bool {
+    pub(crate) fn may_be_shared(&self, physical: u64) -> bool {
         self.shared.may_have(physical >> self.page_bits)
     }
 
@@ -218,7 +218,7 @@ impl Frames {
     }
 
     /// A mark tells where a page is.
-    pub(super) fn tell(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
+    pub(crate) fn tell(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
         let bits = bits_of(bytes);
         let Some(bits) = bits else { return };
         self.marks += 1;
@@ -231,7 +231,7 @@ impl Frames {
     }
 
     /// A new address space has the frames of its parent.
-    pub(super) fn fork(&mut self, parent: u32, child: u32) {
+    pub(crate) fn fork(&mut self, parent: u32, child: u32) {
         let made_up = self.spaces.get(&parent).map(|space| space.made_up.clone()).unwrap_or_default();
         for &frame in made_up.values() {
             *self.holders.entry(frame).or_insert(1) += 1;
@@ -242,7 +242,7 @@ impl Frames {
     }
 
     /// Something else is, or nothing is any more, in a range of an address space.
-    pub(super) fn unmap(&mut self, process: u32, start: u64, bytes: u64) {
+    pub(crate) fn unmap(&mut self, process: u32, start: u64, bytes: u64) {
         let Some(space) = self.spaces.get_mut(&process) else { return };
         let first = (u128::from(start)).div_ceil(1 << self.page_bits) as u64;
         let end = ((u128::from(start) + u128::from(bytes)) >> self.page_bits) as u64;
@@ -258,7 +258,7 @@ impl Frames {
     }
 
     /// An address space is gone.
-    pub(super) fn drop_space(&mut self, process: u32) {
+    pub(crate) fn drop_space(&mut self, process: u32) {
         let Some(space) = self.spaces.remove(&process) else { return };
         space.made_up.values().for_each(|&frame| self.release(frame));
         self.forget_recent();
