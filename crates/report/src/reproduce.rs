@@ -4,11 +4,12 @@
 //! terminal and for a page, JSON, and CSV of the claims.
 
 mod chart;
+mod claims;
 mod csv;
 mod json;
 mod screen;
 
-use ::reproduce::{Cell, Claim, Exhibit, Paper, Shape};
+use ::reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict};
 
 use crate::entry::{Entry, Side, Tone};
 use crate::figure::Figure;
@@ -18,6 +19,7 @@ use crate::page::{Block, Page};
 use crate::quantity::NO_NUMBER;
 use crate::slug::slug;
 
+pub use claims::{CLAIMS_SCHEMA, render_claims};
 pub use json::REPRODUCE_SCHEMA;
 
 /// A longer table of a figure is for the page and the JSON.
@@ -73,14 +75,15 @@ pub(crate) fn blocks(reproduction: &Reproduction<'_>) -> Vec<Block> {
     page.into_blocks()
 }
 
-/// How many claims are reproduced, are not, and could not be decided.
-pub fn tally(exhibits: &[Exhibit]) -> [usize; 3] {
+/// How many claims of a kind are reproduced, are not, and could not be decided.
+pub fn tally(exhibits: &[Exhibit], kind: Kind) -> [usize; 3] {
+    let claims = exhibits.iter().flat_map(|exhibit| &exhibit.claims).filter(|claim| claim.entry.kind == kind);
     let mut tally = [0; 3];
-    for claim in exhibits.iter().flat_map(|exhibit| &exhibit.claims) {
-        tally[match claim.shape {
-            Shape::Holds => 0,
-            Shape::Differs(_) => 1,
-            Shape::NotShown(_) => 2,
+    for claim in claims {
+        tally[match claim.verdict {
+            Verdict::Holds => 0,
+            Verdict::Differs => 1,
+            Verdict::NotTold => 2,
         }] += 1;
     }
     tally
@@ -88,16 +91,30 @@ pub fn tally(exhibits: &[Exhibit]) -> [usize; 3] {
 
 /// How many claims are reproduced.
 fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
-    let [hold, differ, open] = tally(reproduction.exhibits);
+    page.paragraph(&format!("{}: {}", reproduction.paper.title(), answer(reproduction.exhibits)));
+}
+
+/// The tested claims, then those that something was fitted for; definitions are not counted.
+pub(crate) fn answer(exhibits: &[Exhibit]) -> String {
     let are = |number: usize| if number == 1 { "is" } else { "are" };
-    page.paragraph(&format!(
-        "{}: of {} claims, {hold} {} reproduced, {differ} {} not reproduced, and {open} {} inconclusive.",
-        reproduction.paper.title(),
-        hold + differ + open,
+    let [hold, differ, open] = tally(exhibits, Kind::Tested);
+    let all = hold + differ + open;
+    let mut answer = format!(
+        "of {all} claims, {hold} {} reproduced, {differ} {} not reproduced, and {open} {} inconclusive.",
         are(hold),
         are(differ),
-        are(open),
-    ));
+        are(open)
+    );
+    let [hold, differ, open] = tally(exhibits, Kind::Calibrated);
+    if hold + differ + open > 0 {
+        answer += &format!(
+            " After calibration, {hold} {} consistent, {differ} {} not, and {open} {} inconclusive.",
+            are(hold),
+            are(differ),
+            are(open)
+        );
+    }
+    answer
 }
 
 fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
@@ -114,23 +131,46 @@ fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
 }
 
 fn word(claim: &Claim) -> (&'static str, Tone) {
-    match claim.shape {
-        Shape::Holds => ("reproduced", Tone::Good),
-        Shape::Differs(_) => ("not reproduced", Tone::Suspect),
-        Shape::NotShown(_) => ("inconclusive", Tone::Bad),
+    let (word, tone) = match claim.verdict {
+        Verdict::Holds => ("reproduced", Tone::Good),
+        Verdict::Differs => ("not reproduced", Tone::Suspect),
+        Verdict::NotTold => ("inconclusive", Tone::Bad),
+    };
+    match (claim.entry.kind, claim.verdict) {
+        (Kind::Definition, _) => ("by definition", Tone::Usual),
+        (Kind::Calibrated, Verdict::Holds) => ("consistent after calibration", tone),
+        (Kind::Calibrated, Verdict::Differs) => ("not consistent after calibration", tone),
+        _ => (word, tone),
     }
 }
 
-fn why(claim: &Claim) -> &str {
-    match &claim.shape {
-        Shape::Holds => "",
-        Shape::Differs(why) | Shape::NotShown(why) => why,
+/// What is missing, or what the runs say of each possible reason.
+fn why(claim: &Claim) -> String {
+    match (&claim.missing, claim.verdict) {
+        (Some(missing), _) => format!("Missing: {missing}."),
+        (None, Verdict::Differs) if claim.counts() => reasons(&claim.reasons),
+        _ => String::new(),
     }
+}
+
+fn reasons(reasons: &[Reason]) -> String {
+    let one = |reason: &Reason| {
+        let word = match reason.verdict {
+            Verdict::Holds => "Shown by",
+            Verdict::Differs => "Refuted by",
+            Verdict::NotTold => "Not told by",
+        };
+        format!("{word} {}: {} ({}).", reason.run, reason.statement, reason.found)
+    };
+    if reasons.is_empty() {
+        return "No reason was tested.".to_owned();
+    }
+    reasons.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
 fn verdicts(exhibits: &[Exhibit]) -> Grid {
     let mut grid = Grid::new(1);
-    for name in ["in the paper", "claim", "here", "found", "a possible reason, or what is missing"] {
+    for name in ["in the paper", "claim", "here", "found", "reasons, or what is missing"] {
         grid.column(name, Side::Left);
     }
     for exhibit in exhibits {
@@ -138,7 +178,7 @@ fn verdicts(exhibits: &[Exhibit]) -> Grid {
             let (word, tone) = word(claim);
             grid.row(vec![
                 Entry::from(&exhibit.name),
-                Entry::from(&claim.statement),
+                Entry::from(&claim.entry.statement),
                 Entry::new(word, tone),
                 Entry::from(&claim.found),
                 Entry::from(why(claim)),
@@ -151,14 +191,19 @@ fn verdicts(exhibits: &[Exhibit]) -> Grid {
 fn add_exhibit(page: &mut Page, paper: Paper, exhibit: &Exhibit) {
     page.heading(&exhibit.name, &exhibit.title);
     for claim in &exhibit.claims {
-        let because = why(claim);
         let found = if claim.found.is_empty() { String::new() } else { format!(" Found: {}.", claim.found) };
-        let because = match &claim.shape {
-            Shape::Holds => String::new(),
-            Shape::Differs(_) => format!(" A possible reason: {because}."),
-            Shape::NotShown(_) => format!(" Missing: {because}."),
+        let free = if claim.entry.free.is_empty() {
+            String::new()
+        } else {
+            format!(" Free: {}.", claim.entry.free.join("; "))
         };
-        page.item(&format!("{} ({}).{found}{because}", claim.statement, word(claim).0));
+        let (rule, bounds) = (claim.entry.rule.words(), &claim.entry.bounds);
+        let (statement, quantity) = (&claim.entry.statement, &claim.entry.quantity);
+        let why = why(claim);
+        let verdict = word(claim).0;
+        page.item(
+            format!("{statement} ({verdict}).{found} Rule: {quantity}: {rule} ({bounds}).{free} {why}").trim_end(),
+        );
     }
     for note in &exhibit.notes {
         page.prose(note);

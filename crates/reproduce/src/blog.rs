@@ -3,9 +3,10 @@
 use analysis::{CaseFinding, Estimate};
 use record::{MeasureRecord, Mechanism};
 
+use crate::claims::{Found, Quantities, Term, exact, ratio};
 use crate::exhibit::Cell;
 use crate::text::{number, percent};
-use crate::{Claim, Effort, Exhibit, Records, Shape, Site, Step, Table};
+use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "blog-condvar";
 const OBSERVED: &str = "blog-observed";
@@ -124,37 +125,6 @@ fn counts(records: &Records) -> Exhibit {
         table.row(vec![what.into(), Cell::number(published, decimals), Cell::or_missing(here, decimals, why)]);
     }
     exhibit.table = table;
-    let four = under_lock.map(|(all, share)| {
-        let found = format!("{} switches an iteration, {} of them involuntary", number(all), percent(share));
-        let why = "this kernel's scheduler lets the one that notifies go on until it waits";
-        (found, Shape::of((3.5..4.5).contains(&all), why))
-    });
-    let two = switches(records, Mechanism::MutexCondvarUnlocked).map(|(all, share)| {
-        let found = format!("{} switches an iteration, {} of them involuntary", number(all), percent(share));
-        (
-            found,
-            Shape::of(
-                all < 3.5,
-                "who is woken takes the CPU at once and finds the lock free, but comes back once more",
-            ),
-        )
-    });
-    let mostly_kernel = user_over_system(records).map(|share| {
-        let why = "kernels that count by ticks divide a task's time by what their ticks found in its whole life, the \
-                   user-mode work around the batches included";
-        (percent(share), Shape::NotShown(why.to_owned()))
-    });
-    exhibit.claims = vec![
-        Claim::decided(
-            "Notified under the lock, an iteration takes four switches where two would do: the one that is woken runs at once into the lock",
-            four,
-        ),
-        Claim::decided(
-            "Notified after unlocking, it takes fewer (not in the post: it follows from its explanation)",
-            two,
-        ),
-        Claim::decided("Nearly all of the time is the kernel's (user mode is 10 % of it in the post)", mostly_kernel),
-    ];
     exhibit.notes.push(
         "Elapsed time over counted switches is the post's figure; it holds system calls and the loop, too. What a switch \
          costs beyond those is the direct cost in the record."
@@ -163,18 +133,20 @@ fn counts(records: &Records) -> Exhibit {
     exhibit
 }
 
+/// An iteration under perf stat, where it counted.
+fn watched(records: &Records) -> Result<Estimate, String> {
+    if records.text(OBSERVED)?.contains("context-switches") {
+        iteration(records, OBSERVED)
+    } else {
+        Err("perf stat counted no switches: see its words".to_owned())
+    }
+}
+
 fn observer(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("the observer", "The same under perf stat");
     exhibit.steps.extend([STEP.to_owned(), OBSERVED.to_owned()]);
     let alone = iteration(records, STEP);
-    let watched = records.text(OBSERVED).and_then(|words| {
-        let counts = words.contains("context-switches");
-        if counts {
-            iteration(records, OBSERVED)
-        } else {
-            Err("perf stat counted no switches: see its words".to_owned())
-        }
-    });
+    let watched = watched(records);
     let mut table = Table::new(&["what", "published", "here"]);
     let rows = [
         ("alone, us an iteration", ELAPSED_MS * 1e3 / ITERATIONS, &alone),
@@ -189,15 +161,41 @@ fn observer(records: &Records) -> Exhibit {
         ]);
     }
     exhibit.table = table;
-    let outcome = alone.and_then(|alone| Ok((alone, watched?))).map(|(alone, watched)| {
-        let found = format!("{} longer under perf stat", percent(watched.estimate / alone.estimate - 1.0));
-        let why = "counting software events alone, as perf can do here, costs less than counting cycles, too";
-        let ratio = (watched.low / alone.high, watched.high / alone.low);
-        (found, Shape::of_interval(ratio, 1.02..f64::INFINITY, why))
-    });
-    exhibit.claims = vec![Claim::decided("Who is watched by perf stat takes longer (22 % in the post)", outcome)];
     exhibit.notes.push(
         "Watched are the same measurements; perf counts the switches and the CPU time of all their tasks.".into(),
     );
     exhibit
+}
+
+fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Result<Found, String> {
+    let (all, share) = switches(records, mechanism)?;
+    Ok(Found::new(vec![exact("switches an iteration", all)], format!("{} of them involuntary", percent(share))))
+}
+
+/// The tasks work in user mode between the batches, too, which a kernel that counts by ticks does not tell apart: so the
+/// time counted is the most that it can be.
+fn at_most_user(records: &Records) -> Result<Found, String> {
+    let most = user_over_system(records)?;
+    let term = Term::new("user mode over the kernel", most, 0.0, most);
+    Ok(Found::new(vec![term], "an upper bound: probes between the batches are in it"))
+}
+
+pub(crate) fn quantities() -> Quantities {
+    vec![
+        ("four-switches", |r| switches_an_iteration(r, Mechanism::MutexCondvar)),
+        ("fewer-when-unlocked", |r| {
+            let (locked, _) = switches(r, Mechanism::MutexCondvar)?;
+            let (unlocked, share) = switches(r, Mechanism::MutexCondvarUnlocked)?;
+            let note = format!("{} and {}, {} of them involuntary", number(locked), number(unlocked), percent(share));
+            Ok(Found::new(
+                vec![exact("switches notified after unlocking over those under the lock", unlocked / locked)],
+                note,
+            ))
+        }),
+        ("mostly-kernel", at_most_user),
+        ("observer-slows", |r| {
+            let (alone, watched) = (iteration(r, STEP)?, watched(r)?);
+            Ok(Found::new(vec![ratio("under perf stat over alone", &watched, &alone)], ""))
+        }),
+    ]
 }

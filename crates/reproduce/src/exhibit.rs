@@ -1,60 +1,6 @@
-use std::ops::Range;
-
 use serde::Serialize;
 
-use crate::Chart;
-use crate::text::number;
-
-/// Whether what a paper shows also shows here.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "verdict", content = "why")]
-pub enum Shape {
-    /// It does.
-    Holds,
-    /// It does not, and a possible reason, which nothing here has tested.
-    Differs(String),
-    /// It cannot be told: what is missing.
-    NotShown(String),
-}
-
-impl Shape {
-    /// `Holds` or `Differs`.
-    pub fn of(holds: bool, why_not: impl Into<String>) -> Shape {
-        if holds { Shape::Holds } else { Shape::Differs(why_not.into()) }
-    }
-
-    /// Whether a number lies in a range, where only its interval is known: neither is said where the interval allows both.
-    pub(crate) fn of_interval((low, high): (f64, f64), wanted: Range<f64>, why_not: impl Into<String>) -> Shape {
-        if wanted.start <= low && high < wanted.end {
-            Shape::Holds
-        } else if high < wanted.start || wanted.end <= low {
-            Shape::Differs(why_not.into())
-        } else {
-            let ends = [low, high].map(number);
-            Shape::NotShown(format!("the interval, {} to {}, allows both; more time would narrow it", ends[0], ends[1]))
-        }
-    }
-}
-
-/// One thing that a paper shows.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Claim {
-    /// What the paper shows, as a statement about a shape.
-    pub statement: String,
-    /// The numbers found here that decide it; empty where there are none.
-    pub found: String,
-    /// Whether it shows here.
-    #[serde(flatten)]
-    pub shape: Shape,
-}
-
-impl Claim {
-    /// A claim that is decided, or not, by numbers: `Err` says what is missing.
-    pub(crate) fn decided(statement: &str, outcome: Result<(String, Shape), String>) -> Claim {
-        let (found, shape) = outcome.unwrap_or_else(|why| (String::new(), Shape::NotShown(why)));
-        Claim { statement: statement.to_owned(), found, shape }
-    }
-}
+use crate::{Chart, Claim};
 
 /// A cell of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -151,22 +97,6 @@ impl Exhibit {
             chart: None,
             notes: Vec::new(),
             steps: Vec::new(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_an_interval_leaves_open_is_not_said() {
-        let shape = |interval| Shape::of_interval(interval, 1.5..3.0, "because");
-        assert_eq!(shape((1.6, 2.9)), Shape::Holds);
-        assert_eq!(shape((3.0, 9.0)), Shape::Differs("because".to_owned()));
-        assert_eq!(shape((0.9, 1.4)), Shape::Differs("because".to_owned()));
-        for open in [(1.0, 2.0), (2.0, 4.0), (1.0, 4.0), (f64::NAN, 2.0)] {
-            assert!(matches!(shape(open), Shape::NotShown(_)), "{open:?}");
         }
     }
 }

@@ -5,6 +5,7 @@ mod interference;
 mod measured;
 mod steps;
 
+use crate::claims::Quantities;
 use crate::{Exhibit, Records};
 
 pub(crate) use steps::steps;
@@ -17,6 +18,10 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     exhibits.push(interference::tables(records));
     exhibits.extend(in_silico::exhibits(records));
     exhibits
+}
+
+pub(crate) fn quantities() -> Quantities {
+    [measured::quantities(), interference::quantities(), in_silico::quantities()].concat()
 }
 
 #[cfg(test)]

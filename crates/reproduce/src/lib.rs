@@ -3,14 +3,16 @@
 //! What comes in: what the machine has ([`Site`]), and the records that the [`Step`]s left ([`Records`]). What goes out:
 //! [`Exhibit`]s, one for each published figure or table: the published values, those found here, and for each thing that
 //! the paper shows whether it shows here, too ([`Claim`]). Pure: no files, no machine, no printing; estimates come from
-//! `analysis`, and what is added here is comparison.
+//! `analysis`, and what is added here is comparison. What is claimed, and by which rule it is decided, is a table ([`Entry`]).
 //!
 //! A claim is about a *shape* (an order, a knee, a ratio), which any machine can show, and not about nanoseconds, which
 //! only the paper's machine can.
 
 mod blog;
 mod chart;
+mod claims;
 mod exhibit;
+mod interval;
 mod li2007;
 mod lmbench;
 mod michigan;
@@ -24,7 +26,8 @@ mod testing;
 mod text;
 
 pub use chart::{Axis, Chart, Series, Style};
-pub use exhibit::{Cell, Claim, Exhibit, Shape, Table};
+pub use claims::{Claim, Entry, Kind, Reason, ReasonEntry, Rule, Term, Verdict, table};
+pub use exhibit::{Cell, Exhibit, Table};
 pub use paper::Paper;
 pub use records::Records;
 pub use step::{Effort, Site, Step};

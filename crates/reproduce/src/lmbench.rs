@@ -3,9 +3,10 @@
 use analysis::CaseFinding;
 use units::Bytes;
 
+use crate::claims::{Found, Quantities, ratio};
 use crate::exhibit::Cell;
 use crate::text::microseconds;
-use crate::{Claim, Exhibit, Records, Shape, Site, Step, Table};
+use crate::{Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "lmbench-matrix";
 
@@ -40,11 +41,6 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     };
     table.row(row(|estimate| estimate.estimate));
     exhibit.table = table;
-    exhibit.claims = vec![
-        grows(records, (2, 0), (16, 64), "Sixteen processes of 64 KB switch more slowly than two without data"),
-        grows(records, (8, 16), (8, 64), "Eight processes: more data, dearer switches"),
-        grows(records, (2, 64), (16, 64), "64 KB each: more processes, dearer switches"),
-    ];
     exhibit.notes.push(
         "lmbench prints this matrix for every machine; there is no published row to lay beside it. L. McVoy, C. Staelin: \
          lmbench: Portable Tools for Performance Analysis, USENIX 1996, section 6.6, says what must grow."
@@ -53,11 +49,16 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     vec![exhibit]
 }
 
-fn grows(records: &Records, small: (u32, u64), large: (u32, u64), statement: &str) -> Claim {
-    let outcome = cost(records, small).and_then(|a| Ok((a, cost(records, large)?))).map(|(a, b)| {
-        let found = format!("{} and {}", microseconds(a.estimate), microseconds(b.estimate));
-        let ratio = (b.low / a.high, b.high / a.low);
-        (found, Shape::of_interval(ratio, 1.0..f64::INFINITY, "all of it fits the caches of this machine"))
-    });
-    Claim::decided(statement, outcome)
+fn grows(records: &Records, small: (u32, u64), large: (u32, u64)) -> Result<Found, String> {
+    let (small, large) = (cost(records, small)?, cost(records, large)?);
+    let note = format!("{} and {}", microseconds(small.estimate), microseconds(large.estimate));
+    Ok(Found::new(vec![ratio("", &large, &small)], note))
+}
+
+pub(crate) fn quantities() -> Quantities {
+    vec![
+        ("many-and-large", |r| grows(r, (2, 0), (16, 64))),
+        ("larger", |r| grows(r, (8, 16), (8, 64))),
+        ("more", |r| grows(r, (2, 64), (16, 64))),
+    ]
 }

@@ -7,6 +7,7 @@ mod simulated;
 use record::{CacheKind, HostManifest};
 use units::Bytes;
 
+use crate::claims::Quantities;
 use crate::{Effort, Exhibit, Records, Site, Step};
 
 const KERNEL: &str = "michigan-kernel";
@@ -58,6 +59,10 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     vec![measured::figures_2_and_3(records), counted::figure_4(records), simulated::figure_4(records)]
+}
+
+pub(crate) fn quantities() -> Quantities {
+    [measured::quantities(), counted::quantities(), simulated::quantities()].concat()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 use strum::{Display, EnumIter, EnumString};
 
-use crate::{Exhibit, Records, Site, Step, blog, li2007, lmbench, michigan, mogul1990};
+use crate::claims::Quantities;
+use crate::{Exhibit, Records, Site, Step, blog, claims, li2007, lmbench, michigan, mogul1990};
 
 /// What was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, EnumIter)]
@@ -66,8 +67,24 @@ impl Paper {
         }
     }
 
-    /// Its figures and tables beside what the records say.
+    /// Its figures and tables beside what the records say, and what these say of its claims.
     pub fn exhibits(self, records: &Records) -> Vec<Exhibit> {
+        let mut exhibits = self.tables_and_figures(records);
+        exhibits.iter_mut().for_each(|exhibit| exhibit.claims = claims::judge(self, &exhibit.name, records));
+        exhibits
+    }
+
+    pub(crate) fn quantities(self) -> Quantities {
+        match self {
+            Paper::Li2007 => li2007::quantities(),
+            Paper::Michigan => michigan::quantities(),
+            Paper::Blog => blog::quantities(),
+            Paper::Lmbench => lmbench::quantities(),
+            Paper::Mogul1990 => mogul1990::quantities(),
+        }
+    }
+
+    fn tables_and_figures(self, records: &Records) -> Vec<Exhibit> {
         match self {
             Paper::Li2007 => li2007::exhibits(records),
             Paper::Michigan => michigan::exhibits(records),

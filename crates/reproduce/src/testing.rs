@@ -1,5 +1,6 @@
 //! Records whose answers are known, made of the committed samples.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use analysis::simulation::{Analyser, Options};
@@ -9,6 +10,8 @@ use simulation_record::SimulationRecord;
 use simulation_result::Simulation;
 use units::Bytes;
 use workload::Access;
+
+use crate::{Kind, Paper, Records, Verdict};
 
 /// A record that a crate keeps among its samples.
 fn sample(of: &str, name: &str) -> PathBuf {
@@ -59,4 +62,23 @@ pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f6
     let cost = Some(estimate(ns));
     (finding.direct_ns, finding.total_ns) = if size_bytes == 0 { (cost, None) } else { (None, cost) };
     finding
+}
+
+/// The verdict on each claim, by its name; definitions are left out.
+pub(crate) fn verdicts(paper: Paper, records: &Records) -> BTreeMap<String, Verdict> {
+    let claims = paper.exhibits(records).into_iter().flat_map(|exhibit| exhibit.claims);
+    claims.filter(|claim| claim.entry.kind != Kind::Definition).map(|claim| (claim.entry.id, claim.verdict)).collect()
+}
+
+/// Each claim holds by what the paper says, and is told otherwise by something else; but for those that `except` names.
+pub(crate) fn assert_can_fail(paper: Paper, published: &Records, shuffled: &[Records], except: &[&str]) {
+    let by_paper = verdicts(paper, published);
+    let others: Vec<_> = shuffled.iter().map(|records| verdicts(paper, records)).collect();
+    for (id, verdict) in by_paper.iter().filter(|(id, _)| !except.contains(&id.as_str())) {
+        assert_eq!(*verdict, Verdict::Holds, "{paper}, {id}, by the paper's own numbers");
+        assert!(
+            others.iter().any(|verdicts| verdicts[id] == Verdict::Differs),
+            "{paper}, {id}: nothing makes it differ"
+        );
+    }
 }

@@ -2,7 +2,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::head::head;
 use crate::plain::plain;
-use crate::reproduce::{Reproduction, tally};
+use crate::reproduce::{Reproduction, answer};
 
 pub(super) fn page(reproductions: &[Reproduction<'_>]) -> Markup {
     html! {
@@ -28,13 +28,12 @@ pub(super) fn page(reproductions: &[Reproduction<'_>]) -> Markup {
 }
 
 fn entry(reproduction: &Reproduction<'_>) -> Markup {
-    let [hold, differ, open] = tally(reproduction.exhibits);
     let name = reproduction.paper.to_string();
     html! {
         section {
             h2 { a href={ (name) ".html" } { (reproduction.paper.title()) } }
             p { (reproduction.paper.citation()) "." }
-            p { (hold) " of its claims are reproduced here, " (differ) " are not, and " (open) " are inconclusive." }
+            p { "Here, " (answer(reproduction.exhibits)) }
             p { @for exhibit in reproduction.exhibits { (exhibit.name) ": " (exhibit.title) ". " } }
             p { a href={ (name) ".json" } { "The same for programs (JSON)" } }
         }

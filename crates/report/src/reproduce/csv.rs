@@ -1,9 +1,10 @@
-use ::reproduce::{Claim, Exhibit, Shape};
+use ::reproduce::{Claim, Exhibit, Verdict};
 
 use super::Reproduction;
 use crate::for_programs::csv;
 
-const NAMES: [&str; 7] = ["paper", "exhibit", "title", "statement", "verdict", "found", "why"];
+const NAMES: [&str; 11] =
+    ["paper", "exhibit", "title", "id", "kind", "statement", "quantity", "rule", "verdict", "found", "why"];
 
 /// A line of names, then a row for each claim.
 pub(super) fn render(reproductions: &[Reproduction<'_>]) -> String {
@@ -17,10 +18,13 @@ pub(super) fn render(reproductions: &[Reproduction<'_>]) -> String {
 }
 
 fn row(paper: &str, exhibit: &Exhibit, claim: &Claim) -> Vec<String> {
-    let (verdict, why) = match &claim.shape {
-        Shape::Holds => ("holds", ""),
-        Shape::Differs(why) => ("differs", why.as_str()),
-        Shape::NotShown(why) => ("not-shown", why.as_str()),
+    let verdict = match claim.verdict {
+        Verdict::Holds => "holds",
+        Verdict::Differs => "differs",
+        Verdict::NotTold => "not-told",
     };
-    [paper, &exhibit.name, &exhibit.title, &claim.statement, verdict, &claim.found, why].map(str::to_owned).to_vec()
+    let (entry, rule, why) = (&claim.entry, claim.entry.rule.words(), super::why(claim));
+    let kind = super::claims::kind(entry.kind);
+    let cells = [paper, &exhibit.name, &exhibit.title, &entry.id, kind, &entry.statement, &entry.quantity, &rule];
+    cells.into_iter().chain([verdict, &claim.found, &why]).map(str::to_owned).collect()
 }

@@ -3,9 +3,9 @@
 
 mod figure;
 
-use ::reproduce::{Claim, Shape};
+use ::reproduce::{Claim, Verdict};
 
-use super::{Reproduction, word};
+use super::Reproduction;
 use crate::entry::Tone;
 use crate::page::Page;
 
@@ -33,46 +33,44 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
     if let [alone] = reproductions {
         figure::add(page, alone.exhibits);
     }
-    add_claims(page, reproductions, |shape| matches!(shape, Shape::Differs(_)));
-    add_claims(page, reproductions, |shape| matches!(shape, Shape::NotShown(_)));
+    add_claims(page, reproductions, Verdict::Differs);
+    add_claims(page, reproductions, Verdict::NotTold);
     if is_alone {
-        add_claims(page, reproductions, |shape| matches!(shape, Shape::Holds));
+        add_claims(page, reproductions, Verdict::Holds);
     }
     page.gap();
     page.line("all of it, with reasons and commands: --details, and the site", Tone::Usual);
 }
 
 /// The claims of one verdict, as many as fit.
-fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], is_wanted: impl Fn(&Shape) -> bool) {
+fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdict) {
     let is_alone = reproductions.len() == 1;
+    let title = match wanted {
+        Verdict::Holds => "Reproduced",
+        Verdict::Differs => "Not reproduced",
+        Verdict::NotTold => "Inconclusive",
+    };
     let mut lines = Vec::new();
-    let mut verdict = "";
     for reproduction in reproductions {
         for exhibit in reproduction.exhibits {
-            for claim in exhibit.claims.iter().filter(|claim| is_wanted(&claim.shape)) {
+            for claim in exhibit.claims.iter().filter(|claim| claim.verdict == wanted && claim.counts()) {
                 let paper = if is_alone { String::new() } else { format!("{}, ", reproduction.paper) };
                 lines.push(line(&format!("{paper}{}", exhibit.name), claim));
-                verdict = word(claim).0;
             }
         }
     }
     if !lines.is_empty() {
-        page.heading(&capitalised(verdict), "");
+        page.heading(title, "");
         page.items_up_to(MOST_LINES, &lines);
     }
 }
 
 /// What was claimed; where it is not reproduced, what was found instead, or what is missing.
 fn line(place: &str, claim: &Claim) -> String {
-    let statement = &claim.statement;
-    match &claim.shape {
-        Shape::Holds => format!("{place}: {statement}"),
-        Shape::NotShown(why) if claim.found.is_empty() => format!("{place}: {statement}. Missing: {why}"),
-        Shape::Differs(_) | Shape::NotShown(_) => format!("{place}: {statement}. Found: {}", claim.found),
+    let statement = &claim.entry.statement;
+    match (&claim.missing, claim.verdict) {
+        (_, Verdict::Holds) => format!("{place}: {statement}"),
+        (Some(why), _) if claim.found.is_empty() => format!("{place}: {statement}. Missing: {why}"),
+        _ => format!("{place}: {statement}. Found: {}", claim.found),
     }
-}
-
-fn capitalised(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

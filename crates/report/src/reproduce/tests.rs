@@ -1,17 +1,55 @@
-use ::reproduce::{Cell, Claim, Exhibit, Paper, Shape, Table};
+use ::reproduce::{Cell, Claim, Entry, Exhibit, Kind, Paper, Reason, Rule, Table, Term, Verdict};
 
 use super::{Command, Reproduction, render, tally};
 use crate::{Format, Style};
 
+fn some_claim() -> Claim {
+    let entry = Entry {
+        id: "rises".to_owned(),
+        exhibit: "Figure 1".to_owned(),
+        kind: Kind::Tested,
+        statement: "it rises".to_owned(),
+        quotation: None,
+        place: "p. 1".to_owned(),
+        quantity: "cost".to_owned(),
+        rule: Rule::Every([0.5, f64::INFINITY]),
+        bounds: "ours".to_owned(),
+        published: Vec::new(),
+        free: Vec::new(),
+        reasons: Vec::new(),
+    };
+    let terms = vec![Term { name: "us".to_owned(), value: 1.0, low: 0.9, high: 1.1 }];
+    Claim { entry, terms, found: "1.00 us".to_owned(), verdict: Verdict::Holds, missing: None, reasons: Vec::new() }
+}
+
 fn exhibits() -> Vec<Exhibit> {
-    let claim = |shape| Claim { statement: "it rises".to_owned(), found: "1.00 us".to_owned(), shape };
+    let claim = |kind, verdict| {
+        let mut claim = some_claim();
+        (claim.entry.kind, claim.verdict) = (kind, verdict);
+        claim
+    };
+    let reason = Reason {
+        statement: "the wind".to_owned(),
+        quantity: "gusts".to_owned(),
+        rule: Rule::Every([1.0, f64::INFINITY]),
+        run: "a-run".to_owned(),
+        terms: Vec::new(),
+        found: "gusts: 3".to_owned(),
+        verdict: Verdict::Holds,
+    };
     vec![Exhibit {
         name: "Figure 1".to_owned(),
         title: "Cost by size".to_owned(),
         claims: vec![
-            claim(Shape::Holds),
-            claim(Shape::Differs("the wind".to_owned())),
-            Claim { found: String::new(), ..claim(Shape::NotShown("no record".to_owned())) },
+            claim(Kind::Tested, Verdict::Holds),
+            Claim { reasons: vec![reason], ..claim(Kind::Tested, Verdict::Differs) },
+            Claim {
+                found: String::new(),
+                missing: Some("no record".to_owned()),
+                ..claim(Kind::Tested, Verdict::NotTold)
+            },
+            claim(Kind::Calibrated, Verdict::Holds),
+            claim(Kind::Definition, Verdict::Holds),
         ],
         table: Table {
             columns: vec!["size".to_owned(), "us".to_owned()],
@@ -37,12 +75,18 @@ fn rendered(format: Format) -> String {
 #[test]
 fn each_verdict_is_said_with_its_reason() {
     let text = rendered(Format::Table).replace("\n  ", " ").replace('\n', " ");
-    assert_eq!(tally(&exhibits()), [1, 1, 1]);
+    assert_eq!(tally(&exhibits(), Kind::Tested), [1, 1, 1], "definitions are not counted");
+    assert_eq!(tally(&exhibits(), Kind::Calibrated), [1, 0, 0]);
     for part in [
         "of 3 claims, 1 is reproduced, 1 is not reproduced, and 1 is inconclusive",
-        "it rises (reproduced). Found: 1.00 us.",
-        "it rises (not reproduced). Found: 1.00 us. A possible reason: the wind.",
-        "it rises (inconclusive). Missing: no record.",
+        "After calibration, 1 is consistent, 0 are not, and 0 are inconclusive.",
+        "it rises (reproduced). Found: 1.00 us. Rule: cost: every number above 0.500 (ours).",
+        "it rises (not reproduced). Found: 1.00 us.",
+        "Shown by a-run: the wind (gusts: 3).",
+        "it rises (inconclusive). Rule:",
+        "Missing: no record.",
+        "it rises (consistent after calibration).",
+        "it rises (by definition).",
         "A note.",
         "switchcost measure",
     ] {
@@ -68,22 +112,50 @@ fn the_screen_begins_with_what_is_not_reproduced() {
 #[test]
 fn json_keeps_numbers_and_reasons() {
     let value: serde_json::Value = serde_json::from_str(&rendered(Format::Json)).expect("JSON");
-    assert_eq!(value["schema"], "switchcost.reproduce/1");
+    assert_eq!(value["schema"], "switchcost.reproduce/2");
     assert_eq!(value["papers"].as_array().map(Vec::len), Some(2), "one object, whatever is asked for");
     let value = &value["papers"][1];
     assert_eq!(value["paper"], "li2007");
-    assert_eq!(value["verdicts"], serde_json::json!({"holds": 1, "differs": 1, "not_shown": 1}));
+    assert_eq!(
+        value["verdicts"],
+        serde_json::json!({
+            "tested": {"holds": 1, "differs": 1, "not_told": 1},
+            "calibrated": {"holds": 1, "differs": 0, "not_told": 0},
+        })
+    );
     let rows = &value["exhibits"][0]["table"]["rows"];
     assert_eq!((&rows[0][1]["value"], &rows[1][1]["why"]), (&1.234.into(), &"a reason that is too long".into()));
     assert_eq!(value["exhibits"][0]["claims"][1]["verdict"], "differs");
-    assert_eq!(value["exhibits"][0]["claims"][1]["why"], "the wind");
+    assert_eq!(value["exhibits"][0]["claims"][1]["reasons"][0]["statement"], "the wind");
+    assert_eq!(value["exhibits"][0]["claims"][0]["rule"], serde_json::json!({"every": [0.5, null]}));
+    assert_eq!(value["exhibits"][0]["claims"][0]["terms"][0]["low"], 0.9);
 }
 
 #[test]
 fn csv_has_a_row_for_each_claim() {
     let text = rendered(Format::Csv);
     let rows: Vec<&str> = text.lines().collect();
-    assert_eq!(rows.len(), 1 + 2 * 3);
-    assert_eq!(rows[0], "paper,exhibit,title,statement,verdict,found,why");
-    assert_eq!(rows[2], "li2007,Figure 1,Cost by size,it rises,differs,1.00 us,the wind");
+    assert_eq!(rows.len(), 1 + 2 * 5);
+    assert_eq!(rows[0], "paper,exhibit,title,id,kind,statement,quantity,rule,verdict,found,why");
+    assert_eq!(
+        rows[2],
+        "li2007,Figure 1,Cost by size,rises,tested,it rises,cost,every number above 0.500,differs,1.00 us,Shown by a-run: the wind (gusts: 3)."
+    );
+}
+
+#[test]
+fn the_table_of_claims_is_printed_in_each_format() {
+    let papers = [Paper::Mogul1990, Paper::Li2007];
+    let text = super::render_claims(&papers, Format::Table, Style::default()).replace("\n    ", " ");
+    for part in
+        ["no-asymptote", "the curve does not reach an asymptote", "ours: by more than 2 %", "calibrated", "Free: "]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let json = super::render_claims(&papers, Format::Json, Style::default());
+    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let claims = value["papers"][0]["claims"].as_array().expect("claims");
+    assert!(claims.len() > 30 && claims.iter().all(|claim| claim["rule"].is_object() && claim["place"].is_string()));
+    let csv = super::render_claims(&papers, Format::Csv, Style::default());
+    assert!(csv.starts_with("paper,exhibit,id,kind,statement,quotation,place,quantity,rule,bounds\n"), "{csv}");
 }

@@ -1,14 +1,15 @@
 //! Tables 1 and 2: six runs of three sizes, with and without isolation, with and without noise.
 
 use record::{Arm, MeasureRecord};
-use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 use units::Bytes;
 
 use super::steps::{SETTINGS, Setting};
+use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
+use crate::interval::{of_mean, of_spreads};
 use crate::published::{LiRow, li_tables};
 use crate::text::percent;
-use crate::{Claim, Exhibit, Records, Shape, Table};
+use crate::{Exhibit, Records, Table};
 
 /// The mean over runs with its 90 % interval, in nanoseconds a half round trip: the time of the switching arm, its walks
 /// included, over its hand-offs, as the paper's s1/20000.
@@ -59,12 +60,8 @@ fn runs(record: &MeasureRecord, case: u32, ns_per_tick: f64) -> Vec<f64> {
 
 /// The t-interval of the mean at 90 %, as in the paper (t of 5 degrees of freedom: 2.015).
 fn mean(runs: &[f64], size: u64) -> Option<Mean> {
-    let n = runs.len() as f64;
-    let t = StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.95);
-    let centre = runs.iter().sum::<f64>() / n;
-    let variance = runs.iter().map(|run| (run - centre).powi(2)).sum::<f64>() / (n - 1.0);
-    let half = t * (variance / n).sqrt();
-    Some(Mean { size, low: centre - half, high: centre + half })
+    let (_, low, high) = of_mean(runs)?;
+    Some(Mean { size, low, high })
 }
 
 fn found(records: &Records, setting: Setting) -> Result<Vec<Mean>, String> {
@@ -128,7 +125,6 @@ pub(super) fn tables(records: &Records) -> Exhibit {
         exhibit.steps.push(setting.step());
     }
     exhibit.table = table;
-    exhibit.claims = vec![steady(records), wider(records), shifted(records)];
     exhibit.notes = vec![
         "The paper prints no unit. Microseconds a half round trip, walks included, is the only reading that agrees with \
          its Figure 1, and is what stands here. Sizes are half, three quarters and all of the second level here as there."
@@ -155,25 +151,6 @@ fn both(records: &Records, a: Setting, b: Setting) -> Result<(Vec<Mean>, Vec<Mea
     Ok((found(records, a)?, found(records, b)?))
 }
 
-/// Where a processor is shared with a hypervisor's guests, six runs may differ by more than the noise does to them.
-const NEIGHBOURS: &str = "the two CPUs may be hardware threads of one core, so that noise on one slows the other; and other \
-                          guests of the hypervisor widen intervals as the noise does: see the \
-                          excluded samples of the records";
-
-fn steady(records: &Records) -> Claim {
-    let outcome = both(records, ISOLATED_QUIET, ISOLATED_NOISY).map(|(quiet, noisy)| {
-        let (shift, ends) = shift(&quiet, &noisy);
-        let found = format!(
-            "half-widths {} quiet, {} with noise; means shift by {}",
-            percent(mean_width(&quiet)),
-            percent(mean_width(&noisy)),
-            percent(shift)
-        );
-        (found, Shape::of_interval(ends, -0.05..0.05, NEIGHBOURS))
-    });
-    Claim::decided("Isolated: noise hardly changes the results (means within 5 %)", outcome)
-}
-
 /// Mean over the sizes of the relative change, and the ends that the intervals of the means leave possible.
 fn shift(before: &[Mean], after: &[Mean]) -> (f64, (f64, f64)) {
     let mean = |ratio: fn(&Mean, &Mean) -> f64| {
@@ -183,43 +160,83 @@ fn shift(before: &[Mean], after: &[Mean]) -> (f64, (f64, f64)) {
     (mean(|before, after| after.centre() / before.centre()), ends)
 }
 
-/// The 90 % interval of a ratio of two spreads, each of three sizes with six runs: by the F distribution of the variances.
-fn spread_interval(ratio: f64) -> Option<(f64, f64)> {
-    let factor = FisherSnedecor::new(FREEDOM, FREEDOM).ok()?.inverse_cdf(0.95).sqrt();
-    Some((ratio / factor, ratio * factor))
-}
-
 /// Three sizes, five degrees of freedom each.
 const FREEDOM: f64 = 15.0;
 
-fn wider(records: &Records) -> Claim {
-    let outcome = both(records, SHARED_QUIET, SHARED_NOISY).and_then(|(quiet, noisy)| {
-        let ratio = mean_width(&noisy) / mean_width(&quiet);
-        let found =
-            format!("half-widths {} quiet, {} with noise", percent(mean_width(&quiet)), percent(mean_width(&noisy)));
-        let ends = spread_interval(ratio).ok_or("the intervals have no length")?;
-        Ok((found, Shape::of_interval(ends, 1.5..f64::INFINITY, NEIGHBOURS)))
-    });
-    Claim::decided("Not isolated: noise widens the intervals (2 to 7 times in the paper)", outcome)
+/// How far the means of one setting lie from those of another.
+fn shifted(records: &Records, before: Setting, after: Setting) -> Result<Found, String> {
+    let (before, after) = both(records, before, after)?;
+    Ok(shift_of(&before, &after))
 }
 
-fn shifted(records: &Records) -> Claim {
-    let outcome = both(records, SHARED_QUIET, SHARED_NOISY).map(|(quiet, noisy)| {
-        let (shift, ends) = shift(&quiet, &noisy);
-        (format!("means shift by {}", percent(shift)), Shape::of_interval(ends, 0.02..f64::INFINITY, NEIGHBOURS))
-    });
-    Claim::decided("Not isolated: noise makes the results larger (by 14 % at 384 KB in the paper)", outcome)
+fn shift_of(before: &[Mean], after: &[Mean]) -> Found {
+    let (shift, (low, high)) = shift(before, after);
+    Found::new(vec![Term::new("means shift by", shift, low, high)], "")
+}
+
+/// How many times as wide the intervals of one setting are as those of another.
+fn widened(records: &Records, before: Setting, after: Setting) -> Result<Found, String> {
+    let (before, after) = both(records, before, after)?;
+    widening_of(&before, &after)
+}
+
+fn widening_of(before: &[Mean], after: &[Mean]) -> Result<Found, String> {
+    let (before, after) = (mean_width(before), mean_width(after));
+    let (value, low, high) = of_spreads(after / before, FREEDOM, FREEDOM).ok_or("the intervals have no length")?;
+    let note = format!("half-widths {} and {}", percent(before), percent(after));
+    Ok(Found::new(vec![Term::new("width over width", value, low, high)], note))
+}
+
+pub(super) fn quantities() -> Quantities {
+    vec![
+        ("quiet-widths-alike", |r| widened(r, ISOLATED_QUIET, SHARED_QUIET)),
+        ("isolated-unmoved", |r| shifted(r, ISOLATED_QUIET, ISOLATED_NOISY)),
+        ("shared-widened", |r| widened(r, SHARED_QUIET, SHARED_NOISY)),
+        ("shared-wider-than-isolated", |r| widened(r, ISOLATED_NOISY, SHARED_NOISY)),
+        ("shared-shifted", |r| shifted(r, SHARED_QUIET, SHARED_NOISY)),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Verdict;
 
-    /// F(0.95; 15, 15) is 2.4034 in every table of it.
+    fn published_means(setting: Setting) -> Vec<Mean> {
+        let (environment, name) = published_setting(setting);
+        let rows = li_tables().into_iter().filter(|row| row.environment == environment && row.setting == name);
+        rows.map(|row| Mean { size: row.array_kb << 10, low: row.ci90_low * 1e3, high: row.ci90_high * 1e3 }).collect()
+    }
+
+    /// Widths of six runs each are told only where they are far apart, as the paper's are.
     #[test]
-    fn spreads_of_six_runs_are_hardly_known() {
-        let (low, high) = spread_interval(1.0).expect("degrees of freedom");
-        assert!((high - 2.4034_f64.sqrt()).abs() < 1e-3 && (low * high - 1.0).abs() < 1e-9, "{low} {high}");
+    fn the_papers_intervals_meet_the_rules_and_others_do_not() {
+        let rule =
+            |id: &str| crate::table(crate::Paper::Li2007).into_iter().find(|entry| entry.id == id).expect("it").rule;
+        let widths = |id: &str, before, after| {
+            let found = widening_of(&published_means(before), &published_means(after)).expect("widths");
+            rule(id).judge(&found.terms)
+        };
+        let shifts = |id: &str, before, after| {
+            rule(id).judge(&shift_of(&published_means(before), &published_means(after)).terms)
+        };
+        assert_eq!(widths("quiet-widths-alike", ISOLATED_QUIET, SHARED_QUIET), Verdict::Holds);
+        assert_eq!(widths("quiet-widths-alike", SHARED_QUIET, SHARED_NOISY), Verdict::Differs);
+        assert_eq!(shifts("isolated-unmoved", ISOLATED_QUIET, ISOLATED_NOISY), Verdict::Holds);
+        assert_eq!(widths("shared-widened", SHARED_QUIET, SHARED_NOISY), Verdict::Holds);
+        assert_eq!(widths("shared-widened", SHARED_NOISY, SHARED_QUIET), Verdict::Differs);
+        assert_eq!(widths("shared-wider-than-isolated", ISOLATED_NOISY, SHARED_NOISY), Verdict::Holds);
+        assert_eq!(widths("shared-wider-than-isolated", SHARED_NOISY, ISOLATED_NOISY), Verdict::Differs);
+        // At 256 KB the noisy interval holds the quiet one's values, too: over the sizes, the intervals allow no shift at all.
+        assert_eq!(shifts("shared-shifted", SHARED_QUIET, SHARED_NOISY), Verdict::NotTold);
+        assert_eq!(shifts("shared-shifted", SHARED_NOISY, SHARED_QUIET), Verdict::Differs);
+        let moved: Vec<Mean> = published_means(ISOLATED_QUIET)
+            .into_iter()
+            .map(|mean| Mean { low: mean.low * 1.2, high: mean.high * 1.2, ..mean })
+            .collect();
+        let shifted = shift_of(&published_means(ISOLATED_QUIET), &moved);
+        assert_eq!(rule("isolated-unmoved").judge(&shifted.terms), Verdict::Differs);
+        assert_eq!(rule("shared-shifted").judge(&shifted.terms), Verdict::Holds);
     }
 
     #[test]
@@ -228,13 +245,5 @@ mod tests {
         let (shift, (low, high)) = shift(&[mean(90.0, 110.0)], &[mean(108.0, 132.0)]);
         assert!((shift - 0.2).abs() < 1e-9 && (low - (108.0 / 110.0 - 1.0)).abs() < 1e-9, "{shift} {low}");
         assert!((high - (132.0 / 90.0 - 1.0)).abs() < 1e-9, "{high}");
-    }
-
-    /// scipy.stats.t.interval(0.9, 5, mean, sem) of 10, 11, 12, 13, 14, 15.
-    #[test]
-    fn the_interval_is_that_of_students_t() {
-        let found = mean(&[10.0, 11.0, 12.0, 13.0, 14.0, 15.0], 1).expect("six runs");
-        assert!((found.low - 10.960_981).abs() < 1e-5 && (found.high - 14.039_019).abs() < 1e-5, "{found:?}");
-        assert!(mean(&[1.0], 1).is_none());
     }
 }

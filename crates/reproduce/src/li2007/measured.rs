@@ -1,14 +1,16 @@
 //! The direct cost, and Figures 1 and 2, as measured on this machine.
 
-use analysis::{CaseFinding, Curve, Findings};
-use record::{Between, Mechanism};
+use analysis::{CaseFinding, Curve, Estimate, Findings};
+use record::{Between, CacheKind, Mechanism};
 use units::Bytes;
 use workload::{Access, Pattern};
 
 use super::steps::{ACCESSES, GRID};
+use crate::claims::{Found, Quantities, Term, over};
 use crate::exhibit::Cell;
-use crate::text::{microseconds, number};
-use crate::{Axis, Chart, Claim, Exhibit, Records, Series, Shape, Style, Table};
+use crate::interval::Interval;
+use crate::text::microseconds;
+use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
 /// Section 3.1.
 const DIRECT_NS: f64 = 3800.0;
@@ -68,15 +70,18 @@ fn cells(cost: f64, (low, high): (f64, f64)) -> [Cell; 3] {
     ]
 }
 
+fn direct_cost(records: &Records) -> Result<Estimate, String> {
+    let (_, findings) = records.measured(GRID)?;
+    let is_direct = |finding: &&CaseFinding| is_theirs(finding) && finding.case.working_set.is_empty();
+    let finding = findings.results.iter().find(is_direct).ok_or("the record has no direct cost of the pipe")?;
+    finding.direct_ns.clone().ok_or_else(|| "the direct cost could not be measured: see the record".to_owned())
+}
+
 pub(super) fn direct(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("section 3.1", "The direct cost of a switch");
     exhibit.steps.push(GRID.to_owned());
     let mut table = Table::new(&["what", "published us", "here us", "low", "high"]);
-    let outcome = records.measured(GRID).and_then(|(_, findings)| {
-        let is_direct = |finding: &&CaseFinding| is_theirs(finding) && finding.case.working_set.is_empty();
-        let finding = findings.results.iter().find(is_direct).ok_or("the record has no direct cost of the pipe")?;
-        finding.direct_ns.clone().ok_or_else(|| "the direct cost could not be measured: see the record".to_owned())
-    });
+    let outcome = direct_cost(records);
     let missing = outcome.as_ref().err().cloned().unwrap_or_default();
     let of = |get: fn(&analysis::Estimate) -> f64| {
         Cell::or_missing(outcome.as_ref().ok().map(|estimate| get(estimate) / 1e3), 3, &missing)
@@ -84,13 +89,6 @@ pub(super) fn direct(records: &Records) -> Exhibit {
     let row = vec!["c1".into(), Cell::number(DIRECT_NS / 1e3, 1), of(|e| e.estimate), of(|e| e.low), of(|e| e.high)];
     table.row(row);
     exhibit.table = table;
-    exhibit.claims = vec![Claim::decided(
-        "The direct cost is a few microseconds at most: far below what a lost cache costs",
-        outcome.map(|estimate| {
-            let why = "a virtual machine, a mitigation or another scheduler makes every switch dear";
-            (microseconds(estimate.estimate), Shape::of(estimate.high < 10_000.0, why))
-        }),
-    )];
     exhibit
 }
 
@@ -114,7 +112,7 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
     exhibit.table = table;
     if let Ok(lines) = found {
         let published = Series::new(
-            "rmw, published regions",
+            "all accesses, published regions",
             Style::Published,
             // The ends of its regions 1 and 2, as its text gives them.
             [(1024.0, 4200.0), (200.0 * 1024.0, 8700.0), (256.0 * 1024.0, 38_600.0), (512.0 * 1024.0, 203_200.0)],
@@ -123,138 +121,12 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
         exhibit.chart =
             Some(Chart::new("size of each process's array", Axis::Size, "cost of a switch", Axis::Time, lines));
     }
-    exhibit.claims = vec![flat(records), knee(records), rise(records), split(records), uneven(records)];
     exhibit.notes.push(
         "The paper prints its curves without numbers; drawn are the ends of its first two regions, which its text gives. \
          Its machine had 512 KB of second-level cache and no third."
             .into(),
     );
     exhibit
-}
-
-fn curve(findings: &Findings) -> Result<&Curve, String> {
-    let is_theirs = |curve: &&Curve| {
-        curve.points.first().and_then(|point| findings.results.get(point.result)).is_some_and(|finding| {
-            let set = &finding.case.working_set;
-            is_theirs(finding) && set.access == Access::Rmw && set.stride_bytes == Bytes(8)
-        })
-    };
-    findings.curves.iter().find(is_theirs).ok_or_else(|| "too few sizes were measured for a curve".to_owned())
-}
-
-fn rmw(records: &Records) -> Result<Points, String> {
-    let (_, findings) = records.measured(GRID)?;
-    let points = clear(points(findings, Access::Rmw, 8));
-    if points.len() < 4 { Err("fewer than four sizes have a cost that is clear of 0".to_owned()) } else { Ok(points) }
-}
-
-/// Region 1: 4.2 to 8.7 us from 1 to 200 KB.
-fn flat(records: &Records) -> Claim {
-    let outcome = records.measured(GRID).and_then(|(record, findings)| {
-        let first = record
-            .header
-            .host
-            .caches
-            .iter()
-            .filter(|c| c.kind != record::CacheKind::Instruction)
-            .map(|c| c.size_bytes.0)
-            .min();
-        let first = first.ok_or("the machine does not report its caches")?;
-        let inside: Points = points(findings, Access::Rmw, 8).into_iter().filter(|(size, ..)| *size <= first).collect();
-        let costs: Vec<f64> = inside.iter().map(|(_, cost, _)| *cost).collect();
-        let (low, high) =
-            (costs.iter().copied().fold(f64::INFINITY, f64::min), costs.iter().copied().fold(0.0, f64::max));
-        if costs.len() < 2 {
-            return Err("fewer than two sizes up to the first level were measured".to_owned());
-        }
-        let found = format!("{} to {} up to {}", microseconds(low), microseconds(high), Bytes(first));
-        Ok((found, Shape::of(high < 2.5 * low, "what a switch costs depends on more than these caches here")))
-    });
-    Claim::decided(
-        "Region 1: where both arrays fit, the cost hardly depends on the size (within a factor of 2.1 in the paper)",
-        outcome,
-    )
-}
-
-/// Whether the first knee lies where one array fits and two do not.
-fn knee(records: &Records) -> Claim {
-    let outcome = records.measured(GRID).and_then(|(_, findings)| {
-        let knee = curve(findings)?.knees.first().ok_or("no knee was found in the curve")?;
-        let cause = knee.cause.clone().unwrap_or_else(|| "nothing that is known ends there".to_owned());
-        let found = format!("first knee between {} and {}: {cause}", Bytes(knee.after_bytes), Bytes(knee.before_bytes));
-        let why = "levels of today's caches lie close together, and prefetchers hide the loss of the first";
-        Ok((found, Shape::of(cause.contains("two do not"), why)))
-    });
-    Claim::decided("The first knee sits where one array fits a cache and two do not", outcome)
-}
-
-fn rise(records: &Records) -> Claim {
-    let outcome = rmw(records).map(|points| {
-        let (size, first, interval) = points[0];
-        let top = points.iter().fold(points[0], |top, next| if next.1 > top.1 { *next } else { top });
-        let found = format!("{} at {}, at most {}", microseconds(first), Bytes(size), microseconds(top.1));
-        let why = "what is lost is brought back from near, or before it is missed";
-        (found, Shape::of_interval(over(top.2, interval), 5.0..f64::INFINITY, why))
-    });
-    Claim::decided("Region 2: the cost rises by more than a factor of 5 (38.6 to 203.2 us in the paper)", outcome)
-}
-
-/// The interval of a ratio that the intervals of its parts surely cover.
-fn over((low, high): (f64, f64), (below_low, below_high): (f64, f64)) -> (f64, f64) {
-    (low / below_high, high / below_low)
-}
-
-/// Write and rmw over read, at the largest sizes at which all stand clear of 0.
-fn split(records: &Records) -> Claim {
-    let outcome = records.measured(GRID).and_then(|(_, findings)| {
-        let [read, write, rmw] = ACCESSES.map(|access| points(findings, access, 8));
-        let clear = |points: &Points, size: u64| {
-            points.iter().find(|(s, _, (low, _))| *s == size && *low > 0.0).map(|(_, cost, ends)| (*cost, *ends))
-        };
-        let dearest = read
-            .iter()
-            .filter_map(|(size, ..)| Some((*size, clear(&read, *size)?, clear(&write, *size)?, clear(&rmw, *size)?)))
-            .max_by(|a, b| a.1.0.total_cmp(&b.1.0))
-            .ok_or("no size has all three accesses measured")?;
-        let (size, read, write, rmw) = dearest;
-        let found = format!(
-            "at {}: write {}, rmw {} times read",
-            Bytes(size),
-            number(write.0 / read.0),
-            number(rmw.0 / read.0)
-        );
-        let why = "lines are written back in the background here, and reading alone already waits for memory";
-        let shapes = [write, rmw].map(|cost| Shape::of_interval(over(cost.1, read.1), 1.5..3.0, why));
-        // One that differs decides, then one that is open.
-        let [write, rmw] = shapes;
-        let is_decided = matches!(write, Shape::Differs(_)) || rmw == Shape::Holds;
-        Ok((found, if is_decided { write } else { rmw }))
-    });
-    Claim::decided("Beyond the knee, writing costs about twice as much as reading", outcome)
-}
-
-fn uneven(records: &Records) -> Claim {
-    let outcome = records.measured(GRID).and_then(|(record, findings)| {
-        let last =
-            record.header.host.caches.iter().map(|cache| cache.size_bytes.0).max().ok_or("no caches are known")?;
-        let beyond: Points =
-            clear(points(findings, Access::Rmw, 8)).into_iter().filter(|(size, ..)| *size >= last).collect();
-        if beyond.len() < 2 {
-            return Err(format!("fewer than two sizes from {} on have a cost that is clear of 0", Bytes(last)));
-        }
-        // By more than the intervals, down or up.
-        let falls = beyond.windows(2).any(|pair| pair[1].2.1 < pair[0].2.0);
-        let rises = beyond.windows(2).all(|pair| pair[1].2.0 > pair[0].2.1);
-        let list: Vec<String> =
-            beyond.iter().map(|(size, cost, _)| format!("{} at {}", microseconds(*cost), Bytes(*size))).collect();
-        let shape = match (falls, rises) {
-            (true, _) => Shape::Holds,
-            (_, true) => Shape::Differs("the sizes measured are too few to see it fall again".to_owned()),
-            _ => Shape::NotShown("the intervals cover each other; more time would narrow them".to_owned()),
-        };
-        Ok((list.join(", "), shape))
-    });
-    Claim::decided("Region 3: from the last level's size on, the cost does not grow steadily with the size", outcome)
 }
 
 pub(super) fn figure_2(records: &Records) -> Exhibit {
@@ -285,39 +157,179 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
         let lines = lines.into_iter().filter(|line| !line.x.is_empty()).collect();
         exhibit.chart = Some(Chart::new("stride", Axis::Size, "cost of a switch", Axis::Time, lines));
     }
-    exhibit.claims = vec![
-        strided(records, "Small arrays (the first size): the stride hardly matters", true),
-        strided(
-            records,
-            "Arrays that do not fit: a stride of 128 B costs several times as much as one of 8 B (7 in the paper)",
-            false,
-        ),
-    ];
     exhibit
 }
 
-/// The cost at 128 B over that at 8 B, of the smallest size or as the mean of the larger half.
-fn strided(records: &Records, statement: &str, is_small: bool) -> Claim {
-    let outcome = records.measured(GRID).and_then(|(_, findings)| {
-        let (near, far) = (clear(points(findings, Access::Rmw, 8)), clear(points(findings, Access::Rmw, 128)));
-        let is_in = |points: &Points, size: u64| points.iter().any(|(s, ..)| *s == size);
-        let sizes: Vec<u64> = far.iter().map(|(size, ..)| *size).filter(|size| is_in(&near, *size)).collect();
-        if sizes.len() < 2 {
-            return Err("fewer than two sizes have a cost clear of 0 at both strides".to_owned());
+/// Cost with its ends.
+fn interval(point: &Point) -> Interval {
+    (point.1, point.2.0, point.2.1)
+}
+
+/// Reading and writing in strides of 8 B, where the cost is clear of 0.
+fn rmw(records: &Records) -> Result<Points, String> {
+    let (_, findings) = records.measured(GRID)?;
+    let points = clear(points(findings, Access::Rmw, 8));
+    if points.len() < 4 { Err("fewer than four sizes have a cost that is clear of 0".to_owned()) } else { Ok(points) }
+}
+
+/// Capacities of the machine's data caches, the smallest first.
+fn capacities(records: &Records) -> Result<Vec<u64>, String> {
+    let (record, _) = records.measured(GRID)?;
+    let caches = record.header.host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
+    let mut sizes: Vec<u64> = caches.map(|cache| cache.size_bytes.0).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    if sizes.is_empty() { Err("the machine does not report its caches".to_owned()) } else { Ok(sizes) }
+}
+
+fn dearest(points: &[Point]) -> Option<&Point> {
+    points.iter().max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn cheapest(points: &[Point]) -> Option<&Point> {
+    points.iter().min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Region 1: largest over smallest cost where both arrays fit the first level.
+fn flat(records: &Records) -> Result<Found, String> {
+    let first = capacities(records)?[0];
+    let fit: Points = rmw(records)?.into_iter().filter(|(size, ..)| 2 * size <= first).collect();
+    match (fit.len(), dearest(&fit).zip(cheapest(&fit))) {
+        (2.., Some((most, least))) => {
+            let note = format!("up to {}, first level {}", Bytes(fit[fit.len() - 1].0), Bytes(first));
+            Ok(Found::new(vec![over("largest over smallest cost", interval(most), interval(least))], note))
         }
-        let wanted = if is_small { &sizes[..1] } else { &sizes[sizes.len() / 2..] };
-        // The mean cost, and the means of the intervals' ends.
-        let mean = |points: &Points| {
-            let chosen: Vec<_> = points.iter().filter(|(size, ..)| wanted.contains(size)).collect();
-            let mean = |of: fn(&Point) -> f64| chosen.iter().map(|point| of(point)).sum::<f64>() / chosen.len() as f64;
-            (mean(|point| point.1), (mean(|point| point.2.0), mean(|point| point.2.1)))
-        };
-        let (near, far) = (mean(&near), mean(&far));
-        let [near_us, far_us] = [near.0, far.0].map(microseconds);
-        let found = format!("{near_us} at 8 B, {far_us} at 128 B: {} times", number(far.0 / near.0));
-        let why = "today's prefetchers follow strides of this length as well";
-        let expected = if is_small { 0.5..2.0 } else { 2.0..f64::INFINITY };
-        Ok((found, Shape::of_interval(over(far.1, near.1), expected, why)))
-    });
-    Claim::decided(statement, outcome)
+        _ => Err(format!("fewer than two sizes up to half of {} have a cost that is clear of 0", Bytes(first))),
+    }
+}
+
+/// Where the first knee lies, over the capacity of each cache.
+fn knee(records: &Records) -> Result<Found, String> {
+    let (_, findings) = records.measured(GRID)?;
+    let is_theirs = |curve: &&Curve| {
+        curve.points.first().and_then(|point| findings.results.get(point.result)).is_some_and(|finding| {
+            let set = &finding.case.working_set;
+            is_theirs(finding) && set.access == Access::Rmw && set.stride_bytes == Bytes(8)
+        })
+    };
+    let curve = findings.curves.iter().find(is_theirs).ok_or("too few sizes were measured for a curve")?;
+    let knee = curve.knees.first().ok_or("no knee was found in the curve")?;
+    let (after, before) = (knee.after_bytes as f64, knee.before_bytes as f64);
+    let term = |capacity: &u64| {
+        let [after, before] = [after, before].map(|size| size / *capacity as f64);
+        Term::new(format!("knee over {}", Bytes(*capacity)), (after * before).sqrt(), after, before)
+    };
+    let note = format!("first knee between {} and {}", Bytes(knee.after_bytes), Bytes(knee.before_bytes));
+    Ok(Found::new(capacities(records)?.iter().map(term).collect(), note))
+}
+
+/// Region 2: the dearest size over the smallest.
+fn rise(records: &Records) -> Result<Found, String> {
+    let points = rmw(records)?;
+    let most = dearest(&points).ok_or("no size")?;
+    let note = format!(
+        "{} at {}, {} at {}",
+        microseconds(points[0].1),
+        Bytes(points[0].0),
+        microseconds(most.1),
+        Bytes(most.0)
+    );
+    Ok(Found::new(
+        vec![over("largest cost over that of the smallest size", interval(most), interval(&points[0]))],
+        note,
+    ))
+}
+
+/// Write and rmw over read, at the size that is dearest to read of those at which all stand clear of 0.
+fn split(records: &Records) -> Result<Found, String> {
+    let (_, findings) = records.measured(GRID)?;
+    let [read, write, rmw] = ACCESSES.map(|access| clear(points(findings, access, 8)));
+    let at = |points: &Points, size: u64| points.iter().find(|(s, ..)| *s == size).map(interval);
+    let in_all = read.iter().filter_map(|point| Some((point, at(&write, point.0)?, at(&rmw, point.0)?)));
+    let (read, write, rmw) =
+        in_all.max_by(|a, b| a.0.1.total_cmp(&b.0.1)).ok_or("no size has all three accesses clear of 0")?;
+    let terms =
+        [("write", write), ("rmw", rmw)].map(|(name, cost)| over(format!("{name} over read"), cost, interval(read)));
+    Ok(Found::new(terms.to_vec(), format!("at {}", Bytes(read.0))))
+}
+
+/// Sizes from the last level's on.
+fn beyond(records: &Records) -> Result<Points, String> {
+    let last = capacities(records)?.pop().unwrap_or_default();
+    let beyond: Points = rmw(records)?.into_iter().filter(|(size, ..)| *size >= last).collect();
+    if beyond.len() < 2 {
+        Err(format!("fewer than two sizes from {} on have a cost that is clear of 0", Bytes(last)))
+    } else {
+        Ok(beyond)
+    }
+}
+
+/// Region 3: each size over the one before.
+fn uneven(records: &Records) -> Result<Found, String> {
+    let beyond = beyond(records)?;
+    let step = |pair: &[Point]| {
+        over(format!("{} over {}", Bytes(pair[1].0), Bytes(pair[0].0)), interval(&pair[1]), interval(&pair[0]))
+    };
+    Ok(Found::new(beyond.windows(2).map(step).collect(), ""))
+}
+
+/// Region 3: its cheapest size over the dearest of region 1.
+fn still_high(records: &Records) -> Result<Found, String> {
+    let (first, beyond) = (capacities(records)?[0], beyond(records)?);
+    let fit: Points = rmw(records)?.into_iter().filter(|(size, ..)| 2 * size <= first).collect();
+    let (most, least) =
+        dearest(&fit).zip(cheapest(&beyond)).ok_or("no size of region 1 has a cost that is clear of 0")?;
+    Ok(Found::new(
+        vec![over("cheapest size of region 3 over the dearest of region 1", interval(least), interval(most))],
+        "",
+    ))
+}
+
+/// The cost at 128 B over that at 8 B, of the smallest size or as the mean of the larger half.
+fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
+    let (_, findings) = records.measured(GRID)?;
+    let (near, far) = (clear(points(findings, Access::Rmw, 8)), clear(points(findings, Access::Rmw, 128)));
+    let is_in = |points: &Points, size: u64| points.iter().any(|(s, ..)| *s == size);
+    let sizes: Vec<u64> = far.iter().map(|(size, ..)| *size).filter(|size| is_in(&near, *size)).collect();
+    if sizes.len() < 2 {
+        return Err("fewer than two sizes have a cost clear of 0 at both strides".to_owned());
+    }
+    let wanted = if is_small { &sizes[..1] } else { &sizes[sizes.len() / 2..] };
+    // The mean cost, and the means of the intervals' ends.
+    let mean = |points: &Points| {
+        let chosen: Vec<_> = points.iter().filter(|(size, ..)| wanted.contains(size)).collect();
+        let mean = |of: fn(&Point) -> f64| chosen.iter().map(|point| of(point)).sum::<f64>() / chosen.len() as f64;
+        (mean(|point| point.1), mean(|point| point.2.0), mean(|point| point.2.1))
+    };
+    let (near, far) = (mean(&near), mean(&far));
+    let note = format!("{} at 8 B, {} at 128 B", microseconds(near.0), microseconds(far.0));
+    Ok(Found::new(vec![over("128 B over 8 B", far, near)], note))
+}
+
+/// The largest over the smallest cost of all that was measured.
+fn whole_range(records: &Records) -> Result<Found, String> {
+    let (_, findings) = records.measured(GRID)?;
+    let all = [8, 64, 128, 512, 4096].map(|stride| clear(points(findings, Access::Rmw, stride))).concat();
+    let (most, least) = dearest(&all).zip(cheapest(&all)).ok_or("no size has a cost that is clear of 0")?;
+    let note = format!("{} to {}", microseconds(least.1), microseconds(most.1));
+    Ok(Found::new(vec![over("largest over smallest cost", interval(most), interval(least))], note))
+}
+
+pub(super) fn quantities() -> Quantities {
+    vec![
+        ("direct-cost", |r| {
+            let cost = direct_cost(r)?;
+            let [value, low, high] = [cost.estimate, cost.low, cost.high].map(|ns| ns / 1e3);
+            Ok(Found::new(vec![Term::new("us", value, low, high)], ""))
+        }),
+        ("whole-range", whole_range),
+        ("region-1", flat),
+        ("first-knee", knee),
+        ("region-2", rise),
+        ("writes-twice", split),
+        ("region-3-uneven", uneven),
+        ("region-3-high", still_high),
+        ("small-arrays-any-stride", |r| strided(r, true)),
+        ("large-arrays-by-stride", |r| strided(r, false)),
+    ]
 }

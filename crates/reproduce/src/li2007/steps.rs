@@ -46,9 +46,34 @@ const INSTRUCTIONS: u32 = 13;
 /// Cycles that a line takes the bus, from its peak of 3.2 GB/s to the most that the paper's own times allow (see the design).
 pub(super) const BUS_CYCLES: [u32; 8] = [80, 104, 112, 116, 120, 124, 128, 152];
 
+/// What is not published of the machine: latency behind the L2, the outermost buses and the design's, and the loop's
+/// instructions for each element.
+pub(super) const LATENCIES: [u32; 3] = [199, 300, 343];
+pub(super) const OUTER_BUSES: [u32; 3] = [80, 120, 152];
+pub(super) const LOOPS: [u32; 2] = [INSTRUCTIONS, 15];
+
+/// The points by which the claims about the simulated figures are judged: access, stride, KiB.
+pub(super) const JUDGED: [(Access, u64, u64); 11] = [
+    (Access::Read, 8, 512),
+    (Access::Write, 8, 512),
+    (Access::Rmw, 8, 32),
+    (Access::Rmw, 8, 128),
+    (Access::Rmw, 8, 192),
+    (Access::Rmw, 8, 256),
+    (Access::Rmw, 8, 512),
+    (Access::Rmw, 8, 1024),
+    (Access::Rmw, 128, 32),
+    (Access::Rmw, 128, 128),
+    (Access::Rmw, 128, 512),
+];
+
+pub(super) fn sensitivity_step(instructions: u32, access: Access, stride: u64, kib: u64) -> String {
+    format!("li2007-sensitivity-{instructions}-{access}-{stride}-{kib}KiB")
+}
+
 /// A simulated point: its trace and its simulation.
-pub(super) fn walk_step(access: Access, stride: u64, kib: u64) -> String {
-    format!("li2007-loop-{access}-{stride}-{kib}KiB")
+fn walk_step(instructions: u32, access: Access, stride: u64, kib: u64) -> String {
+    format!("li2007-loop-{instructions}-{access}-{stride}-{kib}KiB")
 }
 
 pub(super) fn simulated_step(access: Access, stride: u64, kib: u64) -> String {
@@ -60,17 +85,36 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let grid = if is_quick { "measure --quick" } else { "measure --full" };
     let mut steps = vec![Step::new(GRID, &format!("{grid} --cpu {}", site.quiet_cpu))];
     steps.extend(SETTINGS.into_iter().filter_map(|setting| interference(site, setting)));
+    let buses = list(&BUS_CYCLES);
     for (access, stride, kib) in points(is_quick) {
-        let walks = walk_step(access, stride, kib);
-        let line = format!("trace walks --size {kib}KiB --stride {stride}B --access {access} --turns 12");
-        let line = format!("{line} --instructions {INSTRUCTIONS}");
-        let buses = BUS_CYCLES.map(|cycles| cycles.to_string()).join(",");
-        let design = format!("simulate TRACE --design li2007-xeon --vary L2.bus_cycles={buses}");
-        let mut simulate = Step::new(simulated_step(access, stride, kib), &design);
-        simulate.trace_of = Some(walks.clone());
-        steps.extend([Step::new(walks, &line), simulate]);
+        let line = format!("simulate TRACE --design li2007-xeon --vary L2.bus_cycles={buses}");
+        steps.extend(walks(INSTRUCTIONS, (access, stride, kib), &simulated_step(access, stride, kib), &line));
     }
+    let (latencies, buses) = (list(&LATENCIES), list(&OUTER_BUSES));
+    let loops = if is_quick { &LOOPS[..1] } else { &LOOPS };
+    for (instructions, point) in loops.iter().flat_map(|loops| JUDGED.map(|point| (*loops, point))) {
+        let line = format!(
+            "simulate TRACE --design li2007-xeon --vary L2.miss_cycles={latencies} --vary L2.bus_cycles={buses}"
+        );
+        let (access, stride, kib) = point;
+        steps.extend(walks(instructions, point, &sensitivity_step(instructions, access, stride, kib), &line));
+    }
+    let mut names = std::collections::BTreeSet::new();
+    steps.retain(|step| names.insert(step.name.clone()));
     steps
+}
+
+fn list(numbers: &[u32]) -> String {
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// The trace of a point, and its simulation.
+fn walks(instructions: u32, (access, stride, kib): (Access, u64, u64), name: &str, simulate: &str) -> [Step; 2] {
+    let walks = walk_step(instructions, access, stride, kib);
+    let line = format!("trace walks --size {kib}KiB --stride {stride}B --access {access} --turns 12");
+    let mut simulate = Step::new(name, simulate);
+    simulate.trace_of = Some(walks.clone());
+    [Step::new(walks, &format!("{line} --instructions {instructions}")), simulate]
 }
 
 /// All points of both simulated figures, each once.

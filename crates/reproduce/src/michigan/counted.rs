@@ -5,9 +5,10 @@ use record::{Mechanism, SelfTestOutcome};
 use units::Bytes;
 
 use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
+use crate::claims::{Found, Quantities, exact};
 use crate::exhibit::Cell;
 use crate::text::number;
-use crate::{Axis, Chart, Claim, Exhibit, Records, Series, Shape, Style, Table};
+use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
 /// The poster's counters, by perf's names.
 const L1D: &str = "L1-dcache-load-misses";
@@ -46,7 +47,6 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.chart = (!lines.is_empty())
         .then(|| Chart::new("size of each task's array", Axis::Size, "misses a hand-off", Axis::Linear, lines));
-    exhibit.claims = vec![first_maximum(records), tlb(records)];
     exhibit.notes.push(
         "Mean counts of batches that were run for them, without intervals; the kernel's half is in them, as in the poster's, \
          where this machine lets it be counted. The same misses are simulated below, on any machine."
@@ -91,40 +91,35 @@ fn gaps(records: &Records, step: &str, mechanism: Mechanism, counter: &str) -> R
     if gaps.len() < 3 { Err(why) } else { Ok(gaps) }
 }
 
-fn first_maximum(records: &Records) -> Claim {
-    let outcome = gaps(records, KERNEL, Mechanism::Pipe, L1D).and_then(|gaps| {
-        let (record, _) = records.measured(KERNEL)?;
-        let first = first_level(&record.header.host)?;
-        let is_about_first = |kib: u64| is_about(Bytes::kib(kib), first);
-        if !gaps.iter().any(|(kib, _)| is_about_first(*kib)) {
-            return Err("no size about the first level's was counted".to_owned());
-        }
-        let above = |best: (u64, f64), next: (u64, f64)| if next.1 > best.1 { next } else { best };
-        let (kib, most) = gaps.iter().copied().fold((0, f64::NEG_INFINITY), above);
-        let found = format!("{} misses a hand-off at {}, first level {}", number(most), Bytes::kib(kib), first);
-        Ok((found, Shape::of(is_about_first(kib), "other levels or the prefetcher decide what is counted as a miss")))
-    });
-    Claim::decided(
-        "What two tasks miss more than one in the L1D is at its maximum at the capacity of the first level",
-        outcome,
-    )
+/// The largest gap at a size about the first level's, over the largest at any other.
+fn first_maximum(records: &Records) -> Result<Found, String> {
+    let gaps = gaps(records, KERNEL, Mechanism::Pipe, L1D)?;
+    let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
+    let most = |about: bool| {
+        let those = gaps.iter().filter(|(kib, _)| is_about(Bytes::kib(*kib), first) == about);
+        those
+            .map(|(_, gap)| *gap)
+            .max_by(f64::total_cmp)
+            .ok_or("no size about the first level's was counted, or none beside it")
+    };
+    let (there, elsewhere) = (most(true)?, most(false)?);
+    let note = format!("{} misses a hand-off about {first}, at most {} elsewhere", number(there), number(elsewhere));
+    Ok(Found::new(
+        vec![exact("gap about the first level's capacity less the largest elsewhere", there - elsewhere)],
+        note,
+    ))
 }
 
-fn tlb(records: &Records) -> Claim {
+fn tlb(records: &Records) -> Result<Found, String> {
     let at_largest = |step, mechanism| -> Result<f64, String> {
         let gaps = gaps(records, step, mechanism, DTLB)?;
         Ok(gaps[gaps.len() - 1].1)
     };
-    let kernel = at_largest(KERNEL, Mechanism::Pipe);
-    let outcome =
-        kernel.and_then(|kernel| Ok((kernel, at_largest(USER, Mechanism::Ucontext)?))).map(|(kernel, user)| {
-            let found =
-                format!("{} dTLB misses a hand-off in the kernel, {} at user level", number(kernel), number(user));
-            (found, Shape::of(kernel > user, "address spaces have numbers in this machine's TLB"))
-        });
-    Claim::decided(
-        "Two address spaces need more of the dTLB than two contexts in one: the kernel's switches lose more of it at the \
-         largest array",
-        outcome,
-    )
+    let (kernel, user) = (at_largest(KERNEL, Mechanism::Pipe)?, at_largest(USER, Mechanism::Ucontext)?);
+    let note = format!("{} dTLB misses a hand-off in the kernel, {} at user level", number(kernel), number(user));
+    Ok(Found::new(vec![exact("the kernel's gap less that at user level", kernel - user)], note))
+}
+
+pub(super) fn quantities() -> Quantities {
+    vec![("counted-maximum-at-l1", first_maximum), ("counted-dtlb-kernel", tlb)]
 }

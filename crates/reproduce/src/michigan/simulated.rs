@@ -4,9 +4,10 @@ use simulation_result::{HierarchyCounts, LevelCounts};
 use units::Bytes;
 
 use super::{SIMULATED_KIB, simulated_step};
+use crate::claims::{Found, Quantities, exact};
 use crate::exhibit::Cell;
 use crate::text::number;
-use crate::{Axis, Chart, Claim, Exhibit, Records, Series, Shape, Style, Table};
+use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
 /// Misses a turn of one level, of two processes that share it, and of one that has it alone.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +67,6 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     lines.retain(|line| !line.x.is_empty());
     exhibit.table = table;
     exhibit.chart = Some(Chart::new("size of each process's array", Axis::Size, "misses a turn", Axis::Linear, lines));
-    exhibit.claims = vec![first_maximum(records), falls(records), tlb(records), instructions(records)];
     exhibit.notes.push(
         "The poster's counters were hardware's and counted the kernel, too. Here the walks alone are simulated.".into(),
     );
@@ -86,49 +86,52 @@ fn gap_at(gaps: &[(u64, f64)], kib: u64) -> Result<f64, String> {
     found.map(|(_, gap)| *gap).ok_or_else(|| format!("{} was not simulated", Bytes::kib(kib)))
 }
 
-fn first_maximum(records: &Records) -> Claim {
-    let outcome = gaps(records, "L1D").and_then(|gaps| {
-        gap_at(&gaps, 32)?;
-        let (kib, most) =
-            gaps.iter().copied().fold((0, f64::NEG_INFINITY), |best, next| if next.1 > best.1 { next } else { best });
-        let found = format!("{} misses a turn at {}, more than at any other size", number(most), Bytes::kib(kib));
-        Ok((found, Shape::of(kib == 32, "the largest loss is not where one array just fills the cache")))
-    });
-    Claim::decided(
-        "What two tasks miss more than one in the L1D is at its maximum at 32 KB, the cache's capacity",
-        outcome,
-    )
+/// The gap at 32 KiB over the largest at any other size.
+fn first_maximum(records: &Records) -> Result<Found, String> {
+    let gaps = gaps(records, "L1D")?;
+    let full = gap_at(&gaps, 32)?;
+    let others = gaps.iter().filter(|(kib, _)| *kib != 32);
+    let (kib, most) = others.fold((0, 0.0), |best, next| if next.1 > best.1 { *next } else { best });
+    let note =
+        format!("{} misses a turn at 32 KiB, at most {} elsewhere ({})", number(full), number(most), Bytes::kib(kib));
+    Ok(Found::new(vec![exact("gap at 32 KiB less the largest elsewhere", full - most)], note))
 }
 
-fn falls(records: &Records) -> Claim {
-    let outcome = gaps(records, "L1D").and_then(|gaps| {
-        let (full, beyond) = (gap_at(&gaps, 32)?, gap_at(&gaps, 64)?);
-        let found = format!("{} at 32 KB, {} at 64 KB", number(full), number(beyond));
-        Ok((found, Shape::of(beyond < full, "more is lost of an array that never fits")))
-    });
-    Claim::decided("Beyond 32 KB it decreases: one task alone misses as well", outcome)
+fn falls(records: &Records) -> Result<Found, String> {
+    let gaps = gaps(records, "L1D")?;
+    let (full, beyond) = (gap_at(&gaps, 32)?, gap_at(&gaps, 64)?);
+    let note = format!("{} misses a turn at 32 KiB, {} at 64 KiB", number(full), number(beyond));
+    Ok(Found::new(vec![exact("gap at 64 KiB less that at 32 KiB", beyond - full)], note))
 }
 
-fn tlb(records: &Records) -> Claim {
-    let outcome = gaps(records, "DTLB").and_then(|gaps| {
-        let first = gap_at(&gaps, 64)?;
-        let (largest, last) = gaps[gaps.len() - 1];
-        if largest <= 64 {
-            return Err("no size above 64 KiB was simulated".to_owned());
-        }
-        let found = format!("{} misses a turn at 64 KB, {} at {}", number(first), number(last), Bytes::kib(largest));
-        Ok((found, Shape::of(last > first && first > 0.0, "the TLB keeps what both tasks need")))
-    });
-    Claim::decided("Above 64 KB it is the dTLB whose extra misses grow with the array", outcome)
+fn tlb(records: &Records) -> Result<Found, String> {
+    let gaps = gaps(records, "DTLB")?;
+    let first = gap_at(&gaps, 64)?;
+    let (largest, last) = gaps[gaps.len() - 1];
+    if largest <= 64 {
+        return Err("no size above 64 KiB was simulated".to_owned());
+    }
+    let note = format!("{} misses a turn at 64 KiB, {} at {}", number(first), number(last), Bytes::kib(largest));
+    Ok(Found::new(vec![exact("gap at the largest array less that at 64 KiB", last - first)], note))
 }
 
-fn instructions(records: &Records) -> Claim {
-    let outcome = gaps(records, "L1I").map(|gaps| {
-        let ((_, first), (_, last)) = (gaps[0], gaps[gaps.len() - 1]);
-        let found = format!("{} misses a turn at the smallest array, {} at the largest", number(first), number(last));
-        let why = "the walk is one line of code, and this design's second level does not hold what the first one holds: \
-                   the poster's finding is about the kernel's code and an inclusive cache";
-        (found, Shape::of(last > first, why))
-    });
-    Claim::decided("Extra misses of the L1I grow with the array's size", outcome)
+fn instructions(records: &Records) -> Result<Found, String> {
+    let gaps = gaps(records, "L1I")?;
+    let ((_, first), (_, last)) = (gaps[0], gaps[gaps.len() - 1]);
+    if gaps.iter().all(|(_, gap)| *gap == 0.0) {
+        return Err(
+            "the walks fetch one line of code, and the kernel's code, which the poster is about, is not traced"
+                .to_owned(),
+        );
+    }
+    Ok(Found::new(vec![exact("gap at the largest array less that at the smallest", last - first)], ""))
+}
+
+pub(super) fn quantities() -> Quantities {
+    vec![
+        ("simulated-maximum-at-l1", first_maximum),
+        ("simulated-falls-beyond", falls),
+        ("simulated-dtlb-grows", tlb),
+        ("simulated-l1i-grows", instructions),
+    ]
 }

@@ -4,22 +4,12 @@ use simulation_result::LevelCounts;
 use workload::Access;
 
 use super::{KERNEL, QUICKLY_SIMULATED_KIB, SIMULATED_KIB, USER, simulated_step};
-use crate::testing::{case, measured, simulated};
-use crate::{Paper, Records, Shape};
-
-fn verdicts(records: &Records, number: usize) -> Vec<bool> {
-    let exhibit = Paper::Michigan.exhibits(records).swap_remove(number);
-    exhibit.claims.iter().map(|claim| claim.shape == Shape::Holds).collect()
-}
+use crate::testing::{assert_can_fail, case, measured, simulated, verdicts};
+use crate::{Paper, Records, Verdict};
 
 /// Misses of both hierarchies by KiB: L1D alone and of two, then of the DTLB, then of the L1I.
-fn in_silico(misses: impl Fn(u64) -> [[u64; 2]; 3]) -> Records {
-    in_silico_at(&SIMULATED_KIB, misses)
-}
-
-fn in_silico_at(sizes_kib: &[u64], misses: impl Fn(u64) -> [[u64; 2]; 3]) -> Records {
+fn add_simulated(records: &mut Records, sizes_kib: &[u64], misses: impl Fn(u64) -> [[u64; 2]; 3]) {
     let (head, findings) = simulated();
-    let mut records = Records::default();
     for &kib in sizes_kib {
         let (mut head, mut findings) = (head.clone(), findings.clone());
         (head.trace.voluntary_switches, head.trace.involuntary_switches) = (0, 10);
@@ -37,92 +27,126 @@ fn in_silico_at(sizes_kib: &[u64], misses: impl Fn(u64) -> [[u64; 2]; 3]) -> Rec
         }
         records.add_simulated(&simulated_step(kib), head, findings);
     }
-    records
 }
 
-#[test]
-fn misses_are_judged_by_what_two_miss_more_than_one() {
-    let as_published = |kib: u64| {
-        let l1d = if kib <= 32 { [1, 1 + kib * 16] } else { [kib * 16, kib * 16] };
-        [l1d, [1, 1 + kib / 4], [0, kib / 8]]
-    };
-    assert_eq!(verdicts(&in_silico(as_published), 2), [true; 4]);
-    assert_eq!(verdicts(&in_silico(|_| [[5, 5]; 3]), 2), [false; 4]);
+/// Costs in ns by KiB, their spread as a share, and misses that two have more than one: of the L1D, of the dTLB.
+struct Level {
+    costs: Vec<(u64, f64)>,
+    spread: f64,
+    misses: fn(u64) -> [f64; 2],
 }
 
-#[test]
-fn without_the_sizes_that_a_claim_is_about_it_is_not_decided() {
-    let shapes = |sizes_kib: &[u64]| -> Vec<bool> {
-        let records = in_silico_at(sizes_kib, |kib| [[1, 1 + kib], [1, 1 + kib], [0, kib]]);
-        let claims = Paper::Michigan.exhibits(&records).swap_remove(2).claims;
-        claims.iter().map(|claim| !matches!(claim.shape, Shape::NotShown(_))).collect()
-    };
-    assert_eq!(shapes(&QUICKLY_SIMULATED_KIB), [true; 4]);
-    assert_eq!(shapes(&[8, 64, 256]), [false, false, true, true], "without 32 KiB");
-    assert_eq!(shapes(&[8, 32, 64]), [true, true, false, true], "without anything above 64 KiB");
-    let decided = |sizes: &[u64]| {
-        let curve: Vec<(u64, f64)> = sizes.iter().map(|kib| (*kib, 600.0 + *kib as f64)).collect();
-        let claims = Paper::Michigan.exhibits(&costs(&curve, &curve)).swap_remove(0).claims;
-        !matches!(claims[0].shape, Shape::NotShown(_))
-    };
-    assert!(decided(&[0, 32, 256]) && !decided(&[0, 256, 512]));
-}
-
-/// Costs in ns by KiB, in the kernel and at user level.
-fn costs(kernel: &[(u64, f64)], user: &[(u64, f64)]) -> Records {
-    let mut records = Records::default();
-    for (step, mechanism, costs) in [(KERNEL, Mechanism::Pipe, kernel), (USER, Mechanism::Ucontext, user)] {
+/// In the kernel and at user level.
+fn add_measured(records: &mut Records, kernel: &Level, user: &Level) {
+    for (step, mechanism, level) in [(KERNEL, Mechanism::Pipe, kernel), (USER, Mechanism::Ucontext, user)] {
         let (record, mut findings) = measured();
-        findings.results.extend(costs.iter().map(|(kib, ns)| case(mechanism, kib * 1024, Access::Rmw, *ns)));
-        records.add_measured(step, record, findings);
-    }
-    records
-}
-
-#[test]
-fn a_maximum_has_to_stand_clear_of_its_neighbours() {
-    let first = measured().0.header.host.caches.iter().map(|cache| cache.size_bytes.0 >> 10).min().expect("caches");
-    let rising = [(0, 1300.0), (first, 1400.0), (4 * first, 1450.0)];
-    let peaked = [(0, 620.0), (first, 900.0), (4 * first, 700.0)];
-    assert!(verdicts(&costs(&peaked, &rising), 0)[0]);
-    // Within the intervals of 1 %: chance.
-    let blurred = [(0, 620.0), (first, 625.0), (4 * first, 620.0)];
-    assert!(!verdicts(&costs(&blurred, &rising), 0)[0]);
-    assert!(verdicts(&costs(&peaked, &rising), 0)[2], "the poster's library was slower");
-    assert!(!verdicts(&costs(&rising, &peaked), 0)[2]);
-    assert!(verdicts(&costs(&rising, &peaked), 0)[1], "2 % of less is less");
-}
-
-/// Counts of both arms by KiB: of the L1D in the kernel, and of the dTLB in the kernel and at user level.
-fn counts(l1d: impl Fn(u64) -> f64, dtlb: [f64; 2]) -> Records {
-    let mut records = Records::default();
-    for (step, mechanism, dtlb) in [(KERNEL, Mechanism::Pipe, dtlb[0]), (USER, Mechanism::Ucontext, dtlb[1])] {
-        let (record, mut findings) = measured();
-        for kib in [16, 32, 64, 256] {
-            let mut finding = case(mechanism, kib * 1024, Access::Rmw, 1000.0);
+        for (kib, ns) in &level.costs {
+            let mut finding = case(mechanism, kib * 1024, Access::Rmw, *ns);
+            for estimate in [&mut finding.direct_ns, &mut finding.total_ns].into_iter().flatten() {
+                estimate.sd = ns * level.spread;
+            }
             let counter = |name: &str, more: f64| CounterFinding {
                 name: name.to_owned(),
                 baseline: 5.0,
                 switching: 5.0 + more,
                 n: 9,
             };
-            finding.counters = vec![counter("L1-dcache-load-misses", l1d(kib)), counter("dTLB-load-misses", dtlb)];
+            let [l1d, dtlb] = (level.misses)(*kib);
+            finding.counters = vec![counter("L1-dcache-load-misses", l1d), counter("dTLB-load-misses", dtlb)];
             findings.results.push(finding);
         }
         records.add_measured(step, record, findings);
     }
+}
+
+fn published() -> Records {
+    let mut records = Records::default();
+    let kernel = Level {
+        costs: vec![(0, 620.0), (8, 650.0), (16, 700.0), (32, 900.0), (96, 800.0), (256, 1500.0)],
+        spread: 0.05,
+        misses: |kib| [if kib == 32 { 400.0 } else { 100.0 }, 9.0],
+    };
+    let user = Level {
+        costs: vec![(0, 1300.0), (8, 1230.0), (16, 1300.0), (32, 1380.0), (96, 1500.0), (256, 2000.0)],
+        spread: 0.005,
+        misses: |_| [50.0, 2.0],
+    };
+    add_measured(&mut records, &kernel, &user);
+    add_simulated(&mut records, &SIMULATED_KIB, |kib| {
+        let l1d = if kib <= 32 { [1, 1 + kib * 16] } else { [kib * 16, kib * 16] };
+        [l1d, [1, 1 + kib / 4], [0, kib / 8]]
+    });
     records
 }
 
 #[test]
-fn counters_are_laid_beside_the_poster_where_there_are_any() {
-    let first = measured().0.header.host.caches.iter().map(|cache| cache.size_bytes.0 >> 10).min().expect("caches");
-    assert_eq!(first, 32, "the committed record's machine");
-    assert_eq!(verdicts(&counts(|kib| if kib == 32 { 400.0 } else { 100.0 }, [9.0, 2.0]), 1), [true, true]);
-    assert_eq!(verdicts(&counts(|kib| kib as f64, [2.0, 9.0]), 1), [false, false]);
-    let none = Paper::Michigan.exhibits(&costs(&[(0, 620.0)], &[(0, 1300.0)])).swap_remove(1);
+fn each_claim_holds_by_the_posters_own_words_and_differs_by_others() {
+    assert_eq!(measured().0.header.host.caches.iter().map(|cache| cache.size_bytes.0 >> 10).min(), Some(32));
+    let mut turned = Records::default();
+    let steady = |spread, misses: fn(u64) -> [f64; 2]| Level {
+        costs: vec![(0, 600.0), (8, 610.0), (16, 700.0), (32, 800.0), (96, 1450.0), (256, 1500.0)],
+        spread,
+        misses,
+    };
+    let cheap = Level {
+        costs: vec![(0, 200.0), (8, 200.0), (16, 600.0), (32, 1300.0)],
+        ..steady(0.4, |kib| [kib as f64, 9.0])
+    };
+    add_measured(&mut turned, &steady(0.001, |kib| [kib as f64, 2.0]), &cheap);
+    add_simulated(&mut turned, &SIMULATED_KIB, |kib| [[1, 1 + kib], [1, 300 - kib], [0, 300 - kib]]);
+    assert_can_fail(Paper::Michigan, &published(), &[turned], &[]);
+}
+
+#[test]
+fn absolute_and_relative_variance_may_disagree() {
+    let mut records = published();
+    let level =
+        |ns: f64, spread| Level { costs: [0, 8, 16, 32].map(|kib| (kib, ns)).into(), spread, misses: |_| [1.0; 2] };
+    add_measured(&mut records, &level(3000.0, 0.1), &level(300.0, 0.4));
+    let told = verdicts(Paper::Michigan, &records);
+    assert_eq!(told["user-varies-less"], Verdict::Holds, "120 against 300 ns");
+    assert_eq!(told["user-varies-less-relatively"], Verdict::Differs, "40 against 10 %");
+}
+
+#[test]
+fn without_the_sizes_that_a_claim_is_about_it_is_not_decided() {
+    let told = |sizes_kib: &[u64]| {
+        let mut records = Records::default();
+        add_simulated(&mut records, sizes_kib, |kib| [[1, 1 + kib], [1, 1 + kib], [0, kib]]);
+        let told = verdicts(Paper::Michigan, &records);
+        let names = ["maximum-at-l1", "falls-beyond", "dtlb-grows", "l1i-grows"];
+        names.map(|name| told[&format!("simulated-{name}")] != Verdict::NotTold)
+    };
+    assert_eq!(told(&QUICKLY_SIMULATED_KIB), [true; 4]);
+    assert_eq!(told(&[8, 64, 256]), [false, false, true, true], "without 32 KiB");
+    assert_eq!(told(&[8, 32, 64]), [true, true, false, true], "without anything above 64 KiB");
+}
+
+#[test]
+fn a_maximum_within_the_intervals_is_not_told() {
+    let mut records = published();
+    let flat = |ns| Level { costs: [0, 16, 32, 96].map(|kib| (kib, ns)).into(), spread: 0.01, misses: |_| [1.0; 2] };
+    add_measured(&mut records, &flat(620.0), &flat(1300.0));
+    assert_eq!(verdicts(Paper::Michigan, &records)["maximum-at-l1"], Verdict::NotTold);
+}
+
+#[test]
+fn code_that_is_not_traced_is_missing() {
+    let mut records = Records::default();
+    add_simulated(&mut records, &SIMULATED_KIB, |kib| [[1, 1 + kib], [1, 1 + kib], [1, 1]]);
+    assert_eq!(verdicts(Paper::Michigan, &records)["simulated-l1i-grows"], Verdict::NotTold);
+}
+
+#[test]
+fn without_counters_there_is_no_figure_of_them() {
+    let mut records = Records::default();
+    let (record, mut findings) = measured();
+    findings.results.push(case(Mechanism::Pipe, 0, Access::Rmw, 620.0));
+    records.add_measured(KERNEL, record, findings);
+    let none = Paper::Michigan.exhibits(&records).swap_remove(1);
     assert!(none.chart.is_none());
     for claim in none.claims {
-        assert!(matches!(&claim.shape, Shape::NotShown(why) if why.contains("counter") || why.contains("counted")));
+        let why = claim.missing.expect("none is told");
+        assert!(why.contains("counter") || why.contains("counted"), "{why}");
     }
 }

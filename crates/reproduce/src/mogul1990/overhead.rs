@@ -1,10 +1,8 @@
 //! Figures 8 and 9: overhead ratio over technology, and over cache size.
 
-use super::{SETS, overhead};
+use super::{SETS, overhead, published};
 use crate::exhibit::Cell;
-use crate::published::mogul_table_4;
-use crate::text::percent;
-use crate::{Axis, Chart, Claim, Exhibit, Records, Series, Shape, Style, Table};
+use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
 /// A step from one design to another.
 type Move = (&'static str, &'static str);
@@ -13,35 +11,10 @@ const FASTER: [Move; 2] = [("1a", "2a"), ("1b", "2b")];
 const LARGER: [Move; 2] = [("1a", "1b"), ("2a", "2b")];
 
 pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
-    let mut technology =
-        exhibit(records, "Figure 8", "Overhead ratio over technology: slow and fast processors", FASTER);
-    technology.claims = vec![moved(
-        records,
-        ("1a", "2a"),
-        "Timesharing: the overhead grows with the faster processor (1a to 2a)",
-        |a, b| b > a,
-    )];
-    let mut size = exhibit(records, "Figure 9", "Overhead ratio over cache size: four times as large", LARGER);
-    size.claims = vec![
-        moved(records, ("1a", "1b"), "Timesharing: four times the cache lowers the overhead (1a to 1b)", |a, b| b < a),
-        moved(records, ("2a", "2b"), "Timesharing: four times the cache lowers the overhead (2a to 2b)", |a, b| b < a),
-    ];
-    vec![technology, size]
-}
-
-fn moved(records: &Records, (from, to): Move, statement: &str, holds: impl Fn(f64, f64) -> bool) -> Claim {
-    let outcome = overhead(records, 0, from).and_then(|a| Ok((a, overhead(records, 0, to)?))).map(|(a, b)| {
-        let found = format!("{} on {from}, {} on {to}", percent(a), percent(b));
-        let why = "today's programs use another part of these caches than those of 1990: see Table 4";
-        (found, Shape::of(holds(a, b), why))
-    });
-    Claim::decided(statement, outcome)
-}
-
-fn published(set: &str, design: &str) -> f64 {
-    let rows = mogul_table_4();
-    let found = rows.iter().filter(|row| row.benchmark_set == set && row.design == design);
-    super::mean(found.map(|row| row.overhead_percent / 100.0)).unwrap_or(f64::NAN)
+    vec![
+        exhibit(records, "Figure 8", "Overhead ratio over technology: slow and fast processors", FASTER),
+        exhibit(records, "Figure 9", "Overhead ratio over cache size: four times as large", LARGER),
+    ]
 }
 
 fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhibit {
@@ -50,7 +23,7 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
     let mut series = Vec::new();
     for (number, set) in SETS.iter().enumerate() {
         for (from, to) in moves {
-            let there = [published(set.published, from), published(set.published, to)];
+            let there = [from, to].map(|design| published(set.published, design, |row| row.overhead_percent / 100.0));
             let here = [overhead(records, number, from), overhead(records, number, to)];
             let label = format!("{}, {from} to {to}", set.published);
             series.push(Series::new(format!("{label}, published"), Style::Published, points(there)));

@@ -1,8 +1,8 @@
 //! Tables 1 and 2: the programs and the sets that they make.
 
-use super::{SETS, Set, trials};
+use super::{SETS, trials};
 use crate::exhibit::Cell;
-use crate::{Claim, Exhibit, Records, Shape, Table};
+use crate::{Exhibit, Records, Table};
 
 /// Table 1: the program, what it does, its memory in megabytes where the paper says it, and what stands for it here.
 const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
@@ -87,24 +87,7 @@ fn table_2(records: &Records) -> Exhibit {
         }
     }
     exhibit.table = table;
-    exhibit.claims = vec![
-        mostly("Timesharing: most switches are involuntary", records, &SETS[0], |share| share > 0.5),
-        mostly("Compute-bound: fewer than 1 % of the switches are voluntary", records, &SETS[1], |share| share > 0.99),
-        mostly("Client-Server: fewer than 0.1 % of the switches are involuntary", records, &SETS[2], |s| s < 0.001),
-    ];
     exhibit
-}
-
-fn mostly(statement: &str, records: &Records, set: &Set, holds: impl Fn(f64) -> bool) -> Claim {
-    let outcome = trials(records, set).map(|trials| {
-        let involuntary: u64 = trials.iter().map(|trial| trial.head.trace.involuntary_switches).sum();
-        let all: u64 = trials.iter().map(super::Trial::switches).sum();
-        let share = involuntary as f64 / all.max(1) as f64;
-        let found = format!("{involuntary} of {all} switches are involuntary");
-        let why = "today's programs wait for each other and for their children more or less often than those of 1990";
-        (found, Shape::of(holds(share), why))
-    });
-    Claim::decided(statement, outcome)
 }
 
 /// The three programs with the most instructions, by name.

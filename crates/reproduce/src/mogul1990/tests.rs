@@ -1,92 +1,281 @@
-use strum::IntoEnumIterator;
+use analysis::simulation::{
+    Cost, Cut, DesignFinding, Group, GroupFinding, LengthDistribution, LossFinding, Point, Spread,
+};
 
-use super::{SETS, step_name};
-use crate::testing::simulated;
-use crate::{Cell, Claim, Exhibit, Paper, Records, Shape};
+use super::{SETS, SIZES_STEP, TRIALS, WAYS_STEP, step_name};
+use crate::published::mogul_table_4;
+use crate::testing::{assert_can_fail, simulated, verdicts};
+use crate::{Cell, Exhibit, Paper, Records, Verdict};
 
-/// The sample as the record of every trial, with four designs of its one, whose costs and overheads are as given: by
-/// set, then in the order 1a, 2a, 1b, 2b.
-fn records(costs: [[f64; 4]; 3], overheads: [[f64; 4]; 3]) -> Records {
+/// Numbers by set, then by design in the order 1a, 2a, 1b, 2b.
+type Numbers = [[f64; 4]; 3];
+
+/// What a paper, or a made-up one, says.
+#[derive(Clone, Debug)]
+struct Story {
+    costs: Numbers,
+    overheads: Numbers,
+    /// Share of involuntary switches of each set.
+    involuntary: [f64; 3],
+    /// Cycles over instructions of each set, in shared and in private caches.
+    cpi: [[f64; 2]; 3],
+    /// Private CPI after system calls and after the scheduler, at first and at last.
+    private: [[f64; 2]; 2],
+    /// Share of the excess that arises after the scheduler's switches.
+    of_scheduler: f64,
+    /// Cumulative excess cycles: a number at so many instructions, joined by lines.
+    cumulative: [&'static [(u64, f64)]; 3],
+    reload_bound: u64,
+}
+
+/// Table 4's means over the published trials, and what the text and the figures say.
+fn published() -> Story {
+    let mean = |set: usize, place: usize, of: fn(&crate::published::Trial) -> f64| {
+        super::published(SETS[set].published, super::DESIGNS[place], of)
+    };
+    let numbers = |of: fn(&crate::published::Trial) -> f64| -> Numbers {
+        std::array::from_fn(|set| std::array::from_fn(|place| mean(set, place, of)))
+    };
+    let cpi = |set| mean(set, 0, |row| row.total_cycles_millions / row.instructions_millions);
+    Story {
+        costs: numbers(|row| row.average_cost_cycles),
+        overheads: numbers(|row| row.overhead_percent / 100.0),
+        involuntary: [0.9, 0.995, 0.0],
+        cpi: [[cpi(0), 1.2], [cpi(1), 1.09], [cpi(2), 1.0]],
+        private: [[1.5, 1.2], [1.25, 1.2]],
+        of_scheduler: 0.98,
+        cumulative: [
+            &[(0, 0.0), (300_000, 9_200.0), (500_000, 11_000.0)],
+            &[(0, 0.0), (300_000, 4_200.0), (500_000, 4_300.0)],
+            &[(0, 0.0), (4000, 186.0), (10_000, 186.0)],
+        ],
+        reload_bound: 122_880,
+    }
+}
+
+fn at(line: &[(u64, f64)], x: u64) -> f64 {
+    let segment = line.windows(2).find(|pair| x <= pair[1].0).unwrap_or(&line[line.len() - 2..]);
+    let [(from, low), (to, high)] = [segment[0], segment[1]];
+    low + (high - low) * (x - from) as f64 / (to - from) as f64
+}
+
+/// The group's curve, in 50 intervals.
+fn curve(story: &Story, set: usize, group: Group, length: u64) -> GroupFinding {
+    let [call, scheduler] = story.private;
+    let [first, last] = if group == Group::Class("system call") { call } else { scheduler };
+    let share = if group == Group::Class("involuntary") { story.of_scheduler } else { 1.0 };
+    let spread = |mean| Spread { mean, sd: None, max: None };
+    let points = (0..50_u32).map(|interval| {
+        let start = length * u64::from(interval);
+        let private = first + (last - first) * f64::from(interval) / 40.0;
+        let [before, behind] = [start, start + length].map(|x| at(story.cumulative[set], x) * share);
+        let excess = (behind - before) / length as f64;
+        Point {
+            interval,
+            since_switch_instructions: start,
+            segments: 100,
+            survivors: 1.0,
+            shared_cpi: spread(private + excess),
+            private_cpi: spread(private),
+            excess_cpi: spread(excess),
+            flushed_cpi: private + 2.0 * excess,
+            cumulative_excess_cycles: behind,
+        }
+    });
+    let cut = Cut { instructions: length * 40, is_reached: true, is_rounded: false };
+    GroupFinding {
+        group,
+        segments: 100,
+        median_instructions: None,
+        cost_cycles: Cost::default(),
+        lost_cycles: Cost::default(),
+        gained_cycles: Cost::default(),
+        cut,
+        excess_cycles: 0.0,
+        all_lost_cycles: None,
+        curve: points.collect(),
+    }
+}
+
+fn exactly(value: f64) -> Cost {
+    Cost { estimate: Some(value), low: Some(value), high: Some(value), without_one: vec![value; 20], ..Cost::default() }
+}
+
+fn design(story: &Story, set: usize, place: usize, like: &DesignFinding, length: u64) -> DesignFinding {
+    let mut design = like.clone();
+    design.name = format!("mogul-{}", super::DESIGNS[place]);
+    design.average_cost_cycles = exactly(story.costs[set][place]);
+    design.overhead = Some(story.overheads[set][place]);
+    design.overhead_share = exactly(story.overheads[set][place]);
+    design.reload_bound_cycles = story.reload_bound;
+    design.instructions = 1_000_000;
+    let [shared, private] = story.cpi[set].map(|cpi| (cpi * 1e6) as u64);
+    (design.hierarchies.shared.cycles, design.hierarchies.private.cycles) = (shared, private);
+    design.cut = Cut { instructions: length * 40, is_reached: true, is_rounded: false };
+    let groups = [Group::All, Group::Class("system call"), Group::Class("involuntary")];
+    design.groups = groups.map(|group| curve(story, set, group, length)).into();
+    let loss = |level: &str| LossFinding {
+        level: level.to_owned(),
+        returns: 100,
+        resident: 100.0,
+        lost: story.costs[set][place] / 10.0,
+        restored: story.costs[set][place] / 15.0,
+    };
+    design.losses = vec![loss("L1I"), loss("L1D"), loss("L2")];
+    design
+}
+
+/// Records of as many trials that all say the same.
+fn records(story: &Story, trials: u64) -> Records {
     let (head, findings) = simulated();
     let mut records = Records::default();
-    for (place, set) in SETS.iter().enumerate() {
-        for trial in 1..=2 {
-            let mut findings = findings.clone();
-            let like = findings.designs[0].clone();
-            findings.designs = super::DESIGNS
-                .iter()
-                .enumerate()
-                .map(|(number, name)| {
-                    let mut design = like.clone();
-                    design.name = format!("mogul-{name}");
-                    design.average_cost_cycles.estimate = Some(costs[place][number]);
-                    design.overhead = Some(overheads[place][number]);
-                    design
-                })
-                .collect();
-            records.add_simulated(&step_name(set, trial), head.clone(), findings);
+    let length = |group, median| LengthDistribution {
+        group,
+        segments: 10,
+        median_instructions: median,
+        mean_instructions: median as f64,
+        max_instructions: median,
+        points: Vec::new(),
+    };
+    for (set, of) in SETS.iter().enumerate() {
+        let (mut head, mut findings) = (head.clone(), findings.clone());
+        findings.interval_instructions = if set == 2 { 200 } else { 10_000 };
+        let like = findings.designs[0].clone();
+        let interval = findings.interval_instructions;
+        findings.designs = (0..4).map(|place| design(story, set, place, &like, interval)).collect();
+        findings.lengths =
+            vec![length(Group::EndClass("system call"), 3000), length(Group::EndClass("involuntary"), 400_000)];
+        let involuntary = (story.involuntary[set] * 5000.0) as u64;
+        (head.trace.involuntary_switches, head.trace.voluntary_switches) = (involuntary, 5000 - involuntary);
+        for trial in 1..=trials {
+            records.add_simulated(&step_name(of, trial), head.clone(), findings.clone());
         }
     }
     records
 }
 
-const COSTS: [[f64; 4]; 3] =
-    [[10_000.0, 24_500.0, 5500.0, 12_500.0], [4300.0, 11_700.0, 1700.0, 9200.0], [186.0, 261.0, 186.0, 143.0]];
-const OVERHEADS: [[f64; 4]; 3] =
-    [[0.071, 0.078, 0.039, 0.053], [0.015, 0.015, 0.006, 0.021], [0.027, 0.035, 0.027, 0.02]];
+/// Stories in each of which other things are not as in the paper.
+fn others() -> Vec<Story> {
+    let base = published();
+    let mut reversed = base.clone();
+    for numbers in [&mut reversed.costs, &mut reversed.overheads] {
+        numbers.reverse();
+        numbers.iter_mut().for_each(|designs| designs.reverse());
+    }
+    reversed.involuntary = [0.1, 0.5, 0.9];
+    reversed.cpi.reverse();
+    reversed.private = [[1.2, 1.2], [1.25, 1.6]];
+    reversed.of_scheduler = 0.5;
+    reversed.cumulative = [
+        &[(0, 0.0), (300_000, 4_200.0), (500_000, 4_200.0)],
+        &[(0, 0.0), (300_000, 9_200.0), (500_000, 11_000.0)],
+        &[(0, 0.0), (4000, 186.0), (10_000, 1860.0)],
+    ];
+    reversed.reload_bound = 10_000;
+    // The design's order alone.
+    let mut backwards = base.clone();
+    backwards.costs.iter_mut().for_each(|designs| designs.reverse());
+    backwards.overheads.iter_mut().for_each(|designs| designs.reverse());
+    // Overheads that only rise, or only fall, from each design to the next, and are as far apart as the costs.
+    let rising = Story {
+        overheads: [[0.01, 0.02, 0.02, 0.04], [0.001, 0.002, 0.002, 0.004], [0.1, 0.2, 0.2, 0.4]],
+        ..base.clone()
+    };
+    let falling =
+        Story { overheads: [[0.4, 0.2, 0.2, 0.1], [0.04, 0.02, 0.02, 0.01], [4.0, 2.0, 2.0, 1.0]], ..base.clone() };
+    let cheap =
+        Story { costs: base.costs.map(|designs| designs.map(|cost| cost / 100.0)), reload_bound: 100, ..base.clone() };
+    let falling_costs = Story {
+        costs: [[9.0, 8.0, 9.5, 8.5]; 3],
+        cumulative: [&[(0, 0.0), (10_000, 1.0), (500_000, -50_000.0)]; 3],
+        ..base
+    };
+    vec![reversed, backwards, rising, falling, cheap, falling_costs]
+}
+
+#[test]
+fn each_claim_holds_by_the_papers_own_numbers_and_differs_by_others() {
+    let others: Vec<Records> = others().iter().map(|story| records(story, TRIALS)).collect();
+    assert_can_fail(Paper::Mogul1990, &records(&published(), TRIALS), &others, &[]);
+}
+
+#[test]
+fn trials_that_disagree_do_not_tell() {
+    // The published trials of Timesharing: 1a to 1b fell in both, 2a to 2b, too, but the overhead from 1a to 2a hardly rose.
+    let mut found = records(&published(), 2);
+    for trial in [1, 2] {
+        let name = step_name(&SETS[0], trial);
+        let (head, mut findings) = {
+            let (head, findings) = found.simulated(&name).expect("there");
+            (head.clone(), findings.clone())
+        };
+        for (place, design) in super::DESIGNS.iter().enumerate() {
+            let rows = mogul_table_4();
+            let mut of = rows.iter().filter(|row| row.benchmark_set == "Timesharing" && row.design == *design);
+            let row = of.nth(trial as usize - 1).expect("two trials");
+            findings.designs[place].average_cost_cycles = exactly(row.average_cost_cycles);
+            findings.designs[place].overhead_share = exactly(row.overhead_percent / 100.0);
+        }
+        found.add_simulated(&name, head, findings);
+    }
+    let verdicts = verdicts(Paper::Mogul1990, &found);
+    assert_eq!(verdicts["timesharing-cheaper-1b"], Verdict::Holds);
+    assert_eq!(verdicts["timesharing-worsens"], Verdict::NotTold);
+}
+
+#[test]
+fn one_trial_tells_only_what_its_batches_do() {
+    let verdicts = verdicts(Paper::Mogul1990, &records(&published(), 1));
+    assert_eq!(verdicts["timesharing-cheaper-1b"], Verdict::Holds, "batch by batch on the same trace");
+    assert_eq!(verdicts["order-of-costs"], Verdict::NotTold, "another set is another trace");
+    assert_eq!(verdicts["private-cpi-near-1"], Verdict::NotTold);
+}
+
+#[test]
+fn a_reason_is_told_only_by_the_run_that_tests_it() {
+    let mut found = records(&others()[1], TRIALS);
+    let claim = |records: &Records, id: &str| {
+        let claims = Paper::Mogul1990.exhibits(records).into_iter().flat_map(|exhibit| exhibit.claims);
+        claims.into_iter().find(|claim| claim.entry.id == id).expect("a claim of this name")
+    };
+    let before = claim(&found, "client-server-cheaper-2b");
+    assert_eq!(before.verdict, Verdict::Differs);
+    assert_eq!(before.reasons[0].verdict, Verdict::NotTold);
+    assert_eq!(before.reasons[0].found, format!("the step {WAYS_STEP} was not run"));
+    let (head, mut findings) = simulated();
+    findings.designs = vec![findings.designs[0].clone(); 7];
+    for (design, cost) in findings.designs.iter_mut().zip([1000.0, 100.0, 50.0, 40.0, 90.0, 80.0, 70.0]) {
+        design.average_cost_cycles = exactly(cost);
+    }
+    for step in [WAYS_STEP, SIZES_STEP] {
+        found.add_simulated(step, head.clone(), findings.clone());
+    }
+    let after = claim(&found, "client-server-cheaper-2b");
+    assert_eq!((after.reasons[0].verdict, after.reasons[0].run.as_str()), (Verdict::Holds, WAYS_STEP));
+    assert_eq!(after.reasons[0].found, "two ways over one: 0.100; 1000 and 100 cycles");
+    assert_eq!(claim(&found, "timesharing-cheaper-1b").reasons[0].verdict, Verdict::Holds);
+    assert!(claim(&records(&published(), TRIALS), "client-server-cheaper-2b").reasons.is_empty(), "none is needed");
+}
 
 fn exhibit(records: &Records, name: &str) -> Exhibit {
     let exhibits = Paper::Mogul1990.exhibits(records);
     exhibits.into_iter().find(|exhibit| exhibit.name == name).expect("an exhibit of this name")
 }
 
-fn verdicts(exhibit: &Exhibit) -> Vec<bool> {
-    exhibit.claims.iter().map(|claim| claim.shape == Shape::Holds).collect()
-}
-
-#[test]
-fn the_papers_own_numbers_show_what_the_paper_says() {
-    let records = records(COSTS, OVERHEADS);
-    assert_eq!(verdicts(&exhibit(&records, "Table 4")), [true; 6]);
-    assert_eq!(verdicts(&exhibit(&records, "Figure 8")), [true]);
-    assert_eq!(verdicts(&exhibit(&records, "Figure 9")), [true; 2]);
-}
-
-#[test]
-fn other_numbers_do_not() {
-    let mut costs = COSTS;
-    costs.swap(0, 2);
-    let swapped = records(costs, OVERHEADS);
-    assert!(matches!(exhibit(&swapped, "Table 4").claims[0].shape, Shape::Differs(_)));
-    let mut overheads = OVERHEADS;
-    overheads[0] = [0.039, 0.02, 0.071, 0.053];
-    let swapped = records(COSTS, overheads);
-    assert_eq!(verdicts(&exhibit(&swapped, "Figure 8")), [false]);
-    assert_eq!(verdicts(&exhibit(&swapped, "Figure 9")), [false; 2]);
-}
-
 #[test]
 fn table_4_has_every_published_row_and_every_trial() {
-    let table = exhibit(&records(COSTS, OVERHEADS), "Table 4").table;
+    let table = exhibit(&records(&published(), TRIALS), "Table 4").table;
     let from = |who: &str| table.rows.iter().filter(|row| row.last() == Some(&Cell::from(who))).count();
-    assert_eq!((from("published"), from("here")), (25, 24));
+    assert_eq!((from("published"), from("here")), (25, 12 * TRIALS as usize));
     let of_trial_a: Vec<&Cell> =
         table.rows.iter().filter(|row| row[0] == Cell::from("A, seed 2")).map(|row| &row[5]).collect();
-    assert_eq!(of_trial_a, [&Cell::Number { value: 10_000.0, decimals: 0 }]);
+    assert_eq!(of_trial_a, [&Cell::Number { value: 10_150.0, decimals: 0 }]);
 }
 
 #[test]
 fn what_was_not_run_is_missing_and_says_so() {
     let mut records = Records::default();
     records.add_missing(&step_name(&SETS[0], 1), "found no valgrind".to_owned());
-    for paper in Paper::iter() {
-        let exhibits = paper.exhibits(&records);
-        let claims: Vec<&Claim> = exhibits.iter().flat_map(|exhibit| &exhibit.claims).collect();
-        assert!(!claims.is_empty(), "{paper}");
-        for claim in claims {
-            assert!(matches!(&claim.shape, Shape::NotShown(why) if !why.is_empty()), "{paper}: {claim:?}");
-        }
-    }
-    let claim = &exhibit(&records, "Figure 2").claims[0];
-    assert_eq!(claim.shape, Shape::NotShown("found no valgrind".to_owned()));
+    let claim = exhibit(&records, "Figure 2").claims.swap_remove(0);
+    assert_eq!((claim.verdict, claim.missing.as_deref()), (Verdict::NotTold, Some("found no valgrind")));
 }

@@ -29,18 +29,20 @@ pub(crate) enum What {
 
 const EXAMPLES: &str = "\
 Examples:
-  switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, two trials of everything
+  switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, eight trials of everything
   switchcost reproduce all -o report/          everything, as a site: report/index.html
   switchcost reproduce all --quick             to see it work
   switchcost reproduce li2007 --figures -o report/
                                                pictures, too
   switchcost reproduce mogul1990 --dry-run     only the commands that would be run
+  switchcost reproduce all --claims            what will be judged, and by which rules
 
 What a step leaves is kept in records/ in the folder. A record that is there already is used as it is: a run that was
 stopped goes on where it was, and pages are made anew from old records.";
 
 /// Repeats the figures and tables of the papers that this program is based on, and shows them beside the published values:
-/// what the paper claims, whether it is reproduced here, and a possible reason if not.
+/// what the paper claims, whether it is reproduced here by a rule that was written down before, and which reasons the runs show
+/// if not.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct ReproduceArguments {
@@ -72,6 +74,10 @@ pub(crate) struct ReproduceArguments {
     /// Print the commands, and run nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,
+
+    /// Print the table of claims, with the rules that decide them, and run nothing
+    #[arg(long, conflicts_with = "dry_run", help_heading = "Output")]
+    pub(crate) claims: bool,
 
     /// CPU to measure on [default: the one with the fewest interrupts]
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]

@@ -4,7 +4,7 @@ mod folder;
 mod run;
 mod site;
 
-use ::report::reproduce::{Command, Reproduction, render};
+use ::report::reproduce::{Command, Reproduction, render, render_claims};
 use ::reproduce::{Effort, Paper, Records, Site};
 use host::facts::{Root, manifest, quietest_cpu};
 use record::HostManifest;
@@ -29,6 +29,12 @@ struct Done {
 pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
     let host = manifest(&Root::system());
     let papers: Vec<Paper> = Paper::iter().filter(|paper| is_wanted(&arguments.papers, *paper)).collect();
+    if arguments.claims {
+        let output = Output::claim(None)?;
+        let style = output.style(arguments.depth);
+        output.write(&render_claims(&papers, arguments.format, style))?;
+        return Ok(Exit::Success);
+    }
     if arguments.dry_run {
         return dry_run(&papers, &site(arguments, &host, None)?);
     }

@@ -6,7 +6,7 @@ mod browser;
 use analysis::compare::{Options, compare_simulations};
 use analysis::{Findings, Point};
 use record::{Arm, MeasureRecord};
-use reproduce::{Axis, Cell, Chart, Claim, Exhibit, Paper, Series, Shape, Style, Table};
+use reproduce::{Axis, Cell, Chart, Claim, Exhibit, Paper, Reason, Series, Style, Table, Verdict, table};
 use serde_json::Value;
 use switchcost_report::compare::Request;
 use switchcost_report::html::{Html, Part, render, render_comparison, render_reproduction};
@@ -273,6 +273,24 @@ fn a_page_is_read_without_scripts() {
     assert!(outcome["tables"].as_u64().unwrap_or(0) > 5, "{}", outcome["tables"]);
 }
 
+/// A claim of the table, with hostile words wherever a record may put some.
+fn harmful_claim() -> Claim {
+    let mut entry = table(Paper::Li2007).swap_remove(0);
+    let harm = || HARM.to_owned();
+    (entry.statement, entry.quantity, entry.bounds) = (harm(), harm(), harm());
+    let reason = Reason {
+        statement: harm(),
+        quantity: harm(),
+        rule: entry.rule,
+        run: harm(),
+        terms: Vec::new(),
+        found: harm(),
+        verdict: Verdict::Holds,
+    };
+    let found = MARKUP.to_owned();
+    Claim { entry, terms: Vec::new(), found, verdict: Verdict::Differs, missing: None, reasons: vec![reason] }
+}
+
 /// One figure with axes of each kind, whose words are hostile.
 fn reproduced_page() -> Html {
     let series = |name: &str, style, y: [f64; 3]| Series {
@@ -297,11 +315,7 @@ fn reproduced_page() -> Html {
     let exhibit = |name: &str, x_axis, y_axis| Exhibit {
         name: name.to_owned(),
         title: HARM.to_owned(),
-        claims: vec![Claim {
-            statement: HARM.to_owned(),
-            found: MARKUP.to_owned(),
-            shape: Shape::Differs(HARM.to_owned()),
-        }],
+        claims: vec![harmful_claim()],
         table: Table { columns: vec![HARM.to_owned()], rows: vec![vec![Cell::Text(HARM.to_owned())]] },
         chart: Some(chart(x_axis, y_axis)),
         notes: vec![HARM.to_owned()],

@@ -1,0 +1,102 @@
+//! The table of claims: what is to be judged, and how, before anything is run.
+
+use ::reproduce::{Entry, Kind, Paper, table};
+use serde::Serialize;
+
+use crate::for_programs::{self, csv};
+use crate::format::{Format, Style};
+use crate::page::Page;
+
+/// Name and version of the JSON form.
+///
+/// Version 1: the first.
+pub const CLAIMS_SCHEMA: &str = "switchcost.claims/1";
+
+#[derive(Serialize)]
+struct View {
+    schema: &'static str,
+    papers: Vec<PaperView>,
+}
+
+#[derive(Serialize)]
+struct PaperView {
+    paper: String,
+    claims: Vec<Entry>,
+}
+
+/// Writes the claims of these papers.
+pub fn render_claims(papers: &[Paper], format: Format, style: Style) -> String {
+    match format {
+        Format::Table => {
+            let mut page = Page::new(style);
+            papers.iter().for_each(|paper| add(&mut page, *paper));
+            page.finish()
+        }
+        Format::Json => {
+            let view = |paper: &Paper| PaperView { paper: paper.to_string(), claims: table(*paper) };
+            for_programs::json(&View { schema: CLAIMS_SCHEMA, papers: papers.iter().map(view).collect() })
+        }
+        Format::Csv => {
+            csv(std::iter::once(NAMES.map(str::to_owned).to_vec()).chain(papers.iter().flat_map(|p| rows(*p))))
+        }
+    }
+}
+
+const NAMES: [&str; 10] =
+    ["paper", "exhibit", "id", "kind", "statement", "quotation", "place", "quantity", "rule", "bounds"];
+
+fn rows(paper: Paper) -> Vec<Vec<String>> {
+    let row = |entry: Entry| {
+        let (kind, rule) = (kind(entry.kind).to_owned(), entry.rule.words());
+        let quotation = entry.quotation.unwrap_or_default();
+        let [exhibit, id, statement] = [entry.exhibit, entry.id, entry.statement];
+        vec![
+            paper.to_string(),
+            exhibit,
+            id,
+            kind,
+            statement,
+            quotation,
+            entry.place,
+            entry.quantity,
+            rule,
+            entry.bounds,
+        ]
+    };
+    table(paper).into_iter().map(row).collect()
+}
+
+pub(super) fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Tested => "tested",
+        Kind::Calibrated => "calibrated",
+        Kind::Definition => "definition",
+    }
+}
+
+fn add(page: &mut Page, paper: Paper) {
+    page.paragraph(&format!(
+        "{}. Reproduced is what meets its rule wherever in their intervals the numbers lie.",
+        paper.title()
+    ));
+    for entry in table(paper) {
+        page.heading(&format!("{}, {}", entry.exhibit, entry.id), kind(entry.kind));
+        page.item(&entry.statement);
+        let words = entry.quotation.map_or_else(String::new, |words| format!("\"{words}\", "));
+        page.item(&format!("Paper: {words}{}", entry.place));
+        page.item(&format!("Judged: {}", entry.quantity));
+        page.item(&format!("Rule: {} ({})", entry.rule.words(), entry.bounds));
+        if !entry.free.is_empty() {
+            page.item(&format!("Free: {}", entry.free.join("; ")));
+        }
+        for reason in entry.reasons {
+            page.item(&format!(
+                "Possible reason: {}. Judged: {}: {}, by {}",
+                reason.statement,
+                reason.quantity,
+                reason.rule.words(),
+                reason.run
+            ));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The table of claims: what each paper says, and the rule by which intervals decide it, written down before a run.
+//!
+//! The table is data, a file a paper in `claims/`, and the only place that a verdict comes from: the papers' modules say how
+//! large a quantity is, with its interval, and never what that means.
+
+mod judged;
+mod rule;
+mod term;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Paper, Records};
+
+pub use judged::{Claim, Reason};
+pub use rule::{Rule, Verdict};
+pub use term::Term;
+pub(crate) use term::{Found, exact, over, ranged, ratio};
+
+/// What a verdict on a claim is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The numbers found could have been otherwise.
+    Tested,
+    /// Something was fitted to the paper first: at best consistent with it.
+    Calibrated,
+    /// It follows from how it is made here: shown, and not counted.
+    Definition,
+}
+
+/// A claim as the table has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Entry {
+    /// Names it among the claims of its paper.
+    pub id: String,
+    /// The figure or table that it is about.
+    pub exhibit: String,
+    /// What a verdict on it is worth.
+    pub kind: Kind,
+    /// What the paper shows, as a statement about a shape.
+    pub statement: String,
+    /// The paper's words; none where they are a curve or a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quotation: Option<String>,
+    /// Where in the paper.
+    pub place: String,
+    /// What is computed.
+    pub quantity: String,
+    /// Which numbers meet it.
+    pub rule: Rule,
+    /// Where the rule's numbers come from; "ours" where the paper does not give them.
+    pub bounds: String,
+    /// The paper's own numbers; none where it prints none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<f64>,
+    /// What was fitted or is free, to what, and in which range; for calibrated claims.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub free: Vec<String>,
+    /// What might be behind a claim that is not met, each with a rule of its own.
+    #[serde(default, rename = "reason", skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<ReasonEntry>,
+}
+
+/// A possible reason as the table has it: a statement about a run, which may turn out wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ReasonEntry {
+    /// Names the quantity.
+    pub id: String,
+    /// The reason.
+    pub statement: String,
+    /// What is computed.
+    pub quantity: String,
+    /// Which numbers support it.
+    pub rule: Rule,
+    /// The step that shows it.
+    pub run: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    claim: Vec<Entry>,
+}
+
+/// The claims of a paper, in the order of its exhibits.
+pub fn table(paper: Paper) -> Vec<Entry> {
+    let text = match paper {
+        Paper::Li2007 => include_str!("../claims/li2007.toml"),
+        Paper::Michigan => include_str!("../claims/michigan.toml"),
+        Paper::Blog => include_str!("../claims/blog.toml"),
+        Paper::Lmbench => include_str!("../claims/lmbench.toml"),
+        Paper::Mogul1990 => include_str!("../claims/mogul1990.toml"),
+    };
+    let table: Table = toml::from_str(text).expect("a file of the program that the tests have read");
+    table.claim
+}
+
+/// How large something is, by the records.
+pub(crate) type Quantity = fn(&Records) -> Result<Found, String>;
+
+/// Quantities by the ids of claims and reasons.
+pub(crate) type Quantities = Vec<(&'static str, Quantity)>;
+
+/// The claims of one exhibit, judged.
+pub(crate) fn judge(paper: Paper, exhibit: &str, records: &Records) -> Vec<Claim> {
+    let quantities = paper.quantities();
+    let entries = table(paper).into_iter().filter(|entry| entry.exhibit == exhibit);
+    entries.map(|entry| judged::claim(entry, &quantities, records)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+use serde::Serialize;
+
+use super::{Entry, Found, Kind, Quantities, Rule, Term, Verdict};
+use crate::Records;
+use crate::text::number;
+
+/// One thing that a paper shows, and whether it shows here.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// The claim as the table has it, without its reasons.
+    #[serde(flatten)]
+    pub entry: Entry,
+    /// The numbers found here.
+    pub terms: Vec<Term>,
+    /// The same in words, with what to know about them; empty where there are none.
+    pub found: String,
+    /// What the rule makes of them.
+    pub verdict: Verdict,
+    /// What is missing, where it is not told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// For a claim that is not met: what the runs say of each possible reason.
+    pub reasons: Vec<Reason>,
+}
+
+/// A possible reason, tested.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reason {
+    /// The reason.
+    pub statement: String,
+    /// What is computed.
+    pub quantity: String,
+    /// Which numbers support it.
+    pub rule: Rule,
+    /// The step that shows it.
+    pub run: String,
+    /// The numbers found.
+    pub terms: Vec<Term>,
+    /// The same in words, or what is missing.
+    pub found: String,
+    /// Whether the run supports it.
+    pub verdict: Verdict,
+}
+
+impl Claim {
+    /// Whether a verdict on it counts: a definition's does not.
+    pub fn counts(&self) -> bool {
+        self.entry.kind != Kind::Definition
+    }
+}
+
+pub(super) fn claim(mut entry: Entry, quantities: &Quantities, records: &Records) -> Claim {
+    let found = quantity(&entry.id, quantities, records);
+    let (terms, words, verdict, missing) = judged(&entry.rule, found);
+    let untested = std::mem::take(&mut entry.reasons);
+    let tested = untested.into_iter().filter(|_| verdict == Verdict::Differs).map(|reason| {
+        let (terms, words, verdict, missing) = judged(&reason.rule, quantity(&reason.id, quantities, records));
+        let found = if terms.is_empty() { missing.unwrap_or_default() } else { words };
+        let (statement, quantity) = (reason.statement, reason.quantity);
+        Reason { statement, quantity, rule: reason.rule, run: reason.run, terms, found, verdict }
+    });
+    let reasons = tested.collect();
+    Claim { entry, terms, found: words, verdict, missing, reasons }
+}
+
+fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Found, String> {
+    let found = quantities.iter().find(|(name, _)| *name == id);
+    found.map_or_else(|| Err("nothing computes it".to_owned()), |(_, quantity)| quantity(records))
+}
+
+type Judged = (Vec<Term>, String, Verdict, Option<String>);
+
+/// Numbers that are not finite are none.
+fn judged(rule: &Rule, found: Result<Found, String>) -> Judged {
+    let is_finite = |term: &Term| [term.value, term.low, term.high].iter().all(|number| number.is_finite());
+    let none = |why: String| (Vec::new(), String::new(), Verdict::NotTold, Some(why));
+    match found {
+        Err(why) => none(why),
+        Ok(found) if !found.terms.iter().all(is_finite) => none("a number has no interval, or is none".to_owned()),
+        Ok(found) => {
+            let verdict = rule.judge(&found.terms);
+            let missing = (verdict == Verdict::NotTold).then(|| open(rule, &found.terms));
+            (found.terms.clone(), found.words(), verdict, missing)
+        }
+    }
+}
+
+/// Which interval allows both.
+fn open(rule: &Rule, terms: &[Term]) -> String {
+    let is_open = |term: &&Term| rule.judge(std::slice::from_ref(*term)) == Verdict::NotTold;
+    match terms.iter().find(is_open) {
+        Some(term) => {
+            let [low, high] = [term.low, term.high].map(number);
+            format!("the interval, {low} to {high}, allows both")
+        }
+        None => "no number was found".to_owned(),
+    }
+}

@@ -1,0 +1,125 @@
+use serde::{Deserialize, Serialize};
+
+use super::Term;
+use crate::text::number;
+
+/// Which numbers meet a claim. The ends do not belong to a range; an end may be infinite.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// All numbers lie in the range: an order or a trend, where the numbers are ratios, and the range begins or ends at 1.
+    Every(#[serde(with = "ends")] [f64; 2]),
+    /// At least one does.
+    Some(#[serde(with = "ends")] [f64; 2]),
+}
+
+/// What the rule of a claim makes of the intervals of its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The rule is met wherever in their intervals the numbers lie.
+    Holds,
+    /// It is met nowhere in them.
+    Differs,
+    /// The intervals allow both, or a number is missing.
+    NotTold,
+}
+
+impl Rule {
+    /// The verdict on numbers; not told where there is none.
+    pub fn judge(&self, terms: &[Term]) -> Verdict {
+        let (range, all) = match self {
+            Rule::Every(range) => (range, true),
+            Rule::Some(range) => (range, false),
+        };
+        let is_in = |term: &Term| range[0] < term.low && term.high < range[1];
+        let is_out = |term: &Term| term.high <= range[0] || range[1] <= term.low;
+        let (holds, differs) = if all {
+            (terms.iter().all(is_in), terms.iter().any(is_out))
+        } else {
+            (terms.iter().any(is_in), terms.iter().all(is_out))
+        };
+        match (terms.is_empty(), holds, differs) {
+            (false, true, _) => Verdict::Holds,
+            (false, _, true) => Verdict::Differs,
+            _ => Verdict::NotTold,
+        }
+    }
+
+    /// The rule in words.
+    pub fn words(&self) -> String {
+        let (who, [low, high]) = match self {
+            Rule::Every(range) => ("every number", range),
+            Rule::Some(range) => ("at least one number", range),
+        };
+        match (low.is_finite(), high.is_finite()) {
+            (true, true) => format!("{who} between {} and {}", number(*low), number(*high)),
+            (true, false) => format!("{who} above {}", number(*low)),
+            (false, true) => format!("{who} below {}", number(*high)),
+            (false, false) => format!("{who} whatsoever"),
+        }
+    }
+}
+
+/// JSON has no infinite numbers: there, an end that is none is null.
+mod ends {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(ends: &[f64; 2], serializer: S) -> Result<S::Ok, S::Error> {
+        ends.map(|end| end.is_finite().then_some(end)).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[f64; 2], D::Error> {
+        let [low, high] = <[Option<f64>; 2]>::deserialize(deserializer)?;
+        Ok([low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn term(low: f64, high: f64) -> Term {
+        Term::new("", f64::midpoint(low, high), low, high)
+    }
+
+    #[test]
+    fn what_an_interval_leaves_open_is_not_told() {
+        let verdict = |low, high| Rule::Every([1.5, 3.0]).judge(&[term(low, high)]);
+        assert_eq!(verdict(1.6, 2.9), Verdict::Holds);
+        for (low, high) in [(3.0, 9.0), (0.9, 1.4), (0.9, 1.5)] {
+            assert_eq!(verdict(low, high), Verdict::Differs);
+        }
+        for (low, high) in [(1.0, 2.0), (2.0, 4.0), (1.0, 4.0), (f64::NAN, 2.0), (1.5, 2.0)] {
+            assert_eq!(verdict(low, high), Verdict::NotTold, "{low} {high}");
+        }
+    }
+
+    #[test]
+    fn one_number_decides_where_all_have_to_meet_it_or_where_one_has_to() {
+        let (inside, outside, open) = (term(2.0, 2.0), term(0.5, 0.6), term(0.5, 2.0));
+        let every = |terms: &[Term]| Rule::Every([1.0, f64::INFINITY]).judge(terms);
+        let some = |terms: &[Term]| Rule::Some([1.0, f64::INFINITY]).judge(terms);
+        let both = |all: &[&Term]| {
+            let all: Vec<Term> = all.iter().map(|term| (*term).clone()).collect();
+            (every(&all), some(&all))
+        };
+        assert_eq!(both(&[&inside, &inside]), (Verdict::Holds, Verdict::Holds));
+        assert_eq!(both(&[&inside, &outside]), (Verdict::Differs, Verdict::Holds));
+        assert_eq!(both(&[&inside, &open]), (Verdict::NotTold, Verdict::Holds));
+        assert_eq!(both(&[&outside, &open]), (Verdict::Differs, Verdict::NotTold));
+        assert_eq!(both(&[&outside]), (Verdict::Differs, Verdict::Differs));
+        assert_eq!(both(&[]), (Verdict::NotTold, Verdict::NotTold));
+    }
+
+    #[test]
+    fn rules_say_themselves() {
+        for (rule, words) in [
+            (Rule::Every([1.5, 3.0]), "every number between 1.50 and 3.00"),
+            (Rule::Every([f64::NEG_INFINITY, 0.0]), "every number below 0"),
+            (Rule::Some([1.0, f64::INFINITY]), "at least one number above 1.00"),
+        ] {
+            assert_eq!(rule.words(), words);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+use analysis::Estimate;
+use serde::{Deserialize, Serialize};
+
+use crate::interval::Interval;
+use crate::text::number;
+
+/// One number that a claim is judged by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Term {
+    /// Of what.
+    pub name: String,
+    /// The number.
+    pub value: f64,
+    /// Lower end of its interval; the number itself where it is exact.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Term {
+    pub(crate) fn new(name: impl Into<String>, value: f64, low: f64, high: f64) -> Term {
+        Term { name: name.into(), value, low, high }
+    }
+
+    /// The number and its interval.
+    pub fn words(&self) -> String {
+        let [value, low, high] = [self.value, self.low, self.high].map(number);
+        let is_exact = low == value && high == value;
+        let interval = if is_exact { String::new() } else { format!(" ({low} to {high})") };
+        let name = if self.name.is_empty() { String::new() } else { format!("{}: ", self.name) };
+        format!("{name}{value}{interval}")
+    }
+}
+
+/// A number without an interval, as a count has none.
+pub(crate) fn exact(name: impl Into<String>, value: f64) -> Term {
+    Term::new(name, value, value, value)
+}
+
+/// A number that depends on what is free: the one with the usual settings, and all others.
+pub(crate) fn ranged(name: impl Into<String>, usual: f64, all: impl Iterator<Item = f64>) -> Term {
+    let (low, high) = all.fold((usual, usual), |(low, high), one| (low.min(one), high.max(one)));
+    Term::new(name, usual, low, high)
+}
+
+/// The ratio of two estimates, and the interval that the intervals of both surely cover.
+pub(crate) fn ratio(name: impl Into<String>, above: &Estimate, below: &Estimate) -> Term {
+    over(name, (above.estimate, above.low, above.high), (below.estimate, below.low, below.high))
+}
+
+/// The same of numbers with their ends; none where the lower one may be 0 or less.
+pub(crate) fn over(name: impl Into<String>, above: Interval, below: Interval) -> Term {
+    if below.1 <= 0.0 {
+        return Term::new(name, f64::NAN, f64::NAN, f64::NAN);
+    }
+    let ends = [above.1, above.2].map(|end| [end / below.1, end / below.2]);
+    let low = ends[0][0].min(ends[0][1]);
+    let high = ends[1][0].max(ends[1][1]);
+    Term::new(name, above.0 / below.0, low, high)
+}
+
+/// What was found: the numbers, and what to know about them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) terms: Vec<Term>,
+    /// Costs behind a ratio, how many trials; may be empty.
+    pub(crate) note: String,
+}
+
+impl Found {
+    pub(crate) fn new(terms: Vec<Term>, note: impl Into<String>) -> Found {
+        Found { terms, note: note.into() }
+    }
+
+    pub(crate) fn words(&self) -> String {
+        let mut parts: Vec<String> = self.terms.iter().map(Term::words).collect();
+        parts.extend((!self.note.is_empty()).then(|| self.note.clone()));
+        parts.join("; ")
+    }
+}

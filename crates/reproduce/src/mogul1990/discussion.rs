@@ -1,0 +1,42 @@
+//! Section 6: what the caches cost at a switch beside what the kernel costs.
+
+use super::quantities::microseconds;
+use super::{SETS, published};
+use crate::exhibit::Cell;
+use crate::{Exhibit, Records, Table};
+
+/// Section 6: one switch of Ultrix on the DECstation 5000 (Ousterhout), and the least that one can take there (Anderson et al.).
+const KERNEL_US: [(&str, f64); 2] = [("Ultrix, measured", 70.0), ("the least possible, estimated", 7.4)];
+/// Section 4.1.
+const CYCLE_US: f64 = 0.04;
+
+pub(super) fn exhibit(records: &Records) -> Exhibit {
+    let mut exhibit =
+        Exhibit::new("section 6", "Cost of a switch in the caches and in the kernel, DECstation 5000/200");
+    let mut table = Table::new(&["what", "published us", "here us", "low", "high"]);
+    for (number, set) in SETS.iter().enumerate() {
+        let there = published(set.published, "1a", |row| row.average_cost_cycles) * CYCLE_US;
+        let here = microseconds(records, number);
+        let why = here.clone().err().unwrap_or_default();
+        let cell = |value: Option<f64>| Cell::or_missing(value, 1, &why);
+        let here = here.ok();
+        table.row(vec![
+            format!("caches, {}", set.published).into(),
+            Cell::number(there, 1),
+            cell(here.as_ref().map(|term| term.value)),
+            cell(here.as_ref().map(|term| term.low)),
+            cell(here.as_ref().map(|term| term.high)),
+        ]);
+    }
+    for (what, us) in KERNEL_US {
+        let empty = || Cell::Text(String::new());
+        table.row(vec![format!("kernel: {what}").into(), Cell::number(us, 1), empty(), empty(), empty()]);
+    }
+    exhibit.table = table;
+    exhibit.notes.push(
+        "The caches are those of the DECstation, the programs today's. What a switch costs in the kernel of this machine is \
+         measured by the steps of the other papers."
+            .into(),
+    );
+    exhibit
+}

@@ -1,0 +1,426 @@
+//! How large each thing is that the claims are about, with its interval over trials.
+//!
+//! Another trial is another trace, so what is judged is the spread between trials. A single trial has an interval where
+//! batches of its segments give one (for ratios on the same trace: batch by batch), and none otherwise.
+
+use analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, Point};
+
+use super::{DESIGNS, SETS, SIZES_STEP, Trial, WAYS_STEP, trials};
+use crate::Records;
+use crate::claims::{Found, Quantities, Term, exact};
+use crate::interval::{of_batches, of_mean};
+use crate::text::number;
+
+pub(super) const TIMESHARING: usize = 0;
+pub(super) const COMPUTE: usize = 1;
+pub(super) const CLIENT: usize = 2;
+
+/// Designs that differ in the processor, and in the size of the caches.
+const FASTER: [[&str; 2]; 2] = [["1a", "2a"], ["1b", "2b"]];
+const LARGER: [[&str; 2]; 2] = [["1a", "1b"], ["2a", "2b"]];
+
+/// A cycle of the DECstation 5000/200, in microseconds.
+const CYCLE_US: f64 = 0.04;
+
+type Outcome = Result<Found, String>;
+
+/// What one trial says, and the same without one batch of its segments each, where it can be told.
+#[derive(Clone, Debug)]
+struct Sample {
+    trial: u64,
+    value: f64,
+    without_one: Vec<f64>,
+}
+
+/// A number of each trial of a set that has it.
+fn samples(records: &Records, set: usize, of: impl Fn(&Trial<'_>) -> Option<f64>) -> Result<Vec<Sample>, String> {
+    let all = trials(records, &SETS[set])?;
+    let sample = |trial: &Trial<'_>| Some(Sample { trial: trial.number, value: of(trial)?, without_one: Vec::new() });
+    let found: Vec<Sample> = all.iter().filter_map(sample).collect();
+    if found.is_empty() { Err(format!("no trial of {} tells it", SETS[set].published)) } else { Ok(found) }
+}
+
+/// A cost of each trial, with its batches.
+fn costs(records: &Records, set: usize, design: &str, of: fn(&DesignFinding) -> &Cost) -> Result<Vec<Sample>, String> {
+    let all = trials(records, &SETS[set])?;
+    let sample = |trial: &Trial<'_>| {
+        let cost = of(trial.design(design)?);
+        Some(Sample { trial: trial.number, value: cost.estimate?, without_one: cost.without_one.clone() })
+    };
+    let found: Vec<Sample> = all.iter().filter_map(sample).collect();
+    if found.is_empty() { Err(format!("no trial of {} has mogul-{design}", SETS[set].published)) } else { Ok(found) }
+}
+
+fn average(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, String> {
+    costs(records, set, design, |found| &found.average_cost_cycles)
+}
+
+fn overhead(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, String> {
+    costs(records, set, design, |found| &found.overhead_share)
+}
+
+/// One over the other, trial by trial; batch by batch where both are of the same traces.
+fn over(above: &[Sample], below: &[Sample], are_same_traces: bool) -> Vec<Sample> {
+    let ratio = |a: &Sample| {
+        let b = below.iter().find(|b| b.trial == a.trial)?;
+        let is_paired = are_same_traces && a.without_one.len() == b.without_one.len();
+        let batches = a.without_one.iter().zip(&b.without_one).filter(|_| is_paired);
+        Some(Sample { trial: a.trial, value: a.value / b.value, without_one: batches.map(|(a, b)| a / b).collect() })
+    };
+    above.iter().filter_map(ratio).collect()
+}
+
+/// The geometric mean over trials, for ratios and costs.
+fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
+    let all = samples.iter().flat_map(|sample| sample.without_one.iter().chain([&sample.value]));
+    if all.into_iter().any(|value| value.is_nan() || *value <= 0.0) {
+        return Err("a trial has a number that is not above 0".to_owned());
+    }
+    let logarithms = |values: &mut dyn Iterator<Item = f64>| values.map(f64::ln).collect::<Vec<f64>>();
+    let interval = match samples {
+        [one] => of_batches(one.value.ln(), &logarithms(&mut one.without_one.iter().copied())),
+        all => of_mean(&logarithms(&mut all.iter().map(|sample| sample.value))),
+    };
+    let (mean, low, high) = interval.ok_or("one trial has no spread: run another")?;
+    Ok(Term::new(name, mean.exp(), low.exp(), high.exp()))
+}
+
+/// The mean over trials, for shares and differences.
+fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
+    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+    let (mean, low, high) = of_mean(&values).ok_or("one trial has no spread: run another")?;
+    Ok(Term::new(name, mean, low, high))
+}
+
+fn trials_of(samples: &[Sample]) -> String {
+    if samples.len() == 1 { "within one trial".to_owned() } else { format!("{} trials", samples.len()) }
+}
+
+/// Mean numbers behind a ratio, for its note.
+fn level(samples: &[Sample], scale: f64) -> String {
+    number(samples.iter().map(|sample| sample.value).sum::<f64>() / samples.len().max(1) as f64 * scale)
+}
+
+// ---- Shares of switches ----
+
+fn involuntary(trial: &Trial<'_>) -> Option<f64> {
+    Some(trial.head.trace.involuntary_switches as f64 / trial.switches().max(1) as f64)
+}
+
+fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> Option<f64>) -> Outcome {
+    let samples = samples(records, set, of)?;
+    Ok(Found::new(vec![arithmetic("share of the switches", &samples)?], trials_of(&samples)))
+}
+
+// ---- Curves of design 1a ----
+
+fn group<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<&'a GroupFinding> {
+    design.groups.iter().find(|found| found.group == *wanted && !found.curve.is_empty())
+}
+
+/// The mean over the first tenth of a group's curve, and over the last tenth before the cut-off of all switches. Weights are the
+/// segments that reach an interval.
+fn ends(design: &DesignFinding, wanted: &Group, value: fn(&Point) -> f64) -> Option<(f64, f64)> {
+    let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;
+    let within: Vec<&Point> = group(design, wanted)?.curve.iter().filter(is_before).collect();
+    let tenth = (within.len() / 10).max(1);
+    let mean = |points: &[&Point]| {
+        let weights: f64 = points.iter().map(|point| point.segments as f64).sum();
+        points.iter().map(|point| value(point) * point.segments as f64).sum::<f64>() / weights
+    };
+    (within.len() >= 4).then(|| (mean(&within[..tenth]), mean(&within[within.len() - tenth..])))
+}
+
+const ALL: Group = Group::All;
+const CALL: Group = Group::Class("system call");
+const SCHEDULER: Group = Group::Class("involuntary");
+
+/// Segments behind the first tenth of a curve, over all trials.
+fn behind(records: &Records, wanted: &Group) -> String {
+    let all = trials(records, &SETS[TIMESHARING]).unwrap_or_default();
+    let designs = all.iter().filter_map(|trial| trial.design("1a"));
+    let segments: u64 = designs.filter_map(|design| group(design, wanted)).map(|group| group.segments).sum();
+    format!("{segments} segments")
+}
+
+/// Excess cycles of a group's switches after so many instructions.
+fn cumulative(trial: &Trial<'_>, wanted: &Group, after: u64) -> Option<f64> {
+    let curve = &group(trial.design("1a")?, wanted)?.curve;
+    let length = trial.findings.interval_instructions;
+    let reached = curve.iter().find(|point| point.since_switch_instructions + length >= after)?;
+    Some(reached.cumulative_excess_cycles)
+}
+
+/// The same at the cut-off of all switches.
+fn at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
+    let design = trial.design("1a")?;
+    let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;
+    let reached = group(design, wanted)?.curve.iter().rfind(is_before)?;
+    Some(reached.cumulative_excess_cycles)
+}
+
+/// One number of each trial of a set, as a geometric mean.
+fn of_trials(records: &Records, set: usize, name: &str, of: fn(&Trial<'_>) -> Option<f64>) -> Outcome {
+    let samples = samples(records, set, of)?;
+    Ok(Found::new(vec![geometric(name, &samples)?], trials_of(&samples)))
+}
+
+fn after_calls(records: &Records) -> Outcome {
+    let found = of_trials(records, TIMESHARING, "after system calls over after the scheduler", |trial| {
+        let design = trial.design("1a")?;
+        let early = |wanted| ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early);
+        Some(early(&CALL)? / early(&SCHEDULER)?)
+    })?;
+    let note = format!("{}; {} after system calls", found.note, behind(records, &CALL));
+    Ok(Found { note, ..found })
+}
+
+/// The logarithm of how far a private curve falls.
+fn fall(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
+    let (early, late) = ends(trial.design("1a")?, wanted, |point| point.private_cpi.mean)?;
+    Some((early / late).ln())
+}
+
+fn flatter(records: &Records) -> Outcome {
+    let samples =
+        samples(records, TIMESHARING, |trial| Some(fall(trial, &SCHEDULER)?.abs() - fall(trial, &CALL)?.abs()))?;
+    let name = "change of the scheduler's curve less that of system calls (logarithms)";
+    let note = format!("{}; {} after system calls", trials_of(&samples), behind(records, &CALL));
+    Ok(Found::new(vec![arithmetic(name, &samples)?], note))
+}
+
+fn shared_cpi(trial: &Trial<'_>) -> Option<f64> {
+    let design = trial.design("1a")?;
+    Some(design.hierarchies.shared.cycles as f64 / design.instructions as f64)
+}
+
+fn private_cpi(trial: &Trial<'_>) -> Option<f64> {
+    let design = trial.design("1a")?;
+    Some(design.hierarchies.private.cycles as f64 / design.instructions as f64)
+}
+
+/// A number of one set over that of another.
+fn between_sets(records: &Records, name: &str, sets: [usize; 2], of: fn(&Trial<'_>) -> Option<f64>) -> Outcome {
+    let [above, below] = sets.map(|set| samples(records, set, of));
+    let (above, below) = (above?, below?);
+    let note = format!("{} and {}; {}", level(&above, 1.0), level(&below, 1.0), trials_of(&above));
+    Ok(Found::new(vec![geometric(name, &over(&above, &below, false))?], note))
+}
+
+// ---- Table 4, Figures 8 and 9 ----
+
+type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
+
+/// A number on one design over that on another, from the same references.
+fn moved(records: &Records, of: PerDesign, set: usize, [from, to]: [&str; 2]) -> Result<Term, String> {
+    let (from_samples, to_samples) = (of(records, set, from)?, of(records, set, to)?);
+    geometric(format!("{}, {to} over {from}", SETS[set].published), &over(&to_samples, &from_samples, true))
+}
+
+fn moves(records: &Records, of: PerDesign, moves: &[(usize, [&str; 2])]) -> Outcome {
+    let terms = moves.iter().map(|(set, designs)| moved(records, of, *set, *designs)).collect::<Result<_, _>>()?;
+    let first = of(records, moves[0].0, moves[0].1[0])?;
+    Ok(Found::new(terms, trials_of(&first)))
+}
+
+fn cheaper(records: &Records, set: usize, designs: [&str; 2]) -> Outcome {
+    let found = moves(records, average, &[(set, designs)])?;
+    let [from, to] = designs.map(|design| average(records, set, design));
+    let note = format!("{} and {} cycles; {}", level(&from?, 1.0), level(&to?, 1.0), found.note);
+    Ok(Found { note, ..found })
+}
+
+/// One set over the others on every design.
+fn on_every_design(records: &Records, of: PerDesign, pairs: &[[usize; 2]], scale: f64, unit: &str) -> Outcome {
+    let (mut terms, mut notes) = (Vec::new(), Vec::new());
+    for design in DESIGNS {
+        for [above, below] in pairs {
+            let name = format!("{}: {} over {}", design, SETS[*above].published, SETS[*below].published);
+            let ratios = over(&of(records, *above, design)?, &of(records, *below, design)?, false);
+            terms.push(geometric(name, &ratios)?);
+        }
+        let each = (0..SETS.len()).map(|set| Ok(level(&of(records, set, design)?, scale)));
+        notes.push(format!("{design}: {}", each.collect::<Result<Vec<String>, String>>()?.join(", ")));
+    }
+    let trials = trials_of(&of(records, TIMESHARING, DESIGNS[0])?);
+    Ok(Found::new(terms, format!("{unit}, {}; {trials}", notes.join("; "))))
+}
+
+/// Largest over smallest overhead of the sets on 1a, over the same of their costs.
+fn spread(records: &Records) -> Outcome {
+    let extremes = |of: PerDesign| -> Result<Vec<Sample>, String> {
+        let sets = (0..SETS.len()).map(|set| of(records, set, "1a")).collect::<Result<Vec<_>, _>>()?;
+        let mean = |samples: &[Sample]| samples.iter().map(|s| s.value).sum::<f64>() / samples.len() as f64;
+        let largest = sets.iter().max_by(|a, b| mean(a).total_cmp(&mean(b))).ok_or("no sets")?;
+        let smallest = sets.iter().min_by(|a, b| mean(a).total_cmp(&mean(b))).ok_or("no sets")?;
+        Ok(over(largest, smallest, false))
+    };
+    let (costs, overheads) = (extremes(average)?, extremes(overhead)?);
+    let note = format!(
+        "overheads differ by {}, costs by {}; {}",
+        level(&overheads, 1.0),
+        level(&costs, 1.0),
+        trials_of(&costs)
+    );
+    Ok(Found::new(
+        vec![geometric("spread of the overheads over that of the costs", &over(&overheads, &costs, false))?],
+        note,
+    ))
+}
+
+/// The average cost here over the published one, on each design.
+fn magnitude(records: &Records, set: usize) -> Outcome {
+    let one = |design: &&str| {
+        let published = super::published(SETS[set].published, design, |row| row.average_cost_cycles);
+        let here = average(records, set, design)?;
+        let ratios: Vec<Sample> = here
+            .into_iter()
+            .map(|sample| Sample { value: sample.value / published, ..scaled(sample, published) })
+            .collect();
+        geometric(format!("{design}: here over published"), &ratios)
+    };
+    let terms = DESIGNS.iter().map(one).collect::<Result<Vec<Term>, String>>()?;
+    Ok(Found::new(terms, trials_of(&average(records, set, "1a")?)))
+}
+
+fn scaled(sample: Sample, by: f64) -> Sample {
+    Sample { without_one: sample.without_one.iter().map(|value| value / by).collect(), ..sample }
+}
+
+/// The least of some moves, and the inverse of the largest: both are below 1 where one goes down and another up.
+fn without_trend(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Outcome {
+    let found = moves(records, overhead, &between.map(|designs| (set, designs)))?;
+    let by_value = |a: &&Term, b: &&Term| a.value.total_cmp(&b.value);
+    let least = found.terms.iter().min_by(by_value).ok_or("no move")?;
+    let most = found.terms.iter().max_by(by_value).ok_or("no move")?;
+    let inverse = Term::new(format!("inverse of {}", most.name), 1.0 / most.value, 1.0 / most.high, 1.0 / most.low);
+    Ok(Found::new(vec![least.clone(), inverse], found.note))
+}
+
+// ---- The discussion ----
+
+pub(super) fn microseconds(records: &Records, set: usize) -> Result<Term, String> {
+    let costs = average(records, set, "1a")?;
+    let us =
+        costs.into_iter().map(|sample| Sample { value: sample.value * CYCLE_US, ..scaled(sample, 1.0 / CYCLE_US) });
+    geometric(format!("{}, us", SETS[set].published), &us.collect::<Vec<_>>())
+}
+
+fn in_microseconds(records: &Records, set: usize) -> Outcome {
+    Ok(Found::new(vec![microseconds(records, set)?], trials_of(&average(records, set, "1a")?)))
+}
+
+// ---- Possible reasons ----
+
+/// A variant's cost over another's, in one run of both over the same references.
+fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name: &str) -> Outcome {
+    let (_, findings) = records.simulated(step)?;
+    let sample = |number: usize| {
+        let cost = &findings.designs.get(number).ok_or("the record lacks a variant")?.average_cost_cycles;
+        let value = cost.estimate.ok_or("a variant has no cost")?;
+        Ok::<_, String>(Sample { trial: 1, value, without_one: cost.without_one.clone() })
+    };
+    let (from, to) = ([sample(from)?], [sample(to)?]);
+    let note = format!("{} and {} cycles", level(&from, 1.0), level(&to, 1.0));
+    Ok(Found::new(vec![geometric(name, &over(&to, &from, true))?], note))
+}
+
+/// Lines that a switch costs and that are fetched again, on one design over another, of the levels with these names.
+fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome {
+    let lines = |trial: &Trial<'_>, design: &str| -> Option<f64> {
+        let losses = trial.design(design)?.losses.iter().filter(|loss| loss.level.starts_with(level_name));
+        Some(losses.map(|loss| loss.restored).sum())
+    };
+    let [from, to] = designs.map(|design| samples(records, TIMESHARING, |trial| lines(trial, design)));
+    let (from, to) = (from?, to?);
+    let name = format!("lines of {level_name} fetched again, {} over {}", designs[1], designs[0]);
+    let note = format!("{} and {} lines a switch; {}", level(&from, 1.0), level(&to, 1.0), trials_of(&from));
+    Ok(Found::new(vec![geometric(name, &over(&to, &from, true))?], note))
+}
+
+pub(crate) fn quantities() -> Quantities {
+    vec![
+        ("compute-bound-is-involuntary", |r| share(r, COMPUTE, |trial| Some(1.0 - involuntary(trial)?))),
+        ("client-server-is-voluntary", |r| share(r, CLIENT, involuntary)),
+        ("no-page-faults", |r| {
+            let of = |trial: &Trial<'_>| {
+                Some(group(trial.design("1a")?, &Group::Class("page fault")).map_or(0.0, |g| g.segments as f64))
+            };
+            let found = samples(r, CLIENT, of)?;
+            Ok(Found::new(vec![exact("switches by page faults", found.iter().map(|sample| sample.value).sum())], ""))
+        }),
+        ("designs-as-published", super::designs::differing),
+        ("timesharing-is-involuntary", |r| share(r, TIMESHARING, involuntary)),
+        ("system-calls-end-early", super::curves::median_lengths),
+        ("cpi-falls", |r| {
+            of_trials(r, TIMESHARING, "first tenth of the curve over its last", |trial| {
+                let (early, late) = ends(trial.design("1a")?, &ALL, |point| point.shared_cpi.mean)?;
+                Some(early / late)
+            })
+        }),
+        ("system-calls-raise-cpi", after_calls),
+        ("scheduler-flatter", flatter),
+        ("scheduler-not-flat", |r| {
+            of_trials(r, TIMESHARING, "first tenth of the curve over its last", |trial| {
+                Some(fall(trial, &SCHEDULER)?.exp())
+            })
+        }),
+        ("scheduler-is-all", |r| {
+            of_trials(r, TIMESHARING, "the scheduler's over all", |trial| {
+                Some(at_cut(trial, &SCHEDULER)? / at_cut(trial, &ALL)?)
+            })
+        }),
+        ("no-asymptote", |r| {
+            of_trials(r, TIMESHARING, "after 400,000 instructions over after 300,000", |trial| {
+                Some(cumulative(trial, &ALL, 400_000)? / cumulative(trial, &ALL, 300_000)?)
+            })
+        }),
+        ("below-reload-bound", |r| {
+            of_trials(r, TIMESHARING, "cost over reloading every line", |trial| {
+                let design = trial.design("1a")?;
+                Some(design.average_cost_cycles.estimate? / design.reload_bound_cycles as f64)
+            })
+        }),
+        ("lower-plateau", |r| {
+            between_sets(r, "Compute-bound over Timesharing", [COMPUTE, TIMESHARING], |trial| {
+                cumulative(trial, &ALL, 300_000)
+            })
+        }),
+        ("lower-cpi", |r| between_sets(r, "Compute-bound over Timesharing", [COMPUTE, TIMESHARING], shared_cpi)),
+        ("flat-after-4000", |r| {
+            of_trials(r, CLIENT, "at the cut-off over after 4,000 instructions", |trial| {
+                Some(at_cut(trial, &ALL)? / cumulative(trial, &ALL, 4000)?)
+            })
+        }),
+        ("private-cpi-near-1", |r| of_trials(r, CLIENT, "private CPI", private_cpi)),
+        ("order-of-costs", |r| {
+            on_every_design(r, average, &[[TIMESHARING, COMPUTE], [COMPUTE, CLIENT]], 1.0, "cycles")
+        }),
+        ("timesharing-cheaper-1b", |r| cheaper(r, TIMESHARING, ["1a", "1b"])),
+        ("timesharing-cheaper-2b", |r| cheaper(r, TIMESHARING, ["2a", "2b"])),
+        ("compute-bound-cheaper-1b", |r| cheaper(r, COMPUTE, ["1a", "1b"])),
+        ("compute-bound-cheaper-2b", |r| cheaper(r, COMPUTE, ["2a", "2b"])),
+        ("client-server-cheaper-2b", |r| cheaper(r, CLIENT, ["2a", "2b"])),
+        ("dearer-on-2a", |r| moves(r, average, &[TIMESHARING, COMPUTE, CLIENT].map(|set| (set, ["1a", "2a"])))),
+        ("dear-switches-are-rare", spread),
+        ("timesharing-highest-overhead", |r| {
+            on_every_design(r, overhead, &[[TIMESHARING, COMPUTE], [TIMESHARING, CLIENT]], 100.0, "overheads in %")
+        }),
+        ("timesharing-magnitude", |r| magnitude(r, TIMESHARING)),
+        ("compute-bound-magnitude", |r| magnitude(r, COMPUTE)),
+        ("client-server-magnitude", |r| magnitude(r, CLIENT)),
+        ("timesharing-worsens", |r| moves(r, overhead, &FASTER.map(|designs| (TIMESHARING, designs)))),
+        ("compute-bound-no-trend", |r| without_trend(r, COMPUTE, FASTER)),
+        ("client-server-no-trend", |r| without_trend(r, CLIENT, FASTER)),
+        ("timesharing-improves", |r| moves(r, overhead, &LARGER.map(|designs| (TIMESHARING, designs)))),
+        ("others-less-consistent", |r| {
+            moves(r, overhead, &[COMPUTE, CLIENT].map(|set| LARGER.map(|designs| (set, designs))).concat())
+        }),
+        ("dominates", |r| in_microseconds(r, TIMESHARING)),
+        ("comparable", |r| in_microseconds(r, CLIENT)),
+        ("two-ways", |r| between_variants(r, WAYS_STEP, [0, 1], "two ways over one")),
+        ("larger-still", |r| between_variants(r, SIZES_STEP, [4, 6], "1 MiB over 256 KiB")),
+        ("more-restored-1b", |r| restored(r, ["1a", "1b"], "L1")),
+        ("more-restored-2b", |r| restored(r, ["2a", "2b"], "L2")),
+    ]
+}
