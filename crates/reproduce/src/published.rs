@@ -53,10 +53,12 @@ mod tests {
     fn tables_are_whole() {
         let trials = mogul_table_4();
         assert_eq!((trials.len(), li_tables().len()), (25, 12));
-        // The overhead ratio is the average cost of 5000 switches over all cycles: so the rows agree with themselves.
+        // The overhead ratio is the average cost of 5000 switches over all cycles: so the rows agree with themselves, to half of the
+        // last digit that is printed (two of them below 1 %, one above).
         for row in &trials {
             let overhead = row.average_cost_cycles * 5000.0 / (row.total_cycles_millions * 1e6) * 100.0;
-            assert!((overhead - row.overhead_percent).abs() < 0.12, "{row:?}: {overhead}");
+            let half = if row.overhead_percent < 1.0 { 0.005 } else { 0.05 };
+            assert!((overhead - row.overhead_percent).abs() < half + 1e-9, "{row:?}: {overhead}");
         }
     }
 }

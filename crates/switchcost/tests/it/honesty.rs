@@ -55,8 +55,8 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
     assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
 }
 
-/// Whether two runs of up to eight give what was made up, to within these shares: a neighbour of a virtual machine may shift
-/// some runs unseen, an error of ours would shift every run. A run that says that it was disturbed tells nothing.
+/// Whether most of up to eight runs give what was made up, to within these shares: a neighbour of a virtual machine may shift
+/// some runs unseen, an error of ours would shift or scatter all. A run that says that it was disturbed tells nothing.
 fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), String> {
     let (mut recovered, mut missed) = (0, Vec::new());
     for _ in 0..8 {
@@ -69,7 +69,7 @@ fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), Stri
             None => recovered += 1,
             Some(difference) => missed.push(difference),
         }
-        if recovered == 2 {
+        if recovered == 3 && missed.is_empty() {
             return Ok(());
         }
     }
@@ -77,7 +77,7 @@ fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), Stri
         eprintln!("skipped: fewer than four of eight runs were left alone");
         return Ok(());
     }
-    Err(missed.join("; "))
+    if recovered > missed.len() { Ok(()) } else { Err(missed.join("; ")) }
 }
 
 fn difference(result: &Value, (name, nanos, share): &(&str, f64, f64)) -> Option<String> {
@@ -105,14 +105,16 @@ fn a_made_up_reload_is_recovered_within_five_percent() {
 #[test]
 fn the_condvars_second_switch_is_counted_and_not_assumed() {
     let place = Place::alone();
-    let arguments = ["--mechanism", "mutex-condvar", "--between", "thread", "--no-rt"];
+    let arguments = ["--mechanism", "mutex-condvar,mutex-condvar-unlocked", "--between", "thread", "--no-rt"];
     let Some(json) = place.measure_undisturbed(&arguments) else { return };
+    let [locked, unlocked] = [0, 1].map(|case| number(&json["results"][case]["switches_per_handoff"]));
+    // Who is notified under the lock runs into it, and switches once more; who is notified after unlocking does not. A number
+    // that is assumed would be the same for both.
+    assert!((0.95..1.5).contains(&unlocked), "{unlocked} a hand-off, notified after unlocking");
+    assert!(locked > 1.3 * unlocked && locked < 2.6, "{locked} a hand-off, notified under the lock");
     let result = &json["results"][0];
-    let switches = number(&result["switches_per_handoff"]);
     let (direct, handoff) = (number(&result["direct_ns"]["estimate"]), number(&result["handoff_ns"]["estimate"]));
-    // What a run that was not disturbed may show: a loaded machine makes the early wake-ups more.
-    assert!((0.95..=2.5).contains(&switches), "{switches}");
-    assert!((direct * switches / handoff - 1.0).abs() < 0.05, "{direct} x {switches} against {handoff}");
+    assert!((direct * locked / handoff - 1.0).abs() < 0.05, "{direct} x {locked} against {handoff}");
 }
 
 #[test]

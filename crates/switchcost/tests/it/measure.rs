@@ -71,6 +71,9 @@ fn a_record_without_a_name_goes_to_the_state_folder_and_report_finds_it() {
     assert_eq!(place.run(&["report"]).stdout, first.stdout);
 }
 
+/// Mechanisms that switch without the kernel.
+const USER_SPACE: [&str; 5] = ["fiber", "ucontext", "green", "green-preempt", "async"];
+
 #[test]
 fn every_mechanism_is_measured_or_says_why_not() {
     let place = Place::alone();
@@ -80,14 +83,21 @@ fn every_mechanism_is_measured_or_says_why_not() {
     let json = place.measure_within("10", &arguments).json();
     let results = json["results"].as_array().expect("results");
     assert_eq!(results.len(), 12 * 2 + 5);
+    let mut measured = 0;
     for result in results {
         let name = format!("{} between {}", result["mechanism"], result["between"]);
+        let is_in_user_space = USER_SPACE.contains(&result["mechanism"].as_str().expect("a name"));
         match result["status"].as_str() {
             Some("measured" | "suspect") => {
                 let [low, estimate, high] = ["low", "estimate", "high"].map(|part| number(&result["direct_ns"][part]));
                 // Neighbours may hide a cheap switch. Then the result has to say so itself.
                 let is_hidden = has_flag(result, "not-distinguishable-from-0") && low <= 0.0 && 0.0 <= high;
-                assert!(estimate > 0.0 || is_hidden, "{name}: {result}");
+                // A switch in the kernel takes hundreds of nanoseconds and more, one in user space less than a system call
+                // or two; ten times that is room for any machine and its neighbours.
+                let most = if is_in_user_space { 20_000.0 } else { 200_000.0 };
+                let least = if is_in_user_space { 0.0 } else { 100.0 };
+                assert!(least < estimate && estimate < most || is_hidden, "{name}: {result}");
+                measured += usize::from(!is_hidden);
             }
             Some("not-measured") => {
                 assert!(result["direct_ns"].is_null(), "{name}: no number where there is no measurement");
@@ -97,6 +107,9 @@ fn every_mechanism_is_measured_or_says_why_not() {
             }
             other => panic!("{name}: status {other:?}"),
         }
+    }
+    if 2 * measured < results.len() {
+        eprintln!("skipped: a neighbour left {measured} of {} numbers", results.len());
     }
 }
 
