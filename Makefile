@@ -24,7 +24,7 @@ CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env
 # What builds must not run beside what measures.
 .NOTPARALLEL:
 
-.PHONY: help setup setup-build setup-bench build dist tool smoke measure test bench fuzz install clean
+.PHONY: help setup setup-build setup-bench build dist tool smoke measure results test bench fuzz install clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -61,6 +61,10 @@ tool:
 measure: build ## Measure what a context switch costs here; ARGS="..." are handed on
 	@$(BINARY) measure $(ARGS) || { code=$$?; [ $$code -eq 3 ] || exit $$code; \
 		echo 'make: done, with reservations: something could not be measured (see the notes above)' >&2; }
+
+results: build ## Redo the papers on this machine, which must be quiet, and keep what they come to in results/
+	@scripts/results.sh '$(BINARY)' $(ARGS) || { code=$$?; [ $$code -eq 3 ] || exit $$code; \
+		echo 'make: done, with reservations: some commands left no record (see above)' >&2; }
 
 # All on the release profile: what builds run at build time, and the crates of others, are compiled once for all of it.
 test: setup tool ## Check form, lints and arrows, build, run all tests; ends with a count and what was skipped

@@ -17,5 +17,6 @@ mod outputs;
 mod refused_anywhere;
 mod report;
 mod reproduce;
+mod results;
 mod stopped_anywhere;
 mod trace;

@@ -77,6 +77,39 @@ fn the_table_of_claims_is_printed_without_running_anything() {
     assert!(!place.path("switchcost/reproduce").exists(), "nothing is run, nothing is made");
 }
 
+/// Small sizes and one seed of everything, within four minutes; twice that with checks and beside other tests.
+#[test]
+fn everything_is_redone_quickly() {
+    let place = Place::alone();
+    let site = place.path("site");
+    let start = std::time::Instant::now();
+    let (code, printed, why) =
+        words(&place, &["reproduce", "all", "--quick", "-o", site.to_str().expect("a plain path")]);
+    assert!(start.elapsed() < Duration::from_secs(480), "took {:?}", start.elapsed());
+    // 3: programs of the workloads, Valgrind or perf are not there, and each paper says which.
+    assert!(code == 0 || code == 3, "{code}: {why}");
+    assert!(printed.starts_with("Li, Ding and Shen 2007"), "{printed}");
+    let mut told = 0;
+    for paper in ["li2007", "michigan", "blog", "lmbench", "mogul1990"] {
+        let json = fs::read(site.join(format!("{paper}.json"))).expect("a file");
+        let json: Value = serde_json::from_slice(&json).expect("JSON");
+        for exhibit in json["papers"][0]["exhibits"].as_array().expect("exhibits") {
+            for claim in exhibit["claims"].as_array().expect("claims") {
+                let is_told = claim["verdict"] != "not-told";
+                assert_eq!(is_told, claim["missing"].is_null(), "{paper}: {claim}");
+                told += u32::from(is_told);
+            }
+        }
+        for command in json["papers"][0]["commands"].as_array().expect("commands") {
+            if let Some(why) = command["missing"].as_str() {
+                eprintln!("skipped: {paper}, {}: {why}", command["step"]);
+            }
+        }
+    }
+    // What is simulated is told on any machine.
+    assert!(told >= 10, "{told} claims are told: {printed}");
+}
+
 #[test]
 fn a_step_that_fails_is_missing_and_the_rest_is_told() {
     let place = Place::new();

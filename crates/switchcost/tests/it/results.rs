@@ -1,0 +1,102 @@
+//! What `results/` says, judged again: by the table of claims as it is now, from the numbers and intervals that are stored.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use reproduce::{Entry, Paper, Rule, Term, Verdict, table};
+use serde_json::Value;
+use strum::IntoEnumIterator;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results")
+}
+
+fn json(name: &str) -> Value {
+    let path = folder().join(name);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// The results of a paper; none, which is said, where they are older than the table of claims.
+fn stored(paper: Paper) -> Option<Value> {
+    let found = json(&format!("{paper}.json"));
+    if found["schema"] == "switchcost.reproduce/1" {
+        eprintln!(
+            "skipped: results/{paper}.json is older than the table of claims: run make results on a quiet machine"
+        );
+        return None;
+    }
+    assert_eq!(found["schema"], "switchcost.reproduce/2", "{paper}");
+    Some(found["papers"][0].clone())
+}
+
+fn claims(paper: &Value) -> impl Iterator<Item = &Value> {
+    paper["exhibits"]
+        .as_array()
+        .expect("exhibits")
+        .iter()
+        .flat_map(|exhibit| exhibit["claims"].as_array().expect("claims"))
+}
+
+/// The verdict of a rule on what is stored beside it.
+fn judged(rule: Rule, stored: &Value) -> Verdict {
+    let terms: Vec<Term> = serde_json::from_value(stored["terms"].clone()).expect("terms");
+    rule.judge(&terms)
+}
+
+fn is(verdict: Verdict, stored: &Value) -> bool {
+    serde_json::to_value(verdict).expect("a word") == stored["verdict"]
+}
+
+#[test]
+fn stored_results_have_the_same_verdicts_when_they_are_judged_again() {
+    for paper in Paper::iter() {
+        let Some(found) = stored(paper) else { continue };
+        let entries: Vec<Entry> = table(paper);
+        assert_eq!(claims(&found).count(), entries.len(), "{paper}: another table of claims");
+        for entry in entries {
+            let stored = claims(&found).find(|claim| claim["id"] == entry.id.as_str());
+            let stored = stored.unwrap_or_else(|| panic!("{paper}, {}: not in the results", entry.id));
+            assert_eq!(serde_json::to_value(entry.rule).expect("a rule"), stored["rule"], "{paper}, {}", entry.id);
+            assert!(is(judged(entry.rule, stored), stored), "{paper}, {}: {stored}", entry.id);
+            for reason in stored["reasons"].as_array().expect("reasons") {
+                let of_table = entry.reasons.iter().find(|known| reason["statement"] == known.statement.as_str());
+                let rule = of_table.unwrap_or_else(|| panic!("{paper}, {}: a reason of its own", entry.id)).rule;
+                assert!(is(judged(rule, reason), reason), "{paper}, {}: {reason}", entry.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn stored_results_say_what_they_were_made_from() {
+    let text = fs::read_to_string(folder().join("README.md")).expect("a README");
+    for paper in Paper::iter() {
+        let Some(found) = stored(paper) else { continue };
+        let made = json(&format!("{paper}.made.json"));
+        assert_eq!((&made["schema"], &made["paper"]), (&"switchcost.results/1".into(), &paper.to_string().into()));
+        let commit = made["commit"].as_str().expect("a commit");
+        assert!(commit.len() >= 7 && !commit.contains("dirty"), "{paper}: {commit}");
+        assert!(made["date"].as_str().is_some_and(|date| date.len() == 10), "{paper}: {made}");
+        assert_eq!(made["machine"], found["machine"], "{paper}");
+        let records: Vec<&str> =
+            made["records"].as_array().expect("records").iter().filter_map(|record| record["file"].as_str()).collect();
+        for command in found["commands"].as_array().expect("commands") {
+            let (step, line) =
+                (command["step"].as_str().expect("a step"), command["command"].as_str().expect("a line"));
+            let is_trace = line.starts_with("switchcost trace");
+            let is_there = records.iter().any(|file| file.split('.').next() == Some(step));
+            assert_eq!(is_there, !is_trace && command["missing"].is_null(), "{paper}: {step}");
+        }
+        for record in made["records"].as_array().expect("records") {
+            assert!(record["sha256"].as_str().is_some_and(|digest| digest.len() == 64), "{record}");
+        }
+        // The README's table says the same.
+        let [tested, calibrated] = ["tested", "calibrated"].map(|kind| {
+            let of = &found["verdicts"][kind];
+            format!("{} | {} | {}", of["holds"], of["differs"], of["not_told"])
+        });
+        let row = format!("| [{paper}]({paper}.json) | {tested} | {calibrated} |");
+        assert!(text.contains(&row), "results/README.md lacks {row}");
+    }
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Makes results/ anew: what the papers' claims come to on this machine, with what it was made from.
+#
+# Usage: scripts/results.sh PROGRAM [PAPER|--quick]...      without a paper, all of them
+#
+# For each paper, results/ gets PAPER.json with the numbers and verdicts, PAPER.made.json (version and commit of the program, date,
+# machine, and of each record its size, SHA-256 and seed), its figures, and the measured records. Simulated records are not kept:
+# their commands, which are in PAPER.json, make them again bit by bit. All records are in target/results/records, where a run that was
+# stopped goes on.
+#
+# A machine that is not quiet gives results that are not worth keeping: nothing else should run meanwhile. With --quick everything
+# goes to target/results-quick instead, to see it work.
+#
+# Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 done, with commands that left no record.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: scripts/results.sh PROGRAM [PAPER|--quick]..." >&2; exit 2; }
+program=$(realpath "$1")
+shift
+target=${CARGO_TARGET_DIR:-target}
+site=$target/results
+results=results
+quick=()
+papers=()
+for word in "$@"; do
+    case $word in
+        --quick) quick=(--quick) site=$target/results-quick results=$target/results-quick/results ;;
+        *) papers+=("$word") ;;
+    esac
+done
+case "${papers[*]:-all}" in *all*) papers=(li2007 michigan blog lmbench mogul1990) ;; esac
+
+commit=$(git describe --always --dirty --abbrev=12)
+case $commit in
+    *-dirty) echo "results: found changes that are not committed: the results could not be made again from $commit" >&2 ;;
+esac
+
+# A text as JSON has it.
+quoted() { local text=${1//\\/\\\\}; printf '"%s"' "${text//\"/\\\"}"; }
+
+# One line of JSON for a record: its name, size, digest, and the seed of a measurement.
+described() {
+    local seed=null digest
+    digest=$(sha256sum < "$1")
+    case $1 in *.jsonl) seed=$(head -n 1 "$1" | grep -o '"seed":[0-9]*' | head -n 1 | cut -d : -f 2) ;; esac
+    printf '    {"file": "%s", "bytes": %s, "sha256": "%s", "seed": %s}' \
+        "$(basename "$1")" "$(stat -c %s "$1")" "${digest%% *}" "${seed:-null}"
+}
+
+made() {
+    local paper=$1 record separator=''
+    printf '{\n  "schema": "switchcost.results/1",\n  "paper": "%s",\n' "$paper"
+    printf '  "version": %s,\n  "commit": "%s",\n' "$(quoted "$("$program" --version)")" "$commit"
+    printf '  "date": "%s",\n' "$(date -u +%F)"
+    printf '  "machine": %s,\n' "$(quoted "$(sed -n 's/^ *"machine": "\(.*\)",$/\1/p' "$site/$paper.json" | head -n 1)")"
+    printf '  "records": [\n'
+    for record in "$site/records/$paper"-*.jsonl "$site/records/$paper"-*.parquet; do
+        case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
+        printf '%s' "$separator"
+        described "$record"
+        separator=$',\n'
+    done
+    printf '\n  ]\n}\n'
+}
+
+code=0
+"$program" reproduce "${papers[@]}" "${quick[@]}" --figures -o "$site" > /dev/null || code=$?
+[ "$code" -eq 0 ] || [ "$code" -eq 3 ] || exit 1
+
+mkdir -p "$results/figures" "$results/records"
+for paper in "${papers[@]}"; do
+    cp "$site/$paper.json" "$results/"
+    made "$paper" > "$results/$paper.made.json"
+    rm -f "$results/figures/$paper"-*.svg "$results/records/$paper"-*.jsonl.gz
+    for figure in "$site/figures/$paper"/*.svg; do
+        # A paper of tables has none.
+        [ -e "$figure" ] || continue
+        name=$(basename "$figure")
+        cp "$figure" "$results/figures/$paper-${name#"$paper"-}"
+    done
+    for record in "$site/records/$paper"-*.jsonl; do
+        case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
+        gzip -9nc "$record" > "$results/records/$(basename "$record").gz"
+    done
+done
+echo "results: $results; README.md there says what they come to" >&2
+exit "$code"
