@@ -77,7 +77,7 @@ for paper in "${papers[@]}"; do
         # A paper of tables has none.
         [ -e "$figure" ] || continue
         name=$(basename "$figure")
-        cp "$figure" "$results/figures/$paper-${name#"$paper"-}"
+        cp "$figure" "$results/figures/$paper-${name#*"$paper"-}"
     done
     for record in "$site/records/$paper"-*.jsonl; do
         case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
