@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::trace::{CaptureArguments, OrderFlag};
+use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
 use super::{Depth, Form, parse_named};
 
 /// Which memory systems, and how finely their cycles are told apart.
@@ -115,7 +115,7 @@ pub(crate) struct WorkloadArguments {
     pub(crate) order: OrderFlag,
 
     /// Length of a scheduled turn in instructions
-    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1000..),
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
 

@@ -10,6 +10,9 @@ use workload::{Access, Pattern};
 
 use super::{Form, parse_named};
 
+/// Length of a scheduled turn: that of Mogul and Borg 1990.
+pub(crate) const QUANTUM_INSTRUCTIONS: u64 = 400_000;
+
 /// In which order the traced tasks run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, EnumIter)]
 #[strum(serialize_all = "kebab-case")]
@@ -45,7 +48,7 @@ pub(crate) struct CaptureArguments {
     pub(crate) order: OrderFlag,
 
     /// Length of a scheduled turn in instructions; Mogul and Borg 1990 had about 400000
-    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1000..),
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
 
@@ -65,6 +68,19 @@ pub(crate) struct CaptureArguments {
     /// The command, after --; it reads standard input if it is the only one
     #[arg(last = true, value_name = "COMMAND", help_heading = "What to trace")]
     pub(crate) command: Vec<OsString>,
+}
+
+impl CaptureArguments {
+    /// Whether any of it says something else than it says by itself.
+    pub(crate) fn is_given(&self) -> bool {
+        let CaptureArguments { with, order, quantum, processes, switches, cpu, command } = self;
+        !(with.is_empty() && command.is_empty())
+            || *order != OrderFlag::default()
+            || *quantum != QUANTUM_INSTRUCTIONS
+            || *processes != ProcessesFlag::default()
+            || switches.is_some()
+            || cpu.is_some()
+    }
 }
 
 const TRACE_EXAMPLES: &str = "\

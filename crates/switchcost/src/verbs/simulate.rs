@@ -48,8 +48,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
 
 /// What only `live` obeys must not be passed over in silence.
 fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
-    let is_given = !capture.command.is_empty() || !capture.with.is_empty() || capture.switches.is_some();
-    if is_given { Err(Failure::NotLive) } else { Ok(()) }
+    if capture.is_given() { Err(Failure::NotLive) } else { Ok(()) }
 }
 
 fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {

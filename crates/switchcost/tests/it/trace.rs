@@ -246,11 +246,15 @@ fn what_cannot_be_is_refused_with_a_reason() {
     let bad = include_str!("../../../../designs/mogul-1a.toml").replacen("64KiB", "100B", 1);
     assert!(bad.contains("100B"), "the design has another size");
     fs::write(&design, bad).expect("room");
-    let cases: [(&[&str], i32, &str); 10] = [
+    let cases: [(&[&str], i32, &str); 14] = [
         (&["trace", "info", text(&empty)], 5, "found no trace"),
         (&["trace", "info", "/nonexistent"], 5, "failed to open /nonexistent"),
         (&["simulate", text(&empty)], 5, "found no trace"),
         (&["simulate"], 2, ""),
+        (&["simulate", text(&empty), "--order", "as-run"], 2, "a flag for capturing beside a trace"),
+        (&["simulate", text(&empty), "--quantum", "5000"], 2, "a flag for capturing beside a trace"),
+        (&["simulate", text(&empty), "--processes", "all"], 2, "a flag for capturing beside a trace"),
+        (&["simulate", text(&empty), "--cpu", "0"], 2, "a flag for capturing beside a trace"),
         (&["simulate", text(&empty), "--design", "nothing"], 5, "found no trace"),
         (&["simulate", "live", "--design", text(&design), "--", "true"], 2, "size"),
         (&["trace", "--", "/nonexistent/program"], 2, "/nonexistent/program"),
