@@ -15,7 +15,7 @@ mod design;
 mod design_sums;
 mod findings;
 mod group;
-mod interval;
+pub mod interval;
 mod lengths;
 mod levels;
 mod overhead;

@@ -1,24 +1,23 @@
 //! Intervals of what is computed here alone; all at 90 %, as the papers' and those of `analysis`.
 
-use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
+use analysis::simulation::interval;
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
+const CONFIDENCE: f64 = 0.9;
 
 /// Mean, lower and upper end.
 pub(crate) type Interval = (f64, f64, f64);
 
 /// Student's interval of the mean of independent values, two or more.
 pub(crate) fn of_mean(values: &[f64]) -> Option<Interval> {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    around(mean, (squares / (n - 1.0) / n).sqrt(), n - 1.0)
+    let (low, high) = interval::of_mean(values, CONFIDENCE)?;
+    Some((values.iter().sum::<f64>() / values.len() as f64, low, high))
 }
 
-/// The interval of a statistic from its values without one batch each (Miller 1974, "The jackknife: a review").
+/// The interval of a statistic from its values without one batch each.
 pub(crate) fn of_batches(value: f64, without_one: &[f64]) -> Option<Interval> {
-    let n = without_one.len() as f64;
-    let mean = without_one.iter().sum::<f64>() / n;
-    let squares: f64 = without_one.iter().map(|value| (value - mean).powi(2)).sum();
-    around(value, (squares * (n - 1.0) / n).sqrt(), n - 1.0)
+    let (low, high) = interval::jackknife(value, without_one, CONFIDENCE)?;
+    Some((value, low, high))
 }
 
 /// The ratio of two standard deviations with so many degrees of freedom, by the F distribution of the variances.
@@ -26,11 +25,6 @@ pub(crate) fn of_spreads(ratio: f64, above: f64, below: f64) -> Option<Interval>
     let high = |above, below| Some(FisherSnedecor::new(above, below).ok()?.inverse_cdf(0.95).sqrt());
     let found = (ratio, ratio / high(above, below)?, ratio * high(below, above)?);
     (ratio > 0.0 && found.1.is_finite() && found.2.is_finite()).then_some(found)
-}
-
-fn around(centre: f64, error: f64, freedom: f64) -> Option<Interval> {
-    let half = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.95) * error;
-    half.is_finite().then_some((centre, centre - half, centre + half))
 }
 
 #[cfg(test)]

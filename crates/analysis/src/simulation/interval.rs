@@ -17,7 +17,7 @@ pub(crate) const BATCHES: usize = 40;
 pub(crate) const METHOD: &str = "batches of consecutive segments, jackknife, Student's t";
 
 /// Student's interval around `estimate` from the values of the statistic without one batch each.
-pub(crate) fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<(f64, f64)> {
+pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let n = without_one.len() as f64;
     let mean = without_one.iter().sum::<f64>() / n;
     let squares: f64 = without_one.iter().map(|value| (value - mean).powi(2)).sum();
@@ -26,7 +26,7 @@ pub(crate) fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> 
 }
 
 /// Student's interval around the mean of independent values.
-pub(crate) fn of_mean(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+pub fn of_mean(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let (mean, sd) = crate::estimate::mean_and_sd(values);
     around(mean, sd / (values.len() as f64).sqrt(), values.len(), confidence)
 }

@@ -273,10 +273,7 @@ fn magnitude(records: &Records, set: usize) -> Outcome {
     let one = |design: &&str| {
         let published = super::published(SETS[set].published, design, |row| row.average_cost_cycles);
         let here = average(records, set, design)?;
-        let ratios: Vec<Sample> = here
-            .into_iter()
-            .map(|sample| Sample { value: sample.value / published, ..scaled(sample, published) })
-            .collect();
+        let ratios: Vec<Sample> = here.into_iter().map(|sample| scaled(sample, 1.0 / published)).collect();
         geometric(format!("{design}: here over published"), &ratios)
     };
     let terms = DESIGNS.iter().map(one).collect::<Result<Vec<Term>, String>>()?;
@@ -284,7 +281,8 @@ fn magnitude(records: &Records, set: usize) -> Outcome {
 }
 
 fn scaled(sample: Sample, by: f64) -> Sample {
-    Sample { without_one: sample.without_one.iter().map(|value| value / by).collect(), ..sample }
+    let without_one = sample.without_one.iter().map(|value| value * by).collect();
+    Sample { value: sample.value * by, without_one, ..sample }
 }
 
 /// The least of some moves, and the inverse of the largest: both are below 1 where one goes down and another up.
@@ -300,10 +298,8 @@ fn without_trend(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Outc
 // ---- The discussion ----
 
 pub(super) fn microseconds(records: &Records, set: usize) -> Result<Term, String> {
-    let costs = average(records, set, "1a")?;
-    let us =
-        costs.into_iter().map(|sample| Sample { value: sample.value * CYCLE_US, ..scaled(sample, 1.0 / CYCLE_US) });
-    geometric(format!("{}, us", SETS[set].published), &us.collect::<Vec<_>>())
+    let us: Vec<Sample> = average(records, set, "1a")?.into_iter().map(|sample| scaled(sample, CYCLE_US)).collect();
+    geometric(format!("{}, us", SETS[set].published), &us)
 }
 
 fn in_microseconds(records: &Records, set: usize) -> Outcome {
