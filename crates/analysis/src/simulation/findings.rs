@@ -57,6 +57,15 @@ impl Cost {
         self.low.is_some() && self.high.is_some() && !self.is_distinguishable_from_zero()
     }
 
+    /// The cost as a gain: what is below 0 above it, and the other way round.
+    #[must_use]
+    pub fn as_gain(&self) -> Self {
+        let minus = |number: Option<f64>| number.map(|number| -number);
+        let without_one = self.without_one.iter().map(|value| -value).collect();
+        let (estimate, low, high) = (minus(self.estimate), minus(self.high), minus(self.low));
+        Cost { estimate, low, high, without_one, ..self.clone() }
+    }
+
     /// All numbers times `factor`, which is positive.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
@@ -243,8 +252,8 @@ pub struct ExcessPart {
 pub struct LevelFinding {
     /// Its name.
     pub level: String,
-    /// Misses per thousand instructions of the trace.
-    pub mpki: ByView<f64>,
+    /// Misses per thousand instructions of the trace; `None` without instructions.
+    pub mpki: Option<ByView<f64>>,
     /// Lookups a switch that missed in the shared hierarchy and not in the private one; `None` where they were not compared.
     pub lost_per_switch: Option<f64>,
     /// Lookups a switch that missed in the private hierarchy and not in the shared one.
@@ -260,6 +269,11 @@ impl LevelFinding {
     /// Whether the trace was long enough to fill it.
     pub fn was_full(&self) -> bool {
         self.brought_in >= self.lines
+    }
+
+    /// The share of it that the trace filled, or one above.
+    pub fn filled(&self) -> f64 {
+        (self.brought_in as f64 / self.lines as f64).min(1.0)
     }
 }
 

@@ -13,28 +13,25 @@ type Views<'a> = ((&'a LevelCounts, &'a LevelCounts), &'a LevelCounts);
 
 /// Every cache, then every TLB.
 pub(crate) fn levels(result: &DesignResult, instructions: u64, switches: f64) -> Vec<LevelFinding> {
-    let all = |hierarchy: &HierarchyCounts| -> Vec<LevelCounts> {
-        hierarchy.levels.iter().chain(&hierarchy.tlbs).cloned().collect()
-    };
     let counts = &result.hierarchies;
-    let (shared, private, flushed) = (all(&counts.shared), all(&counts.private), all(&counts.flushed));
     let design = &result.design;
     let caches = design.levels.iter().enumerate().map(|(place, level)| {
         (level.name.as_str(), level.lines(), brought_in_place(&design.levels, &counts.shared.levels, place))
     });
     let tlbs = design.tlbs.iter().zip(&counts.shared.tlbs);
     let tlbs = tlbs.map(|(tlb, counts)| (tlb.name.as_str(), tlb.entries.into(), brought_in(counts)));
-    let mpki = |counts: &LevelCounts| match instructions {
-        0 => 0.0,
-        instructions => counts.misses() as f64 * 1000.0 / instructions as f64,
-    };
-    let views = shared.iter().zip(&private).zip(&flushed);
+    let mpki = |counts: &LevelCounts| counts.misses() as f64 * 1000.0 / instructions as f64;
+    let views = all(&counts.shared).zip(all(&counts.private)).zip(all(&counts.flushed));
     let finding = |(place, found): (usize, (Room<'_>, Views<'_>))| {
         let ((level, lines, brought_in), ((shared, private), flushed)) = found;
         let difference = if switches > 0.0 { result.miss_differences.get(place) } else { None };
         LevelFinding {
             level: level.to_owned(),
-            mpki: ByView { shared: mpki(shared), private: mpki(private), flushed: mpki(flushed) },
+            mpki: (instructions > 0).then(|| ByView {
+                shared: mpki(shared),
+                private: mpki(private),
+                flushed: mpki(flushed),
+            }),
             lost_per_switch: difference.map(|lookups| lookups.lost as f64 / switches),
             gained_per_switch: difference.map(|lookups| lookups.gained as f64 / switches),
             lines,
@@ -42,6 +39,10 @@ pub(crate) fn levels(result: &DesignResult, instructions: u64, switches: f64) ->
         }
     };
     caches.chain(tlbs).zip(views).enumerate().map(finding).collect()
+}
+
+fn all(hierarchy: &HierarchyCounts) -> impl Iterator<Item = &LevelCounts> {
+    hierarchy.levels.iter().chain(&hierarchy.tlbs)
 }
 
 /// An exclusive level takes what leaves the levels right before it, which is at most what came into them.
@@ -90,7 +91,8 @@ mod tests {
         run.head.designs[0].design.levels[1].holds = design::Holds::Both;
         assert_eq!(run.design().levels[1].brought_in, lines);
         // 400 and 200 misses in 40,000 instructions, 300 and 100 lookups in four switches.
-        assert_eq!((levels[1].mpki.shared, levels[1].mpki.private), (10.0, 5.0));
+        let mpki = levels[1].mpki.as_ref().expect("instructions");
+        assert_eq!((mpki.shared, mpki.private), (10.0, 5.0));
         assert_eq!((levels[1].lost_per_switch, levels[1].gained_per_switch), (Some(75.0), Some(25.0)));
     }
 }

@@ -87,7 +87,7 @@ pub(super) fn ends(cost: &Cost) -> String {
 
 /// The share of a level that the trace filled at most.
 pub(super) fn filled(level: &LevelFinding) -> String {
-    share(Some(level.brought_in as f64 / level.lines as f64))
+    share(Some(level.filled()))
 }
 
 /// Cycles as time on a machine whose cycle takes between two times: `412 us`, `49.0 us to 98.0 us`.

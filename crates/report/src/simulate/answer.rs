@@ -1,4 +1,4 @@
-use analysis::simulation::{Cost, DesignFinding, Findings};
+use analysis::simulation::{DesignFinding, Findings};
 use simulation_result::Simulation;
 
 use super::amount::{as_time, count, cycles, ends, filled, rounded, share};
@@ -6,21 +6,25 @@ use crate::page::Page;
 
 /// The answer to the user's question, one sentence a design, three at most.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
-    let sentences: Vec<String> = findings.designs.iter().take(3).map(sentence).collect();
-    if sentences.is_empty() {
+    let Some((first, others)) = findings.designs.split_first() else {
         page.paragraph("Nothing was simulated: the record holds no design.");
         return;
-    }
+    };
     let switches = head.trace.voluntary_switches.saturating_add(head.trace.involuntary_switches);
-    let mut text = sentences.join(" ");
     if head.processes.iter().filter(|process| process.segments > 0).count() == 1 {
-        text = "One process ran alone: nobody else used its caches, so no switch cost it anything. Trace two or more \
-                together to see what they cost each other."
-            .to_owned();
-    } else if switches == 0 {
-        text = "Nothing can be said about switches: the trace holds none.".to_owned();
-    } else if findings.designs.len() > 3 {
-        text += &format!(" The table has {} more.", count(findings.designs.len() as u64 - 3));
+        return page.paragraph(
+            "One process ran alone: nobody else used its caches, so no switch cost it anything. Trace two or more together to \
+             see what they cost each other.",
+        );
+    }
+    if switches == 0 {
+        return page.paragraph("Nothing can be said about switches: the trace holds none.");
+    }
+    // What the others gain is in the table.
+    let mut text = sentence(first) + &gained(first);
+    others.iter().take(2).for_each(|design| text += &format!(" {}", sentence(design)));
+    if others.len() > 2 {
+        text += &format!(" The table has {} more.", count(others.len() as u64 - 2));
     }
     page.paragraph(&text);
     if let Some(text) = too_short(findings) {
@@ -59,28 +63,27 @@ fn sentence(design: &DesignFinding) -> String {
     }
 }
 
-/// What is lost, what is gained, and what is left of it.
+/// Lines that a switch flushes are lost, too, not to others alone.
 fn of_lost(design: &DesignFinding, estimate: f64) -> String {
     let time = as_time(estimate, design.cycle_ns);
     let time = if time.is_empty() { time } else { format!(", {time}") };
-    let (lost, gained, net) = (&design.lost_cycles, &design.gained_cycles, &design.average_cost_cycles);
-    let mut text = format!(
-        "A switch on {} costs {} to bring back what others evicted{time}: {} of all cycles.",
+    format!(
+        "A switch on {} costs {} to reload what was lost meanwhile{time}: {} of all cycles.",
         design.name,
-        cycles(lost),
+        cycles(&design.lost_cycles),
         share(design.lost_share),
-    );
-    if gained.estimate != Some(0.0) {
-        let is_gain = net.is_distinguishable_from_zero() && net.estimate < Some(0.0);
-        let net = if is_gain { format!("a gain of {}", cycles(&negated(net))) } else { cycles(net) };
-        text += &format!(" Lines that others bring in save {}. Net: {net}.", cycles(gained));
-    }
-    text
+    )
 }
 
-fn negated(cost: &Cost) -> Cost {
-    let minus = |number: Option<f64>| number.map(|number| -number);
-    Cost { estimate: minus(cost.estimate), low: minus(cost.high), high: minus(cost.low), ..cost.clone() }
+/// What is gained, and what is left of what is lost; nothing where there is none, or it was not counted.
+fn gained(design: &DesignFinding) -> String {
+    let (gained, net) = (&design.gained_cycles, &design.average_cost_cycles);
+    if gained.estimate.is_none_or(|cycles| cycles == 0.0) {
+        return String::new();
+    }
+    let is_gain = net.is_distinguishable_from_zero() && net.estimate < Some(0.0);
+    let net = if is_gain { format!("a gain of {}", cycles(&net.as_gain())) } else { cycles(net) };
+    format!(" Lines that others bring in save {}. Net: {net}.", cycles(gained))
 }
 
 /// The same of a record in which lookups were not compared.

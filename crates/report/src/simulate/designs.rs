@@ -1,5 +1,5 @@
 use analysis::simulation::{DesignFinding, Findings, LevelFinding};
-use simulation_result::LevelCounts;
+use simulation_result::{ByView, LevelCounts};
 
 use super::amount::{as_time, count, ends, filled, known, perhaps, rounded, share, with_bound};
 use super::detailed;
@@ -113,8 +113,8 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
 
 /// A level that was never full says nothing about switches.
 fn rates(level: &LevelFinding) -> [String; 6] {
-    let mpki = [level.mpki.shared, level.mpki.private, level.mpki.flushed].map(number);
-    let [shared, private, flushed] = mpki;
+    let mpki = |of: fn(&ByView<f64>) -> f64| level.mpki.as_ref().map(|mpki| number(of(mpki))).unwrap_or_default();
+    let (shared, private, flushed) = (mpki(|all| all.shared), mpki(|all| all.private), mpki(|all| all.flushed));
     if !level.was_full() {
         return [shared, private, flushed, String::new(), String::new(), filled(level)];
     }

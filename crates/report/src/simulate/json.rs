@@ -113,7 +113,7 @@ struct LevelView<'a> {
 #[derive(Serialize)]
 struct LevelRates<'a> {
     level: &'a str,
-    mpki: &'a ByView<f64>,
+    mpki: Option<&'a ByView<f64>>,
     lost_per_switch: Option<f64>,
     gained_per_switch: Option<f64>,
     lines: u64,
@@ -292,7 +292,7 @@ fn level(counts: &LevelCounts) -> LevelView<'_> {
 fn rates(found: &LevelFinding) -> LevelRates<'_> {
     LevelRates {
         level: &found.level,
-        mpki: &found.mpki,
+        mpki: found.mpki.as_ref(),
         lost_per_switch: found.lost_per_switch,
         gained_per_switch: found.gained_per_switch,
         lines: found.lines,

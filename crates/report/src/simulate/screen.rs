@@ -1,10 +1,10 @@
 //! One screen: the cost in words, by design, by cause, who evicts whom where it costs most, the code that pays, and what to
 //! know, worst first. Everything else is behind `--details` and in the page.
 
-use analysis::simulation::{CodeFinding, Cost, DesignFinding, Findings, Group, GroupFinding};
-use simulation_result::Simulation;
+use analysis::simulation::{CodeFinding, Cost, DesignFinding, Findings, Group, GroupFinding, LevelFinding};
+use simulation_result::{ByView, Simulation};
 
-use super::amount::{as_time, count, ends, filled, known, perhaps, rounded, share, with_bound};
+use super::amount::{as_time, count, ends, known, perhaps, rounded, share, with_bound};
 use super::designs::cpi;
 use super::{answer, notes, origins, trace};
 use crate::entry::{Entry, Side};
@@ -24,8 +24,17 @@ const COLUMNS: usize = 3;
 /// Causes, beside the classes that they belong to.
 const CAUSES: usize = 4;
 
-/// Places of the code.
+/// Levels.
+const LEVELS: usize = 4;
+
+/// Places of the code, where there is room for them.
 const PLACES: usize = 5;
+
+/// An empty line, a title, the names of columns and the line below them.
+const HEADING_LINES: usize = 4;
+
+/// An empty line and a note.
+const NOTE_LINES: usize = 3;
 
 /// Notes, at most.
 const MOST_NOTES: usize = 5;
@@ -40,9 +49,12 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         let level = design.costliest_level.as_deref();
         let table = design.evictions.iter().find(|table| Some(table.level.as_str()) == level);
         table.into_iter().for_each(|table| origins::add_evictions(page, design, table));
-        add_code(page, design);
     }
     let notes = notes::in_short(findings);
+    let room = MOST_LINES.saturating_sub(page.lines() + if notes.is_empty() { 0 } else { NOTE_LINES });
+    if let Some(design) = findings.designs.first() {
+        add_code(page, design, room.saturating_sub(HEADING_LINES).min(PLACES));
+    }
     if !notes.is_empty() {
         page.gap();
     }
@@ -87,35 +99,38 @@ fn design_row(design: &DesignFinding) -> Vec<Entry> {
     ]
 }
 
-/// A row a level of the first design.
+/// The levels of the first design at which switches lose and gain most. Those that were never full are named above.
 fn add_levels(page: &mut Page, design: &DesignFinding) {
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("level", Side::Left);
     for name in ["MPKI", "alone", "lost", "gained"] {
         grid.column(name, Side::Right);
     }
-    grid.column("", Side::Left);
-    for level in &design.levels {
-        let mut row: Vec<Entry> = vec![level.level.as_str().into()];
-        if level.was_full() {
-            row.extend([level.mpki.shared, level.mpki.private].map(|misses| Entry::from(number(misses))));
-            let a_switch = |lookups: Option<f64>| Entry::from(lookups.map(rounded).unwrap_or_default());
-            row.extend([level.lost_per_switch, level.gained_per_switch].map(a_switch));
-            row.push("".into());
-        } else {
-            row.extend(["", "", "", ""].map(Entry::from));
-            row.push(format!("never full ({})", filled(level)).into());
-        }
-        grid.row(row);
+    let mut levels: Vec<(usize, &LevelFinding)> =
+        design.levels.iter().enumerate().filter(|(_, level)| level.was_full()).collect();
+    let most =
+        |level: &LevelFinding| level.lost_per_switch.into_iter().chain(level.gained_per_switch).fold(0.0, f64::max);
+    levels.sort_by(|(_, a), (_, b)| most(b).total_cmp(&most(a)));
+    levels.truncate(LEVELS);
+    levels.sort_by_key(|(place, _)| *place);
+    for (_, level) in levels {
+        let mpki = |of: fn(&ByView<f64>) -> f64| level.mpki.as_ref().map(|mpki| number(of(mpki))).unwrap_or_default();
+        let a_switch = |lookups: Option<f64>| lookups.map(rounded).unwrap_or_default();
+        let numbers = [
+            mpki(|all| all.shared),
+            mpki(|all| all.private),
+            a_switch(level.lost_per_switch),
+            a_switch(level.gained_per_switch),
+        ];
+        grid.row(std::iter::once(Entry::from(level.level.as_str())).chain(numbers.map(Entry::from)).collect());
     }
-    page.heading(
-        "By level",
-        &format!(
-            "of {}: MPKI with others and alone; lookups a switch lost to others and gained from them",
-            design.name
-        ),
-    );
-    page.grid(&grid);
+    if !grid.is_empty() {
+        page.heading(
+            "By level",
+            &format!("MPKI with others and alone, lookups lost and gained a switch, on {}", design.name),
+        );
+        page.grid(&grid);
+    }
 }
 
 /// A row a class with its commonest causes: of one design what is lost and gained, of several a column each.
@@ -191,7 +206,7 @@ fn name(group: &GroupFinding) -> String {
 }
 
 /// The few places with the most excess cycles attributed to them.
-fn add_code(page: &mut Page, design: &DesignFinding) {
+fn add_code(page: &mut Page, design: &DesignFinding, places: usize) {
     let mut grid = Grid::with_one_line_a_row(1);
     for name in ["program", "function", "after"] {
         grid.column(name, Side::Left);
@@ -209,7 +224,7 @@ fn add_code(page: &mut Page, design: &DesignFinding) {
             ])
             .collect()
     };
-    design.code.iter().filter(|code| code.excess_cycles > 0).take(PLACES).for_each(|code| grid.row(row(code)));
+    design.code.iter().filter(|code| code.excess_cycles > 0).take(places).for_each(|code| grid.row(row(code)));
     if !grid.is_empty() {
         page.heading("The code that pays", &format!("most excess cycles on {}", design.name));
         page.grid(&grid);

@@ -64,7 +64,7 @@ fn sentence(design: &TrialFinding) -> String {
     let lost = match design.lost_cycles.estimate {
         None => String::new(),
         Some(_) => format!(
-            " What others evict takes {} to bring back; lines that others bring in save {}.",
+            " What is lost meanwhile takes {} to reload; lines that others bring in save {}.",
             cycles(&design.lost_cycles),
             cycles(&design.gained_cycles)
         ),

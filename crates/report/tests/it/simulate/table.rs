@@ -67,7 +67,7 @@ fn what_others_bring_in_may_outweigh_what_they_evict() {
     (design.lost_cycles, design.gained_cycles, design.average_cost_cycles) =
         (cost(3000.0, 5000.0), cost(5000.0, 7000.0), cost(-3000.0, -1000.0));
     let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
-    assert!(text.starts_with("A switch on mogul-1a costs 4,000 cycles (3,000 to 5,000) to bring back"), "{text}");
+    assert!(text.starts_with("A switch on mogul-1a costs 4,000 cycles (3,000 to 5,000) to reload"), "{text}");
     let rest =
         "Lines that others bring in save 6,000 cycles (5,000 to 7,000). Net: a gain of 2,000 cycles (1,000 to 3,000).";
     assert!(text.contains(rest), "{text}");
@@ -81,7 +81,7 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_no_number() {
     let (head, mut findings) = whole();
     let level = &mut findings.designs[0].levels[1];
     assert!(level.was_full());
-    (level.brought_in, level.mpki.shared) = (level.lines / 4, 87.6);
+    (level.brought_in, level.mpki.as_mut().expect("instructions").shared) = (level.lines / 4, 87.6);
     for style in [Style::default(), DETAILED] {
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(
@@ -134,6 +134,23 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
     for code in &mut findings.designs[0].code {
         code.place = "a_function_with_a_name::that<is, longer>::than::any_screen_is_wide".repeat(3);
     }
+    // As many levels, causes and programs as a machine of today and a busy trace have.
+    let design = &mut findings.designs[0];
+    let levels = (0..4).flat_map(|_| design.levels.clone()).map(|mut level| {
+        level.brought_in = level.lines - 1;
+        level
+    });
+    design.levels.extend(levels.collect::<Vec<_>>());
+    let causes = (0..6).map(|number| {
+        let mut cause = design.groups.last().expect("a cause").clone();
+        cause.group = Group::Cause(format!("voluntary syscall number_{number}"));
+        cause.segments += number;
+        cause
+    });
+    design.groups.extend(causes.collect::<Vec<_>>());
+    let table = &mut design.evictions[0];
+    table.programs = vec!["program".to_owned(); 7];
+    table.lines = vec![vec![123_456; 7]; 7];
     for number in 0..20 {
         let mut design = findings.designs[0].clone();
         design.name = format!("design-{number}");
