@@ -16,11 +16,13 @@ allowed() {
         workload) echo "units" ;;
         design) echo "units" ;;
         record) echo "remedies units workload" ;;
+        observation) echo "remedies units record" ;;
+        observe) echo "units record host observation" ;;
         simulation-result) echo "design record" ;;
         simulation-record) echo "remedies record simulation-result" ;;
         host) echo "units workload record" ;;
         measure) echo "remedies units workload record host" ;;
-        analysis) echo "units workload design record simulation-result" ;;
+        analysis) echo "units workload design record observation simulation-result" ;;
         # Data for and from programs of other authors: nothing of ours above it.
         trace) echo "remedies units workload" ;;
         cachesim) echo "units design record simulation-result trace" ;;
@@ -29,8 +31,8 @@ allowed() {
         programs) echo "remedies" ;;
         symbols) echo "" ;;
         reproduce) echo "units workload design record simulation-result analysis" ;;
-        report) echo "units workload record simulation-result trace analysis reproduce" ;;
-        switchcost) echo "remedies units workload design record simulation-result simulation-record host browser measure trace cachesim capture programs symbols analysis reproduce report" ;;
+        report) echo "units workload record observation simulation-result trace analysis reproduce" ;;
+        switchcost) echo "remedies units workload design record simulation-result simulation-record observation host browser measure observe trace cachesim capture programs symbols analysis reproduce report" ;;
         # Runs the program from outside, as a user would, and may read what it wrote.
         bench) echo "units record host browser trace cachesim" ;;
         *) return 1 ;;

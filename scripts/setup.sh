@@ -242,6 +242,17 @@ need_valgrind() {
     fi
 }
 
+# --- clang, which compiles what observes switches in the kernel -----------------------------------------------------------
+
+has_clang() { has clang && [ -e /usr/include/bpf/bpf_helpers.h ]; }
+
+# Where it is missing the program is built without: switches of live programs are counted then, and not explained.
+want_clang() {
+    has_clang && return 0
+    install clang libbpf-dev && has_clang && return 0
+    say "clang with libbpf's headers is not there: switchcost observe will tell no causes and no neighbours ($(install_line clang libbpf-dev))"
+}
+
 # --- Chromium, for the tests of pages -------------------------------------------------------------------------------
 
 has_browser() { has chromium || has chromium-browser || has google-chrome; }
@@ -290,6 +301,7 @@ want_perf() {
 found_rust=$(cargo_version || true)
 need_packages
 need_valgrind
+want_clang
 need_rust
 if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
 if [ "$purpose" = test ] && [ ${#missing[@]} -eq 0 ]; then need_rust_tools; fi

@@ -22,6 +22,7 @@ mod flags;
 mod judged;
 mod knees;
 mod latency;
+pub mod observation;
 mod order_statistics;
 mod paired;
 mod points;

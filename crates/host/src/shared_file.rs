@@ -33,6 +33,13 @@ impl SharedFile {
         let bytes = words.checked_mul(8).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
         let file = memfd_create(CString::new(name)?.as_c_str(), MemfdFlags::CLOEXEC)?;
         ftruncate(&file, bytes.try_into().map_err(|_| io::ErrorKind::InvalidInput)?)?;
+        SharedFile::map(file, words)
+    }
+
+    /// Maps the first `words` words of a file that can be mapped for reading and writing: one in memory, or an array that programs
+    /// in the kernel write. Nobody may shorten the file meanwhile.
+    pub fn map(file: OwnedFd, words: usize) -> io::Result<SharedFile> {
+        let bytes = words.checked_mul(8).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at a place of the kernel's choice touches no memory of ours.
         let address = unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, &file, 0) }?;
@@ -65,7 +72,7 @@ impl SharedFile {
 
 impl Drop for SharedFile {
     fn drop(&mut self) {
-        // SAFETY: the range is the one mapped in `create`, and nothing borrows it any more.
+        // SAFETY: the range is the one mapped in `map`, and nothing borrows it any more.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.words * 8) };
     }
 }

@@ -15,6 +15,12 @@ pub struct Usage {
     pub peak_bytes: u64,
 }
 
+/// CPU time of this process so far, of all its threads, in user space and in the kernel.
+pub fn own_cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs().try_into().unwrap_or(0))
+}
+
 /// Waits for a child.
 ///
 /// # Errors

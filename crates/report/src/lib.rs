@@ -15,6 +15,7 @@ mod format;
 mod grid;
 pub mod html;
 pub mod measure;
+pub mod observe;
 mod page;
 mod plain;
 mod quantity;

@@ -1,6 +1,7 @@
 //! The command line: one definition, from which help, completions and manual page are made.
 
 pub(crate) mod compare;
+pub(crate) mod observe;
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod trace;
@@ -62,7 +63,9 @@ fn shown(word: &OsStr) -> OsString {
 pub(crate) enum Verb {
     /// Measure what a context switch costs on this machine
     Measure(Box<MeasureArguments>),
-    /// Print the report of measure or simulate again, from its record
+    /// Observe live programs: what switching costs them, why they are switched, and by whom
+    Observe(Box<observe::ObserveArguments>),
+    /// Print the report of measure, observe or simulate again, from its record
     Report(ReportArguments),
     /// Compare records: faster, slower, or no difference shown
     Compare(compare::CompareArguments),
@@ -368,6 +371,16 @@ pub(crate) struct CompletionsArguments {
 pub(crate) struct ManArguments {
     /// The verb
     pub(crate) verb: Option<String>,
+}
+
+impl MeasureArguments {
+    /// What `measure --quick` is given.
+    pub(crate) fn quick() -> MeasureArguments {
+        match Cli::try_parse_from(["switchcost", "measure", "--quick"]).map(|cli| cli.verb) {
+            Ok(Verb::Measure(arguments)) => *arguments,
+            other => unreachable!("the verb is measure: {other:?}"),
+        }
+    }
 }
 
 /// Parses a name of a closed list, and says the whole list where it is another.

@@ -136,6 +136,18 @@ pub(crate) enum Failure {
          and let the process open more files (ulimit -n)"
     )]
     NoCpu,
+    #[error("failed to observe: {0}")]
+    Observe(#[from] observe::NoBpf),
+    #[error("failed to observe: {0}")]
+    Subject(#[from] observe::SubjectError),
+    #[error("failed to observe: found no process {0}, need one that runs; see ps -e")]
+    NoSuchProcess(u32),
+    #[error("failed to start {program:?}: {source}, need a program that can be run; give its path, or look at PATH")]
+    Start { program: std::ffi::OsString, source: io::Error },
+    #[error("failed to write the record: {0}")]
+    WriteObservation(observation::WriteObservationError),
+    #[error("failed to read the record: {0}")]
+    ReadObservation(#[from] observation::ReadObservationError),
     #[error("failed to print the manual: found no verb '{0}', need one that switchcost --help lists")]
     NoVerb(String),
     #[error("failed to capture: found no command, need one after --, such as switchcost trace -- ls")]
@@ -206,6 +218,9 @@ impl Failure {
             | Failure::NoProcess { .. }
             | Failure::NoTrace
             | Failure::NotLive
+            | Failure::Subject(_)
+            | Failure::NoSuchProcess(_)
+            | Failure::Start { .. }
             | Failure::NoDesign(..)
             | Failure::Design(_)
             | Failure::Vary(_)
@@ -219,8 +234,11 @@ impl Failure {
             | Failure::ReadTrace { .. }
             | Failure::Import { .. }
             | Failure::ReadSimulation(_)
+            | Failure::ReadObservation(_)
             | Failure::Empty(_) => Exit::Record,
             Failure::Write(_)
+            | Failure::Observe(_)
+            | Failure::WriteObservation(_)
             | Failure::Output { .. }
             | Failure::Site { .. }
             | Failure::Print(_)

@@ -74,6 +74,7 @@ fn serve() -> ExitCode {
 fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.verb {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),
+        Verb::Observe(arguments) => verbs::observe::run(&arguments),
         Verb::Report(arguments) => verbs::report::run(&arguments),
         Verb::Compare(arguments) => verbs::compare::run(&arguments),
         Verb::Doctor(arguments) => verbs::doctor::run(&arguments),

@@ -20,6 +20,16 @@ pub(crate) fn is_simulation(path: &Path) -> bool {
     }
 }
 
+/// Whether a file begins as the records of observations do; where it does not begin at all, whether it is named as they are.
+pub(crate) fn is_observation(path: &Path) -> bool {
+    let head = format!("{{\"schema\":\"{}/", observation::OBSERVATION_SCHEMA);
+    let mut start = vec![0; head.len()];
+    match File::open(path).and_then(|mut file| file.read_exact(&mut start)) {
+        Ok(()) => start == head.as_bytes(),
+        Err(_) => path.to_string_lossy().ends_with(crate::runs::OBSERVATION),
+    }
+}
+
 /// The head of a simulation's record, and what is found in its tuples.
 pub(crate) fn simulation(path: &Path, options: Options) -> Result<(Simulation, Findings), Failure> {
     let record = SimulationRecord::read(path)?;

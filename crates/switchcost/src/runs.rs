@@ -13,8 +13,9 @@ use time::macros::format_description;
 use crate::exit::Failure;
 use crate::messages::say;
 
-/// How names of records end: those of measurements, and those of simulations.
+/// How names of records end: those of measurements, of observations and of simulations.
 const MEASURE: &str = "measure.jsonl";
+pub(crate) const OBSERVATION: &str = "observation.json";
 pub(crate) const SIMULATION: &str = "simulation.parquet";
 
 /// `$XDG_STATE_HOME/switchcost/runs`, by default `~/.local/state/switchcost/runs`.
@@ -107,7 +108,7 @@ fn ends_with(path: &Path, ending: &str) -> bool {
 }
 
 fn is_record(path: &Path) -> bool {
-    [MEASURE, SIMULATION].iter().any(|ending| ends_with(path, ending))
+    [MEASURE, OBSERVATION, SIMULATION].iter().any(|ending| ends_with(path, ending))
 }
 
 /// Whether a file is named as records are, of measurements or of simulations, wherever it lies.

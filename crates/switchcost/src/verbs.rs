@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod man;
 pub(crate) mod measure;
+pub(crate) mod observe;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod simulate;

@@ -1,5 +1,6 @@
+use ::observation::Observation;
 use analysis::compare::Comparison;
-use analysis::{Findings, Point, simulation};
+use analysis::{Findings, Point, observation, simulation};
 use maud::{Markup, html};
 use record::MeasureRecord;
 use simulation_result::Simulation;
@@ -12,7 +13,7 @@ use crate::page::Block;
 use crate::plain::plain;
 use crate::reproduce::Reproduction;
 use crate::slug::slug;
-use crate::{compare, measure, reproduce, simulate};
+use crate::{compare, measure, observe, reproduce, simulate};
 
 /// A record with its findings.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +37,15 @@ pub enum Part<'a> {
         head: &'a Simulation,
         /// What was found in it.
         findings: &'a simulation::Findings,
+    },
+    /// Of an observation.
+    Observed {
+        /// What to call it: the name of its file.
+        name: &'a str,
+        /// The record.
+        observation: &'a Observation,
+        /// What was found in it.
+        findings: &'a observation::Findings,
     },
 }
 
@@ -63,6 +73,9 @@ impl Content {
             Part::Simulated { name, head, findings } => {
                 Content::new(id, name, "simulated", simulate::blocks(head, findings))
             }
+            Part::Observed { name, observation, findings } => {
+                Content::new(id, name, "observed", observe::blocks(observation, findings))
+            }
         }
     }
 
@@ -77,7 +90,7 @@ impl Content {
             .iter()
             .filter_map(|part| match part {
                 Part::Simulated { name, head, findings } => Some((*name, *head, *findings)),
-                Part::Measured { .. } => None,
+                Part::Measured { .. } | Part::Observed { .. } => None,
             })
             .collect();
         let blocks = simulate::blocks_of_all(&simulations);

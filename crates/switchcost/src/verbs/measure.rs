@@ -3,6 +3,8 @@
 mod record_run;
 mod selection;
 
+use std::path::PathBuf;
+
 use host::facts::{Root, manifest, relation};
 use host::noise::NetworkNoise;
 use measure::wanted_controls;
@@ -21,21 +23,8 @@ use record_run::RunToRecord;
 
 pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
-    let root = Root::system();
-    let host = manifest(&root);
-    let placement = selection::placement(arguments, &host)?;
-    let seed = arguments.seed.unwrap_or_else(seed_of_now);
-    let mut controls = wanted_controls(&selection::wishes(arguments, &placement));
-    let selection = selection::selection(arguments, placement, granted_policy(arguments, &controls));
-    let plan = measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
-    let now = OffsetDateTime::now_utc();
-    let path = arguments.record.clone().map_or_else(|| runs::new_record(now), Ok)?;
     let interrupt = Interrupt::watch()?;
-    let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;
-    controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
-    let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters };
-    run.measure(&path, &interrupt)?;
-    drop(noise);
+    let path = record(arguments, &interrupt)?;
     // One screen says itself where the record is.
     if arguments.depth.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
@@ -46,6 +35,30 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     }
     let exit = show_loaded(&loaded, &path, &arguments.form, arguments.depth, output)?;
     Ok(interrupt.exit().unwrap_or(exit))
+}
+
+/// Measures as `measure --quick` does, for those who need to know what a switch costs.
+pub(super) fn measure_quickly(interrupt: &Interrupt) -> Result<PathBuf, Failure> {
+    record(&MeasureArguments::quick(), interrupt)
+}
+
+/// Plans, measures, and leaves all of it in a record.
+fn record(arguments: &MeasureArguments, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
+    let root = Root::system();
+    let host = manifest(&root);
+    let placement = selection::placement(arguments, &host)?;
+    let seed = arguments.seed.unwrap_or_else(seed_of_now);
+    let mut controls = wanted_controls(&selection::wishes(arguments, &placement));
+    let selection = selection::selection(arguments, placement, granted_policy(arguments, &controls));
+    let plan = measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
+    let now = OffsetDateTime::now_utc();
+    let path = arguments.record.clone().map_or_else(|| runs::new_record(now), Ok)?;
+    let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;
+    controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
+    let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters };
+    run.measure(&path, interrupt)?;
+    drop(noise);
+    Ok(path)
 }
 
 /// The policy asked for, unless it was turned off or could not be had.

@@ -13,6 +13,7 @@ mod lifetime;
 mod made_traces;
 mod measure;
 mod messages;
+mod observe;
 mod outputs;
 mod refused_anywhere;
 mod report;

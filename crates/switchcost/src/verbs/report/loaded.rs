@@ -1,13 +1,14 @@
 use std::path::Path;
 
-use ::report::{Format, Style, html, measure, simulate};
+use ::observation::Observation;
+use ::report::{Format, Style, html, measure, observe, simulate};
 use analysis::simulation::Options;
-use analysis::{CoreSharing, Findings, Point, Verdict, simulation};
+use analysis::{CoreSharing, Findings, Point, Verdict, observation, simulation};
 use record::MeasureRecord;
 use simulation_result::Simulation;
 
 use crate::exit::{Exit, Failure};
-use crate::records::{self, is_simulation};
+use crate::records::{self, is_observation, is_simulation};
 
 /// A record with its findings.
 pub(crate) struct Loaded {
@@ -17,6 +18,7 @@ pub(crate) struct Loaded {
 
 enum Content {
     Measured { record: Box<MeasureRecord>, findings: Findings, points: Vec<Point> },
+    Observed { record: Box<Observation>, findings: Box<observation::Findings> },
     Simulated { head: Box<Simulation>, findings: simulation::Findings },
 }
 
@@ -24,7 +26,11 @@ impl Loaded {
     /// Reads a record of either kind and analyses it.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let content = if is_simulation(path) { simulated(path)? } else { measured(path)? };
+        let content = match () {
+            () if is_simulation(path) => simulated(path)?,
+            () if is_observation(path) => observed(path)?,
+            () => measured(path)?,
+        };
         Ok(Loaded { name, content })
     }
 
@@ -41,6 +47,7 @@ impl Loaded {
     pub(super) fn text(&self, format: Format, style: Style) -> String {
         match &self.content {
             Content::Measured { record, findings, .. } => measure::render(record, findings, format, style),
+            Content::Observed { record, findings } => observe::render(record, findings, format, style),
             Content::Simulated { head, findings } => simulate::render(head, findings, format, style),
         }
     }
@@ -49,6 +56,7 @@ impl Loaded {
         let name = &self.name;
         match &self.content {
             Content::Measured { record, findings, points } => html::Part::Measured { name, record, findings, points },
+            Content::Observed { record, findings } => html::Part::Observed { name, observation: record, findings },
             Content::Simulated { head, findings } => html::Part::Simulated { name, head, findings },
         }
     }
@@ -66,6 +74,12 @@ fn measured(path: &Path) -> Result<Content, Failure> {
     let record = Box::new(MeasureRecord::read(path)?);
     let (findings, points) = (analysis::analyse(&record), analysis::points(&record));
     Ok(Content::Measured { record, findings, points })
+}
+
+fn observed(path: &Path) -> Result<Content, Failure> {
+    let record = Box::new(Observation::read(path)?);
+    let findings = Box::new(observation::analyse(&record));
+    Ok(Content::Observed { record, findings })
 }
 
 fn simulated(path: &Path) -> Result<Content, Failure> {

@@ -1,0 +1,166 @@
+//! What the switches of live tasks cost: counts times what a switch costs on this machine, by process and by cause.
+//!
+//! The direct cost is that of `measure`: a switch that blocks, one at sched_yield, and between the two for a preemption, which
+//! does less than a switch that blocks and no less than a yield. The indirect cost is a range. Its lower end is 0: the caches may
+//! have kept everything. Its upper end is the least of three bounds: reloading all that the task can have in the caches, the time for
+//! which others ran meanwhile, switch by switch, and the time that it ran itself. For who evicts a line has had to load one. What is likely is told where
+//! memory has been looked at: reloading what the task touched, by its pages, as far as both it and those who ran
+//! meanwhile had the time to walk so much.
+
+mod advice;
+mod calibration;
+mod cost;
+mod latency;
+mod neighbours;
+mod processes;
+#[cfg(test)]
+mod tests;
+
+use ::observation::{Entry, Observation, Tasks, Why};
+use serde::Serialize;
+
+pub use advice::Advice;
+pub use calibration::calibration;
+pub use cost::Range;
+pub use latency::Latency;
+pub use neighbours::NeighbourFinding;
+pub use processes::ProcessFinding;
+
+/// Everything found in an observation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// Length of the window in seconds.
+    pub seconds: f64,
+    /// The observed tasks together, without the threads of the kernel.
+    pub all: ProcessFinding,
+    /// By process, and by name those that ended; the costliest first.
+    pub processes: Vec<ProcessFinding>,
+    /// By cause, the most frequent first.
+    pub causes: Vec<CauseFinding>,
+    /// Who ran in between, who preempted, who woke; who ran longest first.
+    pub neighbours: Vec<NeighbourFinding>,
+    /// Time off the CPU, of each switch; none where it was not counted.
+    pub off: Option<Latency>,
+    /// Wait for a CPU; none where it was not counted.
+    pub wait: Option<Latency>,
+    /// What is most likely to help, in this order.
+    pub advice: Vec<Advice>,
+    /// What would change the answer most if it were known better; none where no cost is told.
+    pub widest: Option<Widest>,
+    /// What observing took of all CPUs, as a share of the time of one; none where it is not known.
+    pub own_share: Option<f64>,
+    /// The same for each switch on any CPU, in nanoseconds, the accounts themselves included.
+    pub own_ns_a_switch: Option<f64>,
+}
+
+/// Why and where tasks left their CPUs, over all observed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CauseFinding {
+    /// Why.
+    pub why: Why,
+    /// Where in the kernel.
+    pub entry: Entry,
+    /// How often.
+    pub switches: u64,
+    /// Share of all switches.
+    pub share: f64,
+    /// Mean time off the CPU, in nanoseconds; none where it is not counted.
+    pub off_ns: Option<f64>,
+    /// Of it, mean wait for a CPU.
+    pub wait_ns: Option<f64>,
+    /// Who has it most often.
+    pub mostly: String,
+}
+
+/// The part of the answer with the widest range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Widest {
+    /// How much of the caches the tasks really use, which was not looked at.
+    Footprint,
+    /// What a reload costs: caches may keep everything or nothing.
+    Reload,
+    /// What a switch costs directly.
+    Direct,
+}
+
+/// Analyses an observation.
+pub fn analyse(observation: &Observation) -> Findings {
+    let seconds = observation.window_ns.0 as f64 / 1e9;
+    let all = processes::all(observation);
+    let processes = processes::find(observation);
+    let causes = causes(observation);
+    let neighbours = neighbours::find(observation);
+    let advice = advice::find(observation, &all, &causes, &neighbours);
+    let own = observation.own_cost.as_ref().filter(|own| own.measured_ns.0 > 0);
+    let user = own.map_or(0.0, |own| own.user_ns.0 as f64 / observation.window_ns.0.max(1) as f64);
+    Findings {
+        seconds,
+        widest: widest(observation, &all),
+        off: latency::find(observed(observation).map(|tasks| &tasks.off)),
+        wait: latency::find(observed(observation).map(|tasks| &tasks.wait)),
+        own_share: own.map(|own| own.kernel_ns.0 as f64 / own.measured_ns.0 as f64 + user),
+        own_ns_a_switch: own.filter(|own| own.switches > 0).map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
+        all,
+        processes,
+        causes,
+        neighbours,
+        advice,
+    }
+}
+
+/// The tasks whose cost is asked for: the kernel's own threads work for everybody.
+fn observed(observation: &Observation) -> impl Iterator<Item = &Tasks> {
+    observation.tasks.iter().filter(|tasks| !tasks.is_kernel)
+}
+
+fn causes(observation: &Observation) -> Vec<CauseFinding> {
+    let mut sums: Vec<(CauseFinding, u64)> = Vec::new();
+    for tasks in observed(observation) {
+        for cause in &tasks.causes {
+            let at = sums.iter().position(|(sum, _)| sum.why == cause.why && sum.entry == cause.entry);
+            let at = at.unwrap_or_else(|| {
+                let (why, entry) = (cause.why, cause.entry.clone());
+                let new = CauseFinding {
+                    why,
+                    entry,
+                    switches: 0,
+                    share: 0.0,
+                    off_ns: None,
+                    wait_ns: None,
+                    mostly: String::new(),
+                };
+                sums.push((new, 0));
+                sums.len() - 1
+            });
+            let (sum, most) = &mut sums[at];
+            sum.switches += cause.switches;
+            sum.off_ns = Some(sum.off_ns.unwrap_or(0.0) + cause.off_ns.0 as f64);
+            sum.wait_ns = Some(sum.wait_ns.unwrap_or(0.0) + cause.wait_ns.0 as f64);
+            if cause.switches > *most {
+                *most = cause.switches;
+                sum.mostly.clone_from(&tasks.name);
+            }
+        }
+    }
+    let all: u64 = sums.iter().map(|(sum, _)| sum.switches).sum();
+    let mut causes: Vec<CauseFinding> = sums.into_iter().map(|(sum, _)| sum).collect();
+    for cause in &mut causes {
+        let count = cause.switches.max(1) as f64;
+        cause.share = cause.switches as f64 / all.max(1) as f64;
+        // Who ended does not come back.
+        cause.off_ns = cause.off_ns.filter(|_| cause.why != Why::Ended).map(|sum| sum / count);
+        cause.wait_ns = cause.wait_ns.filter(|_| cause.why != Why::Ended).map(|sum| sum / count);
+    }
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.switches));
+    causes
+}
+
+fn widest(observation: &Observation, all: &ProcessFinding) -> Option<Widest> {
+    let (direct, indirect) = (all.direct_ns?, all.indirect_ns?);
+    if direct.high - direct.low >= indirect.high - indirect.low {
+        return Some(Widest::Direct);
+    }
+    let is_looked_at = observed(observation).any(|tasks| tasks.referenced_bytes.is_some());
+    Some(if is_looked_at { Widest::Reload } else { Widest::Footprint })
+}

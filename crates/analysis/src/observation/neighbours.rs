@@ -1,0 +1,55 @@
+use std::collections::BTreeMap;
+
+use ::observation::Observation;
+use serde::Serialize;
+
+/// What another program did to an observed one. Processes of one name are together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NeighbourFinding {
+    /// The observed; hostile text until escaped.
+    pub observed: String,
+    /// The other; hostile text until escaped. Empty for the threads of the kernel.
+    pub other: String,
+    /// Whether the other is of the observed processes themselves.
+    pub is_own: bool,
+    /// Time that it ran between two turns of the observed on the same CPU, in nanoseconds.
+    pub ran_ns: f64,
+    /// How often it did.
+    pub runs: u64,
+    /// How often it took the CPU from the observed.
+    pub preempted: u64,
+    /// Share of all preemptions of the observed.
+    pub preempted_share: f64,
+    /// How often it ran as the observed was woken.
+    pub woke: u64,
+}
+
+pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
+    let own: Vec<u32> = observation.pairs.iter().map(|pair| pair.process).collect();
+    let mut sums: BTreeMap<(&str, Option<&str>), NeighbourFinding> = BTreeMap::new();
+    for pair in &observation.pairs {
+        let other = pair.other.map(|_| pair.name.as_str());
+        let sum = sums.entry((&pair.process_name, other)).or_insert_with(|| NeighbourFinding {
+            observed: pair.process_name.clone(),
+            other: other.unwrap_or_default().to_owned(),
+            is_own: true,
+            ran_ns: 0.0,
+            runs: 0,
+            preempted: 0,
+            preempted_share: 0.0,
+            woke: 0,
+        });
+        sum.is_own &= pair.other.is_some_and(|other| own.contains(&other));
+        sum.ran_ns += pair.ran_ns.0 as f64;
+        sum.runs += pair.runs;
+        sum.preempted += pair.preempted;
+        sum.woke += pair.woke;
+    }
+    let mut found: Vec<NeighbourFinding> = sums.into_values().collect();
+    let all: u64 = found.iter().map(|neighbour| neighbour.preempted).sum();
+    for neighbour in &mut found {
+        neighbour.preempted_share = neighbour.preempted as f64 / all.max(1) as f64;
+    }
+    found.sort_by(|a, b| b.ran_ns.total_cmp(&a.ran_ns));
+    found
+}

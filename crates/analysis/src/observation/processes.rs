@@ -1,0 +1,100 @@
+use std::collections::BTreeMap;
+
+use ::observation::{Observation, Tasks};
+use record::{CacheKind, HostManifest};
+use serde::Serialize;
+use units::Bytes;
+
+use super::cost::{self, Range};
+use super::{Latency, latency, observed};
+
+/// The switches of a process, or of several together, and what they cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProcessFinding {
+    /// Its name; hostile text until escaped.
+    pub name: String,
+    /// Its number; none where several are together.
+    pub process: Option<u32>,
+    /// Whether it is of the kernel's own threads.
+    pub is_kernel: bool,
+    /// Tasks in it.
+    pub tasks: u64,
+    /// Switches, as the kernel counts them.
+    pub switches: u64,
+    /// Of them, those that it did not ask for, and calls of sched_yield.
+    pub involuntary: u64,
+    /// Switches a second.
+    pub per_second: f64,
+    /// CPU time in nanoseconds; none where it is not counted.
+    pub cpu_ns: Option<f64>,
+    /// Direct cost; none where the machine's is not known.
+    pub direct_ns: Option<Range>,
+    /// Indirect cost; none where the machine's is not known, or how long others ran.
+    pub indirect_ns: Option<Range>,
+    /// Both.
+    pub cost_ns: Option<Range>,
+    /// Both, as a share of its CPU time.
+    pub share: Option<Range>,
+    /// Wait for a CPU.
+    pub wait: Option<Latency>,
+    /// Moves to another thread of the core, to another core below the same last-level cache, and further.
+    pub moved: [u64; 3],
+}
+
+pub(super) fn all(observation: &Observation) -> ProcessFinding {
+    let tasks: Vec<&Tasks> = observed(observation).collect();
+    finding(observation, None, String::new(), &tasks)
+}
+
+pub(super) fn find(observation: &Observation) -> Vec<ProcessFinding> {
+    let mut groups: BTreeMap<(Option<u32>, &str), Vec<&Tasks>> = BTreeMap::new();
+    for tasks in &observation.tasks {
+        // The threads of a process have names of their own.
+        let name = if tasks.process.is_some() && !tasks.is_kernel { "" } else { tasks.name.as_str() };
+        groups.entry((tasks.process, name)).or_default().push(tasks);
+    }
+    let of = |((process, _), tasks): ((Option<u32>, &str), Vec<&Tasks>)| {
+        let name = tasks.iter().max_by_key(|tasks| tasks.voluntary + tasks.involuntary).map(|tasks| tasks.name.clone());
+        finding(observation, process, name.unwrap_or_default(), &tasks)
+    };
+    let mut found: Vec<ProcessFinding> = groups.into_iter().map(of).filter(|found| found.switches > 0).collect();
+    let costs = |found: &ProcessFinding| found.cost_ns.map_or(found.switches as f64, |cost| cost.high);
+    found.sort_by(|a, b| costs(b).total_cmp(&costs(a)));
+    found
+}
+
+fn finding(observation: &Observation, process: Option<u32>, name: String, tasks: &[&Tasks]) -> ProcessFinding {
+    let sum = |of: fn(&Tasks) -> u64| tasks.iter().map(|tasks| of(tasks)).sum::<u64>();
+    let calibration = observation.calibration.as_ref();
+    let last_level = last_level(&observation.host);
+    let together = |of: &dyn Fn(&Tasks) -> Option<Range>| {
+        tasks.iter().map(|tasks| of(tasks)).try_fold(Range::NOTHING, |sum, each| Some(sum.plus(each?)))
+    };
+    let direct = together(&|tasks| cost::direct(tasks, calibration?));
+    let indirect = together(&|tasks| cost::indirect(tasks, calibration?, last_level));
+    let cpu = sum(|tasks| tasks.run_ns.0) as f64;
+    // Both bounds at once may be more than all that they ran.
+    let both = direct.zip(indirect).map(|(direct, indirect)| direct.plus(indirect).up_to(cpu));
+    let switches = sum(|tasks| tasks.voluntary + tasks.involuntary);
+    ProcessFinding {
+        name,
+        process,
+        is_kernel: tasks.iter().any(|tasks| tasks.is_kernel),
+        tasks: sum(|tasks| tasks.count),
+        switches,
+        involuntary: sum(|tasks| tasks.involuntary),
+        per_second: switches as f64 / (observation.window_ns.0.max(1) as f64 / 1e9),
+        cpu_ns: (cpu > 0.0).then_some(cpu),
+        direct_ns: direct,
+        indirect_ns: indirect,
+        cost_ns: both,
+        share: both.filter(|_| cpu > 0.0).map(|both| both.over(cpu)),
+        wait: latency::find(tasks.iter().map(|tasks| &tasks.wait)),
+        moved: [0, 1, 2].map(|at| tasks.iter().map(|tasks| tasks.moved[at]).sum()),
+    }
+}
+
+/// Size of the largest cache that holds data: more cannot be lost at a switch.
+fn last_level(host: &HostManifest) -> Option<Bytes> {
+    host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction).map(|cache| cache.size_bytes).max()
+}

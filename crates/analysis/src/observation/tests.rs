@@ -1,0 +1,176 @@
+//! On an observation made by hand, whose costs can be worked out on paper.
+
+use ::observation::{
+    Calibration, Cause, Cost, Entry, Histogram, Lost, Observation, Pair, Reload, Source, Subject, Tasks, Why,
+};
+use units::{Bytes, Nanos};
+
+use super::{Advice, Range, Widest, analyse};
+use crate::testing;
+
+fn cost(ns: f64, half: f64) -> Cost {
+    Cost { ns, low_ns: ns - half, high_ns: ns + half }
+}
+
+/// With a fourth of its cost to both sides.
+fn reload(size_bytes: Bytes, walk_ns: f64, ns: f64) -> Reload {
+    Reload { size_bytes, walk_ns, cost: cost(ns, ns / 4.0) }
+}
+
+fn calibration() -> Calibration {
+    Calibration {
+        measured_at: String::new(),
+        blocked: Some(cost(1000.0, 100.0)),
+        yielded: Some(cost(400.0, 50.0)),
+        reloads: vec![reload(Bytes::kib(64), 640.0, 200.0), reload(Bytes::mib(1), 10_240.0, 2000.0)],
+    }
+}
+
+fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
+    Cause { why, entry, switches, off_ns: Nanos(switches * 700), wait_ns: Nanos(switches * 300) }
+}
+
+/// Others ran for 512 to 768 ns each time.
+fn tasks(causes: Vec<Cause>) -> Tasks {
+    let of =
+        |is: bool| causes.iter().filter(|cause| cause.why.is_involuntary() == is).map(|cause| cause.switches).sum();
+    let all = causes.iter().map(|cause| cause.switches).sum();
+    Tasks {
+        process: Some(7),
+        name: "worker".to_owned(),
+        count: 1,
+        is_kernel: false,
+        voluntary: of(false),
+        involuntary: of(true),
+        run_ns: Nanos(10_000_000),
+        off_ns: Nanos(0),
+        wait_ns: Nanos(0),
+        others_ns: Nanos(0),
+        moved: [0; 3],
+        off_at_end: 0,
+        off_at_end_ns: Nanos(0),
+        resident_bytes: Some(Bytes::mib(1)),
+        referenced_bytes: None,
+        causes,
+        off: Histogram::of([0, 0, 0, all]),
+        wait: Histogram::of([0, all, 0]),
+        others: Histogram::of([0, 0, 0, all, 0]),
+    }
+}
+
+fn observation(tasks: Tasks) -> Observation {
+    Observation {
+        schema: Observation::schema_now(),
+        program: String::new(),
+        started_at: String::new(),
+        host: testing::host(),
+        subject: Subject::Everything,
+        window_ns: Nanos(2_000_000_000),
+        source: Source::Bpf,
+        not_counted_by: Vec::new(),
+        cpus: Vec::new(),
+        tasks: vec![tasks],
+        pairs: Vec::new(),
+        lost: Lost::default(),
+        own_cost: None,
+        throttled: Vec::new(),
+        calibration: Some(calibration()),
+    }
+}
+
+fn read() -> Entry {
+    Entry::SystemCall("read".to_owned())
+}
+
+#[test]
+fn the_direct_cost_is_that_of_each_cause() {
+    let causes = vec![
+        cause(Why::Blocked, read(), 100),
+        cause(Why::Yielded, Entry::SystemCall("sched_yield".to_owned()), 10),
+        cause(Why::SliceEnded, Entry::Interrupt, 1),
+    ];
+    let found = analyse(&observation(tasks(causes)));
+    assert_eq!((found.all.switches, found.all.involuntary, found.all.per_second), (111, 11, 55.5));
+    // A preemption: from a yield's lower end to the upper end of a switch that blocks, 700 between them.
+    let expected = Range {
+        low: 90_000.0 + 3_500.0 + 350.0,
+        likely: Some(100_000.0 + 4_000.0 + 700.0),
+        high: 110_000.0 + 4_500.0 + 1_100.0,
+    };
+    assert_eq!(found.all.direct_ns, Some(expected));
+}
+
+#[test]
+fn a_reload_costs_no_more_than_others_ran_and_no_more_than_all_memory_takes() {
+    // 1 MiB takes up to 2,500 ns, and others ran for less than 768: evicting costs a load each.
+    let high = |tasks: Tasks| analyse(&observation(tasks)).all.indirect_ns.map(|range| range.high);
+    let blocked = || tasks(vec![cause(Why::Blocked, read(), 100)]);
+    assert_eq!(high(blocked()), Some(76_800.0));
+    // 16 KiB take a quarter of 250.
+    assert_eq!(high(Tasks { resident_bytes: Some(Bytes::kib(16)), ..blocked() }), Some(6_250.0));
+    // Of 130 us that it ran, 90 at least were the switches themselves.
+    assert_eq!(high(Tasks { run_ns: Nanos(130_000), ..blocked() }), Some(40_000.0));
+    let found = analyse(&observation(blocked()));
+    assert_eq!((found.all.indirect_ns.map(|range| range.low), found.widest), (Some(0.0), Some(Widest::Footprint)));
+}
+
+#[test]
+fn likely_is_a_reload_of_what_was_touched_as_far_as_there_was_time_to_touch_it() {
+    let likely = |tasks: Tasks| analyse(&observation(tasks)).all.indirect_ns.and_then(|range| range.likely);
+    let blocked = || tasks(vec![cause(Why::Blocked, read(), 100)]);
+    // In the 640 ns of the others 64 KiB are walked, whose reload takes 200 ns.
+    assert_eq!(likely(blocked()), Some(20_000.0));
+    assert_eq!(likely(Tasks { referenced_bytes: Some(Bytes::kib(32)), ..blocked() }), Some(10_000.0));
+    // Each turn of 1,160 ns holds a switch of 1,000, and a walk over 16 KiB.
+    assert_eq!(likely(Tasks { run_ns: Nanos(116_000), ..blocked() }), Some(5_000.0));
+    // Of one that ended before it was looked at, nothing is known but the size of the caches.
+    assert_eq!(likely(Tasks { resident_bytes: None, ..blocked() }), None);
+}
+
+#[test]
+fn another_core_has_nothing_of_it_cached() {
+    let moved =
+        Tasks { moved: [5, 2, 1], others: Histogram::of([1, 0]), ..tasks(vec![cause(Why::Blocked, read(), 9)]) };
+    // One switch of less than 256 ns, and three moves to other cores; the five within a core lose nothing.
+    assert_eq!(analyse(&observation(moved)).all.indirect_ns.map(|range| range.high), Some(256.0 + 3.0 * 2_500.0));
+}
+
+#[test]
+fn without_the_costs_of_the_machine_switches_are_counted_and_not_priced() {
+    let unknown = Observation { calibration: None, ..observation(tasks(vec![cause(Why::Blocked, read(), 100)])) };
+    let found = analyse(&unknown);
+    assert_eq!((found.all.switches, found.all.cost_ns, found.all.share, found.widest), (100, None, None, None));
+}
+
+#[test]
+fn quantiles_are_ends_of_buckets_and_open_where_the_last_has_none() {
+    let found = analyse(&observation(tasks(vec![cause(Why::Blocked, read(), 100)])));
+    let wait = found.wait.expect("waits were counted");
+    assert_eq!((wait.count, wait.p50_ns, wait.max_ns), (100, Some(384.0), Some(384.0)));
+    assert_eq!(found.off.expect("counted").p50_ns, None);
+}
+
+fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
+    let (process_name, name) = ("worker".to_owned(), name.to_owned());
+    Pair { process: 7, process_name, other, name, ran_ns: Nanos(5_000), runs: 9, preempted, woke: 0 }
+}
+
+#[test]
+fn who_takes_the_cpu_is_to_be_given_another() {
+    let mut preempted = observation(tasks(vec![cause(Why::PreemptedByWoken, read(), 1000)]));
+    preempted.pairs = vec![pair("wrk", Some(9), 900), pair("wrk", Some(10), 50), pair("kworker", None, 50)];
+    let found = analyse(&preempted);
+    assert_eq!(found.neighbours.len(), 2, "processes of one name are together, as are the kernel's threads");
+    assert_eq!(found.advice, [Advice::Separate { observed: "worker".to_owned(), other: "wrk".to_owned() }]);
+    // The same between its own threads.
+    preempted.pairs = vec![pair("worker", Some(7), 1000)];
+    assert_eq!(analyse(&preempted).advice, [Advice::FewerAtATime]);
+}
+
+#[test]
+fn what_costs_nothing_needs_no_advice() {
+    let few = Tasks { run_ns: Nanos(1_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
+    assert_eq!(analyse(&observation(few)).advice, [Advice::Nothing]);
+    let many = analyse(&observation(tasks(vec![cause(Why::Blocked, read(), 100)])));
+    assert_eq!(many.advice, [Advice::MoreForEachWakeUp { call: "read".to_owned() }]);
+}

@@ -1,0 +1,48 @@
+use serde::{Deserialize, Serialize};
+
+/// Why a task left its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Why {
+    /// It waits for something: the kernel counts the switch as voluntary.
+    Blocked,
+    /// It called sched_yield.
+    Yielded,
+    /// It was preempted by a task that was woken while it ran.
+    PreemptedByWoken,
+    /// It was preempted by a task that had been waiting for the CPU since before it ran: the end of its time slice.
+    SliceEnded,
+    /// It could have run on, and the CPU idled: its control group is throttled, or it was stopped.
+    Throttled,
+    /// It ended.
+    Ended,
+}
+
+impl Why {
+    /// Whether the task could have run on. The kernel counts all of these, and no other, as involuntary.
+    pub fn is_involuntary(self) -> bool {
+        matches!(self, Why::Yielded | Why::PreemptedByWoken | Why::SliceEnded | Why::Throttled)
+    }
+
+    /// Whether another task took the CPU from it.
+    pub fn is_preemption(self) -> bool {
+        matches!(self, Why::PreemptedByWoken | Why::SliceEnded)
+    }
+}
+
+/// By which way the task had entered the kernel when it left its CPU.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Entry {
+    /// A system call, by its name, or its number where that has no name here.
+    SystemCall(String),
+    /// A page fault.
+    PageFault,
+    /// An interrupt that came while its own code ran.
+    Interrupt,
+    /// It is a thread of the kernel and enters from nowhere.
+    Kernel,
+    /// Not told apart any more: the task had too many causes.
+    Other,
+}

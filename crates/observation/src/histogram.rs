@@ -1,0 +1,90 @@
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+/// Shorter times are all in the first bucket.
+const FIRST_LOG: u32 = 8;
+
+/// How many times were how long: two buckets for each power of two from 256 ns on. The first is for all that is shorter, the
+/// last for all that is longer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Histogram {
+    counts: Vec<u64>,
+}
+
+impl Histogram {
+    /// Of the counts of its buckets.
+    pub fn of(counts: impl IntoIterator<Item = u64>) -> Histogram {
+        Histogram { counts: counts.into_iter().collect() }
+    }
+
+    /// Adds what another has counted.
+    pub fn add(&mut self, other: &Histogram) {
+        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
+        for (sum, count) in self.counts.iter_mut().zip(&other.counts) {
+            *sum += count;
+        }
+    }
+
+    /// How many times were counted.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Each bucket that counted something: from when on, up to when (none: whatever is longer), and its count.
+    pub fn buckets(&self) -> impl Iterator<Item = (Nanos, Option<Nanos>, u64)> + '_ {
+        let last = self.counts.len().saturating_sub(1);
+        let end = move |at| (at < last).then(|| start(at + 1));
+        self.counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+            .map(move |(at, &count)| (start(at), end(at), count))
+    }
+
+    /// The bounds of the bucket that holds the quantile `share` (0.5 is the median); none if nothing was counted.
+    pub fn quantile(&self, share: f64) -> Option<(Nanos, Option<Nanos>)> {
+        let rank = (self.count() as f64 * share).ceil().max(1.0) as u64;
+        let mut below = 0;
+        self.buckets().find_map(|(from, to, count)| {
+            below += count;
+            (below >= rank).then_some((from, to))
+        })
+    }
+}
+
+/// Where a bucket begins.
+fn start(at: usize) -> Nanos {
+    let Some(half) = at.checked_sub(1) else { return Nanos(0) };
+    let power = 1u64 << (FIRST_LOG as usize + half / 2);
+    Nanos(power + power / 2 * (half as u64 % 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_half_powers_of_two() {
+        let starts: Vec<u64> = (0..6).map(|at| start(at).0).collect();
+        assert_eq!(starts, [0, 256, 384, 512, 768, 1024]);
+    }
+
+    #[test]
+    fn a_quantile_lies_in_the_bucket_of_its_rank() {
+        let histogram = Histogram::of([1, 2, 0, 7, 0, 1]);
+        assert_eq!(histogram.count(), 11);
+        assert_eq!(histogram.quantile(0.0), Some((Nanos(0), Some(Nanos(256)))));
+        assert_eq!(histogram.quantile(0.27), Some((Nanos(256), Some(Nanos(384)))));
+        assert_eq!(histogram.quantile(0.5), Some((Nanos(512), Some(Nanos(768)))));
+        assert_eq!(histogram.quantile(1.0), Some((Nanos(1024), None)));
+        assert_eq!(Histogram::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn sums_are_of_each_bucket() {
+        let mut sum = Histogram::of([1, 2]);
+        sum.add(&Histogram::of([10, 20, 30]));
+        assert_eq!(sum, Histogram::of([11, 22, 30]));
+    }
+}

@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Counts the context switches of some tasks, or of all, inside the kernel: what each was for, how long the task was off its CPU
+// and waited for one, who ran meanwhile, who preempted it and who woke it. Nothing is streamed: the observer maps `tasks` and
+// `cpus` into its memory and reads sums.
+//
+// Only BTF tracepoints are used: they cost least, and are there where probes on functions are not allowed. The structures of the
+// kernel below have no more than the fields that are read; where those lie in the running kernel is found out when it is loaded
+// (CO-RE). What the observer reads has a fixed layout: see src/layout.rs.
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#define OF_THE_KERNEL __attribute__((preserve_access_index))
+#define PF_IO_WORKER 0x00000010
+#define PF_USER_WORKER 0x00004000
+#define PF_KTHREAD 0x00200000
+#define TASK_DEAD 0x00000080
+
+struct pt_regs {
+#if defined(__TARGET_ARCH_x86)
+	unsigned long orig_ax, ip;
+#elif defined(__TARGET_ARCH_arm64)
+	__s32 syscallno;
+	__u64 pc;
+#endif
+} OF_THE_KERNEL;
+
+#if defined(__TARGET_ARCH_x86)
+#define TS_COMPAT 0x2
+struct thread_info {
+	__u32 status;
+} OF_THE_KERNEL;
+#endif
+
+struct sched_info {
+	unsigned long long run_delay, last_arrival, last_queued;
+} OF_THE_KERNEL;
+
+struct task_struct {
+#if defined(__TARGET_ARCH_x86)
+	struct thread_info thread_info;
+#endif
+	int pid, tgid;
+	unsigned int flags;
+	unsigned int __state;
+	unsigned long nvcsw;
+	struct task_struct *group_leader;
+	struct sched_info sched_info;
+	char comm[16];
+} OF_THE_KERNEL;
+
+// Before Linux 5.14.
+struct task_struct___before_5_14 {
+	long state;
+} OF_THE_KERNEL;
+
+// --- What the observer reads ---
+
+#define CAUSES 12
+#define NEIGHBOURS 5
+#define BUCKETS 56
+#define CPUS 1024
+
+// Why a task left its CPU. The kernel's own counters decide between voluntary and not.
+enum how {
+	BLOCKED = 0,		// it waits for something
+	YIELDED = 1,		// it called sched_yield
+	PREEMPTED_BY_WOKEN = 2, // by a task that was woken while it ran
+	PREEMPTED_BY_QUEUED = 3,// by one that had been waiting since before: the end of its time slice
+	NO_SUCCESSOR = 4,	// not voluntary, and yet the CPU idled: throttled, or stopped
+	ENDED = 5,		// its last switch
+};
+
+// Where in the kernel it was: the number of the system call, or one of these.
+#define WHERE_COMPAT 0x0800
+#define WHERE_FAULT 0x1000
+#define WHERE_INTERRUPT 0x1001
+#define WHERE_KERNEL 0x1002
+#define WHERE_OTHER 0x1003
+
+struct cause {
+	__u32 key; // 1 + where, and how in the upper half; 0 if this one is free
+	__u32 unused;
+	__u64 switches, off_ns, wait_ns;
+};
+
+// What another process did to a task.
+struct neighbour {
+	__u32 process, unused; // 0 if this one is free
+	__u64 ran_ns, runs, preempted, woke;
+	char name[16];
+};
+
+struct task {
+	__u32 pid, tgid;
+	__u32 flags, state; // flags of the kernel; 0 free, 1 in use, 2 ended
+	char name[16];
+	__u64 on_since, off_since, last_off;
+	__u64 voluntary, involuntary, voluntary_seen, delay_seen;
+	__u64 run_ns, off_ns, wait_ns, others_ns;
+	__u64 busy_then;
+	__u64 moved[3]; // to another thread of the core, below the same cache, further
+	__u64 fault_ip;
+	__u32 cpu, cause;
+	struct cause causes[CAUSES];
+	struct neighbour neighbours[NEIGHBOURS]; // the first ones; the others are in `pairs`
+	__u32 off[BUCKETS], wait[BUCKETS], others[BUCKETS];
+};
+
+struct cpu {
+	__u32 core, cache; // who share them have the same number, which the observer sets
+	__u64 since, switches, busy_ns, idle_ns;
+	__u32 last_pid, last_place; // the last observed task that ran here
+	__u32 running_pid, running_place; // the task that runs here; place 0 if it is not observed
+	__u64 unused[9];
+};
+
+struct control {
+	__u64 generation; // counts the changes of `targets`
+	__u64 all;	  // every task is observed
+	__u64 adopted;	  // children of this process are observed
+	__u64 no_room, no_cause, no_pair;
+};
+
+struct pair {
+	__u32 observed, other;
+};
+
+// The same in src/layout.rs: who changes one sees the other.
+_Static_assert(sizeof(struct task) == 1504 && sizeof(struct cpu) == 128 && sizeof(struct neighbour) == 56, "as in src/layout.rs");
+
+// --- Maps ---
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct task);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, CPUS);
+	__type(key, __u32);
+	__type(value, struct cpu);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct control);
+} control SEC(".maps");
+
+// Places in `tasks` that are free.
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 16384);
+	__type(value, __u32);
+} places SEC(".maps");
+
+// Places in `tasks` whose task is gone.
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 18);
+} ended SEC(".maps");
+
+// Processes to be observed, besides the children of those that are.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u32);
+} targets SEC(".maps");
+
+// What other processes did to an observed one, beyond what its tasks remember themselves.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct pair);
+	__type(value, struct neighbour);
+} pairs SEC(".maps");
+
+// Kept with each task by the kernel, and freed with it.
+struct ref {
+	__u32 place, generation;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ref);
+} refs SEC(".maps");
+
+static const __u32 FIRST = 0;
+
+// --- Which tasks are observed ---
+
+static __always_inline struct control *controls(void)
+{
+	return bpf_map_lookup_elem(&control, &FIRST);
+}
+
+static __always_inline struct task *place_of(struct ref *ref)
+{
+	__u32 place = ref ? ref->place : 0;
+	return place ? bpf_map_lookup_elem(&tasks, &place) : NULL;
+}
+
+// How long it has waited for CPUs so far, as the kernel counts it when a task has got one.
+static __always_inline __u64 run_delay(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
+}
+
+static __always_inline void take_place(struct ref *ref, struct task_struct *task, struct control *c)
+{
+	__u32 place = 0;
+	if (bpf_map_pop_elem(&places, &place)) {
+		__sync_fetch_and_add(&c->no_room, 1);
+		return;
+	}
+	struct task *t = bpf_map_lookup_elem(&tasks, &place);
+	if (!t)
+		return;
+	t->pid = task->pid;
+	t->tgid = task->tgid;
+	t->flags = task->flags;
+	t->voluntary_seen = task->nvcsw;
+	t->delay_seen = run_delay(task);
+	t->cpu = CPUS;
+	t->cause = CAUSES;
+	bpf_probe_read_kernel_str(t->name, sizeof(t->name), task->comm);
+	t->state = 1;
+	ref->place = place;
+}
+
+// The reference of a task. Whether it is observed is decided when it is first seen, and again when `targets` has changed.
+static __always_inline struct ref *ref_of(struct task_struct *task, struct control *c)
+{
+	struct ref *ref = bpf_task_storage_get(&refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!ref || ref->generation == (__u32)c->generation)
+		return ref;
+	ref->generation = c->generation;
+	if (!ref->place) {
+		__u32 tgid = task->tgid;
+		if (c->all || bpf_map_lookup_elem(&targets, &tgid))
+			take_place(ref, task, c);
+	}
+	return ref;
+}
+
+// --- Sums ---
+
+// Two buckets for each power of two from 2^8 ns on; the first is for less, the last for more.
+static __always_inline __u32 bucket(__u64 ns)
+{
+	__u32 log = 0;
+	__u64 rest = ns;
+	if (rest >> 32) { rest >>= 32; log += 32; }
+	if (rest >> 16) { rest >>= 16; log += 16; }
+	if (rest >> 8) { rest >>= 8; log += 8; }
+	if (rest >> 4) { rest >>= 4; log += 4; }
+	if (rest >> 2) { rest >>= 2; log += 2; }
+	if (rest >> 1) log += 1;
+	if (log < 8)
+		return 0;
+	__u32 at = 1 + (log - 8) * 2 + ((ns >> (log - 1)) & 1);
+	return at < BUCKETS ? at : BUCKETS - 1;
+}
+
+static __always_inline void count_in(__u32 *histogram, __u64 ns)
+{
+	__u32 at = bucket(ns);
+	if (at < BUCKETS)
+		histogram[at]++;
+}
+
+static __always_inline __u32 where_is(struct task_struct *task, struct task *t)
+{
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return WHERE_KERNEL;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+#if defined(__TARGET_ARCH_x86)
+	unsigned long number = regs->orig_ax, ip = regs->ip;
+	__u32 compat = task->thread_info.status & TS_COMPAT ? WHERE_COMPAT : 0;
+#else
+	unsigned long number = (long)regs->syscallno, ip = regs->pc;
+	__u32 compat = 0;
+#endif
+	if (number < WHERE_COMPAT)
+		return number | compat;
+	return t->fault_ip && t->fault_ip == ip ? WHERE_FAULT : WHERE_INTERRUPT;
+}
+
+// The index of a cause in the table of its task; a task has few, so the first look mostly finds it. The last is for all the rest.
+static __always_inline __u32 cause_of(struct task *t, __u32 key, struct control *c)
+{
+	if (t->cause < CAUSES && t->causes[t->cause].key == key)
+		return t->cause;
+#pragma unroll
+	for (__u32 at = 0; at < CAUSES - 1; at++) {
+		if (t->causes[at].key == key)
+			return at;
+		if (!t->causes[at].key) {
+			t->causes[at].key = key;
+			return at;
+		}
+	}
+	t->causes[CAUSES - 1].key = 1 + WHERE_OTHER;
+	__sync_fetch_and_add(&c->no_cause, 1);
+	return CAUSES - 1;
+}
+
+// The other process's place in the task's own table, which mostly holds it: looking it up among all pairs takes several times as
+// long. Tasks may be woken on one CPU while their neighbours run on another, so a free place is taken at once or not at all.
+static __always_inline struct neighbour *neighbour(struct task *t, struct task_struct *other, struct control *c)
+{
+	__u32 process = other->flags & PF_KTHREAD ? ~0u : other->tgid;
+#pragma unroll
+	for (__u32 at = 0; at < NEIGHBOURS; at++) {
+		struct neighbour *n = &t->neighbours[at];
+		if (n->process == process)
+			return n;
+		if (!n->process && !__sync_val_compare_and_swap(&n->process, 0, process)) {
+			bpf_probe_read_kernel_str(n->name, sizeof(n->name), other->group_leader->comm);
+			return n;
+		}
+	}
+	struct pair key = { t->tgid, process };
+	struct neighbour *found = bpf_map_lookup_elem(&pairs, &key);
+	if (found)
+		return found;
+	struct neighbour new = { .process = process };
+	bpf_probe_read_kernel_str(new.name, sizeof(new.name), other->group_leader->comm);
+	bpf_map_update_elem(&pairs, &key, &new, BPF_NOEXIST);
+	found = bpf_map_lookup_elem(&pairs, &key);
+	if (!found)
+		__sync_fetch_and_add(&c->no_pair, 1);
+	return found;
+}
+
+// --- The switch ---
+
+static __always_inline bool is_dead(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state & TASK_DEAD;
+	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state) & TASK_DEAD;
+}
+
+// Whether `next` was woken while `prev` ran; if not, it had been waiting since before.
+static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct task_struct *next, struct task *comer)
+{
+	if (!bpf_core_field_exists(prev->sched_info.last_arrival))
+		return false;
+	// What was preempted itself was not woken.
+	if (comer && comer->cause < CAUSES && comer->causes[comer->cause].key >> 16 != BLOCKED)
+		return false;
+	return next->sched_info.last_queued > prev->sched_info.last_arrival;
+}
+
+static __always_inline void leaves(struct task *t, struct task_struct *prev, struct task_struct *next, struct task *comer,
+				   struct cpu *on, __u32 cpu, __u64 now, struct control *c)
+{
+	// How long it had waited to get here, for which it had left last time.
+	__u64 delay = run_delay(prev), wait = delay - t->delay_seen;
+	// The kernel's clock for it is read a little earlier than ours.
+	if (wait > t->last_off)
+		wait = t->last_off;
+	t->delay_seen = delay;
+	if (t->cause < CAUSES) {
+		t->wait_ns += wait;
+		t->causes[t->cause].wait_ns += wait;
+		count_in(t->wait, wait);
+	}
+	// As the kernel counts it: it has just added one to either of the two counters of `prev`.
+	__u64 voluntary = prev->nvcsw;
+	bool is_voluntary = voluntary != t->voluntary_seen;
+	t->voluntary_seen = voluntary;
+	__u32 where = where_is(prev, t), how;
+	if (is_dead(prev))
+		how = ENDED;
+	else if (is_voluntary)
+		how = BLOCKED;
+#if defined(__TARGET_ARCH_x86)
+	else if (where == 24)
+#else
+	else if (where == 124)
+#endif
+		how = YIELDED;
+	else if (!next->pid)
+		how = NO_SUCCESSOR;
+	else
+		how = was_woken_meanwhile(prev, next, comer) ? PREEMPTED_BY_WOKEN : PREEMPTED_BY_QUEUED;
+	if (is_voluntary)
+		t->voluntary++;
+	else
+		t->involuntary++;
+
+	__u32 at = cause_of(t, (how << 16) + where + 1, c);
+	if (at < CAUSES)
+		t->causes[at].switches++;
+	t->cause = at;
+	t->cpu = cpu;
+	t->off_since = now;
+	t->busy_then = on->busy_ns;
+	if (how == PREEMPTED_BY_WOKEN || how == PREEMPTED_BY_QUEUED) {
+		struct neighbour *by = neighbour(t, next, c);
+		if (by)
+			by->preempted++;
+	}
+}
+
+static __always_inline void comes(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
+{
+	__u32 at = t->cause, last = t->cpu;
+	if (t->off_since) {
+		__u64 off = now - t->off_since;
+		t->off_ns += off;
+		t->last_off = off;
+		count_in(t->off, off);
+		if (at < CAUSES)
+			t->causes[at].off_ns += off;
+	}
+	if (last == cpu) {
+		__u64 others = on->busy_ns - t->busy_then;
+		t->others_ns += others;
+		count_in(t->others, others);
+	} else if (last < CPUS) {
+		struct cpu *from = bpf_map_lookup_elem(&cpus, &last);
+		if (from)
+			t->moved[from->core == on->core ? 0 : from->cache == on->cache ? 1 : 2]++;
+	}
+	t->off_since = 0;
+	t->on_since = now;
+}
+
+// Counts a run for the observed task that had this CPU last, if it is not its own.
+static __always_inline void ran_beside(struct cpu *on, struct task_struct *prev, __u64 ran, struct control *c)
+{
+	__u32 place = on->last_place;
+	if (!place || on->last_pid == prev->pid)
+		return;
+	struct task *last = bpf_map_lookup_elem(&tasks, &place);
+	if (!last || last->pid != on->last_pid)
+		return;
+	struct neighbour *n = neighbour(last, prev, c);
+	if (n) {
+		n->ran_ns += ran;
+		n->runs++;
+	}
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct cpu *on = bpf_map_lookup_elem(&cpus, &cpu);
+	struct control *c = controls();
+	if (!on || !c)
+		return 0;
+	__u64 now = bpf_ktime_get_ns();
+	__u64 ran = on->since ? now - on->since : 0;
+	on->since = now;
+	on->switches++;
+
+	struct ref *coming = next->pid ? ref_of(next, c) : NULL;
+	struct task *comer = place_of(coming);
+	// Who leaves came through here, unless it was there before the first switch of this CPU or has been added meanwhile: looking
+	// up its reference once more would be a tenth of all that is done here.
+	__u32 place = on->running_pid == prev->pid ? on->running_place : 0;
+	on->running_pid = next->pid;
+	on->running_place = coming ? coming->place : 0;
+
+	if (prev->pid) {
+		on->busy_ns += ran;
+		ran_beside(on, prev, ran, c);
+		if (!place) {
+			struct ref *going = ref_of(prev, c);
+			place = going ? going->place : 0;
+		}
+		struct task *t = place ? bpf_map_lookup_elem(&tasks, &place) : NULL;
+		if (t) {
+			// It may have been running since before it was observed.
+			if (t->on_since)
+				t->run_ns += ran;
+			on->last_pid = prev->pid;
+			on->last_place = place;
+			leaves(t, prev, next, comer, on, cpu, now, c);
+		}
+	} else {
+		on->idle_ns += ran;
+	}
+	if (comer)
+		comes(comer, on, cpu, now);
+	return 0;
+}
+
+// --- What happens to a task besides ---
+
+// Attached only where wakers are asked for: it costs a third of what all else does.
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	struct control *c = controls();
+	struct task *t = c ? place_of(ref_of(task, c)) : NULL;
+	struct task_struct *waker = bpf_get_current_task_btf();
+	// One that has not left its CPU yet is spared the switch.
+	if (!t || !t->off_since || !waker->pid)
+		return 0;
+	struct neighbour *by = neighbour(t, waker, c);
+	if (by)
+		by->woke++;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct control *c = controls();
+	if (!c)
+		return 0;
+	struct ref *of_parent = bpf_task_storage_get(&refs, parent, 0, 0);
+	if (!(of_parent && of_parent->place) && !c->all && !(c->adopted && parent->tgid == c->adopted))
+		return 0;
+	struct ref *ref = bpf_task_storage_get(&refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!ref || ref->place)
+		return 0;
+	ref->generation = c->generation;
+	take_place(ref, child, c);
+	return 0;
+}
+
+// An exec and prctl(PR_SET_NAME). A thread that calls exec takes the number of its process.
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *name)
+{
+	struct task *t = place_of(bpf_task_storage_get(&refs, task, 0, 0));
+	if (!t)
+		return 0;
+	t->pid = task->pid;
+	bpf_probe_read_kernel_str(t->name, sizeof(t->name), name);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	struct ref *ref = bpf_task_storage_get(&refs, task, 0, 0);
+	struct task *t = place_of(ref);
+	if (!t)
+		return 0;
+	__u32 place = ref->place, tgid = task->tgid;
+	if (task->pid == task->tgid)
+		bpf_map_delete_elem(&targets, &tgid);
+	ref->place = 0;
+	t->state = 2;
+	bpf_ringbuf_output(&ended, &place, sizeof(place), BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs)
+{
+	struct task *t = place_of(bpf_task_storage_get(&refs, bpf_get_current_task_btf(), 0, 0));
+	if (t)
+#if defined(__TARGET_ARCH_x86)
+		t->fault_ip = regs->ip;
+#else
+		t->fault_ip = regs->pc;
+#endif
+	return 0;
+}

@@ -1,0 +1,40 @@
+//! Compiles the program for the kernel with clang. Without clang the crate builds, and says at run time what it lacks.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+const SOURCE: &str = "bpf/switches.bpf.c";
+
+fn main() {
+    println!("cargo:rerun-if-changed={SOURCE}");
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=CLANG");
+    let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("switches.bpf.o");
+    let Err(why) = compile(&object) else { return };
+    println!("cargo:warning=switchcost observe will count no causes and no neighbours: {why}");
+    // A file that is never there makes cargo try again at the next build.
+    println!("cargo:rerun-if-changed={}", object.with_extension("missing").display());
+    std::fs::write(&object, []).expect("OUT_DIR can be written");
+}
+
+fn compile(object: &PathBuf) -> Result<(), String> {
+    let machine = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    let (name, headers) = match machine.as_str() {
+        "x86_64" => ("x86", "x86_64-linux-gnu"),
+        "aarch64" => ("arm64", "aarch64-linux-gnu"),
+        _ => return Err(format!("found a build for {machine}, need x86_64 or aarch64")),
+    };
+    let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
+    let output = Command::new(&clang)
+        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", "-c", SOURCE])
+        .arg(format!("-D__TARGET_ARCH_{name}"))
+        .arg(format!("-I/usr/include/{headers}"))
+        .arg("-o")
+        .arg(object)
+        .output()
+        .map_err(|error| format!("found no {clang} ({error}), need it to compile {SOURCE}"))?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    let first = words.lines().next().unwrap_or_default();
+    if output.status.success() { Ok(()) } else { Err(format!("{clang} refused {SOURCE}: {first}")) }
+}

@@ -1,0 +1,183 @@
+//! Observing with programs on the kernel's tracepoints.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering::Relaxed;
+
+use aya::maps::{MapData, Queue, RingBuf};
+use host::facts::{Root, relation};
+use observation::{CpuTime, Lost, OwnCost, Source};
+use record::{HostManifest, Relation};
+use units::{CpuId, Nanos};
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::kernel::{Kernel, NoBpf};
+use crate::layout::{CPUS, Control, IN_USE, KERNEL_THREAD, Neighbour, TASKS};
+use crate::memory::Memory;
+use crate::observer::{Counted, Options};
+use crate::own_cost;
+use crate::sums::Sums;
+use crate::tables::Tables;
+
+/// Counts from its start until it is dropped. Nothing stays in the kernel then, however this process ends.
+pub(crate) struct ByBpf {
+    kernel: Kernel,
+    tables: Tables,
+    places: Queue<MapData, u32>,
+    ended: RingBuf<MapData>,
+    sums: Sums,
+    own_cost: own_cost::OwnCost,
+    memory: Memory,
+    may_mark: bool,
+    online: Vec<CpuId>,
+}
+
+impl ByBpf {
+    /// Begins to count. Nobody is observed yet.
+    pub(crate) fn start(host: &HostManifest, options: Options) -> Result<ByBpf, NoBpf> {
+        let mut kernel = Kernel::load(options.wants_wakers)?;
+        let tables = Tables::map(&mut kernel).map_err(|error| NoBpf::no_tables(&error))?;
+        let (places, ended) = (kernel.take_places()?, kernel.take_ended()?);
+        set_relatives(&tables, host);
+        kernel.attach()?;
+        let online = host.cpus_online.iter().copied().filter(|cpu| (cpu.0 as usize) < CPUS).collect();
+        Ok(ByBpf {
+            kernel,
+            tables,
+            places,
+            ended,
+            sums: Sums::default(),
+            own_cost: own_cost::OwnCost::default(),
+            memory: Memory::default(),
+            may_mark: options.may_mark_pages,
+            online,
+        })
+    }
+
+    /// Observes these processes and what they start from here on.
+    pub(crate) fn add(&mut self, processes: impl IntoIterator<Item = u32>) -> Result<(), NoBpf> {
+        let mut targets = self.kernel.targets()?;
+        let mut is_new = false;
+        for process in processes {
+            if targets.get(&process, 0).is_err() {
+                is_new |= targets.insert(process, 1, 0).is_ok();
+            }
+        }
+        if is_new {
+            self.tables.control(Control::Generation).fetch_add(1, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Observes every process that this one starts from here on, or no longer: those started before stay observed.
+    pub(crate) fn adopt_children(&mut self, is_on: bool) {
+        let own = if is_on { u64::from(std::process::id()) } else { 0 };
+        self.tables.control(Control::Adopted).store(own, Relaxed);
+    }
+
+    /// Observes all tasks, those of the kernel too.
+    pub(crate) fn add_all(&mut self) {
+        self.tables.control(Control::All).store(1, Relaxed);
+        self.tables.control(Control::Generation).fetch_add(1, Relaxed);
+    }
+
+    /// Takes the sums of tasks that have ended, so that their places can be used again. To be called several times a second.
+    pub(crate) fn tick(&mut self) {
+        while let Some(item) = self.ended.next() {
+            let place = item.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes) as usize);
+            drop(item);
+            let Some(place) = place.filter(|place| (1..TASKS).contains(place)) else { continue };
+            self.sums.add(&self.tables.task(place), true, Nanos(0), &self.memory);
+            self.tables.clear(place);
+            // There is room: it was taken from there.
+            let _ = self.places.push(place as u32, 0);
+        }
+        self.own_cost.tick(&self.kernel, self.switches());
+        self.memory.tick(|| processes(&self.tables), self.may_mark);
+    }
+
+    fn switches(&self) -> u64 {
+        self.online.iter().map(|cpu| self.tables.cpu(cpu.0 as usize).switches).sum()
+    }
+
+    /// Ends the observation.
+    pub(crate) fn finish(mut self) -> Result<Counted, NoBpf> {
+        let switches = self.switches();
+        self.own_cost.end(&self.kernel, switches);
+        self.kernel.detach();
+        self.tick();
+        let now = host::clock::monotonic();
+        for place in 1..TASKS {
+            match self.tables.state(place) {
+                0 => {}
+                state => self.sums.add(&self.tables.task(place), state != IN_USE, now, &self.memory),
+            }
+        }
+        for ([process, _], words) in self.kernel.pairs()?.iter().flatten() {
+            if let Ok(neighbour) = Neighbour::read_from_bytes(words.as_bytes()) {
+                self.sums.add_neighbour(process, &neighbour);
+            }
+        }
+        let pairs = self.sums.take_pairs();
+        let control = |which| self.tables.control(which).load(Relaxed);
+        let lost = Lost {
+            tasks: control(Control::NoRoom),
+            causes: control(Control::NoCause),
+            pairs: control(Control::NoPair) + self.sums.lost_pairs,
+        };
+        let own_cost = OwnCost {
+            kernel_ns: self.own_cost.kernel,
+            measured_ns: self.own_cost.measured,
+            switches: self.own_cost.switches,
+            user_ns: Nanos(0),
+        };
+        let own_cost = Some(own_cost);
+        Ok(Counted {
+            source: Source::Bpf,
+            not_counted_by: Vec::new(),
+            cpus: self.cpus(),
+            tasks: self.sums.into_tasks(),
+            pairs,
+            lost,
+            own_cost,
+        })
+    }
+
+    fn cpus(&self) -> Vec<CpuTime> {
+        let time = |cpu: &CpuId| {
+            let counted = self.tables.cpu(cpu.0 as usize);
+            CpuTime {
+                cpu: *cpu,
+                switches: counted.switches,
+                busy_ns: Nanos(counted.busy_ns),
+                idle_ns: Nanos(counted.idle_ns),
+            }
+        };
+        self.online.iter().map(time).collect()
+    }
+}
+
+/// The observed processes that have switched, those of the kernel left out: they have no memory of their own.
+fn processes(tables: &Tables) -> BTreeSet<u32> {
+    let used = (1..TASKS).filter(|&place| tables.state(place) == IN_USE).map(|place| tables.task(place));
+    used.filter(|task| task.flags & KERNEL_THREAD == 0 && task.off_since + task.on_since > 0)
+        .map(|task| task.tgid)
+        .collect()
+}
+
+/// Numbers those that share a core, and those that share a last-level cache.
+fn set_relatives(tables: &Tables, host: &HostManifest) {
+    let root = Root::system();
+    let mut firsts: BTreeMap<CpuId, (u32, u32)> = BTreeMap::new();
+    for (number, &cpu) in host.cpus_online.iter().filter(|cpu| (cpu.0 as usize) < CPUS).enumerate() {
+        let mut own = (number as u32, number as u32);
+        for (&first, &(core, cache)) in &firsts {
+            match relation(&root, first, cpu) {
+                Relation::Smt => own = (core, cache),
+                Relation::SharedCache => own.1 = cache,
+                _ => {}
+            }
+        }
+        firsts.insert(cpu, own);
+        tables.set_relatives(cpu.0 as usize, own.0, own.1);
+    }
+}

@@ -1,0 +1,157 @@
+//! Observing with the kernel's own counters in /proc: how many switches, and how long tasks ran and waited; not why, and not by
+//! whom. A task that ends between two looks is counted up to the last look.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use observation::{Lost, Source, Tasks};
+use units::Nanos;
+
+use crate::observer::Counted;
+use crate::sums::{Key, empty};
+
+/// Tasks that are looked at: each look reads two files of each.
+const TASKS: usize = 4096;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counters {
+    voluntary: u64,
+    involuntary: u64,
+    run_ns: u64,
+    wait_ns: u64,
+}
+
+struct Task {
+    name: String,
+    first: Counters,
+    last: Counters,
+}
+
+#[derive(Default)]
+pub(crate) struct ByProc {
+    is_all: bool,
+    processes: BTreeSet<u32>,
+    tasks: BTreeMap<(u32, u32), Task>,
+    no_room: u64,
+}
+
+impl ByProc {
+    pub(crate) fn add(&mut self, processes: impl IntoIterator<Item = u32>) {
+        self.processes.extend(processes);
+        self.tick();
+    }
+
+    pub(crate) fn add_all(&mut self) {
+        self.is_all = true;
+        self.tick();
+    }
+
+    /// Looks at all tasks again. Children of those that are observed are observed, too, from when they are first seen.
+    pub(crate) fn tick(&mut self) {
+        if self.is_all {
+            self.processes = numbers("/proc").collect();
+        }
+        let mut ahead: Vec<u32> = self.processes.iter().copied().collect();
+        while let Some(process) = ahead.pop() {
+            for task in numbers(&format!("/proc/{process}/task")) {
+                self.look_at(process, task);
+                if !self.is_all {
+                    ahead.extend(children(process, task).into_iter().filter(|&child| self.processes.insert(child)));
+                }
+            }
+        }
+    }
+
+    fn look_at(&mut self, process: u32, number: u32) {
+        let folder = format!("/proc/{process}/task/{number}");
+        let Some(now) = counters(&folder) else { return };
+        let key = (process, number);
+        if let Some(task) = self.tasks.get_mut(&key) {
+            task.last = now;
+        } else if self.tasks.len() < TASKS {
+            let name = fs::read(format!("{folder}/comm")).unwrap_or_default();
+            let name = String::from_utf8_lossy(&name).trim_end_matches('\n').to_owned();
+            self.tasks.insert(key, Task { name, first: now, last: now });
+        } else {
+            self.no_room += 1;
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Counted {
+        self.tick();
+        let mut groups: BTreeMap<Key, Tasks> = BTreeMap::new();
+        for ((process, _), task) in self.tasks {
+            let key = Key { process: Some(process), name: task.name, is_kernel: false };
+            let sum = groups.entry(key.clone()).or_insert_with(|| empty(key));
+            sum.count += 1;
+            sum.voluntary += task.last.voluntary.saturating_sub(task.first.voluntary);
+            sum.involuntary += task.last.involuntary.saturating_sub(task.first.involuntary);
+            sum.run_ns.0 += task.last.run_ns.saturating_sub(task.first.run_ns);
+            sum.wait_ns = Nanos(sum.wait_ns.0 + task.last.wait_ns.saturating_sub(task.first.wait_ns));
+        }
+        let mut tasks: Vec<Tasks> = groups.into_values().collect();
+        tasks.sort_by_key(|tasks| std::cmp::Reverse(tasks.voluntary + tasks.involuntary));
+        Counted {
+            source: Source::Proc,
+            not_counted_by: Vec::new(),
+            cpus: Vec::new(),
+            tasks,
+            pairs: Vec::new(),
+            lost: Lost { tasks: self.no_room, ..Lost::default() },
+            own_cost: None,
+        }
+    }
+}
+
+/// What the kernel has counted of a task; none where it is gone.
+fn counters(folder: &str) -> Option<Counters> {
+    let status = fs::read_to_string(format!("{folder}/status")).ok()?;
+    let field = |name| {
+        let value = status.lines().find_map(|line: &str| line.strip_prefix(name))?;
+        value.trim().parse().ok()
+    };
+    // Run and wait in nanoseconds; the kernel may be built without them.
+    let times = fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default();
+    let mut times = times.split_whitespace().map(|time| time.parse().unwrap_or(0));
+    Some(Counters {
+        voluntary: field("voluntary_ctxt_switches:")?,
+        involuntary: field("nonvoluntary_ctxt_switches:")?,
+        run_ns: times.next().unwrap_or(0),
+        wait_ns: times.next().unwrap_or(0),
+    })
+}
+
+fn children(process: u32, task: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{process}/task/{task}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+}
+
+/// The entries of a folder whose names are numbers.
+fn numbers(folder: &str) -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeps_of_a_child_are_voluntary_switches() {
+        let script = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done; read line";
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", script])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut proc = ByProc::default();
+        proc.add([child.id()]);
+        std::thread::sleep(std::time::Duration::from_millis(600));
+        let counted = proc.finish();
+        child.kill().and_then(|()| child.wait()).expect("it waits for its line");
+        let voluntary: u64 =
+            counted.tasks.iter().filter(|tasks| tasks.process == Some(child.id())).map(|tasks| tasks.voluntary).sum();
+        // It waits for each of ten children, and once for its line.
+        assert!((8..60).contains(&voluntary), "{voluntary} of {:?}", counted.tasks);
+    }
+}

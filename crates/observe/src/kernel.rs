@@ -1,0 +1,196 @@
+//! The program in the kernel: loaded, attached, and gone with this value.
+
+use std::io;
+
+use aya::maps::{HashMap, MapData, Queue, RingBuf};
+use aya::programs::{BtfTracePoint, ProgramError};
+use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::layout::{NeighbourWords, TASKS};
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
+
+/// A function of the program, and the tracepoint of the kernel that calls it.
+struct Hook {
+    function: &'static str,
+    tracepoint: &'static str,
+    /// Whether nothing can be told without it.
+    is_needed: bool,
+}
+
+const fn needed(function: &'static str, tracepoint: &'static str) -> Hook {
+    Hook { function, tracepoint, is_needed: true }
+}
+
+/// In the order in which they are attached.
+const HOOKS: [Hook; 6] = [
+    needed("on_fork", "sched_process_fork"),
+    needed("on_free", "sched_process_free"),
+    needed("on_rename", "task_rename"),
+    // Of some processors only: elsewhere a page fault is told as an interrupt.
+    Hook { function: "on_fault", tracepoint: "page_fault_user", is_needed: false },
+    WAKERS,
+    needed("on_switch", "sched_switch"),
+];
+
+/// Loaded where wakers are asked for.
+const WAKERS: Hook = Hook { function: "on_waking", tracepoint: "sched_waking", is_needed: false };
+
+/// Why the kernel takes no program. Reads well behind "switches are counted without causes and neighbours: ".
+#[derive(Debug, thiserror::Error)]
+pub enum NoBpf {
+    /// The caller wants the kernel's own counters.
+    #[error("BPF programs were not wanted (--no-bpf)")]
+    NotAsked,
+    /// It was built without clang.
+    #[error(
+        "found a build without clang, need one with it; install it (sudo apt-get install clang libbpf-dev) and build again"
+    )]
+    NotBuilt,
+    /// The kernel has no type information.
+    #[error(
+        "found no /sys/kernel/btf/vmlinux ({0}), need a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions build it"
+    )]
+    NoBtf(String),
+    /// The kernel does not let this process.
+    #[error(
+        "found no right to load BPF programs, need root, or cap_bpf and cap_perfmon; run it with sudo, or give them to the program \
+         (sudo setcap cap_bpf,cap_perfmon,cap_sys_resource+ep switchcost)"
+    )]
+    NotAllowed,
+    /// The kernel lacks something, or the rest of what may go wrong.
+    #[error(
+        "found a kernel that refuses {what} ({why}), need Linux 5.11 or newer with BPF tracepoints, and no lockdown"
+    )]
+    Refused {
+        /// What it refuses.
+        what: String,
+        /// What it says.
+        why: String,
+    },
+}
+
+impl NoBpf {
+    /// Its tables cannot be mapped.
+    pub(crate) fn no_tables(error: &io::Error) -> NoBpf {
+        NoBpf::Refused { what: "to share the program's tables".to_owned(), why: error.to_string() }
+    }
+}
+
+/// The program at work, and its tables.
+pub(crate) struct Kernel {
+    ebpf: Ebpf,
+}
+
+impl Kernel {
+    /// Loads the program. It counts nothing before it is attached.
+    pub(crate) fn load(wants_wakers: bool) -> Result<Kernel, NoBpf> {
+        if OBJECT.is_empty() {
+            return Err(NoBpf::NotBuilt);
+        }
+        // Before Linux 5.11 tables count as locked memory. Where that limit cannot be raised, loading fails and says so.
+        let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
+        let btf = Btf::from_sys_fs().map_err(|error| NoBpf::NoBtf(error.to_string()))?;
+        let mut loader = EbpfLoader::new();
+        let mut ebpf = loader
+            .btf(Some(&btf))
+            .allow_unsupported_maps()
+            .load(OBJECT)
+            .map_err(|error| refused("its tables", &error))?;
+        for hook in HOOKS.iter().filter(|hook| wants_wakers || hook.function != WAKERS.function) {
+            match point(&mut ebpf, hook).load(hook.tracepoint, &btf) {
+                Err(error) if hook.is_needed => return Err(refused_program(hook.tracepoint, &error)),
+                _ => {}
+            }
+        }
+        Ok(Kernel { ebpf })
+    }
+
+    /// Counts from here on.
+    pub(crate) fn attach(&mut self) -> Result<(), NoBpf> {
+        for hook in &HOOKS {
+            match point(&mut self.ebpf, hook).attach() {
+                Err(error) if hook.is_needed => return Err(refused_program(hook.tracepoint, &error)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts no more; the tables stay.
+    pub(crate) fn detach(&mut self) {
+        for hook in &HOOKS {
+            // Nothing is left attached: the kernel lets go with the last descriptor, at the latest with this process.
+            let _ = point(&mut self.ebpf, hook).unload();
+        }
+    }
+
+    /// Those of the programs that are loaded.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &aya::programs::ProgramFd> {
+        self.ebpf.programs().filter_map(|(_, program)| program.fd().ok())
+    }
+
+    /// An array that can be mapped.
+    pub(crate) fn array(&mut self, name: &str) -> io::Result<std::os::fd::OwnedFd> {
+        use std::os::fd::AsFd;
+        match self.ebpf.map(name) {
+            Some(aya::maps::Map::Array(array)) => array.fd().as_fd().try_clone_to_owned(),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    pub(crate) fn targets(&mut self) -> Result<HashMap<&mut MapData, u32, u32>, NoBpf> {
+        HashMap::try_from(map(&mut self.ebpf, "targets")).map_err(|error| refused("targets", &error.into()))
+    }
+
+    pub(crate) fn pairs(&mut self) -> Result<HashMap<&mut MapData, [u32; 2], NeighbourWords>, NoBpf> {
+        HashMap::try_from(map(&mut self.ebpf, "pairs")).map_err(|error| refused("pairs", &error.into()))
+    }
+
+    pub(crate) fn take_ended(&mut self) -> Result<RingBuf<MapData>, NoBpf> {
+        let ended = self.ebpf.take_map("ended").expect("the program has it");
+        RingBuf::try_from(ended).map_err(|error| refused("ended", &error.into()))
+    }
+
+    /// Places for tasks, all free.
+    pub(crate) fn take_places(&mut self) -> Result<Queue<MapData, u32>, NoBpf> {
+        let places = self.ebpf.take_map("places").expect("the program has it");
+        let full = |error| refused("places", &EbpfError::from(error));
+        let mut places: Queue<MapData, u32> = Queue::try_from(places).map_err(full)?;
+        // The first place stands for none.
+        for place in 1..TASKS as u32 {
+            places.push(place, 0).map_err(full)?;
+        }
+        Ok(places)
+    }
+}
+
+fn map<'a>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut aya::maps::Map {
+    ebpf.map_mut(name).expect("the program has it")
+}
+
+fn point<'a>(ebpf: &'a mut Ebpf, hook: &Hook) -> &'a mut BtfTracePoint {
+    let program = ebpf.program_mut(hook.function).expect("the program has it");
+    program.try_into().expect("a function at a tracepoint")
+}
+
+fn refused_program(what: &str, error: &ProgramError) -> NoBpf {
+    of(what, error, error.to_string())
+}
+
+fn refused(what: &str, error: &EbpfError) -> NoBpf {
+    of(what, error, error.to_string())
+}
+
+/// Of what is behind an error, the system's own words decide.
+fn of(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> NoBpf {
+    let system = std::iter::successors(Some(error), |error| error.source())
+        .find_map(|error| error.downcast_ref::<io::Error>().map(io::Error::kind));
+    if system == Some(io::ErrorKind::PermissionDenied) {
+        return NoBpf::NotAllowed;
+    }
+    // Behind the first line comes what the verifier has to say, which is for developers.
+    let why = words.lines().next().unwrap_or_default().to_owned();
+    NoBpf::Refused { what: what.to_owned(), why }
+}

@@ -1,0 +1,114 @@
+//! An observation at work, by the best way that there is.
+
+use observation::{CpuTime, Lost, OwnCost, Pair, Source, Tasks};
+use record::HostManifest;
+
+use crate::by_bpf::ByBpf;
+use crate::by_proc::ByProc;
+use crate::kernel::NoBpf;
+
+/// What is counted besides switches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Who woke whom: it makes a switch dearer by a third more.
+    pub wants_wakers: bool,
+    /// How much memory is touched, for which the kernel's marks of pages are cleared now and then.
+    pub may_mark_pages: bool,
+    /// Whether to take the kernel's own counters alone, even where it would take programs.
+    pub without_bpf: bool,
+}
+
+/// What was counted.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// How.
+    pub source: Source,
+    /// Why not in a way that tells more.
+    pub not_counted_by: Vec<String>,
+    /// What each CPU did.
+    pub cpus: Vec<CpuTime>,
+    /// The observed tasks.
+    pub tasks: Vec<Tasks>,
+    /// What others did to them.
+    pub pairs: Vec<Pair>,
+    /// What found no room.
+    pub lost: Lost,
+    /// What counting cost in the kernel; the user's side is left at 0. None where it is not known.
+    pub own_cost: Option<OwnCost>,
+}
+
+/// Counts until it is finished or dropped.
+pub struct Observer {
+    way: Way,
+    why_not_bpf: Option<String>,
+}
+
+enum Way {
+    Bpf(Box<ByBpf>),
+    Proc(ByProc),
+}
+
+impl Observer {
+    /// Begins to count; nobody is observed yet. Where the kernel takes no programs of ours, its own counters are read.
+    pub fn start(host: &HostManifest, options: Options) -> Observer {
+        let by_bpf = if options.without_bpf { Err(NoBpf::NotAsked) } else { ByBpf::start(host, options) };
+        match by_bpf {
+            Ok(bpf) => Observer { way: Way::Bpf(Box::new(bpf)), why_not_bpf: None },
+            Err(why) => Observer { way: Way::Proc(ByProc::default()), why_not_bpf: Some(why.to_string()) },
+        }
+    }
+
+    /// Why it is not counted by programs in the kernel.
+    pub fn why_not_bpf(&self) -> Option<&str> {
+        self.why_not_bpf.as_deref()
+    }
+
+    /// Observes these processes, and by programs in the kernel what they start from here on. Those observed already stay so.
+    ///
+    /// # Errors
+    /// Where the kernel takes no more.
+    pub fn add(&mut self, processes: impl IntoIterator<Item = u32>) -> Result<(), NoBpf> {
+        match &mut self.way {
+            Way::Bpf(bpf) => bpf.add(processes),
+            Way::Proc(proc) => {
+                proc.add(processes);
+                Ok(())
+            }
+        }
+    }
+
+    /// Observes every process that this one starts from here on, or no longer: those started before stay observed. The kernel's
+    /// own counters know nobody's children: see [`Observer::add`].
+    pub fn adopt_children(&mut self, is_on: bool) {
+        if let Way::Bpf(bpf) = &mut self.way {
+            bpf.adopt_children(is_on);
+        }
+    }
+
+    /// Observes all tasks, those of the kernel too.
+    pub fn add_all(&mut self) {
+        match &mut self.way {
+            Way::Bpf(bpf) => bpf.add_all(),
+            Way::Proc(proc) => proc.add_all(),
+        }
+    }
+
+    /// Keeps up with tasks that end. To be called several times a second.
+    pub fn tick(&mut self) {
+        match &mut self.way {
+            Way::Bpf(bpf) => bpf.tick(),
+            Way::Proc(proc) => proc.tick(),
+        }
+    }
+
+    /// Ends the observation.
+    ///
+    /// # Errors
+    /// Where what was counted cannot be read any more.
+    pub fn finish(self) -> Result<Counted, NoBpf> {
+        match self.way {
+            Way::Bpf(bpf) => bpf.finish(),
+            Way::Proc(proc) => Ok(Counted { not_counted_by: self.why_not_bpf.into_iter().collect(), ..proc.finish() }),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What the program in the kernel costs, by the kernel's own accounts.
+//!
+//! They are kept while asked for, and take two readings of a clock for each call, so they are asked for now and then.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use aya::sys::{Stats, enable_stats};
+use units::Nanos;
+
+use crate::kernel::Kernel;
+
+/// Of each second so much is accounted for.
+const SAMPLED: Duration = Duration::from_millis(100);
+const EACH: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+pub(crate) struct OwnCost {
+    sample: Option<Sample>,
+    last: Option<Instant>,
+    pub(crate) kernel: Nanos,
+    pub(crate) measured: Nanos,
+    pub(crate) switches: u64,
+}
+
+struct Sample {
+    _accounts: OwnedFd,
+    began: Instant,
+    kernel: u64,
+    switches: u64,
+}
+
+impl OwnCost {
+    /// Begins and ends samples as time goes by. `switches` is their number on all CPUs so far.
+    pub(crate) fn tick(&mut self, kernel: &Kernel, switches: u64) {
+        match &self.sample {
+            Some(sample) if sample.began.elapsed() >= SAMPLED => self.end(kernel, switches),
+            Some(_) => {}
+            None if self.last.is_none_or(|last| last.elapsed() >= EACH) => {
+                self.last = Some(Instant::now());
+                // Where the kernel keeps no accounts for us, nothing is told.
+                self.sample = enable_stats(Stats::RunTime).ok().map(|accounts| Sample {
+                    _accounts: accounts,
+                    began: Instant::now(),
+                    kernel: run_time(kernel),
+                    switches,
+                });
+            }
+            None => {}
+        }
+    }
+
+    /// Ends a sample that was begun, however short.
+    pub(crate) fn end(&mut self, kernel: &Kernel, switches: u64) {
+        let Some(sample) = self.sample.take() else { return };
+        self.measured.0 += sample.began.elapsed().as_nanos() as u64;
+        self.kernel.0 += run_time(kernel).saturating_sub(sample.kernel);
+        self.switches += switches.saturating_sub(sample.switches);
+    }
+}
+
+/// Nanoseconds that the programs have run, as far as they were accounted for.
+fn run_time(kernel: &Kernel) -> u64 {
+    kernel.programs().filter_map(|program| run_time_of(program.as_fd().as_raw_fd()).ok()).sum()
+}
+
+fn run_time_of(descriptor: i32) -> io::Result<u64> {
+    let text = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}"))?;
+    let field = text.lines().find_map(|line| line.strip_prefix("run_time_ns:"));
+    Ok(field.and_then(|value| value.trim().parse().ok()).unwrap_or(0))
+}

@@ -1,0 +1,197 @@
+//! Tasks, put together as far as they are told apart in the end.
+
+use std::collections::BTreeMap;
+
+use observation::{Cause, Entry, Histogram, Pair, Tasks, Why};
+use syscalls::Sysno;
+use units::Nanos;
+
+use crate::layout::{self, KERNEL, KERNEL_THREAD, Neighbour, Task, place};
+use crate::memory::Memory;
+
+/// Groups of tasks told apart; all others are one group more. Names are anybody's, and there may be any number of them.
+const GROUPS: usize = 8192;
+
+/// The name of all others.
+const OTHERS: &str = "(others)";
+
+/// What tells groups of tasks apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) process: Option<u32>,
+    pub(crate) name: String,
+    pub(crate) is_kernel: bool,
+}
+
+/// Sums of tasks by process and name; of those that ended, by name.
+#[derive(Default)]
+pub(crate) struct Sums {
+    groups: BTreeMap<Key, Tasks>,
+    names: BTreeMap<u32, String>,
+    pairs: BTreeMap<(u32, u32), Pair>,
+    pub(crate) lost_pairs: u64,
+}
+
+impl Sums {
+    /// Adds a task, at a time of the kernel's clock.
+    pub(crate) fn add(&mut self, task: &Task, is_gone: bool, now: Nanos, memory: &Memory) {
+        let name = String::from_utf8_lossy(until_zero(&task.name)).into_owned();
+        self.keep_name(task, &name);
+        // One that nobody has waited for yet is not gone.
+        let has_ended =
+            is_gone || task.causes.iter().any(|cause| cause.switches > 0 && why(cause.key >> 16) == Why::Ended);
+        let mut key =
+            Key { process: (!has_ended).then_some(task.tgid), name, is_kernel: task.flags & KERNEL_THREAD != 0 };
+        if self.groups.len() >= GROUPS && !self.groups.contains_key(&key) {
+            key = Key { process: None, name: OTHERS.to_owned(), is_kernel: key.is_kernel };
+        }
+        let sum = self.groups.entry(key.clone()).or_insert_with(|| empty(key));
+        sum.resident_bytes = sum.resident_bytes.max(memory.resident_of(task.tgid));
+        sum.referenced_bytes = sum.referenced_bytes.max(memory.referenced_of(task.tgid));
+        sum.count += 1;
+        sum.voluntary += task.voluntary;
+        sum.involuntary += task.involuntary;
+        sum.run_ns.0 += task.run_ns;
+        sum.off_ns.0 += task.off_ns;
+        sum.wait_ns.0 += task.wait_ns;
+        sum.others_ns.0 += task.others_ns;
+        for (sum, moved) in sum.moved.iter_mut().zip(task.moved) {
+            *sum += moved;
+        }
+        if !has_ended && task.off_since > 0 {
+            sum.off_at_end += 1;
+            sum.off_at_end_ns.0 += now.0.saturating_sub(task.off_since);
+        }
+        sum.off.add(&histogram(&task.off));
+        sum.wait.add(&histogram(&task.wait));
+        sum.others.add(&histogram(&task.others));
+        for cause in task.causes.iter().filter(|cause| cause.switches > 0) {
+            add_cause(&mut sum.causes, cause);
+        }
+        for neighbour in task.neighbours.iter().filter(|neighbour| neighbour.process != 0) {
+            self.add_neighbour(task.tgid, neighbour);
+        }
+    }
+
+    fn keep_name(&mut self, task: &Task, name: &str) {
+        let has_room = self.names.len() < GROUPS;
+        let is_first_thread = task.pid == task.tgid;
+        match self.names.get_mut(&task.tgid) {
+            Some(known) if is_first_thread => name.clone_into(known),
+            None if has_room => drop(self.names.insert(task.tgid, name.to_owned())),
+            _ => {}
+        }
+    }
+
+    /// Adds what a neighbour did to a process; what finds no room is counted.
+    pub(crate) fn add_neighbour(&mut self, process: u32, neighbour: &Neighbour) {
+        let key = (process, neighbour.process);
+        if self.pairs.len() >= GROUPS && !self.pairs.contains_key(&key) {
+            self.lost_pairs += neighbour.runs + neighbour.preempted + neighbour.woke;
+            return;
+        }
+        let sum = self.pairs.entry(key).or_insert_with(|| Pair {
+            process,
+            process_name: String::new(),
+            other: (neighbour.process != KERNEL).then_some(neighbour.process),
+            name: String::from_utf8_lossy(until_zero(&neighbour.name)).into_owned(),
+            ran_ns: Nanos(0),
+            runs: 0,
+            preempted: 0,
+            woke: 0,
+        });
+        sum.ran_ns.0 += neighbour.ran_ns;
+        sum.runs += neighbour.runs;
+        sum.preempted += neighbour.preempted;
+        sum.woke += neighbour.woke;
+    }
+
+    /// All pairs, those that took the most time first.
+    pub(crate) fn take_pairs(&mut self) -> Vec<Pair> {
+        let mut pairs: Vec<Pair> = std::mem::take(&mut self.pairs).into_values().collect();
+        for pair in &mut pairs {
+            pair.process_name = self.names.get(&pair.process).cloned().unwrap_or_default();
+        }
+        pairs.sort_by_key(|pair| std::cmp::Reverse((pair.ran_ns, pair.preempted, pair.woke)));
+        pairs
+    }
+
+    /// All tasks, those with the most switches first.
+    pub(crate) fn into_tasks(self) -> Vec<Tasks> {
+        let mut tasks: Vec<Tasks> = self.groups.into_values().collect();
+        for each in &mut tasks {
+            each.causes.sort_by_key(|cause| std::cmp::Reverse(cause.switches));
+        }
+        tasks.sort_by_key(|tasks| std::cmp::Reverse(tasks.voluntary + tasks.involuntary));
+        tasks
+    }
+}
+
+fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) {
+    let (why, entry) = (why(cause.key >> 16), entry((cause.key & 0xffff) - 1));
+    let at = causes.iter().position(|known| known.why == why && known.entry == entry).unwrap_or_else(|| {
+        causes.push(Cause { why, entry, switches: 0, off_ns: Nanos(0), wait_ns: Nanos(0) });
+        causes.len() - 1
+    });
+    causes[at].switches += cause.switches;
+    causes[at].off_ns.0 += cause.off_ns;
+    causes[at].wait_ns.0 += cause.wait_ns;
+}
+
+fn why(how: u32) -> Why {
+    match how {
+        1 => Why::Yielded,
+        2 => Why::PreemptedByWoken,
+        3 => Why::SliceEnded,
+        4 => Why::Throttled,
+        5 => Why::Ended,
+        _ => Why::Blocked,
+    }
+}
+
+fn entry(at: u32) -> Entry {
+    match at {
+        place::FAULT => Entry::PageFault,
+        place::INTERRUPT => Entry::Interrupt,
+        place::KERNEL => Entry::Kernel,
+        place::OTHER => Entry::Other,
+        compat if compat & place::COMPAT != 0 => Entry::SystemCall(format!("32-bit call {}", compat & !place::COMPAT)),
+        number => Entry::SystemCall(
+            Sysno::new(number as usize).map_or_else(|| format!("call {number}"), |call| call.name().to_owned()),
+        ),
+    }
+}
+
+fn histogram(counts: &[u32]) -> Histogram {
+    Histogram::of(counts.iter().map(|&count| u64::from(count)))
+}
+
+/// A group in which there is no task yet.
+pub(crate) fn empty(key: Key) -> Tasks {
+    Tasks {
+        process: key.process,
+        name: key.name,
+        is_kernel: key.is_kernel,
+        count: 0,
+        voluntary: 0,
+        involuntary: 0,
+        run_ns: Nanos(0),
+        off_ns: Nanos(0),
+        wait_ns: Nanos(0),
+        others_ns: Nanos(0),
+        moved: [0; 3],
+        off_at_end: 0,
+        off_at_end_ns: Nanos(0),
+        resident_bytes: None,
+        referenced_bytes: None,
+        causes: Vec::new(),
+        off: Histogram::default(),
+        wait: Histogram::default(),
+        others: Histogram::default(),
+    }
+}
+
+/// A name as the kernel keeps it, up to its end.
+pub(crate) fn until_zero(name: &[u8]) -> &[u8] {
+    &name[..name.iter().position(|&byte| byte == 0).unwrap_or(name.len())]
+}

@@ -1,0 +1,62 @@
+//! Observing programs that do on purpose what is counted. Needs root and a kernel with BTF; elsewhere each test says what it
+//! skipped.
+
+mod causes;
+mod counts;
+mod leftovers;
+
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use host::facts::{Root, manifest};
+use observation::{Entry, Source, Tasks, Why};
+use switchcost_observe::{Counted, Observer, Options};
+
+/// One observes at a time: children of this process are adopted by whoever looks.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An observer at work in the kernel; none where that is not to be had, which is said.
+fn observer(options: Options) -> Option<Observer> {
+    let observer = Observer::start(&manifest(&Root::system()), options);
+    match observer.why_not_bpf() {
+        Some(reason) => {
+            println!("skipped: {reason}");
+            None
+        }
+        None => Some(observer),
+    }
+}
+
+/// Runs a script of perl, which Debian always has, under observation from birth to death: what it printed, and what was counted.
+fn observed(script: &str, options: Options) -> Option<(String, Counted)> {
+    let mut observer = observer(options)?;
+    observer.adopt_children(true);
+    let child = Command::new("perl").args(["-e", script]).stdout(Stdio::piped()).spawn().expect("perl is there");
+    observer.adopt_children(false);
+    // What it prints fits into a pipe.
+    let output = std::thread::spawn(move || child.wait_with_output());
+    while !output.is_finished() {
+        observer.tick();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = output.join().expect("it only waits").expect("it is our child");
+    assert!(output.status.success());
+    let counted = observer.finish().expect("the tables are there");
+    assert_eq!(counted.source, Source::Bpf);
+    Some((String::from_utf8(output.stdout).expect("perl prints text"), counted))
+}
+
+/// Switches of one cause, over all observed.
+fn switches(tasks: &[Tasks], why: Why, entry: &Entry) -> u64 {
+    let causes = tasks.iter().flat_map(|tasks| &tasks.causes);
+    causes.filter(|cause| cause.why == why && cause.entry == *entry).map(|cause| cause.switches).sum()
+}
+
+fn call(name: &str) -> Entry {
+    Entry::SystemCall(name.to_owned())
+}

@@ -1,0 +1,170 @@
+use ::observation::{Observation, Source, Subject};
+use analysis::observation::{Advice, Findings, Range, Widest};
+
+use crate::page::Page;
+use crate::plain::plain;
+use crate::quantity::time;
+use crate::simulate::amount::{count, rounded, share};
+
+/// A name longer than this is cut in a sentence: a command may be any length.
+const LONGEST: usize = 40;
+
+/// The answer: what switching costs, how often it happens, and what is most likely to help.
+pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
+    if findings.all.switches == 0 {
+        page.paragraph(&format!(
+            "{} did not switch in {}: there is no cost to tell.",
+            capital(&subject(&observation.subject)),
+            seconds(findings.seconds)
+        ));
+        return;
+    }
+    let mut text = cost(observation, findings);
+    text += &format!(" {}", often(observation, findings));
+    for advice in findings.advice.iter().take(2) {
+        text += &format!(" {}", advised(advice));
+    }
+    page.paragraph(&text);
+}
+
+fn cost(observation: &Observation, findings: &Findings) -> String {
+    let who = subject(&observation.subject);
+    let all = &findings.all;
+    match (all.share, all.direct_ns, all.indirect_ns, all.cpu_ns) {
+        (Some(range), Some(direct), Some(indirect), Some(cpu)) => {
+            let caches = match indirect.likely {
+                Some(likely) => format!(
+                    "{} for reloading caches (0 to {})",
+                    share(Some(likely / cpu)),
+                    share(Some(indirect.high / cpu))
+                ),
+                None => format!("and from nothing up to {} for reloading caches", share(Some(indirect.high / cpu))),
+            };
+            let direct = direct.likely.unwrap_or(direct.high);
+            format!(
+                "Switching costs {who} {} of the CPU time: {} directly, {caches}.",
+                of_range(range),
+                share(Some(direct / cpu))
+            )
+        }
+        (_, Some(direct), _, Some(cpu)) => format!(
+            "Switching costs {who} {} of the CPU time directly; what reloading caches costs is not known here.",
+            of_range(Range {
+                low: direct.low / cpu,
+                likely: direct.likely.map(|likely| likely / cpu),
+                high: direct.high / cpu
+            })
+        ),
+        _ => format!("{} switched, but what a switch costs here is not known.", capital(&who)),
+    }
+}
+
+/// `4.1 % (3.2 to 6.0 %)`, or without what is likely `3.2 to 6.0 %`.
+fn of_range(range: Range) -> String {
+    let ends = format!("{} to {}", share(Some(range.low)), share(Some(range.high)));
+    range.likely.map_or(ends.clone(), |likely| format!("{} ({ends})", share(Some(likely))))
+}
+
+fn often(observation: &Observation, findings: &Findings) -> String {
+    let all = &findings.all;
+    let of = format!(
+        "{} switches in {} ({} a second)",
+        count(all.switches),
+        seconds(findings.seconds),
+        rounded(all.per_second)
+    );
+    let involuntary = share(Some(all.involuntary as f64 / all.switches as f64));
+    let by =
+        findings.neighbours.iter().filter(|neighbour| neighbour.preempted_share >= 0.5 && !neighbour.other.is_empty());
+    let by = by.max_by_key(|neighbour| neighbour.preempted);
+    let by = match by {
+        Some(neighbour) if all.involuntary * 10 >= all.switches => {
+            let whose = if neighbour.is_own { "its own " } else { "" };
+            format!(
+                ", {} of the preemptions by {whose}{}",
+                share(Some(neighbour.preempted_share)),
+                name(&neighbour.other)
+            )
+        }
+        _ => String::new(),
+    };
+    let why = if observation.source == Source::Proc { "; why and by whom is not known" } else { "" };
+    format!("There were {of}: {involuntary} involuntary{by}{why}.")
+}
+
+fn advised(advice: &Advice) -> String {
+    match advice {
+        Advice::Nothing => "That is too little to be worth a change.".to_owned(),
+        Advice::RaiseQuota { group, throttled_ns } => format!(
+            "The CPU quota of {} kept its tasks from running for {}: that is lost to the quota, not to switches.",
+            name(group),
+            time(*throttled_ns as f64)
+        ),
+        Advice::Separate { observed, other } => {
+            format!("Most likely to help: give {} and {} CPUs of their own (taskset, cpusets).", name(observed), name(other))
+        }
+        Advice::FewerAtATime => {
+            "Most likely to help: fewer of its threads at a time, no more than it has CPUs; they preempt one another.".to_owned()
+        }
+        Advice::LongerSlices => {
+            "Most likely to help: longer time slices (chrt --batch, or a longer base_slice_ns of the scheduler).".to_owned()
+        }
+        Advice::FewerLocks => {
+            "Most likely to help: fewer threads that want the same lock, or a lock held for shorter: most switches wait in futex."
+                .to_owned()
+        }
+        Advice::MoreForEachWakeUp { call } => {
+            format!("Most likely to help: more work for each wake-up (batches, larger buffers): most switches wait in {call}.")
+        }
+    }
+}
+
+/// What would change the answer most, as a sentence.
+pub(super) fn widest(widest: Widest) -> &'static str {
+    match widest {
+        Widest::Footprint => {
+            "What would narrow the range most: how much memory the tasks touch between switches; --allow-clear-refs has it looked at."
+        }
+        Widest::Reload => {
+            "What would narrow the range most: how much of the caches survives a switch. Trace the program and simulate it \
+             (switchcost trace, switchcost simulate)."
+        }
+        Widest::Direct => {
+            "What would narrow the range most: what a switch costs here; measure again when the machine is quiet (switchcost measure)."
+        }
+    }
+}
+
+pub(super) fn subject(subject: &Subject) -> String {
+    match subject {
+        Subject::Command(words) => {
+            let first = words.first().map_or("", String::as_str);
+            name(first.rsplit('/').next().unwrap_or(first))
+        }
+        Subject::Processes(processes) => match processes.as_slice() {
+            [one] => format!("process {one}"),
+            several => format!("{} processes", several.len()),
+        },
+        Subject::ControlGroup(group) => format!("control group {}", name(group)),
+        Subject::Everything => "this machine".to_owned(),
+    }
+}
+
+/// A name that may be anybody's, as part of a sentence.
+pub(super) fn name(name: &str) -> String {
+    let name = plain(name);
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None if name.is_empty() => "(no name)".to_owned(),
+        None => name.into_owned(),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn seconds(seconds: f64) -> String {
+    format!("{} s", rounded(seconds))
+}

@@ -1,0 +1,37 @@
+use analysis::observation::{Findings, ProcessFinding, Range};
+
+use crate::for_programs::{Column, csv};
+
+const COLUMNS: [Column<ProcessFinding>; 16] = [
+    ("name", |p| p.name.clone()),
+    ("process", |p| p.process.map_or(String::new(), |process| process.to_string())),
+    ("is_kernel", |p| p.is_kernel.to_string()),
+    ("tasks", |p| p.tasks.to_string()),
+    ("switches", |p| p.switches.to_string()),
+    ("involuntary", |p| p.involuntary.to_string()),
+    ("switches_per_second", |p| p.per_second.to_string()),
+    ("cpu_ns", |p| perhaps(p.cpu_ns)),
+    ("direct_low_ns", |p| end(p.direct_ns, |range| Some(range.low))),
+    ("direct_ns", |p| end(p.direct_ns, |range| range.likely)),
+    ("direct_high_ns", |p| end(p.direct_ns, |range| Some(range.high))),
+    ("indirect_ns", |p| end(p.indirect_ns, |range| range.likely)),
+    ("indirect_high_ns", |p| end(p.indirect_ns, |range| Some(range.high))),
+    ("share_low", |p| end(p.share, |range| Some(range.low))),
+    ("share", |p| end(p.share, |range| range.likely)),
+    ("share_high", |p| end(p.share, |range| Some(range.high))),
+];
+
+/// A row for each process.
+pub(super) fn render(findings: &Findings) -> String {
+    let names = COLUMNS.map(|(name, _)| name.to_owned()).to_vec();
+    let rows = findings.processes.iter().map(|process| COLUMNS.map(|(_, of)| of(process)).to_vec());
+    csv(std::iter::once(names).chain(rows))
+}
+
+fn perhaps(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+fn end(range: Option<Range>, of: fn(Range) -> Option<f64>) -> String {
+    perhaps(range.and_then(of))
+}

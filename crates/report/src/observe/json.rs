@@ -1,0 +1,43 @@
+use ::observation::{Calibration, CpuTime, Lost, Observation, OwnCost, Source, Subject, Throttled};
+use analysis::observation::Findings;
+use record::HostManifest;
+use serde::Serialize;
+
+use super::OBSERVE_REPORT_SCHEMA;
+use crate::for_programs::json;
+
+#[derive(Serialize)]
+struct View<'a> {
+    schema: &'static str,
+    program_version: &'a str,
+    started_at: &'a str,
+    host: &'a HostManifest,
+    subject: &'a Subject,
+    source: Source,
+    not_counted_by: &'a [String],
+    cpus: &'a [CpuTime],
+    lost: &'a Lost,
+    own_cost: Option<&'a OwnCost>,
+    throttled: &'a [Throttled],
+    calibration: Option<&'a Calibration>,
+    #[serde(flatten)]
+    findings: &'a Findings,
+}
+
+pub(super) fn render(observation: &Observation, findings: &Findings) -> String {
+    json(&View {
+        schema: OBSERVE_REPORT_SCHEMA,
+        program_version: &observation.program,
+        started_at: &observation.started_at,
+        host: &observation.host,
+        subject: &observation.subject,
+        source: observation.source,
+        not_counted_by: &observation.not_counted_by,
+        cpus: &observation.cpus,
+        lost: &observation.lost,
+        own_cost: observation.own_cost.as_ref(),
+        throttled: &observation.throttled,
+        calibration: observation.calibration.as_ref(),
+        findings,
+    })
+}

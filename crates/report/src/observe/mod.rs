@@ -1,0 +1,48 @@
+//! The report on an observation: what switching costs live programs, why they are switched, and by whom.
+
+mod answer;
+mod csv;
+mod json;
+mod notes;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use ::observation::Observation;
+use analysis::observation::Findings;
+
+use crate::page::{Block, Page};
+use crate::{Format, Style};
+
+/// Name and version of the JSON form.
+///
+/// Version 1: the first.
+pub const OBSERVE_REPORT_SCHEMA: &str = "switchcost.observe/1";
+
+/// The findings of an observation as text that ends in a newline.
+pub fn render(observation: &Observation, findings: &Findings, format: Format, style: Style) -> String {
+    match format {
+        Format::Table => {
+            let mut page = Page::new(style);
+            let limits = if style.is_detailed { tables::ALL } else { tables::ONE_SCREEN };
+            add(&mut page, observation, findings, &limits);
+            page.finish()
+        }
+        Format::Json => json::render(observation, findings),
+        Format::Csv => csv::render(findings),
+    }
+}
+
+/// The findings for a reader of figures.
+pub(crate) fn blocks(observation: &Observation, findings: &Findings) -> Vec<Block> {
+    let mut page = Page::with_figures();
+    add(&mut page, observation, findings, &tables::ALL);
+    page.into_blocks()
+}
+
+/// First the answer, then who, why and by whom, then what to know about it.
+fn add(page: &mut Page, observation: &Observation, findings: &Findings, limits: &tables::Limits) {
+    answer::add(page, observation, findings);
+    tables::add(page, findings, limits);
+    notes::add(page, observation, findings, limits.is_all());
+}

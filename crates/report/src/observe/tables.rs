@@ -1,0 +1,208 @@
+use ::observation::{Entry as KernelEntry, Why};
+use analysis::observation::{CauseFinding, Findings, Latency, NeighbourFinding, ProcessFinding, Range};
+
+use super::answer::name;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::{NO_NUMBER, time};
+use crate::simulate::amount::{count, rounded, share};
+
+/// How many rows each table has.
+pub(super) struct Limits {
+    processes: usize,
+    causes: usize,
+    neighbours: usize,
+}
+
+impl Limits {
+    pub(super) fn is_all(&self) -> bool {
+        self.processes == usize::MAX
+    }
+}
+
+pub(super) const ONE_SCREEN: Limits = Limits { processes: 8, causes: 8, neighbours: 5 };
+pub(super) const ALL: Limits = Limits { processes: usize::MAX, causes: usize::MAX, neighbours: usize::MAX };
+
+pub(super) fn add(page: &mut Page, findings: &Findings, limits: &Limits) {
+    if findings.all.switches == 0 {
+        return;
+    }
+    add_processes(page, findings, limits.processes);
+    add_causes(page, findings, limits.causes);
+    add_neighbours(page, findings, limits.neighbours);
+    add_latencies(page, findings);
+}
+
+/// Rarer causes are left out of one screen.
+const RARE: f64 = 0.001;
+
+/// Says how many rows a table would have beyond those shown.
+fn title(title: &str, shown: usize, all: usize) -> String {
+    if all > shown { format!("{title}; {} of {}", count(shown as u64), count(all as u64)) } else { title.to_owned() }
+}
+
+fn add_processes(page: &mut Page, findings: &Findings, most: usize) {
+    let rows = &findings.processes[..findings.processes.len().min(most)];
+    page.heading(
+        "Who pays",
+        &title("the costliest first; costs as a share of its CPU time", rows.len(), findings.processes.len()),
+    );
+    let mut grid = Grid::with_one_line_a_row(1);
+    grid.column("", Side::Left);
+    for column in ["switches/s", "involuntary", "CPU", "cost", "directly", "with caches", "wait p99"] {
+        grid.column(column, Side::Right);
+    }
+    rows.iter().for_each(|process| grid.row(process_row(process, findings.seconds)));
+    page.grid(&grid);
+}
+
+fn process_row(found: &ProcessFinding, seconds: f64) -> Vec<Entry> {
+    let label = match (found.process, found.tasks) {
+        (Some(process), _) => format!("{} {process}", name(&found.name)),
+        (None, 1) => name(&found.name),
+        (None, tasks) => format!("{} x {}", name(&found.name), count(tasks)),
+    };
+    let label = if found.is_kernel { format!("[{label}]") } else { label };
+    let cpu = found.cpu_ns.map_or(NO_NUMBER.to_owned(), |cpu| share(Some(cpu / (seconds * 1e9))));
+    let cells = [
+        label,
+        rounded(found.per_second),
+        share(Some(found.involuntary as f64 / found.switches.max(1) as f64)),
+        cpu,
+        found.share.and_then(|range| range.likely).map_or(NO_NUMBER.to_owned(), |likely| share(Some(likely))),
+        over_cpu(found.direct_ns, found.cpu_ns),
+        found.share.map_or(NO_NUMBER.to_owned(), ends),
+        quantile(found.wait, |wait| wait.p99_ns),
+    ];
+    cells.into_iter().map(Entry::from).collect()
+}
+
+fn over_cpu(range: Option<Range>, cpu: Option<f64>) -> String {
+    let of = |(range, cpu): (Range, f64)| ends(Range { low: range.low / cpu, likely: None, high: range.high / cpu });
+    range.zip(cpu).map_or(NO_NUMBER.to_owned(), of)
+}
+
+fn ends(range: Range) -> String {
+    let (low, high) = (share(Some(range.low)), share(Some(range.high)));
+    format!("{} to {high}", low.strip_suffix(" %").unwrap_or(&low))
+}
+
+fn quantile(latency: Option<Latency>, of: fn(&Latency) -> Option<f64>) -> String {
+    match latency {
+        Some(latency) => of(&latency).map_or("> 26 s".to_owned(), |ns| format!("< {}", time(ns))),
+        None => NO_NUMBER.to_owned(),
+    }
+}
+
+fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
+    if findings.causes.is_empty() {
+        return;
+    }
+    // A cause that is rarer than one switch in a thousand explains nothing.
+    let frequent = findings.causes.iter().filter(|cause| cause.share >= RARE).count();
+    let shown = if most == usize::MAX { most } else { most.min(frequent.max(1)) };
+    let rows = &findings.causes[..findings.causes.len().min(shown)];
+    page.heading(
+        "Why",
+        &title("the most frequent first; times are means of one switch", rows.len(), findings.causes.len()),
+    );
+    let mut grid = Grid::with_one_line_a_row(1);
+    grid.column("", Side::Left);
+    for column in ["switches", "share", "off CPU", "wait for CPU"] {
+        grid.column(column, Side::Right);
+    }
+    grid.column("mostly", Side::Left);
+    rows.iter().for_each(|cause| grid.row(cause_row(cause)));
+    page.grid(&grid);
+}
+
+fn cause_row(cause: &CauseFinding) -> Vec<Entry> {
+    let times = |ns: Option<f64>| ns.map_or(NO_NUMBER.to_owned(), time);
+    let cells = [
+        reason(cause.why, &cause.entry),
+        count(cause.switches),
+        share(Some(cause.share)),
+        times(cause.off_ns),
+        times(cause.wait_ns),
+        name(&cause.mostly),
+    ];
+    cells.into_iter().map(Entry::from).collect()
+}
+
+/// A cause in words: `preempted by a woken task, in write`.
+pub(super) fn reason(why: Why, entry: &KernelEntry) -> String {
+    let place = match entry {
+        KernelEntry::SystemCall(call) => format!("in {call}"),
+        KernelEntry::PageFault => "in a page fault".to_owned(),
+        KernelEntry::Interrupt => "in its own code".to_owned(),
+        KernelEntry::Kernel => "in the kernel".to_owned(),
+        KernelEntry::Other => "elsewhere".to_owned(),
+    };
+    match (why, entry) {
+        // Nothing but an interrupt lets a task wait outside of a system call or a fault: on its way out it did what was left to do.
+        (Why::Blocked, KernelEntry::Interrupt) => "waits on its way back to its own code".to_owned(),
+        (Why::Blocked, _) => format!("waits {place}"),
+        (Why::Yielded, _) => "yields".to_owned(),
+        (Why::PreemptedByWoken, _) => format!("preempted by a woken task, {place}"),
+        (Why::SliceEnded, _) => format!("end of time slice, {place}"),
+        (Why::Throttled, _) => format!("throttled or stopped, {place}"),
+        (Why::Ended, _) => "ends".to_owned(),
+    }
+}
+
+fn add_neighbours(page: &mut Page, findings: &Findings, most: usize) {
+    if findings.neighbours.is_empty() {
+        return;
+    }
+    let rows = &findings.neighbours[..findings.neighbours.len().min(most)];
+    let all = findings.neighbours.len();
+    page.heading("Who ran in between", &title("on the same CPU, until the observed ran there again", rows.len(), all));
+    let mut grid = Grid::with_one_line_a_row(2);
+    grid.column("", Side::Left);
+    grid.column("observed", Side::Left);
+    for column in ["ran", "times", "each", "preempted it"] {
+        grid.column(column, Side::Right);
+    }
+    let has_wakers = findings.neighbours.iter().any(|neighbour| neighbour.woke > 0);
+    if has_wakers {
+        grid.column("woke it", Side::Right);
+    }
+    rows.iter().for_each(|neighbour| grid.row(neighbour_row(neighbour, has_wakers)));
+    page.grid(&grid);
+}
+
+fn neighbour_row(found: &NeighbourFinding, has_wakers: bool) -> Vec<Entry> {
+    let other = match (found.other.as_str(), found.is_own) {
+        ("", _) => "[the kernel's threads]".to_owned(),
+        (other, true) => format!("{} (observed itself)", name(other)),
+        (other, false) => name(other),
+    };
+    let each = if found.runs > 0 { time(found.ran_ns / found.runs as f64) } else { NO_NUMBER.to_owned() };
+    let mut cells =
+        vec![other, name(&found.observed), time(found.ran_ns), count(found.runs), each, count(found.preempted)];
+    if has_wakers {
+        cells.push(count(found.woke));
+    }
+    cells.into_iter().map(Entry::from).collect()
+}
+
+fn add_latencies(page: &mut Page, findings: &Findings) {
+    let rows = [("off the CPU", findings.off), ("of it, waiting for a CPU", findings.wait)];
+    if rows.iter().all(|(_, latency)| latency.is_none()) {
+        return;
+    }
+    page.heading("For how long", "each time; upper ends of half powers of two");
+    let mut grid = Grid::with_one_line_a_row(1);
+    grid.column("", Side::Left);
+    for column in ["times", "p50", "p99", "max"] {
+        grid.column(column, Side::Right);
+    }
+    for (label, latency) in rows {
+        let counted = latency.map_or(NO_NUMBER.to_owned(), |latency| count(latency.count));
+        let quantiles = [|l: &Latency| l.p50_ns, |l: &Latency| l.p99_ns, |l: &Latency| l.max_ns];
+        let cells = [label.to_owned(), counted].into_iter().chain(quantiles.map(|of| quantile(latency, of)));
+        grid.row(cells.map(Entry::from).collect());
+    }
+    page.grid(&grid);
+}

@@ -1,0 +1,1 @@
+//! On an observation made by hand.

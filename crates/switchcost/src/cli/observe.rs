@@ -1,0 +1,76 @@
+//! `observe`: who, for how long, and what else is looked at.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use units::Nanos;
+
+use super::{Depth, Form};
+
+const EXAMPLES: &str = "\
+Examples:
+  switchcost observe -- make -j4                a command, until it ends
+  switchcost observe -p 1234 -d 30s             a process and what it starts, for half a minute
+  switchcost observe --cgroup system.slice/nginx.service
+                                                the processes of a control group
+  switchcost observe -a --wakers                everybody, and who wakes whom
+  switchcost observe -p 1234 --format json      for programs
+  switchcost report FILE                        the same again, from its record
+
+Causes and neighbours are counted by BPF programs, which need root (or cap_bpf and cap_perfmon) and a kernel with BTF. Without them
+switches are counted, and not explained.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[group(id = "who", required = true, multiple = false, args = ["command", "pid", "cgroup", "all"])]
+pub(crate) struct ObserveArguments {
+    /// Command to run and observe, with all that it starts; its standard output goes to standard error
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+
+    /// Observe these processes and what they start meanwhile
+    #[arg(short, long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..),
+          help_heading = "Whom to observe")]
+    pub(crate) pid: Vec<u32>,
+
+    /// Observe the processes of this control group and of those below it: a folder, or its path below /sys/fs/cgroup
+    #[arg(long, value_name = "PATH", help_heading = "Whom to observe")]
+    pub(crate) cgroup: Option<String>,
+
+    /// Observe every task
+    #[arg(short, long, help_heading = "Whom to observe")]
+    pub(crate) all: bool,
+
+    /// For how long, such as 30s or 5min [default: until the command or all processes have ended; with --all and --cgroup 10s].
+    /// A command that still runs then is asked to end (SIGTERM)
+    #[arg(short, long, value_name = "TIME")]
+    pub(crate) duration: Option<Nanos>,
+
+    /// Count who wakes whom, too; observing a switch takes a third longer then
+    #[arg(long)]
+    pub(crate) wakers: bool,
+
+    /// Look at how much memory processes of others touch, for which the kernel's marks of their pages are cleared every 5 s. It is
+    /// done for a command anyway
+    #[arg(long)]
+    pub(crate) allow_clear_refs: bool,
+
+    /// Use the kernel's own counters alone: no root needed, and no causes and neighbours
+    #[arg(long)]
+    pub(crate) no_bpf: bool,
+
+    /// Do not measure what a switch costs here where no measurement of this machine is at hand (8 s, before anything is observed)
+    #[arg(long)]
+    pub(crate) no_calibration: bool,
+
+    /// Where to keep the record [default: a new file in ~/.local/state/switchcost/runs]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+
+    #[command(flatten)]
+    pub(crate) depth: Depth,
+}

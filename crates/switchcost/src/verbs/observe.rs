@@ -1,0 +1,109 @@
+//! `switchcost observe`: find out what a switch costs, observe, record, and show what came of it.
+
+mod calibrated;
+mod command;
+mod throttled;
+mod whom;
+
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use host::facts::{Root, manifest};
+use observation::Observation;
+use observe::{Observer, Options};
+use time::OffsetDateTime;
+use units::Nanos;
+
+use super::report::{Loaded, show_loaded};
+use crate::cli::observe::ObserveArguments;
+use crate::exit::{Exit, Failure};
+use crate::messages::say;
+use crate::output::Output;
+use crate::runs;
+use crate::signals::Interrupt;
+use throttled::Quotas;
+use whom::Whom;
+
+/// Between two looks at who has ended: far less than it takes to use up the places of tasks.
+const TICK: Duration = Duration::from_millis(20);
+
+pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    let whom = Whom::find(arguments)?;
+    let host = manifest(&Root::system());
+    let interrupt = Interrupt::watch()?;
+    let calibration = calibrated::find(&host, arguments.no_calibration, &interrupt)?;
+    if let Some(exit) = interrupt.exit() {
+        return Ok(exit);
+    }
+    let now = OffsetDateTime::now_utc();
+    let path = arguments.record.clone().map_or_else(|| runs::new_file(runs::OBSERVATION), Ok)?;
+    let record = File::create_new(&path).map_err(|source| match source.kind() {
+        ErrorKind::AlreadyExists => Failure::Taken(path.clone()),
+        _ => Failure::Output { path: path.clone(), source },
+    })?;
+    let observation = observe(arguments, whom, host, &interrupt).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+    let observation = Observation { started_at: runs::stamp(now), calibration, ..observation };
+    let written = observation.write(BufWriter::new(record));
+    written.inspect_err(|_| drop(std::fs::remove_file(&path))).map_err(Failure::WriteObservation)?;
+    show(arguments, &path, output, &interrupt)
+}
+
+fn observe(
+    arguments: &ObserveArguments,
+    mut whom: Whom,
+    host: record::HostManifest,
+    interrupt: &Interrupt,
+) -> Result<Observation, Failure> {
+    let options = Options {
+        wants_wakers: arguments.wakers,
+        may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
+        without_bpf: arguments.no_bpf,
+    };
+    let mut observer = Observer::start(&host, options);
+    if let Some(reason) = observer.why_not_bpf().filter(|_| !arguments.no_bpf) {
+        say!("switches are counted without causes and neighbours: {reason}");
+    }
+    let began = Instant::now();
+    let cpu_before = host::usage::own_cpu_time();
+    whom.begin(&mut observer)?;
+    let mut quotas = Quotas::begin(&whom);
+    let limit = arguments.duration.or(whom.usual_duration()).map(Nanos::as_duration);
+    while !interrupt.is_raised() && limit.is_none_or(|limit| began.elapsed() < limit) && whom.go_on(&mut observer)? {
+        observer.tick();
+        quotas.look();
+        std::thread::sleep(limit.map_or(TICK, |limit| TICK.min(limit.saturating_sub(began.elapsed()))));
+    }
+    let window = began.elapsed();
+    let throttled = quotas.end();
+    let counted = observer.finish().map_err(Failure::Observe)?;
+    let user = host::usage::own_cpu_time().saturating_sub(cpu_before);
+    let subject = whom.end();
+    Ok(Observation {
+        schema: Observation::schema_now(),
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: String::new(),
+        host,
+        subject,
+        window_ns: Nanos(window.as_nanos() as u64),
+        source: counted.source,
+        not_counted_by: counted.not_counted_by,
+        cpus: counted.cpus,
+        tasks: counted.tasks,
+        pairs: counted.pairs,
+        lost: counted.lost,
+        own_cost: counted.own_cost.map(|own| observation::OwnCost { user_ns: Nanos(user.as_nanos() as u64), ..own }),
+        throttled,
+        calibration: None,
+    })
+}
+
+fn show(arguments: &ObserveArguments, path: &Path, output: Output, interrupt: &Interrupt) -> Result<Exit, Failure> {
+    if arguments.depth.details || arguments.form.is_elsewhere() {
+        say!("record: {}", path.display());
+    }
+    let exit = show_loaded(&Loaded::read(path)?, path, &arguments.form, arguments.depth, output)?;
+    Ok(interrupt.exit().unwrap_or(exit))
+}

@@ -1,0 +1,68 @@
+//! What a switch costs on this machine: from the newest measurement of it as it is now, or measured first.
+
+use analysis::observation::calibration;
+use observation::Calibration;
+use record::{HostManifest, MeasureRecord};
+use time::format_description::well_known::Rfc3339;
+use time::{Duration, OffsetDateTime};
+
+use crate::exit::Failure;
+use crate::messages::say;
+use crate::runs;
+use crate::signals::Interrupt;
+use crate::verbs::measure;
+
+/// An older measurement is of another machine, in effect: its neighbours have changed.
+const STALE: Duration = Duration::hours(24);
+
+/// Records looked at, the newest: each takes a part of a second to read.
+const MOST: usize = 8;
+
+/// The cost of a switch; none where it is not known and not to be measured.
+pub(super) fn find(
+    host: &HostManifest,
+    is_left_out: bool,
+    interrupt: &Interrupt,
+) -> Result<Option<Calibration>, Failure> {
+    let remembered = runs::measurements().into_iter().rev().take(MOST).find_map(|path| {
+        let record = MeasureRecord::read(&path).ok()?;
+        of(&record, host).filter(|calibration| !calibration.reloads.is_empty())
+    });
+    if remembered.is_some() || is_left_out {
+        return Ok(remembered);
+    }
+    say!(
+        "no measurement of the last day is of this machine as it is now: measuring what a switch costs first (8 s, kept for later)"
+    );
+    let record = MeasureRecord::read(&measure::measure_quickly(interrupt)?)?;
+    let calibration = of(&record, host);
+    if calibration.is_none() && !interrupt.is_raised() {
+        say!(
+            "what a switch costs could not be measured (switchcost report says why): switches are counted and not priced"
+        );
+    }
+    Ok(calibration)
+}
+
+fn of(record: &MeasureRecord, host: &HostManifest) -> Option<Calibration> {
+    let age = OffsetDateTime::now_utc() - OffsetDateTime::parse(&record.header.started_at, &Rfc3339).ok()?;
+    let is_fresh = (Duration::ZERO..STALE).contains(&age);
+    (is_fresh && is_same(&record.header.host, host)).then(|| calibration(record, &analysis::analyse(record)))?
+}
+
+/// Whether a switch costs the same: the kernel, the processor, and what makes either slower are.
+fn is_same(a: &HostManifest, b: &HostManifest) -> bool {
+    let of = |host: &HostManifest| {
+        (
+            (host.hostname.clone(), host.kernel.clone(), host.cpu_model.clone(), host.hypervisor.clone()),
+            (host.mitigations.clone(), host.is_kpti_active.clone(), host.has_pcid.clone()),
+            (
+                host.governor.clone(),
+                host.is_smt_active.clone(),
+                host.preemption.clone(),
+                host.kernel_command_line.clone(),
+            ),
+        )
+    };
+    of(a) == of(b)
+}

@@ -1,0 +1,79 @@
+//! The command that is observed.
+
+use std::ffi::OsString;
+use std::io;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use observe::Observer;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::exit::Failure;
+use crate::messages::say;
+
+/// A command that is asked to end has so long for it.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub(super) struct Command {
+    words: Vec<OsString>,
+    child: Option<Child>,
+}
+
+impl Command {
+    pub(super) fn new(words: Vec<OsString>) -> Command {
+        Command { words, child: None }
+    }
+
+    /// Starts it, observed from its birth on.
+    pub(super) fn start(&mut self, observer: &mut Observer) -> Result<(), Failure> {
+        let (program, arguments) = self.words.split_first().ok_or(Failure::NoCommand)?;
+        observer.adopt_children(true);
+        // Standard output is for what we say.
+        let output = io::stderr();
+        let child = std::process::Command::new(program).args(arguments).stdout(duplicate(&output)).spawn();
+        observer.adopt_children(false);
+        let child = child.map_err(|source| Failure::Start { program: program.clone(), source })?;
+        let process = child.id();
+        self.child = Some(child);
+        observer.add([process]).map_err(Failure::Observe)
+    }
+
+    pub(super) fn process(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    pub(super) fn is_running(&mut self) -> Result<bool, Failure> {
+        let Some(child) = &mut self.child else { return Ok(false) };
+        // Waiting fails for nobody's child alone.
+        let Ok(Some(status)) = child.try_wait() else { return Ok(true) };
+        if !status.success() {
+            say!("'{}' ended with {status}", self.words().join(" "));
+        }
+        self.child = None;
+        Ok(false)
+    }
+
+    /// Asks it to end if it still runs, and sees that it does.
+    pub(super) fn end(mut self) -> Vec<String> {
+        if let Some(mut child) = self.child.take() {
+            let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+            let asked = Instant::now();
+            while matches!(child.try_wait(), Ok(None)) && asked.elapsed() < GRACE {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        self.words()
+    }
+
+    fn words(&self) -> Vec<String> {
+        self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+}
+
+/// Where standard error goes; nowhere if it is closed.
+fn duplicate(error: &io::Stderr) -> Stdio {
+    use std::os::fd::AsFd;
+    error.as_fd().try_clone_to_owned().map_or_else(|_| Stdio::null(), Stdio::from)
+}

@@ -1,0 +1,96 @@
+//! Who is observed, from the flags to the processes, and when it is over.
+
+use std::path::{Path, PathBuf};
+
+use observation::Subject;
+use observe::{Observer, folder_of_group, processes_of};
+use units::Nanos;
+
+use super::command::Command;
+use crate::cli::observe::ObserveArguments;
+use crate::exit::Failure;
+
+/// Those that never end by themselves are observed for so long.
+const USUAL: Nanos = Nanos::seconds(10);
+
+pub(super) enum Whom {
+    Command(Command),
+    Processes(Vec<u32>),
+    Group { name: String, folder: PathBuf },
+    Everybody,
+}
+
+impl Whom {
+    pub(super) fn find(arguments: &ObserveArguments) -> Result<Whom, Failure> {
+        if !arguments.command.is_empty() {
+            return Ok(Whom::Command(Command::new(arguments.command.clone())));
+        }
+        if let Some(name) = &arguments.cgroup {
+            return Ok(Whom::Group { name: name.clone(), folder: folder_of_group(name).map_err(Failure::Subject)? });
+        }
+        match arguments.pid.iter().find(|&&process| !is_there(process)) {
+            Some(&process) => Err(Failure::NoSuchProcess(process)),
+            None if arguments.pid.is_empty() => Ok(Whom::Everybody),
+            None => Ok(Whom::Processes(arguments.pid.clone())),
+        }
+    }
+
+    pub(super) fn usual_duration(&self) -> Option<Nanos> {
+        matches!(self, Whom::Group { .. } | Whom::Everybody).then_some(USUAL)
+    }
+
+    /// Begins: a command is started, the others are there.
+    pub(super) fn begin(&mut self, observer: &mut Observer) -> Result<(), Failure> {
+        match self {
+            Whom::Command(command) => return command.start(observer),
+            Whom::Processes(processes) => observer.add(processes.iter().copied()),
+            Whom::Group { folder, .. } => observer.add(processes_of(folder).map_err(Failure::Subject)?),
+            Whom::Everybody => {
+                observer.add_all();
+                Ok(())
+            }
+        }
+        .map_err(Failure::Observe)
+    }
+
+    /// Whether there is still something to observe; who has come to a control group meanwhile is observed from here on.
+    pub(super) fn go_on(&mut self, observer: &mut Observer) -> Result<bool, Failure> {
+        match self {
+            Whom::Command(command) => command.is_running(),
+            Whom::Processes(processes) => Ok(processes.iter().any(|&process| is_there(process))),
+            // One that is removed has no processes any more, and what was counted of them is there.
+            Whom::Group { folder, .. } => match processes_of(folder) {
+                Ok(processes) => observer.add(processes).map(|()| true).map_err(Failure::Observe),
+                Err(_) => Ok(false),
+            },
+            Whom::Everybody => Ok(true),
+        }
+    }
+
+    /// Ends what was started.
+    pub(super) fn end(self) -> Subject {
+        match self {
+            Whom::Command(command) => Subject::Command(command.end()),
+            Whom::Processes(processes) => Subject::Processes(processes),
+            Whom::Group { name, .. } => Subject::ControlGroup(name),
+            Whom::Everybody => Subject::Everything,
+        }
+    }
+
+    /// The processes whose control groups may be limited.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        match self {
+            Whom::Command(command) => command.process().into_iter().collect(),
+            Whom::Processes(processes) => processes.clone(),
+            Whom::Group { folder, .. } => processes_of(folder).unwrap_or_default().into_iter().collect(),
+            Whom::Everybody => Vec::new(),
+        }
+    }
+}
+
+/// Whether a process is there. One that has ended and that nobody has waited for yet is not.
+fn is_there(process: u32) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("stat")).unwrap_or_default();
+    // Behind the name, which may hold anything, the last parenthesis.
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}

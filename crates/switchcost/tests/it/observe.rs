@@ -1,0 +1,161 @@
+//! `observe` as a user runs it. What needs root and BPF says where it is skipped.
+
+use crate::common::{Place, Ran, text};
+use serde_json::Value;
+
+/// Sleeps a little, now and then.
+const SLEEPER: &str = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done";
+
+/// Observes without measuring first what a switch costs.
+fn observe(place: &Place, arguments: &[&str]) -> Ran {
+    place.run(&[&["observe", "--no-calibration"][..], arguments].concat())
+}
+
+/// What is found of a command in the kernel; none where the kernel takes no programs, which is said.
+fn found(place: &Place, command: &[&str]) -> Option<Value> {
+    let record = text(&place.path("o.json")).to_owned();
+    let json = observe(place, &[&["--format", "json", "--record", &record, "--"][..], command].concat()).json();
+    if json["source"] == "bpf" {
+        return Some(json);
+    }
+    println!("skipped: {}", json["not_counted_by"]);
+    None
+}
+
+#[test]
+fn one_screen_answers_and_the_record_says_the_same_again() {
+    let place = Place::new();
+    let record = text(&place.path("o.json")).to_owned();
+    let ran = observe(&place, &["--record", &record, "--", "sh", "-c", SLEEPER]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.lines().count() <= 50, "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("Sh switched, but what a switch costs here is not known."), "{}", ran.stdout);
+    let again = place.run(&["report", &record]);
+    let before_the_files = |text: &str| text.split("\nall of it:").next().map(str::to_owned);
+    assert_eq!(before_the_files(&again.stdout), before_the_files(&ran.stdout));
+    for format in ["json", "csv"] {
+        assert_eq!(place.run(&["report", &record, "--format", format]).code, 0);
+    }
+    let page = text(&place.path("page.html")).to_owned();
+    assert_eq!(place.run(&["report", &record, "-o", &page]).code, 0);
+    assert!(std::fs::read_to_string(&page).expect("a page").contains("observed"));
+}
+
+#[test]
+fn switches_are_priced_by_what_was_measured_here() {
+    let place = Place::alone();
+    // Long enough that a neighbour leaves something of it; no calibration is left out: this is the first run.
+    let json = place.run(&["observe", "--format", "json", "--", "sh", "-c", SLEEPER]).json();
+    let calibration = &json["calibration"];
+    if calibration.is_null() {
+        println!("skipped: nothing could be measured beside this machine's neighbours");
+        return;
+    }
+    let cost = |value: &Value| value.as_f64().expect("a cost");
+    let blocked = &calibration["blocked"];
+    assert!(cost(&blocked["low_ns"]) <= cost(&blocked["ns"]) && cost(&blocked["ns"]) <= cost(&blocked["high_ns"]));
+    let direct = &json["all"]["direct_ns"];
+    let switches = cost(&json["all"]["switches"]);
+    assert!(
+        cost(&direct["high"]) <= switches * cost(&blocked["high_ns"]) * 1.01 && cost(&direct["low"]) > 0.0,
+        "{direct}"
+    );
+    // The second run remembers.
+    let again = place.run(&["observe", "--format", "json", "--", "true"]);
+    assert_eq!(&again.json()["calibration"], calibration);
+    assert!(!again.stderr.contains("measuring"), "{}", again.stderr);
+}
+
+#[test]
+fn causes_and_counts_of_a_command_are_told() {
+    let place = Place::new();
+    let Some(json) = found(&place, &["sh", "-c", SLEEPER]) else { return };
+    let causes = json["causes"].as_array().expect("causes");
+    let of = |name: &str| -> u64 {
+        let is_it = |cause: &&Value| cause["why"] == "blocked" && cause["entry"]["system-call"] == name;
+        causes.iter().filter(is_it).map(|cause| cause["switches"].as_u64().expect("a count")).sum()
+    };
+    assert!((10..=14).contains(&of("clock_nanosleep")), "{causes:?}");
+    assert!((8..=40).contains(&of("wait4")), "{causes:?}");
+    let names: Vec<&str> =
+        json["processes"].as_array().expect("processes").iter().filter_map(|p| p["name"].as_str()).collect();
+    assert!(names.contains(&"sleep"), "those that it started are observed: {names:?}");
+    assert!(json["own_cost"].is_object());
+}
+
+#[test]
+fn names_of_anybody_command_no_terminal() {
+    let place = Place::new();
+    // Perl hands $0 to the kernel as the task's name.
+    let script = r#"$0 = "\e[31m<b>\n,\"="; for (1..20) { select(undef, undef, undef, 0.005) }"#;
+    let Some(_) = found(&place, &["perl", "-e", script]) else { return };
+    let record = text(&place.path("o.json")).to_owned();
+    for format in [&["--details"][..], &["--format", "json"], &["--format", "csv"]] {
+        let ran = place.run(&[&["report", &record][..], format].concat());
+        assert_eq!(ran.code, 0);
+        assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
+    }
+    let page = text(&place.path("page.html")).to_owned();
+    place.run(&["report", &record, "-o", &page]);
+    assert!(!std::fs::read_to_string(&page).expect("a page").contains("<b>"), "a name is text, not HTML");
+}
+
+#[test]
+fn without_bpf_switches_are_counted_and_the_reason_is_told() {
+    let place = Place::new();
+    let own = std::process::id().to_string();
+    let ran = observe(&place, &["--no-bpf", "-p", &own, "-d", "300ms"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("why and by whom is not known"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("Who ran in between"));
+}
+
+#[test]
+fn a_command_that_outlasts_the_time_is_asked_to_end() {
+    let place = Place::new();
+    let begun = std::time::Instant::now();
+    let ran = observe(
+        &place,
+        &["-d", "300ms", "--", "sh", "-c", "trap 'echo asked >&2; exit' TERM; while :; do sleep 0.05; done"],
+    );
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("asked"), "{}", ran.stderr);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+}
+
+#[test]
+fn who_cannot_be_observed_is_told() {
+    let place = Place::new();
+    for (arguments, code, words) in [
+        (&["-p", "4194305"][..], 2, "found no process 4194305"),
+        (&["-p", "0"], 2, "0 is not in 1.."),
+        (&["-p", "x"], 2, "invalid digit"),
+        (&["--cgroup", "no/such/group"], 2, "found no control group no/such/group"),
+        (&["--", "/no/such/program"], 2, "failed to start \"/no/such/program\""),
+        (&[], 2, "required"),
+        (&["-a", "-p", "1"], 2, "cannot be used with"),
+    ] {
+        let ran = observe(&place, arguments);
+        assert_eq!(ran.code, code, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
+    }
+    // Nothing is left of a run that observed nobody.
+    let records = std::fs::read_dir(place.path("switchcost/runs")).map(|entries| entries.count()).unwrap_or(0);
+    assert_eq!(records, 0);
+}
+
+#[test]
+fn a_record_is_not_overwritten_and_a_damaged_one_is_refused() {
+    let place = Place::new();
+    let record = text(&place.path("o.json")).to_owned();
+    assert_eq!(observe(&place, &["--record", &record, "--", "true"]).code, 0);
+    let again = observe(&place, &["--record", &record, "--", "true"]);
+    assert!(again.code == 2 && again.stderr.contains("need a name that is free"), "{}: {}", again.code, again.stderr);
+    let whole = std::fs::read_to_string(&record).expect("a record");
+    std::fs::write(&record, &whole[..whole.len() / 2]).expect("it may be written");
+    let damaged = place.run(&["report", &record]);
+    assert!(damaged.code == 5 && damaged.stderr.contains("damaged"), "{}: {}", damaged.code, damaged.stderr);
+    std::fs::write(&record, whole.replacen("/1\"", "/99\"", 1)).expect("it may be written");
+    let newer = place.run(&["report", &record]);
+    assert!(newer.code == 5 && newer.stderr.contains("observation/99"), "{}: {}", newer.code, newer.stderr);
+}
