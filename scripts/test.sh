@@ -69,14 +69,12 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 host=${host//-/_}
 export "CARGO_TARGET_${host^^}_RUNNER=$PWD/scripts/bounded.sh $LONGEST_PROGRAM"
 
-# The program as it is used, which one test looks at. Tests run one with checks, that cargo puts under the same name meanwhile.
-build() { cargo build --release --locked --package switchcost "$@"; }
-build || exit 1
-mkdir -p "$target/tmp"
-cp "$target/release/switchcost" "$target/tmp/switchcost"
-SWITCHCOST_BIN=$(realpath "$target/tmp/switchcost")
-export SWITCHCOST_BIN
-trap 'build --quiet' EXIT
+# What measures, without checks, which one test looks at. The features of others are those of the whole workspace, as in the tests.
+cargo build --release --locked --workspace --example serve || exit 1
+SWITCHCOST_SERVER=$(realpath "$target/release/examples/serve")
+export SWITCHCOST_SERVER
+# Tests run a program with checks, which cargo puts where the release belongs: nobody shall measure with it.
+trap 'rm -f "$target/release/switchcost"' EXIT
 
 run_tests() {
     cargo test --release --config scripts/checked.toml --workspace --locked --no-fail-fast --color never "$@" -- --show-output 2>&1 \

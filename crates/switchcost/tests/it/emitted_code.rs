@@ -1,6 +1,7 @@
 //! The machine code of the walk: one function, called by one loop that both arms run.
 //!
-//! Looks at the release binary, the one that measures: SWITCHCOST_BIN names it, as `make test` does.
+//! Looks at what measures, as the release has it, without the checks of tests: SWITCHCOST_SERVER names the program that serves a
+//! repetition and does nothing else (`measure/examples/serve.rs`), as `make test` does.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -60,8 +61,8 @@ fn named<'a>(functions: &'a [Function], name: &str) -> Vec<&'a Function> {
 
 #[test]
 fn both_arms_walk_with_the_same_bytes() {
-    let Ok(path) = std::env::var("SWITCHCOST_BIN") else {
-        eprintln!("skipped: SWITCHCOST_BIN names no release binary; make test does");
+    let Ok(path) = std::env::var("SWITCHCOST_SERVER") else {
+        eprintln!("skipped: SWITCHCOST_SERVER names no release of measure/examples/serve.rs; make test does");
         return;
     };
     let binary = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
