@@ -6,7 +6,7 @@ use units::Bytes;
 use crate::claims::{Found, Quantities, ratio};
 use crate::exhibit::Cell;
 use crate::text::microseconds;
-use crate::{Exhibit, Records, Site, Step, Table};
+use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "lmbench-matrix";
 
@@ -14,7 +14,8 @@ const STEP: &str = "lmbench-matrix";
 const COLUMNS: [(u32, u64); 7] = [(2, 0), (2, 16), (2, 64), (8, 16), (8, 64), (16, 16), (16, 64)];
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
-    vec![Step::new(STEP, &format!("measure --lmbench --no-counters --cpu {}", site.quiet_cpu))]
+    let repetitions = if site.effort == Effort::Quick { " --max-repetitions 6" } else { "" };
+    vec![Step::new(STEP, &format!("measure --lmbench{repetitions} --no-counters --cpu {}", site.quiet_cpu))]
 }
 
 /// Nanoseconds a switch, the reload of the data included, as lmbench counts.

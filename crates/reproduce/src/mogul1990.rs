@@ -33,7 +33,7 @@ const DESIGNS: [&str; 4] = ["1a", "2a", "1b", "2b"];
 const TRIALS: u64 = 8;
 /// Switches of a trial (section 4.1).
 const SWITCHES: u64 = 5000;
-const QUICK_SWITCHES: u64 = 300;
+const QUICK_SWITCHES: u64 = 100;
 
 /// What tests possible reasons: more ways for the pair of processes, other sizes for Timesharing.
 const WAYS_STEP: &str = "mogul1990-client-server-ways";

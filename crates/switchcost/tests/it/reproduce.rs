@@ -34,7 +34,7 @@ fn every_step_is_a_command_that_the_program_takes() {
 
 #[test]
 fn a_site_is_made_and_made_again_from_its_records() {
-    let place = Place::alone();
+    let place = Place::new();
     let site = place.path("site");
     let site = site.to_str().expect("a plain path");
     let arguments = ["reproduce", "michigan", "--quick", "-o", site];
@@ -80,7 +80,7 @@ fn the_table_of_claims_is_printed_without_running_anything() {
 /// Small sizes and one seed of everything, within four minutes; twice that with checks and beside other tests.
 #[test]
 fn everything_is_redone_quickly() {
-    let place = Place::alone();
+    let place = Place::new();
     let site = place.path("site");
     let start = std::time::Instant::now();
     let (code, printed, why) =
