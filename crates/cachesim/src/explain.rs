@@ -2,31 +2,31 @@
 
 use design::Design;
 
-use crate::machine::{Machine, Obstacle};
+use crate::machine::{FallbackReason, Machine};
 
 /// By level, then by TLB: its name, and how lookups in it are answered. The design must have passed its check.
 pub fn explain(design: &Design) -> Vec<(String, String)> {
-    let ways = Machine::obstacles(design).into_iter();
-    ways.map(|(name, obstacle)| (name, sentence(obstacle))).collect()
+    let ways = Machine::fallbacks(design).into_iter();
+    ways.map(|(name, fallback)| (name, sentence(fallback))).collect()
 }
 
-fn sentence(obstacle: Option<Obstacle>) -> String {
-    let Some(obstacle) = obstacle else {
+fn sentence(fallback: Option<FallbackReason>) -> String {
+    let Some(reason) = fallback else {
         return "one lookup answers for all three views: plain LRU".to_owned();
     };
-    format!("each view is looked up by itself: {}", reason(obstacle))
+    format!("each view is looked up by itself: {}", because(reason))
 }
 
-fn reason(obstacle: Obstacle) -> &'static str {
-    match obstacle {
-        Obstacle::Replacement => "the line that leaves a set is not always the least recently used one",
-        Obstacle::VictimCache => "lines come back from a victim cache",
-        Obstacle::StreamBuffers => "lines come in from stream buffers",
-        Obstacle::Prefetch => "lines are prefetched into the sets",
-        Obstacle::Exclusive => "it is exclusive: a line that is found leaves",
-        Obstacle::CarriedAddress => "its tags are virtual, and a level behind it needs physical addresses",
-        Obstacle::Time => "the design has buses or timed stream buffers, and each view has a clock of its own",
-        Obstacle::Swept => "one pass stands for many sizes of it",
+fn because(reason: FallbackReason) -> &'static str {
+    match reason {
+        FallbackReason::Replacement => "the line that leaves a set is not always the least recently used one",
+        FallbackReason::VictimCache => "lines come back from a victim cache",
+        FallbackReason::StreamBuffers => "lines come in from stream buffers",
+        FallbackReason::Prefetch => "lines are prefetched into the sets",
+        FallbackReason::Exclusive => "it is exclusive: a line that is found leaves",
+        FallbackReason::CarriedAddress => "its tags are virtual, and a level behind it needs physical addresses",
+        FallbackReason::Time => "the design has buses or timed stream buffers, and each view has a clock of its own",
+        FallbackReason::Swept => "one pass stands for many sizes of it",
     }
 }
 

@@ -25,7 +25,7 @@ use simulation_result::{ByView, Interval};
 
 pub(crate) use address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK, sign_extended};
 pub(crate) use blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
-pub(crate) use plan::{Kind, Obstacle};
+pub(crate) use plan::{FallbackReason, Kind};
 pub(crate) use walk::Sent;
 
 use crate::code::{Attribution, Context};
@@ -99,8 +99,8 @@ impl Machine {
     }
 
     /// By level: its name, and what keeps one lookup from answering for all views.
-    pub(crate) fn obstacles(design: &Design) -> Vec<(String, Option<Obstacle>)> {
-        Plan::new(design).levels.into_iter().map(|level| (level.name, level.obstacle)).collect()
+    pub(crate) fn fallbacks(design: &Design) -> Vec<(String, Option<FallbackReason>)> {
+        Plan::new(design).levels.into_iter().map(|level| (level.name, level.fallback)).collect()
     }
 
     fn planned(design: Design, plan: Plan) -> Machine {

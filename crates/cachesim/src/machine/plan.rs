@@ -57,8 +57,8 @@ pub(super) struct LevelPlan {
     pub(super) is_swept: bool,
     /// A line that leaves concerns other levels even if it is not modified.
     pub(super) is_left_with_effects: bool,
-    /// What keeps the lines used last from being the same in all views, if anything does.
-    pub(super) obstacle: Option<Obstacle>,
+    /// Why each view is looked up by itself, if it is: what keeps the lines used last from being the same in all.
+    pub(super) fallback: Option<FallbackReason>,
     set_mask: Option<u64>,
 }
 
@@ -99,7 +99,7 @@ impl Plan {
         let most_processes = levels.iter().map(LevelPlan::most_processes).min().unwrap_or(u64::MAX);
         let pages = design.pages.filter(|_| is_physical);
         let is_timed = design.levels.iter().any(Level::is_timed);
-        levels.iter_mut().for_each(|level| level.obstacle = Obstacle::of(level, is_timed));
+        levels.iter_mut().for_each(|level| level.fallback = FallbackReason::of(level, is_timed));
         for at in 0..levels.len() {
             let is_exclusive = |next: usize| levels[next].inclusion == Inclusion::Exclusive;
             let goes_on = levels[at].next_for_lines.is_some_and(is_exclusive);
@@ -140,7 +140,7 @@ fn set_carrying(levels: &mut [LevelPlan]) {
 
 /// Why views that look up the same may differ in which lines of a set they used last, or why it would not help to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Obstacle {
+pub(crate) enum FallbackReason {
     /// What leaves is not what was used longest ago.
     Replacement,
     /// Lines come back from beside the sets, or come in unasked.
@@ -157,18 +157,18 @@ pub(crate) enum Obstacle {
     Swept,
 }
 
-impl Obstacle {
-    fn of(level: &LevelPlan, is_timed: bool) -> Option<Obstacle> {
+impl FallbackReason {
+    fn of(level: &LevelPlan, is_timed: bool) -> Option<FallbackReason> {
         let all = [
-            (is_timed, Obstacle::Time),
-            (level.ways > 1 && level.replacement != Replacement::Lru, Obstacle::Replacement),
-            (level.victim.is_some(), Obstacle::VictimCache),
-            (level.streams.is_some(), Obstacle::StreamBuffers),
-            (level.fetches_next_line, Obstacle::Prefetch),
-            (level.inclusion == Inclusion::Exclusive, Obstacle::Exclusive),
-            (level.carries_addresses, Obstacle::CarriedAddress),
+            (is_timed, FallbackReason::Time),
+            (level.ways > 1 && level.replacement != Replacement::Lru, FallbackReason::Replacement),
+            (level.victim.is_some(), FallbackReason::VictimCache),
+            (level.streams.is_some(), FallbackReason::StreamBuffers),
+            (level.fetches_next_line, FallbackReason::Prefetch),
+            (level.inclusion == Inclusion::Exclusive, FallbackReason::Exclusive),
+            (level.carries_addresses, FallbackReason::CarriedAddress),
         ];
-        all.into_iter().find_map(|(is_so, obstacle)| is_so.then_some(obstacle))
+        all.into_iter().find_map(|(is_so, reason)| is_so.then_some(reason))
     }
 }
 
@@ -243,7 +243,7 @@ impl LevelPlan {
             is_on: [false; 2],
             is_swept: false,
             is_left_with_effects: false,
-            obstacle: None,
+            fallback: None,
             set_mask: sets.is_power_of_two().then(|| sets - 1),
         }
     }
@@ -254,7 +254,7 @@ impl LevelPlan {
 
     /// Whether the lines that all views used last are kept once for all of them.
     pub(super) fn has_common_top(&self) -> bool {
-        self.obstacle.is_none()
+        self.fallback.is_none()
     }
 
     /// Whether to look up once more a line that has just come in changes nothing.
@@ -265,7 +265,7 @@ impl LevelPlan {
     /// From here on requests are written down and not answered.
     pub(super) fn sweep(&mut self) {
         self.is_swept = true;
-        self.obstacle = Some(Obstacle::Swept);
+        self.fallback = Some(FallbackReason::Swept);
     }
 
     fn most_processes(&self) -> u64 {
