@@ -19,7 +19,7 @@ pub(crate) enum Exit {
     Success,
     /// 1: something broke.
     Broken,
-    /// 2: the command line asks for what does not exist here.
+    /// 2: the command line asks for what does not exist here, or for a new file in place of one that does.
     Usage,
     /// 3: done, with reservations: a result that could not be measured; for `doctor`: usable with caveats.
     Reservations,
@@ -209,6 +209,8 @@ impl Failure {
             | Failure::NoVerb(_)
             | Failure::OverRecord(_)
             | Failure::Taken(_)
+            | Failure::Write(WriteRecordError::Exists(_))
+            | Failure::WriteSimulation(WriteSimulationError::Exists(_))
             | Failure::OneRecord(_)
             | Failure::SameRun { .. }
             | Failure::MixedKinds { .. }

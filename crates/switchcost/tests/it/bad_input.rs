@@ -104,10 +104,17 @@ fn a_place_that_cannot_be_written_is_known_before_the_work() {
 fn a_record_is_never_overwritten() {
     let place = Place::new();
     std::fs::write(place.record(), "precious").expect("a file");
-    let ran = place.measure(&["--mechanism", "fiber"]);
-    assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("need a name that is free (records are never overwritten)"), "{}", ran.stderr);
-    assert_eq!(std::fs::read_to_string(place.record()).expect("still there"), "precious");
+    let (record, trace) = (place.record(), place.path("walks.sct"));
+    assert_eq!(place.run(&["trace", "walks", "--size", "4KiB", "-o", text(&trace)]).code, 0);
+    for ran in [
+        place.measure(&["--mechanism", "fiber"]),
+        place.run(&["simulate", text(&trace), "--design", "mogul-1a", "--record", &record]),
+    ] {
+        // As where a trace would take the place of a file.
+        assert_eq!(ran.code, 2);
+        assert!(ran.stderr.contains("need a name that is free (records are never overwritten)"), "{}", ran.stderr);
+        assert_eq!(std::fs::read_to_string(&record).expect("still there"), "precious");
+    }
 }
 
 #[test]
