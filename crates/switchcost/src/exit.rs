@@ -167,6 +167,11 @@ pub(crate) enum Failure {
     NoDesign(String, String),
     #[error("failed to read the design: {0}")]
     Design(Box<DesignError>),
+    #[error(
+        "failed to read the design: {path}: found no UTF-8 at byte {at}, need a TOML file, which is UTF-8 from the first byte to \
+             the last; save it as UTF-8 (from Latin-1: iconv -f latin1 -t utf-8), or name another file"
+    )]
+    DesignEncoding { path: PathBuf, at: usize },
     #[error("failed to vary the design: {0}")]
     Vary(Box<VaryError>),
     #[error("failed to choose designs: found two named '{0}', need names that differ; rename one")]
@@ -225,6 +230,7 @@ impl Failure {
             | Failure::Start { .. }
             | Failure::NoDesign(..)
             | Failure::Design(_)
+            | Failure::DesignEncoding { .. }
             | Failure::Vary(_)
             | Failure::SameDesign(_)
             | Failure::HostDesign(_) => Exit::Usage,

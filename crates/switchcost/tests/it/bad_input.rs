@@ -229,6 +229,20 @@ fn a_loopback_device_that_is_down_is_named() {
 }
 
 #[test]
+fn a_design_that_is_no_utf8_is_told_where_and_how_it_becomes_some() {
+    let place = Place::new();
+    let design = place.path("latin1.toml");
+    std::fs::write(&design, b"name = \"caf\xe9\"\n").expect("a file");
+    let path = text(&design);
+    let why = format!(
+        "switchcost: failed to read the design: {path}: found no UTF-8 at byte 12, need a TOML file, which is UTF-8 from the \
+         first byte to the last; save it as UTF-8 (from Latin-1: iconv -f latin1 -t utf-8), or name another file\n"
+    );
+    let ran = place.run(&["simulate", "--explain", "--design", path]);
+    assert_eq!((ran.code, ran.stderr), (2, why));
+}
+
+#[test]
 fn a_record_cut_anywhere_is_read_up_to_its_last_whole_line() {
     let place = Place::new();
     place.measure(&["--mechanism", "fiber"]);

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::string::FromUtf8Error;
 
 use cachesim::{explain as explain_design, host_design, read_design, shipped, vary};
 use design::Design;
@@ -50,8 +51,13 @@ fn find(name: &str) -> Result<Design, Failure> {
         return Err(Failure::NoDesign(name.to_owned(), shipped::names().collect::<Vec<_>>().join(", ")));
     }
     let failed = |source| Failure::Open { path: path.to_owned(), source };
-    let mut text = String::new();
-    File::open(path).map_err(failed)?.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?;
+    let mut bytes = Vec::new();
+    File::open(path).map_err(failed)?.take(MOST_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    let no_text = |error: FromUtf8Error| Failure::DesignEncoding {
+        path: path.to_owned(),
+        at: error.utf8_error().valid_up_to() + 1,
+    };
+    let text = String::from_utf8(bytes).map_err(no_text)?;
     read_design(&text, name).map_err(|error| Failure::Design(Box::new(error)))
 }
 
