@@ -141,6 +141,12 @@ mod tests {
                  raise the limit: ulimit -n 4096, and to make it last nofile in /etc/security/limits.d",
             ),
             (
+                io::Error::from_raw_os_error(27).into(),
+                "found no way to go on (File too large (os error 27)), need memory that processes share, which counts as a file, \
+                 to be longer than files may be; raise the limit: ulimit -f unlimited, and to make it last fsize in \
+                 /etc/security/limits.d",
+            ),
+            (
                 io::Error::from_raw_os_error(38).into(),
                 "found no way to go on (Function not implemented (os error 38)), need working memory files, pipes and /proc",
             ),

@@ -86,6 +86,11 @@ pub fn for_starting(error: &io::Error, otherwise: &str) -> String {
                                to make it last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup)"
                 .to_owned()
         }
+        Some(libc::EFBIG) => {
+            "need memory that processes share, which counts as a file, to be longer than files may be; raise the limit: ulimit -f \
+                              unlimited, and to make it last fsize in /etc/security/limits.d"
+                .to_owned()
+        }
         _ => of_limits(error).unwrap_or(otherwise).to_owned(),
     }
 }

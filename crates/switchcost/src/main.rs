@@ -72,6 +72,7 @@ fn serve() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
+    signals::survive_file_size_limit()?;
     match cli.verb {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),
         Verb::Observe(arguments) => verbs::observe::run(&arguments),

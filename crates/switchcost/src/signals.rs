@@ -1,13 +1,22 @@
-//! SIGHUP, SIGINT, SIGQUIT and SIGTERM as a flag: a run that is told to stop keeps what it has, and says so.
+//! SIGHUP, SIGINT, SIGQUIT and SIGTERM as a flag: a run that is told to stop keeps what it has, and says so. SIGXFSZ as nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use host::task::is_ignored;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 use crate::exit::{Exit, Failure};
+
+/// From here on a file that may not be so long (`ulimit -f`) is an error of its write, which tells what to do, and does not kill.
+/// A handler with nothing to do: a signal that is ignored would also be in the programs that are traced.
+pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
+    if is_ignored(SIGXFSZ) {
+        return Ok(());
+    }
+    flag::register(SIGXFSZ, Arc::default()).map(drop).map_err(Failure::Signals)
+}
 
 /// Raised by the first signal; the second ends the program at once, unless it is SIGHUP: of a terminal that closes, the shell tells
 /// its jobs, and the kernel tells them again.

@@ -82,6 +82,34 @@ fn a_verb_that_is_refused_something_says_so_and_leaves_nothing_half() {
     assert!(failed > 10, "found {failed} failures, need more to say anything");
 }
 
+/// Longest files, in the blocks of `ulimit -f`: of 512 bytes, or of 1024 where the shell counts so.
+const LONGEST: [&str; 2] = ["0", "8"];
+
+#[test]
+fn a_verb_whose_file_may_not_be_as_long_says_so_and_leaves_nothing_half() {
+    let place = Place::new();
+    let mut failed = 0;
+    for mut verb in verbs(&place) {
+        verb.run_whole(&place);
+        for longest in LONGEST {
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("ulimit -f {longest}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_switchcost")]);
+            command.args(&verb.words).stdin(Stdio::null());
+            let ran = ran(verb.settled(&place, command).output().expect("a shell"));
+            let told = format!("{} with ulimit -f {longest}: {} {}", verb.words.join(" "), ran.code, ran.stderr);
+            let is_failed = check(&ran, &told);
+            // Of a result that is short enough there is nothing to say.
+            let is_told = ran.stderr.contains("File too large") && ran.stderr.contains("raise the limit");
+            assert_eq!((is_told, ran.code == 1), (is_failed, is_failed), "{told}");
+            assert!(is_failed || longest != "0", "{told}");
+            failed += usize::from(is_failed);
+            verb.check_rest(&place, &told);
+            verb.clear();
+        }
+    }
+    assert!(failed > 13, "found {failed} failures, need more to say anything");
+}
+
 /// Whether it failed, and then said so as it should.
 fn check(ran: &Ran, told: &str) -> bool {
     assert!(ran.code != 101 && ran.code != -1 && !ran.stderr.contains("panicked"), "{told}");
