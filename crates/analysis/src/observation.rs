@@ -33,6 +33,8 @@ pub struct Findings {
     pub seconds: f64,
     /// The observed tasks together, without the threads of the kernel.
     pub all: ProcessFinding,
+    /// By name of tasks; the costliest first.
+    pub names: Vec<ProcessFinding>,
     /// By process, and by name those that ended; the costliest first.
     pub processes: Vec<ProcessFinding>,
     /// By cause, the most frequent first.
@@ -102,6 +104,7 @@ pub fn analyse(observation: &Observation) -> Findings {
         own_share: own.map(|own| own.kernel_ns.0 as f64 / own.measured_ns.0 as f64 + user),
         own_ns_a_switch: own.filter(|own| own.switches > 0).map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
         all,
+        names: processes::by_name(observation),
         processes,
         causes,
         neighbours,

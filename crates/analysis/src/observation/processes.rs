@@ -46,12 +46,27 @@ pub(super) fn all(observation: &Observation) -> ProcessFinding {
     finding(observation, None, String::new(), &tasks)
 }
 
+/// One finding for each process, and for each name of those that ended.
 pub(super) fn find(observation: &Observation) -> Vec<ProcessFinding> {
+    // The threads of a process have names of their own.
+    together(observation, |tasks| match tasks.process {
+        Some(process) if !tasks.is_kernel => (Some(process), ""),
+        process => (process, tasks.name.as_str()),
+    })
+}
+
+/// One finding for each name of tasks.
+pub(super) fn by_name(observation: &Observation) -> Vec<ProcessFinding> {
+    together(observation, |tasks| (None, tasks.name.as_str()))
+}
+
+fn together<'a>(
+    observation: &'a Observation,
+    key: impl Fn(&'a Tasks) -> (Option<u32>, &'a str),
+) -> Vec<ProcessFinding> {
     let mut groups: BTreeMap<(Option<u32>, &str), Vec<&Tasks>> = BTreeMap::new();
     for tasks in &observation.tasks {
-        // The threads of a process have names of their own.
-        let name = if tasks.process.is_some() && !tasks.is_kernel { "" } else { tasks.name.as_str() };
-        groups.entry((tasks.process, name)).or_default().push(tasks);
+        groups.entry(key(tasks)).or_default().push(tasks);
     }
     let of = |((process, _), tasks): ((Option<u32>, &str), Vec<&Tasks>)| {
         let name = tasks.iter().max_by_key(|tasks| tasks.voluntary + tasks.involuntary).map(|tasks| tasks.name.clone());

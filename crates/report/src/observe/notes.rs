@@ -18,10 +18,14 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
         }));
     }
     let lost = &observation.lost;
-    let missing = [(lost.tasks, "tasks"), (lost.causes, "causes"), (lost.pairs, "events of neighbours")];
+    let missing = [
+        (lost.tasks, "tasks: they are not in the tables"),
+        (lost.causes, "causes of switches: they are told as elsewhere"),
+        (lost.pairs, "events of neighbours: they are not in the tables"),
+    ];
     let is_worth_a_note = |number: u64| number as f64 > RARE * findings.all.switches as f64 || is_all && number > 0;
     for (number, of) in missing.iter().filter(|(number, _)| is_worth_a_note(*number)) {
-        notes.push(format!("There was no room for {} {of}: they are not in the tables.", count(*number)));
+        notes.push(format!("There was no room for {} {of}.", count(*number)));
     }
     notes.extend(findings.widest.map(|widest| answer::widest(widest).to_owned()));
     if let Some(calibration) = &observation.calibration {

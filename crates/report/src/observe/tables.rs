@@ -28,7 +28,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings, limits: &Limits) {
     if findings.all.switches == 0 {
         return;
     }
-    add_processes(page, findings, limits.processes);
+    add_processes(page, "Who pays", &findings.names, findings.seconds, limits.processes);
+    if limits.is_all() {
+        add_processes(page, "By process", &findings.processes, findings.seconds, limits.processes);
+    }
     add_causes(page, findings, limits.causes);
     add_neighbours(page, findings, limits.neighbours);
     add_latencies(page, findings);
@@ -42,18 +45,15 @@ fn title(title: &str, shown: usize, all: usize) -> String {
     if all > shown { format!("{title}; {} of {}", count(shown as u64), count(all as u64)) } else { title.to_owned() }
 }
 
-fn add_processes(page: &mut Page, findings: &Findings, most: usize) {
-    let rows = &findings.processes[..findings.processes.len().min(most)];
-    page.heading(
-        "Who pays",
-        &title("the costliest first; costs as a share of its CPU time", rows.len(), findings.processes.len()),
-    );
+fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], seconds: f64, most: usize) {
+    let rows = &found[..found.len().min(most)];
+    page.heading(heading, &title("the costliest first; costs as a share of its CPU time", rows.len(), found.len()));
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("", Side::Left);
     for column in ["switches/s", "involuntary", "CPU", "cost", "directly", "with caches", "wait p99"] {
         grid.column(column, Side::Right);
     }
-    rows.iter().for_each(|process| grid.row(process_row(process, findings.seconds)));
+    rows.iter().for_each(|process| grid.row(process_row(process, seconds)));
     page.grid(&grid);
 }
 
