@@ -137,7 +137,7 @@ fn causes(observation: &Observation) -> Vec<CauseFinding> {
                 sums.len() - 1
             });
             let (sum, most) = &mut sums[at];
-            sum.switches += cause.switches;
+            sum.switches = sum.switches.saturating_add(cause.switches);
             sum.off_ns = Some(sum.off_ns.unwrap_or(0.0) + cause.off_ns.0 as f64);
             sum.wait_ns = Some(sum.wait_ns.unwrap_or(0.0) + cause.wait_ns.0 as f64);
             if cause.switches > *most {
@@ -146,7 +146,7 @@ fn causes(observation: &Observation) -> Vec<CauseFinding> {
             }
         }
     }
-    let all: u64 = sums.iter().map(|(sum, _)| sum.switches).sum();
+    let all = sums.iter().fold(0u64, |all, (sum, _)| all.saturating_add(sum.switches));
     let mut causes: Vec<CauseFinding> = sums.into_iter().map(|(sum, _)| sum).collect();
     for cause in &mut causes {
         let count = cause.switches.max(1) as f64;

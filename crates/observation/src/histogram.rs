@@ -22,13 +22,13 @@ impl Histogram {
     pub fn add(&mut self, other: &Histogram) {
         self.counts.resize(self.counts.len().max(other.counts.len()), 0);
         for (sum, count) in self.counts.iter_mut().zip(&other.counts) {
-            *sum += count;
+            *sum = sum.saturating_add(*count);
         }
     }
 
     /// How many times were counted.
     pub fn count(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// Each bucket that counted something: from when on, up to when (none: whatever is longer), and its count.
@@ -45,9 +45,9 @@ impl Histogram {
     /// The bounds of the bucket that holds the quantile `share` (0.5 is the median); none if nothing was counted.
     pub fn quantile(&self, share: f64) -> Option<(Nanos, Option<Nanos>)> {
         let rank = (self.count() as f64 * share).ceil().max(1.0) as u64;
-        let mut below = 0;
+        let mut below = 0u64;
         self.buckets().find_map(|(from, to, count)| {
-            below += count;
+            below = below.saturating_add(count);
             (below >= rank).then_some((from, to))
         })
     }
@@ -56,8 +56,9 @@ impl Histogram {
 /// Where a bucket begins.
 fn start(at: usize) -> Nanos {
     let Some(half) = at.checked_sub(1) else { return Nanos(0) };
-    let power = 1u64 << (FIRST_LOG as usize + half / 2);
-    Nanos(power + power / 2 * (half as u64 % 2))
+    // A record may have any number of buckets.
+    let power = u32::try_from(half / 2).ok().and_then(|log| 1u64.checked_shl(FIRST_LOG.saturating_add(log))).unwrap_or(u64::MAX);
+    Nanos(power.saturating_add(power / 2 * (half as u64 % 2)))
 }
 
 #[cfg(test)]
@@ -68,6 +69,7 @@ mod tests {
     fn buckets_are_half_powers_of_two() {
         let starts: Vec<u64> = (0..6).map(|at| start(at).0).collect();
         assert_eq!(starts, [0, 256, 384, 512, 768, 1024]);
+        assert_eq!([start(111), start(112), start(usize::MAX)].map(|start| start.0), [1 << 63, 3 << 62, u64::MAX]);
     }
 
     #[test]

@@ -140,6 +140,13 @@ pub struct Tasks {
     pub others: Histogram,
 }
 
+impl Tasks {
+    /// All switches, voluntary or not.
+    pub fn switches(&self) -> u64 {
+        self.voluntary.saturating_add(self.involuntary)
+    }
+}
+
 /// One reason to leave a CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {

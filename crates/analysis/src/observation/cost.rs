@@ -76,7 +76,7 @@ fn preempted(calibration: &Calibration) -> Option<Cost> {
 pub(super) fn indirect(tasks: &Tasks, calibration: &Calibration, last_level: Option<Bytes>) -> Option<Range> {
     let curve = Curve::of(calibration)?;
     let direct = direct(tasks, calibration)?;
-    let switches = tasks.voluntary + tasks.involuntary;
+    let switches = tasks.switches();
     if switches == 0 {
         return Some(Range::NOTHING);
     }
@@ -94,13 +94,13 @@ pub(super) fn indirect(tasks: &Tasks, calibration: &Calibration, last_level: Opt
     let mut range = Range { low: 0.0, likely: touched.map(|_| 0.0), high: 0.0 };
     for (from, to, count) in tasks.others.buckets() {
         let longest = to.map_or(f64::INFINITY, |to| to.0 as f64);
-        let usual = to.map_or(from.0 as f64, |to| (from.0 + to.0) as f64 / 2.0);
+        let usual = to.map_or(from.0 as f64, |to| (from.0 as f64 + to.0 as f64) / 2.0);
         range.high += count as f64 * most.min(longest);
         let each = touched.map(|bytes| reload(bytes.min(curve.walked_in(usual))));
         range.likely = range.likely.zip(each).map(|(sum, each)| sum + count as f64 * each);
     }
     // A core that was left keeps what is in its own caches; its other thread shares them.
-    let moves = (tasks.moved[1] + tasks.moved[2]) as f64;
+    let moves = tasks.moved[1] as f64 + tasks.moved[2] as f64;
     range.high += moves * most;
     range.likely = range.likely.zip(touched).map(|(sum, bytes)| sum + moves * reload(bytes));
     // What the tasks did not run for, they did not reload in.

@@ -41,12 +41,12 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
         });
         sum.is_own &= pair.other.is_some_and(|other| own.contains(&other));
         sum.ran_ns += pair.ran_ns.0 as f64;
-        sum.runs += pair.runs;
-        sum.preempted += pair.preempted;
-        sum.woke += pair.woke;
+        sum.runs = sum.runs.saturating_add(pair.runs);
+        sum.preempted = sum.preempted.saturating_add(pair.preempted);
+        sum.woke = sum.woke.saturating_add(pair.woke);
     }
     let mut found: Vec<NeighbourFinding> = sums.into_values().collect();
-    let all: u64 = found.iter().map(|neighbour| neighbour.preempted).sum();
+    let all = found.iter().fold(0u64, |all, neighbour| all.saturating_add(neighbour.preempted));
     for neighbour in &mut found {
         neighbour.preempted_share = neighbour.preempted as f64 / all.max(1) as f64;
     }

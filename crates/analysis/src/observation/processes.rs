@@ -69,7 +69,7 @@ fn together<'a>(
         groups.entry(key(tasks)).or_default().push(tasks);
     }
     let of = |((process, _), tasks): ((Option<u32>, &str), Vec<&Tasks>)| {
-        let name = tasks.iter().max_by_key(|tasks| tasks.voluntary + tasks.involuntary).map(|tasks| tasks.name.clone());
+        let name = tasks.iter().max_by_key(|tasks| tasks.switches()).map(|tasks| tasks.name.clone());
         finding(observation, process, name.unwrap_or_default(), &tasks)
     };
     let mut found: Vec<ProcessFinding> = groups.into_iter().map(of).filter(|found| found.switches > 0).collect();
@@ -79,7 +79,7 @@ fn together<'a>(
 }
 
 fn finding(observation: &Observation, process: Option<u32>, name: String, tasks: &[&Tasks]) -> ProcessFinding {
-    let sum = |of: fn(&Tasks) -> u64| tasks.iter().map(|tasks| of(tasks)).sum::<u64>();
+    let sum = |of: fn(&Tasks) -> u64| tasks.iter().fold(0u64, |sum, tasks| sum.saturating_add(of(tasks)));
     let calibration = observation.calibration.as_ref();
     let last_level = last_level(&observation.host);
     let together = |of: &dyn Fn(&Tasks) -> Option<Range>| {
@@ -90,7 +90,7 @@ fn finding(observation: &Observation, process: Option<u32>, name: String, tasks:
     let cpu = sum(|tasks| tasks.run_ns.0) as f64;
     // Both bounds at once may be more than all that they ran.
     let both = direct.zip(indirect).map(|(direct, indirect)| direct.plus(indirect).up_to(cpu));
-    let switches = sum(|tasks| tasks.voluntary + tasks.involuntary);
+    let switches = sum(Tasks::switches);
     ProcessFinding {
         name,
         process,
@@ -105,7 +105,7 @@ fn finding(observation: &Observation, process: Option<u32>, name: String, tasks:
         cost_ns: both,
         share: both.filter(|_| cpu > 0.0).map(|both| both.over(cpu)),
         wait: latency::find(tasks.iter().map(|tasks| &tasks.wait)),
-        moved: [0, 1, 2].map(|at| tasks.iter().map(|tasks| tasks.moved[at]).sum()),
+        moved: [0, 1, 2].map(|at| tasks.iter().fold(0, |sum: u64, tasks| sum.saturating_add(tasks.moved[at]))),
     }
 }
 

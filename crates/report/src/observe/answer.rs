@@ -78,7 +78,7 @@ fn often(observation: &Observation, findings: &Findings) -> String {
         findings.neighbours.iter().filter(|neighbour| neighbour.preempted_share >= 0.5 && !neighbour.other.is_empty());
     let by = by.max_by_key(|neighbour| neighbour.preempted);
     let by = match by {
-        Some(neighbour) if all.involuntary * 10 >= all.switches => {
+        Some(neighbour) if all.involuntary >= all.switches / 10 => {
             let whose = if neighbour.is_own { "its own " } else { "" };
             format!(
                 ", {} of the preemptions by {whose}{}",

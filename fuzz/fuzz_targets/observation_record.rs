@@ -1,0 +1,16 @@
+//! Any bytes, read as the record of an observation: an error, or findings.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use switchcost_analysis::observation::analyse;
+use switchcost_observation::Observation;
+
+#[path = "scratch.rs"]
+mod scratch;
+
+fuzz_target!(|bytes: &[u8]| {
+    match Observation::read(&scratch::file_of(bytes)) {
+        Ok(observation) => drop(analyse(&observation)),
+        Err(error) => drop(error.to_string()),
+    }
+});
