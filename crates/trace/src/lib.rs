@@ -16,6 +16,7 @@ mod import;
 mod lives;
 mod mark;
 mod reference;
+pub mod reorder;
 mod shape;
 mod summary;
 pub mod synthetic;

@@ -57,6 +57,11 @@ impl<F: Read + Seek> TraceFile<F> {
         Ok(self.index.chunks[number])
     }
 
+    /// Goes to a chunk by its number in the file: [`next_into`](Self::next_into) gives it next, and nothing behind the last.
+    pub fn go_to(&mut self, number: usize) {
+        self.next = number;
+    }
+
     /// Reads the next chunk in place of what is in `chunk`. False behind the last; `chunk` is empty then and on errors.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<Option<ChunkPlace>, ReadTraceError> {
         chunk.clear();

@@ -1,0 +1,75 @@
+//! Chunks of the file, decoded when a task comes to them and kept while there is room.
+
+use std::collections::VecDeque;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+
+use crate::{Chunk, ReadTraceError, Reference, TraceFile};
+
+/// Room for decoded chunks: tasks that run in turn may be far apart in the trace. Some 30 chunks of full length.
+const ROOM_BYTES: usize = 256 << 20;
+
+/// A chunk, and how much of it comes before each block.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    pub(super) chunk: Chunk,
+    /// Instructions before each block, and all of them at the end.
+    pub(super) instructions: Vec<u32>,
+    /// The same of references.
+    pub(super) references: Vec<u32>,
+}
+
+impl Decoded {
+    fn new(chunk: Chunk) -> Decoded {
+        let sums = |of: fn(&crate::Block) -> u16| {
+            let mut sum = 0_u32;
+            let before = chunk.blocks.iter().map(|block| {
+                sum += u32::from(of(block));
+                sum
+            });
+            std::iter::once(0).chain(before).collect()
+        };
+        let (instructions, references) = (sums(|block| block.instructions), sums(|block| block.references));
+        Decoded { instructions, references, chunk }
+    }
+
+    fn bytes(&self) -> usize {
+        self.instructions.len() * 12 + self.chunk.references.len() * size_of::<Reference>()
+    }
+}
+
+/// The file, and what was decoded of it last.
+pub(super) struct DecodedChunks<F> {
+    file: TraceFile<F>,
+    kept: VecDeque<(u32, Arc<Decoded>)>,
+    bytes: usize,
+}
+
+impl<F: Read + Seek> DecodedChunks<F> {
+    pub(super) fn new(file: TraceFile<F>) -> Self {
+        DecodedChunks { file, kept: VecDeque::new(), bytes: 0 }
+    }
+
+    /// A chunk by its number.
+    pub(super) fn get(&mut self, number: u32) -> Result<Arc<Decoded>, ReadTraceError> {
+        if let Some(place) = self.kept.iter().position(|(kept, _)| *kept == number) {
+            let found = self.kept.remove(place).map(|(_, decoded)| decoded);
+            if let Some(decoded) = found {
+                self.kept.push_back((number, Arc::clone(&decoded)));
+                return Ok(decoded);
+            }
+        }
+        let mut chunk = Chunk::default();
+        self.file.go_to(number as usize);
+        self.file.next_into(&mut chunk)?;
+        let decoded = Arc::new(Decoded::new(chunk));
+        self.bytes += decoded.bytes();
+        while self.bytes > ROOM_BYTES
+            && let Some((_, oldest)) = self.kept.pop_front()
+        {
+            self.bytes -= oldest.bytes();
+        }
+        self.kept.push_back((number, Arc::clone(&decoded)));
+        Ok(decoded)
+    }
+}

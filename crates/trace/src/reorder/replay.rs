@@ -1,0 +1,319 @@
+//! The streams played again under a schedule.
+
+use std::io::{Read, Seek};
+use std::sync::Arc;
+
+use super::decoded::{Decoded, DecodedChunks};
+use super::pieces::{Piece, Streams, is_moved, process_of};
+use super::queue::Queue;
+use super::schedule::Schedule;
+use super::waits::{TO_ITS_END, Wait};
+use crate::{Cause, Chunk, Mark, ProcessId, ReadTraceError, TaskId, TraceFile};
+
+/// How far a task has come.
+#[derive(Clone, Debug, Default)]
+struct Player {
+    process: ProcessId,
+    is_born: bool,
+    piece: usize,
+    /// In that piece: the next block of its chunk, and the next mark.
+    block: u32,
+    mark: u32,
+    calls: u64,
+}
+
+/// A task that may not run yet.
+#[derive(Clone, Debug)]
+struct Waiting {
+    task: usize,
+    /// Calls of others that are still to come.
+    calls: Vec<(usize, u64)>,
+    /// The moment, in instructions, at which it comes back by itself.
+    due: Option<u64>,
+    /// The turn in which it came back in the trace.
+    turn: u64,
+}
+
+/// Who had the CPU last, and why it left.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    task: TaskId,
+    is_voluntary: bool,
+    cause: Cause,
+}
+
+/// A trace in another order, made while it is read. Numbers of tasks and processes are those of the trace: so they are not in
+/// the order of births.
+pub struct Reordered<F> {
+    chunks: DecodedChunks<F>,
+    streams: Arc<Streams>,
+    quantum: Option<u64>,
+    queue: Queue,
+    players: Vec<Player>,
+    waiting: Vec<Waiting>,
+    /// Instructions so far.
+    clock: u64,
+    running: Option<usize>,
+    quantum_left: u64,
+    left: Option<Left>,
+    is_begun: bool,
+}
+
+impl<F: Read + Seek> Reordered<F> {
+    /// The streams of `file` under a schedule; of those schedules that end turns, after so many instructions.
+    pub fn new(file: TraceFile<F>, streams: Arc<Streams>, schedule: Schedule, quantum_instructions: u64) -> Self {
+        let start = |stream: &super::pieces::Stream| {
+            let (block, mark) = stream.pieces.first().map_or((0, 0), start_of);
+            Player { block, mark, ..Player::default() }
+        };
+        Reordered {
+            chunks: DecodedChunks::new(file),
+            players: streams.tasks.iter().map(start).collect(),
+            streams,
+            quantum: (schedule != Schedule::LongestQuantum).then_some(quantum_instructions.max(1)),
+            queue: Queue::new(schedule),
+            waiting: Vec::new(),
+            clock: 0,
+            running: None,
+            quantum_left: 0,
+            left: None,
+            is_begun: false,
+        }
+    }
+
+    /// Makes the next chunk in place of what is in `chunk`. False, and an empty chunk, at the end.
+    ///
+    /// # Errors
+    /// A chunk of the trace that cannot be read; nothing follows then.
+    pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ReadTraceError> {
+        chunk.clear();
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.begin(chunk);
+        }
+        while chunk.blocks.len() < Chunk::BLOCKS && chunk.marks.len() < Chunk::BLOCKS {
+            let Some(task) = self.running else {
+                if !self.dispatch(chunk) {
+                    break;
+                }
+                continue;
+            };
+            if let Err(error) = self.run(task, chunk) {
+                chunk.clear();
+                return Err(error);
+            }
+        }
+        Ok(!chunk.is_empty())
+    }
+
+    /// The user's commands are there from the start, and so is whoever the trace knows no birth of.
+    fn begin(&mut self, chunk: &mut Chunk) {
+        let streams = Arc::clone(&self.streams);
+        for mark in &streams.commands {
+            chunk.mark(mark.clone());
+            self.follow(mark);
+        }
+        for place in (0..streams.tasks.len()).filter(|&place| !streams.tasks[place].has_birth) {
+            self.bear(place);
+        }
+    }
+
+    fn bear(&mut self, task: usize) {
+        let is_new = !std::mem::replace(&mut self.players[task].is_born, true);
+        if is_new && !self.streams.tasks[task].pieces.is_empty() {
+            self.queue.push(task, self.players[task].process);
+        }
+    }
+
+    /// What a mark says of tasks.
+    fn follow(&mut self, mark: &Mark) {
+        if let Some((task, process)) = process_of(mark)
+            && let Some(&place) = self.streams.places.get(&task)
+        {
+            self.players[place].process = process;
+            if matches!(mark, Mark::Birth { .. }) {
+                self.bear(place);
+            }
+        }
+    }
+
+    /// Goes on with the task that runs, up to the next mark, the end of its turn, or the end of the chunk.
+    fn run(&mut self, task: usize, chunk: &mut Chunk) -> Result<(), ReadTraceError> {
+        let streams = Arc::clone(&self.streams);
+        let pieces = &streams.tasks[task].pieces;
+        let number = self.players[task].piece;
+        let Some(piece) = pieces.get(number) else {
+            self.end(task, chunk);
+            return Ok(());
+        };
+        let decoded = self.chunks.get(piece.chunk)?;
+        self.marks(task, piece, &decoded, chunk);
+        self.blocks(task, piece, &decoded, chunk);
+        let player = &mut self.players[task];
+        if (player.block, player.mark) == (piece.blocks.end, piece.marks.end) {
+            player.piece += 1;
+            (player.block, player.mark) = pieces.get(number + 1).map_or((0, 0), start_of);
+            if !streams.has_calls {
+                self.called(task, piece.calls);
+            }
+            if let Some(cause) = piece.left().filter(|_| number + 1 < pieces.len()) {
+                self.block(task, number, cause);
+                return Ok(());
+            }
+        }
+        if self.quantum_left == 0 && self.players[task].piece < pieces.len() {
+            self.expire(task, chunk);
+        }
+        Ok(())
+    }
+
+    /// The marks at the place that the task has come to.
+    fn marks(&mut self, task: usize, piece: &Piece, decoded: &Decoded, chunk: &mut Chunk) {
+        while self.players[task].mark < piece.marks.end {
+            let placed = &decoded.chunk.marks[self.players[task].mark as usize];
+            if placed.before_block > self.players[task].block {
+                break;
+            }
+            self.players[task].mark += 1;
+            if is_moved(&placed.mark) {
+                continue;
+            }
+            chunk.mark(placed.mark.clone());
+            self.follow(&placed.mark);
+            if matches!(placed.mark, Mark::SyscallEnter { .. }) {
+                self.called(task, self.players[task].calls + 1);
+            }
+        }
+    }
+
+    /// The blocks up to the next mark. The turn ends with the block that uses its last instruction.
+    fn blocks(&mut self, task: usize, piece: &Piece, decoded: &Decoded, chunk: &mut Chunk) {
+        let player = &mut self.players[task];
+        let from = player.block;
+        let next_mark = decoded.chunk.marks[..piece.marks.end as usize].get(player.mark as usize);
+        let room = (Chunk::BLOCKS - chunk.blocks.len()) as u32;
+        let mut to = next_mark.map_or(piece.blocks.end, |placed| placed.before_block).min(from.saturating_add(room));
+        let before = &decoded.instructions;
+        let executed = |to: u32| u64::from(before[to as usize] - before[from as usize]);
+        if self.quantum.is_some() {
+            let inside = &before[from as usize + 1..=to as usize];
+            let over = inside.partition_point(|&sum| u64::from(sum - before[from as usize]) < self.quantum_left);
+            to = to.min(from + 1 + over as u32);
+        }
+        chunk.blocks.extend(decoded.chunk.blocks.run().slice(from as usize..to as usize).iter());
+        let references = decoded.references[from as usize] as usize..decoded.references[to as usize] as usize;
+        chunk.references.extend_from_slice(&decoded.chunk.references[references]);
+        player.block = to;
+        self.clock += executed(to);
+        if self.quantum.is_some() {
+            self.quantum_left = self.quantum_left.saturating_sub(executed(to));
+        }
+    }
+
+    /// A task has made so many calls: whoever waited for them may run.
+    fn called(&mut self, task: usize, calls: u64) {
+        self.players[task].calls = calls;
+        for waiting in &mut self.waiting {
+            waiting.calls.retain(|&(other, need)| other != task || need > calls);
+        }
+        self.release(|waiting| waiting.due.is_none() && waiting.calls.is_empty());
+    }
+
+    fn release(&mut self, may: impl Fn(&Waiting) -> bool) {
+        let (released, rest) = std::mem::take(&mut self.waiting).into_iter().partition::<Vec<_>, _>(|one| may(one));
+        self.waiting = rest;
+        for Waiting { task, .. } in released {
+            self.queue.push(task, self.players[task].process);
+        }
+    }
+
+    /// Those whose time has come, the earliest first.
+    fn release_due(&mut self) {
+        let clock = self.clock;
+        self.waiting.sort_by_key(|waiting| waiting.due);
+        self.release(|waiting| waiting.due.is_some_and(|due| due <= clock));
+    }
+
+    /// The task leaves the CPU by itself, behind a piece.
+    fn block(&mut self, task: usize, piece: usize, cause: Cause) {
+        self.leave(task, true, cause);
+        self.queue.leave(task);
+        let Some(wait) = self.streams.wait_behind(task, piece) else { return };
+        let turn = self.streams.tasks[task].pieces[piece + 1].turn;
+        let (mut calls, due) = match wait {
+            Wait::Calls(calls) => (calls, None),
+            Wait::Instructions(away) => (Vec::new(), Some(self.clock.saturating_add(away))),
+        };
+        calls.retain(|&(other, need)| need > self.players[other].calls);
+        self.waiting.push(Waiting { task, calls, due, turn });
+        self.release(|waiting| waiting.due.is_none() && waiting.calls.is_empty());
+    }
+
+    /// The task's stream is over.
+    fn end(&mut self, task: usize, chunk: &mut Chunk) {
+        let stream = &self.streams.tasks[task];
+        let has_ended = stream.ended.is_some();
+        let otherwise = (true, if has_ended { Cause::Exit } else { Cause::Unknown });
+        let last = stream.pieces.last().and_then(|piece| piece.switch).filter(|(will, _)| *will || !has_ended);
+        if has_ended {
+            chunk.mark(Mark::Exit { task: stream.task });
+        }
+        let (is_voluntary, cause) = last.unwrap_or(otherwise);
+        self.leave(task, is_voluntary, cause);
+        self.queue.leave(task);
+        self.called(task, TO_ITS_END);
+    }
+
+    /// The task's turn is over; it goes on where nobody else is to run.
+    fn expire(&mut self, task: usize, chunk: &mut Chunk) {
+        self.release_due();
+        self.queue.push(task, self.players[task].process);
+        match self.queue.pick(Some(task)) {
+            Some(next) if next != task => {
+                self.leave(task, false, Cause::Quantum);
+                self.switch(next, chunk);
+            }
+            _ => self.quantum_left = self.quantum.unwrap_or(0),
+        }
+    }
+
+    fn leave(&mut self, task: usize, is_voluntary: bool, cause: Cause) {
+        self.running = None;
+        self.left = Some(Left { task: self.streams.tasks[task].task, is_voluntary, cause });
+    }
+
+    /// Gives the CPU to somebody; false where all have ended.
+    fn dispatch(&mut self, chunk: &mut Chunk) -> bool {
+        self.release_due();
+        let next = self.queue.pick(None).or_else(|| {
+            self.pass_time();
+            self.queue.pick(None)
+        });
+        next.map(|next| self.switch(next, chunk)).is_some()
+    }
+
+    /// Nobody may run: the CPU waits for whoever comes back by himself, or, where a trace contradicts itself, for whoever came
+    /// back first in it.
+    fn pass_time(&mut self) {
+        if let Some(due) = self.waiting.iter().filter_map(|waiting| waiting.due).min() {
+            self.clock = self.clock.max(due);
+            self.release_due();
+        } else if let Some(turn) = self.waiting.iter().map(|waiting| waiting.turn).min() {
+            self.release(|waiting| waiting.turn == turn);
+        }
+    }
+
+    fn switch(&mut self, to: usize, chunk: &mut Chunk) {
+        let Left { task: from, is_voluntary, cause } =
+            self.left.unwrap_or(Left { task: TaskId::NONE, is_voluntary: true, cause: Cause::Unknown });
+        let to_task = self.streams.tasks[to].task;
+        if (from, to_task) != (TaskId::NONE, TaskId::NONE) {
+            chunk.mark(Mark::Switch { from, to: to_task, is_voluntary, cause });
+        }
+        self.running = Some(to);
+        self.quantum_left = self.quantum.unwrap_or(u64::MAX);
+    }
+}
+
+fn start_of(piece: &Piece) -> (u32, u32) {
+    (piece.blocks.start, piece.marks.start)
+}

@@ -1,0 +1,353 @@
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::pieces::is_moved;
+use super::{Reordered, Schedule, Streams, StreamsReader};
+use crate::synthetic::Mixed;
+use crate::testing::{self, seeded};
+use crate::{Block, Cause, Chunk, Mark, ProcessId, Reference, TaskId, TraceFile, TraceHeader, TraceOrder, TraceWriter};
+
+const SCHEDULES: [Schedule; 6] = [
+    Schedule::RoundRobin,
+    Schedule::Affinity(0),
+    Schedule::Affinity(3),
+    Schedule::LongestQuantum,
+    Schedule::Batch(1),
+    Schedule::Batch(3),
+];
+
+type File = Cursor<Vec<u8>>;
+
+fn file(chunks: &[Chunk]) -> TraceFile<File> {
+    let header = TraceHeader::new("synthetic", TraceOrder::Synthetic, "x86_64");
+    let mut writer = TraceWriter::create(Vec::new(), &header).expect("memory takes it");
+    chunks.iter().for_each(|chunk| writer.write(chunk).expect("memory takes it"));
+    let (bytes, _) = writer.finish().expect("memory takes it");
+    TraceFile::open(Cursor::new(bytes)).expect("is whole")
+}
+
+fn streams(chunks: &[Chunk]) -> Arc<Streams> {
+    let mut reader = StreamsReader::new(file(chunks));
+    while reader.next_chunk().expect("is whole") {}
+    Arc::new(reader.finish())
+}
+
+fn reordered(chunks: &[Chunk], schedule: Schedule, quantum: u64) -> Vec<Chunk> {
+    let mut source = Reordered::new(file(chunks), streams(chunks), schedule, quantum);
+    let (mut all, mut chunk) = (Vec::new(), Chunk::default());
+    while source.next_into(&mut chunk).expect("is whole") {
+        all.push(chunk.clone());
+    }
+    assert!(chunk.is_empty());
+    all
+}
+
+/// Something that happens in a trace, in its order.
+#[derive(Clone, Debug, PartialEq)]
+enum Event {
+    Block(Block, Vec<Reference>),
+    Mark(Mark),
+}
+
+fn events(chunks: &[Chunk]) -> Vec<Event> {
+    let mut all = Vec::new();
+    for chunk in chunks {
+        let (mut marks, mut references) = (chunk.marks.iter().peekable(), chunk.references.iter());
+        for (number, block) in chunk.blocks.iter().enumerate() {
+            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= number) {
+                all.push(Event::Mark(placed.mark.clone()));
+            }
+            all.push(Event::Block(*block, references.by_ref().take(block.references.into()).copied().collect()));
+        }
+        all.extend(marks.map(|placed| Event::Mark(placed.mark.clone())));
+        assert_eq!(references.next(), None);
+    }
+    all
+}
+
+/// What each task does, without what has a place of its own in every order.
+fn by_task(events: &[Event]) -> BTreeMap<TaskId, Vec<Event>> {
+    let (mut all, mut running) = (BTreeMap::<TaskId, Vec<Event>>::new(), TaskId::NONE);
+    for event in events {
+        match event {
+            Event::Mark(Mark::Switch { to, .. }) => running = *to,
+            Event::Mark(mark) if is_moved(mark) => (),
+            _ => all.entry(running).or_default().push(event.clone()),
+        }
+    }
+    all
+}
+
+/// References of each process, blocks by the task that runs.
+fn by_process(events: &[Event]) -> BTreeMap<ProcessId, (u64, u64)> {
+    let mut processes: BTreeMap<TaskId, ProcessId> = BTreeMap::new();
+    let (mut all, mut running) = (BTreeMap::<ProcessId, (u64, u64)>::new(), TaskId::NONE);
+    for event in events {
+        match event {
+            Event::Mark(Mark::Switch { to, .. }) => running = *to,
+            Event::Mark(Mark::Birth { task, process, .. } | Mark::Exec { task, process, .. }) => {
+                processes.insert(*task, *process);
+            }
+            Event::Mark(_) => (),
+            Event::Block(block, references) => {
+                let counts = all.entry(processes.get(&running).copied().unwrap_or_default()).or_default();
+                counts.0 += u64::from(block.instructions);
+                counts.1 += references.len() as u64;
+            }
+        }
+    }
+    all
+}
+
+/// By brute force: for each time that a task left by itself and came back, the calls that others made meanwhile, each by its
+/// task and number.
+fn absences(events: &[Event]) -> BTreeMap<(TaskId, usize), Vec<(TaskId, usize)>> {
+    let (mut open, mut done) = (BTreeMap::new(), BTreeMap::new());
+    let (mut left, mut calls) = (BTreeMap::<TaskId, usize>::new(), BTreeMap::<TaskId, usize>::new());
+    let mut running = TaskId::NONE;
+    for event in events {
+        match event {
+            Event::Mark(Mark::Switch { from, to, is_voluntary, .. }) => {
+                if *is_voluntary && *from != TaskId::NONE {
+                    let number = left.entry(*from).or_default();
+                    *number += 1;
+                    open.insert(*from, (*number, Vec::new()));
+                }
+                if let Some((number, meanwhile)) = open.remove(to) {
+                    done.insert((*to, number), meanwhile);
+                }
+                running = *to;
+            }
+            Event::Mark(Mark::SyscallEnter { .. }) => {
+                let number = calls.entry(running).or_default();
+                *number += 1;
+                open.values_mut().for_each(|(_, meanwhile)| meanwhile.push((running, *number)));
+            }
+            _ => (),
+        }
+    }
+    done
+}
+
+/// Places in the order of events of what a task does for the so many-th time.
+type Moments = BTreeMap<(TaskId, usize), usize>;
+
+/// When each task comes back for the so many-th time after it left by itself, and when it makes each call.
+fn moments(events: &[Event]) -> (Moments, Moments) {
+    let (mut left, mut calls) = (BTreeMap::<TaskId, usize>::new(), BTreeMap::<TaskId, usize>::new());
+    let (mut away, mut back, mut called) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut running = TaskId::NONE;
+    for (moment, event) in events.iter().enumerate() {
+        match event {
+            Event::Mark(Mark::Switch { from, to, is_voluntary, .. }) => {
+                if *is_voluntary && *from != TaskId::NONE {
+                    let number = left.entry(*from).or_default();
+                    *number += 1;
+                    away.insert(*from, *number);
+                }
+                if let Some(number) = away.remove(to) {
+                    back.insert((*to, number), moment);
+                }
+                running = *to;
+            }
+            Event::Mark(Mark::SyscallEnter { .. }) => {
+                let number = calls.entry(running).or_default();
+                *number += 1;
+                called.insert((running, *number), moment);
+            }
+            _ => (),
+        }
+    }
+    (back, called)
+}
+
+/// No task comes back before what may have woken it; gives the number of calls that were waited for.
+fn assert_waits(before: &[Event], after: &[Event]) -> usize {
+    let (back, called) = moments(after);
+    let mut waited = 0;
+    for (absence, meanwhile) in absences(before) {
+        // Whoever came back only to do nothing more does not come back here.
+        let Some(moment) = back.get(&absence) else { continue };
+        for call in meanwhile {
+            assert!(called[&call] < *moment, "{absence:?} came back before the call {call:?}");
+            waited += 1;
+        }
+    }
+    waited
+}
+
+fn assert_same_work(chunks: &[Chunk], schedule: Schedule, quantum: u64) -> Vec<Event> {
+    let (before, after) = (events(chunks), events(&reordered(chunks, schedule, quantum)));
+    assert_eq!(by_task(&after), by_task(&before), "{schedule}, {quantum}");
+    assert_eq!(by_process(&after), by_process(&before), "{schedule}, {quantum}");
+    let lives = |events: &[Event]| {
+        let is_life = |event: &&Event| matches!(event, Event::Mark(Mark::Birth { .. } | Mark::Exit { .. }));
+        events.iter().filter(is_life).count()
+    };
+    assert_eq!(lives(&after), lives(&before), "{schedule}, {quantum}");
+    after
+}
+
+proptest! {
+    #[test]
+    fn every_task_does_the_same_in_its_own_order(chunks in testing::chunks(120), quantum in 1..200_u64) {
+        for schedule in SCHEDULES {
+            let after = assert_same_work(&chunks, schedule, quantum);
+            assert_waits(&events(&chunks), &after);
+        }
+    }
+}
+
+#[test]
+fn nobody_comes_back_before_what_may_have_woken_it() {
+    let chunks = seeded(31, 20_000);
+    for schedule in SCHEDULES {
+        let after = assert_same_work(&chunks, schedule, 500);
+        let waited = assert_waits(&events(&chunks), &after);
+        assert!(waited > 1000, "{schedule}: {waited} calls waited for");
+    }
+}
+
+#[test]
+fn the_order_of_the_trace_comes_back_under_its_own_schedule() {
+    let mixed = Mixed { processes: 4, turn_instructions: 1000, switches: 200, seed: 5 };
+    let chunks: Vec<Chunk> = mixed.chunks().collect();
+    assert_eq!(
+        but_for_the_beginning(&events(&reordered(&chunks, Schedule::RoundRobin, 1000)), 4),
+        but_for_the_beginning(&events(&chunks), 4)
+    );
+}
+
+/// Without the switch from nobody behind the births: who made it up says differently how voluntary it was.
+fn but_for_the_beginning(events: &[Event], births: usize) -> Vec<Event> {
+    assert!(matches!(events[births], Event::Mark(Mark::Switch { from: TaskId::NONE, to: TaskId(1), .. })));
+    [&events[..births], &events[births + 1..]].concat()
+}
+
+/// Lengths of turns and who had them.
+fn turns(events: &[Event]) -> Vec<(TaskId, u64)> {
+    let mut all: Vec<(TaskId, u64)> = Vec::new();
+    for event in events {
+        match event {
+            Event::Mark(Mark::Switch { to, .. }) => all.push((*to, 0)),
+            Event::Block(block, _) => {
+                if let Some(turn) = all.last_mut() {
+                    turn.1 += u64::from(block.instructions);
+                }
+            }
+            Event::Mark(_) => (),
+        }
+    }
+    all
+}
+
+#[test]
+fn a_turn_ends_with_the_block_that_uses_its_last_instruction() {
+    let mixed = Mixed { processes: 3, turn_instructions: 1000, switches: 60, seed: 6 };
+    let chunks: Vec<Chunk> = mixed.chunks().collect();
+    for quantum in [1, 10, 333, 5000] {
+        let mut turns = turns(&events(&reordered(&chunks, Schedule::RoundRobin, quantum)));
+        // Each process has 20,000 instructions, and a block at most 8: the last turn of each may be short, and that of the last
+        // goes on alone.
+        let alone = turns.pop().map(|(task, _)| task);
+        assert!(alone.is_some_and(|task| turns.iter().any(|turn| turn.0 == task)), "{quantum}");
+        let (short, whole): (Vec<_>, Vec<_>) = turns.iter().partition(|(_, length)| *length < quantum);
+        assert!(short.len() <= 3, "{quantum}: {short:?}");
+        assert!(whole.iter().all(|(_, length)| *length < quantum + 8), "{quantum}: {whole:?}");
+        assert!(whole.len() as u64 >= 60_000 / (quantum + 8) - 3, "{quantum}: {} turns", whole.len());
+    }
+    let all = turns(&events(&reordered(&chunks, Schedule::LongestQuantum, 10)));
+    assert_eq!(all, [1, 2, 3].map(|task| (TaskId(task), 20_000)));
+}
+
+#[test]
+fn affinity_prefers_whoever_ran_last_and_passes_nobody_over_for_ever() {
+    let mixed = Mixed { processes: 4, turn_instructions: 1000, switches: 40, seed: 7 };
+    let chunks: Vec<Chunk> = mixed.chunks().collect();
+    let who = |schedule| {
+        let turns = turns(&events(&reordered(&chunks, schedule, 1000)));
+        turns.iter().map(|(task, _)| task.0).take(16).collect::<Vec<_>>()
+    };
+    assert_eq!(who(Schedule::Affinity(0)), who(Schedule::RoundRobin));
+    // 1 and 2 alternate until 3 and 4 have been passed over four times, and the other way round.
+    assert_eq!(who(Schedule::Affinity(4)), [1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4, 1, 2, 1, 2]);
+    assert_eq!(who(Schedule::Batch(2)), [1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2]);
+}
+
+/// One instruction.
+fn step(chunk: &mut Chunk, address: u64) {
+    chunk.blocks.push(Block { address, bytes: 4, instructions: 1, first_bytes: 4, ..Block::default() });
+}
+
+fn switch(chunk: &mut Chunk, from: u32, to: u32, cause: Option<u16>) {
+    let (is_voluntary, cause) = (cause.is_some(), cause.map_or(Cause::Quantum, Cause::Syscall));
+    chunk.mark(Mark::Switch { from: TaskId(from), to: TaskId(to), is_voluntary, cause });
+}
+
+fn born(tasks: u32) -> Chunk {
+    let mut chunk = Chunk::default();
+    for number in 1..=tasks {
+        let (task, process) = (TaskId(number), ProcessId(number));
+        chunk.mark(Mark::Birth { task, process, parent: TaskId::NONE, name: Vec::new() });
+    }
+    chunk
+}
+
+#[test]
+fn whoever_waits_for_nobody_is_away_for_as_long_as_it_was() {
+    // Task 1 leaves for a disk, and 2 executes ten instructions until it is back.
+    let mut chunk = born(2);
+    switch(&mut chunk, 0, 1, Some(0));
+    step(&mut chunk, 0x1000);
+    chunk.mark(Mark::SyscallEnter { number: 0 });
+    switch(&mut chunk, 1, 2, Some(0));
+    (0..10).for_each(|at| step(&mut chunk, 0x2000 + at * 4));
+    switch(&mut chunk, 2, 1, None);
+    chunk.mark(Mark::SyscallExit { number: 0 });
+    step(&mut chunk, 0x1004);
+    switch(&mut chunk, 1, 2, Some(0));
+    (10..30).for_each(|at| step(&mut chunk, 0x2000 + at * 4));
+    let lengths = |quantum| turns(&events(&reordered(&[chunk.clone()], Schedule::RoundRobin, quantum)));
+    let task = |(task, length): (u32, u64)| (TaskId(task), length);
+    // The turn of 2 in which 1 comes back goes on to its end.
+    assert_eq!(lengths(4), [(1, 1), (2, 12), (1, 1), (2, 18)].map(task));
+    assert_eq!(lengths(100), [(1, 1), (2, 30), (1, 1)].map(task));
+}
+
+#[test]
+fn whole_turns_are_waited_for_where_no_calls_are_traced() {
+    let mut chunk = born(2);
+    switch(&mut chunk, 0, 1, Some(0));
+    step(&mut chunk, 0x1000);
+    switch(&mut chunk, 1, 2, Some(0));
+    step(&mut chunk, 0x2000);
+    switch(&mut chunk, 2, 1, Some(0));
+    step(&mut chunk, 0x1004);
+    switch(&mut chunk, 1, 2, Some(0));
+    step(&mut chunk, 0x2004);
+    for schedule in SCHEDULES {
+        let after = events(&reordered(std::slice::from_ref(&chunk), schedule, 1));
+        let (after, before) = (but_for_the_beginning(&after, 2), but_for_the_beginning(&events(&[chunk.clone()]), 2));
+        assert_eq!(after[..before.len()], before, "{schedule}");
+    }
+}
+
+#[test]
+fn a_schedule_is_read_as_it_is_printed() {
+    for schedule in SCHEDULES {
+        assert_eq!(schedule.to_string().parse(), Ok(schedule));
+    }
+    for wrong in ["", "robin", "affinity", "affinity:x", "batch:0", "batch:-1", "round-robin:2"] {
+        let error = wrong.parse::<Schedule>().expect_err(wrong).to_string();
+        assert_eq!(
+            error,
+            format!(
+                "found '{wrong}', need round-robin, affinity:N (passed over at most N times), longest-quantum, or batch:K (K \
+                 tasks take turns)"
+            )
+        );
+    }
+}

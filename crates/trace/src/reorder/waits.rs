@@ -1,0 +1,41 @@
+//! What a task waits for that left the CPU by itself. The rule is in the docs of the room.
+
+use super::pieces::Streams;
+
+/// All calls of a task, and its end.
+pub(super) const TO_ITS_END: u64 = u64::MAX;
+
+/// What has to happen before a task may run again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// Each of these tasks has made so many calls.
+    Calls(Vec<(usize, u64)>),
+    /// The others have executed so many instructions.
+    Instructions(u64),
+}
+
+impl Streams {
+    /// What a task waits for behind a piece; nothing behind its last.
+    pub(super) fn wait_behind(&self, task: usize, piece: usize) -> Option<Wait> {
+        let pieces = &self.tasks[task].pieces;
+        let (here, next) = (&pieces[piece], pieces.get(piece + 1)?);
+        let calls: Vec<(usize, u64)> = (0..self.tasks.len())
+            .filter(|&other| other != task)
+            .filter_map(|other| Some((other, self.last_call(other, here.turn, next.turn)?)))
+            .collect();
+        let away = next.instructions.start - here.instructions.end;
+        Some(if calls.is_empty() { Wait::Instructions(away) } else { Wait::Calls(calls) })
+    }
+
+    /// How many calls a task had made by its last one between two turns; `None` where it made none there.
+    fn last_call(&self, task: usize, after: u64, before: u64) -> Option<u64> {
+        let stream = &self.tasks[task];
+        if stream.ended.is_some_and(|turn| after < turn && turn < before) {
+            return Some(TO_ITS_END);
+        }
+        let calls_by = |end: usize| end.checked_sub(1).map_or(0, |last| stream.pieces[last].calls);
+        let first = calls_by(stream.pieces.partition_point(|piece| piece.turn <= after));
+        let last = calls_by(stream.pieces.partition_point(|piece| piece.turn < before));
+        (last > first).then_some(last)
+    }
+}
