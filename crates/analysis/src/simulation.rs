@@ -18,6 +18,7 @@ mod group;
 pub mod interval;
 mod lengths;
 mod levels;
+mod orders;
 mod overhead;
 mod programs;
 mod shares;
@@ -36,4 +37,5 @@ pub use findings::{
     GroupFinding, LengthDistribution, LevelFinding, LossFinding, OriginFinding, Part, Point, ProcessFinding, Spread,
     SurvivorBias,
 };
+pub use orders::{OrderFinding, are_orders, over_orders};
 pub use trials::{TrialFinding, over_trials};

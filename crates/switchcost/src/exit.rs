@@ -162,6 +162,23 @@ pub(crate) enum Failure {
     )]
     NotLive,
     #[error(
+        "failed to simulate: found --schedule with live, need a trace to play again; write one with switchcost trace, or leave \
+             --schedule away"
+    )]
+    LiveSchedule,
+    #[error("failed to simulate: found {0} with live, need one number of instructions; write a trace to try several")]
+    LiveQuantum(String),
+    #[error(
+        "failed to convert a quantum of {0}: found {1}, need designs with one cycle to know its instructions; name a number of \
+             instructions, or one design"
+    )]
+    QuantumTime(units::Nanos, String),
+    #[error(
+        "failed to choose a place for the records: found --record with {0} orders, need one; leave it away: they are kept in the \
+             usual folder"
+    )]
+    RecordOfSeveral(usize),
+    #[error(
         "failed to find the design '{0}': found no shipped one and no file of that name, need one of {1}, host, or a TOML file"
     )]
     NoDesign(String, String),
@@ -228,6 +245,10 @@ impl Failure {
             | Failure::Subject(_)
             | Failure::NoSuchProcess(_)
             | Failure::Start { .. }
+            | Failure::LiveSchedule
+            | Failure::LiveQuantum(_)
+            | Failure::QuantumTime(..)
+            | Failure::RecordOfSeveral(_)
             | Failure::NoDesign(..)
             | Failure::Design(_)
             | Failure::DesignEncoding { .. }

@@ -13,10 +13,21 @@ pub(crate) const SUMS_ONLY: &str =
 /// Why lookups of the two hierarchies were not compared.
 pub(crate) const NOT_COMPARED: &str = "not in the record: simulated together with many other designs, or by an earlier program; simulate again, with --in-full";
 
+/// Longer than the code between two looks at the turn's end: a superblock of the capture has some 60 instructions at most.
+const LATEST: u64 = 64;
+
 /// Where the integration ends, by the segments' lengths in ascending order.
 pub(crate) fn cut_of_lengths(sorted: &[u64], share: f64, window: u64) -> Cut {
     let end = nearest_rank(sorted, 1.0 - share).unwrap_or(0);
     Cut { instructions: end.min(window), is_reached: end <= window, is_rounded: false }
+}
+
+/// A turn ends some instructions late, with the code that uses its last one, and hardly any segment reaches so far: a cut-off
+/// there is put at the end of the quantum.
+pub(crate) fn without_lateness(cut: Cut, quantum_instructions: Option<u64>) -> Cut {
+    let late =
+        |quantum: &u64| cut.instructions.checked_sub(*quantum).is_some_and(|late| late <= LATEST.max(quantum / 100));
+    Cut { instructions: quantum_instructions.filter(late).unwrap_or(cut.instructions), ..cut }
 }
 
 /// The same where lengths are known to the interval only: the first interval that fewer reach.

@@ -3,7 +3,7 @@
 use simulation_result::Depth;
 
 use super::context::Context;
-use super::cost::{NOT_COMPARED, cost, cut_of_lengths, cut_of_sums};
+use super::cost::{NOT_COMPARED, cost, cut_of_lengths, cut_of_sums, without_lateness};
 use super::curve::points;
 use super::design_sums::DesignSums;
 use super::findings::{CLASSES, Cost, Group, GroupFinding, cause_name, class_of};
@@ -43,7 +43,10 @@ fn finding(context: &Context<'_>, depth: Depth, sums: &DesignSums, group: Group,
     let cut = if is_mixed && context.lengths.are_unknown() {
         cut_of_sums(&cells, share, length)
     } else {
-        cut_of_lengths(&lengths, share, length.saturating_mul(window as u64))
+        without_lateness(
+            cut_of_lengths(&lengths, share, length.saturating_mul(window as u64)),
+            context.head.trace.quantum_instructions,
+        )
     };
     let cost_of = |cycles: Cycles| cost(cycles, &by_interval, &batches, length, cut, context.options.confidence);
     let compared = |cycles: Cycles| {

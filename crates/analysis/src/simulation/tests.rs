@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use simulation_result::{Depth, Interval};
 
 use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts};
-use super::{Cost, Findings, Group, GroupFinding, Part, SurvivorBias, over_trials};
+use super::{Cost, Findings, Group, GroupFinding, Part, SurvivorBias, are_orders, over_orders, over_trials};
 
 fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{found}, need {expected}");
@@ -134,6 +134,57 @@ fn the_cut_off_is_where_a_tenth_remains() {
     assert_eq!(design.cut.instructions, 25_000);
     close(design.average_cost_cycles.estimate.expect("a cost"), 25_000.0);
     close(design.excess_cycles_per_switch.expect("switches"), 0.9 * 25_000.0 + 0.1 * 900_000.0);
+}
+
+#[test]
+fn turns_that_end_a_little_late_are_cut_at_their_quantum() {
+    let mut run = Run::new();
+    run.head.trace.quantum_instructions = Some(400_000);
+    // Only the first twenty of a hundred are longer, and follow each other: nothing could be said of them alone.
+    for i in 0..100 {
+        run.segment(i % 2, QUANTUM, if i < 20 { 400_013 } else { 400_000 }, 1.0, |_| 1.0);
+    }
+    let design = run.design();
+    assert_eq!(design.cut.instructions, 400_000);
+    close(design.average_cost_cycles.estimate.expect("a cost"), 400_000.0);
+    assert!(design.average_cost_cycles.low.is_some(), "{:?}", design.average_cost_cycles.why);
+    // What is much longer is no turn that ended late.
+    let mut run = Run::new();
+    run.head.trace.quantum_instructions = Some(400_000);
+    (0..100).for_each(|i| run.segment(i % 2, QUANTUM, 404_100, 1.0, |_| 1.0));
+    assert_eq!(run.design().cut.instructions, 404_100);
+}
+
+#[test]
+fn orders_are_laid_beside_the_best_of_their_design() {
+    let order = |name: &str, quantum: Option<u64>, excess: f64, switches: u32| {
+        let mut run = Run::new();
+        (0..switches).for_each(|i| run.segment(i % 2, QUANTUM, 200_000 / u64::from(switches) * 100, 1.0, |_| excess));
+        let trace = &mut run.head.trace;
+        (trace.order, trace.quantum_instructions) = (name.to_owned(), quantum);
+        (run.head.clone(), run.findings())
+    };
+    let runs = [
+        order("round-robin", Some(400_000), 0.5, 50),
+        order("batch:2", Some(100_000), 0.25, 50),
+        order("round-robin", Some(100_000), 1.0, 200),
+    ];
+    let heads: Vec<_> = runs.iter().map(|(head, _)| head).collect();
+    assert!(are_orders(&heads) && !are_orders(&[heads[0], heads[0]]) && !are_orders(&heads[..1]));
+    let mut other = heads[0].clone();
+    other.trace.instructions += 1;
+    assert!(!are_orders(&[heads[1], &other]), "another trace");
+    let found = over_orders(&runs.iter().map(|(head, findings)| (head, findings)).collect::<Vec<_>>());
+    let names: Vec<_> = found.iter().map(|one| (one.order.as_str(), one.quantum_instructions, one.switches)).collect();
+    assert_eq!(
+        names,
+        [("round-robin", Some(100_000), 200), ("round-robin", Some(400_000), 50), ("batch:2", Some(100_000), 50)]
+    );
+    // Private cycles are one an instruction: 2, 1.5 and 1.25 of them in all.
+    for (one, all) in found.iter().zip([2.0, 1.5, 1.25]) {
+        close(one.over_fewest.expect("cycles"), all / 1.25 - 1.0);
+        close(one.excess_share.expect("cycles"), (all - 1.0) / all);
+    }
 }
 
 #[test]

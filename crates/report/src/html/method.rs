@@ -25,6 +25,7 @@ const PAGES: &[(&str, &str)] = pages![
     "known-answers",
     "reproduction",
     "simulation",
+    "reordering",
     "simulated-cost",
 ];
 

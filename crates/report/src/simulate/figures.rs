@@ -7,6 +7,7 @@ mod curves;
 mod evictions;
 mod lengths;
 mod overhead;
+mod quanta;
 mod series;
 
 use analysis::simulation::{Findings, Group};
@@ -15,7 +16,11 @@ use simulation_result::Simulation;
 use super::detailed;
 use crate::page::Page;
 
-pub(super) use overhead::add_of_all;
+/// What only several records together show.
+pub(super) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
+    overhead::add_of_all(page, records);
+    quanta::add_of_all(page, records);
+}
 
 /// All figures of one record, each design in its turn. Only the page has them: the terminal has its own short forms.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {

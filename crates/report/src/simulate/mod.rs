@@ -10,6 +10,7 @@ mod details;
 mod figures;
 mod json;
 mod notes;
+mod orders;
 mod origins;
 mod programs;
 mod screen;
@@ -22,6 +23,7 @@ use simulation_result::Simulation;
 use crate::page::{Block, Page};
 use crate::{Format, Style};
 
+pub use orders::{SIMULATE_ORDERS_SCHEMA, render_orders};
 pub use trials::{SIMULATE_TRIALS_SCHEMA, render_trials};
 
 /// Name and version of the JSON form.

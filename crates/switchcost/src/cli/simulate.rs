@@ -4,6 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use std::str::FromStr;
+
+use ::trace::reorder::Schedule;
+use units::Nanos;
+
 use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
 use super::{Depth, Form, parse_named};
 
@@ -67,8 +72,40 @@ Examples:
   switchcost simulate two.sct --design host                this machine's own caches
   switchcost simulate two.sct --design mogul-1a,my.toml --format json
   switchcost simulate two.sct --design my.toml --vary L1D.size=8KiB,16KiB,32KiB --vary L1D.ways=1,2,4,8
+  switchcost simulate two.sct --quantum 100000,400000,1600000     what would another quantum cost?
+  switchcost simulate two.sct --schedule round-robin,affinity:8,batch:2      and another scheduler?
   switchcost simulate live --design zen --with 'sort big' -- grep -c x big
   switchcost simulate --design list                        the shipped designs";
+
+/// How long a turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantum {
+    /// So many instructions.
+    Instructions(u64),
+    /// As many as there are cycles of the designs in this time.
+    Time(Nanos),
+}
+
+/// Shorter ones are no quanta: a switch takes the kernel longer.
+const FEWEST_INSTRUCTIONS: u64 = 1000;
+
+impl FromStr for Quantum {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || {
+            format!(
+                "found '{text}', need a number of instructions from {FEWEST_INSTRUCTIONS} on, such as 400000, or a time with its \
+                 unit, such as 4ms"
+            )
+        };
+        match text.parse() {
+            Ok(instructions) if instructions >= FEWEST_INSTRUCTIONS => Ok(Quantum::Instructions(instructions)),
+            Ok(_) => Err(error()),
+            Err(_) => text.parse().map(Quantum::Time).map_err(|_| error()),
+        }
+    }
+}
 
 /// Simulates caches on a trace, or on programs as they run: what each switch costs in cycles, and why.
 #[derive(Clone, Debug, Args)]
@@ -76,6 +113,16 @@ Examples:
 pub(crate) struct SimulateArguments {
     /// The trace, or live for the command behind --
     pub(crate) trace: Option<PathBuf>,
+
+    /// Of a trace: play its tasks again in these orders, round-robin, affinity:N, longest-quantum or batch:K, one after the
+    /// other [default: the order of the trace; with --quantum, round-robin]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to simulate")]
+    pub(crate) schedule: Vec<Schedule>,
+
+    /// Of a trace: play its tasks again with these quanta, one after the other, in instructions (400000) or at one instruction
+    /// a cycle (4ms). Of live programs: the length of a turn in instructions [default: that of the trace, or 400000]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to simulate")]
+    pub(crate) quantum: Vec<Quantum>,
 
     #[command(flatten)]
     pub(crate) designs: DesignArguments,

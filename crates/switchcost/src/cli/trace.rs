@@ -47,11 +47,6 @@ pub(crate) struct CaptureArguments {
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,
 
-    /// Length of a scheduled turn in instructions; Mogul and Borg 1990 had about 400000
-    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
-          help_heading = "What to trace")]
-    pub(crate) quantum: u64,
-
     /// Which processes the programs see: own (numbers from 2 on, the same each time, where the system allows it) or all
     #[arg(long, value_name = "WHICH", default_value_t = ProcessesFlag::Own, value_parser = parse_named::<ProcessesFlag>,
           help_heading = "What to trace")]
@@ -73,10 +68,9 @@ pub(crate) struct CaptureArguments {
 impl CaptureArguments {
     /// Whether any of it says something else than it says by itself.
     pub(crate) fn is_given(&self) -> bool {
-        let CaptureArguments { with, order, quantum, processes, switches, cpu, command } = self;
+        let CaptureArguments { with, order, processes, switches, cpu, command } = self;
         !(with.is_empty() && command.is_empty())
             || *order != OrderFlag::default()
-            || *quantum != QUANTUM_INSTRUCTIONS
             || *processes != ProcessesFlag::default()
             || switches.is_some()
             || cpu.is_some()
@@ -104,6 +98,11 @@ pub(crate) struct TraceArguments {
     /// Write the trace to FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Length of a scheduled turn in instructions; Mogul and Borg 1990 had about 400000
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
+          help_heading = "What to trace")]
+    pub(crate) quantum: u64,
 
     #[command(flatten)]
     pub(crate) capture: CaptureArguments,

@@ -1,12 +1,13 @@
 //! `switchcost simulate`: feeds designs with a trace, or with programs as they run.
 
 mod designs;
+mod orders;
 mod places;
 mod run;
 
 use std::path::Path;
 
-use trace::{Chunk, TraceHeader, read_ahead};
+use trace::{Chunk, ReadTraceError, TraceHeader, read_ahead};
 
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
 use crate::cli::trace::CaptureArguments;
@@ -39,11 +40,14 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     }
     let source = arguments.trace.as_deref().ok_or(Failure::NoTrace)?;
     if source == Path::new(LIVE) {
-        let session = Session::prepare(&arguments.capture)?;
+        let session = Session::prepare(&arguments.capture, orders::of_live(arguments)?)?;
         return live(session, &arguments.designs, DEFAULT_INTERVAL, None);
     }
     refuse_capture_flags(&arguments.capture)?;
-    from_file(source, &arguments.designs)
+    match orders::wanted(arguments, source)?.as_slice() {
+        [] => from_file(source, &arguments.designs),
+        orders => orders::run(source, orders, &arguments.designs),
+    }
 }
 
 /// What only `live` obeys must not be passed over in silence.
@@ -58,23 +62,7 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
     let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), reader.header())?;
     let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
     let mut chunks = read_ahead(reader).map_err(failed)?;
-    let mut chunk = Chunk::default();
-    let mut incomplete = None;
-    loop {
-        if interrupt.is_raised() {
-            incomplete = Some("interrupted".to_owned());
-            break;
-        }
-        match chunks.next_into(&mut chunk) {
-            Ok(true) => run.chunk(&chunk)?,
-            Ok(false) => break,
-            Err(error) if error.is_loss() && !run.is_empty() => {
-                incomplete = Some(error.to_string());
-                break;
-            }
-            Err(error) => return Err(failed(error)),
-        }
-    }
+    let incomplete = feed(&mut run, path, &interrupt, |chunk| chunks.next_into(chunk))?;
     if run.is_empty() {
         return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
     }
@@ -84,6 +72,27 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
     }
     let shown = report::show(&record, &arguments.form, arguments.depth, output)?;
     Ok(interrupt.exit().unwrap_or(if incomplete.is_none() { shown } else { Exit::Reservations }))
+}
+
+/// Simulates what comes until it ends; gives the reason where that is not the end of the trace.
+fn feed(
+    run: &mut Run,
+    path: &Path,
+    interrupt: &Interrupt,
+    mut next: impl FnMut(&mut Chunk) -> Result<bool, ReadTraceError>,
+) -> Result<Option<String>, Failure> {
+    let mut chunk = Chunk::default();
+    loop {
+        if interrupt.is_raised() {
+            return Ok(Some("interrupted".to_owned()));
+        }
+        match next(&mut chunk) {
+            Ok(true) => run.chunk(&chunk)?,
+            Ok(false) => return Ok(None),
+            Err(error) if error.is_loss() && !run.is_empty() => return Ok(Some(error.to_string())),
+            Err(source) => return Err(Failure::ReadTrace { path: path.to_owned(), source }),
+        }
+    }
 }
 
 /// Captures and simulates at the same time; the trace is kept only where a place for it is named.

@@ -28,6 +28,57 @@ fn walks_are_traced_without_a_program_and_lose_to_each_other() {
 }
 
 #[test]
+fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
+    let place = Place::new();
+    let path = place.path("walks.sct");
+    let walks = ["trace", "walks", "--size", "64KiB", "--access", "read", "--turns", "10", "-o", text(&path)];
+    assert_eq!(place.run(&walks).code, 0);
+    // A turn of the trace is a walk of 16,384 instructions. One of four walks costs as much and comes a quarter as often.
+    let orders = ["--quantum", "16384,65536", "--schedule", "round-robin,longest-quantum", "--design", "mogul-1a"];
+    let simulate = [&["simulate", text(&path)][..], &orders].concat();
+    let ran = place.run(&[&simulate[..], &["--format", "json"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let found = ran.json();
+    assert_eq!(found["schema"], "switchcost.simulate-orders/1");
+    let orders = found["orders"].as_array().expect("orders");
+    let of = |field: &str| orders.iter().map(|order| count(&order[field])).collect::<Vec<_>>();
+    // Twenty walks, less the first; 40 walks in 5 turns, less the first; and all of one task, then all of the other.
+    assert_eq!(of("switches"), [19, 5, 1]);
+    let lost = 15 * (4096 + 1);
+    let cycles = of("cycles");
+    // What is lost at a switch is all of the array, and the line of code; but for the first turn of each.
+    assert_eq!(cycles[0] - cycles[2], 18 * lost, "{cycles:?}");
+    assert_eq!(cycles[1] - cycles[2], 4 * lost, "{cycles:?}");
+    let names: Vec<&str> = orders.iter().filter_map(|order| order["order"].as_str()).collect();
+    assert_eq!(names, ["round-robin", "round-robin", "longest-quantum"]);
+    // 40 ns a cycle: 655 us are 16,384 instructions, as many as a walk has, at one a cycle.
+    let by_time = ["simulate", text(&path), "--design", "mogul-1a", "--quantum", "655.36us", "--format", "json"];
+    let alone = place.run(&by_time).json();
+    assert_eq!(
+        (&alone["trace"]["order"], count(&alone["trace"]["quantum_instructions"])),
+        (&"round-robin".into(), 16_384)
+    );
+    assert_eq!(count(&alone["designs"][0]["shared"]["cycles"]), cycles[0]);
+    let mixed = place.run(&["simulate", text(&path), "--quantum", "4ms"]);
+    assert_eq!(mixed.code, 2);
+    let wanted = "failed to convert a quantum of 4.00 ms: found mogul-1a and mogul-2a with different cycles, need designs with one \
+                  cycle to know its instructions; name a number of instructions, or one design";
+    assert!(mixed.stderr.contains(wanted), "{}", mixed.stderr);
+    let record = place.path("r.parquet");
+    let several = place.run(&[&simulate[..], &["--record", text(&record)]].concat());
+    assert_eq!(several.code, 2);
+    let wanted = "failed to choose a place for the records: found --record with 3 orders, need one; leave it away: they are kept in \
+                  the usual folder";
+    assert!(several.stderr.contains(wanted), "{}", several.stderr);
+    let shown = place.run(&simulate);
+    assert!(
+        shown.stdout.contains("Orders of turns") && shown.stdout.contains("curves: switchcost report -o"),
+        "{}",
+        shown.stdout
+    );
+}
+
+#[test]
 fn the_xeon_of_2007_reads_a_stream_as_fast_as_was_measured() {
     let place = Place::new();
     let path = place.path("stream.sct");

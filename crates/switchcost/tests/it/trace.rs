@@ -246,13 +246,17 @@ fn what_cannot_be_is_refused_with_a_reason() {
     let bad = include_str!("../../../../designs/mogul-1a.toml").replacen("64KiB", "100B", 1);
     assert!(bad.contains("100B"), "the design has another size");
     fs::write(&design, bad).expect("room");
-    let cases: [(&[&str], i32, &str); 14] = [
+    let cases: [(&[&str], i32, &str); 18] = [
         (&["trace", "info", text(&empty)], 5, "found no trace"),
         (&["trace", "info", "/nonexistent"], 5, "failed to open /nonexistent"),
         (&["simulate", text(&empty)], 5, "found no trace"),
         (&["simulate"], 2, ""),
         (&["simulate", text(&empty), "--order", "as-run"], 2, "a flag for capturing beside a trace"),
-        (&["simulate", text(&empty), "--quantum", "5000"], 2, "a flag for capturing beside a trace"),
+        (&["simulate", text(&empty), "--quantum", "5000"], 5, "found no trace"),
+        (&["simulate", text(&empty), "--quantum", "500"], 2, "need a number of instructions from 1000 on"),
+        (&["simulate", "live", "--quantum", "4ms", "--", "true"], 2, "found a quantum of 4.00 ms with live"),
+        (&["simulate", "live", "--quantum", "5000,6000", "--", "true"], 2, "found 2 quanta with live"),
+        (&["simulate", "live", "--schedule", "batch:2", "--", "true"], 2, "found --schedule with live"),
         (&["simulate", text(&empty), "--processes", "all"], 2, "a flag for capturing beside a trace"),
         (&["simulate", text(&empty), "--cpu", "0"], 2, "a flag for capturing beside a trace"),
         (&["simulate", text(&empty), "--design", "nothing"], 5, "found no trace"),

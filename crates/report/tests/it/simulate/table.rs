@@ -1,4 +1,4 @@
-use analysis::simulation::{Cost, Group, GroupFinding, over_trials};
+use analysis::simulation::{Cost, Group, GroupFinding, over_orders, over_trials};
 use switchcost_report::{Format, Style, simulate};
 
 use super::fixture::{findings, record, whole};
@@ -176,4 +176,52 @@ fn an_interval_that_covers_zero_is_told_as_a_bound() {
     let text = simulate::render(&head, &findings, Format::Table, Style::default());
     assert!(text.starts_with("A switch costs less than 1,540 cycles of cache reloading on mogul-1a"), "{text}");
     assert!(text.contains("< 1,540") && !text.contains("not distinguishable"), "{text}");
+}
+
+/// The record under two quanta of one order, and under another order.
+fn in_orders() -> Vec<(simulation_result::Simulation, analysis::simulation::Findings)> {
+    let one = |order: &str, quantum, cycles: u64| {
+        let (mut head, mut findings) = whole();
+        (head.trace.order, head.trace.quantum_instructions) = (order.to_owned(), quantum);
+        for design in &mut findings.designs {
+            design.hierarchies.shared.cycles += cycles;
+        }
+        head.trace.involuntary_switches += cycles / 1000;
+        (head, findings)
+    };
+    vec![
+        one("round-robin", Some(400_000), 100_000),
+        one("round-robin", Some(100_000), 900_000),
+        one("batch:2\u{1b}", Some(400_000), 0),
+    ]
+}
+
+#[test]
+fn orders_stand_beside_each_other() {
+    let records = in_orders();
+    let pairs: Vec<_> = records.iter().map(|(head, findings)| (head, findings)).collect();
+    let orders = over_orders(&pairs);
+    let render = |format| simulate::render_orders("two.trace", &orders, format, Style::default());
+    insta::assert_snapshot!(render(Format::Table));
+    insta::assert_snapshot!(render(Format::Csv));
+    let json: serde_json::Value = serde_json::from_str(&render(Format::Json)).expect("JSON");
+    assert_eq!((&json["schema"], &json["source"]), (&"switchcost.simulate-orders/1".into(), &"two.trace".into()));
+    assert_eq!(json["orders"].as_array().map(Vec::len), Some(6));
+    assert!(!render(Format::Json).contains('\u{1b}'));
+}
+
+#[test]
+fn the_page_of_several_orders_has_their_curves() {
+    let records = in_orders();
+    let parts: Vec<_> = records
+        .iter()
+        .map(|(head, findings)| switchcost_report::html::Part::Simulated { name: "r", head, findings })
+        .collect();
+    let html = switchcost_report::html::render(&parts);
+    for name in ["figure-all-cost-by-quantum", "figure-all-share-by-quantum"] {
+        assert!(html.figures.iter().any(|figure| figure == name), "{name} of {:?}", html.figures);
+    }
+    // The same order twice is no choice of orders.
+    let alike = switchcost_report::html::render(&[parts[0], parts[0]]);
+    assert!(!alike.figures.iter().any(|figure| figure.contains("quantum")), "{:?}", alike.figures);
 }

@@ -24,6 +24,8 @@ pub(super) struct Run {
     started: OffsetDateTime,
     source: String,
     header: TraceHeader,
+    /// Who ran next and for how long, where that is not the order of the trace.
+    order: Option<(String, Option<u64>)>,
     has_blocks: bool,
 }
 
@@ -65,8 +67,19 @@ impl Run {
             started: OffsetDateTime::now_utc(),
             source: source.to_owned(),
             header: header.clone(),
+            order: None,
             has_blocks: false,
         })
+    }
+
+    /// The tasks take turns in another order than in the trace.
+    pub(super) fn in_order(self, order: String, quantum_instructions: Option<u64>) -> Run {
+        Run { order: Some((order, quantum_instructions)), ..self }
+    }
+
+    /// Where the record is kept.
+    pub(super) fn kept_in(self, path: PathBuf) -> Result<Run, Failure> {
+        Ok(Run { writer: SimulationWriter::create(&path)?, path, ..self })
     }
 
     pub(super) fn chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
@@ -91,11 +104,13 @@ impl Run {
         let mut outcome = self.simulator.finish(&mut self.tuples);
         self.writer.write(&self.tuples)?;
         places::name(&mut outcome.designs);
-        let order = serde_json::to_value(self.header.order).ok();
+        let of_trace = serde_json::to_value(self.header.order).ok();
+        let of_trace = of_trace.as_ref().and_then(|order| order.as_str()).unwrap_or("unknown").to_owned();
+        let (order, quantum_instructions) = self.order.unwrap_or((of_trace, self.header.quantum_instructions));
         let trace = TraceFacts {
             source: self.source,
-            order: order.as_ref().and_then(|order| order.as_str()).unwrap_or("unknown").to_owned(),
-            quantum_instructions: self.header.quantum_instructions,
+            order,
+            quantum_instructions,
             commands: self.header.commands,
             instructions: outcome.instructions,
             loads: outcome.loads,

@@ -63,7 +63,7 @@ fn failed(path: &Path, source: WriteTraceError) -> Failure {
 }
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
-    let session = Session::prepare(&arguments.capture)?.with_our_output();
+    let session = Session::prepare(&arguments.capture, arguments.quantum)?.with_our_output();
     let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
     let interrupt = Interrupt::watch()?;
     let mut recorder = session.recorder(new_file(&path)?).map_err(|source| not_begun(&path, source))?;
@@ -154,10 +154,10 @@ pub(crate) struct Session {
 
 impl Session {
     /// A command alone reads what we could; several would take it from each other.
-    pub(crate) fn prepare(arguments: &CaptureArguments) -> Result<Session, Failure> {
+    pub(crate) fn prepare(arguments: &CaptureArguments, quantum_instructions: u64) -> Result<Session, Failure> {
         let commands = commands(arguments)?;
         let input = if commands.len() == 1 { Input::Ours } else { Input::Nothing };
-        let order = order(arguments.order, arguments.quantum);
+        let order = order(arguments.order, quantum_instructions);
         let mut session = Session::new(commands, order, arguments.cpu, arguments.switches)?;
         session.options.in_pid_namespace = arguments.processes == ProcessesFlag::Own;
         session.options.input = input;

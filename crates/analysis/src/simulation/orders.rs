@@ -1,0 +1,93 @@
+//! Several orders of the same references: what each one's switches cost, design by design.
+
+use serde::Serialize;
+use simulation_result::Simulation;
+
+use super::findings::{Cost, Findings};
+
+/// A design under one order of the turns.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OrderFinding {
+    /// The design.
+    pub design: String,
+    /// Who ran next.
+    pub order: String,
+    /// Length of a turn, where turns had one.
+    pub quantum_instructions: Option<u64>,
+    /// Shortest and longest time of a cycle in nanoseconds.
+    pub cycle_ns: Option<[f64; 2]>,
+    /// All switches.
+    pub switches: u64,
+    /// Those of them that the scheduler made.
+    pub involuntary_switches: u64,
+    /// Average cost of a switch: lost less gained.
+    pub average_cost_cycles: Cost,
+    /// What a switch loses to others.
+    pub lost_cycles: Cost,
+    /// Cycles lost times switches over all cycles.
+    pub lost_share: Option<f64>,
+    /// All excess cycles over all cycles: what is lost to switches, without a cut-off.
+    pub excess_share: Option<f64>,
+    /// All cycles of the shared hierarchy.
+    pub cycles: u64,
+    /// The same over the fewest that the design takes under any of the orders, less 1.
+    pub over_fewest: Option<f64>,
+}
+
+/// Whether these are simulations of the same work, the source with its instructions, loads and stores, in several orders.
+pub fn are_orders(records: &[&Simulation]) -> bool {
+    let work = |head: &Simulation| {
+        let trace = &head.trace;
+        (trace.source.clone(), trace.instructions, trace.loads, trace.stores)
+    };
+    let order = |head: &Simulation| (head.trace.order.clone(), head.trace.quantum_instructions);
+    records.windows(2).all(|pair| work(pair[0]) == work(pair[1]))
+        && records.windows(2).any(|pair| order(pair[0]) != order(pair[1]))
+}
+
+/// One finding for each design of each record: by design in the order of their first occurrence, then by the first occurrence
+/// of their order, then by quantum.
+pub fn over_orders(records: &[(&Simulation, &Findings)]) -> Vec<OrderFinding> {
+    let mut all: Vec<OrderFinding> = records.iter().flat_map(|(head, findings)| of_record(head, findings)).collect();
+    let place = |names: &[String], name: &String| names.iter().position(|other| other == name);
+    let designs: Vec<String> = all.iter().map(|finding| finding.design.clone()).collect();
+    let orders: Vec<String> = all.iter().map(|finding| finding.order.clone()).collect();
+    all.sort_by_key(|one| (place(&designs, &one.design), place(&orders, &one.order), one.quantum_instructions));
+    let cycles: Vec<(String, u64)> = all.iter().map(|finding| (finding.design.clone(), finding.cycles)).collect();
+    for finding in &mut all {
+        let of_design = cycles.iter().filter(|(design, _)| *design == finding.design).map(|(_, cycles)| *cycles);
+        let fewest = of_design.min().filter(|fewest| *fewest > 0);
+        finding.over_fewest = fewest.map(|fewest| finding.cycles as f64 / fewest as f64 - 1.0);
+    }
+    all
+}
+
+impl OrderFinding {
+    /// What a switch costs: what it loses, where that is known, as the first line of a report has it.
+    pub fn cost_cycles(&self) -> &Cost {
+        if self.lost_cycles.estimate.is_some() { &self.lost_cycles } else { &self.average_cost_cycles }
+    }
+
+    /// The same of all switches, over all cycles.
+    pub fn cost_share(&self) -> Option<f64> {
+        self.lost_share.or(self.excess_share)
+    }
+}
+
+fn of_record<'a>(head: &'a Simulation, findings: &'a Findings) -> impl Iterator<Item = OrderFinding> + 'a {
+    let trace = &head.trace;
+    findings.designs.iter().map(move |design| OrderFinding {
+        design: design.name.clone(),
+        order: trace.order.clone(),
+        quantum_instructions: trace.quantum_instructions,
+        cycle_ns: design.cycle_ns,
+        switches: trace.voluntary_switches.saturating_add(trace.involuntary_switches),
+        involuntary_switches: trace.involuntary_switches,
+        average_cost_cycles: design.average_cost_cycles.clone(),
+        lost_cycles: design.lost_cycles.clone(),
+        lost_share: design.lost_share,
+        excess_share: design.excess_share,
+        cycles: design.hierarchies.shared.cycles,
+        over_fewest: None,
+    })
+}

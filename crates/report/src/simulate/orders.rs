@@ -1,0 +1,153 @@
+//! Several orders of the same turns: a table, the same for programs, and the curve of cost over quantum.
+
+use analysis::simulation::OrderFinding;
+use serde::Serialize;
+
+use super::amount::{as_time, count, ends, known, rounded, share, with_bound};
+use crate::entry::{Entry, Side};
+use crate::for_programs::{self, Column};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::number;
+use crate::{Format, Style};
+
+/// Name and version of the JSON form of several orders.
+///
+/// Version 1: the first.
+pub const SIMULATE_ORDERS_SCHEMA: &str = "switchcost.simulate-orders/1";
+
+#[derive(Serialize)]
+struct OrdersView<'a> {
+    schema: &'static str,
+    source: &'a str,
+    orders: &'a [OrderFinding],
+}
+
+/// What [`analysis::simulation::over_orders`] found in simulations of one source, as text that ends in a newline.
+pub fn render_orders(source: &str, orders: &[OrderFinding], format: Format, style: Style) -> String {
+    match format {
+        Format::Table => {
+            let mut page = Page::new(style);
+            page.paragraph(&answer(orders));
+            add(&mut page, source, orders);
+            page.finish()
+        }
+        Format::Json => for_programs::json(&OrdersView { schema: SIMULATE_ORDERS_SCHEMA, source, orders }),
+        Format::Csv => csv(orders),
+    }
+}
+
+/// The table of orders.
+pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
+    page.heading(
+        "Orders of turns",
+        &format!("{source}: the same references of each task, by who runs next and for how long; in cycles"),
+    );
+    page.grid(&table(orders));
+    page.item(
+        "lost: cycles that a switch loses to others, up to the cut-off; share: of all cycles, by all switches; net: lost less what \
+         others bring in; more: all cycles over those of the best order of the design; what the kernel itself takes for a switch \
+         is in none of them",
+    );
+    page.method(&["reordering", "simulated-cost"]);
+}
+
+/// What the orders of the first design come to.
+fn answer(orders: &[OrderFinding]) -> String {
+    let Some(first) = orders.first() else { return "No order was simulated.".to_owned() };
+    let of_design: Vec<&OrderFinding> = orders.iter().filter(|order| order.design == first.design).collect();
+    let by_cycles = |a: &&&OrderFinding, b: &&&OrderFinding| a.cycles.cmp(&b.cycles);
+    let (Some(best), Some(worst)) = (of_design.iter().min_by(by_cycles), of_design.iter().max_by(by_cycles)) else {
+        return "No order was simulated.".to_owned();
+    };
+    let of = |order: &OrderFinding| {
+        let switches = if order.switches == 1 { "switch" } else { "switches" };
+        format!("{} ({} {switches}: {} of them)", name(order), count(order.switches), share(order.cost_share()))
+    };
+    if best.cycles == worst.cycles {
+        return format!("On {} no order takes fewer cycles than another: {}.", first.design, of(best));
+    }
+    format!(
+        "On {} the fewest cycles are taken with {}; the most with {}: {} more.",
+        first.design,
+        of(best),
+        of(worst),
+        share(worst.over_fewest)
+    )
+}
+
+/// Who runs next, and for how long.
+fn name(order: &OrderFinding) -> String {
+    let quantum = order.quantum_instructions.map(|quantum| format!(", {} instructions", count(quantum)));
+    format!("{}{}", order.order, quantum.unwrap_or_default())
+}
+
+fn table(orders: &[OrderFinding]) -> Grid {
+    let mut grid = Grid::new(2);
+    grid.column("design", Side::Left);
+    grid.column("order", Side::Left);
+    for name in ["quantum", "switches", "lost", "interval", "time", "share", "net", "more"] {
+        grid.column(name, Side::Right);
+    }
+    for order in orders {
+        let cost = order.cost_cycles();
+        let told = cost.estimate.filter(|cycles| *cycles != 0.0 && !cost.is_covering_zero());
+        let cells: [Entry; 10] = [
+            order.design.as_str().into(),
+            order.order.as_str().into(),
+            order.quantum_instructions.map(count).unwrap_or_default().into(),
+            count(order.switches).into(),
+            known(&order.lost_cycles).into(),
+            ends(cost).into(),
+            told.map(|cycles| as_time(cycles, order.cycle_ns)).unwrap_or_default().into(),
+            share(order.cost_share()).into(),
+            with_bound(&order.average_cost_cycles).into(),
+            share(order.over_fewest).into(),
+        ];
+        grid.row(cells.into());
+    }
+    grid
+}
+
+const COLUMNS: [Column<OrderFinding>; 15] = [
+    ("design", |order| order.design.clone()),
+    ("order", |order| order.order.clone()),
+    ("quantum_instructions", |order| order.quantum_instructions.map(|n| n.to_string()).unwrap_or_default()),
+    ("switches", |order| order.switches.to_string()),
+    ("involuntary_switches", |order| order.involuntary_switches.to_string()),
+    ("average_cost_cycles", |order| perhaps(order.average_cost_cycles.estimate)),
+    ("average_cost_cycles_low", |order| perhaps(order.average_cost_cycles.low)),
+    ("average_cost_cycles_high", |order| perhaps(order.average_cost_cycles.high)),
+    ("lost_cycles", |order| perhaps(order.lost_cycles.estimate)),
+    ("lost_cycles_low", |order| perhaps(order.lost_cycles.low)),
+    ("lost_cycles_high", |order| perhaps(order.lost_cycles.high)),
+    ("lost_share", |order| perhaps(order.lost_share)),
+    ("excess_share", |order| perhaps(order.excess_share)),
+    ("cycles", |order| order.cycles.to_string()),
+    ("over_fewest", |order| perhaps(order.over_fewest)),
+];
+
+fn perhaps(value: Option<f64>) -> String {
+    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn csv(orders: &[OrderFinding]) -> String {
+    let names = COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let rows = orders.iter().map(|order| COLUMNS.iter().map(|(_, of)| of(order)).collect());
+    for_programs::csv(std::iter::once(names).chain(rows))
+}
+
+/// What a pointer on a point of the curves shows.
+pub(super) fn hover(order: &OrderFinding, value: &str) -> String {
+    let (design, order_name) = (crate::figure::label(&order.design), crate::figure::label(&name(order)));
+    format!("{design}<br>{order_name}: {value}<br>{} switches", count(order.switches))
+}
+
+/// Cycles in words.
+pub(super) fn cycles_in_words(cycles: f64) -> String {
+    if cycles.abs() < 1000.0 {
+        format!("{} cycles a switch", number(cycles))
+    } else {
+        format!("{} cycles a switch", rounded(cycles))
+    }
+}

@@ -1,0 +1,183 @@
+//! A trace in other orders than its own: each schedule with each quantum, one simulation after the other.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ::report::simulate::render_orders;
+use ::report::{Format, Style, plain};
+use analysis::simulation::{Findings, Options, over_orders};
+use design::Design;
+use simulation_result::Simulation;
+use trace::TraceFile;
+use trace::reorder::{Reordered, Schedule, Streams, StreamsReader};
+use units::Nanos;
+
+use super::{DEFAULT_INTERVAL, Run, designs, feed};
+use crate::cli::simulate::{DesignArguments, Quantum, SimulateArguments};
+use crate::cli::trace::QUANTUM_INSTRUCTIONS;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::records::simulation;
+use crate::runs;
+use crate::signals::Interrupt;
+use crate::verbs::report;
+use crate::verbs::trace::look;
+
+/// Who runs next, and for how many instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Order {
+    schedule: Schedule,
+    quantum_instructions: u64,
+}
+
+impl Order {
+    /// The quantum, where it ends turns.
+    fn quantum(self) -> Option<u64> {
+        (self.schedule != Schedule::LongestQuantum).then_some(self.quantum_instructions)
+    }
+}
+
+/// The quantum of programs that are traced as they are simulated.
+pub(super) fn of_live(arguments: &SimulateArguments) -> Result<u64, Failure> {
+    if !arguments.schedule.is_empty() {
+        return Err(Failure::LiveSchedule);
+    }
+    match arguments.quantum[..] {
+        [] => Ok(QUANTUM_INSTRUCTIONS),
+        [Quantum::Instructions(instructions)] => Ok(instructions),
+        [Quantum::Time(time)] => Err(Failure::LiveQuantum(format!("a quantum of {time}"))),
+        ref several => Err(Failure::LiveQuantum(format!("{} quanta", several.len()))),
+    }
+}
+
+/// The orders that are asked for; none for that of the trace.
+pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<Order>, Failure> {
+    let (mut schedules, quanta) = (arguments.schedule.clone(), &arguments.quantum);
+    if schedules.is_empty() && quanta.is_empty() {
+        return Ok(Vec::new());
+    }
+    if schedules.is_empty() {
+        schedules.push(Schedule::RoundRobin);
+    }
+    let mut lengths =
+        quanta.iter().map(|quantum| in_instructions(*quantum, arguments)).collect::<Result<Vec<_>, _>>()?;
+    if lengths.is_empty() {
+        lengths.push(look::open(path)?.header().quantum_instructions.unwrap_or(QUANTUM_INSTRUCTIONS));
+    }
+    let mut orders: Vec<Order> = Vec::new();
+    for schedule in schedules {
+        for &quantum_instructions in &lengths {
+            let order = Order { schedule, quantum_instructions };
+            let is_there = |other: &Order| (other.schedule, other.quantum()) == (schedule, order.quantum());
+            if !orders.iter().any(is_there) {
+                orders.push(order);
+            }
+        }
+    }
+    Ok(orders)
+}
+
+fn in_instructions(quantum: Quantum, arguments: &SimulateArguments) -> Result<u64, Failure> {
+    match quantum {
+        Quantum::Instructions(instructions) => Ok(instructions),
+        Quantum::Time(time) => {
+            let cycle_ns = one_cycle_ns(&designs::selected(&arguments.designs)?, time)?;
+            Ok(((time.0 as f64 / cycle_ns).round() as u64).max(1))
+        }
+    }
+}
+
+/// The cycle that all designs have: of a range, the geometric mean.
+fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
+    let cycle = |design: &Design| design.cycle_ns.map(|[short, long]| (short * long).sqrt());
+    let first = designs.first().and_then(cycle);
+    if let Some(other) = designs.iter().find(|design| cycle(design) != first) {
+        let names = format!("{} and {} with different cycles", designs[0].name, other.name);
+        return Err(Failure::QuantumTime(time, names));
+    }
+    first.ok_or_else(|| Failure::QuantumTime(time, "no time of a cycle in the designs".to_owned()))
+}
+
+/// Simulates each order, and shows them beside each other where there are several.
+pub(super) fn run(path: &Path, orders: &[Order], arguments: &DesignArguments) -> Result<Exit, Failure> {
+    if arguments.record.is_some() && orders.len() > 1 {
+        return Err(Failure::RecordOfSeveral(orders.len()));
+    }
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    let interrupt = Interrupt::watch()?;
+    let Some(streams) = take_apart(path, &interrupt)? else { return Ok(interrupt.exit().unwrap_or(Exit::Broken)) };
+    let mut records = Vec::new();
+    for (number, order) in orders.iter().enumerate() {
+        let record = if orders.len() == 1 { None } else { Some(new_record(number + 1)?) };
+        match simulate(path, *order, &streams, arguments, record, &interrupt)? {
+            Some(record) => records.push(record),
+            None => return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned())),
+        }
+        if interrupt.is_raised() {
+            break;
+        }
+    }
+    if let [record] = records.as_slice() {
+        let shown = report::show(record, &arguments.form, arguments.depth, output)?;
+        return Ok(interrupt.exit().unwrap_or(shown));
+    }
+    let text = text(&records, arguments, output.style(arguments.depth))?;
+    output.write(&text)?;
+    Ok(interrupt.exit().unwrap_or(Exit::Success))
+}
+
+/// The streams of all tasks; none where the run was stopped.
+fn take_apart(path: &Path, interrupt: &Interrupt) -> Result<Option<Arc<Streams>>, Failure> {
+    let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
+    let mut reader = StreamsReader::new(open(path)?);
+    while reader.next_chunk().map_err(failed)? {
+        if interrupt.is_raised() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Arc::new(reader.finish())))
+}
+
+fn open(path: &Path) -> Result<TraceFile<File>, Failure> {
+    let file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
+    TraceFile::open(file).map_err(|source| Failure::ReadTrace { path: path.to_owned(), source })
+}
+
+/// Several records are made within a second: their names have a number.
+fn new_record(number: usize) -> Result<PathBuf, Failure> {
+    runs::new_file(&format!("{number:02}-{}", runs::SIMULATION))
+}
+
+fn simulate(
+    path: &Path,
+    order: Order,
+    streams: &Arc<Streams>,
+    arguments: &DesignArguments,
+    record: Option<PathBuf>,
+    interrupt: &Interrupt,
+) -> Result<Option<PathBuf>, Failure> {
+    let file = open(path)?;
+    let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), file.header())?
+        .in_order(order.schedule.to_string(), order.quantum());
+    if let Some(record) = record {
+        run = run.kept_in(record)?;
+    }
+    let mut turns = Reordered::new(file, Arc::clone(streams), order.schedule, order.quantum_instructions);
+    let incomplete = feed(&mut run, path, interrupt, |chunk| turns.next_into(chunk))?;
+    if run.is_empty() { Ok(None) } else { run.finish(incomplete).map(Some) }
+}
+
+/// What several orders come to, and where the rest is.
+fn text(records: &[PathBuf], arguments: &DesignArguments, style: Style) -> Result<String, Failure> {
+    let read = |path: &PathBuf| simulation(path, Options::default());
+    let loaded: Vec<(Simulation, Findings)> = records.iter().map(read).collect::<Result<_, _>>()?;
+    let orders = over_orders(&loaded.iter().map(|(head, findings)| (head, findings)).collect::<Vec<_>>());
+    let source = loaded.first().map_or("", |(head, _)| head.trace.source.as_str());
+    let text = render_orders(source, &orders, arguments.form.format, style);
+    if arguments.form.format != Format::Table {
+        return Ok(text);
+    }
+    let names: Vec<String> = records.iter().map(|path| plain(&path.display().to_string()).into_owned()).collect();
+    Ok(format!("{text}\ncurves: switchcost report -o page.html {}\n", names.join(" ")))
+}
