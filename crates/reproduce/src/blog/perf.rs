@@ -1,0 +1,44 @@
+//! What `perf stat -x ,` printed: an event a line.
+
+use std::collections::BTreeMap;
+
+/// Counts by the events' names, in perf's units; what perf could not count is not there.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Counts(BTreeMap<String, f64>);
+
+impl Counts {
+    /// Lines that say something else are passed over.
+    pub(super) fn read(words: &str) -> Counts {
+        let count = |line: &str| {
+            let mut fields = line.split(',');
+            let (value, _unit, event) = (fields.next()?, fields.next()?, fields.next()?);
+            let value = value.trim().parse().ok().filter(|value: &f64| value.is_finite())?;
+            // An event that perf counted in user mode alone has that behind a colon.
+            event.split(':').next().filter(|name| !name.is_empty()).map(|name| (name.to_owned(), value))
+        };
+        Counts(words.lines().filter_map(count).collect())
+    }
+
+    pub(super) fn of(&self, event: &str) -> Result<f64, String> {
+        self.0.get(event).copied().ok_or_else(|| format!("perf counted no {event} here"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Printed by perf 6.12 on a guest without hardware counters.
+    const WORDS: &str = "# started on Tue Nov 24 19:53:01 2026\n\n1,,context-switches,851000,100.00,1.175,K/sec\n\
+                         0.85,msec,task-clock,851000,100.00,0.008,CPUs utilized\n\
+                         <not supported>,,cycles:u,0,100.00,,\n77,,page-faults:u,1,100.00,,\n";
+
+    #[test]
+    fn counts_are_read_and_what_was_not_counted_is_not_there() {
+        let counts = Counts::read(WORDS);
+        assert_eq!((counts.of("context-switches"), counts.of("task-clock")), (Ok(1.0), Ok(0.85)));
+        assert_eq!(counts.of("page-faults"), Ok(77.0));
+        assert_eq!(counts.of("cycles"), Err("perf counted no cycles here".to_owned()));
+        assert_eq!(Counts::read("no such event\n,,\nnan,,x\n"), Counts::default());
+    }
+}

@@ -1,0 +1,35 @@
+//! How much of the hand-offs' time is user mode.
+//!
+//! The kernel counts both by ticks of 10 ms. In the windows that the record covers, the first task also probes the core's clock
+//! before each batch, in user mode; how long that takes is recorded, and taken off. What is left has the error of counting
+//! ticks: so many of them as were found there, give or take the square root of that.
+
+use record::MeasureRecord;
+
+use crate::claims::Term;
+
+/// A tick of /proc.
+const TICK_NS: f64 = 1e7;
+/// Student's t at 90 % for many degrees of freedom.
+const T90: f64 = 1.645;
+/// Below so many ticks nothing can be said.
+const FEWEST_TICKS: f64 = 20.0;
+
+/// Time in user mode over time in the kernel, of one case.
+pub(super) fn over_kernel(record: &MeasureRecord, case: usize) -> Result<Term, String> {
+    let lacks = || "the record does not separate user mode from the kernel".to_owned();
+    let (mut user, mut system, mut probes) = (0.0, 0.0, 0.0);
+    for window in record.cycles.iter().filter(|window| window.case == case as u32) {
+        user += window.evidence.task_user_ns.ok_or_else(lacks)?.0 as f64;
+        system += window.evidence.task_system_ns.ok_or_else(lacks)?.0 as f64;
+        let ticks = window.batches.chain_ticks.iter().chain(&window.batches.addition_ticks);
+        let rate = record.header.clock.ticks_per_second;
+        probes += ticks.map(|ticks| rate.nanos(*ticks).0 as f64).sum::<f64>();
+    }
+    if system < FEWEST_TICKS * TICK_NS {
+        return Err("less than 200 ms in the kernel were counted, in steps of 10 ms".to_owned());
+    }
+    let error = T90 * (user.max(TICK_NS) * TICK_NS).sqrt();
+    let share = |user: f64| (user - probes).max(0.0) / system;
+    Ok(Term::new("user mode over the kernel", share(user), share(user - error), share(user + error)))
+}
