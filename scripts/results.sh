@@ -29,7 +29,7 @@ for word in "$@"; do
         *) papers+=("$word") ;;
     esac
 done
-case "${papers[*]:-all}" in *all*) papers=(li2007 michigan blog lmbench mogul1990) ;; esac
+case "${papers[*]:-all}" in *all*) papers=(li2007 michigan blog lmbench mogul1990 today) ;; esac
 
 commit=$(git describe --always --dirty --abbrev=12)
 case $commit in

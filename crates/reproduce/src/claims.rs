@@ -92,6 +92,7 @@ pub fn table(paper: Paper) -> Vec<Entry> {
         Paper::Blog => include_str!("../claims/blog.toml"),
         Paper::Lmbench => include_str!("../claims/lmbench.toml"),
         Paper::Mogul1990 => include_str!("../claims/mogul1990.toml"),
+        Paper::Today => include_str!("../claims/today.toml"),
     };
     let table: Table = toml::from_str(text).expect("a file of the program that the tests have read");
     table.claim

@@ -24,6 +24,7 @@ mod step;
 #[cfg(test)]
 mod testing;
 mod text;
+mod today;
 
 pub use chart::{Axis, Chart, Series, Style};
 pub use claims::{Claim, Entry, Kind, Reason, ReasonEntry, Rule, Term, Verdict, table};

@@ -1,7 +1,7 @@
 use strum::{Display, EnumIter, EnumString};
 
 use crate::claims::Quantities;
-use crate::{Exhibit, Records, Site, Step, blog, claims, li2007, lmbench, michigan, mogul1990};
+use crate::{Exhibit, Records, Site, Step, blog, claims, li2007, lmbench, michigan, mogul1990, today};
 
 /// What was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, EnumIter)]
@@ -17,6 +17,8 @@ pub enum Paper {
     Mogul1990,
     /// lmbench's matrix.
     Lmbench,
+    /// What they conclude, on the machines since then.
+    Today,
 }
 
 impl Paper {
@@ -38,6 +40,9 @@ impl Paper {
                 "L. McVoy, C. Staelin: lmbench: Portable Tools for Performance Analysis. USENIX Annual Technical \
                  Conference, January 1996"
             }
+            Paper::Today => {
+                "What Mogul and Borg 1990 (section 6) and the Michigan poster (introduction) conclude, on the machines since then"
+            }
             Paper::Mogul1990 => {
                 "J. C. Mogul, A. Borg: The Effect of Context Switches on Cache Performance. WRL Technical Note TN-16, \
                  Digital Western Research Laboratory, December 1990"
@@ -52,6 +57,7 @@ impl Paper {
             Paper::Michigan => "The Michigan poster: kernel and user level, and who misses what",
             Paper::Blog => "The blog post: two threads, a mutex and a condition variable",
             Paper::Lmbench => "lmbench: the matrix of context switches",
+            Paper::Today => "The papers' conclusions, then and now",
             Paper::Mogul1990 => "Mogul and Borg 1990: what switches do to caches",
         }
     }
@@ -64,6 +70,7 @@ impl Paper {
             Paper::Blog => blog::steps(site),
             Paper::Lmbench => lmbench::steps(site),
             Paper::Mogul1990 => mogul1990::steps(site),
+            Paper::Today => today::steps(site),
         }
     }
 
@@ -81,6 +88,7 @@ impl Paper {
             Paper::Blog => blog::quantities(),
             Paper::Lmbench => lmbench::quantities(),
             Paper::Mogul1990 => mogul1990::quantities(),
+            Paper::Today => today::quantities(),
         }
     }
 
@@ -91,6 +99,7 @@ impl Paper {
             Paper::Blog => blog::exhibits(records),
             Paper::Lmbench => lmbench::exhibits(records),
             Paper::Mogul1990 => mogul1990::exhibits(records),
+            Paper::Today => today::exhibits(records),
         }
     }
 }

@@ -23,6 +23,8 @@ pub(crate) enum What {
     Lmbench,
     /// Mogul and Borg 1990.
     Mogul1990,
+    /// What they conclude, on the machines since then.
+    Today,
     /// All of them.
     All,
 }
@@ -46,7 +48,7 @@ stopped goes on where it was, and pages are made anew from old records.";
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct ReproduceArguments {
-    /// The papers: li2007, michigan, blog, lmbench, mogul1990, all
+    /// The papers: li2007, michigan, blog, lmbench, mogul1990, today (what they conclude, on the machines since), all
     #[arg(required = true, value_parser = parse_named::<What>)]
     pub(crate) papers: Vec<What>,
 

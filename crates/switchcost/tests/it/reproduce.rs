@@ -90,7 +90,7 @@ fn everything_is_redone_quickly() {
     assert!(code == 0 || code == 3, "{code}: {why}");
     assert!(printed.starts_with("Li, Ding and Shen 2007"), "{printed}");
     let mut told = 0;
-    for paper in ["li2007", "michigan", "blog", "lmbench", "mogul1990"] {
+    for paper in ["li2007", "michigan", "blog", "lmbench", "mogul1990", "today"] {
         let json = fs::read(site.join(format!("{paper}.json"))).expect("a file");
         let json: Value = serde_json::from_slice(&json).expect("JSON");
         for exhibit in json["papers"][0]["exhibits"].as_array().expect("exhibits") {
@@ -136,7 +136,7 @@ fn a_folder_that_cannot_be_is_named() {
     assert!(why.contains("failed to make the site in") && why.contains("choose another with -o"), "{why}");
     let (code, _, why) = words(&place, &["reproduce", "knuth1968"]);
     assert_eq!(code, 2);
-    assert!(why.contains("need one of li2007, michigan, blog, lmbench, mogul1990, all"), "{why}");
+    assert!(why.contains("need one of li2007, michigan, blog, lmbench, mogul1990, today, all"), "{why}");
 }
 
 #[test]

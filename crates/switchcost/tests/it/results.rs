@@ -17,9 +17,14 @@ fn json(name: &str) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// The results of a paper; none, which is said, where they are older than the table of claims.
+/// The results of a paper; none, which is said, where they were never made or are older than the table of claims.
 fn stored(paper: Paper) -> Option<Value> {
-    let found = json(&format!("{paper}.json"));
+    let name = format!("{paper}.json");
+    if !folder().join(&name).exists() {
+        eprintln!("skipped: there is no results/{name}: run make results on a quiet machine");
+        return None;
+    }
+    let found = json(&name);
     if found["schema"] == "switchcost.reproduce/1" {
         eprintln!(
             "skipped: results/{paper}.json is older than the table of claims: run make results on a quiet machine"

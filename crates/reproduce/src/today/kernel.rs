@@ -1,0 +1,63 @@
+//! What the kernel's own part of a switch costs where its lines are farther away.
+
+use analysis::CaseFinding;
+use record::Mechanism;
+
+use super::{KERNEL, results};
+use crate::claims::{Found, Quantities, Term};
+use crate::exhibit::Cell;
+use crate::text::microseconds;
+use crate::{Exhibit, Records, Table};
+
+/// The results by size of the tasks' arrays, the smallest first.
+fn by_size(records: &Records) -> Result<Vec<&CaseFinding>, String> {
+    let mut found = results(records, KERNEL, Mechanism::Pipe)?;
+    found.retain(|finding| finding.indirect_kernel_ns.is_some());
+    found.sort_by_key(|finding| finding.case.working_set.size_bytes);
+    if found.len() < 2 { Err("fewer than two sizes could be measured".to_owned()) } else { Ok(found) }
+}
+
+pub(super) fn exhibit(records: &Records) -> Exhibit {
+    let mut exhibit = Exhibit::new("The kernel's lines", "The kernel's part of a switch, by where its own lines are");
+    exhibit.steps.push(KERNEL.to_owned());
+    let mut table = Table::new(&["arrays", "direct and kernel's lines us", "kernel's lines us", "low", "high"]);
+    for finding in by_size(records).unwrap_or_default() {
+        let Some(part) = &finding.indirect_kernel_ns else { continue };
+        table.row(vec![
+            finding.case.working_set.size_bytes.to_string().into(),
+            Cell::or_missing(
+                finding.direct_ns.as_ref().map(|direct| (direct.estimate + part.estimate) / 1e3),
+                3,
+                "the direct cost was not measured with it",
+            ),
+            Cell::number(part.estimate / 1e3, 3),
+            Cell::number(part.low / 1e3, 3),
+            Cell::number(part.high / 1e3, 3),
+        ]);
+    }
+    exhibit.table = table;
+    exhibit.notes.push(
+        "Larger arrays drive the lines that the kernel uses at a switch out of the first level, then out of the second: the same \
+         code on the same processor, with a larger miss penalty. Mogul and Borg ask it across processors (section 7)."
+            .into(),
+    );
+    exhibit
+}
+
+fn grows(records: &Records) -> Result<Found, String> {
+    let found = by_size(records)?;
+    let part = |finding: &CaseFinding| finding.indirect_kernel_ns.clone().ok_or("the kernel's part was not measured");
+    let (small, large) = (part(found[0])?, part(found[found.len() - 1])?);
+    let term = Term::new(
+        "largest less smallest, ns",
+        large.estimate - small.estimate,
+        large.low - small.high,
+        large.high - small.low,
+    );
+    let note = format!("{} and {}", microseconds(small.estimate), microseconds(large.estimate));
+    Ok(Found::new(vec![term], note))
+}
+
+pub(super) fn quantities() -> Quantities {
+    vec![("kernel-grows-with-penalty", grows)]
+}
