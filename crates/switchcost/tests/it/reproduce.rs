@@ -73,7 +73,7 @@ fn the_table_of_claims_is_printed_without_running_anything() {
     let (code, json, _) = words(&place, &["reproduce", "all", "--claims", "--format", "json"]);
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!((code, &json["schema"]), (0, &"switchcost.claims/1".into()));
-    assert_eq!(json["papers"].as_array().map(Vec::len), Some(5));
+    assert_eq!(json["papers"].as_array().map(Vec::len), Some(6));
     assert!(!place.path("switchcost/reproduce").exists(), "nothing is run, nothing is made");
 }
 
