@@ -13,8 +13,10 @@ mod input;
 mod known_answers;
 mod live;
 mod neighbour;
+mod observe;
 mod page;
 mod paired;
+mod ping_pong;
 mod program;
 mod report;
 mod row;
@@ -50,6 +52,8 @@ enum Part {
     Compare,
     /// `workload timesharing` under four designs; memory of many short processes
     Live,
+    /// What `observe` adds to a switch, beside perf; whether the cost that it tells is true (2 minutes)
+    Observe,
     /// Pages of large records, and a comparison; makes a --full record first
     Report,
 }
@@ -68,6 +72,16 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(words) = words.strip_prefix([ping_pong::ARGUMENT.to_owned()].as_slice()) {
+        return match ping_pong::play(words) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("switchcost-bench: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let arguments = Arguments::parse();
     let program = match Program::beside_this_one() {
         Ok(program) => program,
@@ -78,7 +92,7 @@ fn main() -> ExitCode {
     };
     println!("{}\n", program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 10] = [
+    let parts: [(Part, Measure); 11] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),
@@ -88,6 +102,7 @@ fn main() -> ExitCode {
         (Part::Simulate, simulate::all),
         (Part::Compare, compare::against_itself),
         (Part::Live, live::all),
+        (Part::Observe, observe::all),
         (Part::Report, report::all),
     ];
     let rows: Vec<Row> =

@@ -57,7 +57,10 @@ impl Histogram {
 fn start(at: usize) -> Nanos {
     let Some(half) = at.checked_sub(1) else { return Nanos(0) };
     // A record may have any number of buckets.
-    let power = u32::try_from(half / 2).ok().and_then(|log| 1u64.checked_shl(FIRST_LOG.saturating_add(log))).unwrap_or(u64::MAX);
+    let power = u32::try_from(half / 2)
+        .ok()
+        .and_then(|log| 1u64.checked_shl(FIRST_LOG.saturating_add(log)))
+        .unwrap_or(u64::MAX);
     Nanos(power.saturating_add(power / 2 * (half as u64 % 2)))
 }
 

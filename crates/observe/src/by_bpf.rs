@@ -104,25 +104,31 @@ impl ByBpf {
         let switches = self.switches();
         self.own_cost.end(&self.kernel, switches);
         self.kernel.detach();
+        self.so_far()
+    }
+
+    /// What was counted so far.
+    pub(crate) fn so_far(&mut self) -> Result<Counted, NoBpf> {
         self.tick();
         let now = host::clock::monotonic();
+        let mut sums = self.sums.clone();
         for place in 1..TASKS {
             match self.tables.state(place) {
                 0 => {}
-                state => self.sums.add(&self.tables.task(place), state != IN_USE, now, &self.memory),
+                state => sums.add(&self.tables.task(place), state != IN_USE, now, &self.memory),
             }
         }
         for ([process, _], words) in self.kernel.pairs()?.iter().flatten() {
             if let Ok(neighbour) = Neighbour::read_from_bytes(words.as_bytes()) {
-                self.sums.add_neighbour(process, &neighbour);
+                sums.add_neighbour(process, &neighbour);
             }
         }
-        let pairs = self.sums.take_pairs();
+        let pairs = sums.take_pairs();
         let control = |which| self.tables.control(which).load(Relaxed);
         let lost = Lost {
             tasks: control(Control::NoRoom),
             causes: control(Control::NoCause),
-            pairs: control(Control::NoPair) + self.sums.lost_pairs,
+            pairs: control(Control::NoPair) + sums.lost_pairs,
         };
         let own_cost = OwnCost {
             kernel_ns: self.own_cost.kernel,
@@ -135,7 +141,7 @@ impl ByBpf {
             source: Source::Bpf,
             not_counted_by: Vec::new(),
             cpus: self.cpus(),
-            tasks: self.sums.into_tasks(),
+            tasks: sums.into_tasks(),
             pairs,
             lost,
             own_cost,

@@ -77,11 +77,12 @@ impl ByProc {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Counted {
+    /// What was counted so far.
+    pub(crate) fn so_far(&mut self) -> Counted {
         self.tick();
         let mut groups: BTreeMap<Key, Tasks> = BTreeMap::new();
-        for ((process, _), task) in self.tasks {
-            let key = Key { process: Some(process), name: task.name, is_kernel: false };
+        for (&(process, _), task) in &self.tasks {
+            let key = Key { process: Some(process), name: task.name.clone(), is_kernel: false };
             let sum = groups.entry(key.clone()).or_insert_with(|| empty(key));
             sum.count += 1;
             sum.voluntary += task.last.voluntary.saturating_sub(task.first.voluntary);
@@ -147,7 +148,7 @@ mod tests {
         let mut proc = ByProc::default();
         proc.add([child.id()]);
         std::thread::sleep(std::time::Duration::from_millis(600));
-        let counted = proc.finish();
+        let counted = proc.so_far();
         child.kill().and_then(|()| child.wait()).expect("it waits for its line");
         let voluntary: u64 =
             counted.tasks.iter().filter(|tasks| tasks.process == Some(child.id())).map(|tasks| tasks.voluntary).sum();

@@ -101,14 +101,27 @@ impl Observer {
         }
     }
 
+    /// What was counted so far. The observation goes on.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn so_far(&mut self) -> Result<Counted, NoBpf> {
+        match &mut self.way {
+            Way::Bpf(bpf) => bpf.so_far(),
+            Way::Proc(proc) => {
+                Ok(Counted { not_counted_by: self.why_not_bpf.iter().cloned().collect(), ..proc.so_far() })
+            }
+        }
+    }
+
     /// Ends the observation.
     ///
     /// # Errors
     /// Where what was counted cannot be read any more.
-    pub fn finish(self) -> Result<Counted, NoBpf> {
+    pub fn finish(mut self) -> Result<Counted, NoBpf> {
         match self.way {
             Way::Bpf(bpf) => bpf.finish(),
-            Way::Proc(proc) => Ok(Counted { not_counted_by: self.why_not_bpf.into_iter().collect(), ..proc.finish() }),
+            Way::Proc(_) => self.so_far(),
         }
     }
 }

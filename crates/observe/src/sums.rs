@@ -24,7 +24,7 @@ pub(crate) struct Key {
 }
 
 /// Sums of tasks by process and name; of those that ended, by name.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Sums {
     groups: BTreeMap<Key, Tasks>,
     names: BTreeMap<u32, String>,

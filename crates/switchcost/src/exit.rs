@@ -142,6 +142,10 @@ pub(crate) enum Failure {
     Subject(#[from] observe::SubjectError),
     #[error("failed to observe: found no process {0}, need one that runs; see ps -e")]
     NoSuchProcess(u32),
+    #[error(
+        "failed to listen on {address}: {why}, need an address of this machine and a port that is free; choose another with --listen"
+    )]
+    Listen { address: std::net::SocketAddr, why: String },
     #[error("failed to start {program:?}: {source}, need a program that can be run; give its path, or look at PATH")]
     Start { program: std::ffi::OsString, source: io::Error },
     #[error("failed to write the record: {0}")]
@@ -249,6 +253,7 @@ impl Failure {
             | Failure::LiveQuantum(_)
             | Failure::QuantumTime(..)
             | Failure::RecordOfSeveral(_)
+            | Failure::Listen { .. }
             | Failure::NoDesign(..)
             | Failure::Design(_)
             | Failure::DesignEncoding { .. }

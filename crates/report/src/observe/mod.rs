@@ -3,6 +3,7 @@
 mod answer;
 mod csv;
 mod json;
+mod metrics;
 mod notes;
 mod tables;
 #[cfg(test)]
@@ -10,6 +11,8 @@ mod tests;
 
 use ::observation::Observation;
 use analysis::observation::Findings;
+
+pub use metrics::{Names, metrics};
 
 use crate::page::{Block, Page};
 use crate::{Format, Style};

@@ -21,7 +21,7 @@ impl Limits {
     }
 }
 
-pub(super) const ONE_SCREEN: Limits = Limits { processes: 8, causes: 8, neighbours: 5 };
+pub(super) const ONE_SCREEN: Limits = Limits { processes: 7, causes: 7, neighbours: 5 };
 pub(super) const ALL: Limits = Limits { processes: usize::MAX, causes: usize::MAX, neighbours: usize::MAX };
 
 pub(super) fn add(page: &mut Page, findings: &Findings, limits: &Limits) {
@@ -131,7 +131,7 @@ fn cause_row(cause: &CauseFinding) -> Vec<Entry> {
 }
 
 /// A cause in words: `preempted by a woken task, in write`.
-pub(super) fn reason(why: Why, entry: &KernelEntry) -> String {
+pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
     let place = match entry {
         KernelEntry::SystemCall(call) => format!("in {call}"),
         KernelEntry::PageFault => "in a page fault".to_owned(),

@@ -1,1 +1,164 @@
-//! On an observation made by hand.
+//! On the record of a short observation, and on one with as many names as there may be.
+
+use std::path::Path;
+
+use ::observation::{Calibration, Cause, Cost, Entry, Observation, Pair, Reload, Source, Why};
+use analysis::observation::analyse;
+use units::{Bytes, Nanos};
+
+use super::{Names, metrics, render};
+use crate::{Format, Style};
+
+fn small() -> Observation {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
+    Observation::read(&path).expect("a record of this version")
+}
+
+fn cost(ns: f64) -> Cost {
+    Cost { ns, low_ns: ns * 0.9, high_ns: ns * 1.1 }
+}
+
+/// With many of everything, and what a switch costs.
+fn large() -> Observation {
+    let mut large = small();
+    let first = large.tasks.remove(0);
+    let cause = |at: u64| Cause {
+        why: Why::Blocked,
+        entry: Entry::SystemCall(format!("a_system_call_with_a_long_name_{at}")),
+        switches: 1000 - at,
+        off_ns: Nanos(1_000_000),
+        wait_ns: Nanos(1_000),
+    };
+    let named = |at: u32| ::observation::Tasks {
+        process: Some(at),
+        name: format!("name of task {at}"),
+        voluntary: 10_000,
+        run_ns: Nanos(1_000_000_000),
+        resident_bytes: Some(Bytes::mib(1)),
+        causes: (0..40).map(cause).collect(),
+        ..first.clone()
+    };
+    large.tasks = (1..500).map(named).collect();
+    let pair = |at: u32| Pair {
+        process: at,
+        process_name: format!("name of task {at}"),
+        other: Some(9999),
+        name: format!("neighbour {at}"),
+        ran_ns: Nanos(1_000),
+        runs: 3,
+        preempted: 2,
+        woke: 1,
+    };
+    large.pairs = (1..500).map(pair).collect();
+    large.calibration = Some(Calibration {
+        measured_at: "2026-11-24T19:22:51.468684545Z".to_owned(),
+        blocked: Some(cost(1500.0)),
+        yielded: Some(cost(800.0)),
+        reloads: vec![Reload { size_bytes: Bytes::mib(1), walk_ns: 40_000.0, cost: cost(1200.0) }],
+    });
+    large
+}
+
+fn screen(observation: &Observation) -> String {
+    render(observation, &analyse(observation), Format::Table, Style::default())
+}
+
+#[test]
+fn the_answer_fits_a_screen_however_much_there_is() {
+    let large = large();
+    let text = screen(&large);
+    assert!(text.lines().count() <= 45, "{}\n{text}", text.lines().count());
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("7 of 499") && text.contains("2026-11-24T19:22 UTC"), "{text}");
+    let style = Style { is_detailed: true, ..Style::default() };
+    let all = render(&large, &analyse(&large), Format::Table, style);
+    assert!(all.contains("By process") && all.lines().count() > 1_000, "everything is behind --details");
+}
+
+#[test]
+fn a_cost_is_told_as_a_range_with_what_is_likely() {
+    let large = large();
+    let found = analyse(&large);
+    let share = found.all.share.expect("it is priced");
+    assert!(share.low < share.likely.expect("memory was looked at") && share.likely < Some(share.high));
+    let text = screen(&large);
+    assert!(text.starts_with("Switching costs sh ") && text.contains("% to ") && text.contains("directly"), "{text}");
+    // Without a price the switches are told, and that there is none.
+    let text = screen(&Observation { calibration: None, ..large });
+    assert!(text.contains("what a switch costs here is not known"), "{text}");
+}
+
+#[test]
+fn who_never_switched_has_no_cost() {
+    let nothing = Observation { tasks: Vec::new(), pairs: Vec::new(), ..small() };
+    assert!(screen(&nothing).contains("did not switch"), "{}", screen(&nothing));
+}
+
+#[test]
+fn what_was_not_counted_is_told_with_its_reason() {
+    let reason = "found no right to load BPF programs".to_owned();
+    let proc = Observation { source: Source::Proc, not_counted_by: vec![reason.clone()], ..small() };
+    let text = screen(&proc).replace('\n', " ").replace("    ", "");
+    assert!(text.contains(&reason) && text.contains("why and by whom is not known"), "{text}");
+}
+
+#[test]
+fn every_cause_has_words() {
+    let whys = [Why::Blocked, Why::Yielded, Why::PreemptedByWoken, Why::SliceEnded, Why::Throttled, Why::Ended];
+    let entries =
+        [Entry::SystemCall("read".to_owned()), Entry::PageFault, Entry::Interrupt, Entry::Kernel, Entry::Other];
+    for why in whys {
+        for entry in &entries {
+            let words = super::tables::reason(why, entry);
+            assert!(!words.is_empty() && words.is_ascii(), "{words}");
+        }
+    }
+    assert_eq!(super::tables::reason(Why::PreemptedByWoken, &entries[1]), "preempted by a woken task, in a page fault");
+}
+
+fn scraped(observation: &Observation, names: &mut Names) -> String {
+    metrics(observation, &analyse(observation), names)
+}
+
+#[test]
+fn metrics_have_bounded_labels_and_end_as_the_format_asks() {
+    let (large, mut names) = (large(), Names::default());
+    let text = scraped(&large, &mut names);
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    let labels = text.lines().filter(|line| line.contains("type=\"voluntary\"")).count();
+    assert_eq!(labels, 65, "64 names, and all others together");
+    let sum: u64 = text
+        .lines()
+        .filter(|line| line.starts_with("switchcost_context_switches_total") && line.contains("\"voluntary\""))
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum();
+    assert_eq!(sum, 499 * 10_000);
+    // The same names keep their labels, whoever comes first later.
+    let mut later = large.clone();
+    later.tasks.reverse();
+    let of = |text: &str| text.lines().filter(|line| line.contains("voluntary")).map(str::to_owned).collect::<Vec<_>>();
+    let (mut before, mut after) = (of(&text), of(&scraped(&later, &mut names)));
+    before.sort();
+    after.sort();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn metrics_take_any_name() {
+    let mut hostile = small();
+    hostile.tasks[0].name = "a\"} 1\n\\\u{1b}[31m".to_owned();
+    let text = scraped(&hostile, &mut Names::default());
+    assert!(text.contains(r#"name="a\"} 1 \\[31m""#), "{text}");
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    assert!(lines.clone().all(|line| line.starts_with("switchcost_")), "{text}");
+}
+
+#[test]
+fn buckets_of_histograms_are_the_same_each_time() {
+    let bounds = |text: &str| text.lines().filter(|line| line.contains("off_cpu_seconds_bucket")).count();
+    let text = scraped(&small(), &mut Names::default());
+    assert_eq!(bounds(&text), 13, "{text}");
+    let nothing = Observation { tasks: Vec::new(), ..small() };
+    assert_eq!(bounds(&scraped(&nothing, &mut Names::default())), 13);
+    assert!(text.contains("le=\"+Inf\""), "{text}");
+}

@@ -1,6 +1,7 @@
 //! `observe`: who, for how long, and what else is looked at.
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -20,6 +21,12 @@ Examples:
 
 Causes and neighbours are counted by BPF programs, which need root (or cap_bpf and cap_perfmon) and a kernel with BTF. Without them
 switches are counted, and not explained.";
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.trim_start_matches(':').parse().ok().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    port.or_else(|| text.parse().ok())
+        .ok_or_else(|| format!("found '{text}', need a port or an address and a port, such as 9435"))
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -59,6 +66,11 @@ pub(crate) struct ObserveArguments {
     /// Use the kernel's own counters alone: no root needed, and no causes and neighbours
     #[arg(long)]
     pub(crate) no_bpf: bool,
+
+    /// Serve what was counted so far as OpenMetrics at /metrics of this address (127.0.0.1 unless it is named, such as 9435), for
+    /// Prometheus; until the command ends, Ctrl-C or --duration
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_address)]
+    pub(crate) listen: Option<SocketAddr>,
 
     /// Do not measure what a switch costs here where no measurement of this machine is at hand (8 s, before anything is observed)
     #[arg(long)]

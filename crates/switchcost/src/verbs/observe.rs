@@ -2,6 +2,7 @@
 
 mod calibrated;
 mod command;
+mod exporter;
 mod throttled;
 mod whom;
 
@@ -11,8 +12,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use host::facts::{Root, manifest};
-use observation::Observation;
-use observe::{Observer, Options};
+use observation::{Calibration, Lost, Observation, Source, Subject};
+use observe::{Counted, Observer, Options};
+use record::HostManifest;
 use time::OffsetDateTime;
 use units::Nanos;
 
@@ -23,6 +25,7 @@ use crate::messages::say;
 use crate::output::Output;
 use crate::runs;
 use crate::signals::Interrupt;
+use exporter::Exporter;
 use throttled::Quotas;
 use whom::Whom;
 
@@ -44,8 +47,8 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         ErrorKind::AlreadyExists => Failure::Taken(path.clone()),
         _ => Failure::Output { path: path.clone(), source },
     })?;
-    let observation = observe(arguments, whom, host, &interrupt).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
-    let observation = Observation { started_at: runs::stamp(now), calibration, ..observation };
+    let empty = empty(host, runs::stamp(now), calibration);
+    let observation = observe(arguments, whom, empty, &interrupt).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
     let written = observation.write(BufWriter::new(record));
     written.inspect_err(|_| drop(std::fs::remove_file(&path))).map_err(Failure::WriteObservation)?;
     show(arguments, &path, output, &interrupt)
@@ -54,7 +57,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
 fn observe(
     arguments: &ObserveArguments,
     mut whom: Whom,
-    host: record::HostManifest,
+    empty: Observation,
     interrupt: &Interrupt,
 ) -> Result<Observation, Failure> {
     let options = Options {
@@ -62,7 +65,8 @@ fn observe(
         may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
         without_bpf: arguments.no_bpf,
     };
-    let mut observer = Observer::start(&host, options);
+    let mut exporter = arguments.listen.map(Exporter::listen).transpose()?;
+    let mut observer = Observer::start(&empty.host, options);
     if let Some(reason) = observer.why_not_bpf().filter(|_| !arguments.no_bpf) {
         say!("switches are counted without causes and neighbours: {reason}");
     }
@@ -70,34 +74,57 @@ fn observe(
     let cpu_before = host::usage::own_cpu_time();
     whom.begin(&mut observer)?;
     let mut quotas = Quotas::begin(&whom);
-    let limit = arguments.duration.or(whom.usual_duration()).map(Nanos::as_duration);
-    while !interrupt.is_raised() && limit.is_none_or(|limit| began.elapsed() < limit) && whom.go_on(&mut observer)? {
-        observer.tick();
-        quotas.look();
-        std::thread::sleep(limit.map_or(TICK, |limit| TICK.min(limit.saturating_sub(began.elapsed()))));
-    }
-    let window = began.elapsed();
-    let throttled = quotas.end();
-    let counted = observer.finish().map_err(Failure::Observe)?;
-    let user = host::usage::own_cpu_time().saturating_sub(cpu_before);
-    let subject = whom.end();
-    Ok(Observation {
-        schema: Observation::schema_now(),
-        program: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: String::new(),
-        host,
+    let usual = whom.usual_duration().filter(|_| exporter.is_none());
+    let limit = arguments.duration.or(usual).map(Nanos::as_duration);
+    let so_far = |counted: Counted, subject, throttled| Observation {
         subject,
-        window_ns: Nanos(window.as_nanos() as u64),
+        window_ns: Nanos(began.elapsed().as_nanos() as u64),
         source: counted.source,
         not_counted_by: counted.not_counted_by,
         cpus: counted.cpus,
         tasks: counted.tasks,
         pairs: counted.pairs,
         lost: counted.lost,
-        own_cost: counted.own_cost.map(|own| observation::OwnCost { user_ns: Nanos(user.as_nanos() as u64), ..own }),
+        own_cost: counted.own_cost.map(|own| {
+            let user = host::usage::own_cpu_time().saturating_sub(cpu_before);
+            observation::OwnCost { user_ns: Nanos(user.as_nanos() as u64), ..own }
+        }),
         throttled,
-        calibration: None,
-    })
+        ..empty.clone()
+    };
+    while !interrupt.is_raised() && limit.is_none_or(|limit| began.elapsed() < limit) && whom.go_on(&mut observer)? {
+        observer.tick();
+        quotas.look();
+        if let Some(exporter) = &mut exporter {
+            exporter.answer(|| observer.so_far().map(|counted| so_far(counted, Subject::Everything, Vec::new())));
+        }
+        std::thread::sleep(limit.map_or(TICK, |limit| TICK.min(limit.saturating_sub(began.elapsed()))));
+    }
+    let throttled = quotas.end();
+    let counted = observer.finish().map_err(Failure::Observe)?;
+    let observation = so_far(counted, Subject::Everything, throttled);
+    Ok(Observation { subject: whom.end(), ..observation })
+}
+
+/// Of which nothing was counted yet.
+fn empty(host: HostManifest, started_at: String, calibration: Option<Calibration>) -> Observation {
+    Observation {
+        schema: Observation::schema_now(),
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at,
+        host,
+        subject: Subject::Everything,
+        window_ns: Nanos(0),
+        source: Source::Proc,
+        not_counted_by: Vec::new(),
+        cpus: Vec::new(),
+        tasks: Vec::new(),
+        pairs: Vec::new(),
+        lost: Lost::default(),
+        own_cost: None,
+        throttled: Vec::new(),
+        calibration,
+    }
 }
 
 fn show(arguments: &ObserveArguments, path: &Path, output: Output, interrupt: &Interrupt) -> Result<Exit, Failure> {

@@ -1,5 +1,9 @@
 //! `observe` as a user runs it. What needs root and BPF says where it is skipped.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
+
 use crate::common::{Place, Ran, text};
 use serde_json::Value;
 
@@ -158,4 +162,41 @@ fn a_record_is_not_overwritten_and_a_damaged_one_is_refused() {
     std::fs::write(&record, whole.replacen("/1\"", "/99\"", 1)).expect("it may be written");
     let newer = place.run(&["report", &record]);
     assert!(newer.code == 5 && newer.stderr.contains("observation/99"), "{}: {}", newer.code, newer.stderr);
+}
+
+/// The answer to one request, whole.
+fn asked(address: &str, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(stream, "{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers with text");
+    answer
+}
+
+#[test]
+fn metrics_are_served_while_a_command_runs() {
+    let place = Place::new();
+    let record = text(&place.path("o.json")).to_owned();
+    let arguments = ["observe", "--no-calibration", "--listen", "0", "--record", &record, "--", "sleep", "30"];
+    let mut child = place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let address = said.find_map(|line| {
+        let line = line.expect("text");
+        Some(line.split_once("metrics: http://")?.1.strip_suffix("/metrics")?.to_owned())
+    });
+    let address = address.expect("it says where it listens");
+    assert!(address.starts_with("127.0.0.1:"), "{address}");
+    let metrics = asked(&address, "GET /metrics");
+    assert!(metrics.starts_with("HTTP/1.1 200") && metrics.contains("application/openmetrics-text"), "{metrics}");
+    assert!(metrics.trim_end().ends_with("# EOF"), "{metrics}");
+    assert!(asked(&address, "GET /").starts_with("HTTP/1.1 404"));
+    assert!(asked(&address, "POST /metrics").starts_with("HTTP/1.1 405"));
+    // The port is taken.
+    let second = observe(&place, &["--listen", &address, "--", "true"]);
+    assert!(second.code == 2 && second.stderr.contains("need an address of this machine"), "{}", second.stderr);
+    // Told to end, it keeps what it has.
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it runs");
+    assert_eq!(child.wait().expect("our child").code(), Some(143));
+    assert_eq!(place.run(&["report", &record]).code, 0);
 }

@@ -1,0 +1,214 @@
+//! What was counted so far, as OpenMetrics text. Label sets are bounded, whatever names the observed give themselves.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use ::observation::{Entry, Histogram, Observation};
+use analysis::observation::{Findings, Range};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::plain::plain;
+
+/// Names of tasks with a label of their own; all later ones share one.
+const NAMES: usize = 64;
+const OTHERS: &str = "(others)";
+
+/// Upper ends of the buckets of histograms: powers of four of nanoseconds, from about a microsecond up to about four seconds.
+const POWERS: std::ops::RangeInclusive<u32> = 5..=16;
+
+/// The names that have a label of their own: the first that were seen, so that no sum ever shrinks.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    known: BTreeSet<String>,
+}
+
+impl Names {
+    fn label(&mut self, name: &str) -> String {
+        let name = escaped(name);
+        if self.known.len() < NAMES || self.known.contains(&name) {
+            self.known.insert(name.clone());
+            return name;
+        }
+        OTHERS.to_owned()
+    }
+}
+
+/// A name as the value of a label: prometheus-client writes values as they are.
+fn escaped(name: &str) -> String {
+    plain(name).replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+type Labels = Vec<(&'static str, String)>;
+
+#[derive(Clone, Debug)]
+enum Value {
+    Count(u64),
+    Seconds(f64),
+    Gauge(f64),
+    Times(f64, Vec<(f64, u64)>),
+}
+
+/// One metric with its values.
+#[derive(Clone, Debug)]
+struct Series {
+    name: &'static str,
+    help: &'static str,
+    unit: Option<Unit>,
+    values: Vec<(Labels, Value)>,
+}
+
+#[derive(Clone, Debug)]
+struct All(Vec<Series>);
+
+/// The text of an answer to a scrape.
+pub fn metrics(observation: &Observation, findings: &Findings, names: &mut Names) -> String {
+    let all = All(vec![
+        switches(findings, names),
+        causes(findings),
+        cpu(findings, names),
+        cost(findings),
+        times("off_cpu", "Time that observed tasks were off their CPUs, of each switch", observation, |tasks| {
+            (&tasks.off, tasks.off_ns.0)
+        }),
+        times("cpu_wait", "Time that observed tasks were ready and waited for a CPU", observation, |tasks| {
+            (&tasks.wait, tasks.wait_ns.0)
+        }),
+        lost(observation),
+        own(findings),
+    ]);
+    let mut registry = Registry::with_prefix("switchcost");
+    registry.register_collector(Box::new(all));
+    let mut text = String::new();
+    text::encode(&mut text, &registry).expect("memory takes every write");
+    text
+}
+
+fn switches(findings: &Findings, names: &mut Names) -> Series {
+    let mut sums: Vec<(String, u64, u64)> = Vec::new();
+    for found in &findings.names {
+        let (label, voluntary) = (names.label(&found.name), found.switches.saturating_sub(found.involuntary));
+        match sums.iter_mut().find(|(known, ..)| *known == label) {
+            Some((_, a, b)) => (*a, *b) = (a.saturating_add(voluntary), b.saturating_add(found.involuntary)),
+            None => sums.push((label, voluntary, found.involuntary)),
+        }
+    }
+    let of = |(name, voluntary, involuntary): (String, u64, u64)| {
+        let labels = |kind: &str| vec![("name", name.clone()), ("type", kind.to_owned())];
+        [(labels("voluntary"), Value::Count(voluntary)), (labels("involuntary"), Value::Count(involuntary))]
+    };
+    let values = sums.into_iter().flat_map(of).collect();
+    Series {
+        name: "context_switches",
+        help: "Switches of observed tasks, as the kernel counts them",
+        unit: None,
+        values,
+    }
+}
+
+fn causes(findings: &Findings) -> Series {
+    let of = |cause: &analysis::observation::CauseFinding| {
+        let entry = match &cause.entry {
+            Entry::SystemCall(call) => call.clone(),
+            Entry::PageFault => "page-fault".to_owned(),
+            Entry::Interrupt => "interrupt".to_owned(),
+            Entry::Kernel => "kernel".to_owned(),
+            Entry::Other => "other".to_owned(),
+        };
+        (vec![("why", cause.why.to_string()), ("entry", entry)], Value::Count(cause.switches))
+    };
+    let values = findings.causes.iter().map(of).collect();
+    Series { name: "context_switch_causes", help: "Switches of observed tasks by cause", unit: None, values }
+}
+
+fn cpu(findings: &Findings, names: &mut Names) -> Series {
+    let mut sums: Vec<(String, f64)> = Vec::new();
+    for found in &findings.names {
+        let (label, seconds) = (names.label(&found.name), found.cpu_ns.unwrap_or(0.0) / 1e9);
+        match sums.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, sum)) => *sum += seconds,
+            None => sums.push((label, seconds)),
+        }
+    }
+    let values = sums.into_iter().map(|(name, seconds)| (vec![("name", name)], Value::Seconds(seconds))).collect();
+    Series { name: "cpu", help: "CPU time of observed tasks", unit: Some(Unit::Seconds), values }
+}
+
+fn cost(findings: &Findings) -> Series {
+    let of = |range: Range| {
+        let ends = [("low", Some(range.low)), ("likely", range.likely), ("high", Some(range.high))];
+        ends.into_iter().filter_map(|(end, value)| Some((vec![("bound", end.to_owned())], Value::Gauge(value?))))
+    };
+    let values = findings.all.share.into_iter().flat_map(of).collect();
+    let help = "What switching has cost so far, as a share of the CPU time of observed tasks";
+    Series { name: "context_switch_cost", help, unit: Some(Unit::Ratios), values }
+}
+
+fn times(
+    name: &'static str,
+    help: &'static str,
+    observation: &Observation,
+    of: impl Fn(&::observation::Tasks) -> (&Histogram, u64),
+) -> Series {
+    let mut sum = Histogram::default();
+    let mut ns = 0.0;
+    for tasks in observation.tasks.iter().filter(|tasks| !tasks.is_kernel) {
+        let (histogram, each) = of(tasks);
+        sum.add(histogram);
+        ns += each as f64;
+    }
+    let mut buckets: Vec<(f64, u64)> = POWERS.map(|power| (4f64.powi(power as i32) / 1e9, 0)).collect();
+    buckets.push((f64::MAX, 0));
+    for (_, to, count) in sum.buckets() {
+        let end = to.map_or(f64::MAX, |to| to.0 as f64 / 1e9);
+        if let Some(bucket) = buckets.iter_mut().find(|(upper, _)| end <= *upper) {
+            bucket.1 = bucket.1.saturating_add(count);
+        }
+    }
+    Series { name, help, unit: Some(Unit::Seconds), values: vec![(Vec::new(), Value::Times(ns / 1e9, buckets))] }
+}
+
+fn lost(observation: &Observation) -> Series {
+    let lost = &observation.lost;
+    let of = [("tasks", lost.tasks), ("causes", lost.causes), ("pairs", lost.pairs)];
+    let values = of.into_iter().map(|(of, count)| (vec![("of", of.to_owned())], Value::Count(count))).collect();
+    Series { name: "lost", help: "What found no room and was not counted", unit: None, values }
+}
+
+fn own(findings: &Findings) -> Series {
+    let values = findings.own_share.into_iter().map(|share| (Vec::new(), Value::Gauge(share))).collect();
+    Series {
+        name: "observer_cpu",
+        help: "What observing takes, as a share of one CPU",
+        unit: Some(Unit::Ratios),
+        values,
+    }
+}
+
+impl Collector for All {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        for series in self.0.iter().filter(|series| !series.values.is_empty()) {
+            let kind = match series.values[0].1 {
+                Value::Count(_) | Value::Seconds(_) => MetricType::Counter,
+                Value::Gauge(_) => MetricType::Gauge,
+                Value::Times(..) => MetricType::Histogram,
+            };
+            let mut metric = encoder.encode_descriptor(series.name, series.help, series.unit.as_ref(), kind)?;
+            for (labels, value) in &series.values {
+                let mut metric = metric.encode_family(labels)?;
+                match value {
+                    Value::Count(count) => metric.encode_counter::<Labels, _, f64>(count, None)?,
+                    Value::Seconds(seconds) => metric.encode_counter::<Labels, _, f64>(seconds, None)?,
+                    Value::Gauge(value) => metric.encode_gauge(value)?,
+                    Value::Times(sum, buckets) => {
+                        let count = buckets.iter().fold(0u64, |all, (_, count)| all.saturating_add(*count));
+                        metric.encode_histogram::<Labels>(*sum, count, buckets, None)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
