@@ -7,7 +7,12 @@ use crate::{CaseFinding, Estimate, Findings};
 ///
 /// A switch that blocks is that over a pipe between processes, under the ordinary scheduler where that was measured, with
 /// which programs run. The reload is the indirect cost between processes with arrays that they read and write throughout.
+///
+/// `measure` tells costs at the best of the core: nobody shares it, at the fastest steady speed. Programs have it as it comes. So
+/// the lower end is of the best core; the upper end is of a shared one, at the usual speed; and between them the centre is of the
+/// core as it was while it was measured, shared for a part of the time.
 pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibration> {
+    let core = Core::of(record, findings);
     let direct = |mechanism, policy| {
         let is_it = |result: &&CaseFinding| {
             let case = &result.case;
@@ -16,7 +21,8 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
                 && case.working_set.is_empty()
                 && case.policy == policy
         };
-        findings.results.iter().find(is_it).and_then(|result| result.direct_ns.as_ref()).map(cost)
+        let result = findings.results.iter().find(is_it)?;
+        Some(core.cost(result, result.direct_ns.as_ref()?))
     };
     let fifo_or = |mechanism| direct(mechanism, Policy::Other).or_else(|| direct(mechanism, Policy::Fifo));
     let blocked = fifo_or(Mechanism::Pipe)?;
@@ -24,7 +30,7 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
         let set = result.case.working_set;
         let is_it =
             is_of_two_processes(&result.case) && result.case.mechanism == Mechanism::Pipe && result.case.away.is_none();
-        let cost = cost(result.indirect_ns.as_ref().filter(|_| is_it && set.stride_bytes.0 == 8)?);
+        let cost = core.cost(result, result.indirect_ns.as_ref().filter(|_| is_it && set.stride_bytes.0 == 8)?);
         Some(Reload { size_bytes: set.size_bytes, walk_ns: walk_ns(record, place)?, cost })
     };
     let mut reloads: Vec<Reload> = findings.results.iter().enumerate().filter_map(reload).collect();
@@ -54,6 +60,38 @@ fn is_of_two_processes(case: &Case) -> bool {
     case.between == Between::Process && case.tasks == 2 && case.placement.is_one_cpu()
 }
 
-fn cost(estimate: &Estimate) -> Cost {
-    Cost { ns: estimate.estimate, low_ns: estimate.low, high_ns: estimate.high }
+/// How much longer things take on the core as programs have it.
+struct Core {
+    /// At its usual speed against its fastest.
+    slower: f64,
+    /// On a shared core at most, as earlier runs and this one have seen it.
+    most_shared: f64,
+}
+
+impl Core {
+    fn of(record: &MeasureRecord, findings: &Findings) -> Core {
+        let speeds = findings.core.and_then(|core| Some(core.hertz? / core.usual_hertz?));
+        let clock = record.header.core_clock.as_ref();
+        let remembered =
+            clock.into_iter().flat_map(|clock| &clock.shared_costs).map(|cost| f64::from(cost.cost_per_mille) / 1000.0);
+        let seen = findings.results.iter().filter_map(when_shared).map(|(_, ratio)| ratio);
+        Core { slower: speeds.unwrap_or(1.0).max(1.0), most_shared: remembered.chain(seen).fold(1.0, f64::max) }
+    }
+
+    fn cost(&self, result: &CaseFinding, estimate: &Estimate) -> Cost {
+        let (share, ratio) = when_shared(result).unwrap_or((0.0, 1.0));
+        let as_it_was = (1.0 + share * (ratio - 1.0)) * self.slower;
+        // The ends of what may be below nothing are not to come nearer to it.
+        let high = (estimate.high * self.most_shared * self.slower).max(estimate.high);
+        Cost { ns: estimate.estimate * as_it_was, low_ns: estimate.low, high_ns: high }
+    }
+}
+
+/// The share of the time in which the core was shared while a case was measured whose costs leave that out, and how many times
+/// as much it cost then.
+fn when_shared(result: &CaseFinding) -> Option<(f64, f64)> {
+    let shared = result.shared.as_ref().filter(|shared| shared.is_left_out)?;
+    let (beside, alone) = (shared.cost_ns.as_ref()?, result.deciding()?);
+    let ratio = beside.estimate / alone.estimate;
+    (ratio.is_finite() && ratio > 1.0).then_some((shared.share, ratio))
 }

@@ -96,13 +96,13 @@ pub(super) fn indirect(tasks: &Tasks, calibration: &Calibration, last_level: Opt
         let longest = to.map_or(f64::INFINITY, |to| to.0 as f64);
         let usual = to.map_or(from.0 as f64, |to| (from.0 as f64 + to.0 as f64) / 2.0);
         range.high += count as f64 * most.min(longest);
-        let each = touched.map(|bytes| reload(bytes.min(curve.walked_in(usual))));
+        let each = touched.map(|bytes| reload(bytes.min(curve.walked_in(usual))).min(usual).min(most));
         range.likely = range.likely.zip(each).map(|(sum, each)| sum + count as f64 * each);
     }
     // A core that was left keeps what is in its own caches; its other thread shares them.
     let moves = tasks.moved[1] as f64 + tasks.moved[2] as f64;
     range.high += moves * most;
-    range.likely = range.likely.zip(touched).map(|(sum, bytes)| sum + moves * reload(bytes));
+    range.likely = range.likely.zip(touched).map(|(sum, bytes)| sum + moves * reload(bytes).min(most));
     // What the tasks did not run for, they did not reload in.
     let room = (tasks.run_ns.0 as f64 - direct.low).max(0.0);
     Some(Range { low: 0.0, likely: range.likely.map(|likely| likely.min(room)), high: range.high.min(room) })
