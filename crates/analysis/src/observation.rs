@@ -33,6 +33,10 @@ pub struct Findings {
     pub seconds: f64,
     /// The observed tasks together, without the threads of the kernel.
     pub all: ProcessFinding,
+    /// Switches for each request; none where requests are not known.
+    pub switches_a_request: Option<f64>,
+    /// Cost of switching for each request, in nanoseconds of CPU time.
+    pub cost_a_request_ns: Option<Range>,
     /// By name of tasks; the costliest first.
     pub names: Vec<ProcessFinding>,
     /// By process, and by name those that ended; the costliest first.
@@ -96,8 +100,11 @@ pub fn analyse(observation: &Observation) -> Findings {
     let advice = advice::find(observation, &all, &causes, &neighbours);
     let own = observation.own_cost.as_ref().filter(|own| own.measured_ns.0 > 0);
     let user = own.map_or(0.0, |own| own.user_ns.0 as f64 / observation.window_ns.0.max(1) as f64);
+    let requests = observation.requests.filter(|requests| *requests > 0).map(|requests| requests as f64);
     Findings {
         seconds,
+        switches_a_request: requests.map(|requests| all.switches as f64 / requests),
+        cost_a_request_ns: all.cost_ns.zip(requests).map(|(cost, requests)| cost.over(requests)),
         widest: widest(observation, &all),
         off: latency::find(observed(observation).map(|tasks| &tasks.off)),
         wait: latency::find(observed(observation).map(|tasks| &tasks.wait)),

@@ -37,6 +37,9 @@ pub struct Observation {
     pub subject: Subject,
     /// For how long.
     pub window_ns: Nanos,
+    /// Requests that the observed served in the window, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// How it was counted, and so what is known at all.
     pub source: Source,
     /// Why it was not counted in a way that tells more; one reason for each.

@@ -143,6 +143,10 @@ pub(crate) enum Failure {
     #[error("failed to observe: found no process {0}, need one that runs; see ps -e")]
     NoSuchProcess(u32),
     #[error(
+        "failed to count requests: found {found} from '{command}', need a whole number; try the command in a shell"
+    )]
+    Requests { command: String, found: String },
+    #[error(
         "failed to listen on {address}: {why}, need an address of this machine and a port that is free; choose another with --listen"
     )]
     Listen { address: std::net::SocketAddr, why: String },
@@ -254,6 +258,7 @@ impl Failure {
             | Failure::QuantumTime(..)
             | Failure::RecordOfSeveral(_)
             | Failure::Listen { .. }
+            | Failure::Requests { .. }
             | Failure::NoDesign(..)
             | Failure::Design(_)
             | Failure::DesignEncoding { .. }

@@ -29,9 +29,9 @@ impl Range {
         Range { low: self.low.min(most), likely: self.likely.map(|likely| likely.min(most)), high: self.high.min(most) }
     }
 
-    /// The same as a share of a time.
-    pub(super) fn over(self, ns: f64) -> Range {
-        Range { low: self.low / ns, likely: self.likely.map(|likely| likely / ns), high: self.high / ns }
+    /// The same as a share of a time, or for each of so many.
+    pub(super) fn over(self, whole: f64) -> Range {
+        Range { low: self.low / whole, likely: self.likely.map(|likely| likely / whole), high: self.high / whole }
     }
 }
 

@@ -65,6 +65,7 @@ fn observation(tasks: Tasks) -> Observation {
         started_at: String::new(),
         host: testing::host(),
         subject: Subject::Everything,
+        requests: None,
         window_ns: Nanos(2_000_000_000),
         source: Source::Bpf,
         not_counted_by: Vec::new(),
@@ -140,6 +141,17 @@ fn without_the_costs_of_the_machine_switches_are_counted_and_not_priced() {
     let unknown = Observation { calibration: None, ..observation(tasks(vec![cause(Why::Blocked, read(), 100)])) };
     let found = analyse(&unknown);
     assert_eq!((found.all.switches, found.all.cost_ns, found.all.share, found.widest), (100, None, None, None));
+}
+
+#[test]
+fn a_request_has_its_share_of_the_cost() {
+    let served = Observation { requests: Some(50), ..observation(tasks(vec![cause(Why::Blocked, read(), 100)])) };
+    let found = analyse(&served);
+    assert_eq!(found.switches_a_request, Some(2.0));
+    // Two switches of 1,000, and two reloads of 200; at most 1,100 and 768.
+    assert_eq!(found.cost_a_request_ns, Some(Range { low: 1_800.0, likely: Some(2_400.0), high: 3_736.0 }));
+    let none = Observation { requests: Some(0), ..served };
+    assert_eq!(analyse(&none).cost_a_request_ns, None);
 }
 
 #[test]

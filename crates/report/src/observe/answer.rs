@@ -21,6 +21,11 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }
     let mut text = cost(observation, findings);
     text += &format!(" {}", often(observation, findings));
+    if let (Some(requests), Some(switches)) = (observation.requests, findings.switches_a_request) {
+        let cost =
+            findings.cost_a_request_ns.map_or(String::new(), |range| format!(", {} of CPU time", of_times(range)));
+        text += &format!(" Each of {} requests took {} switches{cost}.", count(requests), rounded(switches));
+    }
     for advice in findings.advice.iter().take(2) {
         text += &format!(" {}", advised(advice));
     }
@@ -63,6 +68,12 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
 fn of_range(range: Range) -> String {
     let ends = format!("{} to {}", share(Some(range.low)), share(Some(range.high)));
     range.likely.map_or(ends.clone(), |likely| format!("{} ({ends})", share(Some(likely))))
+}
+
+/// `4.1 us (3.2 to 6.0 us)`.
+fn of_times(range: Range) -> String {
+    let ends = format!("{} to {}", time(range.low), time(range.high));
+    range.likely.map_or(ends.clone(), |likely| format!("{} ({ends})", time(likely)))
 }
 
 fn often(observation: &Observation, findings: &Findings) -> String {

@@ -15,6 +15,8 @@ Examples:
   switchcost observe -p 1234 -d 30s             a process and what it starts, for half a minute
   switchcost observe --cgroup system.slice/nginx.service
                                                 the processes of a control group
+  switchcost observe -p 1234 -d 10s --rate-cmd 'cat /run/service/served'
+                                                what switching costs for each request
   switchcost observe -a --wakers                everybody, and who wakes whom
   switchcost observe -p 1234 --format json      for programs
   switchcost report FILE                        the same again, from its record
@@ -53,6 +55,14 @@ pub(crate) struct ObserveArguments {
     /// A command that still runs then is asked to end (SIGTERM)
     #[arg(short, long, value_name = "TIME")]
     pub(crate) duration: Option<Nanos>,
+
+    /// How many requests the observed serve in that time, so that the cost of one is told
+    #[arg(long, value_name = "N", conflicts_with = "rate_cmd")]
+    pub(crate) requests: Option<u64>,
+
+    /// Shell command that prints how many requests were served so far; it is run before and after
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) rate_cmd: Option<String>,
 
     /// Count who wakes whom, too; observing a switch takes a third longer then
     #[arg(long)]

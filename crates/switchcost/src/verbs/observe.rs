@@ -3,6 +3,7 @@
 mod calibrated;
 mod command;
 mod exporter;
+mod requests;
 mod throttled;
 mod whom;
 
@@ -26,6 +27,7 @@ use crate::output::Output;
 use crate::runs;
 use crate::signals::Interrupt;
 use exporter::Exporter;
+use requests::Requests;
 use throttled::Quotas;
 use whom::Whom;
 
@@ -72,6 +74,7 @@ fn observe(
     }
     let began = Instant::now();
     let cpu_before = host::usage::own_cpu_time();
+    let requests = Requests::begin(arguments)?;
     whom.begin(&mut observer)?;
     let mut quotas = Quotas::begin(&whom);
     let usual = whom.usual_duration().filter(|_| exporter.is_none());
@@ -100,10 +103,10 @@ fn observe(
         }
         std::thread::sleep(limit.map_or(TICK, |limit| TICK.min(limit.saturating_sub(began.elapsed()))));
     }
-    let throttled = quotas.end();
+    let (throttled, requests) = (quotas.end(), requests.end()?);
     let counted = observer.finish().map_err(Failure::Observe)?;
     let observation = so_far(counted, Subject::Everything, throttled);
-    Ok(Observation { subject: whom.end(), ..observation })
+    Ok(Observation { subject: whom.end(), requests, ..observation })
 }
 
 /// Of which nothing was counted yet.
@@ -114,6 +117,7 @@ fn empty(host: HostManifest, started_at: String, calibration: Option<Calibration
         started_at,
         host,
         subject: Subject::Everything,
+        requests: None,
         window_ns: Nanos(0),
         source: Source::Proc,
         not_counted_by: Vec::new(),

@@ -200,3 +200,18 @@ fn metrics_are_served_while_a_command_runs() {
     assert_eq!(child.wait().expect("our child").code(), Some(143));
     assert_eq!(place.run(&["report", &record]).code, 0);
 }
+
+#[test]
+fn the_cost_of_a_request_is_told() {
+    let place = Place::new();
+    let counter = text(&place.path("served")).to_owned();
+    let script = format!("for i in 1 2 3 4 5; do sleep 0.01; echo $i > {counter}; done");
+    std::fs::write(&counter, "0\n").expect("a new file");
+    let command = format!("cat {counter}");
+    let ran = observe(&place, &["--rate-cmd", &command, "--format", "json", "--", "sh", "-c", &script]);
+    assert_eq!(ran.json()["requests"], 5, "{}", ran.stderr);
+    let ran = observe(&place, &["--requests", "7", "--", "sh", "-c", "sleep 0.1"]);
+    assert!(ran.stdout.contains("Each of 7 requests took"), "{}", ran.stdout);
+    let ran = observe(&place, &["--rate-cmd", "echo many", "--", "true"]);
+    assert!(ran.code == 2 && ran.stderr.contains("found 'many' from 'echo many'"), "{}", ran.stderr);
+}
