@@ -11,6 +11,7 @@ use simulation_result::{DesignResult, Interval, ProcessFacts, SwitchCause};
 use trace::Chunk;
 
 pub use error::SimulationError;
+pub(crate) use error::check as check_chunk;
 use pass::Pass;
 use runner::runners;
 

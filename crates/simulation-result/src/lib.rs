@@ -125,6 +125,23 @@ pub struct HierarchyCounts {
     pub tlbs: Vec<LevelCounts>,
 }
 
+/// What the last level was asked by first levels of each process's own, and what it did not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastLevelCounts {
+    /// The design.
+    pub design: String,
+    /// The level.
+    pub level: String,
+    /// Requests of the first levels.
+    pub lookups: u64,
+    /// Misses where each process has a level of its own.
+    pub alone: u64,
+    /// Misses where all share one.
+    pub shared: u64,
+    /// Cycles of a miss.
+    pub miss_cycles: u64,
+}
+
 /// Where the misses of one level of the shared hierarchy come from; together they are its fills on demand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissOrigins {

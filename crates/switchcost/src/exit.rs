@@ -170,10 +170,12 @@ pub(crate) enum Failure {
     )]
     NotLive,
     #[error(
-        "failed to simulate: found --schedule with live, need a trace to play again; write one with switchcost trace, or leave \
-             --schedule away"
+        "failed to simulate: found --schedule or --at-once with live, need a trace to play again; write one with switchcost trace, or leave it \
+             away"
     )]
     LiveSchedule,
+    #[error("failed to share the last level of {0}: {1}; choose a design such as mogul-2a, or plain-lru")]
+    LastLevel(String, cachesim::NoLastLevel),
     #[error("failed to simulate: found {0} with live, need one number of instructions; write a trace to try several")]
     LiveQuantum(String),
     #[error(
@@ -254,6 +256,7 @@ impl Failure {
             | Failure::NoSuchProcess(_)
             | Failure::Start { .. }
             | Failure::LiveSchedule
+            | Failure::LastLevel(..)
             | Failure::LiveQuantum(_)
             | Failure::QuantumTime(..)
             | Failure::RecordOfSeveral(_)

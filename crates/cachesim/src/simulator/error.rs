@@ -31,7 +31,7 @@ pub enum SimulationError {
 }
 
 /// Checks that marks stand in order, and within the blocks, and that these have as many references as they claim.
-pub(super) fn check(chunk: &Chunk) -> Result<(), SimulationError> {
+pub(crate) fn check(chunk: &Chunk) -> Result<(), SimulationError> {
     let blocks = chunk.blocks.len();
     let mut least = 0;
     for placed in &chunk.marks {

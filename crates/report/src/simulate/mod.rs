@@ -2,6 +2,7 @@
 
 pub(crate) mod amount;
 mod answer;
+mod at_once;
 mod causes;
 mod csv;
 mod curves;
@@ -23,6 +24,7 @@ use simulation_result::Simulation;
 use crate::page::{Block, Page};
 use crate::{Format, Style};
 
+pub use at_once::{AtOnce, SIMULATE_AT_ONCE_SCHEMA, render_at_once};
 pub use orders::{SIMULATE_ORDERS_SCHEMA, render_orders};
 pub use trials::{SIMULATE_TRIALS_SCHEMA, render_trials};
 

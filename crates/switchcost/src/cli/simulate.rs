@@ -74,6 +74,7 @@ Examples:
   switchcost simulate two.sct --design my.toml --vary L1D.size=8KiB,16KiB,32KiB --vary L1D.ways=1,2,4,8
   switchcost simulate two.sct --quantum 100000,400000,1600000     what would another quantum cost?
   switchcost simulate two.sct --schedule round-robin,affinity:8,batch:2      and another scheduler?
+  switchcost simulate two.sct --design mogul-2a --at-once 100      a last level that two CPUs share at once
   switchcost simulate live --design zen --with 'sort big' -- grep -c x big
   switchcost simulate --design list                        the shipped designs";
 
@@ -123,6 +124,12 @@ pub(crate) struct SimulateArguments {
     /// a cycle (4ms). Of live programs: the length of a turn in instructions [default: that of the trace, or 400000]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to simulate")]
     pub(crate) quantum: Vec<Quantum>,
+
+    /// Of a trace: instead, run each process on a CPU with first levels of its own, so many instructions of each in turn, and say
+    /// what the last level misses that they share at once, beside what it misses in turns of --quantum
+    #[arg(long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "schedule",
+          help_heading = "What to simulate")]
+    pub(crate) at_once: Option<u64>,
 
     #[command(flatten)]
     pub(crate) designs: DesignArguments,

@@ -1,5 +1,6 @@
 //! `switchcost simulate`: feeds designs with a trace, or with programs as they run.
 
+mod at_once;
 mod designs;
 mod orders;
 mod places;
@@ -44,6 +45,9 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         return live(session, &arguments.designs, DEFAULT_INTERVAL, None);
     }
     refuse_capture_flags(&arguments.capture)?;
+    if let Some(instructions) = arguments.at_once {
+        return at_once::run(source, instructions, arguments);
+    }
     match orders::wanted(arguments, source)?.as_slice() {
         [] => from_file(source, &arguments.designs),
         orders => orders::run(source, orders, &arguments.designs),

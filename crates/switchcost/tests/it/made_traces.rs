@@ -79,6 +79,40 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
 }
 
 #[test]
+fn a_last_level_that_is_shared_at_once_loses_more_than_in_turn() {
+    let place = Place::new();
+    let path = place.path("walks.sct");
+    // Two arrays of 384 KiB do not fit the 512 KiB of mogul-2a together; each walk is repeated ten times in a turn.
+    let walks = ["trace", "walks", "--size", "384KiB", "--access", "read", "--turns", "20", "-o", text(&path)];
+    assert_eq!(place.run(&walks).code, 0);
+    let a_walk = 384 * 1024 / 8 * 2;
+    let quantum = (10 * a_walk).to_string();
+    let simulate = ["simulate", text(&path), "--design", "mogul-2a", "--at-once", "20", "--quantum", &quantum];
+    let ran = place.run(&[&simulate[..], &["--format", "json"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let found = ran.json();
+    assert_eq!(found["schema"], "switchcost.simulate-at-once/1");
+    let of = |order: &str, field: &str| count(&found["designs"][0][order][field]);
+    for field in ["lookups", "alone"] {
+        assert_eq!(of("in_turn", field), of("at_once", field), "{field} does not depend on the order");
+    }
+    // Alone, each line of 128 bytes comes in once; in turn, most of them once a turn, of which there are four; at once, in each
+    // walk, those that both arrays have in one place.
+    let lines = 384 * 1024 / 128;
+    let (alone, in_turn, at_once) = (of("in_turn", "alone"), of("in_turn", "shared"), of("at_once", "shared"));
+    assert!((2 * lines..2 * lines + 10).contains(&alone), "{alone}");
+    assert!(in_turn > alone && in_turn <= 4 * lines + 10, "{in_turn}");
+    assert!(at_once > 5 * in_turn, "{at_once} at once, {in_turn} in turn");
+    let shown = place.run(&simulate).stdout;
+    assert!(shown.starts_with("The L2 of mogul-2a misses") && shown.contains("A shared last level"), "{shown}");
+    let refused = place.run(&["simulate", text(&path), "--at-once", "20"]);
+    assert_eq!(refused.code, 2);
+    let wanted = "failed to share the last level of mogul-1a: found one level on each path, need one that others stand before; \
+                  choose a design such as mogul-2a, or plain-lru";
+    assert!(refused.stderr.contains(wanted), "{}", refused.stderr);
+}
+
+#[test]
 fn the_xeon_of_2007_reads_a_stream_as_fast_as_was_measured() {
     let place = Place::new();
     let path = place.path("stream.sct");

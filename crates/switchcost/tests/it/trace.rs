@@ -256,7 +256,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
         (&["simulate", text(&empty), "--quantum", "500"], 2, "need a number of instructions from 1000 on"),
         (&["simulate", "live", "--quantum", "4ms", "--", "true"], 2, "found a quantum of 4.00 ms with live"),
         (&["simulate", "live", "--quantum", "5000,6000", "--", "true"], 2, "found 2 quanta with live"),
-        (&["simulate", "live", "--schedule", "batch:2", "--", "true"], 2, "found --schedule with live"),
+        (&["simulate", "live", "--schedule", "batch:2", "--", "true"], 2, "found --schedule or --at-once with live"),
         (&["simulate", text(&empty), "--processes", "all"], 2, "a flag for capturing beside a trace"),
         (&["simulate", text(&empty), "--cpu", "0"], 2, "a flag for capturing beside a trace"),
         (&["simulate", text(&empty), "--design", "nothing"], 5, "found no trace"),

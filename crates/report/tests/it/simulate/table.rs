@@ -225,3 +225,25 @@ fn the_page_of_several_orders_has_their_curves() {
     let alike = switchcost_report::html::render(&[parts[0], parts[0]]);
     assert!(!alike.figures.iter().any(|figure| figure.contains("quantum")), "{:?}", alike.figures);
 }
+
+#[test]
+fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
+    let counts = |shared| simulation_result::LastLevelCounts {
+        design: "two\u{1b}".to_owned(),
+        level: "L2".to_owned(),
+        lookups: 12_345_678,
+        alone: 1000,
+        shared,
+        miss_cycles: 200,
+    };
+    let pairs = [simulate::AtOnce { in_turn: counts(1900), at_once: counts(5100) }];
+    let render = |format| simulate::render_at_once("two.sct", [400_000, 100], &pairs, format, Style::default());
+    insta::assert_snapshot!(render(Format::Table));
+    insta::assert_snapshot!(render(Format::Csv));
+    let json: serde_json::Value = serde_json::from_str(&render(Format::Json)).expect("JSON");
+    assert_eq!(
+        (&json["schema"], &json["at_once_instructions"]),
+        (&"switchcost.simulate-at-once/1".into(), &100.into())
+    );
+    assert_eq!(json["designs"][0]["at_once"]["shared"], 5100);
+}

@@ -28,7 +28,7 @@ use crate::verbs::trace::look;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Order {
     schedule: Schedule,
-    quantum_instructions: u64,
+    pub(super) quantum_instructions: u64,
 }
 
 impl Order {
@@ -40,7 +40,7 @@ impl Order {
 
 /// The quantum of programs that are traced as they are simulated.
 pub(super) fn of_live(arguments: &SimulateArguments) -> Result<u64, Failure> {
-    if !arguments.schedule.is_empty() {
+    if !arguments.schedule.is_empty() || arguments.at_once.is_some() {
         return Err(Failure::LiveSchedule);
     }
     match arguments.quantum[..] {
@@ -128,7 +128,7 @@ pub(super) fn run(path: &Path, orders: &[Order], arguments: &DesignArguments) ->
 }
 
 /// The streams of all tasks; none where the run was stopped.
-fn take_apart(path: &Path, interrupt: &Interrupt) -> Result<Option<Arc<Streams>>, Failure> {
+pub(super) fn take_apart(path: &Path, interrupt: &Interrupt) -> Result<Option<Arc<Streams>>, Failure> {
     let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
     let mut reader = StreamsReader::new(open(path)?);
     while reader.next_chunk().map_err(failed)? {
@@ -139,7 +139,7 @@ fn take_apart(path: &Path, interrupt: &Interrupt) -> Result<Option<Arc<Streams>>
     Ok(Some(Arc::new(reader.finish())))
 }
 
-fn open(path: &Path) -> Result<TraceFile<File>, Failure> {
+pub(super) fn open(path: &Path) -> Result<TraceFile<File>, Failure> {
     let file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
     TraceFile::open(file).map_err(|source| Failure::ReadTrace { path: path.to_owned(), source })
 }

@@ -1,0 +1,236 @@
+//! Every process on a CPU of its own: first levels for each, and one last level for all.
+//!
+//! What comes in: a design, and the chunks of a trace; how finely their turns interleave says whether the last level is shared in
+//! turn (long turns) or at once (a few instructions each). What goes out: how often the last level misses what the first levels
+//! ask it, where all share it and where each process has it alone. The first levels are the private ones of the usual
+//! simulation: so what they ask does not depend on the order of turns, and only the sharing of the last level differs.
+
+use std::collections::HashMap;
+
+use design::{Design, Inclusion, Prefetch, Replacement};
+use simulation_result::LastLevelCounts;
+use trace::{BlockRun, Chunk, Mark, Reference};
+
+use crate::code::Context;
+use crate::machine::{Kind, Machine, Scene, Sent};
+use crate::mappings::Mappings;
+use crate::simulator::{SimulationError, check_chunk};
+use crate::world::{Change, World};
+
+/// The machine's view of a process alone.
+const PRIVATE: usize = 1;
+/// Blocks that are taken at once: what they ask is kept until they are over.
+const SLICE_BLOCKS: usize = 2048;
+
+static NOTHING_MAPPED: Mappings = Mappings::nothing();
+
+/// Why the last level of a design cannot be shared so. Reads well behind the design's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoLastLevel {
+    /// No level stands behind others.
+    #[error("found one level on each path, need one that others stand before")]
+    OneLevel,
+    /// It is more than a plain level.
+    #[error(
+        "found {0} in its last level, need a plain one: least recently used, neither inclusive nor exclusive, no prefetch, a \
+         power of two of sets, tagged by what indexes it"
+    )]
+    NotPlain(&'static str),
+}
+
+/// One design, its first levels for each process, and the last one.
+#[derive(Debug)]
+pub struct SideBySide {
+    machine: Machine,
+    world: World,
+    has_begun: bool,
+    sets: usize,
+    ways: usize,
+    allocates: bool,
+    shared: Lines,
+    own: HashMap<u32, Lines>,
+    counts: LastLevelCounts,
+}
+
+/// A level: of each set its lines, the newest first.
+#[derive(Debug)]
+struct Lines(Vec<Vec<u64>>);
+
+impl Lines {
+    /// Whether a line is there; it is the newest then, also where it was not there and may come in.
+    fn look_up(&mut self, set: usize, key: u64, ways: usize, comes_in: bool) -> bool {
+        let lines = &mut self.0[set];
+        let found = lines.iter().position(|&line| line == key);
+        match found {
+            Some(place) => lines[..=place].rotate_right(1),
+            None if comes_in => {
+                lines.truncate(ways - 1);
+                lines.insert(0, key);
+            }
+            None => (),
+        }
+        found.is_some()
+    }
+}
+
+impl SideBySide {
+    /// Empty caches.
+    ///
+    /// # Errors
+    /// A design whose last level is not plain. It must have passed its check.
+    pub fn new(design: Design) -> Result<SideBySide, NoLastLevel> {
+        let last = design.levels.len().checked_sub(1).ok_or(NoLastLevel::OneLevel)?;
+        let level = &design.levels[last];
+        let all = level.holds.instructions() && level.holds.data();
+        if last == 0 || !all {
+            return Err(NoLastLevel::OneLevel);
+        }
+        let ways = level.ways.of(level.lines());
+        let sets = level.lines() / ways;
+        let odd = [
+            (level.inclusion != Inclusion::Neither, "lines of other levels"),
+            (level.replacement != Replacement::Lru, "another order of replacement"),
+            (level.prefetch != Prefetch::None || level.streams.is_some(), "prefetching"),
+            (level.victim.is_some(), "a victim cache"),
+            (!sets.is_power_of_two(), "a number of sets that is no power of two"),
+            (level.index != level.tag, "another kind of address in its tags"),
+        ];
+        if let Some((_, what)) = odd.iter().find(|(is, _)| *is) {
+            return Err(NoLastLevel::NotPlain(what));
+        }
+        let counts = LastLevelCounts {
+            design: design.name.clone(),
+            level: level.name.clone(),
+            miss_cycles: level.miss_cycles.into(),
+            ..LastLevelCounts::default()
+        };
+        let (allocates, sets, ways) = (level.allocates_on_write(), sets as usize, ways as usize);
+        Ok(SideBySide {
+            machine: Machine::sweeping(design, &[last]),
+            world: World::default(),
+            has_begun: false,
+            sets,
+            ways,
+            allocates,
+            shared: Lines(vec![Vec::new(); sets]),
+            own: HashMap::new(),
+            counts,
+        })
+    }
+
+    /// Simulates the next chunk.
+    ///
+    /// # Errors
+    /// A chunk that contradicts itself, or more processes than tags tell apart.
+    pub fn feed(&mut self, chunk: &Chunk) -> Result<(), SimulationError> {
+        check_chunk(chunk)?;
+        let (mut blocks, mut references) = (chunk.blocks.run(), &chunk.references[..]);
+        for placed in &chunk.marks {
+            let passed = chunk.blocks.len() - blocks.len();
+            let (before, after) = blocks.split_at(placed.before_block as usize - passed);
+            references = self.blocks(before, references);
+            blocks = after;
+            self.mark(&placed.mark);
+            let (found, most) = (self.world.processes(), self.machine.most_processes());
+            if found > most {
+                return Err(SimulationError::TooManyProcesses { found, most });
+            }
+        }
+        self.blocks(blocks, references);
+        Ok(())
+    }
+
+    /// What was counted.
+    pub fn finish(self) -> LastLevelCounts {
+        self.counts
+    }
+
+    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> &'a [Reference] {
+        while !blocks.is_empty() {
+            if !self.has_begun {
+                self.change_process();
+            }
+            let (now, later) = blocks.split_at(blocks.len().min(SLICE_BLOCKS));
+            let count: usize = now.iter().map(|block| usize::from(block.references)).sum();
+            let (own, rest) = references.split_at(count);
+            let process = self.world.running();
+            // Nothing is attributed to code.
+            let scene = Scene { process, context: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED };
+            self.machine.run(now, own, &scene);
+            self.answer(process);
+            (blocks, references) = (later, rest);
+        }
+        references
+    }
+
+    /// What the first levels of the running process have asked.
+    fn answer(&mut self, process: u32) {
+        let SideBySide { machine, sets, ways, allocates, shared, own, counts, .. } = self;
+        let own = own.entry(process).or_insert_with(|| Lines(vec![Vec::new(); *sets]));
+        machine.take_sent(|view, sent| {
+            for &Sent { key, kind, .. } in sent.iter().filter(|_| view == PRIVATE) {
+                let Some(kind) = kind else { continue };
+                let (set, comes_in) = (key as usize & (*sets - 1), kind != Kind::Store || *allocates);
+                counts.lookups += 1;
+                counts.shared += u64::from(!shared.look_up(set, key, *ways, comes_in));
+                counts.alone += u64::from(!own.look_up(set, key, *ways, comes_in));
+            }
+        });
+    }
+
+    fn change_process(&mut self) {
+        self.has_begun = true;
+        let to = self.world.running();
+        self.machine.change_process(to);
+    }
+
+    fn mark(&mut self, mark: &Mark) {
+        match *mark {
+            Mark::Birth { task, process, parent, ref name } => {
+                let change = self.world.birth(task, process, parent, name);
+                self.change(change);
+            }
+            Mark::Exec { task, process, ref name } => {
+                let change = self.world.exec(task, process, name);
+                self.change(change);
+            }
+            Mark::Exit { task } => {
+                let change = self.world.exit(task);
+                self.change(change);
+            }
+            Mark::Switch { to, is_voluntary, cause, .. } => {
+                let (_, is_other) = self.world.switch(to, is_voluntary, cause);
+                self.change(Change { is_other, ..Change::default() });
+            }
+            Mark::Unmap { start, bytes } if self.has_begun => {
+                let process = self.world.running();
+                self.machine.unmap(process, start, bytes);
+            }
+            Mark::Map(ref mapping) if self.has_begun => {
+                let process = self.world.running();
+                self.machine.unmap(process, mapping.start, mapping.bytes);
+            }
+            Mark::Page { virtual_address, physical_address, bytes } if self.has_begun => {
+                let process = self.world.running();
+                self.machine.tell_page(process, virtual_address, physical_address, bytes);
+            }
+            _ => (),
+        }
+    }
+
+    fn change(&mut self, change: Change) {
+        if let Some((parent, child)) = change.fork {
+            self.machine.fork(parent, child);
+        }
+        if change.is_other {
+            self.change_process();
+        }
+        if let Some(process) = change.ended {
+            self.machine.drop_process(process);
+            self.own.remove(&process);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+use std::collections::HashMap;
+
+use design::Design;
+use trace::synthetic::{Mixed, PingPong};
+use trace::{Chunk, Mark, TaskId};
+
+use simulation_result::LastLevelCounts;
+
+use super::{NoLastLevel, SideBySide};
+
+/// One word a line, so that every reference is one line; no first level but one of a line.
+fn design(last_lines: u64, ways: u64) -> Design {
+    let level = |name: &str, holds: &str, size: u64, ways: u64| serde_json::json!({"name": name, "holds": holds, "size": format!("{size}B"), "line": "64B", "ways": ways, "miss_cycles": 20});
+    let value = serde_json::json!({
+        "schema": "switchcost.design/1", "name": "two", "cycle_ns": [1.0, 1.0],
+        "level": [
+            level("L1I", "instructions", 64, 1), level("L1D", "data", 64, 1), level("L2", "both", last_lines * 64, ways),
+        ],
+    });
+    let design: Design = serde_json::from_value(value).expect("a design");
+    design.check().expect("can be built");
+    design
+}
+
+fn counts(design: Design, chunks: &[Chunk]) -> LastLevelCounts {
+    let mut machine = SideBySide::new(design).expect("a plain last level");
+    chunks.iter().for_each(|chunk| machine.feed(chunk).expect("a sound chunk"));
+    machine.finish()
+}
+
+/// By owner and set, the lines of each task, the newest first.
+type Sets = HashMap<(u32, usize), Vec<(u32, u64)>>;
+
+/// The same by brute force: first levels of one line for each process, and lists of lines in the order of their last use.
+fn by_brute_force(last_lines: usize, ways: usize, chunks: &[Chunk]) -> LastLevelCounts {
+    let sets = last_lines / ways;
+    let mut first: HashMap<(u32, bool), u64> = HashMap::new();
+    let mut levels: [Sets; 2] = Default::default();
+    let mut found = LastLevelCounts::default();
+    let mut running = TaskId::NONE;
+    let mut ask = |task: u32, is_fetch: bool, address: u64, bytes: u64| {
+        for line in address / 64..=(address + bytes - 1) / 64 {
+            if first.insert((task, is_fetch), line) == Some(line) {
+                continue;
+            }
+            found.lookups += 1;
+            for (level, owner) in levels.iter_mut().zip([0, task]) {
+                let lines = level.entry((owner, line as usize % sets)).or_default();
+                let place = lines.iter().position(|held| *held == (task, line));
+                match place {
+                    Some(place) => drop(lines.remove(place)),
+                    None if owner == 0 => found.shared += 1,
+                    None => found.alone += 1,
+                }
+                lines.insert(0, (task, line));
+                lines.truncate(ways);
+            }
+        }
+    };
+    for chunk in chunks {
+        let mut marks = chunk.marks.iter().peekable();
+        let mut references = chunk.references.iter();
+        for (number, block) in chunk.blocks.iter().enumerate() {
+            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= number) {
+                if let Mark::Switch { to, .. } = placed.mark {
+                    running = to;
+                }
+            }
+            // Instructions of 4 bytes, each followed by its references.
+            let mut own = references.by_ref().take(block.references.into()).peekable();
+            for instruction in 0..u64::from(block.instructions) {
+                ask(running.0, true, block.address + instruction * 4, 4);
+                while let Some(reference) = own.next_if(|one| u64::from(one.through()) < (instruction + 1) * 4) {
+                    ask(running.0, false, reference.address(), reference.bytes().into());
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_last_level_misses_what_brute_force_says() {
+    for (turn, switches) in [(37, 600), (2000, 12)] {
+        let mixed = Mixed { processes: 3, turn_instructions: turn, switches, seed: 9 };
+        let chunks: Vec<Chunk> = mixed.chunks().collect();
+        for (lines, ways) in [(256, 1), (1024, 4), (64, 64)] {
+            let found = counts(design(lines, ways), &chunks);
+            let expected = by_brute_force(lines as usize, ways as usize, &chunks);
+            assert_eq!((found.lookups, found.alone, found.shared), (expected.lookups, expected.alone, expected.shared));
+            assert!(found.alone > 0 && found.shared > found.alone, "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn two_that_fit_alone_and_not_together_lose_at_each_turn_or_at_each_line() {
+    // Each loops over 264 lines of data: they fit 512, and those of both do not. The line of code is asked for once.
+    let loops = |turn, switches| PingPong {
+        processes: 2,
+        code_bytes: 64,
+        data_bytes: 264 * 64,
+        stride_bytes: 64,
+        turn_instructions: turn,
+        switches,
+    };
+    let of = |turn, switches| counts(design(512, 512), &loops(turn, switches).chunks().collect::<Vec<_>>());
+    // Blocks of four instructions: 40 times through the data for each, in 2 turns of 20 or in turns of ten lines.
+    let (in_turn, at_once) = (of(20 * 1056, 4), of(40, 2 * 1056));
+    assert_eq!((in_turn.lookups, in_turn.alone), (at_once.lookups, at_once.alone), "what is asked is the same");
+    assert_eq!(in_turn.alone, 2 * 265);
+    // In turn, what is lost comes back once a turn; at once, the oldest line is always the one that is needed next.
+    assert!(in_turn.shared < 5 * 265, "{in_turn:?}");
+    assert!(at_once.shared > 2 * 39 * 264, "{at_once:?}");
+}
+
+#[test]
+fn a_last_level_that_is_more_than_plain_is_refused() {
+    let mut one = design(512, 8);
+    one.levels.truncate(2);
+    assert_eq!(SideBySide::new(one).err(), Some(NoLastLevel::OneLevel));
+    let mut inclusive = design(512, 8);
+    inclusive.levels[2].inclusion = design::Inclusion::Inclusive;
+    assert_eq!(SideBySide::new(inclusive).err(), Some(NoLastLevel::NotPlain("lines of other levels")));
+    let mut sets = design(512, 8);
+    sets.levels[2].size.0 = 3 * 512 * 64;
+    assert!(matches!(SideBySide::new(sets).err(), Some(NoLastLevel::NotPlain(_))));
+}
