@@ -157,6 +157,11 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
         let lines = lines.into_iter().filter(|line| !line.x.is_empty()).collect();
         exhibit.chart = Some(Chart::new("stride", Axis::Size, "cost of a switch", Axis::Time, lines));
     }
+    exhibit.notes.push(
+        "The paper's text has, of arrays that do not fit: 44.1 to 183.8 us at a stride of 8 B, 116.5 on average, and 133.8 to 1496.1 \
+         us at 128 B, 825.3 on average. Arrays of 32 and 128 KB fit its cache."
+            .into(),
+    );
     exhibit
 }
 

@@ -34,7 +34,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "The caches are those of the DECstation, the programs today's. What a switch costs in the kernel of this machine is \
+        "The paper's text rounds the pair's 7.4 us to 10. The caches are those of the DECstation, the programs today's. What a switch costs in the kernel of this machine is \
          measured by the steps of the other papers."
             .into(),
     );
