@@ -26,6 +26,13 @@ impl Histogram {
         }
     }
 
+    /// Takes off what an earlier one had counted.
+    pub(crate) fn subtract(&mut self, earlier: &Histogram) {
+        for (count, earlier) in self.counts.iter_mut().zip(&earlier.counts) {
+            *count = count.saturating_sub(*earlier);
+        }
+    }
+
     /// How many times were counted.
     pub fn count(&self) -> u64 {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))

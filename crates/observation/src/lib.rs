@@ -7,6 +7,7 @@
 mod cause;
 mod file;
 mod histogram;
+mod since;
 
 use record::HostManifest;
 use serde::{Deserialize, Serialize};

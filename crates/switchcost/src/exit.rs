@@ -142,6 +142,8 @@ pub(crate) enum Failure {
     Subject(#[from] observe::SubjectError),
     #[error("failed to observe: found no process {0}, need one that runs; see ps -e")]
     NoSuchProcess(u32),
+    #[error("failed to show it live: {0}, need a terminal to draw on; leave --live away, or run it in one")]
+    NoTerminal(String),
     #[error(
         "failed to count requests: found {found} from '{command}', need a whole number; try the command in a shell"
     )]
@@ -261,6 +263,7 @@ impl Failure {
             | Failure::QuantumTime(..)
             | Failure::RecordOfSeveral(_)
             | Failure::Listen { .. }
+            | Failure::NoTerminal(_)
             | Failure::Requests { .. }
             | Failure::NoDesign(..)
             | Failure::Design(_)

@@ -47,7 +47,7 @@ fn title(title: &str, shown: usize, all: usize) -> String {
 
 fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], seconds: f64, most: usize) {
     let rows = &found[..found.len().min(most)];
-    page.heading(heading, &title("the costliest first; costs as a share of its CPU time", rows.len(), found.len()));
+    page.heading(heading, &title("costs as a share of its CPU time", rows.len(), found.len()));
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("", Side::Left);
     for column in ["switches/s", "involuntary", "CPU", "cost", "directly", "with caches", "wait p99"] {

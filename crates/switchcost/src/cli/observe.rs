@@ -18,6 +18,7 @@ Examples:
   switchcost observe -p 1234 -d 10s --rate-cmd 'cat /run/service/served'
                                                 what switching costs for each request
   switchcost observe -a --wakers                everybody, and who wakes whom
+  switchcost observe -a --live                  the last second, again and again
   switchcost observe -p 1234 --format json      for programs
   switchcost report FILE                        the same again, from its record
 
@@ -81,6 +82,11 @@ pub(crate) struct ObserveArguments {
     /// Prometheus; until the command ends, Ctrl-C or --duration
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_address)]
     pub(crate) listen: Option<SocketAddr>,
+
+    /// Show the last second again and again: c, s, i and w sort by cost, switches, involuntary ones and wait; p pauses, q leaves.
+    /// What a command writes is not shown
+    #[arg(long, conflicts_with_all = ["format", "out", "details"])]
+    pub(crate) live: bool,
 
     /// Do not measure what a switch costs here where no measurement of this machine is at hand (8 s, before anything is observed)
     #[arg(long)]

@@ -3,6 +3,7 @@
 mod calibrated;
 mod command;
 mod exporter;
+mod live;
 mod requests;
 mod throttled;
 mod whom;
@@ -27,6 +28,7 @@ use crate::output::Output;
 use crate::runs;
 use crate::signals::Interrupt;
 use exporter::Exporter;
+use live::Live;
 use requests::Requests;
 use throttled::Quotas;
 use whom::Whom;
@@ -67,6 +69,7 @@ fn observe(
         may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
         without_bpf: arguments.no_bpf,
     };
+    let mut live = arguments.live.then(Live::start).transpose()?;
     let mut exporter = arguments.listen.map(Exporter::listen).transpose()?;
     let mut observer = Observer::start(&empty.host, options);
     if let Some(reason) = observer.why_not_bpf().filter(|_| !arguments.no_bpf) {
@@ -77,7 +80,7 @@ fn observe(
     let requests = Requests::begin(arguments)?;
     whom.begin(&mut observer)?;
     let mut quotas = Quotas::begin(&whom);
-    let usual = whom.usual_duration().filter(|_| exporter.is_none());
+    let usual = whom.usual_duration().filter(|_| exporter.is_none() && live.is_none());
     let limit = arguments.duration.or(usual).map(Nanos::as_duration);
     let so_far = |counted: Counted, subject, throttled| Observation {
         subject,
@@ -95,9 +98,16 @@ fn observe(
         throttled,
         ..empty.clone()
     };
-    while !interrupt.is_raised() && limit.is_none_or(|limit| began.elapsed() < limit) && whom.go_on(&mut observer)? {
+    while !interrupt.is_raised()
+        && !live.as_ref().is_some_and(Live::is_left)
+        && limit.is_none_or(|limit| began.elapsed() < limit)
+        && whom.go_on(&mut observer)?
+    {
         observer.tick();
         quotas.look();
+        if let Some(live) = &mut live {
+            live.tick(|| observer.so_far().map(|counted| so_far(counted, whom.subject(), Vec::new())))?;
+        }
         if let Some(exporter) = &mut exporter {
             exporter.answer(|| observer.so_far().map(|counted| so_far(counted, Subject::Everything, Vec::new())));
         }
@@ -105,8 +115,9 @@ fn observe(
     }
     let (throttled, requests) = (quotas.end(), requests.end()?);
     let counted = observer.finish().map_err(Failure::Observe)?;
-    let observation = so_far(counted, Subject::Everything, throttled);
-    Ok(Observation { subject: whom.end(), requests, ..observation })
+    let observation = so_far(counted, whom.subject(), throttled);
+    whom.end();
+    Ok(Observation { requests, ..observation })
 }
 
 /// Of which nothing was counted yet.

@@ -215,3 +215,30 @@ fn the_cost_of_a_request_is_told() {
     let ran = observe(&place, &["--rate-cmd", "echo many", "--", "true"]);
     assert!(ran.code == 2 && ran.stderr.contains("found 'many' from 'echo many'"), "{}", ran.stderr);
 }
+
+#[test]
+fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
+    let place = Place::new();
+    let record = text(&place.path("o.json")).to_owned();
+    let command =
+        format!("{} observe -a --live --no-calibration -d 2500ms --record {record}", env!("CARGO_BIN_EXE_switchcost"));
+    let mut on_terminal = std::process::Command::new("script");
+    on_terminal.args(["-qec", &command, "/dev/null"]).env("XDG_STATE_HOME", place.folder()).env("TERM", "xterm");
+    // A keyboard on which nobody types, and which does not end.
+    let mut keyboard = std::process::Command::new("sleep").arg("60").stdout(Stdio::piped()).spawn().expect("it starts");
+    let keys = keyboard.stdout.take().expect("piped");
+    let output = on_terminal.stdin(keys).output().expect("script is on every Debian");
+    keyboard.kill().and_then(|()| keyboard.wait()).expect("our child");
+    assert!(output.status.success(), "{output:?}");
+    let drawn = String::from_utf8_lossy(&output.stdout);
+    let (begin, end) = ("\u{1b}[?1049h", "\u{1b}[?1049l");
+    let (from, to) = (drawn.find(begin).expect("another screen"), drawn.rfind(end).expect("the screen as before"));
+    assert!(from < to, "{drawn}");
+    assert!(drawn[from..to].contains("involuntary"), "{drawn}");
+    // On the screen as before stands the whole of it.
+    assert!(drawn[to..].contains("This machine switched"), "{drawn}");
+    assert_eq!(place.run(&["report", &record]).code, 0);
+    // Without a terminal there is nothing to draw on.
+    let ran = observe(&place, &["-a", "--live"]);
+    assert!(ran.code == 2 && ran.stderr.contains("need a terminal to draw on"), "{}", ran.stderr);
+}

@@ -16,21 +16,29 @@ const GRACE: Duration = Duration::from_secs(5);
 
 pub(super) struct Command {
     words: Vec<OsString>,
+    /// Its output goes nowhere: the terminal is drawn on.
+    is_silent: bool,
     child: Option<Child>,
 }
 
 impl Command {
-    pub(super) fn new(words: Vec<OsString>) -> Command {
-        Command { words, child: None }
+    pub(super) fn new(words: Vec<OsString>, is_silent: bool) -> Command {
+        Command { words, is_silent, child: None }
     }
 
     /// Starts it, observed from its birth on.
     pub(super) fn start(&mut self, observer: &mut Observer) -> Result<(), Failure> {
         let (program, arguments) = self.words.split_first().ok_or(Failure::NoCommand)?;
         observer.adopt_children(true);
-        // Standard output is for what we say.
-        let output = io::stderr();
-        let child = std::process::Command::new(program).args(arguments).stdout(duplicate(&output)).spawn();
+        let mut command = std::process::Command::new(program);
+        command.args(arguments);
+        if self.is_silent {
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        } else {
+            // Standard output is for what we say.
+            command.stdout(duplicate(&io::stderr()));
+        }
+        let child = command.spawn();
         observer.adopt_children(false);
         let child = child.map_err(|source| Failure::Start { program: program.clone(), source })?;
         let process = child.id();
@@ -54,7 +62,7 @@ impl Command {
     }
 
     /// Asks it to end if it still runs, and sees that it does.
-    pub(super) fn end(mut self) -> Vec<String> {
+    pub(super) fn end(mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = kill_process(Pid::from_child(&child), Signal::TERM);
             let asked = Instant::now();
@@ -64,10 +72,9 @@ impl Command {
             let _ = child.kill();
             let _ = child.wait();
         }
-        self.words()
     }
 
-    fn words(&self) -> Vec<String> {
+    pub(super) fn words(&self) -> Vec<String> {
         self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 }

@@ -23,7 +23,7 @@ pub(super) enum Whom {
 impl Whom {
     pub(super) fn find(arguments: &ObserveArguments) -> Result<Whom, Failure> {
         if !arguments.command.is_empty() {
-            return Ok(Whom::Command(Command::new(arguments.command.clone())));
+            return Ok(Whom::Command(Command::new(arguments.command.clone(), arguments.live)));
         }
         if let Some(name) = &arguments.cgroup {
             return Ok(Whom::Group { name: name.clone(), folder: folder_of_group(name).map_err(Failure::Subject)? });
@@ -67,13 +67,19 @@ impl Whom {
         }
     }
 
-    /// Ends what was started.
-    pub(super) fn end(self) -> Subject {
+    pub(super) fn subject(&self) -> Subject {
         match self {
-            Whom::Command(command) => Subject::Command(command.end()),
-            Whom::Processes(processes) => Subject::Processes(processes),
-            Whom::Group { name, .. } => Subject::ControlGroup(name),
+            Whom::Command(command) => Subject::Command(command.words()),
+            Whom::Processes(processes) => Subject::Processes(processes.clone()),
+            Whom::Group { name, .. } => Subject::ControlGroup(name.clone()),
             Whom::Everybody => Subject::Everything,
+        }
+    }
+
+    /// Ends what was started.
+    pub(super) fn end(self) {
+        if let Whom::Command(command) = self {
+            command.end();
         }
     }
 

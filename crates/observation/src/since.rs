@@ -1,0 +1,106 @@
+use units::Nanos;
+
+use crate::{Cause, CpuTime, Histogram, Observation, Pair, Tasks};
+
+impl Observation {
+    /// What was counted since an earlier moment of the same observation. Sizes of memory stay as they are: they are of no time.
+    pub fn since(&self, earlier: &Observation) -> Observation {
+        let mut since = self.clone();
+        since.window_ns = less(self.window_ns, earlier.window_ns);
+        for before in &earlier.tasks {
+            let same = |tasks: &Tasks| tasks.process == before.process && tasks.name == before.name;
+            // What has ended meanwhile is with all that ended under its name.
+            let ended = |tasks: &Tasks| tasks.process.is_none() && tasks.name == before.name;
+            let at = since.tasks.iter().position(same).or_else(|| since.tasks.iter().position(ended));
+            if let Some(at) = at {
+                subtract(&mut since.tasks[at], before);
+            }
+        }
+        since.tasks.retain(|tasks| tasks.switches() > 0);
+        for before in &earlier.pairs {
+            let same = |pair: &&mut Pair| pair.process == before.process && pair.other == before.other;
+            if let Some(pair) = since.pairs.iter_mut().find(same) {
+                pair.ran_ns = less(pair.ran_ns, before.ran_ns);
+                pair.runs = pair.runs.saturating_sub(before.runs);
+                pair.preempted = pair.preempted.saturating_sub(before.preempted);
+                pair.woke = pair.woke.saturating_sub(before.woke);
+            }
+        }
+        since.pairs.retain(|pair| pair.runs + pair.preempted + pair.woke > 0);
+        for before in &earlier.cpus {
+            if let Some(cpu) = since.cpus.iter_mut().find(|cpu: &&mut CpuTime| cpu.cpu == before.cpu) {
+                cpu.switches = cpu.switches.saturating_sub(before.switches);
+                cpu.busy_ns = less(cpu.busy_ns, before.busy_ns);
+                cpu.idle_ns = less(cpu.idle_ns, before.idle_ns);
+            }
+        }
+        if let Some((own, before)) = since.own_cost.as_mut().zip(earlier.own_cost.as_ref()) {
+            own.user_ns = less(own.user_ns, before.user_ns);
+        }
+        since
+    }
+}
+
+fn less(a: Nanos, b: Nanos) -> Nanos {
+    Nanos(a.0.saturating_sub(b.0))
+}
+
+fn subtract(tasks: &mut Tasks, before: &Tasks) {
+    tasks.voluntary = tasks.voluntary.saturating_sub(before.voluntary);
+    tasks.involuntary = tasks.involuntary.saturating_sub(before.involuntary);
+    tasks.run_ns = less(tasks.run_ns, before.run_ns);
+    tasks.off_ns = less(tasks.off_ns, before.off_ns);
+    tasks.wait_ns = less(tasks.wait_ns, before.wait_ns);
+    tasks.others_ns = less(tasks.others_ns, before.others_ns);
+    for (moved, before) in tasks.moved.iter_mut().zip(before.moved) {
+        *moved = moved.saturating_sub(before);
+    }
+    for before in &before.causes {
+        let same = |cause: &&mut Cause| cause.why == before.why && cause.entry == before.entry;
+        if let Some(cause) = tasks.causes.iter_mut().find(same) {
+            cause.switches = cause.switches.saturating_sub(before.switches);
+            cause.off_ns = less(cause.off_ns, before.off_ns);
+            cause.wait_ns = less(cause.wait_ns, before.wait_ns);
+        }
+    }
+    tasks.causes.retain(|cause| cause.switches > 0);
+    let histograms =
+        [(&mut tasks.off, &before.off), (&mut tasks.wait, &before.wait), (&mut tasks.others, &before.others)];
+    histograms.into_iter().for_each(|(histogram, before): (&mut Histogram, &Histogram)| histogram.subtract(before));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn observation() -> Observation {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
+        Observation::read(&path).expect("a record of this version")
+    }
+
+    #[test]
+    fn since_itself_nothing_happened_and_since_nothing_all_did() {
+        let all = observation();
+        let nothing = all.since(&all);
+        assert_eq!((nothing.window_ns, nothing.tasks.len(), nothing.pairs.len()), (Nanos(0), 0, 0));
+        let before =
+            Observation { window_ns: Nanos(0), tasks: Vec::new(), pairs: Vec::new(), cpus: Vec::new(), ..all.clone() };
+        assert_eq!(all.since(&before).tasks, all.tasks);
+    }
+
+    #[test]
+    fn what_ended_meanwhile_is_taken_from_those_that_ended() {
+        let mut now = observation();
+        now.tasks.truncate(1);
+        let mut before = now.clone();
+        now.tasks[0].process = None;
+        now.tasks[0].voluntary = 100;
+        before.tasks[0].process = Some(7);
+        before.tasks[0].voluntary = 60;
+        before.tasks[0].involuntary = now.tasks[0].involuntary;
+        let since = now.since(&before);
+        assert_eq!((since.tasks[0].voluntary, since.tasks[0].involuntary), (40, 0));
+    }
+}
