@@ -220,8 +220,10 @@ fn the_cost_of_a_request_is_told() {
 fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     let place = Place::new();
     let record = text(&place.path("o.json")).to_owned();
-    let command =
-        format!("{} observe -a --live --no-calibration -d 2500ms --record {record}", env!("CARGO_BIN_EXE_switchcost"));
+    let command = format!(
+        "stty cols 100 rows 40; {} observe -a --live --no-calibration -d 2500ms --record {record}",
+        env!("CARGO_BIN_EXE_switchcost")
+    );
     let mut on_terminal = std::process::Command::new("script");
     on_terminal.args(["-qec", &command, "/dev/null"]).env("XDG_STATE_HOME", place.folder()).env("TERM", "xterm");
     // A keyboard on which nobody types, and which does not end.
