@@ -44,8 +44,9 @@ fn yields_are_told_as_that() {
 #[test]
 fn time_slices_that_end_are_told_as_that() {
     let _turn = turn();
-    // Two that compute on one CPU, for a second of CPU time each: slices of some milliseconds.
-    let script = script("my $p = fork; while ((times)[0] < 1) { $x++ } waitpid($p, 0) if $p;");
+    // Two that compute on one CPU, for a second of CPU time each: slices of some milliseconds. The clock is a system call, and looked
+    // at seldom.
+    let script = script("my $p = fork; while ((times)[0] < 1) { for (1..200000) { $x++ } } waitpid($p, 0) if $p;");
     let Some((_, counted)) = observed(&script, Options::default()) else { return };
     let ended = switches(&counted.tasks, Why::SliceEnded, &Entry::Interrupt);
     assert!(ended >= 50, "{ended} slices ended in two seconds");
