@@ -113,10 +113,14 @@ fn observe(
         }
         std::thread::sleep(limit.map_or(TICK, |limit| TICK.min(limit.saturating_sub(began.elapsed()))));
     }
-    let (throttled, requests) = (quotas.end(), requests.end()?);
+    let throttled = quotas.end();
+    // What was observed is kept, with or without them.
+    let requests = requests.end().unwrap_or_else(|why| {
+        say!("{why}; what switching costs for each request is not told");
+        None
+    });
     let counted = observer.finish().map_err(Failure::Observe)?;
     let observation = so_far(counted, whom.subject(), throttled);
-    whom.end();
     Ok(Observation { requests, ..observation })
 }
 

@@ -212,6 +212,12 @@ fn the_cost_of_a_request_is_told() {
     assert_eq!(ran.json()["requests"], 5, "{}", ran.stderr);
     let ran = observe(&place, &["--requests", "7", "--", "sh", "-c", "sleep 0.1"]);
     assert!(ran.stdout.contains("Each of 7 requests took"), "{}", ran.stdout);
+    // A count that fails at the end costs nothing of what was observed.
+    let fails = format!("rm {counter} && echo 3");
+    std::fs::write(&counter, "0\n").expect("a new file");
+    let ran = observe(&place, &["--rate-cmd", &fails, "--format", "json", "--", "sh", "-c", "sleep 0.1"]);
+    assert_eq!((ran.code, ran.json()["requests"].is_null()), (0, true), "{}", ran.stderr);
+    assert!(ran.stderr.contains("failed to count requests") && ran.json()["all"]["switches"] != 0, "{}", ran.stderr);
     let ran = observe(&place, &["--rate-cmd", "echo many", "--", "true"]);
     assert!(ran.code == 2 && ran.stderr.contains("found 'many' from 'echo many'"), "{}", ran.stderr);
 }

@@ -14,6 +14,7 @@ use crate::messages::say;
 /// A command that is asked to end has so long for it.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// When it is dropped, the command has ended: by itself, or since it was asked to.
 pub(super) struct Command {
     words: Vec<OsString>,
     /// Its output goes nowhere: the terminal is drawn on.
@@ -61,21 +62,21 @@ impl Command {
         Ok(false)
     }
 
-    /// Asks it to end if it still runs, and sees that it does.
-    pub(super) fn end(mut self) {
-        if let Some(mut child) = self.child.take() {
-            let _ = kill_process(Pid::from_child(&child), Signal::TERM);
-            let asked = Instant::now();
-            while matches!(child.try_wait(), Ok(None)) && asked.elapsed() < GRACE {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-
     pub(super) fn words(&self) -> Vec<String> {
         self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+        let asked = Instant::now();
+        while matches!(child.try_wait(), Ok(None)) && asked.elapsed() < GRACE {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }
 

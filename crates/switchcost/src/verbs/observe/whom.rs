@@ -76,13 +76,6 @@ impl Whom {
         }
     }
 
-    /// Ends what was started.
-    pub(super) fn end(self) {
-        if let Whom::Command(command) = self {
-            command.end();
-        }
-    }
-
     /// The processes whose control groups may be limited.
     pub(super) fn processes(&self) -> Vec<u32> {
         match self {
