@@ -49,6 +49,11 @@ impl Histogram {
             .map(move |(at, &count)| (start(at), end(at), count))
     }
 
+    /// Where the last bucket begins, which has no end.
+    pub fn last(&self) -> Nanos {
+        start(self.counts.len().saturating_sub(1))
+    }
+
     /// The bounds of the bucket that holds the quantile `share` (0.5 is the median); none if nothing was counted.
     pub fn quantile(&self, share: f64) -> Option<(Nanos, Option<Nanos>)> {
         let rank = (self.count() as f64 * share).ceil().max(1.0) as u64;

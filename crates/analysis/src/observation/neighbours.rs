@@ -16,6 +16,8 @@ pub struct NeighbourFinding {
     pub ran_ns: f64,
     /// How often it did.
     pub runs: u64,
+    /// Mean of one run, in nanoseconds; none where there was none.
+    pub run_ns: Option<f64>,
     /// How often it took the CPU from the observed.
     pub preempted: u64,
     /// Share of all preemptions of the observed.
@@ -35,6 +37,7 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
             is_own: true,
             ran_ns: 0.0,
             runs: 0,
+            run_ns: None,
             preempted: 0,
             preempted_share: 0.0,
             woke: 0,
@@ -48,6 +51,7 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
     let mut found: Vec<NeighbourFinding> = sums.into_values().collect();
     let all = found.iter().fold(0u64, |all, neighbour| all.saturating_add(neighbour.preempted));
     for neighbour in &mut found {
+        neighbour.run_ns = (neighbour.runs > 0).then(|| neighbour.ran_ns / neighbour.runs as f64);
         neighbour.preempted_share = neighbour.preempted as f64 / all.max(1) as f64;
     }
     found.sort_by(|a, b| b.ran_ns.total_cmp(&a.ran_ns));

@@ -23,16 +23,24 @@ pub struct ProcessFinding {
     pub switches: u64,
     /// Of them, those that it did not ask for, and calls of sched_yield.
     pub involuntary: u64,
+    /// The same as a share of its switches.
+    pub involuntary_share: f64,
     /// Switches a second.
     pub per_second: f64,
     /// CPU time in nanoseconds; none where it is not counted.
     pub cpu_ns: Option<f64>,
+    /// The same as a share of one CPU over the window.
+    pub cpus: Option<f64>,
     /// Direct cost; none where the machine's is not known.
     pub direct_ns: Option<Range>,
     /// Indirect cost; none where the machine's is not known, or how long others ran.
     pub indirect_ns: Option<Range>,
     /// Both.
     pub cost_ns: Option<Range>,
+    /// The direct cost as a share of its CPU time.
+    pub direct_share: Option<Range>,
+    /// The indirect cost as a share of its CPU time.
+    pub indirect_share: Option<Range>,
     /// Both, as a share of its CPU time.
     pub share: Option<Range>,
     /// Wait for a CPU.
@@ -90,20 +98,26 @@ fn finding(observation: &Observation, process: Option<u32>, name: String, tasks:
     let cpu = sum(|tasks| tasks.run_ns.0) as f64;
     // Both bounds at once may be more than all that they ran.
     let both = direct.zip(indirect).map(|(direct, indirect)| direct.plus(indirect).up_to(cpu));
-    let switches = sum(Tasks::switches);
+    let of_its_cpu = |cost: Option<Range>| cost.filter(|_| cpu > 0.0).map(|cost| cost.over(cpu));
+    let (switches, involuntary) = (sum(Tasks::switches), sum(|tasks| tasks.involuntary));
+    let window = observation.window_ns.0.max(1) as f64;
     ProcessFinding {
         name,
         process,
         is_kernel: tasks.iter().any(|tasks| tasks.is_kernel),
         tasks: sum(|tasks| tasks.count),
         switches,
-        involuntary: sum(|tasks| tasks.involuntary),
-        per_second: switches as f64 / (observation.window_ns.0.max(1) as f64 / 1e9),
+        involuntary,
+        involuntary_share: involuntary as f64 / switches.max(1) as f64,
+        per_second: switches as f64 / (window / 1e9),
         cpu_ns: (cpu > 0.0).then_some(cpu),
+        cpus: (cpu > 0.0).then_some(cpu / window),
         direct_ns: direct,
         indirect_ns: indirect,
         cost_ns: both,
-        share: both.filter(|_| cpu > 0.0).map(|both| both.over(cpu)),
+        direct_share: of_its_cpu(direct),
+        indirect_share: of_its_cpu(indirect),
+        share: of_its_cpu(both),
         wait: latency::find(tasks.iter().map(|tasks| &tasks.wait)),
         moved: [0, 1, 2].map(|at| tasks.iter().fold(0, |sum: u64, tasks| sum.saturating_add(tasks.moved[at]))),
     }

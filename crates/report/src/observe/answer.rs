@@ -35,30 +35,19 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
 fn cost(observation: &Observation, findings: &Findings) -> String {
     let who = subject(&observation.subject);
     let all = &findings.all;
-    match (all.share, all.direct_ns, all.indirect_ns, all.cpu_ns) {
-        (Some(range), Some(direct), Some(indirect), Some(cpu)) => {
+    match (all.share, all.direct_share, all.indirect_share) {
+        (Some(range), Some(direct), Some(indirect)) => {
+            let high = share(Some(indirect.high));
             let caches = match indirect.likely {
-                Some(likely) => format!(
-                    "{} for reloading caches (0 to {})",
-                    share(Some(likely / cpu)),
-                    share(Some(indirect.high / cpu))
-                ),
-                None => format!("and from nothing up to {} for reloading caches", share(Some(indirect.high / cpu))),
+                Some(likely) => format!("{} for reloading caches (0 to {high})", share(Some(likely))),
+                None => format!("and from nothing up to {high} for reloading caches"),
             };
-            let direct = direct.likely.unwrap_or(direct.high);
-            format!(
-                "Switching costs {who} {} of the CPU time: {} directly, {caches}.",
-                of_range(range),
-                share(Some(direct / cpu))
-            )
+            let direct = share(Some(direct.likely.unwrap_or(direct.high)));
+            format!("Switching costs {who} {} of the CPU time: {direct} directly, {caches}.", of_range(range))
         }
-        (_, Some(direct), _, Some(cpu)) => format!(
+        (_, Some(direct), _) => format!(
             "Switching costs {who} {} of the CPU time directly; what reloading caches costs is not known here.",
-            of_range(Range {
-                low: direct.low / cpu,
-                likely: direct.likely.map(|likely| likely / cpu),
-                high: direct.high / cpu
-            })
+            of_range(direct)
         ),
         _ => format!("{} switched, but what a switch costs here is not known.", capital(&who)),
     }
@@ -84,12 +73,12 @@ fn often(observation: &Observation, findings: &Findings) -> String {
         seconds(findings.seconds),
         rounded(all.per_second)
     );
-    let involuntary = share(Some(all.involuntary as f64 / all.switches as f64));
+    let involuntary = share(Some(all.involuntary_share));
     let by =
         findings.neighbours.iter().filter(|neighbour| neighbour.preempted_share >= 0.5 && !neighbour.other.is_empty());
     let by = by.max_by_key(|neighbour| neighbour.preempted);
     let by = match by {
-        Some(neighbour) if all.involuntary >= all.switches / 10 => {
+        Some(neighbour) if all.involuntary_share >= 0.1 => {
             let whose = if neighbour.is_own { "its own " } else { "" };
             format!(
                 ", {} of the preemptions by {whose}{}",

@@ -28,9 +28,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings, limits: &Limits) {
     if findings.all.switches == 0 {
         return;
     }
-    add_processes(page, "Who pays", &findings.names, findings.seconds, limits.processes);
+    add_processes(page, "Who pays", &findings.names, limits.processes);
     if limits.is_all() {
-        add_processes(page, "By process", &findings.processes, findings.seconds, limits.processes);
+        add_processes(page, "By process", &findings.processes, limits.processes);
     }
     add_causes(page, findings, limits.causes);
     add_neighbours(page, findings, limits.neighbours);
@@ -45,7 +45,7 @@ fn title(title: &str, shown: usize, all: usize) -> String {
     if all > shown { format!("{title}; {} of {}", count(shown as u64), count(all as u64)) } else { title.to_owned() }
 }
 
-fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], seconds: f64, most: usize) {
+fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most: usize) {
     let rows = &found[..found.len().min(most)];
     page.heading(heading, &title("costs as a share of its CPU time", rows.len(), found.len()));
     let mut grid = Grid::with_one_line_a_row(1);
@@ -53,34 +53,28 @@ fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], secon
     for column in ["switches/s", "involuntary", "CPU", "cost", "directly", "with caches", "wait p99"] {
         grid.column(column, Side::Right);
     }
-    rows.iter().for_each(|process| grid.row(process_row(process, seconds)));
+    rows.iter().for_each(|process| grid.row(process_row(process)));
     page.grid(&grid);
 }
 
-fn process_row(found: &ProcessFinding, seconds: f64) -> Vec<Entry> {
+fn process_row(found: &ProcessFinding) -> Vec<Entry> {
     let label = match (found.process, found.tasks) {
         (Some(process), _) => format!("{} {process}", name(&found.name)),
         (None, 1) => name(&found.name),
         (None, tasks) => format!("{} x {}", name(&found.name), count(tasks)),
     };
     let label = if found.is_kernel { format!("[{label}]") } else { label };
-    let cpu = found.cpu_ns.map_or(NO_NUMBER.to_owned(), |cpu| share(Some(cpu / (seconds * 1e9))));
     let cells = [
         label,
         rounded(found.per_second),
-        share(Some(found.involuntary as f64 / found.switches.max(1) as f64)),
-        cpu,
+        share(Some(found.involuntary_share)),
+        share(found.cpus),
         found.share.and_then(|range| range.likely).map_or(NO_NUMBER.to_owned(), |likely| share(Some(likely))),
-        over_cpu(found.direct_ns, found.cpu_ns),
+        found.direct_share.map_or(NO_NUMBER.to_owned(), ends),
         found.share.map_or(NO_NUMBER.to_owned(), ends),
         quantile(found.wait, |wait| wait.p99_ns),
     ];
     cells.into_iter().map(Entry::from).collect()
-}
-
-fn over_cpu(range: Option<Range>, cpu: Option<f64>) -> String {
-    let of = |(range, cpu): (Range, f64)| ends(Range { low: range.low / cpu, likely: None, high: range.high / cpu });
-    range.zip(cpu).map_or(NO_NUMBER.to_owned(), of)
 }
 
 fn ends(range: Range) -> String {
@@ -90,7 +84,9 @@ fn ends(range: Range) -> String {
 
 fn quantile(latency: Option<Latency>, of: fn(&Latency) -> Option<f64>) -> String {
     match latency {
-        Some(latency) => of(&latency).map_or("> 26 s".to_owned(), |ns| format!("< {}", time(ns))),
+        Some(latency) => {
+            of(&latency).map_or_else(|| format!(">= {}", time(latency.last_ns)), |ns| format!("< {}", time(ns)))
+        }
         None => NO_NUMBER.to_owned(),
     }
 }
@@ -178,7 +174,7 @@ fn neighbour_row(found: &NeighbourFinding, has_wakers: bool) -> Vec<Entry> {
         (other, true) => format!("{} (observed itself)", name(other)),
         (other, false) => name(other),
     };
-    let each = if found.runs > 0 { time(found.ran_ns / found.runs as f64) } else { NO_NUMBER.to_owned() };
+    let each = found.run_ns.map_or(NO_NUMBER.to_owned(), time);
     let mut cells =
         vec![other, name(&found.observed), time(found.ran_ns), count(found.runs), each, count(found.preempted)];
     if has_wakers {
