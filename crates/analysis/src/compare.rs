@@ -1,23 +1,26 @@
 //! Two records, or two sets of repeated ones, judged against each other: what became faster or slower, and what else is
-//! different. Records of measurements, or of simulations.
+//! different. Records of measurements, of simulations, or of observations.
 //!
 //! Verdicts are made so that all of them together are wrong in no more than the share that was allowed: with *m* pairs
 //! compared, each interval has the confidence 1 - (1 - C) / m (Bonferroni). An interval that leaves out 1 is a difference.
 
 mod candidate;
 mod environment;
+mod observed;
 mod pairs;
+mod quantity;
 mod ratio;
 mod simulated;
 mod spread;
 
 use record::{Case, MeasureRecord};
 use serde::Serialize;
-use strum::Display;
 
 use crate::findings::Findings;
 pub use crate::run_spread::ASSUMED_RUN_SPREAD;
 
+pub use observed::compare_observations;
+pub use quantity::{Quantity, Unit};
 pub use simulated::{Copied, Curve, Simulated, compare_simulations, copied};
 
 /// A record with what was found in it.
@@ -83,66 +86,6 @@ pub struct Cost {
     pub records: usize,
 }
 
-/// What is compared of a subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Quantity {
-    /// Of a case without a working set.
-    Direct,
-    /// Of a case with one.
-    Total,
-    /// Of a case across CPUs.
-    HandOff,
-    /// Excess cycles of a simulated switch up to the cut-off.
-    AverageCost,
-    /// Average cost times switches over all cycles.
-    Overhead,
-    /// Excess cycles of a simulated switch of one program, to the end of each segment.
-    ExcessPerSwitch,
-    /// Of one level of the simulated caches.
-    MissesPerInstruction,
-}
-
-/// What the numbers of a quantity are in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum Unit {
-    /// Nanoseconds.
-    Ns,
-    /// Simulated cycles.
-    Cycles,
-    /// A share of all cycles.
-    Share,
-    /// Misses an instruction.
-    PerInstruction,
-}
-
-impl Quantity {
-    /// Its name in every format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Quantity::Direct => "direct",
-            Quantity::Total => "total",
-            Quantity::HandOff => "hand-off",
-            Quantity::AverageCost => "average-cost",
-            Quantity::Overhead => "overhead",
-            Quantity::ExcessPerSwitch => "excess-per-switch",
-            Quantity::MissesPerInstruction => "misses-per-instruction",
-        }
-    }
-
-    /// The unit of its numbers.
-    pub fn unit(self) -> Unit {
-        match self {
-            Quantity::Direct | Quantity::Total | Quantity::HandOff => Unit::Ns,
-            Quantity::AverageCost | Quantity::ExcessPerSwitch => Unit::Cycles,
-            Quantity::Overhead => Unit::Share,
-            Quantity::MissesPerInstruction => Unit::PerInstruction,
-        }
-    }
-}
-
 /// New over base.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
@@ -178,6 +121,13 @@ pub enum Outcome {
         /// The verdict.
         verdict: Change,
     },
+    /// A ratio of which it is not known how far it may be by chance.
+    NotJudged {
+        /// New over base.
+        ratio: f64,
+        /// Why it has no interval, in one sentence.
+        why: String,
+    },
     /// No ratio: why, in one sentence.
     NotComparable {
         /// The reason.
@@ -192,6 +142,20 @@ pub enum Subject {
     Case(Case),
     /// A part of a simulated machine.
     Simulated(Place),
+    /// Live tasks.
+    Observed(Who),
+}
+
+/// Which live tasks, or who preempted them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "name")]
+pub enum Who {
+    /// All that were observed.
+    All,
+    /// Those of one name; hostile data.
+    Name(String),
+    /// Others of one name that ran in between; hostile data, and empty for the kernel's threads.
+    Neighbour(String),
 }
 
 /// A part of what was simulated.
@@ -248,20 +212,36 @@ impl Pair {
         }
     }
 
+    /// New over base, judged or not.
+    pub fn ratio(&self) -> Option<f64> {
+        match &self.outcome {
+            Outcome::Compared { ratio, .. } => Some(ratio.ratio),
+            Outcome::NotJudged { ratio, .. } => Some(*ratio),
+            Outcome::NotComparable { .. } => None,
+        }
+    }
+
     /// The case, where it was measured.
     pub fn case(&self) -> Option<&Case> {
         match &self.subject {
             Subject::Case(case) => Some(case),
-            Subject::Simulated(_) => None,
+            Subject::Simulated(_) | Subject::Observed(_) => None,
         }
     }
 
+    /// Whether it was asked for and has no verdict. What is 0 now needs none: it has not grown.
+    pub fn is_open(&self) -> bool {
+        let is_gone = matches!(self.subject, Subject::Observed(_)) && self.new.is_some_and(|new| new.value == 0.0);
+        self.is_main() && !is_gone && !matches!(self.outcome, Outcome::Compared { .. })
+    }
+
     /// Whether it is one of the numbers that the comparison is made for, and not one of its parts: of a simulation, average
-    /// cost and overhead of a design.
+    /// cost and overhead of a design; of an observation, the numbers of all tasks together.
     pub fn is_main(&self) -> bool {
         match &self.subject {
             Subject::Case(_) => true,
             Subject::Simulated(place) => place.part == Part::All,
+            Subject::Observed(who) => *who == Who::All,
         }
     }
 }
@@ -280,6 +260,20 @@ pub enum Basis {
     OtherTraces,
     /// A side has but one trace, and the other has others: batches of its switches.
     SingleTrace,
+    /// Observations of live tasks.
+    Observations,
+}
+
+/// What the switches of observations are priced with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pricing {
+    /// The newest calibration of them all: they are of one machine.
+    OneCalibration,
+    /// Each with its own: they are of several machines.
+    OwnCalibrations,
+    /// None of them has any.
+    Nothing,
 }
 
 /// Everything that two sides show beside each other.
@@ -299,7 +293,9 @@ pub struct Comparison {
     pub compared: usize,
     /// What the intervals stand on.
     pub basis: Basis,
-    /// The spread between runs that the intervals hold, of measurements.
+    /// What costs of live tasks were made with, of observations.
+    pub pricing: Option<Pricing>,
+    /// The spread between runs that the intervals hold, of measurements, or as it was given.
     pub run_spread: Option<RunSpread>,
     /// Core cycles a second at which all costs are told, so that runs at different speeds of the core can be compared; `None`
     /// where they are told as they were.
@@ -339,6 +335,7 @@ pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], earlier: &[Analysed<
         confidence: options.confidence,
         compared,
         basis: Basis::Runs,
+        pricing: None,
         curves: Vec::new(),
         run_spread: Some(spread),
         hertz,

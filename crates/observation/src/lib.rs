@@ -199,6 +199,13 @@ pub struct Lost {
     pub pairs: u64,
 }
 
+impl Lost {
+    /// Whether anything is missing.
+    pub fn any(&self) -> bool {
+        *self != Lost::default()
+    }
+}
+
 /// What observing cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnCost {

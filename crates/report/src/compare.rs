@@ -4,6 +4,7 @@ mod answer;
 mod csv;
 mod figures;
 mod json;
+mod observed;
 mod screen;
 mod table;
 mod words;
@@ -59,8 +60,7 @@ fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
     page.paragraph(&answer::answer(comparison));
     add_environment(page, &comparison.environment);
     if !comparison.pairs.is_empty() {
-        let title = if comparison.basis == Basis::Runs { "Costs" } else { "Simulated costs" };
-        page.heading(title, &format!("base is {}, new is {}", names(request.base), names(request.new)));
+        page.heading(title(comparison), &format!("base is {}, new is {}", names(request.base), names(request.new)));
         table::add(page, comparison);
     }
     add_method(page, comparison);
@@ -69,6 +69,14 @@ fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
         page.prose(&answer::limit(comparison, share, usize::MAX));
     }
     figures::add(page, comparison);
+}
+
+fn title(comparison: &Comparison) -> &'static str {
+    match comparison.basis {
+        Basis::Runs => "Costs",
+        Basis::Observations => "Before and after",
+        Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => "Simulated costs",
+    }
 }
 
 fn names(records: &[String]) -> String {
@@ -101,6 +109,10 @@ fn environment(mut grid: Grid, differences: &[Difference]) -> Grid {
 
 fn add_method(page: &mut Page, comparison: &Comparison) {
     page.method(&["comparison"]);
+    if let Some(pricing) = observed::pricing(comparison) {
+        page.gap();
+        page.prose(pricing);
+    }
     if comparison.compared == 0 {
         return;
     }

@@ -12,6 +12,8 @@ use remedies::{for_reading, for_writing};
 use simulation_record::{ReadSimulationError, WriteSimulationError};
 use units::CpuId;
 
+use crate::records::Kind;
+
 /// How the program ends. The numbers are part of the interface (see the man page).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -62,8 +64,8 @@ pub(crate) enum Failure {
     #[error("failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file")]
     NoRecord(PathBuf),
     #[error(
-        "failed to find records: found no file in {0} that ends in .jsonl or .parquet, need one or more records of measure or of \
-             simulate"
+        "failed to find records: found no file in {0} that ends in .jsonl or .parquet and no .json of observe, need one or more \
+             records of measure, simulate or observe"
     )]
     NoRecords(PathBuf),
     #[error(
@@ -72,10 +74,10 @@ pub(crate) enum Failure {
     )]
     SameRun { place: String, first: PathBuf, second: PathBuf },
     #[error(
-        "failed to compare: found {measured} of a measurement and {simulated} of a simulation, need records of one kind; \
-             name those"
+        "failed to compare: found {} of {} and {} of {}, need records of one kind; name those",
+        .first.display(), .first_kind, .second.display(), .second_kind
     )]
-    MixedKinds { measured: PathBuf, simulated: PathBuf },
+    MixedKinds { first: PathBuf, first_kind: Kind, second: PathBuf, second_kind: Kind },
     #[error(
         "failed to write the result to {path}: {source}, {}",
         for_writing(.source, "another place")

@@ -10,6 +10,26 @@ use simulation_result::Simulation;
 
 use crate::exit::Failure;
 
+/// What a record is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
+pub(crate) enum Kind {
+    #[strum(serialize = "a measurement")]
+    Measurement,
+    #[strum(serialize = "a simulation")]
+    Simulation,
+    #[strum(serialize = "an observation")]
+    Observation,
+}
+
+/// The kind of a record; whatever is of no other kind should be one of a measurement.
+pub(crate) fn kind(path: &Path) -> Kind {
+    match () {
+        () if is_simulation(path) => Kind::Simulation,
+        () if is_observation(path) => Kind::Observation,
+        () => Kind::Measurement,
+    }
+}
+
 /// Whether a file begins as the records of simulations do; where it does not begin at all, whether it is named as they are. What
 /// cannot be read is for the reader to say.
 pub(crate) fn is_simulation(path: &Path) -> bool {

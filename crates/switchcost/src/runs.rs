@@ -12,6 +12,7 @@ use time::macros::format_description;
 
 use crate::exit::Failure;
 use crate::messages::say;
+use crate::records;
 
 /// How names of records end: those of measurements, of observations and of simulations.
 const MEASURE: &str = "measure.jsonl";
@@ -111,9 +112,11 @@ fn is_record(path: &Path) -> bool {
     [MEASURE, OBSERVATION, SIMULATION].iter().any(|ending| ends_with(path, ending))
 }
 
-/// Whether a file is named as records are, of measurements or of simulations, wherever it lies.
+/// Whether a file is named as records are, wherever it lies. Much else is JSON: of that it takes what begins as an observation.
 pub(crate) fn is_named_as_record(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "jsonl" || extension == "parquet")
+    path.extension().is_some_and(|extension| {
+        extension == "jsonl" || extension == "parquet" || (extension == "json" && records::is_observation(path))
+    })
 }
 
 /// The moment as the record's header has it.

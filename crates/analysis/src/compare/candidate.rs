@@ -5,8 +5,8 @@ use super::{Outcome, Pair};
 
 /// An interval whose ends are further apart says nothing that a person could use.
 const WIDEST: f64 = 100.0;
-const NOT_KNOWN: &str = "not known: the records differ so much that the ratio may be anything within a factor of 100 and more; give \
-                         more records of each side";
+const NOT_KNOWN: &str = "the records differ so much that the ratio may be anything within a factor of 100 and more; give more \
+                         records of each side";
 
 /// A pair as far as it is known before it is known how many are compared.
 #[derive(Debug)]

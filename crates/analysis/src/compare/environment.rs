@@ -48,9 +48,16 @@ fn values(records: &[Facts], name: &str) -> BTreeSet<String> {
     records.iter().map(|facts| of(facts).unwrap_or_else(|| "not there".to_owned())).collect()
 }
 
-/// What a record says of where and how it was taken. Left out is what never stays the same: memory available, interrupts.
+/// What a record says of where and how it was taken.
 fn facts(header: &Header) -> Facts {
-    let host = &header.host;
+    let mut facts = of_host(&header.host);
+    facts.push(("switchcost".to_owned(), header.program_version.clone()));
+    facts.push(("length of a batch".to_owned(), format!("{} ns", header.plan.batch_ns.0)));
+    facts
+}
+
+/// The machine. Left out is what never stays the same: memory available, interrupts.
+pub(super) fn of_host(host: &HostManifest) -> Facts {
     let mut facts = vec![
         ("machine".to_owned(), host.hostname.clone()),
         ("processor".to_owned(), known(&host.cpu_model)),
@@ -74,8 +81,6 @@ fn facts(header: &Header) -> Facts {
         ("CPUs isolated".to_owned(), list(&host.cpus_isolated)),
     ];
     facts.extend(mitigations(host));
-    facts.push(("switchcost".to_owned(), header.program_version.clone()));
-    facts.push(("length of a batch".to_owned(), format!("{} ns", header.plan.batch_ns.0)));
     facts
 }
 

@@ -58,18 +58,20 @@ impl LogCost {
 pub(super) struct LogRatio {
     mean: f64,
     parts: Vec<Part>,
+    /// How far it may be off besides, however many records agree.
+    resolution: f64,
 }
 
 impl LogRatio {
     /// Of two costs that know nothing of each other.
     pub(super) fn between(base: &LogCost, new: &LogCost) -> LogRatio {
-        LogRatio { mean: new.mean - base.mean, parts: [&base.parts[..], &new.parts].concat() }
+        LogRatio { mean: new.mean - base.mean, parts: [&base.parts[..], &new.parts].concat(), resolution: 0.0 }
     }
 
     /// Of two costs whose variances were estimated together, with so many degrees of freedom.
     pub(super) fn pooled(base: &LogCost, new: &LogCost, freedom: f64) -> LogRatio {
         let variance = base.parts.iter().chain(&new.parts).map(|part| part.variance).sum();
-        LogRatio { mean: new.mean - base.mean, parts: vec![Part { variance, freedom }] }
+        LogRatio { mean: new.mean - base.mean, parts: vec![Part { variance, freedom }], resolution: 0.0 }
     }
 
     /// Of pairs of values above 0 that belong together, two pairs or more.
@@ -77,7 +79,7 @@ impl LogRatio {
         let logs: Vec<f64> = pairs.iter().map(|(base, new)| new.ln() - base.ln()).collect();
         let (mean, sd) = mean_and_sd(&logs);
         let count = logs.len() as f64;
-        LogRatio { mean, parts: vec![Part { variance: sd * sd / count, freedom: count - 1.0 }] }
+        LogRatio { mean, parts: vec![Part { variance: sd * sd / count, freedom: count - 1.0 }], resolution: 0.0 }
     }
 
     /// Of one pair of values above 0, with the values that both have without one batch each.
@@ -87,12 +89,17 @@ impl LogRatio {
         }
         let (of_base, of_new) = (logarithms(base.1)?, logarithms(new.1)?);
         let logs: Vec<f64> = of_base.iter().zip(&of_new).map(|(base, new)| new - base).collect();
-        Some(LogRatio { mean: new.0.ln() - base.0.ln(), parts: vec![jackknife(&logs)] })
+        Some(LogRatio { mean: new.0.ln() - base.0.ln(), parts: vec![jackknife(&logs)], resolution: 0.0 })
+    }
+
+    /// The same of numbers that are known within a factor only, which no record makes smaller.
+    pub(super) fn known_within(self, factor: f64) -> LogRatio {
+        LogRatio { resolution: factor.ln(), ..self }
     }
 
     /// The ratio with its interval, and whether that is a difference.
     pub(super) fn judge(&self, confidence: f64) -> Option<(Ratio, Change)> {
-        let half = half_width(&self.parts, confidence)?;
+        let half = half_width(&self.parts, confidence)? + self.resolution;
         let (low, high) = ((self.mean - half).exp(), (self.mean + half).exp());
         let verdict = match (low > 1.0, high < 1.0) {
             (true, _) => Change::Slower,

@@ -49,6 +49,7 @@ pub fn compare_simulations(base: &[Simulated<'_>], new: &[Simulated<'_>], option
         confidence: options.confidence,
         compared,
         basis: matched.iter().find_map(Matched::relation).map_or(Basis::OtherTraces, Relation::basis),
+        pricing: None,
         run_spread: None,
         hertz: None,
         curves: matched.iter().filter_map(Matched::curve).collect(),

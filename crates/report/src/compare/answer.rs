@@ -2,6 +2,7 @@
 
 use analysis::compare::{Basis, Change, Comparison, Origin, Outcome, Pair, Part, Quantity, Subject};
 
+use super::observed;
 use super::words::{design, in_percent, label, quantity, verdict};
 
 /// More designs than this are not named in the answer.
@@ -9,7 +10,11 @@ const DESIGNS_NAMED: usize = 4;
 
 /// What the reader wants to know first.
 pub(super) fn answer(comparison: &Comparison) -> String {
-    let shown = if comparison.basis == Basis::Runs { of_runs(comparison) } else { of_simulations(comparison) };
+    let shown = match comparison.basis {
+        Basis::Runs => of_runs(comparison),
+        Basis::Observations => observed::answer(comparison),
+        Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => of_simulations(comparison),
+    };
     let facts = comparison.environment.len();
     match facts {
         0 => shown,
@@ -18,7 +23,7 @@ pub(super) fn answer(comparison: &Comparison) -> String {
     }
 }
 
-fn count(comparison: &Comparison, change: Change) -> usize {
+pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
     let is = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict == change);
     comparison.pairs.iter().filter(is).count()
 }
@@ -76,6 +81,7 @@ fn of_design(pair: &Pair) -> Option<String> {
 pub(super) fn basis(comparison: &Comparison) -> Option<String> {
     let text = match comparison.basis {
         Basis::Runs => return of_run_spread(comparison),
+        Basis::Observations => return Some(observed::basis(comparison)),
         Basis::SameTrace => {
             "Both sides simulate the same trace: intervals are from batches of its switches, in pairs. They hold for this \
              trace only; give several traces for a general result."
@@ -119,7 +125,9 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
         over.push(format!("and {more} more"));
     }
     let percent = in_percent(share);
-    if over.is_empty() {
+    if over.is_empty() && comparison.basis == Basis::Observations {
+        format!("No number is shown to be higher, with a ratio above the limit of {percent}.")
+    } else if over.is_empty() {
         format!("No cost is shown to be slower, with a ratio above the limit of {percent}.")
     } else {
         format!("Grown by more than {percent}: {}.", over.join("; "))

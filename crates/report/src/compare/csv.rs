@@ -1,6 +1,6 @@
-use analysis::compare::{Comparison, Cost, Outcome, Pair, Place, Ratio, Subject};
+use analysis::compare::{Basis, Comparison, Cost, Outcome, Pair, Place, Ratio, Subject, Who};
 
-use super::json::kind_and_name;
+use super::json::{kind_and_name, who};
 use super::words;
 use crate::case::CASE_COLUMNS;
 use crate::for_programs::{Column, csv};
@@ -12,6 +12,9 @@ const PLACE_COLUMNS: [Column<Place>; 4] = [
     ("name", |place| kind_and_name(&place.part).1.unwrap_or_default().to_owned()),
 ];
 
+const WHO_COLUMNS: [Column<Who>; 2] =
+    [("kind", |of| who(of).0.to_owned()), ("name", |of| who(of).1.unwrap_or_default().to_owned())];
+
 const COLUMNS: [Column<Pair>; 14] = [
     ("quantity", |p| p.quantity.name().to_owned()),
     ("unit", |p| p.quantity.unit().to_string()),
@@ -22,23 +25,24 @@ const COLUMNS: [Column<Pair>; 14] = [
     ("new", |p| float(p.new.map(|cost| cost.value))),
     ("new_low", |p| float(low(p.new))),
     ("new_high", |p| float(high(p.new))),
-    ("ratio", |p| ratio(p, |ratio| ratio.ratio)),
-    ("ratio_low", |p| ratio(p, |ratio| ratio.low)),
-    ("ratio_high", |p| ratio(p, |ratio| ratio.high)),
+    ("ratio", |p| p.ratio().map(|ratio| ratio.to_string()).unwrap_or_default()),
+    ("ratio_low", |p| end(p, |ratio| ratio.low)),
+    ("ratio_high", |p| end(p, |ratio| ratio.high)),
     ("verdict", verdict),
     ("why", why),
 ];
 
-/// A line of names, then a row for each pair: the subject's columns first, those of cases or those of simulations.
+/// A line of names, then a row for each pair: the subject's columns first, those of cases, of simulations or of observations.
 pub(super) fn render(comparison: &Comparison) -> String {
-    let is_simulated = comparison.pairs.iter().any(|pair| pair.case().is_none());
     let names = |subject: &mut dyn Iterator<Item = &'static str>| -> Vec<String> {
         subject.chain(COLUMNS.iter().map(|(name, _)| *name)).map(str::to_owned).collect()
     };
-    let names = if is_simulated {
-        names(&mut PLACE_COLUMNS.iter().map(|(name, _)| *name))
-    } else {
-        names(&mut CASE_COLUMNS.iter().map(|(name, _)| *name))
+    let names = match comparison.basis {
+        Basis::Runs => names(&mut CASE_COLUMNS.iter().map(|(name, _)| *name)),
+        Basis::Observations => names(&mut WHO_COLUMNS.iter().map(|(name, _)| *name)),
+        Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => {
+            names(&mut PLACE_COLUMNS.iter().map(|(name, _)| *name))
+        }
     };
     csv(std::iter::once(names).chain(comparison.pairs.iter().map(row)))
 }
@@ -47,6 +51,7 @@ fn row(pair: &Pair) -> Vec<String> {
     let mut row: Vec<String> = match &pair.subject {
         Subject::Case(case) => CASE_COLUMNS.iter().map(|(_, field)| field(case)).collect(),
         Subject::Simulated(place) => PLACE_COLUMNS.iter().map(|(_, field)| field(place)).collect(),
+        Subject::Observed(who) => WHO_COLUMNS.iter().map(|(_, field)| field(who)).collect(),
     };
     row.extend(COLUMNS.iter().map(|(_, field)| field(pair)));
     row
@@ -64,16 +69,17 @@ fn float(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
 }
 
-fn ratio(pair: &Pair, part: fn(&Ratio) -> f64) -> String {
+fn end(pair: &Pair, part: fn(&Ratio) -> f64) -> String {
     match &pair.outcome {
         Outcome::Compared { ratio, .. } => part(ratio).to_string(),
-        Outcome::NotComparable { .. } => String::new(),
+        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => String::new(),
     }
 }
 
 fn verdict(pair: &Pair) -> String {
     match &pair.outcome {
         Outcome::Compared { verdict, .. } => words::verdict(*verdict, pair.quantity).to_owned(),
+        Outcome::NotJudged { .. } => "not judged".to_owned(),
         Outcome::NotComparable { .. } => "not comparable".to_owned(),
     }
 }
@@ -81,6 +87,6 @@ fn verdict(pair: &Pair) -> String {
 fn why(pair: &Pair) -> String {
     match &pair.outcome {
         Outcome::Compared { .. } => String::new(),
-        Outcome::NotComparable { why } => why.clone(),
+        Outcome::NotJudged { why, .. } | Outcome::NotComparable { why } => why.clone(),
     }
 }

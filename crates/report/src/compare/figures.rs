@@ -57,6 +57,7 @@ fn table<'a>(key: &str, rows: impl Iterator<Item = (String, &'a Pair)>) -> Grid 
                 format!("{:.3} ({:.3} to {:.3})", ratio.ratio, ratio.low, ratio.high),
                 Entry::new(verdict(*change, pair.quantity), tone(*change)),
             ),
+            Outcome::NotJudged { ratio, why } => (format!("{ratio:.3}"), Entry::from(format!("not judged: {why}"))),
             Outcome::NotComparable { why } => (NO_NUMBER.to_owned(), Entry::from(format!("not comparable: {why}"))),
         };
         let unit = pair.quantity.unit();

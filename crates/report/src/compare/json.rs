@@ -1,5 +1,5 @@
 use analysis::compare::{
-    Basis, Comparison, Cost, Difference, Origin, Outcome, Pair, Part, Quantity, RunSpread, Subject, Unit,
+    Basis, Comparison, Cost, Difference, Origin, Outcome, Pair, Part, Pricing, Quantity, RunSpread, Subject, Unit, Who,
 };
 use serde::Serialize;
 
@@ -18,6 +18,7 @@ struct View<'a> {
     assumed_run_spread: Option<f64>,
     run_spread: Option<RunSpread>,
     hertz: Option<f64>,
+    pricing: Option<Pricing>,
     fail_above: Option<f64>,
     slower_than_allowed: Option<usize>,
     environment: &'a [Difference],
@@ -42,6 +43,7 @@ struct PairView<'a> {
 enum SubjectView<'a> {
     Case(CaseView<'a>),
     Simulated { base_design: Option<&'a str>, new_design: Option<&'a str>, kind: &'static str, name: Option<&'a str> },
+    Observed { kind: &'static str, name: Option<&'a str> },
 }
 
 #[derive(Serialize)]
@@ -79,6 +81,10 @@ fn subject(subject: &Subject) -> SubjectView<'_> {
             let (base_design, new_design) = (place.base_design.as_deref(), place.new_design.as_deref());
             SubjectView::Simulated { base_design, new_design, kind, name }
         }
+        Subject::Observed(of) => {
+            let (kind, name) = who(of);
+            SubjectView::Observed { kind, name }
+        }
     }
 }
 
@@ -90,6 +96,15 @@ pub(super) fn kind_and_name(part: &Part) -> (&'static str, Option<&str>) {
         Part::Cause(name) => ("cause", Some(name)),
         Part::Program(name) => ("program", Some(name)),
         Part::Level(name) => ("level", Some(name)),
+    }
+}
+
+/// The same of live tasks; the kernel's threads have no name.
+pub(super) fn who(who: &Who) -> (&'static str, Option<&str>) {
+    match who {
+        Who::All => ("all", None),
+        Who::Name(name) => ("name", Some(name)),
+        Who::Neighbour(name) => ("neighbour", Some(name.as_str()).filter(|name| !name.is_empty())),
     }
 }
 
@@ -107,6 +122,7 @@ pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
             .map(|spread| spread.share),
         run_spread: comparison.run_spread,
         hertz: comparison.hertz,
+        pricing: comparison.pricing,
         fail_above: request.fail_above,
         slower_than_allowed: request.fail_above.map(|share| comparison.slower_by_more_than(share).count()),
         environment: &comparison.environment,

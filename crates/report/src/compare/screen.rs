@@ -1,16 +1,19 @@
 //! One screen: the answer, what differs around the two sides, the costs that changed most, and on what that stands. Everything
 //! else is behind `--details` and in the page.
 
-use analysis::compare::{Change, Comparison, Cost, Outcome, Pair, Subject, Unit};
+use std::cmp::Ordering;
+
+use analysis::compare::{Basis, Change, Comparison, Cost, Outcome, Pair, Subject, Unit};
 use record::Case;
 
 use super::table::{has_several_designs, reasons};
-use super::words::{design, part, quantity, tone, value, verdict};
-use super::{Request, answer, environment, names};
+use super::words::{design, part, quantity, tone, value, verdict, who};
+use super::{Request, answer, environment, names, observed, title};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
 use crate::measure::conditions;
 use crate::page::Page;
+use crate::quantity::NO_NUMBER;
 use crate::simulate::amount::rounded;
 
 /// Lines of the screen, less that of where the rest is.
@@ -42,6 +45,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_
         let percent = comparison.confidence * 100.0;
         notes.push(format!("All intervals ({}) together hold with {percent:.0} % confidence.", comparison.compared));
     }
+    notes.extend(observed::pricing(comparison).map(str::to_owned));
     notes.extend(reasons(&comparison.pairs).into_iter().map(|(why, pairs)| not_comparable(why, &pairs)));
     if !notes.is_empty() {
         page.gap();
@@ -53,21 +57,22 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_
 
 fn not_comparable(why: &str, pairs: &[&Pair]) -> String {
     let costs = if pairs.len() == 1 { "1 number".to_owned() } else { format!("{} numbers", pairs.len()) };
-    format!("{costs} not comparable: {why}")
+    let is_judged = pairs.iter().all(|pair| pair.ratio().is_none());
+    if is_judged { format!("{costs} not comparable: {why}") } else { format!("{costs} without a verdict: {why}") }
 }
 
 /// What changed, by how much first; then the others in their order.
 fn add_costs(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
-    let mut pairs: Vec<&Pair> =
-        comparison.pairs.iter().filter(|pair| matches!(pair.outcome, Outcome::Compared { .. })).collect();
+    let is_observed = comparison.basis == Basis::Observations;
+    let mut pairs: Vec<&Pair> = comparison.pairs.iter().filter(|pair| pair.ratio().is_some() || is_observed).collect();
     if pairs.is_empty() {
         return;
     }
-    pairs.sort_by(|a, b| b.is_main().cmp(&a.is_main()).then(b.least_change().total_cmp(&a.least_change())));
+    pairs.sort_by(|a, b| b.is_main().cmp(&a.is_main()).then_with(|| by_change(a, b)));
     let more = pairs.len().saturating_sub(MOST_ROWS);
     let largest = if more > 0 { "; those that changed most" } else { "" };
     let sides = format!("base is {}, new is {}{largest}", names(request.base), names(request.new));
-    page.heading("Costs", &sides);
+    page.heading(title(comparison), &sides);
     pairs.truncate(MOST_ROWS);
     page.grid(&grid(&pairs, has_several_designs(pairs.iter().copied())));
     if more > 0 {
@@ -76,6 +81,15 @@ fn add_costs(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
     if pairs.iter().any(|pair| pair.is_suspect) {
         page.prose("* suspect in one of the records: see its own report");
     }
+}
+
+/// How much changed for sure, then how much it seems. All observed tasks together have few numbers, in an order of their own.
+fn by_change(a: &Pair, b: &Pair) -> Ordering {
+    if a.is_main() && matches!(a.subject, Subject::Observed(_)) {
+        return Ordering::Equal;
+    }
+    let seeming = |pair: &Pair| pair.ratio().map_or(0.0, |ratio| ratio.ln().abs());
+    b.least_change().total_cmp(&a.least_change()).then(seeming(b).total_cmp(&seeming(a)))
 }
 
 fn grid(pairs: &[&Pair], has_several_designs: bool) -> Grid {
@@ -88,27 +102,41 @@ fn grid(pairs: &[&Pair], has_several_designs: bool) -> Grid {
     grid.column("difference", Side::Left);
     let subjects = subjects(pairs, has_several_designs);
     for (pair, subject) in pairs.iter().zip(subjects) {
-        let Outcome::Compared { ratio, verdict: change } = &pair.outcome else { continue };
         let star = if pair.is_suspect { " *" } else { "" };
         let side = |cost: &Option<_>| Entry::from(cost.as_ref().map(|cost| bare(cost, pair)).unwrap_or_default());
-        let word = if *change == Change::NoDifferenceShown { "none shown" } else { verdict(*change, pair.quantity) };
         grid.row(vec![
             format!("{subject}{star}").into(),
             unit_of(pair).into(),
             side(&pair.base),
             side(&pair.new),
-            format!("{:.3}", ratio.ratio).into(),
-            format!("{:.3} to {:.3}", ratio.low, ratio.high).into(),
-            Entry::new(word, tone(*change)),
+            pair.ratio().map_or(NO_NUMBER.to_owned(), |ratio| format!("{ratio:.3}")).into(),
+            interval(pair).into(),
+            difference(pair),
         ]);
     }
     grid
 }
 
+fn interval(pair: &Pair) -> String {
+    match &pair.outcome {
+        Outcome::Compared { ratio, .. } => format!("{:.3} to {:.3}", ratio.low, ratio.high),
+        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => NO_NUMBER.to_owned(),
+    }
+}
+
+fn difference(pair: &Pair) -> Entry {
+    match &pair.outcome {
+        Outcome::Compared { verdict: Change::NoDifferenceShown, .. } => "none shown".into(),
+        Outcome::Compared { verdict: change, .. } => Entry::new(verdict(*change, pair.quantity), tone(*change)),
+        Outcome::NotJudged { .. } => Entry::new("no verdict", Tone::Suspect),
+        Outcome::NotComparable { .. } => Entry::new("no ratio", Tone::Suspect),
+    }
+}
+
 /// A number without a unit that stands beside it.
 fn bare(cost: &Cost, pair: &Pair) -> String {
     match pair.quantity.unit() {
-        Unit::Cycles => rounded(cost.value),
+        Unit::Cycles | Unit::PerSecond => rounded(cost.value),
         unit => value(cost, unit),
     }
 }
@@ -118,7 +146,7 @@ fn unit_of(pair: &Pair) -> String {
     match pair.quantity.unit() {
         Unit::Cycles => "cycles".to_owned(),
         Unit::PerInstruction => "MPKI".to_owned(),
-        Unit::Ns | Unit::Share => quantity(pair.quantity).to_owned(),
+        Unit::Ns | Unit::Share | Unit::PerSecond => quantity(pair.quantity).to_owned(),
     }
 }
 
@@ -129,6 +157,7 @@ fn subjects(pairs: &[&Pair], has_several_designs: bool) -> Vec<String> {
         Subject::Case(case) => conditions::label_among(case, &cases),
         Subject::Simulated(place) if !has_several_designs => part(&place.part),
         Subject::Simulated(place) => format!("{}, {}", design(place), part(&place.part)),
+        Subject::Observed(of) => who(of),
     };
     pairs.iter().map(name).collect()
 }

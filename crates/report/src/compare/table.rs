@@ -1,6 +1,6 @@
 //! The pairs as a table, and the reasons of those that have no verdict.
 
-use analysis::compare::{Basis, Comparison, Outcome, Pair, Subject};
+use analysis::compare::{Comparison, Outcome, Pair, Subject};
 
 use super::words::{design, label, part, quantity, side, tone, verdict};
 use crate::entry::{Entry, Side, Tone};
@@ -14,7 +14,8 @@ const NAMED: usize = 4;
 /// The table. Of a simulation in a terminal, reasons stand below it, put together, and with them the many parts that have
 /// no verdict.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
-    let is_short = comparison.basis != Basis::Runs && !page.has_figures();
+    let is_simulated = comparison.pairs.iter().any(|pair| matches!(pair.subject, Subject::Simulated(_)));
+    let is_short = is_simulated && !page.has_figures();
     let is_shown = |pair: &&Pair| !is_short || pair.is_main() || has_verdict(pair);
     let shown: Vec<&Pair> = comparison.pairs.iter().filter(is_shown).collect();
     let look = Look { is_short, has_designs: has_several_designs(&comparison.pairs) };
@@ -50,7 +51,7 @@ impl Look {
 pub(super) fn has_several_designs<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> bool {
     let designs = pairs.into_iter().filter_map(|pair| match &pair.subject {
         Subject::Simulated(place) => Some(design(place)),
-        Subject::Case(_) => None,
+        Subject::Case(_) | Subject::Observed(_) => None,
     });
     let mut designs: Vec<String> = designs.collect();
     designs.dedup();
@@ -78,11 +79,11 @@ fn has_verdict(pair: &Pair) -> bool {
     matches!(pair.outcome, Outcome::Compared { .. })
 }
 
-/// The pairs that cannot be compared, by reason.
+/// The pairs that have no verdict, by reason.
 pub(super) fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
     let mut reasons: Vec<(&str, Vec<&Pair>)> = Vec::new();
     for pair in pairs {
-        let Outcome::NotComparable { why } = &pair.outcome else { continue };
+        let (Outcome::NotJudged { why, .. } | Outcome::NotComparable { why }) = &pair.outcome else { continue };
         match reasons.iter_mut().find(|(other, _)| other == why) {
             Some((_, pairs)) => pairs.push(pair),
             None => reasons.push((why, vec![pair])),
@@ -93,7 +94,12 @@ pub(super) fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
 
 fn grid(pairs: &[&Pair], look: Look) -> Grid {
     let is_simulated = pairs.iter().any(|pair| matches!(pair.subject, Subject::Simulated(_)));
-    let keys: &[&str] = if is_simulated { &["design", "of", "number"] } else { &["case", "cost"] };
+    let is_observed = pairs.iter().any(|pair| matches!(pair.subject, Subject::Observed(_)));
+    let keys: &[&str] = match (is_simulated, is_observed) {
+        (true, _) => &["design", "of", "number"],
+        (_, true) => &["of", "number"],
+        _ => &["case", "cost"],
+    };
     let mut grid = Grid::new(keys.len());
     keys.iter().for_each(|name| grid.column(*name, Side::Left));
     for name in ["base", "new", "new/base", "interval"] {
@@ -107,7 +113,7 @@ fn grid(pairs: &[&Pair], look: Look) -> Grid {
 fn row(pair: &Pair, look: Look) -> Vec<Entry> {
     let star = if pair.is_suspect { " *" } else { "" };
     let mut row: Vec<Entry> = match &pair.subject {
-        Subject::Case(_) => vec![format!("{}{star}", label(pair)).into()],
+        Subject::Case(_) | Subject::Observed(_) => vec![format!("{}{star}", label(pair)).into()],
         Subject::Simulated(place) => {
             let name = if look.has_designs { design(place) } else { String::new() };
             vec![name.into(), format!("{}{star}", part(&place.part)).into()]
@@ -120,6 +126,10 @@ fn row(pair: &Pair, look: Look) -> Vec<Entry> {
             row.push(Entry::from(format!("{:.3}", ratio.ratio)));
             row.push(Entry::from(format!("{:.3} to {:.3}", ratio.low, ratio.high)));
             row.push(Entry::new(verdict(*change, pair.quantity), tone(*change)));
+        }
+        Outcome::NotJudged { ratio, why } => {
+            row.extend([Entry::from(format!("{ratio:.3}")), Entry::from(NO_NUMBER)]);
+            row.push(Entry::new(format!("not judged: {why}"), Tone::Suspect));
         }
         Outcome::NotComparable { why } => {
             row.extend([Entry::from(NO_NUMBER), Entry::from(NO_NUMBER)]);

@@ -48,6 +48,7 @@ fn comparison() -> Comparison {
         confidence: 0.9,
         compared: 2,
         basis: Basis::Runs,
+        pricing: None,
         run_spread: Some(RunSpread { share: 0.01, origin: Origin::Assumed }),
         hertz: Some(3e9),
         curves: Vec::new(),

@@ -1,9 +1,10 @@
 //! Subjects, numbers and verdicts in words.
 
-use analysis::compare::{Change, Cost, Pair, Part, Place, Quantity, Subject, Unit};
+use analysis::compare::{Change, Cost, Pair, Part, Place, Quantity, Subject, Unit, Who};
 
 use crate::entry::Tone;
 use crate::measure::conditions;
+use crate::observe::name as named;
 use crate::quantity::{NO_NUMBER, Scale, number, time};
 use crate::simulate::amount::{rounded, share};
 
@@ -16,6 +17,17 @@ pub(super) fn label(pair: &Pair) -> String {
         Subject::Case(case) => conditions::label(case),
         Subject::Simulated(place) if place.part == Part::All => design(place),
         Subject::Simulated(place) => format!("{}, {}", design(place), part(&place.part)),
+        Subject::Observed(of) => who(of),
+    }
+}
+
+/// Live tasks, or who preempted them.
+pub(super) fn who(who: &Who) -> String {
+    match who {
+        Who::All => "all".to_owned(),
+        Who::Name(name) => named(name),
+        Who::Neighbour(name) if name.is_empty() => "by the kernel's threads".to_owned(),
+        Who::Neighbour(name) => format!("by {}", named(name)),
     }
 }
 
@@ -45,7 +57,19 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::AverageCost => "cost of a switch",
         Quantity::ExcessPerSwitch => "excess per switch",
         Quantity::MissesPerInstruction => "misses in 1,000 instructions",
-        other => other.name(),
+        Quantity::Switches => "switches a second",
+        Quantity::DirectShare => "direct cost",
+        Quantity::CostShare => "cost, likely",
+        Quantity::MostCostShare => "cost, at most",
+        Quantity::WaitP50 => "wait p50",
+        Quantity::WaitP99 => "wait p99",
+        Quantity::Preemptions => "preemptions a second",
+        Quantity::Direct
+        | Quantity::Total
+        | Quantity::HandOff
+        | Quantity::Overhead
+        | Quantity::Involuntary
+        | Quantity::Throttled => quantity.name(),
     }
 }
 
@@ -56,6 +80,7 @@ pub(super) fn value(cost: &Cost, unit: Unit) -> String {
         Unit::Cycles => format!("{} cycles", rounded(cost.value)),
         Unit::Share => share(Some(cost.value)),
         Unit::PerInstruction => number(cost.value * INSTRUCTIONS),
+        Unit::PerSecond => format!("{}/s", rounded(cost.value)),
     }
 }
 
@@ -68,7 +93,7 @@ pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
             let scale = Scale::of(cost.value);
             format!("{} {} ({} to {})", scale.number(cost.value), scale.unit, scale.number(low), scale.number(high))
         }
-        Unit::Cycles => range(rounded),
+        Unit::Cycles | Unit::PerSecond => range(rounded),
         Unit::Share => range(|end| share(Some(end))),
         Unit::PerInstruction => range(|end| number(end * INSTRUCTIONS)),
     }
@@ -84,9 +109,13 @@ pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
     match (change, quantity) {
         (Change::Faster, Quantity::MissesPerInstruction) => "fewer",
         (Change::Slower, Quantity::MissesPerInstruction) => "more",
-        (Change::Faster, _) => "faster",
-        (Change::Slower, _) => "slower",
         (Change::NoDifferenceShown, _) => "no difference shown",
+        (change, Quantity::Direct | Quantity::Total | Quantity::HandOff)
+        | (change, Quantity::AverageCost | Quantity::Overhead | Quantity::ExcessPerSwitch) => {
+            if change == Change::Faster { "faster" } else { "slower" }
+        }
+        (Change::Faster, _) => "lower",
+        (Change::Slower, _) => "higher",
     }
 }
 

@@ -151,7 +151,7 @@ pub(super) fn subject(subject: &Subject) -> String {
 }
 
 /// A name that may be anybody's, as part of a sentence.
-pub(super) fn name(name: &str) -> String {
+pub(crate) fn name(name: &str) -> String {
     let name = plain(name);
     match name.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}...", &name[..end]),

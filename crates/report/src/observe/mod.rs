@@ -12,6 +12,7 @@ mod tests;
 use ::observation::Observation;
 use analysis::observation::Findings;
 
+pub(crate) use answer::name;
 pub use metrics::{Names, metrics};
 
 use crate::page::{Block, Page};

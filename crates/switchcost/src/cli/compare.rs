@@ -12,9 +12,10 @@ Examples:
   switchcost compare before/ after/                            two folders of repeated records: better
   switchcost compare before/ after/ --fail-above 5%            for CI: exit code 6 where a cost grew by more
   switchcost compare small.parquet large.parquet               two designs on one trace, simulated
+  switchcost compare unpinned/ pinned/                         folders of records of observe: did it help?
   switchcost compare before/ after/ -o compare.html            one page with both curves, for any browser";
 
-/// Compares records of measure, or of simulate: each cost with its ratio, interval and verdict.
+/// Compares records of measure, of simulate, or of observe: each number with its ratio, interval and verdict.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArguments {

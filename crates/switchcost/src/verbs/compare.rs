@@ -4,7 +4,7 @@ mod sides;
 
 use std::path::{Path, PathBuf};
 
-use analysis::compare::{Comparison, Options, Outcome, Pair};
+use analysis::compare::{Comparison, Options, Pair};
 use report::compare::{Request, render};
 use report::html::render_comparison;
 
@@ -24,11 +24,10 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     let request = Request { base: &names[0], new: &names[1], fail_above: arguments.fail_above };
     write(&comparison, &request, arguments, output)?;
     let has_grown = |share| comparison.slower_by_more_than(share).next().is_some();
-    let is_open = |pair: &Pair| pair.is_main() && matches!(pair.outcome, Outcome::NotComparable { .. });
     Ok(match arguments.fail_above {
         Some(share) if has_grown(share) => Exit::Grown,
         // What could not be looked at has not passed.
-        _ if comparison.pairs.iter().any(is_open) => Exit::Reservations,
+        _ if comparison.pairs.iter().any(Pair::is_open) => Exit::Reservations,
         _ => Exit::Success,
     })
 }

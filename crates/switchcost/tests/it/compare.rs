@@ -1,6 +1,6 @@
 //! Records judged against each other, as a user does it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::common::{Place, text};
 use serde_json::Value;
@@ -150,4 +150,44 @@ fn records_of_two_kinds_are_refused() {
          one kind; name those\n"
     );
     assert_eq!((ran.code, ran.stderr), (2, error));
+}
+
+/// Observes three times a shell that runs `true` so often, by the kernel's own counters, which need no rights.
+fn observed(place: &Place, folder: &str, times: u32) -> PathBuf {
+    std::fs::create_dir(place.path(folder)).expect("room");
+    let script = format!("i=0; while [ $i -lt {times} ]; do sleep 0.001; i=$((i + 1)); done; sleep 0.5");
+    for run in 0..3 {
+        let record = place.path(&format!("{folder}/{run}.json"));
+        let observe = ["observe", "--no-bpf", "--no-calibration", "--record", text(&record), "--"];
+        let ran = place.run(&[&observe[..], &["sh", "-c", &script]].concat());
+        assert!(record.exists(), "{}", ran.stderr);
+    }
+    place.path(folder)
+}
+
+#[test]
+fn an_observed_program_that_switches_more_is_told_and_one_record_gives_no_verdict() {
+    let place = Place::new();
+    let (few, many) = (observed(&place, "few", 5), observed(&place, "many", 100));
+    let json = |base: &Path, new: &Path| {
+        let ran = place.run(&["compare", text(base), text(new), "--format", "json"]);
+        let value = ran.json();
+        assert_eq!(value["basis"], "observations");
+        let is_of_all = |pair: &&Value| pair["kind"] == "all" && pair["quantity"] == "switches";
+        let pair = value["pairs"].as_array().expect("a list").iter().find(is_of_all).expect("switches").clone();
+        (pair, ran.code)
+    };
+    let (more, _) = json(&few, &many);
+    assert_eq!((&more["outcome"], &more["verdict"]), (&"compared".into(), &"slower".into()), "{more}");
+    let (fewer, _) = json(&many, &few);
+    assert_eq!(fewer["verdict"], "faster", "{fewer}");
+    let (alone, code) = json(&few.join("0.json"), &many.join("0.json"));
+    assert_eq!((&alone["outcome"], code), (&"not-judged".into(), 3), "{alone}");
+    let screen = place.run(&["compare", text(&few), text(&many)]).stdout;
+    assert!(screen.contains("switches a second") && screen.contains("higher"), "{screen}");
+    let failed = place.run(&["compare", text(&few), text(&many), "--fail-above", "50%"]);
+    assert_eq!(failed.code, 6, "{}", failed.stdout);
+    let measured = sample("record/tests/samples/measure-1.jsonl");
+    let mixed = place.run(&["compare", text(&few), &measured]);
+    assert_eq!((mixed.code, mixed.stderr.contains("of an observation")), (2, true), "{}", mixed.stderr);
 }

@@ -51,7 +51,7 @@ fn judged(base: &[Found], new: &[Found]) -> Comparison {
 fn find<'a>(comparison: &'a Comparison, part: &Part, quantity: Quantity) -> &'a Pair {
     let is_it = |pair: &&Pair| match &pair.subject {
         Subject::Simulated(place) => place.part == *part && pair.quantity == quantity,
-        Subject::Case(_) => false,
+        Subject::Case(_) | Subject::Observed(_) => false,
     };
     comparison.pairs.iter().find(is_it).unwrap_or_else(|| panic!("no {part:?} in {comparison:?}"))
 }
@@ -59,14 +59,14 @@ fn find<'a>(comparison: &'a Comparison, part: &Part, quantity: Quantity) -> &'a 
 fn ratio(pair: &Pair) -> (Ratio, Change) {
     match &pair.outcome {
         Outcome::Compared { ratio, verdict } => (*ratio, *verdict),
-        Outcome::NotComparable { why } => panic!("not compared: {why}"),
+        Outcome::NotJudged { why, .. } | Outcome::NotComparable { why } => panic!("not compared: {why}"),
     }
 }
 
 fn why(pair: &Pair) -> &str {
     match &pair.outcome {
         Outcome::NotComparable { why } => why,
-        Outcome::Compared { .. } => panic!("compared: {pair:?}"),
+        Outcome::Compared { .. } | Outcome::NotJudged { .. } => panic!("compared: {pair:?}"),
     }
 }
 

@@ -50,6 +50,7 @@ pub(crate) fn comparison(base: &str, new: &str) -> Comparison {
         confidence: 0.9,
         compared: 6,
         basis: Basis::Runs,
+        pricing: None,
         run_spread: None,
         hertz: None,
         curves: Vec::new(),

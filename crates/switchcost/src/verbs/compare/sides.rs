@@ -6,26 +6,33 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use analysis::compare::{Analysed, Comparison, Copied, Options, Simulated, compare, compare_simulations, copied};
+use analysis::compare::{
+    Analysed, Comparison, Copied, Options, Simulated, compare, compare_observations, compare_simulations, copied,
+};
 use analysis::{Findings, simulation};
+use observation::Observation;
 use record::MeasureRecord;
 use simulation_result::Simulation;
 
 use crate::exit::Failure;
-use crate::records::{self, is_simulation};
+use crate::records::{self, Kind, kind};
 
 /// Compares the records at these places, all of one kind.
 pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
-    let (simulated, measured): (Vec<&PathBuf>, Vec<&PathBuf>) =
-        base.iter().chain(new).partition(|path| is_simulation(path));
-    match (measured.first(), simulated.first()) {
-        (Some(measured), Some(simulated)) => {
-            // One that is not there has no kind.
-            [measured, simulated].into_iter().try_for_each(|path| open(path).map(drop))?;
-            Err(Failure::MixedKinds { measured: measured.to_path_buf(), simulated: simulated.to_path_buf() })
-        }
-        (None, _) => of_simulations(base, new, options),
-        (Some(_), None) => of_measurements(base, new, options),
+    let mut kinds: Vec<(Kind, &PathBuf)> = base.iter().chain(new).map(|path| (kind(path), path)).collect();
+    kinds.sort_by_key(|(kind, _)| *kind);
+    if let (Some((first_kind, first)), Some((second_kind, second))) = (kinds.first(), kinds.last())
+        && first_kind != second_kind
+    {
+        // One that is not there has no kind.
+        [first, second].into_iter().try_for_each(|path| open(path).map(drop))?;
+        let [first, second] = [first, second].map(|path| path.to_path_buf());
+        return Err(Failure::MixedKinds { first, first_kind: *first_kind, second, second_kind: *second_kind });
+    }
+    match kinds.first() {
+        Some((Kind::Simulation, _)) => of_simulations(base, new, options),
+        Some((Kind::Observation, _)) => of_observations(base, new, options),
+        Some((Kind::Measurement, _)) | None => of_measurements(base, new, options),
     }
 }
 
@@ -36,7 +43,9 @@ fn open(path: &Path) -> Result<File, Failure> {
 fn of_measurements(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
     let all = |paths: &[PathBuf]| paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>();
     let sides = (all(base)?, all(new)?);
-    refuse_copies((base, &sides.0), (new, &sides.1))?;
+    let run = |(record, _): &(MeasureRecord, Findings)| (record.header.started_at.clone(), record.header.seed);
+    let [of_base, of_new] = [&sides.0, &sides.1].map(|side| side.iter().map(run).collect::<Vec<_>>());
+    refuse_same_runs((base, &of_base), (new, &of_new))?;
     let repeats = base.len() > 1 || new.len() > 1;
     let earlier = if repeats || options.run_spread.is_some() {
         Vec::new()
@@ -56,20 +65,32 @@ fn analysed(records: &[(MeasureRecord, Findings)]) -> Vec<Analysed<'_>> {
     records.iter().map(|(record, findings)| (record, findings)).collect()
 }
 
-type Measured<'a> = (&'a [PathBuf], &'a [(MeasureRecord, Findings)]);
+/// What tells the runs of a side from all others, beside their files.
+type Runs<'a> = (&'a [PathBuf], &'a [(String, u64)]);
 
 /// A copy of a run would count as another run that came out exactly alike: a spread of 0, and a verdict from nothing.
-fn refuse_copies(base: Measured<'_>, new: Measured<'_>) -> Result<(), Failure> {
-    let mut known: HashMap<(&str, u64), (&str, &PathBuf)> = HashMap::new();
-    for (side, (paths, records)) in [("base", base), ("new", new)] {
-        for (path, (record, _)) in paths.iter().zip(records) {
-            let run = (record.header.started_at.as_str(), record.header.seed);
+fn refuse_same_runs(base: Runs<'_>, new: Runs<'_>) -> Result<(), Failure> {
+    let mut known: HashMap<&(String, u64), (&str, &PathBuf)> = HashMap::new();
+    for (side, (paths, runs)) in [("base", base), ("new", new)] {
+        for (path, run) in paths.iter().zip(runs) {
             let Some((first_side, first)) = known.insert(run, (side, path)) else { continue };
             let place = if first_side == side { within(side) } else { ON_BOTH_SIDES.to_owned() };
             return Err(same_run(place, first, path));
         }
     }
     Ok(())
+}
+
+fn of_observations(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
+    let all = |paths: &[PathBuf]| -> Result<Vec<Observation>, Failure> {
+        paths.iter().map(|path| Ok(Observation::read(path)?)).collect()
+    };
+    let sides = (all(base)?, all(new)?);
+    let run = |record: &Observation| (record.started_at.clone(), record.window_ns.0);
+    let [of_base, of_new] = [&sides.0, &sides.1].map(|side| side.iter().map(run).collect::<Vec<_>>());
+    refuse_same_runs((base, &of_base), (new, &of_new))?;
+    let (base, new): (Vec<_>, Vec<_>) = (sides.0.iter().collect(), sides.1.iter().collect());
+    Ok(compare_observations(&base, &new, options))
 }
 
 fn of_simulations(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {

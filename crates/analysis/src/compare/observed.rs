@@ -1,0 +1,110 @@
+//! Observations of live tasks judged against each other: did a change lower what switching costs?
+//!
+//! A program never switches equally often twice, and by how much two runs of the same thing differ is the program's own. So a
+//! verdict takes several records of each side. The sides are priced alike, so that costs differ by counts and causes alone.
+
+mod intervals;
+mod numbers;
+#[cfg(test)]
+mod tests;
+
+use ::observation::{Calibration, Observation, Subject as Observed};
+
+use super::candidate::{Candidate, judge};
+use super::environment::{Facts, different, of_host};
+use super::{Basis, Comparison, Cost, Difference, Options, Origin, Outcome, Pair, Pricing, RunSpread, Subject};
+use numbers::{Key, Record};
+
+/// Compares the new records of observations with those of the base.
+pub fn compare_observations(base: &[&Observation], new: &[&Observation], options: Options) -> Comparison {
+    let all: Vec<&Observation> = base.iter().chain(new).copied().collect();
+    let pricing = pricing(&all);
+    let newest = newest(&all).filter(|_| pricing == Pricing::OneCalibration);
+    let priced = |side: &[&Observation]| side.iter().map(|record| Record::of(record, newest)).collect::<Vec<_>>();
+    let (base_records, new_records) = (priced(base), priced(new));
+    let keys = numbers::keys(&base_records, &new_records);
+    let candidates = keys.iter().map(|key| candidate(key, &base_records, &new_records, options)).collect();
+    let (pairs, compared) = judge_in_halves(candidates, options.confidence);
+    Comparison {
+        environment: differences(base, new),
+        pairs,
+        base_records: base.len(),
+        new_records: new.len(),
+        confidence: options.confidence,
+        compared,
+        basis: Basis::Observations,
+        pricing: Some(pricing),
+        run_spread: options.run_spread.map(|share| RunSpread { share, origin: Origin::Given }),
+        hertz: None,
+        curves: Vec::new(),
+    }
+}
+
+/// Half of the error is for what was asked, and half for its parts, so that many names do not hide a change of the whole.
+fn judge_in_halves(candidates: Vec<Candidate>, confidence: f64) -> (Vec<Pair>, usize) {
+    let (whole, parts): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|candidate| candidate.pair.is_main());
+    let has_any = |half: &[Candidate]| half.iter().any(|candidate| candidate.ratio.is_some());
+    let halves = if has_any(&whole) && has_any(&parts) { 2.0 } else { 1.0 };
+    let of_half = 1.0 - (1.0 - confidence) / halves;
+    let (mut pairs, of_whole) = judge(whole, of_half);
+    let (others, of_parts) = judge(parts, of_half);
+    pairs.extend(others);
+    (pairs, of_whole + of_parts)
+}
+
+fn candidate(key: &Key, base: &[Record], new: &[Record], options: Options) -> Candidate {
+    let of = |side: &[Record]| side.iter().map(|record| record.number(key)).collect::<Vec<_>>();
+    let (base_numbers, new_numbers) = (of(base), of(new));
+    let judged = intervals::ratio(key, &base_numbers, &new_numbers, options.run_spread);
+    let cost = |numbers: &[_]| -> Option<Cost> { intervals::cost(key, numbers, options) };
+    let (ratio, outcome) = match judged {
+        Ok(ratio) => (Some(ratio), Outcome::NotComparable { why: String::new() }),
+        Err(outcome) => (None, outcome),
+    };
+    let pair = Pair {
+        subject: Subject::Observed(key.who.clone()),
+        quantity: key.quantity,
+        base: cost(&base_numbers),
+        new: cost(&new_numbers),
+        is_suspect: base.iter().chain(new).any(Record::has_lost),
+        outcome,
+    };
+    Candidate { pair, ratio }
+}
+
+fn pricing(all: &[&Observation]) -> Pricing {
+    let machine = |record: &Observation| {
+        (record.host.hostname.clone(), record.host.cpu_model.known().cloned(), record.host.kernel.clone())
+    };
+    match newest(all) {
+        None => Pricing::Nothing,
+        Some(_) if all.windows(2).all(|two| machine(two[0]) == machine(two[1])) => Pricing::OneCalibration,
+        Some(_) => Pricing::OwnCalibrations,
+    }
+}
+
+/// Times are of one zone and sort as texts.
+fn newest<'a>(all: &[&'a Observation]) -> Option<&'a Calibration> {
+    all.iter().filter_map(|record| record.calibration.as_ref()).max_by(|a, b| a.measured_at.cmp(&b.measured_at))
+}
+
+/// What else is different: whom was looked at, the machine, and how it was counted.
+fn differences(base: &[&Observation], new: &[&Observation]) -> Vec<Difference> {
+    let of = |side: &[&Observation]| side.iter().map(|record| facts(record)).collect::<Vec<Facts>>();
+    different(&of(base), &of(new))
+}
+
+fn facts(record: &Observation) -> Facts {
+    // Numbers of processes and how many there are say nothing of what they are.
+    let observed = match &record.subject {
+        Observed::Command(words) => words.join(" "),
+        Observed::Processes(_) => "processes".to_owned(),
+        Observed::ControlGroup(group) => format!("control group {group}"),
+        Observed::Everything => "everything".to_owned(),
+    };
+    let mut facts = vec![("observed".to_owned(), observed)];
+    facts.extend(of_host(&record.host));
+    facts.push(("counted by".to_owned(), record.source.to_string()));
+    facts.push(("switchcost".to_owned(), record.program.clone()));
+    facts
+}

@@ -1,0 +1,114 @@
+//! How far a ratio of two sides may be by chance: by the spread that the records of each show.
+
+use super::numbers::{Key, Number};
+use crate::compare::ratio::{LogCost, LogRatio, Part};
+use crate::compare::{Cost, Options, Outcome, Quantity, Who};
+use crate::estimate::mean_and_sd;
+use crate::run_spread::FREEDOM;
+
+/// Two records agree or not; from three on there is a spread to speak of.
+const FEWEST: usize = 3;
+const NO_SPREAD: &str = "no spread known; run each at least 3 times";
+
+/// Records that agree better did so by chance.
+const LEAST: f64 = 0.005;
+
+/// The most by which an end of a bucket exceeds its beginning.
+const BUCKET: f64 = 1.5;
+
+/// Numbers of one side, one for each record.
+type Side = [Option<Number>];
+
+/// New over base, or what is to be said in place of it.
+pub(super) fn ratio(key: &Key, base: &Side, new: &Side, given: Option<f64>) -> Result<LogRatio, Outcome> {
+    let reasons: Vec<String> =
+        [("base", base), ("new", new)].into_iter().filter_map(|(name, side)| missing(key, side, name)).collect();
+    if !reasons.is_empty() {
+        return Err(Outcome::NotComparable { why: reasons.join("; ") });
+    }
+    let [of_base, of_new] = [base, new].map(|side| logarithm(side, given));
+    let (Some(of_base), Some(of_new)) = (of_base, of_new) else {
+        let log = |side: &Side| mean_and_sd(&logs(side)).0;
+        return Err(Outcome::NotJudged { ratio: (log(new) - log(base)).exp(), why: NO_SPREAD.to_owned() });
+    };
+    let ratio = LogRatio::between(&of_base, &of_new);
+    Ok(if is_end_of_bucket(key.quantity) { ratio.known_within(BUCKET) } else { ratio })
+}
+
+/// What is shown of a side; where a number is 0 the plain mean.
+pub(super) fn cost(key: &Key, side: &Side, options: Options) -> Option<Cost> {
+    let values: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
+    if values.is_empty() {
+        return None;
+    }
+    if values.iter().any(|value| *value <= 0.0) {
+        let value = values.iter().sum::<f64>() / values.len() as f64;
+        return Some(Cost { value, interval: None, records: values.len() });
+    }
+    let known: Vec<Option<Number>> = side.iter().copied().filter(Option::is_some).collect();
+    let Some(cost) = logarithm(&known, options.run_spread) else {
+        let value = mean_and_sd(&logs(&known)).0.exp();
+        return Some(Cost { value, interval: None, records: values.len() });
+    };
+    let mut cost = cost.cost(options.confidence);
+    if is_end_of_bucket(key.quantity) {
+        cost.interval = cost.interval.map(|(low, high)| (low / BUCKET, high));
+    }
+    Some(cost)
+}
+
+fn is_end_of_bucket(quantity: Quantity) -> bool {
+    matches!(quantity, Quantity::WaitP50 | Quantity::WaitP99)
+}
+
+fn logs(side: &Side) -> Vec<f64> {
+    side.iter().flatten().map(|number| number.value.ln()).collect()
+}
+
+/// The mean of numbers above 0 with its variance; none where nothing tells that.
+fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
+    let logs = logs(side);
+    let records = logs.len();
+    let (mean, sd) = mean_and_sd(&logs);
+    let (spread, freedom) = match given {
+        Some(share) => (share, FREEDOM),
+        None if records < FEWEST => return None,
+        None => (sd, records as f64 - 1.0),
+    };
+    let variance = (spread * spread).max(by_chance(side));
+    Some(LogCost::new(mean, Part { variance: variance / records as f64, freedom }, records))
+}
+
+/// The least variance of a record's number: that of events at random times.
+fn by_chance(side: &Side) -> f64 {
+    let numbers = side.iter().flatten();
+    let of_events: f64 = numbers.filter_map(|number| number.events).map(|events| 1.0 / events.max(1) as f64).sum();
+    (of_events / side.len().max(1) as f64).max(LEAST * LEAST)
+}
+
+/// Why a side has no number above 0 in each of its records.
+fn missing(key: &Key, side: &Side, name: &str) -> Option<String> {
+    let known: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
+    let zeros = known.iter().filter(|value| **value <= 0.0).count();
+    match (known.len(), zeros) {
+        (0, _) => Some(not_there(key, name)),
+        (count, _) if count < side.len() => {
+            Some(format!("{count} of {} {name} records have a number, need all of them", side.len()))
+        }
+        (_, 0) => None,
+        (1, _) => Some(format!("the {name} number is 0, so that a ratio means nothing")),
+        (all, zeros) => {
+            Some(format!("the {name} number is 0 in {zeros} of {all} records, so that a ratio means nothing"))
+        }
+    }
+}
+
+fn not_there(key: &Key, name: &str) -> String {
+    match (&key.who, key.quantity) {
+        (Who::Name(_), Quantity::Switches) => format!("the {name} side has no such name"),
+        (_, Quantity::DirectShare) => format!("what a switch costs is not known of the {name} side"),
+        (_, Quantity::CostShare) => format!("what is likely is not known of the {name} side"),
+        (_, Quantity::MostCostShare) => format!("what reloading caches costs is not known of the {name} side"),
+        _ => format!("not counted on the {name} side"),
+    }
+}

@@ -1,0 +1,169 @@
+//! The numbers of one record, and which of them are compared.
+
+use std::collections::BTreeMap;
+
+use ::observation::{Calibration, Lost, Observation, Source};
+
+use crate::compare::{Quantity, Who};
+use crate::observation::{Findings, ProcessFinding, analyse};
+
+/// Of all observed tasks.
+const OF_ALL: [Quantity; 8] = [
+    Quantity::Switches,
+    Quantity::Involuntary,
+    Quantity::DirectShare,
+    Quantity::CostShare,
+    Quantity::MostCostShare,
+    Quantity::WaitP50,
+    Quantity::WaitP99,
+    Quantity::Throttled,
+];
+
+/// Of the tasks of one name.
+const OF_NAME: [Quantity; 4] = [Quantity::Switches, Quantity::Involuntary, Quantity::DirectShare, Quantity::WaitP99];
+
+/// Names and neighbours that are compared: each widens all intervals of its half.
+const MOST_NAMES: usize = 10;
+const MOST_NEIGHBOURS: usize = 5;
+
+/// Less of the switches explains nothing.
+const LEAST_SHARE: f64 = 0.01;
+
+/// Which number.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Key {
+    pub(super) who: Who,
+    pub(super) quantity: Quantity,
+}
+
+/// A number of one record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Number {
+    pub(super) value: f64,
+    /// The events that it counts; none where it counts none.
+    pub(super) events: Option<u64>,
+}
+
+/// A record with what is found in it.
+pub(super) struct Record {
+    findings: Findings,
+    source: Source,
+    throttled: Number,
+    has_lost: bool,
+}
+
+impl Record {
+    /// With a calibration of the same machine in place of its own.
+    pub(super) fn of(observation: &Observation, calibration: Option<&Calibration>) -> Record {
+        let findings = match calibration {
+            None => analyse(observation),
+            Some(_) => analyse(&Observation { calibration: calibration.cloned(), ..observation.clone() }),
+        };
+        let has_lost = has_lost(&observation.lost, findings.all.switches);
+        Record { findings, source: observation.source, throttled: throttled(observation), has_lost }
+    }
+
+    pub(super) fn has_lost(&self) -> bool {
+        self.has_lost
+    }
+
+    /// The number, where it was counted.
+    pub(super) fn number(&self, key: &Key) -> Option<Number> {
+        match &key.who {
+            Who::All if key.quantity == Quantity::Throttled => Some(self.throttled),
+            Who::All => of_tasks(&self.findings.all, key.quantity),
+            Who::Name(name) => of_tasks(self.names().find(|found| found.name == *name)?, key.quantity),
+            Who::Neighbour(name) => (self.source == Source::Bpf).then(|| self.preemptions(name)),
+        }
+    }
+
+    /// By name, without the kernel's threads.
+    fn names(&self) -> impl Iterator<Item = &ProcessFinding> {
+        self.findings.names.iter().filter(|found| !found.is_kernel)
+    }
+
+    /// One that is not there preempted nobody.
+    fn preemptions(&self, name: &str) -> Number {
+        let of_name = self.findings.neighbours.iter().filter(|neighbour| neighbour.other == name);
+        let preempted = of_name.fold(0u64, |sum, neighbour| sum.saturating_add(neighbour.preempted));
+        Number { value: preempted as f64 / self.findings.seconds.max(f64::MIN_POSITIVE), events: Some(preempted) }
+    }
+}
+
+/// Whether so much was not counted for want of room that it shows: a task of whom nothing is known, or a share of the switches.
+fn has_lost(lost: &Lost, switches: u64) -> bool {
+    lost.tasks > 0 || lost.causes.max(lost.pairs) as f64 > LEAST_SHARE * switches as f64
+}
+
+fn throttled(observation: &Observation) -> Number {
+    let times = observation.throttled.iter().fold(0u64, |sum, group| sum.saturating_add(group.times));
+    let ns: f64 = observation.throttled.iter().map(|group| group.throttled_ns.0 as f64).sum();
+    Number { value: ns / observation.window_ns.0.max(1) as f64, events: Some(times) }
+}
+
+fn of_tasks(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
+    let switches = |value: f64| Number { value, events: Some(found.switches) };
+    let time = |value: f64| Number { value, events: None };
+    match quantity {
+        Quantity::Switches => Some(switches(found.per_second)),
+        Quantity::Involuntary => (found.switches > 0).then(|| Number {
+            value: found.involuntary as f64 / found.switches as f64,
+            events: Some(found.involuntary),
+        }),
+        Quantity::DirectShare => Some(switches(found.direct_ns?.likely? / found.cpu_ns?)),
+        Quantity::CostShare => Some(switches(found.share?.likely?)),
+        Quantity::MostCostShare => Some(switches(found.share?.high)),
+        Quantity::WaitP50 => Some(time(found.wait?.p50_ns?)),
+        Quantity::WaitP99 => Some(time(found.wait?.p99_ns?)),
+        _ => None,
+    }
+}
+
+/// All numbers that are above 0 in any record: of all tasks, of the names with most switches, and of who preempted most.
+pub(super) fn keys(base: &[Record], new: &[Record]) -> Vec<Key> {
+    let mut keys: Vec<Key> = OF_ALL.map(|quantity| Key { who: Who::All, quantity }).to_vec();
+    for (name, is_on_both) in names(base, new) {
+        // Who is on one side alone is told once.
+        let quantities = if is_on_both { &OF_NAME[..] } else { &OF_NAME[..1] };
+        keys.extend(quantities.iter().map(|quantity| Key { who: Who::Name(name.clone()), quantity: *quantity }));
+    }
+    let neighbours = neighbours(base, new).into_iter().map(Who::Neighbour);
+    keys.extend(neighbours.map(|who| Key { who, quantity: Quantity::Preemptions }));
+    let is_any =
+        |key: &Key| base.iter().chain(new).filter_map(|record| record.number(key)).any(|number| number.value > 0.0);
+    keys.retain(is_any);
+    keys
+}
+
+/// Names by switches, the most first, and whether every record has them.
+fn names(base: &[Record], new: &[Record]) -> Vec<(String, bool)> {
+    let mut names: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
+    for side in [base, new] {
+        let all: f64 = side.iter().map(|record| record.findings.all.per_second).sum();
+        for found in side.iter().flat_map(Record::names) {
+            let (share, records) = names.entry(&found.name).or_default();
+            *share += found.per_second / all.max(f64::MIN_POSITIVE);
+            *records += 1;
+        }
+    }
+    let mut names: Vec<(&str, (f64, usize))> =
+        names.into_iter().filter(|(_, (share, _))| *share >= LEAST_SHARE).collect();
+    names.sort_by(|(_, (a, _)), (_, (b, _))| b.total_cmp(a));
+    names.truncate(MOST_NAMES);
+    let records = base.len() + new.len();
+    names.into_iter().map(|(name, (_, count))| (name.to_owned(), count == records)).collect()
+}
+
+/// Who preempted most.
+fn neighbours(base: &[Record], new: &[Record]) -> Vec<String> {
+    let mut names: BTreeMap<&str, f64> = BTreeMap::new();
+    for record in base.iter().chain(new) {
+        for neighbour in &record.findings.neighbours {
+            *names.entry(&neighbour.other).or_default() +=
+                neighbour.preempted as f64 / record.findings.seconds.max(f64::MIN_POSITIVE);
+        }
+    }
+    let mut names: Vec<(&str, f64)> = names.into_iter().collect();
+    names.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    names.into_iter().take(MOST_NEIGHBOURS).map(|(name, _)| name.to_owned()).collect()
+}

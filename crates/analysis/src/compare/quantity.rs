@@ -1,0 +1,81 @@
+use serde::Serialize;
+use strum::{Display, IntoStaticStr};
+
+/// What is compared of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Quantity {
+    /// Of a case without a working set.
+    Direct,
+    /// Of a case with one.
+    Total,
+    /// Of a case across CPUs.
+    HandOff,
+    /// Excess cycles of a simulated switch up to the cut-off.
+    AverageCost,
+    /// Average cost times switches over all cycles.
+    Overhead,
+    /// Excess cycles of a simulated switch of one program, to the end of each segment.
+    ExcessPerSwitch,
+    /// Of one level of the simulated caches.
+    MissesPerInstruction,
+    /// Switches of live tasks a second.
+    Switches,
+    /// Their involuntary switches over all.
+    Involuntary,
+    /// Their direct cost over their CPU time.
+    DirectShare,
+    /// Their direct and indirect cost over their CPU time, as it is likely.
+    CostShare,
+    /// The same at most.
+    MostCostShare,
+    /// Their median wait for a CPU.
+    WaitP50,
+    /// The wait that 99 of 100 of theirs do not exceed.
+    WaitP99,
+    /// Time for which a quota kept control groups from running, over the window.
+    Throttled,
+    /// Preemptions a second by one neighbour.
+    Preemptions,
+}
+
+/// What the numbers of a quantity are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Simulated cycles.
+    Cycles,
+    /// A share: of all cycles; of live tasks, of their switches, CPU time or window.
+    Share,
+    /// Misses an instruction.
+    PerInstruction,
+    /// Events a second.
+    PerSecond,
+}
+
+impl Quantity {
+    /// Its name in every format.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The unit of its numbers.
+    pub fn unit(self) -> Unit {
+        match self {
+            Quantity::Direct | Quantity::Total | Quantity::HandOff | Quantity::WaitP50 | Quantity::WaitP99 => Unit::Ns,
+            Quantity::AverageCost | Quantity::ExcessPerSwitch => Unit::Cycles,
+            Quantity::Overhead
+            | Quantity::Involuntary
+            | Quantity::DirectShare
+            | Quantity::CostShare
+            | Quantity::MostCostShare
+            | Quantity::Throttled => Unit::Share,
+            Quantity::Switches | Quantity::Preemptions => Unit::PerSecond,
+            Quantity::MissesPerInstruction => Unit::PerInstruction,
+        }
+    }
+}

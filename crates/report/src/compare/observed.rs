@@ -1,0 +1,114 @@
+//! The answer for live programs: what switching cost before and after, how often they switched, and whether that is more than
+//! chance.
+
+use analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
+
+use super::answer::count;
+use super::words::{in_percent, value, verdict};
+
+/// What the reader wants to know first.
+pub(super) fn answer(comparison: &Comparison) -> String {
+    let told = [cost(comparison), often(comparison)];
+    let mut text: String = told.into_iter().flatten().map(|sentence| sentence + " ").collect();
+    if comparison.pricing == Some(Pricing::Nothing) {
+        text += "What a switch costs here is not known, so that costs are not compared. ";
+    }
+    text + &verdicts(comparison)
+}
+
+fn of_all(comparison: &Comparison, quantity: Quantity) -> Option<&Pair> {
+    comparison.pairs.iter().find(|pair| pair.is_main() && pair.quantity == quantity && pair.ratio().is_some())
+}
+
+/// The cost that is likely, or else the direct one.
+fn cost(comparison: &Comparison) -> Option<String> {
+    let likely = of_all(comparison, Quantity::CostShare).map(|pair| (pair, "of the CPU time"));
+    let direct = || of_all(comparison, Quantity::DirectShare).map(|pair| (pair, "of the CPU time directly"));
+    let (pair, what) = likely.or_else(direct)?;
+    Some(format!("Switching costs new {} {what}, base {}: {}.", new(pair)?, base(pair)?, ratio(pair)?))
+}
+
+fn often(comparison: &Comparison) -> Option<String> {
+    let pair = of_all(comparison, Quantity::Switches)?;
+    Some(format!("New switches {}, base {}: {}.", new(pair)?, base(pair)?, ratio(pair)?))
+}
+
+fn new(pair: &Pair) -> Option<String> {
+    side(pair.new.as_ref()?, pair)
+}
+
+fn base(pair: &Pair) -> Option<String> {
+    side(pair.base.as_ref()?, pair)
+}
+
+fn side(cost: &analysis::compare::Cost, pair: &Pair) -> Option<String> {
+    let unit = pair.quantity.unit();
+    let text = value(cost, unit);
+    Some(match text.strip_suffix("/s") {
+        Some(number) if unit == Unit::PerSecond => format!("{number} times a second"),
+        _ => text,
+    })
+}
+
+fn ratio(pair: &Pair) -> Option<String> {
+    match &pair.outcome {
+        Outcome::Compared { ratio, verdict: change } => Some(format!(
+            "{:.3} times as much ({:.3} to {:.3}), {}",
+            ratio.ratio,
+            ratio.low,
+            ratio.high,
+            verdict(*change, pair.quantity)
+        )),
+        Outcome::NotJudged { ratio, .. } => Some(format!("{ratio:.3} times as much")),
+        Outcome::NotComparable { .. } => None,
+    }
+}
+
+fn verdicts(comparison: &Comparison) -> String {
+    let not_judged = comparison.pairs.iter().find_map(|pair| match &pair.outcome {
+        Outcome::NotJudged { why, .. } => Some(why),
+        _ => None,
+    });
+    match not_judged {
+        Some(why) => format!("Whether that is more than two runs of the same thing differ is not known: {why}."),
+        None if comparison.compared == 0 => "Nothing could be compared; the table says why.".to_owned(),
+        None => format!(
+            "Of {} numbers compared, {} are shown to be higher and {} to be lower.",
+            comparison.compared,
+            count(comparison, Change::Slower),
+            count(comparison, Change::Faster)
+        ),
+    }
+}
+
+/// What the intervals are from.
+pub(super) fn basis(comparison: &Comparison) -> String {
+    match comparison.run_spread {
+        Some(spread) => format!(
+            "Intervals are from a spread of {} between runs (standard deviation), as given with --run-spread.",
+            in_percent(spread.share)
+        ),
+        None => "Intervals are from the spread between the records of each side.".to_owned(),
+    }
+}
+
+/// What ratios of costs are about; nothing where no cost is compared.
+pub(super) fn pricing(comparison: &Comparison) -> Option<&'static str> {
+    let is_cost = |pair: &Pair| {
+        matches!(pair.quantity, Quantity::DirectShare | Quantity::CostShare | Quantity::MostCostShare)
+            && pair.ratio().is_some()
+    };
+    if !comparison.pairs.iter().any(is_cost) {
+        return None;
+    }
+    match comparison.pricing? {
+        Pricing::OneCalibration => Some(
+            "Both sides are priced with one calibration: costs differ by counts and causes of switches over CPU time, not by \
+             what a switch itself costs.",
+        ),
+        Pricing::OwnCalibrations => Some(
+            "The machines differ, and each record is priced with its own calibration, whose uncertainty is in no interval.",
+        ),
+        Pricing::Nothing => None,
+    }
+}
