@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 
 use units::Bytes;
 
-/// Between two looks at what is resident.
+/// From the first look at what is resident to the second, twice as long to the third, ...: a program has its memory soon, and may not
+/// run for long ...
+const EARLY: Duration = Duration::from_millis(20);
+/// ... and no longer than this between two.
 const EACH: Duration = Duration::from_secs(1);
 /// For how long pages are marked.
 const MARKED_FOR: Duration = Duration::from_millis(100);
@@ -30,6 +33,7 @@ pub(crate) struct Memory {
     resident: BTreeMap<u32, Bytes>,
     referenced: BTreeMap<u32, Bytes>,
     looked_at: Option<Instant>,
+    looks: u32,
     marked_at: Option<Instant>,
     marked: Vec<u32>,
 }
@@ -40,11 +44,13 @@ impl Memory {
         if self.marked_at.is_some_and(|at| at.elapsed() >= MARKED_FOR) && !self.marked.is_empty() {
             self.read_marks();
         }
-        let is_early = self.looked_at.is_some_and(|at| at.elapsed() < EACH);
+        let pause = EARLY.saturating_mul(2u32.saturating_pow(self.looks.saturating_sub(1))).min(EACH);
+        let is_early = self.looked_at.is_some_and(|at| at.elapsed() < pause);
         if is_early || !self.marked.is_empty() {
             return;
         }
         self.looked_at = Some(Instant::now());
+        self.looks = self.looks.saturating_add(1);
         let processes = processes();
         for &process in processes.iter().take(PROCESSES) {
             if let Some(bytes) = resident(process) {
