@@ -5,8 +5,9 @@ use crate::{CaseFinding, Estimate, Findings};
 
 /// What a measurement tells about the cost of switches in general; none where it did not measure a switch that blocks.
 ///
-/// A switch that blocks is that over a pipe between processes, under the ordinary scheduler where that was measured, with
-/// which programs run. The reload is the indirect cost between processes with arrays that they read and write throughout.
+/// A switch that blocks is that over a pipe between processes. Under a real-time policy each of its hand-offs is one wait; under
+/// the ordinary scheduler the woken task often preempts the writer, so that a part of the switches are preemptions, which are
+/// taken out again. The reload is the indirect cost between processes with arrays that they read and write throughout.
 ///
 /// `measure` tells costs at the best of the core: nobody shares it, at the fastest steady speed. Programs have it as it comes. So
 /// the lower end is of the best core; the upper end is of a shared one, at the usual speed; and between them the centre is of the
@@ -22,10 +23,17 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
                 && case.policy == policy
         };
         let result = findings.results.iter().find(is_it)?;
-        Some(core.cost(result, result.direct_ns.as_ref()?))
+        Some((core.cost(result, result.direct_ns.as_ref()?), result.involuntary_share))
     };
-    let fifo_or = |mechanism| direct(mechanism, Policy::Other).or_else(|| direct(mechanism, Policy::Fifo));
-    let blocked = fifo_or(Mechanism::Pipe)?;
+    let yielded = [Policy::Fifo, Policy::Other].iter().find_map(|&policy| direct(Mechanism::Yield, policy));
+    let yielded = yielded.map(|(cost, _)| cost);
+    let blocked = match direct(Mechanism::Pipe, Policy::Fifo) {
+        Some((cost, _)) => cost,
+        None => {
+            let (cost, share) = direct(Mechanism::Pipe, Policy::Other)?;
+            without_preemptions(cost, share.unwrap_or(0.0), yielded)
+        }
+    };
     let reload = |(place, result): (usize, &CaseFinding)| {
         let set = result.case.working_set;
         let is_it =
@@ -36,12 +44,14 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
     let mut reloads: Vec<Reload> = findings.results.iter().enumerate().filter_map(reload).collect();
     reloads.sort_by_key(|reload| reload.size_bytes);
     reloads.dedup_by_key(|reload| reload.size_bytes);
-    Some(Calibration {
-        measured_at: record.header.started_at.clone(),
-        blocked: Some(blocked),
-        yielded: fifo_or(Mechanism::Yield),
-        reloads,
-    })
+    Some(Calibration { measured_at: record.header.started_at.clone(), blocked: Some(blocked), yielded, reloads })
+}
+
+/// The cost of a wait, from that of switches of which a share are preemptions, which cost what a yield does.
+fn without_preemptions(of_both: Cost, share: f64, yielded: Option<Cost>) -> Cost {
+    let Some(yielded) = yielded.filter(|yielded| share < 1.0 && yielded.ns < of_both.ns) else { return of_both };
+    let more = (of_both.ns - share * yielded.ns) / (1.0 - share) / of_both.ns;
+    Cost { ns: of_both.ns * more, low_ns: of_both.low_ns * more, high_ns: of_both.high_ns * more }
 }
 
 /// A walk without a switch before it: the median of those of a case.
@@ -94,4 +104,23 @@ fn when_shared(result: &CaseFinding) -> Option<(f64, f64)> {
     let (beside, alone) = (shared.cost_ns.as_ref()?, result.deciding()?);
     let ratio = beside.estimate / alone.estimate;
     (ratio.is_finite() && ratio > 1.0).then_some((shared.share, ratio))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preemptions_are_taken_out_of_what_switches_cost_together() {
+        let cost = |ns: f64| Cost { ns, low_ns: ns * 0.9, high_ns: ns * 1.1 };
+        // Of ten switches six are waits of 2,500 ns and four are preemptions of 1,000.
+        let waits = |share, yielded: Option<f64>| without_preemptions(cost(1_900.0), share, yielded.map(cost));
+        let alone = waits(0.4, Some(1_000.0));
+        assert!((alone.ns - 2_500.0).abs() < 1e-6 && (alone.low_ns - 2_250.0).abs() < 1e-6, "{alone:?}");
+        for unknown in
+            [waits(0.4, None), waits(0.0, Some(1_000.0)), waits(1.0, Some(1_000.0)), waits(0.4, Some(2_000.0))]
+        {
+            assert!((unknown.ns - 1_900.0).abs() < 1e-6, "{unknown:?}");
+        }
+    }
 }

@@ -61,12 +61,12 @@ pub(super) fn direct(tasks: &Tasks, calibration: &Calibration) -> Option<Range> 
     Some(each.fold(Range::NOTHING, Range::plus))
 }
 
-/// A preemption: from what a yield takes up to what a switch that blocks takes.
+/// A preemption wakes nobody and takes nobody off the queue, and so costs what a yield does; up to what a switch that blocks takes.
 fn preempted(calibration: &Calibration) -> Option<Cost> {
     let blocked = calibration.blocked?;
     let yielded = calibration.yielded.unwrap_or(Cost { low_ns: 0.0, ..blocked });
     Some(Cost {
-        ns: (blocked.ns + yielded.ns) / 2.0,
+        ns: yielded.ns.min(blocked.ns),
         low_ns: yielded.low_ns.min(blocked.low_ns),
         high_ns: blocked.high_ns.max(yielded.high_ns),
     })

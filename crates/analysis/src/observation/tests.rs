@@ -92,10 +92,10 @@ fn the_direct_cost_is_that_of_each_cause() {
     ];
     let found = analyse(&observation(tasks(causes)));
     assert_eq!((found.all.switches, found.all.involuntary, found.all.per_second), (111, 11, 55.5));
-    // A preemption: from a yield's lower end to the upper end of a switch that blocks, 700 between them.
+    // A preemption: from a yield's lower end to the upper end of a switch that blocks, and its centre is the yield's.
     let expected = Range {
         low: 90_000.0 + 3_500.0 + 350.0,
-        likely: Some(100_000.0 + 4_000.0 + 700.0),
+        likely: Some(100_000.0 + 4_000.0 + 400.0),
         high: 110_000.0 + 4_500.0 + 1_100.0,
     };
     assert_eq!(found.all.direct_ns, Some(expected));
