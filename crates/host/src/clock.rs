@@ -118,6 +118,11 @@ pub fn monotonic() -> Nanos {
     kernel_clock(libc::CLOCK_MONOTONIC)
 }
 
+/// CLOCK_BOOTTIME: the same, and it goes on while the machine sleeps.
+pub fn boot_time() -> Nanos {
+    kernel_clock(libc::CLOCK_BOOTTIME)
+}
+
 /// A clock that counts the CPU time of one task, this or another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuClock(libc::clockid_t);

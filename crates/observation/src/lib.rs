@@ -5,6 +5,7 @@
 //! anything is counted.
 
 mod cause;
+mod event;
 mod file;
 mod histogram;
 mod since;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, CpuId, Nanos};
 
 pub use cause::{Entry, Why};
+pub use event::{Event, EventKind, Thread};
 pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::Histogram;
 
@@ -197,6 +199,9 @@ pub struct Lost {
     pub causes: u64,
     /// Runs, preemptions and wake-ups whose other side is not told.
     pub pairs: u64,
+    /// Switches and wake-ups that are not in the trace that was asked for.
+    #[serde(default)]
+    pub events: u64,
 }
 
 impl Lost {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // Counts the context switches of some tasks, or of all, inside the kernel: what each was for, how long the task was off its CPU
-// and waited for one, who ran meanwhile, who preempted it and who woke it. Nothing is streamed: the observer maps `tasks` and
-// `cpus` into its memory and reads sums.
+// and waited for one, who ran meanwhile, who preempted it and who woke it. Nothing is streamed unless that is asked for: the observer
+// maps `tasks` and `cpus` into its memory and reads sums.
 //
 // Only BTF tracepoints are used: they cost least, and are there where probes on functions are not allowed. The structures of the
 // kernel below have no more than the fields that are read; where those lie in the running kernel is found out when it is loaded
@@ -21,6 +21,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define PF_USER_WORKER 0x00004000
 #define PF_KTHREAD 0x00200000
 #define TASK_DEAD 0x00000080
+#define TASK_IDLE 0x00000402
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
@@ -49,6 +50,7 @@ struct task_struct {
 	int pid, tgid;
 	unsigned int flags;
 	unsigned int __state;
+	int prio;
 	unsigned long nvcsw;
 	struct task_struct *group_leader;
 	struct sched_info sched_info;
@@ -125,15 +127,30 @@ struct control {
 	__u64 generation; // counts the changes of `targets`
 	__u64 all;	  // every task is observed
 	__u64 adopted;	  // children of this process are observed
-	__u64 no_room, no_cause, no_pair;
+	__u64 no_room, no_cause, no_pair, no_event;
 };
 
 struct pair {
 	__u32 observed, other;
 };
 
+struct thread {
+	__u32 pid, tgid;
+	__s32 prio;
+	__u32 state; // as the kernel's own event of a switch has it
+	char name[16];
+};
+
+// A switch or a wake-up, where they are streamed.
+struct event {
+	__u64 at;
+	__u32 cpu, is_wakeup;
+	struct thread from, to;
+};
+
 // The same in src/layout.rs: who changes one sees the other.
-_Static_assert(sizeof(struct task) == 1504 && sizeof(struct cpu) == 128 && sizeof(struct neighbour) == 56, "as in src/layout.rs");
+_Static_assert(sizeof(struct task) == 1504 && sizeof(struct cpu) == 128 && sizeof(struct neighbour) == 56 && sizeof(struct event) == 80,
+	       "as in src/layout.rs");
 
 // --- Maps ---
 
@@ -173,6 +190,15 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 18);
 } ended SEC(".maps");
+
+// Switches and wake-ups, one by one; as small as can be where they are not wanted.
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} events SEC(".maps");
+
+// Set before the program is loaded, so that what is not wanted is not in it.
+const volatile __u8 wants_events = 0;
 
 // Processes to be observed, besides the children of those that are.
 struct {
@@ -350,13 +376,49 @@ static __always_inline struct neighbour *neighbour(struct task *t, struct task_s
 	return found;
 }
 
+// --- Events ---
+
+static __always_inline __u32 state_of(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+}
+
+// One side of an event. The letters that tools show for a state are those of the kernel's own event: 0x80 is an idle thread of the
+// kernel, 0x10 has ended, 0x100 could have run on.
+static __always_inline void fill(struct thread *thread, struct task_struct *task, bool was_preempted)
+{
+	__u32 state = state_of(task);
+	thread->pid = task->pid;
+	thread->tgid = task->tgid;
+	thread->prio = task->prio;
+	thread->state = was_preempted ? 0x100 : state & TASK_DEAD ? 0x10 : state == TASK_IDLE ? 0x80 : state & 0x7f;
+	bpf_probe_read_kernel_str(thread->name, sizeof(thread->name), task->comm);
+}
+
+static __always_inline void stream(struct task_struct *from, struct task_struct *to, __u64 now, __u32 cpu, bool is_wakeup,
+				   bool was_preempted, struct control *c)
+{
+	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	if (!event) {
+		__sync_fetch_and_add(&c->no_event, 1);
+		return;
+	}
+	event->at = now;
+	event->cpu = cpu;
+	event->is_wakeup = is_wakeup;
+	fill(&event->from, from, was_preempted);
+	fill(&event->to, to, false);
+	// The observer looks several times a second by itself.
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
 // --- The switch ---
 
 static __always_inline bool is_dead(struct task_struct *task)
 {
-	if (bpf_core_field_exists(task->__state))
-		return task->__state & TASK_DEAD;
-	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state) & TASK_DEAD;
+	return state_of(task) & TASK_DEAD;
 }
 
 // Whether `next` was woken while `prev` ran; if not, it had been waiting since before.
@@ -504,18 +566,22 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	}
 	if (comer)
 		comes(comer, on, cpu, now);
+	if (wants_events && (comer || place))
+		stream(prev, next, now, cpu, false, preempt, c);
 	return 0;
 }
 
 // --- What happens to a task besides ---
 
-// Attached only where wakers are asked for: it costs a third of what all else does.
+// Attached only where wakers or events are asked for: it costs a third of what all else does.
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
 	struct control *c = controls();
 	struct task *t = c ? place_of(ref_of(task, c)) : NULL;
 	struct task_struct *waker = bpf_get_current_task_btf();
+	if (t && wants_events)
+		stream(waker, task, bpf_ktime_get_ns(), bpf_get_smp_processor_id(), true, false, c);
 	// One that has not left its CPU yet is spared the switch.
 	if (!t || !t->off_since || !waker->pid)
 		return 0;

@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use aya::maps::{MapData, Queue, RingBuf};
 use host::facts::{Root, relation};
-use observation::{CpuTime, Lost, OwnCost, Source};
+use observation::{CpuTime, Event, EventKind, Lost, OwnCost, Source, Thread};
 use record::{HostManifest, Relation};
 use units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kernel::{Kernel, NoBpf};
-use crate::layout::{CPUS, Control, IN_USE, KERNEL_THREAD, Neighbour, TASKS};
+use crate::layout::{self, CPUS, Control, IN_USE, KERNEL_THREAD, Neighbour, TASKS};
 use crate::memory::Memory;
 use crate::observer::{Counted, Options};
 use crate::own_cost;
@@ -24,6 +24,7 @@ pub(crate) struct ByBpf {
     tables: Tables,
     places: Queue<MapData, u32>,
     ended: RingBuf<MapData>,
+    events: RingBuf<MapData>,
     sums: Sums,
     own_cost: own_cost::OwnCost,
     memory: Memory,
@@ -34,9 +35,9 @@ pub(crate) struct ByBpf {
 impl ByBpf {
     /// Begins to count. Nobody is observed yet.
     pub(crate) fn start(host: &HostManifest, options: Options) -> Result<ByBpf, NoBpf> {
-        let mut kernel = Kernel::load(options.wants_wakers)?;
+        let mut kernel = Kernel::load(options)?;
         let tables = Tables::map(&mut kernel).map_err(|error| NoBpf::no_tables(&error))?;
-        let (places, ended) = (kernel.take_places()?, kernel.take_ended()?);
+        let (places, ended, events) = (kernel.take_places()?, kernel.take_ring("ended")?, kernel.take_ring("events")?);
         set_relatives(&tables, host);
         kernel.attach()?;
         let online = host.cpus_online.iter().copied().filter(|cpu| (cpu.0 as usize) < CPUS).collect();
@@ -45,6 +46,7 @@ impl ByBpf {
             tables,
             places,
             ended,
+            events,
             sums: Sums::default(),
             own_cost: own_cost::OwnCost::default(),
             memory: Memory::default(),
@@ -95,6 +97,15 @@ impl ByBpf {
         self.memory.tick(|| processes(&self.tables), self.may_mark);
     }
 
+    /// Hands over the events since the last time.
+    pub(crate) fn take_events(&mut self, mut take: impl FnMut(Event)) {
+        while let Some(item) = self.events.next() {
+            if let Ok(event) = layout::Event::read_from_bytes(&item) {
+                take(event_of(&event));
+            }
+        }
+    }
+
     fn switches(&self) -> u64 {
         self.online.iter().map(|cpu| self.tables.cpu(cpu.0 as usize).switches).sum()
     }
@@ -129,6 +140,7 @@ impl ByBpf {
             tasks: control(Control::NoRoom),
             causes: control(Control::NoCause),
             pairs: control(Control::NoPair) + sums.lost_pairs,
+            events: control(Control::NoEvent),
         };
         let own_cost = OwnCost {
             kernel_ns: self.own_cost.kernel,
@@ -160,6 +172,17 @@ impl ByBpf {
         };
         self.online.iter().map(time).collect()
     }
+}
+
+fn event_of(event: &layout::Event) -> Event {
+    let thread = |thread: &layout::Thread| Thread {
+        thread: thread.pid,
+        process: thread.tgid,
+        priority: thread.priority,
+        name: thread.name,
+    };
+    let kind = if event.is_wakeup == 0 { EventKind::Switch { state: event.from.state } } else { EventKind::Wakeup };
+    Event { at: Nanos(event.at), cpu: CpuId(event.cpu), kind, from: thread(&event.from), to: thread(&event.to) }
 }
 
 /// The observed processes that have switched, those of the kernel left out: they have no memory of their own.

@@ -8,6 +8,7 @@ use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::layout::{NeighbourWords, TASKS};
+use crate::observer::Options;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
 
@@ -34,7 +35,10 @@ const HOOKS: [Hook; 6] = [
     needed("on_switch", "sched_switch"),
 ];
 
-/// Loaded where wakers are asked for.
+/// The least that the kernel takes for a stream, where there is none.
+const NO_STREAM: u32 = 4096;
+
+/// Loaded where wakers or events are asked for.
 const WAKERS: Hook = Hook { function: "on_waking", tracepoint: "sched_waking", is_needed: false };
 
 /// Why the kernel takes no program. Reads well behind "switches are counted without causes and neighbours: ".
@@ -85,7 +89,7 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     /// Loads the program. It counts nothing before it is attached.
-    pub(crate) fn load(wants_wakers: bool) -> Result<Kernel, NoBpf> {
+    pub(crate) fn load(options: Options) -> Result<Kernel, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
         }
@@ -93,11 +97,13 @@ impl Kernel {
         let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
         let btf = Btf::from_sys_fs().map_err(|error| NoBpf::NoBtf(error.to_string()))?;
         let mut loader = EbpfLoader::new();
-        let mut ebpf = loader
-            .btf(Some(&btf))
-            .allow_unsupported_maps()
-            .load(OBJECT)
-            .map_err(|error| refused("its tables", &error))?;
+        let wants_events = u8::from(options.wants_events);
+        loader.btf(Some(&btf)).allow_unsupported_maps().override_global("wants_events", &wants_events, true);
+        if !options.wants_events {
+            loader.map_max_entries("events", rustix::param::page_size().max(NO_STREAM as usize) as u32);
+        }
+        let mut ebpf = loader.load(OBJECT).map_err(|error| refused("its tables", &error))?;
+        let wants_wakers = options.wants_wakers || options.wants_events;
         for hook in HOOKS.iter().filter(|hook| wants_wakers || hook.function != WAKERS.function) {
             match point(&mut ebpf, hook).load(hook.tracepoint, &btf) {
                 Err(error) if hook.is_needed => return Err(refused_program(hook.tracepoint, &error)),
@@ -148,9 +154,10 @@ impl Kernel {
         HashMap::try_from(map(&mut self.ebpf, "pairs")).map_err(|error| refused("pairs", &error.into()))
     }
 
-    pub(crate) fn take_ended(&mut self) -> Result<RingBuf<MapData>, NoBpf> {
-        let ended = self.ebpf.take_map("ended").expect("the program has it");
-        RingBuf::try_from(ended).map_err(|error| refused("ended", &error.into()))
+    /// A ring that the program fills.
+    pub(crate) fn take_ring(&mut self, name: &str) -> Result<RingBuf<MapData>, NoBpf> {
+        let ring = self.ebpf.take_map(name).expect("the program has it");
+        RingBuf::try_from(ring).map_err(|error| refused(name, &error.into()))
     }
 
     /// Places for tasks, all free.

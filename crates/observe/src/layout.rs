@@ -104,6 +104,7 @@ pub(crate) enum Control {
     NoRoom,
     NoCause,
     NoPair,
+    NoEvent,
     Count,
 }
 
@@ -121,8 +122,31 @@ pub(crate) struct Neighbour {
     pub(crate) name: [u8; 16],
 }
 
+/// One side of an event.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct Thread {
+    pub(crate) pid: u32,
+    pub(crate) tgid: u32,
+    pub(crate) priority: i32,
+    pub(crate) state: u32,
+    pub(crate) name: [u8; 16],
+}
+
+/// A switch or a wake-up.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct Event {
+    pub(crate) at: u64,
+    pub(crate) cpu: u32,
+    pub(crate) is_wakeup: u32,
+    pub(crate) from: Thread,
+    pub(crate) to: Thread,
+}
+
 /// The same as the words that the kernel hands out.
 pub(crate) type NeighbourWords = [u64; size_of::<Neighbour>() / 8];
 
 // The same in bpf/switches.bpf.c: who changes one sees the other.
-const _: () = assert!(size_of::<Task>() == 1504 && size_of::<Cpu>() == 128 && size_of::<Neighbour>() == 56);
+const _: () = assert!(size_of::<Task>() == 1504 && size_of::<Cpu>() == 128);
+const _: () = assert!(size_of::<Neighbour>() == 56 && size_of::<Event>() == 80);

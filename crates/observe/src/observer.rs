@@ -1,6 +1,6 @@
 //! An observation at work, by the best way that there is.
 
-use observation::{CpuTime, Lost, OwnCost, Pair, Source, Tasks};
+use observation::{CpuTime, Event, Lost, OwnCost, Pair, Source, Tasks};
 use record::HostManifest;
 
 use crate::by_bpf::ByBpf;
@@ -12,6 +12,8 @@ use crate::kernel::NoBpf;
 pub struct Options {
     /// Who woke whom: it makes a switch dearer by a third more.
     pub wants_wakers: bool,
+    /// Each switch and wake-up of the observed, one by one: see [`Observer::take_events`].
+    pub wants_events: bool,
     /// How much memory is touched, for which the kernel's marks of pages are cleared now and then.
     pub may_mark_pages: bool,
     /// Whether to take the kernel's own counters alone, even where it would take programs.
@@ -98,6 +100,14 @@ impl Observer {
         match &mut self.way {
             Way::Bpf(bpf) => bpf.tick(),
             Way::Proc(proc) => proc.tick(),
+        }
+    }
+
+    /// Hands over the switches and wake-ups since the last time, where they were asked for: those of one CPU in order. To be called
+    /// several times a second; what finds no room meanwhile is lost and counted. Without programs in the kernel there are none.
+    pub fn take_events(&mut self, take: impl FnMut(Event)) {
+        if let Way::Bpf(bpf) = &mut self.way {
+            bpf.take_events(take);
         }
     }
 

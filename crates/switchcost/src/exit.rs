@@ -140,6 +140,8 @@ pub(crate) enum Failure {
     NoCpu,
     #[error("failed to observe: {0}")]
     Observe(#[from] observe::NoBpf),
+    #[error("failed to trace switches one by one: {0}")]
+    NoEvents(String),
     #[error("failed to observe: {0}")]
     Subject(#[from] observe::SubjectError),
     #[error("failed to observe: found no process {0}, need one that runs; see ps -e")]
@@ -285,6 +287,7 @@ impl Failure {
             | Failure::Empty(_) => Exit::Record,
             Failure::Write(_)
             | Failure::Observe(_)
+            | Failure::NoEvents(_)
             | Failure::WriteObservation(_)
             | Failure::Output { .. }
             | Failure::Site { .. }

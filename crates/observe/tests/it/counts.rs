@@ -1,8 +1,12 @@
 //! Counts equal those of the kernel.
 
-use switchcost_observe::Options;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{observed, turn};
+use observation::{Event, EventKind};
+use switchcost_observe::Options;
+use units::{CpuId, Nanos};
+
+use crate::{observed, traced, turn};
 
 /// Two processes hand a byte back and forth; then each tells what the kernel has counted of it.
 const PING_PONG: &str = r#"
@@ -47,4 +51,28 @@ fn many_short_processes_are_counted_though_their_places_are_used_again() {
     let ended: u64 = counted.tasks.iter().filter(|tasks| tasks.name == "true").map(|tasks| tasks.count).sum();
     assert_eq!(ended, 2000);
     assert_eq!(counted.lost.tasks, 0);
+}
+
+#[test]
+fn each_switch_is_an_event_where_they_are_wanted() {
+    let _turn = turn();
+    let options = Options { wants_events: true, ..Options::default() };
+    let Some((_, counted, events)) = traced(PING_PONG, options) else { return };
+    assert_eq!(counted.lost.events, 0);
+    let switches = || events.iter().filter(|event| matches!(event.kind, EventKind::Switch { .. }));
+    // Before its exec a child still has another name.
+    let named = switches().filter(|event| event.from.name() == "perl");
+    let processes: BTreeSet<u32> = named.map(|event| event.from.process).collect();
+    let own: Vec<&Event> = switches().filter(|event| processes.contains(&event.from.process)).collect();
+    let all: u64 = counted.tasks.iter().map(|tasks| tasks.voluntary + tasks.involuntary).sum();
+    assert_eq!(own.len() as u64, all);
+    // A byte that was waited for came with a wake-up, in the kernel's order on each CPU.
+    let waits = own.iter().filter(|event| event.kind == EventKind::Switch { state: 1 }).count();
+    let woken = events.iter().filter(|event| event.kind == EventKind::Wakeup).count();
+    assert!(waits > 2000 && woken >= waits, "{waits} waits, {woken} wake-ups");
+    let mut latest: BTreeMap<CpuId, Nanos> = BTreeMap::new();
+    assert!(events.iter().all(|event| latest.insert(event.cpu, event.at).is_none_or(|before| before <= event.at)));
+    // Nobody asked for them, and there are none.
+    let Some((_, _, none)) = traced(PING_PONG, Options::default()) else { return };
+    assert_eq!(none, []);
 }

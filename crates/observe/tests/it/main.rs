@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use host::facts::{Root, manifest};
-use observation::{Entry, Source, Tasks, Why};
+use observation::{Entry, Event, Source, Tasks, Why};
 use switchcost_observe::{Counted, Observer, Options};
 
 /// One observes at a time: children of this process are adopted by whoever looks.
@@ -34,7 +34,14 @@ fn observer(options: Options) -> Option<Observer> {
 
 /// Runs a script of perl, which Debian always has, under observation from birth to death: what it printed, and what was counted.
 fn observed(script: &str, options: Options) -> Option<(String, Counted)> {
+    let (told, counted, _) = traced(script, options)?;
+    Some((told, counted))
+}
+
+/// The same, with each event where they are wanted.
+fn traced(script: &str, options: Options) -> Option<(String, Counted, Vec<Event>)> {
     let mut observer = observer(options)?;
+    let mut events = Vec::new();
     observer.adopt_children(true);
     let child = Command::new("perl").args(["-e", script]).stdout(Stdio::piped()).spawn().expect("perl is there");
     observer.adopt_children(false);
@@ -42,13 +49,15 @@ fn observed(script: &str, options: Options) -> Option<(String, Counted)> {
     let output = std::thread::spawn(move || child.wait_with_output());
     while !output.is_finished() {
         observer.tick();
+        observer.take_events(|event| events.push(event));
         std::thread::sleep(Duration::from_millis(10));
     }
+    observer.take_events(|event| events.push(event));
     let output = output.join().expect("it only waits").expect("it is our child");
     assert!(output.status.success());
     let counted = observer.finish().expect("the tables are there");
     assert_eq!(counted.source, Source::Bpf);
-    Some((String::from_utf8(output.stdout).expect("perl prints text"), counted))
+    Some((String::from_utf8(output.stdout).expect("perl prints text"), counted, events))
 }
 
 /// Switches of one cause, over all observed.

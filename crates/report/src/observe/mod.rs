@@ -5,6 +5,7 @@ mod csv;
 mod json;
 mod metrics;
 mod notes;
+mod perfetto;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use analysis::observation::Findings;
 
 pub(crate) use answer::name;
 pub use metrics::{Names, metrics};
+pub use perfetto::{Clocks, Perfetto};
 
 use crate::page::{Block, Page};
 use crate::{Format, Style};

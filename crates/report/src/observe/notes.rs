@@ -22,6 +22,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
         (lost.tasks, "tasks: they are not in the tables"),
         (lost.causes, "causes of switches: they are told as elsewhere"),
         (lost.pairs, "events of neighbours: they are not in the tables"),
+        (lost.events, "events: they are not in the trace"),
     ];
     let is_worth_a_note = |number: u64| number as f64 > RARE * findings.all.switches as f64 || is_all && number > 0;
     for (number, of) in missing.iter().filter(|(number, _)| is_worth_a_note(*number)) {

@@ -19,6 +19,8 @@ Examples:
                                                 what switching costs for each request
   switchcost observe -a --wakers                everybody, and who wakes whom
   switchcost observe -a --live                  the last second, again and again
+  switchcost observe -p 1234 -d 5s --events trace.pftrace
+                                                each switch, for ui.perfetto.dev
   switchcost observe -p 1234 --format json      for programs
   switchcost report FILE                        the same again, from its record
 
@@ -68,6 +70,11 @@ pub(crate) struct ObserveArguments {
     /// Count who wakes whom, too; observing a switch takes a third longer then
     #[arg(long)]
     pub(crate) wakers: bool,
+
+    /// Write each switch and wake-up of the observed to this file, as a trace for ui.perfetto.dev; observing a switch takes more than
+    /// twice as long then
+    #[arg(long, value_name = "FILE", conflicts_with = "no_bpf")]
+    pub(crate) events: Option<PathBuf>,
 
     /// Look at how much memory processes of others touch, for which the kernel's marks of their pages are cleared every 5 s. It is
     /// done for a command anyway

@@ -2,6 +2,7 @@
 
 mod calibrated;
 mod command;
+mod events;
 mod exporter;
 mod live;
 mod requests;
@@ -27,6 +28,7 @@ use crate::messages::say;
 use crate::output::Output;
 use crate::runs;
 use crate::signals::Interrupt;
+use events::Events;
 use exporter::Exporter;
 use live::Live;
 use requests::Requests;
@@ -38,6 +40,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
+    let trace = arguments.events.as_deref().map(|path| Output::claim(Some(path))).transpose()?;
     let whom = Whom::find(arguments)?;
     let host = manifest(&Root::system());
     let interrupt = Interrupt::watch()?;
@@ -52,10 +55,15 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         _ => Failure::Output { path: path.clone(), source },
     })?;
     let empty = empty(host, runs::stamp(now), calibration);
-    let observation = observe(arguments, whom, empty, &interrupt).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+    let observed = match trace {
+        None => observe(arguments, whom, empty, &interrupt, None).map(|observation| (observation, Ok(()))),
+        Some(trace) => events::written(trace, |events| observe(arguments, whom, empty, &interrupt, Some(events))),
+    };
+    let (observation, traced) = observed.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
     let written = observation.write(BufWriter::new(record));
     written.inspect_err(|_| drop(std::fs::remove_file(&path))).map_err(Failure::WriteObservation)?;
-    show(arguments, &path, output, &interrupt)
+    let exit = show(arguments, &path, output, &interrupt)?;
+    traced.map(|()| exit)
 }
 
 fn observe(
@@ -63,9 +71,11 @@ fn observe(
     mut whom: Whom,
     empty: Observation,
     interrupt: &Interrupt,
+    mut events: Option<&mut Events<'_>>,
 ) -> Result<Observation, Failure> {
     let options = Options {
         wants_wakers: arguments.wakers,
+        wants_events: events.is_some(),
         may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
         without_bpf: arguments.no_bpf,
     };
@@ -73,6 +83,9 @@ fn observe(
     let mut exporter = arguments.listen.map(Exporter::listen).transpose()?;
     let mut observer = Observer::start(&empty.host, options);
     if let Some(reason) = observer.why_not_bpf().filter(|_| !arguments.no_bpf) {
+        if events.is_some() {
+            return Err(Failure::NoEvents(reason.to_owned()));
+        }
         say!("switches are counted without causes and neighbours: {reason}");
     }
     let began = Instant::now();
@@ -104,6 +117,9 @@ fn observe(
         && whom.go_on(&mut observer)?
     {
         observer.tick();
+        if let Some(events) = &mut events {
+            events.look(&mut observer);
+        }
         quotas.look();
         if let Some(live) = &mut live {
             live.tick(|| observer.so_far().map(|counted| so_far(counted, whom.subject(), Vec::new())))?;
@@ -119,6 +135,9 @@ fn observe(
         say!("{why}; what switching costs for each request is not told");
         None
     });
+    if let Some(events) = &mut events {
+        events.look(&mut observer);
+    }
     let counted = observer.finish().map_err(Failure::Observe)?;
     let observation = so_far(counted, whom.subject(), throttled);
     Ok(Observation { requests, ..observation })

@@ -250,3 +250,30 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     let ran = observe(&place, &["-a", "--live"]);
     assert!(ran.code == 2 && ran.stderr.contains("need a terminal to draw on"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_trace_of_each_switch_is_written_whole_or_not_at_all() {
+    let place = Place::new();
+    let [record, trace] = ["o.json", "t.pftrace"].map(|name| text(&place.path(name)).to_owned());
+    let traced = |to: &str| observe(&place, &["--events", to, "--record", &record, "--", "sh", "-c", SLEEPER]);
+    let nowhere = traced("/nonexistent/t.pftrace");
+    assert_ne!(nowhere.code, 0);
+    assert!(nowhere.stderr.contains("/nonexistent/t.pftrace") && !place.path("o.json").exists(), "{}", nowhere.stderr);
+    let ran = traced(&trace);
+    if ran.stderr.contains("failed to trace switches one by one") {
+        assert!(!place.path("t.pftrace").exists() && !place.path("o.json").exists());
+        println!("skipped: {}", ran.stderr);
+        return;
+    }
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let bytes = std::fs::read(&trace).expect("a trace");
+    // A packet, with names of threads that it has seen.
+    let has = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
+    assert!(bytes[0] == 0x0a && has(b"sleep"), "{} bytes", bytes.len());
+    // A disk that is full costs the trace, and not the observation.
+    std::fs::remove_file(&record).expect("our own");
+    let full = traced("/dev/full");
+    assert!(full.code != 0 && full.stdout.contains("switches") && place.path("o.json").exists(), "{}", full.stderr);
+    let neither = observe(&place, &["--events", &trace, "--no-bpf", "--", "true"]);
+    assert_eq!(neither.code, 2, "{}", neither.stderr);
+}

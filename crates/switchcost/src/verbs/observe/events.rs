@@ -1,0 +1,69 @@
+//! Each switch and wake-up of the observed as a Perfetto trace, written as it goes.
+
+use std::io::{self, Write};
+
+use host::clock;
+use observation::{Event, Observation};
+use observe::Observer;
+use report::observe::{Clocks, Perfetto};
+use time::OffsetDateTime;
+use units::Nanos;
+
+use crate::exit::Failure;
+use crate::output::Output;
+
+/// The trace while it is written.
+pub(super) struct Events<'a> {
+    /// None once it could not be written: what is observed is worth more than the trace.
+    trace: io::Result<Perfetto<&'a mut dyn Write>>,
+    taken: Vec<Event>,
+}
+
+/// Observes with a trace that is written meanwhile. What was observed is there even if the trace failed, which is told then.
+pub(super) fn written(
+    output: Output,
+    observe: impl FnOnce(&mut Events<'_>) -> Result<Observation, Failure>,
+) -> Result<(Observation, Result<(), Failure>), Failure> {
+    let mut observation = None;
+    let outcome = output.write_by(|into| {
+        let mut events = Events { trace: Perfetto::begin(into, now()), taken: Vec::new() };
+        match observe(&mut events) {
+            Err(failure) => Ok(Err(failure)),
+            Ok(observed) => {
+                observation = Some(observed);
+                events.end().map(Ok)
+            }
+        }
+    });
+    match (observation, outcome) {
+        (Some(observation), outcome) => Ok((observation, outcome.map(drop))),
+        (None, Err(failure)) => Err(failure),
+        (None, Ok(_)) => unreachable!("nothing else ends without an observation"),
+    }
+}
+
+impl Events<'_> {
+    /// Writes what has happened since the last time.
+    pub(super) fn look(&mut self, observer: &mut Observer) {
+        observer.take_events(|event| self.taken.push(event));
+        if let Ok(trace) = &mut self.trace
+            && let Err(error) = trace.add(&self.taken)
+        {
+            self.trace = Err(error);
+        }
+        self.taken.clear();
+    }
+
+    fn end(self) -> io::Result<()> {
+        self.trace?.end(now())?.flush()
+    }
+}
+
+fn now() -> Clocks {
+    let real = OffsetDateTime::now_utc().unix_timestamp_nanos();
+    Clocks {
+        monotonic: clock::monotonic(),
+        boot: clock::boot_time(),
+        real: Nanos(u64::try_from(real).unwrap_or_default()),
+    }
+}
