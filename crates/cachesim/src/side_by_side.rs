@@ -14,7 +14,7 @@ use trace::{BlockRun, Chunk, Mark, Reference};
 use crate::code::Context;
 use crate::machine::{Kind, Machine, Scene, Sent};
 use crate::mappings::Mappings;
-use crate::simulator::{SimulationError, check_chunk};
+use crate::simulator::{SimulationError, TakePieces, check_chunk, take_pieces};
 use crate::world::{Change, World};
 
 /// The machine's view of a process alone.
@@ -124,43 +124,12 @@ impl SideBySide {
     /// A chunk that contradicts itself, or more processes than tags tell apart.
     pub fn feed(&mut self, chunk: &Chunk) -> Result<(), SimulationError> {
         check_chunk(chunk)?;
-        let (mut blocks, mut references) = (chunk.blocks.run(), &chunk.references[..]);
-        for placed in &chunk.marks {
-            let passed = chunk.blocks.len() - blocks.len();
-            let (before, after) = blocks.split_at(placed.before_block as usize - passed);
-            references = self.blocks(before, references);
-            blocks = after;
-            self.mark(&placed.mark);
-            let (found, most) = (self.world.processes(), self.machine.most_processes());
-            if found > most {
-                return Err(SimulationError::TooManyProcesses { found, most });
-            }
-        }
-        self.blocks(blocks, references);
-        Ok(())
+        take_pieces(chunk, self)
     }
 
     /// What was counted.
     pub fn finish(self) -> LastLevelCounts {
         self.counts
-    }
-
-    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> &'a [Reference] {
-        while !blocks.is_empty() {
-            if !self.has_begun {
-                self.change_process();
-            }
-            let (now, later) = blocks.split_at(blocks.len().min(SLICE_BLOCKS));
-            let count: usize = now.iter().map(|block| usize::from(block.references)).sum();
-            let (own, rest) = references.split_at(count);
-            let process = self.world.running();
-            // Nothing is attributed to code.
-            let scene = Scene { process, context: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED };
-            self.machine.run(now, own, &scene);
-            self.answer(process);
-            (blocks, references) = (later, rest);
-        }
-        references
     }
 
     /// What the first levels of the running process have asked.
@@ -182,6 +151,39 @@ impl SideBySide {
         self.has_begun = true;
         let to = self.world.running();
         self.machine.change_process(to);
+    }
+
+    fn change(&mut self, change: Change) {
+        if let Some((parent, child)) = change.fork {
+            self.machine.fork(parent, child);
+        }
+        if change.is_other {
+            self.change_process();
+        }
+        if let Some(process) = change.ended {
+            self.machine.drop_process(process);
+            self.own.remove(&process);
+        }
+    }
+}
+
+impl TakePieces for SideBySide {
+    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> &'a [Reference] {
+        while !blocks.is_empty() {
+            if !self.has_begun {
+                self.change_process();
+            }
+            let (now, later) = blocks.split_at(blocks.len().min(SLICE_BLOCKS));
+            let count: usize = now.iter().map(|block| usize::from(block.references)).sum();
+            let (own, rest) = references.split_at(count);
+            let process = self.world.running();
+            // Nothing is attributed to code.
+            let scene = Scene { process, context: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED };
+            self.machine.run(now, own, &scene);
+            self.answer(process);
+            (blocks, references) = (later, rest);
+        }
+        references
     }
 
     fn mark(&mut self, mark: &Mark) {
@@ -218,17 +220,8 @@ impl SideBySide {
         }
     }
 
-    fn change(&mut self, change: Change) {
-        if let Some((parent, child)) = change.fork {
-            self.machine.fork(parent, child);
-        }
-        if change.is_other {
-            self.change_process();
-        }
-        if let Some(process) = change.ended {
-            self.machine.drop_process(process);
-            self.own.remove(&process);
-        }
+    fn processes(&self) -> (u64, u64) {
+        (self.world.processes(), self.machine.most_processes())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod error;
 mod pass;
+mod pieces;
 mod runner;
 
 use std::sync::Mutex;
@@ -13,6 +14,7 @@ use trace::Chunk;
 pub use error::SimulationError;
 pub(crate) use error::check as check_chunk;
 use pass::Pass;
+pub(crate) use pieces::{TakePieces, take_pieces};
 use runner::runners;
 
 const MOST_DESIGNS: usize = 1 << 16;

@@ -4,6 +4,7 @@ use simulation_result::{ByView, DesignResult, Interval};
 use trace::{Block, BlockRun, Chunk, Mark, Reference};
 
 use super::error::SimulationError;
+use super::pieces::{TakePieces, take_pieces};
 use super::runner::Runner;
 use super::{Options, Outcome};
 use crate::causes::Why;
@@ -69,39 +70,7 @@ impl Pass {
         let kinds = chunk.blocks.run().kinds();
         self.weights.clear();
         self.weights.extend(kinds.iter().map(weight));
-        let (mut blocks, mut references) = (chunk.blocks.run(), &chunk.references[..]);
-        for placed in &chunk.marks {
-            let passed = chunk.blocks.len() - blocks.len();
-            let (before, after) = blocks.split_at(placed.before_block as usize - passed);
-            references = self.blocks(before, references);
-            blocks = after;
-            self.mark(&placed.mark);
-            self.check_processes()?;
-        }
-        self.blocks(blocks, references);
-        self.check_processes()
-    }
-
-    fn check_processes(&self) -> Result<(), SimulationError> {
-        let (found, most) = (self.world.processes(), self.runner.most_processes());
-        if found <= most {
-            return Ok(());
-        }
-        Err(SimulationError::TooManyProcesses { found, most })
-    }
-
-    /// Blocks without a mark between them. Gives the references that are left.
-    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> &'a [Reference] {
-        while !blocks.is_empty() {
-            let limit = self.open_tuple();
-            let run = Run::cut(blocks, &self.weights, limit);
-            let (now, later) = references.split_at(run.references);
-            let (these, rest) = blocks.split_at(run.blocks);
-            self.run(these, now, run.instructions);
-            blocks = rest;
-            references = later;
-        }
-        references
+        take_pieces(chunk, self)
     }
 
     /// Opens the tuple that the next block belongs to, where it is not open. Gives the instructions that are left for it.
@@ -177,41 +146,6 @@ impl Pass {
         }
     }
 
-    fn mark(&mut self, mark: &Mark) {
-        match mark {
-            Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. } => self.memory(mark),
-            Mark::Birth { task, process, parent, name } => {
-                self.settle_code();
-                let change = self.world.birth(*task, *process, *parent, name);
-                self.change(change);
-            }
-            Mark::Exec { task, process, name } => {
-                self.settle_code();
-                let change = self.world.exec(*task, *process, name);
-                self.change(change);
-            }
-            Mark::Exit { task } => {
-                self.settle_code();
-                let change = self.world.exit(*task);
-                self.change(change);
-            }
-            Mark::Switch { to, is_voluntary, cause, .. } => {
-                let one = u64::from(mark.is_switch());
-                match is_voluntary {
-                    true => self.voluntary_switches += one,
-                    false => self.involuntary_switches += one,
-                }
-                self.settle_code();
-                self.close_tuple();
-                let (end, is_other) = self.world.switch(*to, *is_voluntary, *cause);
-                self.runner.end_segment(end, &mut self.tuples);
-                self.runner.empty_flushed_view();
-                self.change(Change { is_other, ..Change::default() });
-            }
-            Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. } => {}
-        }
-    }
-
     /// What happens to the memory of the running process.
     fn memory(&mut self, mark: &Mark) {
         if !self.has_begun {
@@ -281,6 +215,60 @@ impl Pass {
             designs: Vec::new(),
         };
         (outcome, designs)
+    }
+}
+
+impl TakePieces for Pass {
+    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> &'a [Reference] {
+        while !blocks.is_empty() {
+            let limit = self.open_tuple();
+            let run = Run::cut(blocks, &self.weights, limit);
+            let (now, later) = references.split_at(run.references);
+            let (these, rest) = blocks.split_at(run.blocks);
+            self.run(these, now, run.instructions);
+            blocks = rest;
+            references = later;
+        }
+        references
+    }
+
+    fn mark(&mut self, mark: &Mark) {
+        match mark {
+            Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. } => self.memory(mark),
+            Mark::Birth { task, process, parent, name } => {
+                self.settle_code();
+                let change = self.world.birth(*task, *process, *parent, name);
+                self.change(change);
+            }
+            Mark::Exec { task, process, name } => {
+                self.settle_code();
+                let change = self.world.exec(*task, *process, name);
+                self.change(change);
+            }
+            Mark::Exit { task } => {
+                self.settle_code();
+                let change = self.world.exit(*task);
+                self.change(change);
+            }
+            Mark::Switch { to, is_voluntary, cause, .. } => {
+                let one = u64::from(mark.is_switch());
+                match is_voluntary {
+                    true => self.voluntary_switches += one,
+                    false => self.involuntary_switches += one,
+                }
+                self.settle_code();
+                self.close_tuple();
+                let (end, is_other) = self.world.switch(*to, *is_voluntary, *cause);
+                self.runner.end_segment(end, &mut self.tuples);
+                self.runner.empty_flushed_view();
+                self.change(Change { is_other, ..Change::default() });
+            }
+            Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. } => {}
+        }
+    }
+
+    fn processes(&self) -> (u64, u64) {
+        (self.world.processes(), self.runner.most_processes())
     }
 }
 
