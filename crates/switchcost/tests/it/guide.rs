@@ -121,31 +121,49 @@ fn allowed_codes(command: &[String]) -> &'static [i32] {
     }
 }
 
-#[test]
-fn every_command_runs_and_prints_the_tables_that_the_page_shows() {
+/// Whether a page measures, which needs the machine for itself.
+fn measures(page: &str) -> bool {
+    examples(page).iter().any(|example| example.command[0] == "measure")
+}
+
+/// Runs the commands of all pages that measure, or of all others, each page in a place of its own.
+pub(crate) fn run_pages(that_measure: bool, place: impl Fn() -> Place) {
     let mut wrong = Vec::new();
     for page in pages() {
         let text = fs::read_to_string(&page).expect("a page");
-        // The commands of a page build upon each other.
-        let place = Place::alone();
-        for example in examples(&text) {
-            let command = shortened(&example.command);
-            let ran = run(&place, &command);
-            let line = format!("{}: switchcost {}", page.display(), command.join(" "));
-            if !allowed_codes(&command).contains(&ran.code) {
-                wrong.push(format!("{line}: ended with {}: {}", ran.code, ran.stderr));
-                continue;
-            }
-            let missing = missing(&example.output, &ran.stdout);
-            if matches!(command[0].as_str(), "measure" | "compare") && ran.code == 3 && !missing.is_empty() {
-                // A neighbour of this machine left no number, and so no column for it.
-                eprintln!("skipped: {line}: not measured, and so without {}", missing.join(", "));
-            } else if !missing.is_empty() {
-                wrong.push(format!("{line}: does not print {}:\n{}", missing.join(", "), ran.stdout));
-            }
+        if measures(&text) == that_measure {
+            wrong.extend(run_page(&page, &text, &place()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// What is wrong with a page, whose commands build upon each other.
+fn run_page(page: &Path, text: &str, place: &Place) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for example in examples(text) {
+        let command = shortened(&example.command);
+        let ran = run(place, &command);
+        let line = format!("{}: switchcost {}", page.display(), command.join(" "));
+        if !allowed_codes(&command).contains(&ran.code) {
+            wrong.push(format!("{line}: ended with {}: {}", ran.code, ran.stderr));
+            continue;
+        }
+        let missing = missing(&example.output, &ran.stdout);
+        if matches!(command[0].as_str(), "measure" | "compare") && ran.code == 3 && !missing.is_empty() {
+            // A neighbour of this machine left no number, and so no column for it.
+            eprintln!("skipped: {line}: not measured, and so without {}", missing.join(", "));
+        } else if !missing.is_empty() {
+            wrong.push(format!("{line}: does not print {}:\n{}", missing.join(", "), ran.stdout));
+        }
+    }
+    wrong
+}
+
+/// Those that measure are run in `alone/guide.rs`.
+#[test]
+fn every_other_command_runs_and_prints_the_tables_that_the_page_shows() {
+    run_pages(false, Place::new);
 }
 
 #[test]

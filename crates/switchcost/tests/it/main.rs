@@ -1,13 +1,13 @@
 //! The program as a user runs it: one file a theme. All are one program, which is linked once, and in which they take turns at
 //! the machine.
 
+mod alone;
 mod bad_input;
 mod common;
 mod compare;
 mod emitted_code;
 mod fuzz_corpus;
 mod guide;
-mod honesty;
 mod leftovers;
 mod lifetime;
 mod made_traces;

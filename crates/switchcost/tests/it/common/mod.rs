@@ -56,8 +56,13 @@ impl Place {
         Place { _turn: Turn::Beside { _guard: guard }, folder: tempfile::tempdir().expect("a temporary folder") }
     }
 
-    /// For measurements whose numbers are looked at: no other test runs meanwhile.
+    /// For measurements whose numbers are looked at: no other test runs meanwhile. Such tests are in [`crate::alone`], by whose
+    /// name they are run before other programs.
     pub(crate) fn alone() -> Place {
+        // The harness calls its threads by the tests that they run; there is none where it runs one test at a time.
+        let thread = std::thread::current();
+        let test = thread.name().filter(|name| *name != "main");
+        assert!(test.is_none_or(|test| test.starts_with("alone::")), "found {test:?}, need a test in the folder alone");
         let guard = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
         Place { _turn: Turn::Alone { _guard: guard }, folder: tempfile::tempdir().expect("a temporary folder") }
     }

@@ -1,0 +1,8 @@
+//! Measurements whose numbers are looked at: no other test runs meanwhile. `scripts/test.sh` knows them by the name of this
+//! folder, and runs them before it runs programs beside each other.
+
+mod compare;
+mod guide;
+mod honesty;
+mod measure;
+mod observe;

@@ -1,0 +1,32 @@
+//! What a switch costs here, measured before the first observation and remembered.
+
+use crate::common::Place;
+use serde_json::Value;
+
+/// Sleeps a little, now and then.
+const SLEEPER: &str = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done";
+
+#[test]
+fn switches_are_priced_by_what_was_measured_here() {
+    let place = Place::alone();
+    // Long enough that a neighbour leaves something of it; no calibration is left out: this is the first run.
+    let json = place.run(&["observe", "--format", "json", "--", "sh", "-c", SLEEPER]).json();
+    let calibration = &json["calibration"];
+    if calibration.is_null() {
+        println!("skipped: nothing could be measured beside this machine's neighbours");
+        return;
+    }
+    let cost = |value: &Value| value.as_f64().expect("a cost");
+    let blocked = &calibration["blocked"];
+    assert!(cost(&blocked["low_ns"]) <= cost(&blocked["ns"]) && cost(&blocked["ns"]) <= cost(&blocked["high_ns"]));
+    let direct = &json["all"]["direct_ns"];
+    let switches = cost(&json["all"]["switches"]);
+    assert!(
+        cost(&direct["high"]) <= switches * cost(&blocked["high_ns"]) * 1.01 && cost(&direct["low"]) > 0.0,
+        "{direct}"
+    );
+    // The second run remembers.
+    let again = place.run(&["observe", "--format", "json", "--", "true"]);
+    assert_eq!(&again.json()["calibration"], calibration);
+    assert!(!again.stderr.contains("measuring"), "{}", again.stderr);
+}
