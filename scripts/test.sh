@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
-# Runs all tests, on the release build with checks (scripts/checked.toml). What fails keeps nothing else from running.
+# Builds and runs all tests, on the release build with checks (scripts/checked.toml). A test that fails keeps nothing else
+# from running.
 #
 # Usage: scripts/test.sh
+#
+# Programs whose tests measure this machine, and tests whose names begin with `alone::`, run first, one behind another; the others
+# run two at a time, and are shown as they end.
 #
 # At the end it says what failed and what was skipped, and why. Its last line is `N passed, M failed, K skipped`. A test
 # is counted as skipped where it prints `skipped: why`, be it of a part of it, or where it is marked to be ignored. Captures are
@@ -11,11 +15,11 @@
 # Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
-# The loop at the end of a pipe runs in this shell and leaves its counts here.
-shopt -s lastpipe
 
 # In seconds; the longest, which is the program as a user runs it, takes a third of this on two CPUs that others use, too.
 LONGEST_PROGRAM=1200
+# Programs that run at the same time. Each runs as many tests at once as there are CPUs, of which some wait.
+AT_ONCE=2
 
 [ $# -eq 0 ] || { echo "usage: scripts/test.sh" >&2; exit 2; }
 target=${CARGO_TARGET_DIR:-target}
@@ -26,14 +30,14 @@ skipped=0
 failures=()
 reasons=()
 
-# Shows what cargo and the test harness print, but for the output of tests that passed, which is only asked for because
-# that is where they say what they skipped.
+# --- what the tests say -----------------------------------------------------------------------------------------------
+
+# Shows what the test harness prints, but for the output of tests that passed, which is only asked for because that is where
+# they say what they skipped.
 read_results() {
-    local line program='' test='' is_open=no is_of_passed=no
+    local line program=$1 test='' is_open=no is_of_passed=no
     while IFS= read -r line; do
         case $line in
-            *'Running '*' ('*')') close; program=${line##*/} program=${program%-*}${with:-} ;;
-            *'Doc-tests '*) close; program="${line##* } (documentation)" ;;
             'running '*' test'*) is_open=yes ;;
             'test '*' ... FAILED') test=${line#test } failures+=("$program: ${test% ... FAILED}") ;;
             'test '*' ... ignored, '*) test=${line#test } reasons+=("$program: ${test/ ... ignored, /: }") ;;
@@ -48,13 +52,8 @@ read_results() {
         esac
         [ $is_of_passed = yes ] || printf '%s\n' "$line"
     done
-    close
-}
-
-# A program that has begun its tests and came to no result was killed.
-close() {
+    # A program that has begun its tests and came to no result was killed.
     [ $is_open = no ] || failures+=("$program: ended without a result")
-    is_open=no is_of_passed=no
 }
 
 # A test that passed has skipped something: it counts once, however many reasons it gives.
@@ -64,38 +63,123 @@ skip() {
     reasons+=("$1: $2")
 }
 
-# A test program that hangs is a failure, and nothing that everything waits for.
-host=$(rustc -vV | sed -n 's/^host: //p')
-host=${host//-/_}
-export "CARGO_TARGET_${host^^}_RUNNER=$PWD/scripts/bounded.sh $LONGEST_PROGRAM"
+# --- test programs, noted and run -------------------------------------------------------------------------------------
+
+notes=$(mktemp -d)
+# Tests run a program with checks, which cargo puts where the release belongs: nobody shall measure with it.
+trap 'rm -rf "$notes"; rm -f "$target/release/switchcost"' EXIT
+mkdir "$notes/programs"
+
+# Has cargo build test programs, and notes how it would run each.
+note_programs() {
+    local host
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    host=${host//-/_}
+    env "CARGO_TARGET_${host^^}_RUNNER=$PWD/scripts/note-program.sh $notes/programs" "$@" -- --show-output || exit 1
+}
+
+# Notes a program once more, with a title and further arguments.
+note_again() {
+    local folder=$notes/run-$2
+    cp -r "$1" "$folder"
+    echo "$2" > "$folder/title"
+    shift 2
+    [ $# -eq 0 ] || printf '%s\0' "$@" >> "$folder/command"
+    noted=$folder
+}
+
+# Runs what is noted in a folder, and keeps what it says there. What hangs is a failure, and nothing that everything waits for.
+run_noted() {
+    local command bounded=$PWD/scripts/bounded.sh
+    mapfile -d '' -t command < "$1/command"
+    (
+        . "$1/environment"
+        cd "${command[0]}" || exit 1
+        # A shell has what it runs beside ignore these.
+        exec env --default-signal=INT,QUIT "$bounded" "$LONGEST_PROGRAM" "${command[@]:1}"
+    ) > "$1/said" 2>&1 < /dev/null
+    echo $? > "$1/code"
+}
+
+# Runs all that is noted in these folders, so many at a time, and reads each when it has ended.
+run_all() {
+    local at_once=$1 folder
+    shift
+    for folder; do
+        while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n; read_ended "$@"; done
+        run_noted "$folder" &
+    done
+    while [ -n "$(jobs -rp)" ]; do wait -n; read_ended "$@"; done
+    read_ended "$@"
+}
+
+# Reads what those have said that have ended, once.
+read_ended() {
+    local folder title failed
+    for folder; do
+        [ -e "$folder/code" ] && [ ! -e "$folder/read" ] || continue
+        touch "$folder/read"
+        title=$(cat "$folder/title") failed=${#failures[@]}
+        printf '     Running %s\n' "$title"
+        read_results "$title" < "$folder/said"
+        if [ "$(cat "$folder/code")" -ne 0 ] && [ ${#failures[@]} -eq "$failed" ]; then
+            failures+=("$title: ended with $(cat "$folder/code")")
+        fi
+    done
+}
+
+# --- building ---------------------------------------------------------------------------------------------------------
+
+log=$(mktemp -p "$notes")
+scripts/another-valgrind.sh > "$notes/another" 2> "$log" &
+another_valgrind=$!
 
 # What measures, without checks, which one test looks at. The features of others are those of the whole workspace, as in the tests.
 cargo build --release --locked --workspace --example serve || exit 1
 SWITCHCOST_SERVER=$(realpath "$target/release/examples/serve")
 export SWITCHCOST_SERVER
-# Tests run a program with checks, which cargo puts where the release belongs: nobody shall measure with it.
-trap 'rm -f "$target/release/switchcost"' EXIT
-
-run_tests() {
-    cargo test --release --config scripts/checked.toml --workspace --locked --no-fail-fast --color never "$@" -- --show-output 2>&1 \
-        | read_results
-    local code=${PIPESTATUS[0]}
-    if [ "$code" -ne 0 ] && [ ${#failures[@]} -eq 0 ]; then failures+=("cargo test${with:-}: ended with $code"); fi
-}
-
 # Without documentation tests, which would be looked for in every crate: there are none.
-run_tests --lib --bins --tests
+note_programs cargo test --release --config scripts/checked.toml --workspace --locked --lib --bins --tests
 
-log=$(mktemp)
-another=$(scripts/another-valgrind.sh 2> "$log")
-case $? in
-    0)
-        with=" (with another Valgrind)"
-        SWITCHCOST_TOOL_DIR=$another run_tests --test programs ;;
-    3) passed=$((passed + 1)); skip "programs (with another Valgrind)" "$(tail -n 1 "$log")" ;;
-    *) cat "$log" >&2; failures+=("scripts/another-valgrind.sh: the tool was not built") ;;
-esac
-rm -f "$log"
+# --- running ----------------------------------------------------------------------------------------------------------
+
+alone=()
+long=()
+short=()
+for program in "$notes"/programs/*; do
+    mapfile -d '' -t command < "$program/command"
+    crate=${command[0]##*/} name=${command[1]##*/} name=${name%-*}
+    title=$name
+    # Programs of several crates have this name.
+    [ "$name" != it ] || title="$crate: it"
+    case $title in
+        switchcost_host | switchcost_measure | 'observe: it') note_again "$program" "$title"; alone+=("$noted") ;;
+        'switchcost: it')
+            note_again "$program" "$title (alone)" alone::
+            alone+=("$noted")
+            note_again "$program" "$title" --skip alone::
+            # Before all others: it takes longest.
+            long=("$noted" "${long[@]}") ;;
+        programs)
+            note_again "$program" "$title"
+            long+=("$noted")
+            wait $another_valgrind
+            case $? in
+                0)
+                    note_again "$program" "$title (with another Valgrind)"
+                    printf 'export SWITCHCOST_TOOL_DIR=%q\n' "$(cat "$notes/another")" >> "$noted/environment"
+                    short+=("$noted") ;;
+                3) passed=$((passed + 1)); skip "programs (with another Valgrind)" "$(tail -n 1 "$log")" ;;
+                *) cat "$log" >&2; failures+=("scripts/another-valgrind.sh: the tool was not built") ;;
+            esac ;;
+        'report: it' | oracle) note_again "$program" "$title"; long+=("$noted") ;;
+        *) note_again "$program" "$title"; short+=("$noted") ;;
+    esac
+done
+[ ${#long[@]} -gt 0 ] && [ ${#alone[@]} -gt 0 ] || { echo "scripts/test.sh: found no test programs" >&2; exit 1; }
+
+run_all 1 "${alone[@]}"
+run_all $AT_ONCE "${long[@]}" "${short[@]}"
 
 echo
 for reason in "${reasons[@]}"; do echo "skipped: $reason"; done
