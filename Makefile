@@ -66,12 +66,12 @@ results: build ## Redo the papers on this machine, which must be quiet, and keep
 	@scripts/results.sh '$(BINARY)' $(ARGS) || { code=$$?; [ $$code -eq 3 ] || exit $$code; \
 		echo 'make: done, with reservations: some commands left no record (see above)' >&2; }
 
-# All on the release profile: what builds run at build time, and the crates of others, are compiled once for all of it.
+# All on the release profile: what builds run at build time, and the crates of others, are compiled once for all of it. The lints are
+# looked at where the tests are built (scripts/test.sh).
 test: setup tool ## Check form, lints and arrows, build, run all tests; ends with a count and what was skipped
 	@$(CARGO) fmt --all --check
 	@scripts/check-arrows.sh
 	@$(MAKE) --no-print-directory --silent -C capture/valgrind OUT='$(abspath $(TOOL))' order
-	@$(CARGO) clippy --release --workspace --all-targets --locked -- -D warnings
 	@scripts/test.sh
 
 bench: setup-bench dist ## Run the benchmarks of switchcost itself, beside perf where it is there

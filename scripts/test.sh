@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds and runs all tests, on the release build with checks (scripts/checked.toml). A test that fails keeps nothing else
+# Lints, builds and runs all tests, on the release build with checks (scripts/checked.toml). A test that fails keeps nothing else
 # from running.
 #
 # Usage: scripts/test.sh
@@ -130,16 +130,24 @@ read_ended() {
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
+# Our own crates as the tests of whole programs want them, which wait for them; and as unit tests do, which wait for the compiler.
+whole=(--release --config scripts/checked.toml --workspace --locked)
+units=("${whole[@]}" --config scripts/unoptimised.toml)
+# Clippy looks at what it compiles, so that nothing is compiled for it alone: `cargo clippy` says it so to a `cargo check`.
+lint=(env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__)
+
 log=$(mktemp -p "$notes")
 scripts/another-valgrind.sh > "$notes/another" 2> "$log" &
 another_valgrind=$!
 
+"${lint[@]}" cargo build --all-targets "${units[@]}" || exit 1
+# There are no documentation tests, which would be looked for in every crate.
+note_programs "${lint[@]}" cargo test --lib --bins "${units[@]}"
 # What measures, without checks, which one test looks at. The features of others are those of the whole workspace, as in the tests.
 cargo build --release --locked --workspace --example serve || exit 1
 SWITCHCOST_SERVER=$(realpath "$target/release/examples/serve")
 export SWITCHCOST_SERVER
-# Without documentation tests, which would be looked for in every crate: there are none.
-note_programs cargo test --release --config scripts/checked.toml --workspace --locked --lib --bins --tests
+note_programs cargo test --test '*' "${whole[@]}"
 
 # --- running ----------------------------------------------------------------------------------------------------------
 
