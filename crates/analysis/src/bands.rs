@@ -30,7 +30,7 @@ const PREEMPTION: Band =
 /// The published range of what one switch costs, or one hand-off across CPUs, in nanoseconds, and where it is from.
 pub(crate) fn sanity_band_ns(case: &Case) -> Option<Band> {
     match case.mechanism {
-        Mechanism::Synthetic => None,
+        Mechanism::Synthetic | Mechanism::Concurrent => None,
         Mechanism::Fiber => Some(FIBER),
         Mechanism::Ucontext => Some(UCONTEXT),
         Mechanism::Green => Some(GREEN),

@@ -114,6 +114,7 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
         handoff_ns: None,
         round_trip_ns: None,
         baseline_ns: None,
+        walk_ns: None,
         switches_per_handoff: judged.switches_per_handoff(Arm::SwitchDirect),
         involuntary_share: judged.involuntary_share(),
         repetitions_ns: Vec::new(),
@@ -142,6 +143,7 @@ fn add_numbers(found: &mut CaseFinding, quantities: &Quantities, confidence: f64
     found.handoff_ns = estimate(&quantities.handoff);
     found.round_trip_ns = estimate(&quantities.round_trip);
     found.baseline_ns = estimate(&quantities.baseline);
+    found.walk_ns = estimate(&quantities.walk);
     found.reload = quantities.reloads.finding(confidence);
 }
 

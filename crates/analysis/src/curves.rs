@@ -39,7 +39,7 @@ fn point(result: usize, found: &CaseFinding) -> Option<CurvePoint> {
 fn groups(results: &[CaseFinding]) -> Vec<(Case, Vec<usize>)> {
     let mut groups: Vec<(Case, Vec<usize>)> = Vec::new();
     for (index, result) in results.iter().enumerate() {
-        if result.case.working_set.is_empty() || result.total_ns.is_none() {
+        if result.case.working_set.is_empty() || !result.case.mechanism.hands_over() || result.total_ns.is_none() {
             continue;
         }
         let key = without_size(&result.case);

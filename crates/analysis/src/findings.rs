@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use record::Case;
 
+use crate::at_once::SharedCache;
 use crate::judged::prices_switches;
 
 /// A quantity with its interval.
@@ -161,6 +162,9 @@ pub struct CaseFinding {
     pub round_trip_ns: Option<Estimate>,
     /// The baseline: one task handing the token to itself once.
     pub baseline_ns: Option<Estimate>,
+    /// A walk of the working set without a switch: what the walks of the switching arm are compared with. `None` without a working
+    /// set, for the reload, and in records of version 1.
+    pub walk_ns: Option<Estimate>,
     /// Counted switches a hand-off in the switching arm, kernel or user level.
     pub switches_per_handoff: Option<f64>,
     /// Share of the kernel's switches that were involuntary.
@@ -336,6 +340,8 @@ pub struct Findings {
     pub results: Vec<CaseFinding>,
     /// One for each set of cases that differ in size alone and have at least four sizes.
     pub curves: Vec<Curve>,
+    /// What sharing a cache in turn and at once costs, size by size; empty where no tasks ran at once.
+    pub shared_cache: Vec<SharedCache>,
     /// Load latency by size in nanoseconds, measured in this run.
     pub latencies_ns: Vec<(u64, f64)>,
     /// The core's clock; `None` in records of version 1.

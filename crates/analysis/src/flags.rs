@@ -63,9 +63,10 @@ pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
 /// The costs of a case by name; the hand-off only where it is not the switch told once more.
 fn costs(found: &CaseFinding) -> [(&'static str, Option<&Estimate>); 4] {
     let handoff = found.handoff_ns.as_ref().filter(|_| found.direct_ns.is_none());
+    let total = if found.case.mechanism.hands_over() { "total cost" } else { "walk at once less walk alone" };
     [
         ("direct cost", found.direct_ns.as_ref()),
-        ("total cost", found.total_ns.as_ref()),
+        (total, found.total_ns.as_ref()),
         ("indirect cost", found.indirect_ns.as_ref()),
         ("hand-off", handoff),
     ]
@@ -151,7 +152,9 @@ fn shared_core(found: &CaseFinding) -> Option<Flag> {
 fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
     let (mean, cost) = (found.cycles?.mean_ns, found.deciding()?);
     let apart = (mean - cost.estimate).abs();
-    let is_heavy = apart > HEAVY_TAIL * cost.estimate.abs() && apart > (cost.high - cost.low) / 2.0;
+    let is_heavy = found.case.mechanism.hands_over()
+        && apart > HEAVY_TAIL * cost.estimate.abs()
+        && apart > (cost.high - cost.low) / 2.0;
     is_heavy.then(|| Flag {
         name: "heavy-tail",
         detail: format!(
@@ -166,7 +169,8 @@ fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
 fn across_cpus(case: &Case) -> Option<Flag> {
     let detail = "the hand-off includes idle exit and inter-processor interrupt, so there is no cost of the switch alone; \
                   total and indirect cost are per hand-off too";
-    (!prices_switches(case)).then(|| Flag { name: "handoff-across-cpus", detail: detail.to_owned() })
+    (case.mechanism.hands_over() && !prices_switches(case))
+        .then(|| Flag { name: "handoff-across-cpus", detail: detail.to_owned() })
 }
 
 fn without_system_calls(case: &Case) -> Option<Flag> {

@@ -7,6 +7,7 @@
 //! core; the cycles of a repetition become one value, the values of all repetitions an estimate with its interval, and the
 //! estimates of all sizes a curve with knees. (Records of version 1 have batches in place of cycles.)
 
+mod at_once;
 mod bands;
 mod bounds;
 mod case;
@@ -40,6 +41,7 @@ mod tail;
 mod testing;
 mod verdict;
 
+pub use at_once::{Difference, LosesMore, SharedCache};
 pub use causes::{Capacity, capacities};
 pub use core_sharing::{CoreSharing, core_sharing};
 pub use findings::{

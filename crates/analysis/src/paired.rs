@@ -30,8 +30,12 @@ impl Cycle {
             return Visit::of(batches, speed).map(Cycle::Visit);
         }
         let level = |arms| level(batches, speed, case, arms);
-        let direct = level([Arm::BaselineDirect, Arm::SwitchDirect])?;
-        Some(Cycle::Arms { direct, total: level([Arm::BaselineTotal, Arm::SwitchTotal]) })
+        let total = level([Arm::BaselineTotal, Arm::SwitchTotal]);
+        if !case.mechanism.hands_over() {
+            // Nothing is handed on.
+            return Some(Cycle::Arms { direct: Level::default(), total: Some(total?) });
+        }
+        Some(Cycle::Arms { direct: level([Arm::BaselineDirect, Arm::SwitchDirect])?, total })
     }
 
     /// The cost that a case with a working set, or without one, is about.
@@ -52,6 +56,8 @@ struct Level {
     baseline: f64,
     /// What a walk takes longer in the switching arm, in nanoseconds as they were: memory does not follow the core's clock.
     reload: f64,
+    /// A walk of the baseline, in the same nanoseconds.
+    walk: f64,
 }
 
 impl Level {
@@ -182,10 +188,12 @@ fn level(batches: &[Batch], speed: &Speed, case: &Case, [baseline, switching]: [
         _ => |speed, batch| speed.scaled_ns(batch.handoff_ticks, batch),
     };
     let walk: fn(&Speed, &Batch) -> f64 = |speed, batch| speed.ns(batch.walk_ticks);
+    let alone = mean(baseline, walk)?;
     Some(Level {
         switching: mean(switching, handoff)?,
         baseline: mean(baseline, handoff)?,
-        reload: mean(switching, walk)? - mean(baseline, walk)?,
+        reload: mean(switching, walk)? - alone,
+        walk: alone,
     })
 }
 
@@ -200,6 +208,13 @@ fn add(quantities: &mut Quantities, case: &Case, cycles: &[Cycle], switches_per_
     }
     type Arms = (Level, Option<Level>);
     let of = |read: &dyn Fn(&Arms) -> Option<f64>| trimmed_mean(arms.iter().filter_map(read).collect());
+    quantities.walk.extend(of(&|(_, total)| total.as_ref().map(|level| level.walk)));
+    if !case.mechanism.hands_over() {
+        let slower = of(&|(_, total)| total.as_ref().map(|level| level.reload));
+        quantities.total.extend(slower);
+        quantities.indirect_reload.extend(slower);
+        return;
+    }
     let direct = of(&|(direct, _)| Some(direct.handoff()));
     quantities.handoff.extend(direct);
     quantities.baseline.extend(of(&|(direct, _)| Some(direct.baseline)));

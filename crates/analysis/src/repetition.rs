@@ -30,6 +30,8 @@ pub(crate) struct Quantities {
     pub(crate) round_trip: Vec<f64>,
     /// t2.
     pub(crate) baseline: Vec<f64>,
+    /// A walk of the baseline arm: of the same array without a switch. Only from cycles.
+    pub(crate) walk: Vec<f64>,
     /// Walk by walk behind a switch, where a case is about that.
     pub(crate) reloads: Reloads,
 }

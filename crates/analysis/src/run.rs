@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{Cycles, End, EndReason, MeasureRecord, Refusal, Sample};
 use units::CpuId;
 
+use crate::at_once;
 use crate::case::{Run, find};
 use crate::cleanliness::median_probe;
 use crate::curves::curves;
@@ -48,8 +49,11 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
     });
     let (results, quantities): (Vec<_>, Vec<_>) = found.unzip();
     let curves = curves(&results, &quantities, &header.host, header.seed);
+    let shared_cache = at_once::shared_cache(&results, &header.host);
     let core = speed.map(|speed| CoreFinding { hertz: speed.hertz(), usual_hertz: speed.usual_hertz() });
-    Findings { results, curves, latencies_ns, core, flags: flags(record) }
+    let mut flags = flags(record);
+    flags.extend(at_once::of_a_guest(&shared_cache, &header.host));
+    Findings { results, curves, shared_cache, latencies_ns, core, flags }
 }
 
 /// One list for each case of the plan; what belongs to no case is left out.

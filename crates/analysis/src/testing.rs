@@ -92,7 +92,11 @@ impl FakeCase {
     fn arms(&self) -> &'static [Arm] {
         use Arm::*;
         let all = &[BaselineDirect, SwitchDirect, BaselineTotal, SwitchTotal];
-        if self.case.working_set.is_empty() { &all[..2] } else { all }
+        match (self.case.mechanism, self.case.working_set.is_empty()) {
+            (Mechanism::Concurrent, _) => &all[2..],
+            (_, true) => &all[..2],
+            (_, false) => all,
+        }
     }
 
     fn true_ns(&self, arm: Arm) -> f64 {

@@ -5,7 +5,7 @@
 //! caller passes in.
 //!
 //! ```text
-//!  plan ──> run ──(Order)──> a fresh process: repetition ──> Experiment (ring | user | preempt)
+//!  plan ──> run ──(Order)──> a fresh process: repetition ──> Experiment (ring | user | preempt | at_once)
 //!            ^                                   │
 //!            └──────────(Message: cycles)────────┘
 //! ```
@@ -13,6 +13,7 @@
 //! Each repetition runs in a process of its own, so that pages, addresses and task structures are new each time and
 //! the luck of their placement shows up as variance between repetitions instead of hiding in a bias.
 
+mod at_once;
 mod controls;
 mod displaced;
 mod experiment;

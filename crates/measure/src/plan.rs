@@ -67,6 +67,8 @@ pub struct Selection {
     pub reload: bool,
     /// What the others touch meanwhile; empty means as much. Asks for the reload, too.
     pub away: Vec<Bytes>,
+    /// Whether two CPUs that share a cache are to use it at once, beside the same in turn on one of them.
+    pub is_concurrent: bool,
     /// Where.
     pub placement: PlacementChoice,
     /// Under which policy; what could be had, not what was wished.
@@ -100,6 +102,7 @@ impl Selection {
             && self.pattern == Pattern::Strided
             && self.sharing == Sharing::Private
             && self.pages == Pages::Base
+            && !self.is_concurrent
             && !self.measures_reload())
     }
 }
@@ -120,7 +123,7 @@ pub fn plan(
 ) -> Result<Plan, PlanError> {
     let is_selected = matches!(selection.preset, Preset::Default | Preset::Quick) && selection.names_something();
     let drafts = match selection.preset {
-        _ if is_selected => presets::selected(selection),
+        _ if is_selected => presets::selected(selection, host),
         Preset::Default => presets::default(host),
         Preset::Quick => presets::quick(host),
         Preset::Full => presets::full(host),
@@ -187,13 +190,16 @@ impl Draft {
 
     fn into_case(self, selection: &Selection, placement: Placement) -> Case {
         let policy = self.policy.unwrap_or(selection.policy);
-        let switches = switch_plan(self.mechanism, self.between, &placement, policy);
         let Draft { mechanism, between, tasks, working_set, away, .. } = self;
-        // Contexts of one thread are all on the thread's CPU.
+        // Contexts of one thread are all on the thread's CPU; and who is compared with tasks that run at once takes turns on one.
+        let is_in_turn = selection.is_concurrent && mechanism != Mechanism::Concurrent;
         let placement = match placement.cpus.first() {
-            Some(first) if between == Between::User => Placement { cpus: vec![*first], relation: Relation::SameCpu },
+            Some(first) if between == Between::User || is_in_turn => {
+                Placement { cpus: vec![*first], relation: Relation::SameCpu }
+            }
             _ => placement,
         };
+        let switches = switch_plan(mechanism, between, &placement, policy);
         Case { mechanism, between, tasks, working_set, away, placement, policy, switches }
     }
 }

@@ -14,6 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use record::{Arm, Batches, Cycles, Evidence, KernelSwitches, Mechanism, Policy, Sample};
 use units::{Nanos, Ticks};
 
+use crate::at_once::AtOnce;
 use crate::controls::Discipline;
 use crate::displaced::Displaced;
 use crate::experiment::{Batch, Experiment, Split, Timed, Watch};
@@ -400,8 +401,13 @@ fn least_warm_up(arm: Arm) -> u64 {
 
 /// Pairs of arms that are compared: without walks, and with them where the case has a working set.
 fn levels(order: &Order) -> Vec<[Arm; 2]> {
-    let direct = [Arm::BaselineDirect, Arm::SwitchDirect];
-    if order.case.working_set.is_empty() { vec![direct] } else { vec![direct, [Arm::BaselineTotal, Arm::SwitchTotal]] }
+    let (direct, total) = ([Arm::BaselineDirect, Arm::SwitchDirect], [Arm::BaselineTotal, Arm::SwitchTotal]);
+    match (order.case.mechanism, order.case.working_set.is_empty()) {
+        // Nothing is handed on, and there is no hand-off to be timed without a walk.
+        (Mechanism::Concurrent, _) => vec![total],
+        (_, true) => vec![direct],
+        (_, false) => vec![direct, total],
+    }
 }
 
 /// A batch of one round has long walks, of which a few are enough.
@@ -425,6 +431,7 @@ fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, String> {
     Ok(match case.mechanism {
         Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | Socketpair | Tcp | PosixSem | PosixMq
         | Signal | Yield => Box::new(Ring::start(case, &discipline, order.clock, order.seed)?),
+        Concurrent => Box::new(AtOnce::start(case, &discipline, order.clock, order.seed)?),
         Preempt => Box::new(Preemption::start(case, &discipline, order.clock, order.seed)?),
         Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => user::start(order, &discipline)?,
     })

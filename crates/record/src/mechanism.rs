@@ -42,6 +42,9 @@ pub enum Mechanism {
     Async,
     /// A task of low priority preempted by one of high priority on a timer; the cost is charged to the victim.
     Preempt,
+    /// No hand-off at all: two tasks walk at once, each on a CPU of its own, beside each of them alone. What the caches that both
+    /// share cost without a switch.
+    Concurrent,
     /// A made-up switch of known length, to prove the instrument.
     Synthetic,
 }
@@ -62,9 +65,9 @@ pub enum Between {
 }
 
 impl Mechanism {
-    /// The mechanisms that a run without flags measures: all but the made-up one.
+    /// The mechanisms that a run without flags measures: all that switch, but for the made-up one.
     pub fn real() -> impl Iterator<Item = Mechanism> {
-        Mechanism::iter().filter(|m| *m != Mechanism::Synthetic)
+        Mechanism::iter().filter(|m| !matches!(m, Mechanism::Concurrent | Mechanism::Synthetic))
     }
 
     /// What this mechanism can hand its token between, the usual one first.
@@ -73,7 +76,7 @@ impl Mechanism {
         match self {
             Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => &[Between::User],
             Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | Socketpair | Tcp | PosixSem | PosixMq
-            | Signal | Yield | Preempt => &[Between::Process, Between::Thread],
+            | Signal | Yield | Preempt | Concurrent => &[Between::Process, Between::Thread],
         }
     }
 
@@ -83,9 +86,14 @@ impl Mechanism {
         !matches!(self, Mechanism::MutexCondvar | Mechanism::MutexCondvarUnlocked | Mechanism::PosixSem)
     }
 
+    /// Whether anything is handed over, so that there is a switch or a hand-off to be priced.
+    pub fn hands_over(self) -> bool {
+        self != Mechanism::Concurrent
+    }
+
     /// Whether a task gives up the CPU by itself (voluntary switches), as against being preempted.
     pub fn is_blocking(self) -> bool {
-        !matches!(self, Mechanism::Yield | Mechanism::Preempt)
+        !matches!(self, Mechanism::Yield | Mechanism::Preempt | Mechanism::Concurrent)
     }
 }
 
@@ -106,9 +114,10 @@ mod tests {
     }
 
     #[test]
-    fn all_but_the_made_up_mechanism_are_real() {
-        assert_eq!(Mechanism::real().count(), Mechanism::iter().count() - 1);
-        assert!(Mechanism::real().all(|mechanism| mechanism != Mechanism::Synthetic));
+    fn all_that_switch_are_real_but_the_made_up_mechanism() {
+        assert_eq!(Mechanism::real().count(), Mechanism::iter().count() - 2);
+        let is_one = |mechanism| matches!(mechanism, Mechanism::Concurrent | Mechanism::Synthetic);
+        assert!(!Mechanism::real().any(is_one));
     }
 
     #[test]

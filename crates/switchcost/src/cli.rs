@@ -127,7 +127,7 @@ pub(crate) enum PlacementFlag {
 }
 
 /// What a ready-made list already settles.
-const SELECTORS: [&str; 12] = [
+const SELECTORS: [&str; 13] = [
     "mechanism",
     "between",
     "tasks",
@@ -139,6 +139,7 @@ const SELECTORS: [&str; 12] = [
     "pages",
     "reload",
     "away",
+    "concurrent",
     "placement",
 ];
 
@@ -151,6 +152,7 @@ Examples:
   switchcost measure --size 8MiB --pattern chase --pages huge
   switchcost measure --reload --size 64KiB,1MiB          how fast a working set is reloaded after a switch
   switchcost measure --size 256KiB,1MiB --away 0,64KiB,1MiB,16MiB    the same by what the neighbour touches
+  switchcost measure --placement pair --concurrent       a cache shared in turn, and at once
   switchcost measure --lmbench                           lmbench's seven columns
   switchcost measure --placement matrix                  every pair of CPUs
   switchcost measure --format json --out result.json     for programs
@@ -166,7 +168,7 @@ size 0, stride 8B, rmw.";
 #[command(after_help = MEASURE_EXAMPLES)]
 pub(crate) struct MeasureArguments {
     /// Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, socketpair, tcp, posix-sem, posix-mq,
-    /// signal, yield, fiber, ucontext, green, green-preempt, async, preempt, synthetic
+    /// signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no hand-off: --concurrent), synthetic
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Mechanism>,
           help_heading = "What to measure")]
     pub(crate) mechanism: Vec<Mechanism>,
@@ -216,6 +218,11 @@ pub(crate) struct MeasureArguments {
     /// What the other task touches meanwhile, such as 0,64KiB,1MiB [default: as much as --size]; implies --reload
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to measure")]
     pub(crate) away: Vec<Bytes>,
+
+    /// Compare two tasks that take turns on one CPU with the same on two CPUs at once that share a cache: by how much a walk is
+    /// slower than alone, either way; implies --placement pair
+    #[arg(long, conflicts_with_all = ["reload", "away", "tasks", "no_pin"], help_heading = "What to measure")]
+    pub(crate) concurrent: bool,
 
     /// Where the tasks run
     #[arg(long, value_name = "PLACEMENT", value_enum, default_value_t = PlacementFlag::One,

@@ -25,8 +25,9 @@ impl Links {
         if mechanism == Mechanism::Signal {
             block_token_signal()?;
         }
-        // A preemption needs no channel: the preemptor takes the CPU.
-        let tasks = if mechanism == Mechanism::Preempt { 0 } else { tasks };
+        // A preemption needs no channel: the preemptor takes the CPU. Nor do tasks that hand nothing on.
+        let is_without = matches!(mechanism, Mechanism::Preempt | Mechanism::Concurrent);
+        let tasks = if is_without { 0 } else { tasks };
         let all = || (0..tasks).map(|receiver| channel(mechanism, receiver, words)).collect::<io::Result<Vec<_>>>();
         Ok(Links { to: all()?, own: all()? })
     }
@@ -56,7 +57,7 @@ fn channel(mechanism: Mechanism, receiver: usize, words: &Arc<Memory>) -> io::Re
         PosixMq => Box::new(MessageQueue::new()?),
         Signal => Box::new(signal_link(receiver, Arc::clone(words))),
         Yield => Box::new(self::Yield),
-        Fiber | Ucontext | Green | GreenPreempt | Async | Preempt | Synthetic => {
+        Fiber | Ucontext | Green | GreenPreempt | Async | Preempt | Concurrent | Synthetic => {
             return Err(io::Error::other(format!("{mechanism} is no ring of kernel tasks")));
         }
     })

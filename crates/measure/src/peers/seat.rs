@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::AtomicU64;
 
+use host::clock::Clock;
 use host::ipc::Channel;
 use host::memory::Memory;
 use record::{Case, Mechanism};
@@ -15,6 +16,7 @@ use crate::experiment::Split;
 
 pub(crate) struct Seat {
     index: usize,
+    tasks: u64,
     mechanism: Mechanism,
     array: Option<Memory>,
     set: WorkingSet,
@@ -35,7 +37,8 @@ impl Seat {
         let set = case.working_set_of(index);
         let array = private_array(&set, seed.wrapping_add(index as u64))?;
         discipline.tighten(&mut imposed)?;
-        Ok(Seat { index, mechanism: case.mechanism, array, set, _imposed: imposed })
+        let (tasks, mechanism) = (u64::from(case.tasks), case.mechanism);
+        Ok(Seat { index, tasks, mechanism, array, set, _imposed: imposed })
     }
 
     /// The life of a peer: takes its seat and does what it is told until it is killed.
@@ -67,6 +70,14 @@ impl Seat {
                 shared.set_time(self.index, time);
                 // The round in which every peer leaves its loop: untimed, and without a walk.
                 pass_on(shared, from, to, &[], &self.set, 1, None).map(|_| ())
+            }
+            Command::AtOnce { warm_up, rounds } => {
+                shared.set_time(self.index, self.walk_at_once(shared, warm_up, rounds));
+                Ok(())
+            }
+            Command::Alone { warm_up, rounds } => {
+                shared.set_time(self.index, self.walk_alone(shared, warm_up, rounds));
+                Ok(())
             }
             Command::Preempt { walks, period } => run_preemptor(shared, self.memory(shared, walks), &self.set, period),
             Command::Baseline { walks, warm_up, rounds } => {
@@ -105,6 +116,27 @@ impl Seat {
         pass_on(shared, from, to, memory, &self.set, rounds, None)
     }
 
+    /// Walks while all other tasks do: none begins before all are there, and none stops before all have walked enough, so that
+    /// every walk that is timed has the others beside it.
+    pub(crate) fn walk_at_once(&self, shared: &Shared, warm_up: u64, rounds: u64) -> Split {
+        let memory = self.memory(shared, true);
+        shared.meet(self.tasks);
+        walk_timed(shared.clock, memory, &self.set, warm_up);
+        let time = walk_timed(shared.clock, memory, &self.set, rounds);
+        shared.say_ended();
+        while !shared.have_all_ended(self.tasks) {
+            walk_timed(shared.clock, memory, &self.set, 1);
+        }
+        time
+    }
+
+    /// The same walks while nobody else walks.
+    pub(crate) fn walk_alone(&self, shared: &Shared, warm_up: u64, rounds: u64) -> Split {
+        let memory = self.memory(shared, true);
+        walk_timed(shared.clock, memory, &self.set, warm_up);
+        walk_timed(shared.clock, memory, &self.set, rounds)
+    }
+
     /// The baseline: the very same over the channel to itself.
     pub(crate) fn hand_to_self(&self, shared: &Shared, walks: bool, warm_up: u64, rounds: u64) -> io::Result<Split> {
         let own = shared.links.own(self.index);
@@ -114,6 +146,18 @@ impl Seat {
         own.recv()?;
         Ok(time)
     }
+}
+
+/// The one loop of tasks that walk without handing anything on, at once or alone.
+#[inline(never)]
+fn walk_timed(clock: Clock, memory: &[AtomicU64], set: &WorkingSet, rounds: u64) -> Split {
+    let mut time = Split::default();
+    for _ in 0..rounds {
+        let start = clock.now();
+        walk(memory, set);
+        time.add_walk(start, clock.now());
+    }
+    time
 }
 
 /// The one loop of every task in both arms: takes the token, walks, hands it on; each hand-off is timed from before the

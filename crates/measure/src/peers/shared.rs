@@ -13,8 +13,8 @@ use workload::{Pages, Sharing, prepare};
 
 use super::links::Links;
 use super::words::{
-    HANDOFF_TICKS, KIND, PROCESS, ROUNDS, SENT_AT, STOP, TEXT, TEXT_LENGTH, THREAD, WAKES, WALK_TICKS, WARM_UP, WORDS,
-    word_index,
+    BEGUN, ENDED, HANDOFF_TICKS, KIND, PROCESS, ROUNDS, SENT_AT, STOP, TEXT, TEXT_LENGTH, THREAD, WAKES, WALK_TICKS,
+    WARM_UP, WORDS, word_index,
 };
 use crate::experiment::Split;
 
@@ -27,6 +27,10 @@ pub(crate) enum Command {
     Preempt { walks: bool, period: Nanos },
     /// Hand the token to itself.
     Baseline { walks: bool, warm_up: u64, rounds: u64 },
+    /// Walk so many times while all others do, too.
+    AtOnce { warm_up: u64, rounds: u64 },
+    /// Walk so many times alone.
+    Alone { warm_up: u64, rounds: u64 },
 }
 
 /// What the preemptor is told, and says.
@@ -80,6 +84,8 @@ impl Shared {
             Command::Ring { walks, warm_up, rounds } => (u64::from(walks), warm_up, rounds),
             Command::Baseline { walks, warm_up, rounds } => (2 + u64::from(walks), warm_up, rounds),
             Command::Preempt { walks, period } => (5 + u64::from(walks), 0, period.0),
+            Command::AtOnce { warm_up, rounds } => (7, warm_up, rounds),
+            Command::Alone { warm_up, rounds } => (8, warm_up, rounds),
         };
         self.store(task, KIND, kind);
         self.store(task, WARM_UP, warm_up);
@@ -92,6 +98,8 @@ impl Shared {
         self.go[task].recv()?;
         let (warm_up, rounds) = (self.load(task, WARM_UP), self.load(task, ROUNDS));
         Ok(match self.load(task, KIND) {
+            7 => Command::AtOnce { warm_up, rounds },
+            8 => Command::Alone { warm_up, rounds },
             kind @ (5 | 6) => Command::Preempt { walks: kind == 6, period: Nanos(rounds) },
             kind @ (2 | 3) => Command::Baseline { walks: kind == 3, warm_up, rounds },
             kind => Command::Ring { walks: kind == 1, warm_up, rounds },
@@ -163,6 +171,29 @@ impl Shared {
     #[inline(always)]
     pub(super) fn sent_at(&self) -> Ticks {
         Ticks(self.words[word_index(0, SENT_AT)].load(Relaxed))
+    }
+
+    /// Before tasks are told to walk at once.
+    pub(crate) fn clear_meetings(&self) {
+        [BEGUN, ENDED].into_iter().for_each(|which| self.store(0, which, 0));
+    }
+
+    /// Says that one more task begins to walk, and waits until all `tasks` have: each has a CPU of its own, and spins.
+    pub(super) fn meet(&self, tasks: u64) {
+        self.words[word_index(0, BEGUN)].fetch_add(1, SeqCst);
+        while self.load(0, BEGUN) < tasks {
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Says that one more task has walked enough.
+    pub(super) fn say_ended(&self) {
+        self.words[word_index(0, ENDED)].fetch_add(1, SeqCst);
+    }
+
+    /// Whether all have.
+    pub(super) fn have_all_ended(&self, tasks: u64) -> bool {
+        self.load(0, ENDED) >= tasks
     }
 
     /// How often the preemptor has taken the CPU.

@@ -14,7 +14,10 @@ pub(super) const STOP: usize = 8;
 pub(super) const TEXT_LENGTH: usize = 9;
 /// Of task 0 alone: when the token was last handed on.
 pub(super) const SENT_AT: usize = 10;
-pub(super) const TEXT: usize = 11;
+/// Of task 0 alone: how many tasks have begun to walk at once, and how many have walked enough.
+pub(super) const BEGUN: usize = 11;
+pub(super) const ENDED: usize = 12;
+pub(super) const TEXT: usize = 13;
 
 pub(super) fn word_index(task: usize, which: usize) -> usize {
     task * WORDS + which

@@ -1,6 +1,6 @@
 //! Whether this machine can run a plan, before anything is started.
 
-use record::{Between, Case, HostManifest, Mechanism};
+use record::{Between, Case, HostManifest, Mechanism, Relation};
 use units::{Bytes, CpuId, Nanos, format_cpu_list};
 use workload::{Sharing, UnfitWorkingSet};
 
@@ -63,6 +63,16 @@ pub enum PlanError {
     OneCpuOnly {
         /// The mechanism.
         mechanism: Mechanism,
+    },
+    /// Tasks that run at once, where they share nothing.
+    #[error(
+        "found {found} for tasks that run at once, need {needed}; lscpu -e shows which CPUs share a cache (--cpu with two of them)"
+    )]
+    NotAtOnce {
+        /// What was asked for, or what the machine says.
+        found: String,
+        /// What is needed.
+        needed: &'static str,
     },
     /// The reload of nothing.
     #[error("found a --size of 0 for the reload of a working set, need some, such as --size 64KiB,1MiB")]
@@ -152,8 +162,28 @@ fn check_case(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     if case.mechanism == Mechanism::Preempt && case.placement.cpus.len() > 1 {
         return Err(PlanError::OneCpuOnly { mechanism: case.mechanism });
     }
+    check_at_once(case)?;
     check_reload(case)?;
     check_memory(case, host)
+}
+
+/// Two cores that share a cache: hardware threads of one core slow each other down without any cache, and what shares none has nothing
+/// to compare.
+fn check_at_once(case: &Case) -> Result<(), PlanError> {
+    if case.mechanism != Mechanism::Concurrent {
+        return Ok(());
+    }
+    let not = |found: String, needed| Err(PlanError::NotAtOnce { found, needed });
+    let cpus = &case.placement.cpus;
+    match (&cpus[..], case.placement.relation) {
+        _ if case.working_set.is_empty() => not("a --size of 0".to_owned(), "some, such as --size 64KiB,1MiB"),
+        _ if case.tasks != 2 => not(format!("{} tasks", case.tasks), "2, one on each of two CPUs"),
+        ([a, b], Relation::SharedCache) if a != b => Ok(()),
+        ([a, b], relation) if a != b => {
+            not(format!("CPUs {a} and {b} ({relation})"), "two cores of which the machine says that they share a cache")
+        }
+        _ => not(format!("{} CPUs", cpus.len()), "two: --placement pair"),
+    }
 }
 
 fn check_reload(case: &Case) -> Result<(), PlanError> {

@@ -110,16 +110,37 @@ pub(super) fn lmbench() -> Vec<Draft> {
 /// Sizes whose reload is measured unless some are named: about those of the caches of a core.
 const RELOAD_SIZES: [Bytes; 5] = [Bytes::kib(16), Bytes::kib(64), Bytes::kib(256), Bytes::mib(1), Bytes::mib(4)];
 
-pub(super) fn selected(selection: &Selection) -> Vec<Draft> {
+/// So small that two of it leave every cache as it was: what walking at once costs with it, no cache takes.
+const CONTROL: Bytes = Bytes::kib(4);
+
+/// The sizes that are named, or the usual ones of what is asked for.
+fn sizes(selection: &Selection, host: &HostManifest) -> Vec<Bytes> {
+    let usual = match (selection.is_concurrent, selection.measures_reload()) {
+        (true, _) => up_to(DEFAULT_TOP, sizes::concurrent_sizes(host)),
+        (false, true) => RELOAD_SIZES.to_vec(),
+        (false, false) => vec![Bytes(0)],
+    };
+    let named = if selection.sizes.is_empty() { usual } else { selection.sizes.clone() };
+    let control = selection.is_concurrent.then_some(CONTROL).filter(|control| !named.contains(control));
+    control.into_iter().chain(named).collect()
+}
+
+/// The mechanisms that are named, or the pipe; and walks at once where they are asked for.
+fn mechanisms(selection: &Selection) -> Vec<Mechanism> {
+    let named = if selection.mechanisms.is_empty() { vec![Mechanism::Pipe] } else { selection.mechanisms.clone() };
+    let at_once = selection.is_concurrent.then_some(Mechanism::Concurrent);
+    let at_once = at_once.filter(|concurrent| !named.contains(concurrent));
+    named.into_iter().chain(at_once).collect()
+}
+
+pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft> {
     let usual_stride = if selection.pattern == Pattern::Chase { 64 } else { 8 };
-    let usual_sizes = if selection.measures_reload() { RELOAD_SIZES.to_vec() } else { vec![Bytes(0)] };
-    let sizes = if selection.sizes.is_empty() { usual_sizes } else { selection.sizes.clone() };
+    let sizes = sizes(selection, host);
     let strides = if selection.strides.is_empty() { vec![Bytes(usual_stride)] } else { selection.strides.clone() };
     let accesses = if selection.accesses.is_empty() { vec![Access::Rmw] } else { selection.accesses.clone() };
     let tasks = if selection.tasks.is_empty() { vec![2] } else { selection.tasks.clone() };
-    let mechanisms = if selection.mechanisms.is_empty() { vec![Mechanism::Pipe] } else { selection.mechanisms.clone() };
     let mut drafts = Vec::new();
-    for mechanism in mechanisms {
+    for mechanism in mechanisms(selection) {
         for between in betweens(mechanism, &selection.betweens) {
             for tasks in &tasks {
                 for set in working_sets(selection, &sizes, &strides, &accesses) {

@@ -90,6 +90,18 @@ pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
+/// Sizes at which sharing a cache at once and in turn are compared: half of the first level and of the second, which two arrays fit;
+/// twice the second, half of the last and all of it.
+pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
+    let caches = capacities(host);
+    let (near, middle, last) = (caches[0], caches[caches.len().min(2) - 1], caches[caches.len() - 1]);
+    let mut sizes = vec![Bytes(near.0 / 2), Bytes(middle.0 / 2), Bytes(middle.0 * 2), Bytes(last.0 / 2), last];
+    sizes.iter_mut().for_each(|size| *size = Bytes(ceiling(host).min(*size).0 / 4096 * 4096));
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
 /// A chase through more takes seconds; a guest rarely has more of a server's last level to itself.
 const LARGEST_CHASE: Bytes = Bytes::mib(64);
 

@@ -20,6 +20,7 @@ fn selection() -> Selection {
         pages: Pages::Base,
         reload: false,
         away: vec![],
+        is_concurrent: false,
         placement: PlacementChoice::One(CpuId(1)),
         policy: Policy::Fifo,
         precision_per_mille: None,
@@ -302,4 +303,54 @@ fn only_under_the_default_policy_may_a_hand_off_take_two_switches() {
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Fifo), Some(1000));
     assert_eq!(high(Mechanism::Futex, Policy::Other), Some(2500));
     assert_eq!(high(Mechanism::Yield, Policy::Other), Some(1000), "nobody is woken");
+}
+
+/// Each size in turn on the first CPU and at once on both, and a control that no cache takes part in.
+#[test]
+fn a_cache_is_shared_in_turn_on_one_cpu_and_at_once_on_two() {
+    let pair = PlacementChoice::Pair(CpuId(1), CpuId(0));
+    let wanted = Selection { is_concurrent: true, placement: pair, sizes: vec![Bytes::mib(1)], ..selection() };
+    let plan = make(&wanted).expect("a plan");
+    let names: Vec<String> = plan
+        .cases
+        .iter()
+        .map(|c| {
+            format!("{} {} on {}", c.mechanism, c.working_set.size_bytes, units::format_cpu_list(&c.placement.cpus))
+        })
+        .collect();
+    let expected = ["pipe 4 KiB on 1", "pipe 1 MiB on 1", "concurrent 4 KiB on 1,0", "concurrent 1 MiB on 1,0"];
+    assert_eq!(names, expected);
+    assert!(plan.cases.iter().all(|case| case.switches.is_some() == case.mechanism.hands_over()));
+    let usual = make(&Selection { sizes: vec![], ..wanted }).expect("a plan");
+    let sizes: Vec<Bytes> = usual.cases.iter().map(|case| case.working_set.size_bytes).collect();
+    assert!(sizes.len() >= 8 && sizes[0] == Bytes::kib(4), "{sizes:?}");
+    assert!(make(&selection()).expect("a plan").cases.iter().all(|case| case.mechanism.hands_over()));
+}
+
+#[test]
+fn who_shares_no_cache_has_none_to_compare() {
+    let pair = PlacementChoice::Pair(CpuId(1), CpuId(0));
+    let wanted = Selection { is_concurrent: true, placement: pair, ..selection() };
+    let told = |selection: &Selection, related| {
+        plan(selection, &host(), &|_, _| related).expect_err("no such plan").to_string()
+    };
+    for (relation, name) in
+        [(Relation::Smt, "smt"), (Relation::SameSocket, "same-socket"), (Relation::Unknown, "unknown")]
+    {
+        assert_eq!(
+            told(&wanted, relation),
+            format!(
+                "found CPUs 1 and 0 ({name}) for tasks that run at once, need two cores of which the machine says that they \
+                 share a cache; lscpu -e shows which CPUs share a cache (--cpu with two of them)"
+            )
+        );
+    }
+    let with = |change: &dyn Fn(&mut Selection)| {
+        let mut changed = wanted.clone();
+        change(&mut changed);
+        told(&changed, Relation::SharedCache)
+    };
+    assert!(with(&|s| s.sizes = vec![Bytes(0)]).starts_with("found a --size of 0 for tasks that run at once"));
+    assert!(with(&|s| s.tasks = vec![4]).starts_with("found 4 tasks for tasks that run at once, need 2"));
+    assert!(with(&|s| s.placement = PlacementChoice::One(CpuId(1))).contains("found 1 CPUs"));
 }

@@ -21,6 +21,7 @@ const PAGES: &[(&str, &str)] = pages![
     "counters",
     "knees-and-bounds",
     "reload",
+    "shared-cache",
     "comparison",
     "known-answers",
     "reproduction",

@@ -18,6 +18,7 @@ const ONE_SWITCH: f64 = 1.02;
 
 /// The answer to the user's question in a few sentences.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
+    super::shared_cache::in_words(findings).into_iter().for_each(|words| page.paragraph(&words));
     let reload = super::reload::in_words(findings);
     if reload.is_none() || headline(&findings.results).is_some_and(|(finding, _)| finding.case.away.is_none()) {
         page.paragraph(&answer(findings));
@@ -100,6 +101,7 @@ fn means(mechanism: Mechanism) -> &'static str {
         Mechanism::GreenPreempt => "of a user-level thread library, preempted,",
         Mechanism::Async => "of an async runtime",
         Mechanism::Preempt => "by preemption",
+        Mechanism::Concurrent => "of tasks that run at once",
         Mechanism::Synthetic => "that is made up",
     }
 }

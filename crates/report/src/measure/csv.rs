@@ -9,7 +9,7 @@ type Quantity = (&'static str, fn(&CaseFinding) -> Option<&Estimate>);
 
 const OUTCOME: [Column<CaseFinding>; 2] = [("status", |f| status(&f.verdict).to_owned()), ("why", why)];
 
-const QUANTITIES: [Quantity; 14] = [
+const QUANTITIES: [Quantity; 15] = [
     ("direct", |f| f.direct_ns.as_ref()),
     ("total", |f| f.total_ns.as_ref()),
     ("indirect", |f| f.indirect_ns.as_ref()),
@@ -18,6 +18,7 @@ const QUANTITIES: [Quantity; 14] = [
     ("handoff", |f| f.handoff_ns.as_ref()),
     ("round_trip", |f| f.round_trip_ns.as_ref()),
     ("baseline", |f| f.baseline_ns.as_ref()),
+    ("walk", |f| f.walk_ns.as_ref()),
     ("reload_walk_1", |f| f.reload.as_ref()?.walks_ns.first()),
     ("reload_walk_2", |f| f.reload.as_ref()?.walks_ns.get(1)),
     ("reload_walk_3", |f| f.reload.as_ref()?.walks_ns.get(2)),

@@ -11,6 +11,7 @@ mod point;
 pub(super) mod reload;
 mod rings;
 pub(super) mod samples;
+pub(super) mod shared_cache;
 pub(super) mod sizes;
 
 use analysis::Findings;

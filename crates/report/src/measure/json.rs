@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use analysis::{
-    CaseFinding, CoreFinding, CounterFinding, Curve, CycleFinding, Estimate, Findings, Flag, Reload, Shared, Tail,
-    Verdict,
+    CaseFinding, CoreFinding, CounterFinding, Curve, CycleFinding, Estimate, Findings, Flag, Reload, Shared,
+    SharedCache, Tail, Verdict,
 };
 use record::{ClockFacts, Control, HostManifest, MeasureRecord, Plan, SelfTest};
 use serde::Serialize;
@@ -25,6 +25,7 @@ struct ReportView<'a> {
     plan: PlanView<'a>,
     results: Vec<ResultView<'a>>,
     curves: &'a [Curve],
+    shared_cache: &'a [SharedCache],
     latencies_ns: Vec<LatencyView>,
     core: Option<CoreFinding>,
     flags: &'a [Flag],
@@ -61,6 +62,7 @@ struct ResultView<'a> {
     handoff_ns: &'a Option<Estimate>,
     round_trip_ns: &'a Option<Estimate>,
     baseline_ns: &'a Option<Estimate>,
+    walk_ns: &'a Option<Estimate>,
     switches_per_handoff: Option<f64>,
     involuntary_share: Option<f64>,
     repetitions_ns: &'a [f64],
@@ -109,6 +111,7 @@ fn report<'a>(record: &'a MeasureRecord, findings: &'a Findings) -> ReportView<'
         plan: plan(&header.plan),
         results: findings.results.iter().map(result).collect(),
         curves: &findings.curves,
+        shared_cache: &findings.shared_cache,
         latencies_ns: findings.latencies_ns.iter().map(latency).collect(),
         core: findings.core,
         flags: &findings.flags,
@@ -141,6 +144,7 @@ fn result(finding: &CaseFinding) -> ResultView<'_> {
         handoff_ns: &finding.handoff_ns,
         round_trip_ns: &finding.round_trip_ns,
         baseline_ns: &finding.baseline_ns,
+        walk_ns: &finding.walk_ns,
         switches_per_handoff: finding.switches_per_handoff,
         involuntary_share: finding.involuntary_share,
         repetitions_ns: &finding.repetitions_ns,

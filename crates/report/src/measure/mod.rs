@@ -16,6 +16,7 @@ mod notes;
 mod reload;
 mod row;
 mod screen;
+mod shared_cache;
 mod working_sets;
 
 use analysis::{Findings, Point};
@@ -68,6 +69,7 @@ fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[P
     mechanisms::add(page, findings);
     working_sets::add(page, findings);
     reload::add(page, findings);
+    shared_cache::add(page, findings);
     curves::add(page, record, findings);
     figures::add_comparisons(page, findings);
     lmbench::add(page, findings);

@@ -9,7 +9,7 @@ use analysis::Findings;
 use record::{Fact, Header, MeasureRecord, Policy};
 use units::format_cpu_list;
 
-use super::{answer, lmbench, reload};
+use super::{answer, lmbench, reload, shared_cache};
 use crate::page::Page;
 
 /// Notes, at most.
@@ -28,6 +28,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     costs::add(page, findings);
     lmbench::add(page, findings);
     reload::add_short(page, findings);
+    shared_cache::add_short(page, findings);
     sizes::add(page, findings, MOST_LINES.saturating_sub(OF_NOTES));
     let notes = remarks::all(&record.header, findings);
     page.gap();

@@ -11,7 +11,7 @@ use crate::quantity::{centre, time, with_bound, with_interval};
 
 /// The table of results with a working set.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let is_compared = |case: &Case| !case.working_set.is_empty() && case.away.is_none();
+    let is_compared = |case: &Case| !case.working_set.is_empty() && case.away.is_none() && case.mechanism.hands_over();
     let rows: Vec<_> = findings.results.iter().filter(|finding| is_compared(&finding.case)).collect();
     if rows.is_empty() {
         return;

@@ -30,7 +30,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 /// Results with a working set by what they have in common but size and access.
 fn groups(findings: &Findings) -> Vec<(Case, Vec<&CaseFinding>)> {
     let mut groups: Vec<(Case, Vec<&CaseFinding>)> = Vec::new();
-    for finding in findings.results.iter().filter(|finding| !finding.case.working_set.is_empty()) {
+    let walks = |case: &Case| !case.working_set.is_empty() && case.mechanism.hands_over();
+    for finding in findings.results.iter().filter(|finding| walks(&finding.case)) {
         let set = WorkingSet { size_bytes: Bytes(0), access: Access::Read, ..finding.case.working_set };
         let key = Case { working_set: set, ..finding.case.clone() };
         match groups.iter_mut().find(|(case, _)| *case == key) {

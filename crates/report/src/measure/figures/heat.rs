@@ -34,7 +34,7 @@ const STRIDE: Second = Second {
     figures: "strides",
     heading: "Size and stride",
     method: "total-and-indirect-cost",
-    of: |case| Some(case.working_set.stride_bytes).filter(|_| case.away.is_none()),
+    of: |case| Some(case.working_set.stride_bytes).filter(|_| case.away.is_none() && case.mechanism.hands_over()),
     erased: |case| Case { working_set: WorkingSet { stride_bytes: Bytes(0), ..case.working_set }, ..case },
 };
 

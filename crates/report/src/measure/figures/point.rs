@@ -211,6 +211,7 @@ mod tests {
             handoff_ns: None,
             round_trip_ns: None,
             baseline_ns: None,
+            walk_ns: None,
             switches_per_handoff: None,
             involuntary_share: None,
             repetitions_ns: Vec::new(),

@@ -28,11 +28,12 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let members: Vec<&CaseFinding> = match findings.curves.first() {
         Some(curve) => curve.points.iter().filter_map(|point| findings.results.get(point.result)).collect(),
         None => {
-            let is_compared = |f: &&CaseFinding| !f.case.working_set.is_empty() && f.case.away.is_none();
+            let is_compared = |f: &&CaseFinding| !f.case.working_set.is_empty();
             findings.results.iter().filter(is_compared).collect()
         }
     };
-    let members: Vec<&CaseFinding> = members.into_iter().filter(|finding| finding.case.away.is_none()).collect();
+    let is_switch = |case: &Case| case.away.is_none() && case.mechanism.hands_over();
+    let members: Vec<&CaseFinding> = members.into_iter().filter(|finding| is_switch(&finding.case)).collect();
     if members.is_empty() {
         return;
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use analysis::{
-    CaseFinding, CounterFinding, Curve, CurvePoint, Estimate, Excluded, Findings, Flag, Knee, Region, Reload, Tail,
-    Verdict,
+    CaseFinding, CounterFinding, Curve, CurvePoint, Difference, Estimate, Excluded, Findings, Flag, Knee, LosesMore,
+    Region, Reload, SharedCache, Tail, Verdict,
 };
 use record::{Between, Case, Mechanism, Placement, Policy, Relation};
 use units::{Bytes, CpuId};
@@ -70,6 +70,7 @@ pub(crate) fn bare(case: Case) -> CaseFinding {
         handoff_ns: None,
         round_trip_ns: None,
         baseline_ns: None,
+        walk_ns: None,
         switches_per_handoff: None,
         involuntary_share: None,
         repetitions_ns: Vec::new(),
@@ -115,7 +116,7 @@ pub(crate) fn not_measured(case: Case, why: &str) -> CaseFinding {
 }
 
 pub(crate) fn findings(results: Vec<CaseFinding>) -> Findings {
-    Findings { results, curves: vec![], latencies_ns: vec![], core: None, flags: vec![] }
+    Findings { results, curves: vec![], shared_cache: vec![], latencies_ns: vec![], core: None, flags: vec![] }
 }
 
 /// The mechanisms of a usual run.
@@ -222,6 +223,50 @@ pub(crate) fn reloads() -> Vec<CaseFinding> {
         ..measured(Case { away: Some(Bytes::kib(away_kib)), ..sized(2, kib) }, 1_740.0)
     };
     vec![found(64, 64, 40.0), found(64, 4096, 900.0), found(1024, 64, 300.0), found(1024, 4096, 14_000.0)]
+}
+
+/// Two tasks with 512 KiB each in turn and at once, with 16 MiB, and a control of 4 KiB that takes `control_ns` longer of 600.
+pub(crate) fn shared_cache() -> Findings {
+    let at_once = |kib: u64| {
+        let placement = Placement { cpus: vec![CpuId(1), CpuId(0)], relation: Relation::SharedCache };
+        Case { mechanism: Mechanism::Concurrent, placement, ..sized(2, kib) }
+    };
+    let mut found = findings(Vec::new());
+    for (kib, alone, in_turn, once) in [
+        (4, 600.0, about(300.0), estimate(-1.0, 2.0, 5.0)),
+        (512, 80_000.0, about(45_000.0), about(300.0)),
+        (16 << 10, 4e6, about(1e5), about(9e5)),
+    ] {
+        let place = found.results.len();
+        let reload = CaseFinding {
+            indirect_reload_ns: Some(in_turn.clone()),
+            ..walked(sized(2, kib), 1_740.0, in_turn.clone())
+        };
+        let beside = CaseFinding {
+            total_ns: Some(once.clone()),
+            indirect_reload_ns: Some(once.clone()),
+            walk_ns: Some(about(alone)),
+            ..bare(at_once(kib))
+        };
+        found.results.extend([reload, beside]);
+        let difference = Difference {
+            estimate: in_turn.estimate - once.estimate,
+            low: in_turn.low - once.high,
+            high: in_turn.high - once.low,
+        };
+        found.shared_cache.push(SharedCache {
+            working_set: at_once(kib).working_set,
+            in_turn: Some(place),
+            at_once: place + 1,
+            alone_ns: Some(about(alone)),
+            in_turn_ns: Some(in_turn),
+            at_once_ns: Some(once),
+            in_turn_less_at_once_ns: Some(difference),
+            loses_more: if difference.estimate > 0.0 { LosesMore::InTurn } else { LosesMore::AtOnce },
+            why: None,
+        });
+    }
+    found
 }
 
 /// The seven cases of lmbench.

@@ -9,7 +9,7 @@ use super::recorded::record;
 
 const RESULT: &str = "mechanism between tasks size_bytes stride_bytes access pattern sharing pages cpus relation policy away_bytes \
                       status why direct_ns total_ns indirect_ns indirect_kernel_ns indirect_reload_ns direct_cycles reload cycles shared \
-                      handoff_ns round_trip_ns baseline_ns \
+                      handoff_ns round_trip_ns baseline_ns walk_ns \
                       switches_per_handoff involuntary_share repetitions_ns tail_ns counters reload_bound_ns sanity_band_ns \
                       excluded_samples total_samples excluded_by_reason flags flag_details";
 
@@ -27,7 +27,7 @@ fn keys(value: &Value) -> BTreeSet<&str> {
 fn json_holds_every_field_of_its_schema() {
     let report = json(&whole());
     let words = |text: &'static str| text.split_whitespace().collect::<BTreeSet<_>>();
-    let top = "schema program_version started_at seed host clock controls self_tests plan results curves latencies_ns \
+    let top = "schema program_version started_at seed host clock controls self_tests plan results curves shared_cache latencies_ns \
                core flags";
     assert_eq!(keys(&report), words(top));
     assert_eq!(report["schema"], "switchcost.measure/1");

@@ -1,4 +1,4 @@
-use analysis::{CaseFinding, Findings};
+use analysis::{CaseFinding, Findings, LosesMore};
 use record::{Between, Mechanism};
 use switchcost_report::{Format, Style, measure};
 
@@ -206,6 +206,35 @@ fn reloads_have_a_table_of_their_own() {
     assert_eq!(section(&text, "Switches with a working set"), None);
     assert!(
         text.starts_with("Having been away while another task touched 4 MiB costs a task with 1 MiB of data 22.7 us"),
+        "{text}"
+    );
+}
+
+#[test]
+fn which_way_of_sharing_loses_more_comes_first() {
+    let text = table(&shared_cache());
+    let first = "Taking turns on one CPU loses more than running at once on two with 4 KiB and 512 KiB of data each. Running at once on \
+                 two CPUs loses more than taking turns on one with 16 MiB of data each. With 512 KiB (stride 8 B, rmw) a walk takes \
+                 80.0 us alone; behind a switch 45.0 us more, beside the other task 300 ns more: a difference of 44.7 us (";
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.starts_with(first), "{text}");
+    insta::assert_snapshot!(section(&text, "A cache shared in turn and at once").expect("a section"));
+    // Walks at once are no switches, and stand in no table of those.
+    let switches = section(&text, "Switches with a working set").expect("those in turn");
+    assert!(!switches.contains("concurrent"), "{switches}");
+}
+
+#[test]
+fn what_is_not_compared_says_why_first() {
+    let mut found = shared_cache();
+    for one in &mut found.shared_cache {
+        one.why = Some("the CPUs share their core".to_owned());
+        one.in_turn_less_at_once_ns = None;
+        one.loses_more = LosesMore::NotTold;
+    }
+    let text = table(&found);
+    assert!(
+        text.starts_with("Taking turns and running at once are not compared: the CPUs share their core."),
         "{text}"
     );
 }

@@ -1,8 +1,8 @@
 //! From flags to a selection.
 
-use host::facts::quietest_cpu;
+use host::facts::{Root, quietest_cpu, relation};
 use measure::{PlacementChoice, Preset, Selection, Wishes};
-use record::{HostManifest, Policy};
+use record::{HostManifest, Policy, Relation};
 use units::{CpuId, parse_cpu_list};
 
 use crate::cli::{MeasureArguments, PlacementFlag};
@@ -22,6 +22,10 @@ pub(super) fn placement(arguments: &MeasureArguments, host: &HostManifest) -> Re
     match (arguments.placement, named.as_deref()) {
         (PlacementFlag::One, Some([cpu])) => Ok(PlacementChoice::One(*cpu)),
         (PlacementFlag::One | PlacementFlag::Pair, Some([a, b])) if a != b => Ok(PlacementChoice::Pair(*a, *b)),
+        (PlacementFlag::One, None) if arguments.concurrent => pair(host).ok_or_else(needs_two),
+        (PlacementFlag::Matrix, _) if arguments.concurrent => {
+            Err(Failure::Selection("found --placement matrix with --concurrent, need --placement pair".to_owned()))
+        }
         (PlacementFlag::Matrix, Some(cpus)) if cpus.len() >= 2 => Ok(PlacementChoice::Matrix(cpus.to_vec())),
         (_, Some(cpus)) => Err(wrong_number(arguments.placement, cpus)),
         (PlacementFlag::Matrix, None) if host.cpus_allowed.len() >= 2 => {
@@ -35,10 +39,12 @@ pub(super) fn placement(arguments: &MeasureArguments, host: &HostManifest) -> Re
     }
 }
 
-/// The quietest CPU and its neighbour in the list.
+/// The quietest CPU and its neighbour in the list: the first core that shares a cache with it, or else the first other CPU.
 fn pair(host: &HostManifest) -> Option<PlacementChoice> {
     let first = quietest_cpu(host)?;
-    let second = host.cpus_allowed.iter().copied().find(|cpu| *cpu != first)?;
+    let others = || host.cpus_allowed.iter().copied().filter(|cpu| *cpu != first);
+    let shares = |cpu: &CpuId| relation(&Root::system(), first, *cpu) == Relation::SharedCache;
+    let second = others().find(shares).or_else(|| others().next())?;
     Some(PlacementChoice::Pair(first, second))
 }
 
@@ -84,6 +90,7 @@ pub(super) fn selection(arguments: &MeasureArguments, placement: PlacementChoice
         pages: arguments.pages,
         reload: arguments.reload,
         away: arguments.away.clone(),
+        is_concurrent: arguments.concurrent,
         placement,
         policy,
         precision_per_mille: arguments.precision,

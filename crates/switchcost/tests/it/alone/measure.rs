@@ -129,3 +129,49 @@ fn across_cpus_it_is_a_hand_off_and_never_a_switch() {
     assert!(has_flag(result, "handoff-across-cpus"), "{result}");
     assert!(number(&result["handoff_ns"]["estimate"]) > 0.0, "{result}");
 }
+
+/// 512 KiB fit the second level of most machines once and not twice: whoever takes turns loses them to the other, and whoever has a
+/// core of his own keeps them there. Which loses more is up to the machine, and must follow from the numbers that are shown.
+#[test]
+fn a_cache_is_shared_in_turn_and_at_once() {
+    let place = Place::alone();
+    let arguments = ["--placement", "pair", "--concurrent", "--size", "512KiB"];
+    let probe =
+        place.run(&[&["measure", "--budget", "20s", "--no-counters", "--format", "json"], &arguments[..]].concat());
+    if probe.code != 0 && probe.code != 3 {
+        assert!(
+            probe.stderr.contains("share a cache") || probe.stderr.contains("need two for --placement"),
+            "{}",
+            probe.stderr
+        );
+        eprintln!("skipped: no two CPUs that share a cache");
+        return;
+    }
+    let json: Value = serde_json::from_str(&probe.stdout).expect("JSON");
+    let found = json["shared_cache"].as_array().expect("a list");
+    let sizes: Vec<_> = found.iter().map(|one| one["working_set"]["size_bytes"].as_u64()).collect();
+    assert_eq!(sizes, [Some(4 << 10), Some(512 << 10)], "the control is measured without being asked for");
+    for one in found {
+        let difference = &one["in_turn_less_at_once_ns"];
+        let end = |which: &str| difference[which].as_f64().unwrap_or(f64::NAN);
+        let told = (end("low") > 0.0, end("high") < 0.0);
+        let expected = match (difference.is_null(), told) {
+            (false, (true, _)) => "in-turn",
+            (false, (_, true)) => "at-once",
+            _ => "not-told",
+        };
+        assert_eq!(one["loses_more"], expected, "{one}");
+        assert_eq!(difference.is_null(), one["why"].is_string(), "{one}");
+    }
+    for result in json["results"].as_array().expect("results").iter().filter(|r| r["mechanism"] == "concurrent") {
+        assert_eq!(result["cpus"].as_array().map(Vec::len), Some(2), "{result}");
+        if result["status"] == "not-measured" {
+            eprintln!("skipped: {}", result["why"]);
+            continue;
+        }
+        // At 100 GB/s and 100 MB/s.
+        let (walk, size) = (number(&result["walk_ns"]["estimate"]), number(&result["size_bytes"]));
+        assert!(size / 100.0 < walk && walk < size * 10.0, "{result}");
+        assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
+    }
+}

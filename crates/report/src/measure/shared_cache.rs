@@ -1,0 +1,173 @@
+//! A cache that two tasks share in turn and at once: which loses them more.
+
+use analysis::{Difference, Estimate, Findings, LosesMore, SharedCache};
+use units::Bytes;
+
+use super::conditions::walk;
+use super::figures;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::{centre, number, time, with_bound, with_interval};
+
+/// The sentences that come first: which loses more, at which sizes; and by how much where it is most.
+pub(super) fn in_words(findings: &Findings) -> Option<String> {
+    let all = &findings.shared_cache;
+    if all.is_empty() {
+        return None;
+    }
+    let sizes = |wanted: LosesMore| sizes_of(all, |one| one.why.is_none() && one.loses_more == wanted);
+    let mut parts = Vec::new();
+    parts.extend(
+        sizes(LosesMore::InTurn)
+            .map(|sizes| format!("Taking turns on one CPU loses more than running at once on two with {sizes}")),
+    );
+    parts.extend(
+        sizes(LosesMore::AtOnce)
+            .map(|sizes| format!("Running at once on two CPUs loses more than taking turns on one with {sizes}")),
+    );
+    parts
+        .extend(sizes(LosesMore::NotTold).map(|sizes| format!("Which of the two loses more is not told with {sizes}")));
+    let withheld = all.iter().find_map(|one| Some((one.working_set.size_bytes, one.why.as_ref()?)));
+    parts.extend(withheld.map(|(size, why)| match parts.is_empty() {
+        true => format!("Taking turns and running at once are not compared: {why}"),
+        false => format!("Not compared with {size}: {why}"),
+    }));
+    parts.extend(largest(all));
+    Some(parts.iter().map(|part| format!("{part}.")).collect::<Vec<_>>().join(" "))
+}
+
+/// `16 KiB, 512 KiB and 2 MiB`.
+fn sizes_of(all: &[SharedCache], is_wanted: impl Fn(&SharedCache) -> bool) -> Option<String> {
+    let mut sizes: Vec<Bytes> = all.iter().filter(|one| is_wanted(one)).map(|one| one.working_set.size_bytes).collect();
+    sizes.dedup();
+    let words: Vec<String> = sizes.iter().map(Bytes::to_string).collect();
+    let (last, rest) = words.split_last()?;
+    let each = "of data each";
+    Some(if rest.is_empty() { format!("{last} {each}") } else { format!("{} and {last} {each}", rest.join(", ")) })
+}
+
+/// The size at which the two differ most, against a walk alone.
+fn largest(all: &[SharedCache]) -> Option<String> {
+    let share = |one: &SharedCache| {
+        let told = one.in_turn_less_at_once_ns.filter(|_| one.loses_more != LosesMore::NotTold)?;
+        Some(told.estimate.abs() / one.alone_ns.as_ref()?.estimate)
+    };
+    let (one, _) = all.iter().filter_map(|one| Some((one, share(one)?))).max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let (in_turn, at_once) = (one.in_turn_ns.as_ref()?, one.at_once_ns.as_ref()?);
+    let difference = one.in_turn_less_at_once_ns?;
+    let alone = time(one.alone_ns.as_ref()?.estimate);
+    Some(format!(
+        "With {} ({}) a walk takes {alone} alone; behind a switch {} more, beside the other task {} more: a difference of {}",
+        one.working_set.size_bytes,
+        walk(&one.working_set),
+        with_bound(in_turn),
+        with_bound(at_once),
+        apart(difference)
+    ))
+}
+
+/// A difference without its sign: which side it is on is said beside it.
+fn apart(difference: Difference) -> String {
+    let ends = [difference.low.abs(), difference.high.abs()];
+    let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+    format!("{} ({} to {})", time(difference.estimate.abs()), time(low), time(high))
+}
+
+/// The table, and the figure.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    if findings.shared_cache.is_empty() {
+        return;
+    }
+    page.heading("A cache shared in turn and at once", "by how much a walk takes longer than alone");
+    page.figure(|| figures::shared_cache::draw(findings));
+    page.grid(&grid(&findings.shared_cache));
+    add_legend(page);
+    for one in &findings.shared_cache {
+        one.why.iter().for_each(|why| page.item(&format!("{}: not compared: {why}", one.working_set.size_bytes)));
+    }
+    page.method(&["shared-cache"]);
+}
+
+/// The same on one screen.
+pub(super) fn add_short(page: &mut Page, findings: &Findings) {
+    if findings.shared_cache.is_empty() {
+        return;
+    }
+    page.heading("A cache shared in turn and at once", "by how much a walk takes longer than alone");
+    page.grid(&short(&findings.shared_cache));
+    add_legend(page);
+}
+
+fn short(all: &[SharedCache]) -> Grid {
+    let mut grid = Grid::new(2);
+    grid.column("size", Side::Right);
+    grid.column("walk", Side::Left);
+    for name in ["alone", "in turn", "at once", "even at"] {
+        grid.column(name, Side::Right);
+    }
+    grid.column("loses more", Side::Left);
+    for one in all {
+        let bound = |found: &Option<Estimate>| Entry::from(found.as_ref().map(with_bound).unwrap_or_default());
+        let mut row = head(one);
+        row.extend([bound(&one.in_turn_ns), bound(&one.at_once_ns)]);
+        row.extend([even_at(one).unwrap_or_default().into(), verdict(one).into()]);
+        grid.row(row);
+    }
+    grid
+}
+
+/// Size, how it is walked, and a walk alone.
+fn head(one: &SharedCache) -> Vec<Entry> {
+    let alone = one.alone_ns.as_ref().map(centre).unwrap_or_default();
+    vec![one.working_set.size_bytes.to_string().into(), walk(&one.working_set).into(), alone.into()]
+}
+
+fn add_legend(page: &mut Page) {
+    page.prose(
+        "in turn: two tasks on one CPU, a walk each; at once: each on a CPU of its own. even at: with so many walks a turn, turns lose \
+         as much of each walk as running at once",
+    );
+}
+
+/// What stands in the column for a verdict.
+pub(super) fn verdict(one: &SharedCache) -> &'static str {
+    match (&one.why, one.loses_more) {
+        (Some(_), _) => "not compared",
+        (None, LosesMore::InTurn) => "in turn",
+        (None, LosesMore::AtOnce) => "at once",
+        (None, LosesMore::NotTold) => "not told",
+    }
+}
+
+fn grid(all: &[SharedCache]) -> Grid {
+    let mut grid = Grid::new(2);
+    grid.column("size", Side::Right);
+    grid.column("walk", Side::Left);
+    for name in ["alone", "in turn", "at once", "in turn less at once", "even at"] {
+        grid.column(name, Side::Right);
+    }
+    grid.column("loses more", Side::Left);
+    for one in all {
+        let estimate = |found: &Option<Estimate>| Entry::from(found.as_ref().map(with_interval).unwrap_or_default());
+        let mut row = head(one);
+        row.extend([estimate(&one.in_turn_ns), estimate(&one.at_once_ns)]);
+        row.push(one.in_turn_less_at_once_ns.map(signed).unwrap_or_default().into());
+        row.extend([even_at(one).unwrap_or_default().into(), verdict(one).into()]);
+        grid.row(row);
+    }
+    grid
+}
+
+fn signed(difference: Difference) -> String {
+    format!("{} ({} to {})", time(difference.estimate), time(difference.low), time(difference.high))
+}
+
+/// So many walks a turn make both lose alike; only where both are clear of nothing.
+fn even_at(one: &SharedCache) -> Option<String> {
+    let (in_turn, at_once) = (one.in_turn_ns.as_ref()?, one.at_once_ns.as_ref()?);
+    let is_told = one.why.is_none() && in_turn.low > 0.0 && at_once.low > 0.0;
+    let walks = in_turn.estimate / at_once.estimate;
+    // A turn has a walk at least.
+    (is_told && walks > 1.0).then(|| format!("{} walks", number(walks)))
+}
