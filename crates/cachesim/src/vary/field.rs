@@ -1,6 +1,6 @@
 use std::fmt;
 
-use design::{Design, Replacement, Ways};
+use design::{Design, Inclusion, Replacement, Ways};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 use units::Bytes;
 
@@ -21,6 +21,7 @@ pub(super) enum Field {
     Page,
     Ways,
     Replacement,
+    Inclusion,
     HitCycles,
     MissCycles,
     BusCycles,
@@ -32,6 +33,7 @@ pub(super) enum Value {
     Size(Bytes),
     Ways(Ways),
     Replacement(Replacement),
+    Inclusion(Inclusion),
     Number(u32),
 }
 
@@ -41,6 +43,7 @@ impl fmt::Display for Value {
             Value::Size(size) => f.write_str(&size.to_string().replace(' ', "")),
             Value::Ways(ways) => ways.fmt(f),
             Value::Replacement(replacement) => replacement.fmt(f),
+            Value::Inclusion(inclusion) => inclusion.fmt(f),
             Value::Number(number) => number.fmt(f),
         }
     }
@@ -61,6 +64,10 @@ impl Field {
                 .parse()
                 .map(Value::Replacement)
                 .map_err(|_| format!("found {text:?}, need one of lru, fifo, random, tree-plru, srrip")),
+            Field::Inclusion => text
+                .parse()
+                .map(Value::Inclusion)
+                .map_err(|_| format!("found {text:?}, need one of neither, inclusive, exclusive")),
             Field::Entries | Field::HitCycles | Field::MissCycles | Field::BusCycles => {
                 text.parse().map(Value::Number).map_err(|_| format!("found {text:?}, need a whole number"))
             }
@@ -79,7 +86,7 @@ impl Place {
     fn has(self, field: Field) -> bool {
         match self {
             Place::Level(_) => !matches!(field, Field::Entries | Field::Page),
-            Place::Tlb(_) => !matches!(field, Field::Size | Field::Line | Field::BusCycles),
+            Place::Tlb(_) => !matches!(field, Field::Size | Field::Line | Field::Inclusion | Field::BusCycles),
         }
     }
 
@@ -102,6 +109,7 @@ impl Place {
                     (Field::Line, Value::Size(line)) => level.line = line,
                     (Field::Ways, Value::Ways(ways)) => level.ways = ways,
                     (Field::Replacement, Value::Replacement(replacement)) => level.replacement = replacement,
+                    (Field::Inclusion, Value::Inclusion(inclusion)) => level.inclusion = inclusion,
                     (Field::HitCycles, Value::Number(cycles)) => level.hit_cycles = cycles,
                     (Field::MissCycles, Value::Number(cycles)) => level.miss_cycles = cycles,
                     (Field::BusCycles, Value::Number(cycles)) => level.bus_cycles = cycles,

@@ -90,8 +90,8 @@ fn names_the_level_or_field_that_is_not_there() {
     );
     assert_eq!(
         error(&["L1D.colour=1"]),
-        "L1D.colour: found no field \"colour\" to vary, need one of size, line, ways, replacement, hit_cycles, \
-         miss_cycles, bus_cycles"
+        "L1D.colour: found no field \"colour\" to vary, need one of size, line, ways, replacement, inclusion, \
+         hit_cycles, miss_cycles, bus_cycles"
     );
     let xeon = crate::shipped::find("li2007-xeon").expect("shipped");
     assert_eq!(
