@@ -10,7 +10,9 @@ pub(crate) fn number(value: f64) -> String {
         size if size >= 100.0 || size == 0.0 => 0,
         size if size >= 10.0 => 1,
         size if size >= 1.0 => 2,
-        _ => 3,
+        size if size >= 0.01 => 3,
+        // As many as it takes to see two digits: a share of 0.0002 is not none.
+        size => (1.0 - size.log10()).ceil().min(12.0) as usize,
     };
     format!("{rounded:.decimals$}")
 }
@@ -31,9 +33,17 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits() {
-        for (value, text) in
-            [(0.0, "0"), (0.0123, "0.012"), (1.0, "1.00"), (12.34, "12.3"), (999.6, "1000"), (123_456.0, "123000")]
-        {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.0123, "0.012"),
+            (0.000_184, "0.00018"),
+            (-0.0042, "-0.0042"),
+            (0.01, "0.010"),
+            (1.0, "1.00"),
+            (12.34, "12.3"),
+            (999.6, "1000"),
+            (123_456.0, "123000"),
+        ] {
             assert_eq!(number(value), text, "{value}");
         }
         assert_eq!(percent(0.071), "7.10 %");
