@@ -2,7 +2,7 @@
 
 mod perf;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod user_mode;
 
 use analysis::{CaseFinding, Estimate};

@@ -25,4 +25,4 @@ pub(crate) fn quantities() -> Quantities {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -63,3 +63,6 @@ pub(crate) fn quantities() -> Quantities {
         ("more", |r| grows(r, (2, 64), (16, 64))),
     ]
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -50,7 +50,8 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     ];
     let simulated: &[u64] = if is_quick { &QUICKLY_SIMULATED_KIB } else { &SIMULATED_KIB };
     for &kib in simulated {
-        let mut simulate = Step::new(simulated_step(kib), "simulate TRACE --design michigan-xeon-d1541");
+        let line = "simulate TRACE --design michigan-xeon-d1541 --vary L2.inclusion=neither,inclusive";
+        let mut simulate = Step::new(simulated_step(kib), line);
         simulate.trace_of = Some(walks(kib));
         steps.extend([Step::new(walks(kib), &format!("trace walks --size {kib}KiB --turns 20")), simulate]);
     }
@@ -66,4 +67,4 @@ pub(crate) fn quantities() -> Quantities {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -150,4 +150,4 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -5,9 +5,11 @@
 
 mod generations;
 mod kernel;
+mod larger_caches;
 mod order;
+mod shared_cache;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use analysis::{CaseFinding, Estimate};
 use record::{Between, CacheKind, HostManifest, Mechanism};
@@ -17,6 +19,7 @@ use crate::{Effort, Exhibit, Records, Site, Step};
 
 const DIRECT: &str = "today-direct";
 const KERNEL: &str = "today-kernel";
+const SHARED_CACHE: &str = "today-shared-cache";
 const WALKS: &str = "today-walks";
 const ROUND_ROBIN: &str = "today-round-robin";
 const AFFINITY: &str = "today-affinity";
@@ -67,6 +70,9 @@ const MACHINES: [Machine; 6] = [
     Machine { design: "xeon-sapphire-rapids", name: "Xeon Sapphire Rapids", year: 2023, kernel: Kernel::Here },
 ];
 
+/// The DECstation's caches, four times as large.
+const LARGER: &str = "mogul-1b";
+
 /// The benchmark sets, those with the dearest switches first.
 const SETS: [(&str, &str); 3] =
     [("timesharing", "Timesharing"), ("compute-bound", "Compute-bound"), ("client-server", "Client-Server")];
@@ -103,11 +109,20 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
             &format!("measure --mechanism pipe --between process --size {sizes} --no-counters --cpu {cpu}{speed}"),
         ),
     ];
-    let designs = MACHINES.map(|machine| machine.design).join(",");
+    if let Some(other) = site.noisy_cpu {
+        steps.push(Step::new(
+            SHARED_CACHE,
+            &format!(
+                "measure --placement pair --concurrent --pattern chase --access read --size {sizes} --no-counters \
+                 --cpu {cpu},{other}{speed}"
+            ),
+        ));
+    }
+    let designs = MACHINES.map(|machine| machine.design).join(",") + "," + LARGER;
     let of_set = |(number, (set, _)): (usize, &(&str, &str))| {
         Step::new(set_step(number), &format!("workload {set} --seed 1 --switches {switches} --design {designs}"))
     };
-    // No claim is about the set between the two ends.
+    // One claim alone is about the set between the two ends, and it takes longest.
     let is_wanted = |(number, _): &(usize, &(&str, &str))| !is_quick || *number != COMPUTE_BOUND;
     steps.extend(SETS.iter().enumerate().filter(is_wanted).map(of_set));
     steps.push(Step::new(WALKS, "trace walks --tasks 8 --size 16KiB --access read --turns 40"));
@@ -119,12 +134,20 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
 }
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
-    vec![generations::exhibit(records), kernel::exhibit(records), order::exhibit(records)]
+    vec![
+        generations::exhibit(records),
+        larger_caches::exhibit(records),
+        kernel::exhibit(records),
+        shared_cache::exhibit(records),
+        order::exhibit(records),
+    ]
 }
 
 pub(crate) fn quantities() -> Quantities {
     let mut all = generations::quantities();
+    all.extend(larger_caches::quantities());
     all.extend(kernel::quantities());
+    all.extend(shared_cache::quantities());
     all.extend(order::quantities());
     all
 }

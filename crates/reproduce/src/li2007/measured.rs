@@ -191,6 +191,14 @@ fn dearest(points: &[Point]) -> Option<&Point> {
     points.iter().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// Refuses to call a cost the largest where another, too noisy to be clear of 0, may be larger.
+fn check_largest(all: &[Point], most: &Point) -> Result<(), String> {
+    let hidden = all.iter().find(|(_, _, (low, high))| *low <= 0.0 && *high > most.1);
+    hidden.map_or(Ok(()), |(size, ..)| {
+        Err(format!("the cost at {} is not clear of 0, and may be larger than all that are", Bytes(*size)))
+    })
+}
+
 fn cheapest(points: &[Point]) -> Option<&Point> {
     points.iter().min_by(|a, b| a.1.total_cmp(&b.1))
 }
@@ -232,6 +240,7 @@ fn knee(records: &Records) -> Result<Found, String> {
 fn rise(records: &Records) -> Result<Found, String> {
     let points = rmw(records)?;
     let most = dearest(&points).ok_or("no size")?;
+    check_largest(&self::points(records.measured(GRID)?.1, Access::Rmw, 8), most)?;
     let note = format!(
         "{} at {}, {} at {}",
         microseconds(points[0].1),
@@ -314,8 +323,10 @@ fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
 /// The largest over the smallest cost of all that was measured.
 fn whole_range(records: &Records) -> Result<Found, String> {
     let (_, findings) = records.measured(GRID)?;
-    let all = [8, 64, 128, 512, 4096].map(|stride| clear(points(findings, Access::Rmw, stride))).concat();
+    let every = [8, 64, 128, 512, 4096].map(|stride| points(findings, Access::Rmw, stride)).concat();
+    let all = clear(every.clone());
     let (most, least) = dearest(&all).zip(cheapest(&all)).ok_or("no size has a cost that is clear of 0")?;
+    check_largest(&every, most)?;
     let note = format!("{} to {}", microseconds(least.1), microseconds(most.1));
     Ok(Found::new(vec![over("largest over smallest cost", interval(most), interval(least))], note))
 }

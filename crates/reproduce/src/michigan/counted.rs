@@ -1,11 +1,12 @@
 //! Figure 4, counted: the misses of the measured switches, where this machine has counters.
 
-use analysis::CounterFinding;
+use analysis::{CounterFinding, Estimate};
 use record::{Mechanism, SelfTestOutcome};
 use units::Bytes;
 
+use super::measured::curve;
 use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
-use crate::claims::{Found, Quantities, exact};
+use crate::claims::{Found, Quantities, Term, exact};
 use crate::exhibit::Cell;
 use crate::text::number;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
@@ -120,6 +121,28 @@ fn tlb(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![exact("the kernel's gap less that at user level", kernel - user)], note))
 }
 
+/// Whether overhead and dTLB misses go the same way from each size above 64 KB to the next.
+fn follows(records: &Records) -> Result<Found, String> {
+    let gaps = gaps(records, KERNEL, Mechanism::Pipe, DTLB)?;
+    let costs = curve(records, KERNEL, Mechanism::Pipe)?;
+    let at = |kib: u64| costs.iter().find(|(size, _)| *size == kib << 10).map(|(_, cost)| cost);
+    let above: Vec<_> =
+        gaps.iter().filter(|(kib, _)| *kib > 64).filter_map(|(kib, gap)| Some((*kib, *gap, at(*kib)?))).collect();
+    let way = |pair: &[(u64, f64, &Estimate)]| {
+        let [(from, few, before), (to, many, after)] = [pair[0], pair[1]];
+        let value = (after.estimate - before.estimate).signum() * if many == few { 0.0 } else { (many - few).signum() };
+        let is_told = after.low > before.high || after.high < before.low;
+        let (low, high) = if is_told { (value, value) } else { (-1.0, 1.0) };
+        Term::new(format!("{} to {}", Bytes::kib(from), Bytes::kib(to)), value, low, high)
+    };
+    let terms: Vec<Term> = above.windows(2).map(way).collect();
+    if terms.is_empty() {
+        Err("fewer than two sizes above 64 KiB were counted".to_owned())
+    } else {
+        Ok(Found::new(terms, ""))
+    }
+}
+
 pub(super) fn quantities() -> Quantities {
-    vec![("counted-maximum-at-l1", first_maximum), ("counted-dtlb-kernel", tlb)]
+    vec![("counted-maximum-at-l1", first_maximum), ("counted-dtlb-kernel", tlb), ("counted-follows-dtlb", follows)]
 }

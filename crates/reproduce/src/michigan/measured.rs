@@ -17,7 +17,7 @@ const DIRECT_US: f64 = 0.62;
 const USER_US: (f64, f64) = (1.2, 1.4);
 
 /// Total cost of a switch by size in bytes; at 0 the direct cost.
-fn curve(records: &Records, step: &str, mechanism: Mechanism) -> Result<Vec<(u64, Estimate)>, String> {
+pub(super) fn curve(records: &Records, step: &str, mechanism: Mechanism) -> Result<Vec<(u64, Estimate)>, String> {
     let (_, findings) = records.measured(step)?;
     let mut curve: Vec<(u64, Estimate)> = findings
         .results

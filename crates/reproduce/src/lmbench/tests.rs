@@ -1,0 +1,35 @@
+use std::collections::BTreeMap;
+
+use record::Mechanism;
+use workload::Access;
+
+use super::{COLUMNS, STEP};
+use crate::testing::{self, Told, case, measured};
+use crate::{Cell, Paper, Records};
+
+/// Microseconds of each column.
+fn records(us: [f64; 7]) -> Records {
+    let (record, mut findings) = measured();
+    for ((tasks, kib), us) in COLUMNS.into_iter().zip(us) {
+        let mut finding = case(Mechanism::Pipe, kib << 10, Access::Read, us * 1e3);
+        finding.case.tasks = tasks;
+        findings.results.push(finding);
+    }
+    let mut records = Records::default();
+    records.add_measured(STEP, record, findings);
+    records
+}
+
+/// Each claim by what the paper says must grow, and turned around.
+pub(crate) fn told() -> BTreeMap<String, Told> {
+    let grows = records([1.0, 2.0, 4.0, 3.0, 8.0, 5.0, 16.0]);
+    let falls = records([16.0, 5.0, 8.0, 3.0, 2.0, 4.0, 1.0]);
+    testing::told(Paper::Lmbench, &grows, &[falls])
+}
+
+#[test]
+fn columns_are_in_lmbenchs_order() {
+    let table = Paper::Lmbench.exhibits(&records([1.0, 2.0, 4.0, 3.0, 8.0, 5.0, 16.0])).swap_remove(0).table;
+    assert_eq!(table.columns, ["2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K"]);
+    assert_eq!(table.rows[0][4], Cell::Number { value: 8.0, decimals: 3 });
+}

@@ -1,0 +1,75 @@
+//! Whether a cache loses more that two tasks share in turn, or at once on two CPUs.
+
+use analysis::SharedCache;
+use record::HostManifest;
+
+use super::{SHARED_CACHE, sizes_bytes};
+use crate::claims::{Found, Quantities, Term};
+use crate::exhibit::Cell;
+use crate::text::microseconds;
+use crate::{Exhibit, Records, Table};
+
+/// The sizes that were measured, and the machine.
+fn found(records: &Records) -> Result<(&[SharedCache], &HostManifest), String> {
+    let (record, findings) = records.measured(SHARED_CACHE)?;
+    match findings.shared_cache.as_slice() {
+        [] => Err("the record has no tasks that ran at once".to_owned()),
+        found => Ok((found, &record.header.host)),
+    }
+}
+
+pub(super) fn exhibit(records: &Records) -> Exhibit {
+    let mut exhibit = Exhibit::new("A shared cache", "A cache that two tasks share in turn, and at once on two CPUs");
+    exhibit.steps.push(SHARED_CACHE.to_owned());
+    let columns =
+        ["arrays", "a walk alone us", "in turn, more us", "at once, more us", "in turn less at once us", "low", "high"];
+    let mut table = Table::new(&columns);
+    for one in found(records).map(|(found, _)| found).unwrap_or_default() {
+        let us =
+            |ns: Option<f64>| Cell::or_missing(ns.map(|ns| ns / 1e3), 3, one.why.as_deref().unwrap_or("not measured"));
+        let of = |estimate: &Option<analysis::Estimate>| us(estimate.as_ref().map(|estimate| estimate.estimate));
+        let difference = one.in_turn_less_at_once_ns;
+        table.row(vec![
+            one.working_set.size_bytes.to_string().into(),
+            of(&one.alone_ns),
+            of(&one.in_turn_ns),
+            of(&one.at_once_ns),
+            us(difference.map(|found| found.estimate)),
+            us(difference.map(|found| found.low)),
+            us(difference.map(|found| found.high)),
+        ]);
+    }
+    exhibit.table = table;
+    exhibit.notes.push(
+        "Each task chases pointers through an array of its own. In turn: on one CPU, a walk each; at once: on two CPUs of which the \
+         machine says that they share a cache. Arrays of 4 KiB are the control: no cache makes them slower at once. With n walks a \
+         turn, taking turns loses the n-th part a walk."
+            .into(),
+    );
+    exhibit
+}
+
+/// At the sizes of the plan, without the control, which no claim is about.
+fn in_turn_less_at_once(records: &Records) -> Result<Found, String> {
+    let (found, host) = found(records)?;
+    let sizes = sizes_bytes(host);
+    let mut terms = Vec::new();
+    let mut notes = Vec::new();
+    for one in found.iter().filter(|one| sizes.contains(&one.working_set.size_bytes.0)) {
+        let size = one.working_set.size_bytes;
+        if let Some(why) = &one.why {
+            return Err(format!("{size}: {why}"));
+        }
+        let difference = one.in_turn_less_at_once_ns.ok_or_else(|| format!("{size}: not measured either way"))?;
+        terms.push(Term::new(format!("{size}, ns"), difference.estimate, difference.low, difference.high));
+        notes.extend(one.alone_ns.as_ref().map(|alone| microseconds(alone.estimate)));
+    }
+    if terms.len() < sizes.len() {
+        return Err(format!("{} of {} sizes were measured", terms.len(), sizes.len()));
+    }
+    Ok(Found::new(terms, format!("walks alone: {}", notes.join(", "))))
+}
+
+pub(super) fn quantities() -> Quantities {
+    vec![("in-turn-loses-more", in_turn_less_at_once)]
+}
