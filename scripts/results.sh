@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
 # Makes results/ anew: what the papers' claims come to on this machine, with what it was made from.
 #
-# Usage: scripts/results.sh PROGRAM [PAPER|--quick]...      without a paper, all of them
+# Usage: scripts/results.sh PROGRAM [PAPER|--quick|--anew]...      without a paper, all of them
 #
 # For each paper, results/ gets PAPER.json with the numbers and verdicts, PAPER.made.json (version and commit of the program, date,
 # machine, and of each record its size, SHA-256 and seed), its figures, and the measured records. Simulated records are not kept:
 # their commands, which are in PAPER.json, make them again bit by bit. All records are in target/results/records, where a run that was
 # stopped goes on.
+#
+# Paper by paper: each is made, copied into results/ and timed before the next begins, so that `make results ARGS=today` redoes one
+# of them in a short quiet time, and what a stop leaves is whole papers. PAPER.made.json says how long it took, in this run alone.
+# A step whose command has changed since is run anew; ARGS="--anew today" begins without any records of the papers that are named.
 #
 # A machine that is not quiet gives results that are not worth keeping: nothing else should run meanwhile. With --quick everything
 # goes to target/results-quick instead, to see it work.
@@ -15,7 +19,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: scripts/results.sh PROGRAM [PAPER|--quick]..." >&2; exit 2; }
+[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: scripts/results.sh PROGRAM [PAPER|--quick|--anew]..." >&2; exit 2; }
 program=$(realpath "$1")
 shift
 target=${CARGO_TARGET_DIR:-target}
@@ -23,9 +27,11 @@ site=$target/results
 results=results
 quick=()
 papers=()
+anew=no
 for word in "$@"; do
     case $word in
         --quick) quick=(--quick) site=$target/results-quick results=$target/results-quick/results ;;
+        --anew) anew=yes ;;
         *) papers+=("$word") ;;
     esac
 done
@@ -49,10 +55,11 @@ described() {
 }
 
 made() {
-    local paper=$1 record separator=''
+    local paper=$1 seconds=$2 record separator=''
     printf '{\n  "schema": "switchcost.results/1",\n  "paper": "%s",\n' "$paper"
     printf '  "version": %s,\n  "commit": "%s",\n' "$(quoted "$("$program" --version)")" "$commit"
     printf '  "date": "%s",\n' "$(date -u +%F)"
+    printf '  "seconds": %s,\n' "$seconds"
     printf '  "machine": %s,\n' "$(quoted "$(sed -n 's/^ *"machine": "\(.*\)",$/\1/p' "$site/$paper.json" | head -n 1)")"
     printf '  "records": [\n'
     for record in "$site/records/$paper"-*.jsonl "$site/records/$paper"-*.parquet; do
@@ -64,14 +71,32 @@ made() {
     printf '\n  ]\n}\n'
 }
 
-code=0
-"$program" reproduce "${papers[@]}" "${quick[@]}" --figures -o "$site" > /dev/null || code=$?
-[ "$code" -eq 0 ] || [ "$code" -eq 3 ] || exit 1
+# The row of a paper in the table of results/README.md: how many claims came to what, tested ones and calibrated ones.
+row() {
+    local paper=$1 counts
+    counts=$(sed -nE 's/^ *"(holds|differs|not_told)": ([0-9]+),?$/\2/p' "$site/$paper.json" | head -n 6)
+    [ "$(wc -l <<< "$counts")" -eq 6 ] || { echo "results: found no verdicts in $site/$paper.json" >&2; exit 1; }
+    printf '| [%s](%s.json) | %s |' "$paper" "$paper" "$(sed ':a;N;$!ba;s/\n/ | /g' <<< "$counts")"
+}
 
-mkdir -p "$results/figures" "$results/records"
-for paper in "${papers[@]}"; do
+# Puts that row in place of the old one, or behind the last.
+tell() {
+    local paper=$1 row readme=$results/README.md
+    [ -e "$readme" ] || return 0
+    row=$(row "$paper")
+    if grep -q "^| \[$paper\]" "$readme"; then
+        sed -i "s#^| \[$paper\].*#$row#" "$readme"
+    else
+        awk -v row="$row" '/^\| \[/ { rows = 1 } rows && !/^\|/ { print row; rows = 0 } { print }' "$readme" > "$readme.new"
+        mv "$readme.new" "$readme"
+    fi
+}
+
+# Keeps in results/ what a paper came to.
+keep() {
+    local paper=$1 seconds=$2 figure name record
     cp "$site/$paper.json" "$results/"
-    made "$paper" > "$results/$paper.made.json"
+    made "$paper" "$seconds" > "$results/$paper.made.json"
     rm -f "$results/figures/$paper"-*.svg "$results/records/$paper"-*.jsonl.gz
     for figure in "$site/figures/$paper"/*.svg; do
         # A paper of tables has none.
@@ -83,6 +108,23 @@ for paper in "${papers[@]}"; do
         case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
         gzip -9nc "$record" > "$results/records/$(basename "$record").gz"
     done
+}
+
+mkdir -p "$results/figures" "$results/records"
+code=0
+for paper in "${papers[@]}"; do
+    [ "$anew" = no ] || rm -f "$site/records/$paper"-*
+    start=$SECONDS
+    one=0
+    "$program" reproduce "$paper" "${quick[@]}" --figures -o "$site" > /dev/null || one=$?
+    case $one in
+        0) ;;
+        3) code=3 ;;
+        *) echo "results: $paper ended with $one after $((SECONDS - start)) s; run the same again to go on where it stopped" >&2; exit 1 ;;
+    esac
+    keep "$paper" "$((SECONDS - start))"
+    tell "$paper"
+    echo "results: $paper took $((SECONDS - start)) s" >&2
 done
 echo "results: $results; README.md there says what they come to" >&2
 exit "$code"

@@ -67,8 +67,47 @@ impl Folder {
         self.records().join(format!("{}.stopped.{}", step.name, step.ending()))
     }
 
+    /// Which command left the step's record.
+    fn command(&self, step: &Step) -> PathBuf {
+        self.records().join(format!("{}.command", step.name))
+    }
+
+    /// Whether the step's record is there, and not of another command: a newer program may ask for more in a step of the same name.
+    pub(super) fn has(&self, step: &Step, made_by: &str) -> bool {
+        let noted = std::fs::read_to_string(self.command(step));
+        self.record(step).exists() && noted.map_or(true, |noted| noted.trim_end() == made_by)
+    }
+
+    /// Notes which command left it.
+    pub(super) fn note_command(&self, step: &Step, made_by: &str) -> std::io::Result<()> {
+        std::fs::write(self.command(step), format!("{made_by}\n"))
+    }
+
     /// What the step's command printed.
     pub(super) fn printed(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.out", step.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_another_command_is_not_that_of_the_step() {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = Folder::open(Some(place.path())).expect("a site");
+        let step = Step {
+            name: "today-walks".to_owned(),
+            arguments: vec!["trace".to_owned(), "walks".to_owned()],
+            watched_by: Vec::new(),
+            trace_of: None,
+        };
+        assert!(!folder.has(&step, "switchcost trace walks"), "nothing is there");
+        std::fs::write(folder.record(&step), "a record").expect("written");
+        assert!(folder.has(&step, "switchcost trace walks"), "a site of before commands were noted");
+        folder.note_command(&step, "switchcost trace walks").expect("noted");
+        assert!(folder.has(&step, "switchcost trace walks"));
+        assert!(!folder.has(&step, "switchcost trace walks --turns 40"));
     }
 }

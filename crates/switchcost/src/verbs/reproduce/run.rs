@@ -31,6 +31,12 @@ pub(super) fn line(step: &Step) -> String {
     words.join(" ")
 }
 
+/// What a step's record is made by: its command line, behind that of the trace that it reads.
+fn made_by(step: &Step, steps: &[Step]) -> String {
+    let trace = steps.iter().filter(|other| step.trace_of.as_ref() == Some(&other.name));
+    trace.chain([step]).map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// Stands for the trace of another step.
 const TRACE: &str = "TRACE";
 /// Stands for the file that a watching program writes to.
@@ -52,12 +58,14 @@ impl<'a> Runner<'a> {
         Ok(Runner { program, folder, interrupt })
     }
 
-    /// Runs all steps of which no record is there yet, and reads what they left.
+    /// Runs all steps of which no record is there yet, or one of another command, and reads what they left.
     pub(super) fn all(&self, steps: &[Step]) -> Result<(Records, Vec<Command>), Failure> {
         let mut records = Records::default();
         let mut commands = Vec::new();
         for (number, step) in steps.iter().enumerate() {
-            let outcome = self.one(step, number + 1, steps.len()).and_then(|path| load(&mut records, step, &path));
+            let outcome = self
+                .one(step, &made_by(step, steps), (number + 1, steps.len()))
+                .and_then(|path| load(&mut records, step, &path));
             self.hear(&mut records, step);
             if let Err(why) = &outcome {
                 records.add_missing(&step.name, why.clone());
@@ -68,9 +76,9 @@ impl<'a> Runner<'a> {
     }
 
     /// The record of a step, made if need be.
-    fn one(&self, step: &Step, number: usize, of: usize) -> Result<PathBuf, String> {
+    fn one(&self, step: &Step, made_by: &str, (number, of): (usize, usize)) -> Result<PathBuf, String> {
         let path = self.folder.record(step);
-        if path.exists() {
+        if self.folder.has(step, made_by) {
             say!("step {number} of {of}: {} is there", path.display());
             return Ok(path);
         }
@@ -79,9 +87,11 @@ impl<'a> Runner<'a> {
         }
         say!("step {number} of {of}: {}", line(step));
         let draft = self.folder.draft(step);
-        if draft.exists() {
-            // Of a run that was stopped: what it measured is not lost, and not taken for whole.
-            std::fs::rename(&draft, self.folder.stopped(step)).map_err(|error| error.to_string())?;
+        // Of a run that was stopped, or of another command: what it measured is not lost, and not taken for the step's.
+        for old in [&path, &draft] {
+            if old.exists() {
+                std::fs::rename(old, self.folder.stopped(step)).map_err(|error| error.to_string())?;
+            }
         }
         let status = self.status(step, &draft).map_err(|error| format!("found no way to run it ({error})"))?;
         // 3 is done, with reservations: what could not be measured is said in the record.
@@ -89,6 +99,7 @@ impl<'a> Runner<'a> {
             return Err(format!("ended with {status}; its words are in {}", self.folder.printed(step).display()));
         }
         std::fs::rename(&draft, &path).map_err(|error| format!("left no record ({error})"))?;
+        self.folder.note_command(step, made_by).map_err(|error| format!("left no note of its command ({error})"))?;
         Ok(path)
     }
 
