@@ -348,6 +348,29 @@ static __always_inline __u32 cause_of(struct task *t, __u32 key, struct control 
 	return CAUSES - 1;
 }
 
+// Where nothing has room any more, the lightest of the task's own neighbours makes it: so who is there most is told, and what is lost
+// is little. A wake-up that another CPU counts meanwhile may be the new one's.
+static __always_inline struct neighbour *instead_of_the_lightest(struct task *t, struct task_struct *other, __u32 process,
+								  struct control *c)
+{
+	struct neighbour *lightest = &t->neighbours[0];
+	__u64 fewest = ~0ull;
+#pragma unroll
+	for (__u32 at = 0; at < NEIGHBOURS; at++) {
+		struct neighbour *n = &t->neighbours[at];
+		__u64 events = n->runs + n->preempted + n->woke;
+		if (events < fewest) {
+			fewest = events;
+			lightest = n;
+		}
+	}
+	__sync_fetch_and_add(&c->no_pair, fewest);
+	lightest->process = process;
+	lightest->ran_ns = lightest->runs = lightest->preempted = lightest->woke = 0;
+	bpf_probe_read_kernel_str(lightest->name, sizeof(lightest->name), other->group_leader->comm);
+	return lightest;
+}
+
 // The other process's place in the task's own table, which mostly holds it: looking it up among all pairs takes several times as
 // long. Tasks may be woken on one CPU while their neighbours run on another, so a free place is taken at once or not at all.
 static __always_inline struct neighbour *neighbour(struct task *t, struct task_struct *other, struct control *c)
@@ -371,9 +394,7 @@ static __always_inline struct neighbour *neighbour(struct task *t, struct task_s
 	bpf_probe_read_kernel_str(new.name, sizeof(new.name), other->group_leader->comm);
 	bpf_map_update_elem(&pairs, &key, &new, BPF_NOEXIST);
 	found = bpf_map_lookup_elem(&pairs, &key);
-	if (!found)
-		__sync_fetch_and_add(&c->no_pair, 1);
-	return found;
+	return found ? found : instead_of_the_lightest(t, other, process, c);
 }
 
 // --- Events ---

@@ -83,12 +83,11 @@ impl Sums {
         }
     }
 
-    /// Adds what a neighbour did to a process; what finds no room is counted.
+    /// Adds what a neighbour did to a process.
     pub(crate) fn add_neighbour(&mut self, process: u32, neighbour: &Neighbour) {
         let key = (process, neighbour.process);
-        if self.pairs.len() >= GROUPS && !self.pairs.contains_key(&key) {
-            self.lost_pairs += neighbour.runs + neighbour.preempted + neighbour.woke;
-            return;
+        if self.pairs.len() >= 2 * GROUPS && !self.pairs.contains_key(&key) {
+            self.drop_light_pairs();
         }
         let sum = self.pairs.entry(key).or_insert_with(|| Pair {
             process,
@@ -106,8 +105,26 @@ impl Sums {
         sum.woke += neighbour.woke;
     }
 
+    /// Keeps the pairs with the most events; those of the others are counted as lost.
+    fn drop_light_pairs(&mut self) {
+        let events = |pair: &Pair| pair.runs + pair.preempted + pair.woke;
+        let mut sorted: Vec<u64> = self.pairs.values().map(events).collect();
+        sorted.sort_unstable_by_key(|&events| std::cmp::Reverse(events));
+        let Some(&least) = sorted.get(GROUPS) else { return };
+        // Of those that are as light as the first that goes, some have room.
+        let mut room = GROUPS - sorted.partition_point(|&events| events > least);
+        let lost = &mut self.lost_pairs;
+        self.pairs.retain(|_, pair| {
+            let is_kept = events(pair) > least || (events(pair) == least && room > 0);
+            room -= usize::from(is_kept && events(pair) == least);
+            *lost += if is_kept { 0 } else { events(pair) };
+            is_kept
+        });
+    }
+
     /// All pairs, those that took the most time first.
     pub(crate) fn take_pairs(&mut self) -> Vec<Pair> {
+        self.drop_light_pairs();
         let mut pairs: Vec<Pair> = std::mem::take(&mut self.pairs).into_values().collect();
         for pair in &mut pairs {
             pair.process_name = self.names.get(&pair.process).cloned().unwrap_or_default();
@@ -194,4 +211,32 @@ pub(crate) fn empty(key: Key) -> Tasks {
 /// A name as the kernel keeps it, up to its end.
 pub(crate) fn until_zero(name: &[u8]) -> &[u8] {
     &name[..name.iter().position(|&byte| byte == 0).unwrap_or(name.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use zerocopy::FromZeros;
+
+    use super::*;
+
+    #[test]
+    fn of_too_many_pairs_the_lightest_are_lost_and_counted() {
+        let mut sums = Sums::default();
+        let neighbour = |process, runs| {
+            let mut neighbour = Neighbour::new_zeroed();
+            (neighbour.process, neighbour.runs) = (process, runs);
+            neighbour
+        };
+        let all = 3 * GROUPS as u32;
+        for process in 1..=all {
+            sums.add_neighbour(1, &neighbour(process, 2));
+            sums.add_neighbour(1, &neighbour(7, 10));
+        }
+        let pairs = sums.take_pairs();
+        assert_eq!(pairs.len(), GROUPS);
+        let heavy = pairs.iter().find(|pair| pair.other == Some(7)).expect("it was there most");
+        assert_eq!(heavy.runs, 2 + 10 * u64::from(all));
+        let told: u64 = pairs.iter().map(|pair| pair.runs).sum();
+        assert_eq!(told + sums.lost_pairs, 12 * u64::from(all), "what is not told is counted");
+    }
 }

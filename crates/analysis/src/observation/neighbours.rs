@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ::observation::Observation;
+use ::observation::{Observation, Why};
 use serde::Serialize;
 
 /// What another program did to an observed one. Processes of one name are together.
@@ -49,7 +49,12 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
         sum.woke = sum.woke.saturating_add(pair.woke);
     }
     let mut found: Vec<NeighbourFinding> = sums.into_values().collect();
-    let all = found.iter().fold(0u64, |all, neighbour| all.saturating_add(neighbour.preempted));
+    // All that there were, told of whom or not.
+    let causes = observation.tasks.iter().flat_map(|tasks| &tasks.causes);
+    let preemptions = causes.filter(|cause| matches!(cause.why, Why::PreemptedByWoken | Why::SliceEnded));
+    let counted = preemptions.fold(0u64, |all, cause| all.saturating_add(cause.switches));
+    let told = found.iter().fold(0u64, |all, neighbour| all.saturating_add(neighbour.preempted));
+    let all = counted.max(told);
     for neighbour in &mut found {
         neighbour.run_ns = (neighbour.runs > 0).then(|| neighbour.ran_ns / neighbour.runs as f64);
         neighbour.preempted_share = neighbour.preempted as f64 / all.max(1) as f64;
