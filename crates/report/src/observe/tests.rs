@@ -162,3 +162,26 @@ fn buckets_of_histograms_are_the_same_each_time() {
     assert_eq!(bounds(&scraped(&nothing, &mut Names::default())), 13);
     assert!(text.contains("le=\"+Inf\""), "{text}");
 }
+
+#[test]
+fn the_dashboard_asks_for_nothing_that_is_not_served() {
+    let dashboard = include_str!("../../../../docs/guide/grafana-dashboard.json");
+    let dashboard: serde_json::Value = serde_json::from_str(dashboard).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let expressions = panels.iter().flat_map(|panel| panel["targets"].as_array().expect("targets"));
+    let served = scraped(&large(), &mut Names::default());
+    let mut asked = 0;
+    for expression in expressions.map(|target| target["expr"].as_str().expect("text")) {
+        let at = expression.find("switchcost_").expect("a metric of ours");
+        let end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+        let metric = expression[at..].split(end).next().expect("a name");
+        assert!(
+            served
+                .lines()
+                .any(|line| line.starts_with(&format!("{metric}{{")) || line.starts_with(&format!("{metric} "))),
+            "{metric} in {served}"
+        );
+        asked += 1;
+    }
+    assert!(asked >= panels.len() && panels.len() >= 8);
+}
