@@ -40,6 +40,10 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
                 .to_owned(),
         );
     }
+    // Who may take the CPU from a task inside the kernel, and when: none, voluntary, full or lazy.
+    if let Some(model) = observation.host.preemption.known().filter(|_| is_all) {
+        notes.push(format!("Preemption of the kernel: {model}."));
+    }
     if let Some(own) = findings.own_share {
         let each = findings.own_ns_a_switch.map_or(String::new(), |ns| format!(", {} a switch", time(ns)));
         notes.push(format!("Observing took {} of one CPU{each}; it is not in the costs.", share(Some(own))));
