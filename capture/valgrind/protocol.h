@@ -8,11 +8,12 @@
 #define SWITCHCOST_PROTOCOL_H
 
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
-#define SC_VERSION 6
+#define SC_VERSION 7
 
 /* How tasks take turns. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
 #define SC_AS_RUN 1    /* as the kernel runs them on one CPU; runs are ordered by time stamps */
+#define SC_SYSTEM 2    /* as the kernel of a guest runs them; one writer, that of capture/qemu, and no slot is used */
 
 struct sc_header { /* at offset 0 */
     ULong magic;
@@ -113,7 +114,7 @@ struct sc_info { /* 32 bytes */
 #define SC_NOT_DONE 0xffffffffffffffffULL
 
 /* imm: id | blocks << 32. A shape is one or more blocks that run one after the other. words, for each of these: address;
-   bytes | instructions << 16 | first_bytes << 32 | references << 48; then, for all together, a word a reference: offset in
+   bytes | instructions << 16 | first_bytes << 32 | is_kernel << SC_KERNEL_BIT | references << 48; then, for all together, a word a reference: offset in
    its block of its instruction's last byte | size << 16 | is_store << 32 | is_update << 33 (a store by the same
    instruction to where it has just loaded from: Cachegrind counts the two as one load) | how << 34 | base << 40; then
    a word for each reference whose address is derived: the address itself (SC_FIXED), or how far it always lies behind that
@@ -123,6 +124,7 @@ struct sc_info { /* 32 bytes */
 #define SC_RELATIVE 2ULL
 #define SC_GUARDED 3ULL /* explicit, and perhaps SC_NOT_DONE */
 #define SC_DEFINE 0x02ULL
+#define SC_KERNEL_BIT 47
 /* Explicit addresses of a shape that the consumer takes at once, in one vector register: shapes have no more of them where that can
    be. Not a rule of the format. */
 #define SC_LANES 4
@@ -131,7 +133,7 @@ struct sc_info { /* 32 bytes */
 #define SC_SYSCALL_EXIT 0x04ULL
 /* words: address; bytes | is_store << 63 */
 #define SC_KERNEL_TOUCH 0x05ULL
-/* By the controller. words: from slot << 32 | to slot; is_voluntary | cause << 8 | syscall << 16.
+/* By the controller, or as the kernel of a guest does it. words: from slot << 32 | to slot; is_voluntary | cause << 8 | syscall << 16.
    A slot is (UInt)-1 for none. Causes: 0 syscall, 1 page fault, 2 quantum, 3 wake-up, 4 interrupt, 5 exit, 6 unknown. */
 #define SC_SWITCH 0x06ULL
 /* By a new task when it first runs. imm: its slot. words: parent slot << 32 | process slot; pid << 32 | tid;

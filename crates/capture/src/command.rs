@@ -37,6 +37,17 @@ impl Command {
         Path::new(program).file_name().unwrap_or(program).as_bytes().to_vec()
     }
 
+    /// The file of its program.
+    pub(crate) fn program(&self) -> Result<PathBuf, CaptureError> {
+        let Some(program) = self.words.first() else { return Err(CaptureError::NoCommand) };
+        let found = self.find(program).and_then(|path| match path.metadata() {
+            Ok(facts) if facts.is_file() => Ok(path),
+            Ok(_) => Err(unfit(format!("{}, which is no file", path.display()), "a program")),
+            Err(error) => Err(unfit(format!("no usable file {} ({error})", path.display()), "a program that is there")),
+        });
+        found.map_err(|Unfit { reason, need }| CaptureError::Unfit { command: self.shown(), reason, need })
+    }
+
     /// Refuses what Valgrind would not run, with the reason.
     pub(crate) fn check(&self) -> Result<(), CaptureError> {
         let Some(program) = self.words.first() else { return Err(CaptureError::NoCommand) };

@@ -80,7 +80,9 @@ pub(crate) struct Decoder<'a, T> {
     take: &'a mut T,
     spaces: Spaces,
     switches: u64,
+    all_switches: u64,
     is_as_run: bool,
+    is_system: bool,
     left: Option<Left>,
     ended: Vec<u32>,
 }
@@ -88,12 +90,26 @@ pub(crate) struct Decoder<'a, T> {
 impl<'a, T: Take> Decoder<'a, T> {
     /// `names` are those of the commands, in the order of their start.
     pub(crate) fn new(names: Vec<Vec<u8>>, take: &'a mut T) -> Self {
-        Decoder { take, spaces: Spaces::new(names), switches: 0, is_as_run: false, left: None, ended: Vec::new() }
+        Decoder {
+            take,
+            spaces: Spaces::new(names),
+            switches: 0,
+            all_switches: 0,
+            is_as_run: false,
+            is_system: false,
+            left: None,
+            ended: Vec::new(),
+        }
     }
 
     /// Switches so far.
     pub(crate) fn switches(&self) -> u64 {
         self.switches
+    }
+
+    /// The same, and those from no task to one.
+    pub(crate) fn all_switches(&self) -> u64 {
+        self.all_switches
     }
 
     /// Instructions that were handed on so far.

@@ -65,6 +65,9 @@ pub enum CaptureError {
     /// No CPU to run on.
     #[error("found no CPU that this process may run on, need one; name it with --cpu")]
     NoCpu,
+    /// The guest of a whole system.
+    #[error(transparent)]
+    Guest(#[from] crate::system::GuestError),
     /// The kernel refused something.
     #[error(
         "found no way to go on ({error}), {remedy}",

@@ -24,6 +24,7 @@ mod ring;
 mod run;
 mod scheduler;
 mod start;
+mod system;
 mod tasks;
 mod tool;
 
@@ -32,4 +33,5 @@ pub use control::Ending;
 pub use decode::{DecodeError, Problem};
 pub use error::{CaptureError, Failure};
 pub use run::{Input, Options, Order, Output, Summary, record, run, run_unread};
+pub use system::{GuestError, GuestSummary, Kernel, Package, Parts, System, fetch, find_kernel, record_system};
 pub use tool::{Tool, ToolError};

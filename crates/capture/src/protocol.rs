@@ -2,9 +2,10 @@
 //! holds the two against each other. Offsets are in bytes.
 
 pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 pub(crate) const SCHEDULED: u32 = 0;
 pub(crate) const AS_RUN: u32 = 1;
+pub(crate) const SYSTEM: u32 = 2;
 
 /// No slot, as a 32-bit number; no buffer, as one of 64.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
@@ -125,6 +126,9 @@ pub(crate) mod how {
     pub(crate) const RELATIVE: u64 = 2;
     pub(crate) const GUARDED: u64 = 3;
 }
+
+/// Set in the second word of a block of the kernel's.
+pub(crate) const KERNEL_BIT: u32 = 47;
 
 /// The address of a guarded reference that did not happen.
 pub(crate) const NOT_DONE: u64 = u64::MAX;

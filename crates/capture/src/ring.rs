@@ -191,7 +191,7 @@ impl Ring {
     /// as long as to fill it. In turns, all that are full are about to be read; as run, they may have to wait.
     fn may_wait_for_more(&self) -> bool {
         let empty = (0..BUFFERS).filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::EMPTY).count();
-        self.u32_at(header::MODE).load(SeqCst) == protocol::SCHEDULED && empty < WORTH_WAKING
+        self.u32_at(header::MODE).load(SeqCst) != protocol::AS_RUN && empty < WORTH_WAKING
     }
 
     /// Claims an empty buffer, if there is one.

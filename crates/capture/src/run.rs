@@ -298,7 +298,7 @@ fn supervisor(commands: &[Command], tool: &Tool, ring: &Ring, setting: &Setting<
 }
 
 /// Ends the capture where the caller's thread leaves it early, by an error or a panic.
-struct Attendance<'a>(&'a Bell);
+pub(crate) struct Attendance<'a>(pub(crate) &'a Bell);
 
 impl Drop for Attendance<'_> {
     fn drop(&mut self) {

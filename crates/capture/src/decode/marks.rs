@@ -4,7 +4,7 @@ use trace::{Cause, Mapping, Mark};
 
 use super::{Decoder, Left, Problem, Take};
 use crate::build_id;
-use crate::protocol::tag;
+use crate::protocol::{NO_SLOT, tag};
 
 const LOW: u64 = 0xffff_ffff;
 
@@ -34,7 +34,7 @@ impl<T: Take> Decoder<'_, T> {
                 Some(task) => Mark::Exit { task },
                 None => return Ok(None),
             },
-            (tag::BIRTH, &[slots, _, length, ref name @ ..]) if self.is_as_run => {
+            (tag::BIRTH, &[slots, _, length, ref name @ ..]) if self.is_as_run || self.is_system => {
                 let born = self.spaces.born(immediate, slots >> 32, slots & LOW, Some(text(name, length)?))?;
                 Mark::Birth { task: born.task, process: born.process, parent: born.parent, name: born.name }
             }
@@ -69,9 +69,11 @@ impl<T: Take> Decoder<'_, T> {
 
     fn switch(&mut self, from: u64, to: u64, reason: u64) -> Result<Mark, Problem> {
         let from = self.spaces.id(from)?;
-        let to = self.spaces.run(to)?;
+        let to =
+            if self.is_system && to == u64::from(NO_SLOT) { self.spaces.run_nobody() } else { self.spaces.run(to)? };
         let mark = Mark::Switch { from, to, is_voluntary: reason & 1 != 0, cause: cause(reason)? };
         self.switches += u64::from(mark.is_switch());
+        self.all_switches += 1;
         Ok(mark)
     }
 

@@ -8,6 +8,13 @@ use super::{DecodeError, Decoder, Left, Problem, Stopped, Take};
 use crate::protocol::tag;
 
 impl<T: Take> Decoder<'_, T> {
+    /// From now on it is a whole machine that is told of: births are reported by who is born, all tasks have the same shapes, and
+    /// the CPU may have no task.
+    pub(crate) fn of_system(mut self) -> Self {
+        self.spaces.share_shapes();
+        Decoder { is_system: true, ..self }
+    }
+
     /// From now on births are reported by who is born, and runs by their time stamps.
     pub(crate) fn ordered_as_run(self) -> Self {
         Decoder { is_as_run: true, ..self }

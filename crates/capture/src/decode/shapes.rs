@@ -6,7 +6,7 @@ use std::sync::Arc;
 use trace::{Block, BlockFlags, Form, Place, Reference};
 
 use super::{Problem, Take};
-use crate::protocol::how;
+use crate::protocol::{KERNEL_BIT, how};
 
 /// More translations than any program has; the bound of memory for one address space.
 const MOST_SHAPES: usize = 4 << 20;
@@ -135,9 +135,9 @@ fn block(&[address, form]: &[u64; 2]) -> Result<Block, Problem> {
         address,
         bytes: form as u16,
         instructions: (form >> 16) as u16,
-        first_bytes: u8::try_from(form >> 32 & 0xffff).map_err(|_| unfit("a first instruction too long"))?,
+        first_bytes: u8::try_from(form >> 32 & 0x7fff).map_err(|_| unfit("a first instruction too long"))?,
         references: (form >> 48) as u16,
-        flags: BlockFlags::USER,
+        flags: if form >> KERNEL_BIT & 1 == 0 { BlockFlags::USER } else { BlockFlags::KERNEL },
     })
 }
 

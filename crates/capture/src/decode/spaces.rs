@@ -48,6 +48,7 @@ pub(super) struct Spaces {
     names: std::vec::IntoIter<Vec<u8>>,
     next_task: u32,
     next_process: u32,
+    has_shared_shapes: bool,
 }
 
 /// What a birth makes.
@@ -70,6 +71,7 @@ impl Spaces {
             names: names.into_iter(),
             next_task: 1,
             next_process: 1,
+            has_shared_shapes: false,
         }
     }
 
@@ -77,8 +79,16 @@ impl Spaces {
         usize::try_from(slot).ok().and_then(|slot| self.tasks.get(slot)?.as_ref()).ok_or(Problem::Slot(slot))
     }
 
+    /// From now on, shapes are nobody's: each is the same for all.
+    pub(super) fn share_shapes(&mut self) {
+        self.has_shared_shapes = true;
+    }
+
     fn running_space(&self) -> usize {
-        self.running.and_then(|slot| self.tasks[slot].as_ref()).map_or(0, |task| task.space)
+        self.running
+            .filter(|_| !self.has_shared_shapes)
+            .and_then(|slot| self.tasks[slot].as_ref())
+            .map_or(0, |task| task.space)
     }
 
     /// Shapes of the running task.
@@ -102,6 +112,12 @@ impl Spaces {
         let task = self.task(slot)?.task;
         self.running = Some(slot as usize);
         Ok(task)
+    }
+
+    /// All tasks sleep from here on.
+    pub(super) fn run_nobody(&mut self) -> TaskId {
+        self.running = None;
+        TaskId::NONE
     }
 
     fn new_space(&mut self, shapes: Arc<Shapes>) -> usize {
@@ -164,21 +180,21 @@ impl Spaces {
     }
 
     /// A task is made in `slot`, by the one in slot `parent`; in the address space of `process_slot`, or where that is
-    /// its own slot, in a copy of its parent's. A command has the name that is given, or the next of those known.
+    /// its own slot, in a copy of its parent's. It has the name that is told; or its parent's, and a command the next of those known.
     pub(super) fn born(
         &mut self,
         slot: u64,
         parent: u64,
         process_slot: u64,
-        name: Option<Vec<u8>>,
+        told: Option<Vec<u8>>,
     ) -> Result<Born, Problem> {
         let seat = seat(slot)?;
         let (parent_task, name, copied) = if parent == u64::from(NO_SLOT) {
-            (TaskId::NONE, name.or_else(|| self.names.next()).unwrap_or_default(), Arc::default())
+            (TaskId::NONE, told.or_else(|| self.names.next()).unwrap_or_default(), Arc::default())
         } else {
             let Expected { parent, name, shapes } =
                 self.expected.remove(&slot).map_or_else(|| self.inherited(parent), Ok)?;
-            (parent, name, shapes)
+            (parent, told.unwrap_or(name), shapes)
         };
         let space = if process_slot == slot { self.new_space(copied) } else { self.task(process_slot)?.space };
         let task = TaskId(self.next_task);

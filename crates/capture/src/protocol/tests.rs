@@ -126,6 +126,8 @@ fn numbers_are_those_of_the_tool() {
         ("SC_VERSION", VERSION.into()),
         ("SC_SCHEDULED", SCHEDULED.into()),
         ("SC_AS_RUN", AS_RUN.into()),
+        ("SC_SYSTEM", SYSTEM.into()),
+        ("SC_KERNEL_BIT", KERNEL_BIT.into()),
         ("SC_FREE", state::FREE.into()),
         ("SC_CLAIMED", state::CLAIMED.into()),
         ("SC_QUEUED", state::QUEUED.into()),

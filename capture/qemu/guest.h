@@ -1,0 +1,39 @@
+/* What the first process of the guest tells the plugin. SPDX-License-Identifier: GPL-2.0-or-later OR MIT OR Apache-2.0
+
+   The guest executes the instruction `movabs $SC_SIGNAL + kind, %rax` and then one that stores to a struct sc_guest. The plugin sees
+   both when it translates them, and finds the struct in the guest's memory. It lies in one page. */
+#ifndef SWITCHCOST_GUEST_H
+#define SWITCHCOST_GUEST_H
+
+#include <stdint.h>
+
+#define SC_SIGNAL 0x5343475545535400ULL /* "\0TSEUGCS" */
+#define SC_GUEST_ARM 1   /* the layout is known: look out for the next switches, to learn which task this is */
+#define SC_GUEST_BEGIN 2 /* record from here on */
+#define SC_GUEST_END 3   /* no longer */
+
+/* Where the kernel is entered, and for what. */
+#define SC_ENTRY_EXCEPTION 1       /* without an error code */
+#define SC_ENTRY_EXCEPTION_CODE 2  /* with one */
+#define SC_ENTRY_PAGE_FAULT 3
+#define SC_ENTRY_INTERRUPT 4
+#define SC_ENTRY_TIMER 5
+#define SC_ENTRY_SYSCALL 6
+
+#define SC_MOST_ENTRIES 96
+
+struct sc_guest_entry {
+    uint64_t address;
+    uint64_t kind;
+};
+
+struct sc_guest {
+    uint64_t signal;       /* where the store goes */
+    uint64_t switch_to;    /* address of __switch_to_asm */
+    /* Offsets in struct task_struct, by the kernel's BTF. */
+    uint32_t sp, state, pid, tgid, comm, mm, real_parent, nvcsw, nivcsw, unused;
+    uint64_t entry_count;
+    struct sc_guest_entry entries[SC_MOST_ENTRIES];
+};
+
+#endif

@@ -1,0 +1,307 @@
+/* The first process of the guest: runs the programs, has them recorded, and says how they ended. GPL-2.0-or-later, see
+   ../valgrind/COPYING.
+
+   /switchcost/commands has what to run, each text ended by a 0: for each command its directory, how many variables and arguments it
+   has, the variables, the arguments. What they write is kept in memory until recording has ended: a serial line would have its
+   interrupts in the trace. Then all of it goes to the second serial line, as lines `status N STATUS`, `switches N`, `nanoseconds N` and, each followed
+   by its bytes, `output N BYTES`; what is wrong as `error TEXT`. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "layout.h"
+
+#define MOST_COMMANDS 64
+#define LONGEST_COMMANDS (4 << 20)
+
+static struct sc_guest guest __attribute__((aligned(4096)));
+static int report = 1;
+
+struct command {
+    const char *directory;
+    char **variables;
+    char **arguments;
+    pid_t pid;
+    int output;
+    int status;
+};
+
+static struct command commands[MOST_COMMANDS];
+static int count;
+static int64_t seconds;
+
+static void __attribute__((noreturn)) leave(void)
+{
+    fsync(report);
+    tcdrain(report);
+    sync();
+    reboot(RB_POWER_OFF);
+    for (;;)
+        pause();
+}
+
+void fail(const char *format, ...)
+{
+    va_list arguments;
+
+    dprintf(report, "error ");
+    va_start(arguments, format);
+    vdprintf(report, format, arguments);
+    va_end(arguments);
+    dprintf(report, "\n");
+    leave();
+}
+
+static void signal_plugin(uint64_t kind)
+{
+#define SIGNAL(which) \
+    __asm__ volatile("movabs %0, %%rax\n\tmov %%rax, (%1)" : : "i"(SC_SIGNAL + which), "r"(&guest.signal) : "rax", "memory")
+    /* Memory that is shared with forked children is copied when it is written to, and the instruction done again, alone. */
+    *(volatile uint64_t *)&guest.signal = 0;
+    switch (kind) {
+    case SC_GUEST_ARM:
+        SIGNAL(SC_GUEST_ARM);
+        break;
+    case SC_GUEST_BEGIN:
+        SIGNAL(SC_GUEST_BEGIN);
+        break;
+    default:
+        SIGNAL(SC_GUEST_END);
+    }
+}
+
+static void open_report(void)
+{
+    struct termios settings;
+
+    report = open("/dev/ttyS1", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (report < 0 || tcgetattr(report, &settings) != 0) {
+        report = 1;
+        fail("no second serial line");
+    }
+    cfmakeraw(&settings);
+    tcsetattr(report, TCSANOW, &settings);
+}
+
+static void mount_all(void)
+{
+    mkdir("/proc", 0755);
+    mkdir("/sys", 0755);
+    mkdir("/dev", 0755);
+    mkdir("/tmp", 01777);
+    mount("proc", "/proc", "proc", 0, NULL);
+    mount("sysfs", "/sys", "sysfs", 0, NULL);
+    mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+    mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+}
+
+static char *text_of(const char *path, size_t most)
+{
+    char *text = malloc(most + 1);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    ssize_t bytes;
+
+    if (!text || fd < 0)
+        fail("no readable %s", path);
+    while (length < most && (bytes = read(fd, text + length, most - length)) > 0)
+        length += bytes;
+    close(fd);
+    text[length] = '\0';
+    return text;
+}
+
+static char *next(char **at)
+{
+    char *text = *at;
+
+    *at += strlen(text) + 1;
+    return text;
+}
+
+static char **texts(char **at, int many)
+{
+    char **list = calloc(many + 1, sizeof *list);
+    int index;
+
+    if (!list)
+        fail("no memory");
+    for (index = 0; index < many; index++)
+        list[index] = next(at);
+    return list;
+}
+
+static void read_commands(void)
+{
+    char *at = text_of("/switchcost/commands", LONGEST_COMMANDS);
+    const char *slice;
+
+    seconds = atoll(next(&at));
+    slice = next(&at);
+    if (*slice && layout_set_slice(atoll(slice)) != 0)
+        fail("no setting for the length of a slice in this kernel's scheduler");
+    count = atoi(next(&at));
+    if (count < 1 || count > MOST_COMMANDS)
+        fail("%d commands, need 1 to %d", count, MOST_COMMANDS);
+    for (struct command *command = commands; command < commands + count; command++) {
+        int variables, arguments;
+        command->directory = next(&at);
+        variables = atoi(next(&at));
+        arguments = atoi(next(&at));
+        command->variables = texts(&at, variables);
+        command->arguments = texts(&at, arguments);
+    }
+}
+
+static void run(struct command *command, int go)
+{
+    char byte;
+    int null = open("/dev/null", O_RDONLY);
+
+    dup2(null, 0);
+    dup2(command->output, 1);
+    dup2(command->output, 2);
+    while (read(go, &byte, 1) > 0) {}
+    close(go);
+    if (chdir(command->directory) == 0)
+        execve(command->arguments[0], command->arguments, command->variables);
+    dprintf(2, "%s: %m\n", command->arguments[0]);
+    _exit(127);
+}
+
+/* They wait for the end of the pipe. */
+static int start_all(void)
+{
+    int ends[2];
+
+    mkdir("/switchcost/output", 0700);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        fail("no pipe");
+    for (struct command *command = commands; command < commands + count; command++) {
+        char path[64];
+        snprintf(path, sizeof path, "/switchcost/output/%d", (int)(command - commands));
+        command->output = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        command->pid = fork();
+        if (command->output < 0 || command->pid < 0)
+            fail("no process for command %d", (int)(command - commands));
+        if (command->pid == 0) {
+            close(ends[1]);
+            run(command, ends[0]);
+        }
+    }
+    close(ends[0]);
+    return ends[1];
+}
+
+static void note_end(pid_t pid, int status)
+{
+    for (struct command *command = commands; command < commands + count; command++)
+        if (command->pid == pid)
+            command->status = status;
+}
+
+static volatile sig_atomic_t is_late;
+
+static void note_late(int number)
+{
+    (void)number;
+    is_late = 1;
+    kill(-1, SIGKILL);
+}
+
+/* Orphans are ours, too: all ends before recording does. */
+static void await_all(void)
+{
+    struct sigaction action = { .sa_handler = note_late, .sa_flags = SA_RESTART };
+    int status;
+    pid_t pid;
+
+    sigaction(SIGALRM, &action, NULL);
+    alarm(seconds);
+    while ((pid = wait(&status)) > 0)
+        note_end(pid, status);
+    alarm(0);
+}
+
+static uint64_t switches(int fd)
+{
+    static char text[1 << 16];
+    const char *line;
+    ssize_t bytes = pread(fd, text, sizeof text - 1, 0);
+
+    text[bytes > 0 ? bytes : 0] = '\0';
+    line = strstr(text, "\nctxt ");
+    return line ? strtoull(line + 6, NULL, 10) : 0;
+}
+
+static void send_file(int fd)
+{
+    char bytes[1 << 14];
+    ssize_t length;
+
+    lseek(fd, 0, SEEK_SET);
+    while ((length = read(fd, bytes, sizeof bytes)) > 0)
+        for (ssize_t done = 0, more; done < length; done += more)
+            if ((more = write(report, bytes + done, length - done)) < 0)
+                return;
+}
+
+static void tell(uint64_t counted, uint64_t nanoseconds)
+{
+    dprintf(report, "switches %lu\n", counted);
+    dprintf(report, "nanoseconds %lu\n", nanoseconds);
+    if (is_late)
+        dprintf(report, "late %ld\n", (long)seconds);
+    for (struct command *command = commands; command < commands + count; command++)
+        dprintf(report, "status %d %d\n", (int)(command - commands), command->status);
+    for (struct command *command = commands; command < commands + count; command++) {
+        struct stat facts;
+        fstat(command->output, &facts);
+        dprintf(report, "output %d %ld\n", (int)(command - commands), (long)facts.st_size);
+        send_file(command->output);
+    }
+    dprintf(report, "end\n");
+}
+
+int main(void)
+{
+    struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
+    uint64_t before, after, began, ended;
+    int go, stat;
+
+    mount_all();
+    open_report();
+    layout_find(&guest);
+    read_commands();
+    stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+    go = start_all();
+    dprintf(report, "ready\n");
+    tcdrain(report);
+    signal_plugin(SC_GUEST_ARM);
+    /* All that is left of booting; and a switch away from here and back. */
+    for (int times = 0; times < 10; times++)
+        nanosleep(&moment, NULL);
+    before = switches(stat);
+    signal_plugin(SC_GUEST_BEGIN);
+    began = __builtin_ia32_rdtsc();
+    close(go);
+    await_all();
+    ended = __builtin_ia32_rdtsc();
+    signal_plugin(SC_GUEST_END);
+    after = switches(stat);
+    tell(after - before, ended - began);
+    leave();
+    return 0;
+}

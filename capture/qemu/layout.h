@@ -1,0 +1,16 @@
+/* Where in the kernel the plugin has to look. GPL-2.0-or-later, see ../valgrind/COPYING. */
+#ifndef SWITCHCOST_LAYOUT_H
+#define SWITCHCOST_LAYOUT_H
+
+#include "guest.h"
+
+/* By the kernel's own tables; ends the guest where they do not say. */
+void layout_find(struct sc_guest *guest);
+
+/* In nanoseconds; -1 where the scheduler has no such setting. */
+int layout_set_slice(long nanoseconds);
+
+/* Says what was found, and ends the guest. */
+void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,145 @@
+/* switchcost: a plugin for QEMU that writes what a whole guest executes into shared memory, the kernel included.
+   SPDX-License-Identifier: GPL-2.0-or-later
+
+   QEMU is started by `switchcost trace --system`, which makes the shared memory (protocol.h) and reads the stream. README.md says how
+   it works and what it counts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin.h"
+
+/* The version of the interface that it is built for. QEMU refuses one that is older than it still serves, or newer than its own. */
+EXPORTED int qemu_plugin_version = PLUGIN_VERSION;
+
+static qemu_plugin_id_t plugin;
+static uint64_t stage;
+
+static void on_translation_booting(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+
+/* 0 where the instruction is no signal's first. */
+static uint64_t signal_in(const struct qemu_plugin_insn *insn)
+{
+    uint8_t bytes[16];
+    uint64_t value;
+
+    if (code_bytes(insn, bytes, sizeof bytes) != 10 || bytes[0] != 0x48 || bytes[1] != 0xb8)
+        return 0;
+    memcpy(&value, bytes + 2, sizeof value);
+    return value - SC_SIGNAL <= SC_GUEST_END ? value - SC_SIGNAL : 0;
+}
+
+static void on_exit_of_qemu(qemu_plugin_id_t id, void *data)
+{
+    (void)id;
+    (void)data;
+    if (stage == SC_GUEST_BEGIN) {
+        paths_end();
+        stream_end();
+    }
+}
+
+static void on_translation_armed(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    switches_watch_who(tb);
+    on_translation_booting(id, tb);
+}
+
+static void on_translation_recording(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    struct code *code = code_of(tb, entries_is_exception(qemu_plugin_tb_vaddr(tb)));
+
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, paths_run, QEMU_PLUGIN_CB_NO_REGS, code);
+    if (qemu_plugin_tb_vaddr(tb) >> 63) {
+        entries_watch(tb);
+        switches_watch(tb);
+    } else {
+        on_translation_booting(id, tb);
+    }
+    for (size_t index = 0; index < code->count; index++)
+        if (code->instructions[index].touches != TOUCHES_NOTHING)
+            qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, index), paths_touch, QEMU_PLUGIN_CB_NO_REGS,
+                                             QEMU_PLUGIN_MEM_RW, &code->instructions[index]);
+}
+
+/* QEMU has thrown away all code by now: what is translated from here on is watched as the stage wants it. */
+static void on_reset(qemu_plugin_id_t id)
+{
+    qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
+    switch (stage) {
+    case SC_GUEST_ARM:
+        qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation_armed);
+        break;
+    case SC_GUEST_BEGIN:
+        stream_begin();
+        switches_begin();
+        qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation_recording);
+        break;
+    }
+}
+
+static void on_signal(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *kind)
+{
+    static struct sc_guest guest;
+    uint64_t physical;
+
+    (void)cpu;
+    if (!qemu_plugin_mem_is_store(info) || (uintptr_t)kind != stage + 1)
+        return;
+    if (stage == 0) {
+        if (!physical_of(info, address, &physical) || !memory_read(physical, &guest, sizeof guest))
+            ring_fail("no readable memory of the guest");
+        entries_know(&guest);
+        switches_know(&guest);
+    }
+    stage = (uintptr_t)kind;
+    /* No reset at the end: QEMU 7.2 may use callbacks that it has thrown away. */
+    if (stage == SC_GUEST_END)
+        paths_stop();
+    else
+        qemu_plugin_reset(plugin, on_reset);
+}
+
+static void on_translation_booting(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    size_t count = qemu_plugin_tb_n_insns(tb);
+
+    (void)id;
+    for (size_t index = 0; index + 1 < count; index++) {
+        uint64_t kind = signal_in(qemu_plugin_tb_get_insn(tb, index));
+        if (kind)
+            qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, index + 1), on_signal, QEMU_PLUGIN_CB_NO_REGS,
+                                             QEMU_PLUGIN_MEM_RW, (void *)(uintptr_t)kind);
+    }
+}
+
+/* The value of an argument NAME=VALUE; NULL where it is another. */
+static const char *value_of(const char *argument, const char *name)
+{
+    size_t length = strlen(name);
+
+    return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1 : NULL;
+}
+
+EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count, char **arguments);
+
+EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count, char **arguments)
+{
+    const char *ring = NULL, *memory = NULL, *value;
+
+    for (int index = 0; index < count; index++) {
+        if ((value = value_of(arguments[index], "ring")))
+            ring = value;
+        else if ((value = value_of(arguments[index], "memory")))
+            memory = value;
+    }
+    if (!info->system_emulation || strcmp(info->target_name, "x86_64") != 0 || info->system.smp_vcpus != 1)
+        ring_fail("another machine than x86_64 with one CPU");
+    if (!ring || !ring_open(ring))
+        ring_fail("no ring of this version");
+    if (!memory || !memory_open(memory))
+        ring_fail("no memory of the guest");
+    plugin = id;
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation_booting);
+    return 0;
+}

@@ -1,0 +1,57 @@
+/* What the guest has in memory, which it shares with the plugin as a file. GPL-2.0-or-later, see ../valgrind/COPYING. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugin.h"
+
+/* Without address randomization (nokaslr) and with page tables of four levels
+   (Documentation/arch/x86/x86_64/mm.rst): the direct map, and the kernel's image. */
+#define DIRECT_MAP 0xffff888000000000ULL
+#define IMAGE 0xffffffff80000000ULL
+
+static const char *memory;
+static uint64_t size;
+
+bool memory_open(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat facts;
+    void *start;
+
+    if (fd < 0 || fstat(fd, &facts) != 0)
+        return false;
+    start = mmap(NULL, facts.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    if (start == MAP_FAILED)
+        return false;
+    memory = start;
+    size = facts.st_size;
+    return true;
+}
+
+bool memory_read(uint64_t physical, void *into, size_t bytes)
+{
+    if (physical >= size || size - physical < bytes)
+        return false;
+    memcpy(into, memory + physical, bytes);
+    return true;
+}
+
+bool memory_read_kernel(uint64_t address, void *into, size_t bytes)
+{
+    return memory_read(address - (address >= IMAGE ? IMAGE : DIRECT_MAP), into, bytes);
+}
+
+bool physical_of(qemu_plugin_meminfo_t info, uint64_t address, uint64_t *physical)
+{
+    const struct qemu_plugin_hwaddr *found = qemu_plugin_get_hwaddr(info, address);
+
+    if (!found || qemu_plugin_hwaddr_is_io(found))
+        return false;
+    *physical = qemu_plugin_hwaddr_phys_addr(found);
+    return true;
+}

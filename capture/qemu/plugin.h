@@ -1,0 +1,131 @@
+/* What the files of the plugin have of each other. GPL-2.0-or-later, see ../valgrind/COPYING. */
+#ifndef SWITCHCOST_PLUGIN_H
+#define SWITCHCOST_PLUGIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef uint32_t UInt;
+typedef uint64_t ULong;
+typedef int64_t Long;
+
+#include "protocol.h"
+
+#include "guest.h"
+#include "qemu.h"
+
+#define LIKELY(claim) __builtin_expect(!!(claim), 1)
+#define UNLIKELY(claim) __builtin_expect(!!(claim), 0)
+
+/* ring.c: the shared memory. */
+bool ring_open(const char *path);
+void ring_fail(const char *found);
+/* A buffer to write, and where it has no more than SLACK_WORDS left. */
+ULong *ring_next_buffer(ULong words_of_last, ULong **limit);
+void ring_submit_last(ULong words);
+#define SLACK_WORDS 32768
+
+/* memory.c: what the guest has in memory. */
+bool memory_open(const char *path);
+bool memory_read(uint64_t physical, void *into, size_t bytes);
+/* An address of the kernel's that lies in its own image or in the direct map of all memory. */
+bool memory_read_kernel(uint64_t address, void *into, size_t bytes);
+
+/* stream.c: records and shapes that ran. */
+struct path;
+struct code;
+extern ULong *stream_cursor, *stream_limit;
+void stream_begin(void);
+void stream_turn(void);
+void stream_end(void);
+/* What is written from here on goes nowhere. */
+void stream_abandon(void);
+void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count);
+
+/* code.c: translated code, and what it touches. */
+struct instruction {
+    struct code *code;
+    uint64_t address;
+    uint8_t bytes;
+    bool is_fixed; /* its address is a constant */
+    uint8_t touches;
+};
+
+/* Which accesses an instruction can have. Beside these QEMU tells of some that are none of it: those of the processor at an interrupt,
+   as accesses of an instruction with which code ended before. */
+enum { TOUCHES_NOTHING, TOUCHES_LOADS, TOUCHES_ANY };
+
+struct code {
+    struct code *next; /* of the same hash */
+    uint64_t address;
+    uint64_t hash;
+    uint32_t bytes;
+    uint32_t count;
+    bool is_entry;     /* of the kernel, after an instruction that could not be done */
+    struct path *start;
+    struct instruction instructions[];
+};
+
+struct code *code_of(const struct qemu_plugin_tb *tb, bool is_entry);
+
+/* paths.c: which references a piece of code makes. */
+void paths_end(void);
+/* After the code that runs: what runs behind it is not recorded. */
+void paths_stop(void);
+struct path *paths_start(struct code *code);
+void paths_run(unsigned cpu, void *code);
+void paths_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *instruction);
+/* The code that ran before the present one was left before this address was executed. */
+void paths_cut_before(uint64_t address);
+extern bool paths_is_torn;
+extern bool paths_has_news;
+
+/* shapes.c: what is the same each time that a path is taken. */
+struct shape_reference {
+    const struct instruction *instruction;
+    uint16_t bytes;
+    bool is_store;
+    uint8_t how;
+    uint8_t base;
+    uint64_t value;
+};
+/* The words of a definition of instructions `first` to `end`; gives how many these are, and above bit 16 how many blocks. */
+UInt shapes_define(ULong *words, const struct code *code, UInt first, UInt end, const struct shape_reference *references, UInt count);
+
+/* entries.c: how the kernel was entered, and is left. */
+struct entry {
+    uint8_t kind;    /* SC_ENTRY_* */
+    uint16_t number; /* of a system call */
+};
+
+/* Of a task: entries that it has not come back from, the last one last. */
+#define MOST_ENTRIES 8
+struct entries {
+    UInt depth;
+    struct entry of[MOST_ENTRIES];
+};
+
+void entries_know(const struct sc_guest *guest);
+void entries_watch(struct qemu_plugin_tb *tb);
+/* Whether an exception leads to this address. */
+bool entries_is_exception(uint64_t address);
+
+/* switches.c: tasks. */
+void switches_know(const struct sc_guest *guest);
+void switches_watch(struct qemu_plugin_tb *tb);
+/* Before recording: only to learn who runs. */
+void switches_watch_who(struct qemu_plugin_tb *tb);
+void switches_begin(void);
+struct entries *switches_entries(void);
+/* A task is about to be back in its own code. */
+void switches_return(void);
+/* Marks that wait for the end of the code that made them. */
+void switches_note(ULong tag, ULong immediate, const ULong *words, UInt count);
+void switches_tell(void);
+
+/* Physical address; false where it is a device. */
+bool physical_of(qemu_plugin_meminfo_t info, uint64_t address, uint64_t *physical);
+/* The first bytes of an instruction, as far as they lie in one page; gives how many. */
+size_t code_bytes(const struct qemu_plugin_insn *instruction, uint8_t *into, size_t most);
+
+#endif

@@ -1,0 +1,304 @@
+/* Tasks as the guest's kernel switches between them: who, to whom, why; births, other programs, ends. __switch_to_asm stores the stack
+   pointer of the one and loads that of the other: the two addresses say where their task_structs are.
+   GPL-2.0-or-later, see ../valgrind/COPYING. */
+#include <string.h>
+
+#include "plugin.h"
+
+#define MOST_TASKS 2048 /* as the reader has slots */
+#define NO_SLOT ((UInt)-1)
+#define NAME_BYTES 16
+#define NAME_WORDS (NAME_BYTES / 8)
+#define MOST_NEWS 4096
+/* Of __switch_to_asm. */
+#define LONGEST_FUNCTION 256
+#define STATE_DEAD 0x80
+
+/* Why a task left: as protocol.h numbers them. */
+enum { CAUSE_SYSCALL, CAUSE_PAGE_FAULT, CAUSE_QUANTUM, CAUSE_WAKE_UP, CAUSE_INTERRUPT, CAUSE_EXIT, CAUSE_UNKNOWN };
+
+struct task {
+    uint64_t pointer; /* 0: the slot is free */
+    UInt pid;
+    uint64_t memory;  /* of user space; 0 for a thread of the kernel */
+    uint64_t voluntary;
+    struct entries entries;
+};
+
+static struct sc_guest guest;
+static struct task tasks[MOST_TASKS];
+static UInt tasks_used;
+static uint64_t leaving;
+static uint64_t running;
+static struct task *running_task;
+static struct entries nobodys;
+
+static ULong news[MOST_NEWS];
+static UInt news_words;
+
+void switches_know(const struct sc_guest *known)
+{
+    guest = *known;
+}
+
+static uint64_t word_of(uint64_t task, UInt offset)
+{
+    uint64_t word = 0;
+
+    memory_read_kernel(task + offset, &word, sizeof word);
+    return word;
+}
+
+static UInt half_of(uint64_t task, UInt offset)
+{
+    UInt half = 0;
+
+    memory_read_kernel(task + offset, &half, sizeof half);
+    return half;
+}
+
+static UInt read_name(uint64_t task, ULong *words)
+{
+    char name[NAME_BYTES] = { 0 };
+
+    memory_read_kernel(task + guest.comm, name, sizeof name - 1);
+    words[0] = strlen(name);
+    memset(name + words[0], 0, sizeof name - words[0]);
+    memcpy(words + 1, name, sizeof name);
+    return 1 + (words[0] + 7) / 8;
+}
+
+void switches_note(ULong tag, ULong immediate, const ULong *words, UInt count)
+{
+    if (news_words + 1 + count > MOST_NEWS)
+        ring_fail("more marks than fit between two pieces of code");
+    news[news_words++] = tag << 56 | (ULong)count << 48 | (immediate & 0xffffffffffffULL);
+    for (UInt word = 0; word < count; word++)
+        news[news_words++] = words[word];
+    paths_has_news = true;
+}
+
+void switches_tell(void)
+{
+    memcpy(stream_cursor, news, news_words * sizeof *news);
+    stream_cursor += news_words;
+    news_words = 0;
+    paths_has_news = false;
+}
+
+static UInt slot_at(uint64_t pointer)
+{
+    for (UInt slot = 0; slot < tasks_used; slot++)
+        if (tasks[slot].pointer == pointer)
+            return slot;
+    return NO_SLOT;
+}
+
+static UInt free_slot(void)
+{
+    UInt slot = slot_at(0);
+
+    if (slot != NO_SLOT)
+        return slot;
+    if (tasks_used == MOST_TASKS)
+        ring_fail("more than 2048 tasks at once");
+    return tasks_used++;
+}
+
+/* A living task in the same address space; all threads of the kernel are in one. */
+static UInt neighbour_of(UInt slot)
+{
+    for (UInt other = 0; other < tasks_used; other++)
+        if (other != slot && tasks[other].pointer && tasks[other].memory == tasks[slot].memory)
+            return other;
+    return slot;
+}
+
+static UInt bear(uint64_t pointer)
+{
+    UInt slot = free_slot();
+    ULong words[3 + NAME_WORDS];
+
+    tasks[slot] = (struct task){
+        .pointer = pointer, .pid = half_of(pointer, guest.pid), .memory = word_of(pointer, guest.mm),
+        .voluntary = word_of(pointer, guest.nvcsw),
+    };
+    words[0] = (ULong)slot_at(word_of(pointer, guest.real_parent)) << 32 | neighbour_of(slot);
+    words[1] = (ULong)half_of(pointer, guest.tgid) << 32 | tasks[slot].pid;
+    switches_note(SC_BIRTH, slot, words, 2 + read_name(pointer, words + 2));
+    return slot;
+}
+
+static void bury(UInt slot)
+{
+    switches_note(SC_EXIT, slot, NULL, 0);
+    tasks[slot].pointer = 0;
+}
+
+/* None for the idle task. The memory of a task that was seen last when it had ended may be another's by now. */
+static UInt slot_of(uint64_t pointer)
+{
+    UInt slot = slot_at(pointer);
+
+    if (half_of(pointer, guest.pid) == 0)
+        return NO_SLOT;
+    return slot == NO_SLOT ? bear(pointer) : slot;
+}
+
+/* Another program has an address space of its own; and its name when the call that started it is over. */
+static void look_for_exec(UInt slot)
+{
+    struct task *task = &tasks[slot];
+    uint64_t memory = word_of(task->pointer, guest.mm);
+    ULong words[1 + NAME_WORDS];
+
+    if (memory == 0 || memory == task->memory)
+        return;
+    task->memory = memory;
+    switches_note(SC_EXEC, slot, words, read_name(task->pointer, words));
+}
+
+void switches_return(void)
+{
+    if (running_task)
+        look_for_exec(running_task - tasks);
+}
+
+struct entries *switches_entries(void)
+{
+    return running_task ? &running_task->entries : &nobodys;
+}
+
+static ULong cause_of(const struct entries *entries, bool is_dead, bool is_voluntary)
+{
+    const struct entry *last;
+
+    if (is_dead)
+        return CAUSE_EXIT;
+    if (entries->depth == 0 || entries->depth > MOST_ENTRIES)
+        return CAUSE_UNKNOWN;
+    last = &entries->of[entries->depth - 1];
+    switch (last->kind) {
+    case SC_ENTRY_SYSCALL:
+        return CAUSE_SYSCALL | (ULong)last->number << 8;
+    case SC_ENTRY_PAGE_FAULT:
+        return CAUSE_PAGE_FAULT;
+    case SC_ENTRY_TIMER:
+        return is_voluntary ? CAUSE_UNKNOWN : CAUSE_QUANTUM;
+    case SC_ENTRY_INTERRUPT:
+        return is_voluntary ? CAUSE_UNKNOWN : CAUSE_INTERRUPT;
+    default:
+        return CAUSE_UNKNOWN;
+    }
+}
+
+/* As the kernel counts them. Gives the second word of the mark. */
+static ULong reason_of(struct task *task, bool is_dead)
+{
+    uint64_t voluntary = word_of(task->pointer, guest.nvcsw);
+    bool is_voluntary = voluntary != task->voluntary;
+
+    task->voluntary = voluntary;
+    return is_voluntary | cause_of(&task->entries, is_dead, is_voluntary) << 8;
+}
+
+static void run(UInt slot, uint64_t pointer)
+{
+    running = pointer;
+    running_task = slot == NO_SLOT ? NULL : &tasks[slot];
+    if (!running_task)
+        nobodys.depth = 0;
+}
+
+static void switch_to(uint64_t pointer)
+{
+    UInt from = slot_of(leaving), to;
+    ULong words[2] = { 0, 1 | CAUSE_UNKNOWN << 8 };
+
+    if (from != NO_SLOT) {
+        bool is_dead = half_of(leaving, guest.state) & STATE_DEAD;
+        words[1] = reason_of(&tasks[from], is_dead);
+        if (is_dead)
+            bury(from);
+    }
+    to = slot_of(pointer);
+    words[0] = (ULong)from << 32 | to;
+    switches_note(SC_SWITCH, 0, words, 2);
+    run(to, pointer);
+}
+
+static void on_store(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+{
+    (void)cpu;
+    (void)data;
+    if (qemu_plugin_mem_is_store(info))
+        leaving = address - guest.sp;
+}
+
+static void on_load(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+{
+    (void)cpu;
+    (void)data;
+    if (!qemu_plugin_mem_is_store(info))
+        switch_to(address - guest.sp);
+}
+
+static void on_who(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+{
+    (void)cpu;
+    (void)data;
+    if (!qemu_plugin_mem_is_store(info))
+        running = address - guest.sp;
+}
+
+/* mov %rsp, sp(%rdi) and mov sp(%rsi), %rsp, with sp as the kernel's BTF has it. */
+static bool is_at_sp(const struct qemu_plugin_insn *insn, uint8_t opcode, uint8_t operands)
+{
+    uint8_t bytes[16];
+    UInt offset;
+
+    if (code_bytes(insn, bytes, sizeof bytes) != 7)
+        return false;
+    memcpy(&offset, bytes + 3, sizeof offset);
+    return bytes[0] == 0x48 && bytes[1] == opcode && bytes[2] == operands && offset == guest.sp;
+}
+
+static void watch(struct qemu_plugin_tb *tb, qemu_plugin_vcpu_mem_cb_t store, qemu_plugin_vcpu_mem_cb_t load)
+{
+    size_t count = qemu_plugin_tb_n_insns(tb);
+
+    for (size_t index = 0; index < count; index++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, index);
+        if (qemu_plugin_insn_vaddr(insn) - guest.switch_to >= LONGEST_FUNCTION)
+            continue;
+        if (store && is_at_sp(insn, 0x89, 0xa7))
+            qemu_plugin_register_vcpu_mem_cb(insn, store, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
+        if (is_at_sp(insn, 0x8b, 0xa6))
+            qemu_plugin_register_vcpu_mem_cb(insn, load, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
+    }
+}
+
+void switches_watch(struct qemu_plugin_tb *tb)
+{
+    watch(tb, on_store, on_load);
+}
+
+void switches_watch_who(struct qemu_plugin_tb *tb)
+{
+    watch(tb, NULL, on_who);
+}
+
+/* Whoever runs was there before; the kernel gave it the CPU. */
+void switches_begin(void)
+{
+    UInt slot;
+    ULong words[2];
+
+    if (!running)
+        ring_fail("no switch of the guest's before its programs began");
+    slot = slot_of(running);
+    words[0] = (ULong)NO_SLOT << 32 | slot;
+    words[1] = 1 | CAUSE_UNKNOWN << 8;
+    switches_note(SC_SWITCH, 0, words, 2);
+    run(slot, running);
+}

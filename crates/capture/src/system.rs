@@ -1,0 +1,173 @@
+//! A whole guest under QEMU: its programs and its kernel, on one virtual CPU.
+//!
+//! What comes in: commands, and a kernel to run them on. The guest gets the kernel, an archive of the files that the commands
+//! need from this machine (`archive`, `needs`), and a first process of ours, `capture/qemu/init.c`, which starts them. What goes
+//! out is what [`crate::record`] gives: QEMU has a plugin of ours that writes into the same shared memory as the Valgrind tool,
+//! which is read by the same decoder.
+//!
+//! QEMU counts instructions for time (`-icount`), so the same guest does the same each time.
+
+mod archive;
+mod error;
+mod guest;
+mod kernel;
+mod needs;
+mod parts;
+mod qemu;
+mod report;
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+use trace::{Recorder, WriteTraceError};
+use units::Bytes;
+
+use crate::bell::Bell;
+use crate::command::Command;
+use crate::consume::consume;
+use crate::decode::Decoder;
+use crate::error::{CaptureError, Failure};
+use crate::protocol::{self, header};
+use crate::ring::Ring;
+pub use error::GuestError;
+pub use kernel::{Kernel, Package, fetch, find_kernel};
+pub use parts::Parts;
+use qemu::Machine;
+use report::Report;
+
+/// The guest that commands run in.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// QEMU's plugin and the guest's first process.
+    pub parts: Parts,
+    /// The kernel's image.
+    pub kernel: Kernel,
+    /// Further words of the kernel's command line.
+    pub append: Option<String>,
+    /// Its memory; what the files take and half a gigabyte more where it is not given.
+    pub memory: Option<Bytes>,
+    /// How long one task runs before another's turn, where the scheduler's own choice is not wanted.
+    pub slice: Option<Duration>,
+    /// Instructions in a second of the guest's time are 10^9, halved so many times.
+    pub halvings: u32,
+    /// Seconds of the guest's time after which its programs are ended.
+    pub seconds: u64,
+    /// Further files and programs of this machine that the commands need.
+    pub files: Vec<std::path::PathBuf>,
+}
+
+/// What a guest came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestSummary {
+    /// Whether the caller's flag ended it.
+    pub is_interrupted: bool,
+    /// Switches in the trace from one task to another, or away from one.
+    pub switches: u64,
+    /// Instructions in the trace.
+    pub instructions: u64,
+    /// Time of the guest while it was recorded, in nanoseconds: what QEMU counted for the instructions, and what all tasks slept.
+    pub guest_ns: u64,
+    /// How each command ended, as `wait` tells.
+    pub statuses: Vec<std::process::ExitStatus>,
+    /// What each command wrote.
+    pub outputs: Vec<Vec<u8>>,
+    /// What the reader of the trace should know.
+    pub warnings: Vec<String>,
+}
+
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Booting takes two seconds or three of one CPU; and more where it is busy.
+const LONGEST_BOOT: Duration = Duration::from_secs(180);
+/// A guest that sleeps has its time passed at once: one that does nothing for so long does nothing at all.
+const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+
+/// Runs the commands together in a guest until all have ended, and writes what it executed meanwhile, kernel included, into a
+/// trace. When this returns, QEMU is gone.
+///
+/// # Errors
+/// Where the guest cannot be made or fails, the system refuses something, or the trace cannot be written.
+pub fn record_system<W: Write + Send + 'static>(
+    commands: &[Command],
+    system: &System,
+    stop: &AtomicBool,
+    recorder: &mut Recorder<W>,
+) -> Result<GuestSummary, Failure<WriteTraceError>> {
+    let ring = Ring::create(protocol::SYSTEM).map_err(CaptureError::from)?;
+    let mut decoder = Decoder::new(Vec::new(), recorder).of_system();
+    let bell = Bell::default();
+    let guest = guest::Guest::of(commands, system)?;
+    let machine = Machine::start(&guest, system, &ring).map_err(CaptureError::from)?;
+    let outcome = std::thread::scope(|scope| {
+        let keeper = std::thread::Builder::new()
+            .spawn_scoped(scope, || keep(machine, &ring, &bell, stop))
+            .map_err(CaptureError::from)?;
+        let attendance = crate::run::Attendance(&bell);
+        let consumed = consume(&ring, &bell, &mut decoder);
+        drop(attendance);
+        let outcome = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        consumed?;
+        outcome.map_err(|error| Failure::Capture(error.into()))
+    })?;
+    decoder.flush().map_err(Failure::Sink)?;
+    // The first mark says who runs when recording begins.
+    let (switches, instructions) = (decoder.all_switches().saturating_sub(1), decoder.instructions());
+    let Some(report) = outcome else {
+        return Ok(GuestSummary {
+            is_interrupted: true,
+            switches,
+            instructions,
+            guest_ns: 0,
+            statuses: Vec::new(),
+            outputs: Vec::new(),
+            warnings: Vec::new(),
+        });
+    };
+    let warnings = report.warnings(switches, system.seconds);
+    let Report { statuses, outputs, nanoseconds, .. } = report;
+    Ok(GuestSummary {
+        is_interrupted: false,
+        switches,
+        instructions,
+        guest_ns: nanoseconds,
+        statuses,
+        outputs,
+        warnings,
+    })
+}
+
+/// Waits for the end of the guest; none where the caller wants it to end. Afterwards QEMU is gone, and the stream is complete.
+fn keep(mut machine: Machine, ring: &Ring, bell: &Bell, stop: &AtomicBool) -> Result<Option<Report>, GuestError> {
+    let outcome = watch(&mut machine, ring, bell, stop);
+    ring.u32_at(header::IS_CLOSING).store(1, SeqCst);
+    machine.dismiss();
+    bell.finish();
+    ring.tell_submission();
+    match outcome? {
+        true => machine.report().map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Whether it ended by itself.
+fn watch(machine: &mut Machine, ring: &Ring, bell: &Bell, stop: &AtomicBool) -> Result<bool, GuestError> {
+    let mut is_ready = false;
+    let mut progress = 0;
+    let mut since = Instant::now();
+    loop {
+        if machine.has_ended(PATIENCE)? {
+            return Ok(true);
+        }
+        if stop.load(SeqCst) || bell.is_aborted() {
+            return Ok(false);
+        }
+        is_ready = is_ready || machine.is_ready();
+        let now = ring.u64_at(header::NEXT_ORDER).load(SeqCst) + machine.written();
+        if now != progress && is_ready {
+            (progress, since) = (now, Instant::now());
+        }
+        if since.elapsed() > if is_ready { LONGEST_PAUSE } else { LONGEST_BOOT } {
+            return Err(machine.hung(is_ready));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+use std::io;
+use std::path::PathBuf;
+
+/// Why there is no guest, or it failed. Reads well behind "failed to capture: ".
+#[derive(Debug, thiserror::Error)]
+pub enum GuestError {
+    /// The plugin and the first process have not been built.
+    #[error(
+        "found no plugin for QEMU in {}, need the one that belongs to switchcost; run `make build` (or `make install`), or name its \
+         folder in SWITCHCOST_QEMU_DIR",
+        shown(.0)
+    )]
+    NotBuilt(Vec<PathBuf>),
+    /// There is no QEMU.
+    #[error(
+        "found no working {program} ({error}), need QEMU 7.2 or newer for x86; apt-get install qemu-system-x86 (make setup does)"
+    )]
+    NoQemu {
+        /// What was tried.
+        program: String,
+        /// What came of it.
+        error: io::Error,
+    },
+    /// There is no kernel.
+    #[error(
+        "found no kernel image (vmlinuz*) in {}, need one for the guest; name an image or a package: \
+         --kernel linux-image-cloud-amd64 (make setup fetches that)",
+        shown(.0)
+    )]
+    NoKernel(Vec<PathBuf>),
+    /// The package manager has no such kernel.
+    #[error(
+        "found no kernel in package '{name}' ({why}), need an image or a package of Debian's: --kernel linux-image-cloud-amd64"
+    )]
+    Package {
+        /// As it was given.
+        name: String,
+        /// What was said.
+        why: String,
+    },
+    /// The kernel does not say what is needed.
+    #[error(
+        "found {0}, need one with BTF (CONFIG_DEBUG_INFO_BTF) and /proc/kallsyms; Debian's have both: --kernel linux-image-cloud-amd64"
+    )]
+    Kernel(String),
+    /// More commands than the guest starts.
+    #[error("found {0} commands, need at most 64 in a guest; trace fewer")]
+    Commands(usize),
+    /// A file that a command needs.
+    #[error("found no usable file {path} ({error}), need it in the guest; name one that is there", path = .path.display())]
+    File {
+        /// Where it should be.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: io::Error,
+    },
+    /// A library of a program.
+    #[error("found no library {library} for {program}, need all that it is linked with; install it", program = .program.display())]
+    Library {
+        /// What needs it.
+        program: PathBuf,
+        /// Its name.
+        library: String,
+    },
+    /// A device of this machine.
+    #[error(
+        "found the device {path} among the arguments, need files: the guest has none of this machine's devices; trace without --system",
+        path = .0.display()
+    )]
+    Device(PathBuf),
+    /// The guest did not come to its programs.
+    #[error("found the guest still booting after three minutes, need it sooner; try another --kernel or --append{}", last(.0))]
+    SlowBoot(String),
+    /// The guest does nothing.
+    #[error("found no instruction executed by the guest for two minutes, need it to go on{}", last(.0))]
+    Hung(String),
+    /// QEMU ended before the programs did.
+    #[error("found the guest ended before its programs ({status}), need it to run to their end; see what it said{}", last(.said))]
+    Died {
+        /// How QEMU ended.
+        status: std::process::ExitStatus,
+        /// The last lines of the guest's console and of QEMU.
+        said: String,
+    },
+    /// The system refused something.
+    #[error("found no way to start a guest ({0}), need working memory files, pipes and /proc")]
+    System(#[from] io::Error),
+}
+
+fn shown(folders: &[PathBuf]) -> String {
+    folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// What was said last, if anything was.
+fn last(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(":\n{said}") }
+}

@@ -1,0 +1,74 @@
+//! What a guest is given: its root, and what to run.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::archive::{Archive, Entry};
+use super::error::GuestError;
+use super::{System, needs};
+use crate::command::Command;
+use crate::error::CaptureError;
+
+/// Where commands look for programs, in the guest.
+const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const OTHERS: [&str; 2] = ["HOME=/", "LC_ALL=C"];
+/// As capture/qemu/init.c has room for.
+const MOST_COMMANDS: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Guest {
+    /// Of the format that the kernel unpacks.
+    pub(super) root: Vec<u8>,
+}
+
+impl Guest {
+    pub(super) fn of(commands: &[Command], system: &System) -> Result<Guest, CaptureError> {
+        if commands.is_empty() {
+            return Err(CaptureError::NoCommand);
+        }
+        if commands.len() > MOST_COMMANDS {
+            return Err(GuestError::Commands(commands.len()).into());
+        }
+        let mut archive = Archive::default();
+        needs::usual_links(&mut archive)?;
+        let mut list = vec![system.seconds.to_string().into_bytes()];
+        list.push(system.slice.map_or(Vec::new(), |slice| slice.as_nanos().to_string().into_bytes()));
+        list.push(commands.len().to_string().into_bytes());
+        for command in commands {
+            add(&mut archive, &mut list, command)?;
+        }
+        for file in &system.files {
+            needs::named(&mut archive, file)?;
+        }
+        let init = std::fs::read(&system.parts.init)
+            .map_err(|error| GuestError::File { path: system.parts.init.clone(), error })?;
+        archive.add("/init", Entry::File { bytes: init, mode: 0o755 });
+        archive.add("/dev/console", Entry::Device(5, 1));
+        let mut commands = list.join(&0);
+        commands.push(0);
+        archive.add("/switchcost/commands", Entry::File { bytes: commands, mode: 0o600 });
+        Ok(Guest { root: archive.into_bytes() })
+    }
+}
+
+/// Adds a command's files to the archive, and to the list what to run.
+fn add(archive: &mut Archive, list: &mut Vec<Vec<u8>>, command: &Command) -> Result<(), CaptureError> {
+    let program = needs::program(archive, &command.program()?)?;
+    needs::arguments(archive, command)?;
+    let directory = needs::directory_of(command)?;
+    let own = command.environment.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
+    let usual = [PATH].iter().chain(&OTHERS).map(|text| text.as_bytes().to_vec());
+    let variables: Vec<Vec<u8>> = usual.chain(own).collect();
+    list.push(directory.as_os_str().as_bytes().to_vec());
+    list.push(variables.len().to_string().into_bytes());
+    list.push(command.words.len().to_string().into_bytes());
+    list.extend(variables);
+    list.push(bytes_of(&program));
+    list.extend(command.words.iter().skip(1).map(|word| word.as_bytes().to_vec()));
+    Ok(())
+}
+
+fn bytes_of(path: &Path) -> Vec<u8> {
+    <Path as AsRef<OsStr>>::as_ref(path).as_bytes().to_vec()
+}

@@ -1,0 +1,84 @@
+//! What of ours a guest needs: QEMU's plugin, for each family of versions of its interface, and the guest's first process.
+
+use std::path::{Path, PathBuf};
+
+use super::error::GuestError;
+
+/// The guest's first process, in a folder with the plugins.
+const INIT: &str = "guest-init";
+/// The folder, beside that of the Valgrind tool.
+const FOLDER: &str = "qemu";
+
+/// Where they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The folder with the plugins; and with kernels, where some were fetched.
+    pub folder: PathBuf,
+    /// The first process.
+    pub init: PathBuf,
+}
+
+impl Parts {
+    /// Those in a folder.
+    pub fn of(folder: PathBuf) -> Parts {
+        Parts { init: folder.join(INIT), folder }
+    }
+
+    /// Looks for them in the folder that SWITCHCOST_QEMU_DIR names, or else beside this program: where they are installed
+    /// (`../libexec/switchcost`), and where they are built (`../qemu`, `./qemu`, and for tests a folder further up).
+    ///
+    /// # Errors
+    /// Where they are nowhere.
+    pub fn find() -> Result<Parts, GuestError> {
+        let named = std::env::var_os("SWITCHCOST_QEMU_DIR").filter(|folder| !folder.is_empty());
+        find_in(named.map(PathBuf::from), std::env::current_exe().ok().as_deref())
+    }
+
+    /// The plugin for a QEMU: it refuses objects for older interfaces than it serves.
+    pub(super) fn plugin(&self, qemu_major: u32) -> PathBuf {
+        self.folder.join(if qemu_major < FIRST_WITH_SECOND { "switchcost-1.so" } else { "switchcost-2.so" })
+    }
+}
+
+/// The first QEMU with the second version of the interface.
+const FIRST_WITH_SECOND: u32 = 9;
+
+fn find_in(named: Option<PathBuf>, executable: Option<&Path>) -> Result<Parts, GuestError> {
+    let beside = executable.into_iter().flat_map(|executable| {
+        let folders: Vec<&Path> = executable.ancestors().skip(1).take(3).collect();
+        let installed = folders.get(1).map(|prefix| prefix.join("libexec/switchcost"));
+        installed.into_iter().chain(folders.into_iter().map(|folder| folder.join(FOLDER))).collect::<Vec<_>>()
+    });
+    let searched: Vec<PathBuf> = match named {
+        Some(folder) => vec![folder],
+        None => beside.collect(),
+    };
+    let is_there = |parts: &Parts| parts.init.is_file();
+    let found = searched.iter().map(|folder| Parts::of(folder.clone())).find(is_there);
+    found.ok_or(GuestError::NotBuilt(searched))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found_installed_built_and_named() {
+        for place in ["prefix/libexec/switchcost", "prefix/qemu", "prefix/bin/qemu", "qemu"] {
+            let root = tempfile::tempdir().expect("a folder");
+            let folder = root.path().join(place);
+            std::fs::create_dir_all(&folder).expect("folders");
+            std::fs::write(folder.join(INIT), b"").expect("a file");
+            let executable = root.path().join("prefix/bin/switchcost");
+            assert_eq!(find_in(None, Some(&executable)).expect("it is there"), Parts::of(folder.clone()));
+            assert_eq!(find_in(Some(folder.clone()), None).expect("it is named"), Parts::of(folder));
+        }
+    }
+
+    #[test]
+    fn a_plugin_is_chosen_by_the_version_of_qemu() {
+        let parts = Parts::of("/q".into());
+        assert_eq!(parts.plugin(7), PathBuf::from("/q/switchcost-1.so"));
+        assert_eq!(parts.plugin(10), PathBuf::from("/q/switchcost-2.so"));
+    }
+}

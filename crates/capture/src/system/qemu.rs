@@ -1,0 +1,195 @@
+//! QEMU with a guest in it: how it is started, what it says, and its end.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use host::shared_file::SharedFile;
+use host::supervisor::{Program, Report as Event, Setting, Supervisor};
+
+use super::System;
+use super::error::GuestError;
+use super::guest::Guest;
+use super::report::Report;
+use crate::ring::Ring;
+
+const QEMU: &str = "qemu-system-x86_64";
+/// What the plugin relies on: addresses of the kernel that are the same each time. Without the rest a guest would be slower, and its
+/// time less regular.
+const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr mitigations=off panic=1 tsc=reliable";
+/// No instructions with a random outcome; page tables of four levels; strings are copied by words, as they take so long on
+/// real processors, and not by bytes.
+const CPU: &str = "max,-rdrand,-rdseed,-la57,-erms,-fsrm";
+const MEBIBYTE: u64 = 1 << 20;
+/// Beside what the files take twice: once in the archive, once unpacked.
+const LEAST_MEMORY: u64 = 384 * MEBIBYTE;
+const SAID_LINES: usize = 8;
+
+/// QEMU at work. Gone when dropped.
+#[derive(Debug)]
+pub(super) struct Machine {
+    supervisor: Supervisor,
+    report: SharedFile,
+    console: SharedFile,
+    status: Option<ExitStatus>,
+    _memory: SharedFile,
+    _root: SharedFile,
+}
+
+impl Machine {
+    pub(super) fn start(guest: &Guest, system: &System, ring: &Ring) -> Result<Machine, GuestError> {
+        let (qemu, major) = find()?;
+        let root = SharedFile::create("switchcost-root", 1)?;
+        fs::write(root.path(), &guest.root)?;
+        let megabytes = megabytes(guest, system);
+        let memory = SharedFile::create("switchcost-guest", (megabytes * MEBIBYTE / 8) as usize)?;
+        let (report, console) =
+            (SharedFile::create("switchcost-report", 1)?, SharedFile::create("switchcost-console", 1)?);
+        let arguments = arguments(&qemu, major, system, megabytes, &memory, &root, ring);
+        let program = Program {
+            path: text(qemu.as_os_str().as_bytes())?,
+            arguments: arguments.iter().map(|argument| text(argument.as_bytes())).collect::<io::Result<_>>()?,
+            environment: Vec::new(),
+            directory: None,
+        };
+        let of = |file: &SharedFile| -> io::Result<OwnedFd> {
+            Ok(fs::OpenOptions::new().write(true).truncate(true).open(file.path())?.into())
+        };
+        let setting = Setting {
+            in_pid_namespace: false,
+            shared: None,
+            cpu: None,
+            has_fixed_addresses: true,
+            input: fs::File::open("/dev/null")?.as_fd().try_clone_to_owned()?,
+            output: of(&report)?,
+            errors: of(&console)?,
+        };
+        let mut supervisor = Supervisor::start(&[program], &setting)?;
+        supervisor.launch(0)?;
+        Ok(Machine { supervisor, report, console, status: None, _memory: memory, _root: root })
+    }
+
+    /// Whether QEMU ends within `patience`.
+    pub(super) fn has_ended(&mut self, patience: Duration) -> Result<bool, GuestError> {
+        match self.supervisor.report(patience)? {
+            Some(Event::Ended { status, .. }) => self.status = Some(status),
+            Some(Event::Refused { error, .. }) => return Err(io::Error::from_raw_os_error(error).into()),
+            Some(Event::Launched { .. }) | None => {}
+        }
+        Ok(self.status.is_some())
+    }
+
+    /// Ends it.
+    pub(super) fn dismiss(&mut self) {
+        self.supervisor.dismiss();
+    }
+
+    /// Bytes that it has written so far.
+    pub(super) fn written(&self) -> u64 {
+        let length = |file: &SharedFile| fs::metadata(file.path()).map_or(0, |facts| facts.len());
+        length(&self.report) + length(&self.console)
+    }
+
+    /// Whether the guest has come to its programs.
+    pub(super) fn is_ready(&self) -> bool {
+        fs::read(self.report.path()).is_ok_and(|bytes| !bytes.is_empty())
+    }
+
+    /// What it said, after its end.
+    pub(super) fn report(&self) -> Result<Report, GuestError> {
+        let report = Report::read(&fs::read(self.report.path())?)?;
+        let status = self.status.unwrap_or_default();
+        report.ok_or_else(|| GuestError::Died { status, said: self.said() })
+    }
+
+    pub(super) fn hung(&self, is_ready: bool) -> GuestError {
+        if is_ready { GuestError::Hung(self.said()) } else { GuestError::SlowBoot(self.said()) }
+    }
+
+    /// The last lines of the console.
+    fn said(&self) -> String {
+        let bytes = fs::read(self.console.path()).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(SAID_LINES)..].join("\n")
+    }
+}
+
+fn text(bytes: &[u8]) -> io::Result<CString> {
+    Ok(CString::new(bytes)?)
+}
+
+/// QEMU of PATH, and the first number of its version.
+fn find() -> Result<(PathBuf, u32), GuestError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let missing = |error: io::Error| GuestError::NoQemu { program: QEMU.to_owned(), error };
+    let found = std::env::split_paths(&path).map(|folder| folder.join(QEMU)).find(|path| path.is_file());
+    let found = found.ok_or_else(|| missing(io::Error::other("not in PATH")))?;
+    let output = std::process::Command::new(&found).arg("--version").output().map_err(missing)?;
+    let major = major(&String::from_utf8_lossy(&output.stdout));
+    Ok((found, major.ok_or_else(|| missing(io::Error::other("it does not say its version")))?))
+}
+
+/// Of `QEMU emulator version 7.2.22 (...)`.
+fn major(version: &str) -> Option<u32> {
+    version.split_once("version ")?.1.split('.').next()?.parse().ok()
+}
+
+fn megabytes(guest: &Guest, system: &System) -> u64 {
+    let needed = LEAST_MEMORY + 3 * guest.root.len() as u64;
+    let bytes = system.memory.map_or(needed, |memory| memory.0);
+    bytes.div_ceil(MEBIBYTE).next_multiple_of(64)
+}
+
+fn arguments(
+    qemu: &Path,
+    major: u32,
+    system: &System,
+    megabytes: u64,
+    memory: &SharedFile,
+    root: &SharedFile,
+    ring: &Ring,
+) -> Vec<String> {
+    let path = |file: &SharedFile| file.path().display().to_string();
+    let plugin = system.parts.plugin(major);
+    let append = system.append.as_deref().map_or_else(String::new, |more| format!(" {more}"));
+    let options = [
+        ("-machine", "pc,accel=tcg,hpet=off,memory-backend=memory".to_owned()),
+        ("-cpu", CPU.to_owned()),
+        ("-smp", "1".to_owned()),
+        ("-m", megabytes.to_string()),
+        ("-object", format!("memory-backend-file,id=memory,size={megabytes}M,mem-path={},share=on", path(memory))),
+        ("-icount", format!("shift={},sleep=off", system.halvings)),
+        ("-rtc", "clock=vm,base=2026-01-01".to_owned()),
+        ("-seed", "1".to_owned()),
+        ("-display", "none".to_owned()),
+        ("-chardev", "file,id=console,path=/dev/stderr,append=on".to_owned()),
+        ("-serial", "chardev:console".to_owned()),
+        ("-chardev", "file,id=report,path=/dev/stdout,append=on".to_owned()),
+        ("-serial", "chardev:report".to_owned()),
+        ("-kernel", system.kernel.image.display().to_string()),
+        ("-initrd", path(root)),
+        ("-append", format!("{COMMAND_LINE}{append}")),
+        ("-plugin", format!("{},ring={},memory={}", plugin.display(), path(ring.shared()), path(memory))),
+    ];
+    let alone = ["-no-reboot", "-nodefaults", "-no-user-config"].map(str::to_owned);
+    let options = options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
+    [qemu.display().to_string()].into_iter().chain(alone).chain(options).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_from_what_qemu_says() {
+        assert_eq!(major("QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)\nCopyright"), Some(7));
+        assert_eq!(major("QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)"), Some(10));
+        assert_eq!(major("something else"), None);
+    }
+}
