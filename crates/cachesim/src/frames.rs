@@ -11,6 +11,8 @@ use crate::mappings::Mappings;
 const PAGE_BITS: std::ops::RangeInclusive<u32> = 12..=30;
 /// Translations kept at hand.
 const RECENT: usize = 256;
+/// The space of the kernel's addresses: no process has this number.
+const KERNEL: u32 = 0;
 
 /// Where a page of an address space is, as a mark recorded it.
 #[derive(Clone, Copy, Debug)]
@@ -147,6 +149,8 @@ impl Frames {
     }
 
     fn look_up(&mut self, process: u32, address: u64, is_store: bool, mappings: &Mappings) -> u64 {
+        let is_kernel = is_of_kernel(address);
+        let process = if is_kernel { KERNEL } else { process };
         let space = self.spaces.entry(process).or_default();
         if let Some(physical) = space.recorded_address(address) {
             return physical;
@@ -157,6 +161,9 @@ impl Frames {
             None => {
                 let frame = self.first_frame(page, mappings);
                 self.set(process, page, frame);
+                if is_kernel {
+                    self.share(frame);
+                }
                 frame
             }
         };
@@ -265,6 +272,11 @@ impl Frames {
     }
 }
 
+/// The upper half of all address spaces is one and the same: the kernel's (Documentation/arch/x86/x86_64/mm.rst; on aarch64, too).
+fn is_of_kernel(address: u64) -> bool {
+    address >> 63 == 1
+}
+
 fn bits_of(bytes: u64) -> Option<u32> {
     let bits = bytes.trailing_zeros();
     (bytes.is_power_of_two() && PAGE_BITS.contains(&bits)).then_some(bits)
@@ -275,5 +287,27 @@ impl Space {
         let covering = self.recorded.iter().filter_map(|(&bits, pages)| Some((bits, pages.get(&(address >> bits))?)));
         let (bits, recorded) = covering.max_by_key(|(_, recorded)| recorded.order)?;
         Some(recorded.physical | address & ((1 << bits) - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use design::PageOrder;
+
+    use super::*;
+
+    #[test]
+    fn the_kernels_pages_are_the_same_in_all_address_spaces() {
+        let size = units::Bytes(4096);
+        let mut frames = Frames::new(PageAllocation { size, order: PageOrder::Random, seed: 1 });
+        let mappings = Mappings::default();
+        let mut at = |process, address| frames.translate(process, address, true, &mappings);
+        let (kernel, user) = (0xffff_8880_0000_1040, 0x7fff_0000_1040);
+        let first = at(1, kernel);
+        assert_eq!(at(2, kernel), first);
+        assert_ne!(at(1, user), at(2, user));
+        frames.drop_space(1);
+        assert_eq!(frames.translate(3, kernel, false, &mappings), first, "it outlives those who entered it");
+        assert!(frames.may_be_shared(first));
     }
 }
