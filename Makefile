@@ -12,6 +12,8 @@ DIST := $(TARGET)/dist/switchcost
 VERBS := measure observe report compare doctor trace simulate workload reproduce completions man
 # Where the capture tool is built; `switchcost trace` looks beside its own program.
 TOOL := $(TARGET)/valgrind
+# And the plugin for QEMU, with the guest's first process and its kernel.
+GUEST := $(TARGET)/qemu
 
 # cargo colours its words where they go to a terminal, unless the reader wants none (https://no-color.org).
 CARGO_TERM_COLOR ?= $(if $(NO_COLOR),never,auto)
@@ -56,6 +58,8 @@ tool:
 	@if [ -e /usr/include/valgrind/pub_tool_basics.h ]; then \
 		$(MAKE) --no-print-directory --silent -C capture/valgrind OUT='$(abspath $(TOOL))' || \
 		echo 'make: the capture tool was not built (see above): switchcost trace cannot capture; all else works' >&2; fi
+	@$(MAKE) --no-print-directory --silent -C capture/qemu OUT='$(abspath $(GUEST))' || \
+		echo 'make: the plugin for QEMU was not built (see above): no switchcost trace --system; all else works' >&2
 
 # Exit code 3 is a finished run with a result that could not be measured; the report says which, and why.
 measure: build ## Measure what a context switch costs here; ARGS="..." are handed on
@@ -99,6 +103,11 @@ install: $(DIST) ## Install the program, its manual and completions below PREFIX
 		install -m 755 '$(TOOL)/switchcost-amd64-linux' '$(TOOL)/launcher' '$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
 		install -m 644 '$(TOOL)/vgpreload_core-amd64-linux.so' '$(TOOL)/default.supp' '$(TOOL)/built-with' \
 			'$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
+	fi
+	if [ -e '$(GUEST)/guest-init' ]; then \
+		install -d '$(DESTDIR)$(PREFIX)/libexec/switchcost'; \
+		install -m 755 '$(GUEST)/guest-init' '$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
+		install -m 644 '$(GUEST)'/switchcost-*.so '$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
 	fi
 	'$(DIST)' man > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost.1'
 	for verb in $(VERBS); do \

@@ -10,6 +10,9 @@
 # Valgrind, with its headers, is needed to build the capture tool of `switchcost trace`. Tests need it; a build goes on
 # without it, and without capturing.
 #
+# QEMU, and a kernel for its guests, are needed for `switchcost trace --system` and its tests; without them these are skipped. The kernel is
+# downloaded and unpacked below the target folder, and never installed.
+#
 # Packages come from the system's own package manager and toolchains from rustup; nothing else is downloaded. The
 # environment to build in is left in target/setup.env, which the Makefile reads.
 #
@@ -253,6 +256,31 @@ want_clang() {
     say "clang with libbpf's headers is not there: switchcost observe will tell no causes and no neighbours ($(install_line clang libbpf-dev))"
 }
 
+# --- QEMU and a kernel for its guests, for traces of whole systems ---------------------------------------------------------
+
+has_guest_kernel() { compgen -G "$target/qemu/kernel/boot/vmlinuz*" > /dev/null; }
+
+# The package that a name of Debian's stands for, which changes with each release of the kernel.
+fetch_guest_kernel() {
+    local folder=$target/qemu/kernel package
+    has apt-get && has dpkg-deb || return 1
+    package=$(apt-cache depends linux-image-cloud-amd64 2> /dev/null | sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
+    [ -n "$package" ] || return 1
+    say "unpacking $package for guests, below $folder"
+    mkdir -p "$folder"
+    (cd "$folder" && apt-get download -q "$package" && dpkg-deb -x linux-image-*.deb . && rm -rf linux-image-*.deb lib usr) >&2
+}
+
+want_guest() {
+    [ "$(uname -m)" = x86_64 ] || return 0
+    if ! has qemu-system-x86_64; then
+        install qemu-system-x86 && has qemu-system-x86_64 || \
+            say "qemu-system-x86_64 is not there: no switchcost trace --system ($(install_line qemu-system-x86))"
+    fi
+    has_guest_kernel || fetch_guest_kernel && has_guest_kernel || \
+        say "no kernel for guests could be fetched: switchcost trace --system needs one named with --kernel"
+}
+
 # --- Chromium, for the tests of pages -------------------------------------------------------------------------------
 
 has_browser() { has chromium || has chromium-browser || has google-chrome; }
@@ -306,6 +334,7 @@ need_rust
 if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
 if [ "$purpose" = test ] && [ ${#missing[@]} -eq 0 ]; then need_rust_tools; fi
 if [ "$purpose" = test ]; then need_browser; want_strace; want_axe; fi
+if [ "$purpose" = test ] || [ "$purpose" = bench ]; then want_guest; fi
 if [ "$purpose" = bench ]; then want_perf; fi
 
 if [ ${#missing[@]} -gt 0 ]; then

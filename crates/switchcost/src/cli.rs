@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod observe;
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
+pub(crate) mod system;
 pub(crate) mod trace;
 
 use std::ffi::{OsStr, OsString};

@@ -8,6 +8,7 @@ use strum::{Display, EnumIter, EnumString};
 use units::{Bytes, CpuId};
 use workload::{Access, Pattern};
 
+use super::system::SystemArguments;
 use super::{Form, parse_named};
 
 /// Length of a scheduled turn: that of Mogul and Borg 1990.
@@ -81,6 +82,7 @@ const TRACE_EXAMPLES: &str = "\
 Examples:
   switchcost trace -o gzip.sct -- gzip -k file              one program
   switchcost trace -o two.sct --with 'sort big' -- grep -c x big    two that take turns
+  switchcost trace --system -o all.sct -- gzip -k file      the kernel's own references, too
   switchcost trace info two.sct                             what is in a trace
   switchcost trace check two.sct                            is it whole and sound?
   switchcost trace head two.sct -n 20                       the first events
@@ -106,6 +108,9 @@ pub(crate) struct TraceArguments {
 
     #[command(flatten)]
     pub(crate) capture: CaptureArguments,
+
+    #[command(flatten)]
+    pub(crate) system: SystemArguments,
 }
 
 #[derive(Clone, Debug, Subcommand)]

@@ -3,6 +3,7 @@
 pub(crate) mod capture;
 mod convert;
 pub(crate) mod look;
+mod system;
 mod walks;
 
 use crate::cli::trace::{TraceAction, TraceArguments};
@@ -10,6 +11,7 @@ use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     match &arguments.action {
+        None if arguments.system.system => system::run(arguments),
         None => capture::run(arguments),
         Some(TraceAction::Info(file)) => look::info(file),
         Some(TraceAction::Check(file)) => look::check(file),

@@ -20,4 +20,5 @@ mod report;
 mod reproduce;
 mod results;
 mod stopped_anywhere;
+mod system;
 mod trace;

@@ -45,7 +45,7 @@ impl NewTrace {
 }
 
 /// Without a buffer: records are long, and what the writer says was written is then with the kernel.
-fn new_file(path: &Path) -> Result<File, Failure> {
+pub(super) fn new_file(path: &Path) -> Result<File, Failure> {
     File::create_new(path).map_err(|source| match source.kind() {
         ErrorKind::AlreadyExists => Failure::Taken(path.to_owned()),
         _ => Failure::Output { path: path.to_owned(), source },
@@ -53,12 +53,12 @@ fn new_file(path: &Path) -> Result<File, Failure> {
 }
 
 /// A trace that took not even its header is none, and would hold the name.
-fn not_begun(path: &Path, source: WriteTraceError) -> Failure {
+pub(super) fn not_begun(path: &Path, source: WriteTraceError) -> Failure {
     let _ = fs::remove_file(path);
     failed(path, source)
 }
 
-fn failed(path: &Path, source: WriteTraceError) -> Failure {
+pub(super) fn failed(path: &Path, source: WriteTraceError) -> Failure {
     Failure::WriteTrace { path: path.to_owned(), source }
 }
 
@@ -196,7 +196,6 @@ impl Session {
             Order::Scheduled { quantum_instructions } => (TraceOrder::Scheduled, Some(quantum_instructions)),
             Order::AsRun => (TraceOrder::AsRun, None),
         };
-        let words = |command: &Command| command.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         TraceHeader {
             quantum_instructions: quantum,
             commands: self.commands.iter().map(words).collect(),
@@ -249,6 +248,11 @@ impl Session {
     }
 }
 
+/// A command as it is shown.
+pub(super) fn words(command: &Command) -> Vec<String> {
+    command.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 /// What is said where the traced programs have the process numbers of the machine.
 fn seen_numbers(reason: &str) -> String {
     format!(
@@ -257,14 +261,17 @@ fn seen_numbers(reason: &str) -> String {
     )
 }
 
-fn of_capture<E: std::error::Error>(failure: capture::Failure<E>, of_sink: impl FnOnce(E) -> Failure) -> Failure {
+pub(super) fn of_capture<E: std::error::Error>(
+    failure: capture::Failure<E>,
+    of_sink: impl FnOnce(E) -> Failure,
+) -> Failure {
     match failure {
         capture::Failure::Capture(error) => Failure::Capture(error),
         capture::Failure::Sink(error) => of_sink(error),
     }
 }
 
-fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Failure> {
+pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Failure> {
     if arguments.command.is_empty() {
         return Err(Failure::NoCommand);
     }

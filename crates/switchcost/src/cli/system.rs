@@ -1,0 +1,109 @@
+//! `trace --system`: the guest that programs run in.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use units::{Bytes, Nanos};
+
+/// Instructions in a second of the guest's time, in millions: those of a processor of 1990 to those of today's.
+const MOST_MIPS: u32 = 1000;
+
+/// A whole guest.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SystemArguments {
+    /// Run the programs in a guest under QEMU and trace its kernel, too; the same inputs give the same trace. Needs QEMU and a
+    /// kernel image (make setup fetches both)
+    #[arg(long, conflicts_with_all = ["order", "processes", "switches", "cpu", "quantum"], help_heading = "A whole system")]
+    pub(crate) system: bool,
+
+    /// The guest's kernel: an image, or a package of Debian's, which is downloaded and not installed
+    /// [default: the one that make setup has fetched]
+    #[arg(long, value_name = "IMAGE|PACKAGE", requires = "system", help_heading = "A whole system")]
+    pub(crate) kernel: Option<OsString>,
+
+    /// Further words for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'
+    #[arg(
+        long,
+        value_name = "WORDS",
+        requires = "system",
+        allow_hyphen_values = true,
+        help_heading = "A whole system"
+    )]
+    pub(crate) append: Option<String>,
+
+    /// How long a task of the guest runs before another's turn [default: as its scheduler has it]
+    #[arg(long, value_name = "TIME", requires = "system", value_parser = parse_slice, help_heading = "A whole system")]
+    pub(crate) slice: Option<Nanos>,
+
+    /// Memory of the guest [default: what its files take, and 384 MiB]
+    #[arg(long, value_name = "SIZE", requires = "system", help_heading = "A whole system")]
+    pub(crate) memory: Option<Bytes>,
+
+    /// Millions of instructions in a second of the guest's time: 1000, or that halved up to ten times
+    #[arg(long, value_name = "NUMBER", requires = "system", default_value = "1000", value_parser = parse_mips,
+          help_heading = "A whole system")]
+    pub(crate) mips: Halvings,
+
+    /// End the programs after so many seconds of the guest's time
+    #[arg(long, value_name = "NUMBER", requires = "system", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..),
+          help_heading = "A whole system")]
+    pub(crate) seconds: u64,
+
+    /// A further file, folder or program that the programs need in the guest; may be given several times
+    #[arg(long = "file", value_name = "PATH", requires = "system", help_heading = "A whole system")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// How often 1000 million instructions a second are halved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Halvings(pub(crate) u32);
+
+/// QEMU counts a power of two of nanoseconds for an instruction.
+fn parse_mips(text: &str) -> Result<Halvings, String> {
+    let need = || {
+        let known: Vec<String> = (0..=10).map(mips_text).collect();
+        format!("found {text}, need one of {}", known.join(", "))
+    };
+    (0..=10).find(|&halvings| mips_text(halvings) == text).map(Halvings).ok_or_else(need)
+}
+
+fn mips_text(halvings: u32) -> String {
+    if MOST_MIPS.is_multiple_of(1 << halvings) {
+        (MOST_MIPS >> halvings).to_string()
+    } else {
+        format!("{:.1}", f64::from(MOST_MIPS) / f64::from(1 << halvings))
+    }
+}
+
+/// As the schedulers of Linux have it: no shorter than 0.1 ms, no longer than 1 s.
+fn parse_slice(text: &str) -> Result<Nanos, String> {
+    let slice: Nanos = text.parse().map_err(|error: units::ParseNanosError| error.to_string())?;
+    if (100_000..=1_000_000_000).contains(&slice.0) {
+        Ok(slice)
+    } else {
+        Err(format!("found {text}, need 100us to 1s"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_powers_of_two_of_nanoseconds() {
+        assert_eq!(parse_mips("1000"), Ok(Halvings(0)));
+        assert_eq!(parse_mips("125"), Ok(Halvings(3)));
+        assert_eq!(parse_mips("62.5"), Ok(Halvings(4)));
+        assert_eq!(
+            parse_mips("20"),
+            Err("found 20, need one of 1000, 500, 250, 125, 62.5, 31.2, 15.6, 7.8, 3.9, 2.0, 1.0".to_owned())
+        );
+    }
+
+    #[test]
+    fn slices_are_as_schedulers_have_them() {
+        assert_eq!(parse_slice("3ms"), Ok(Nanos(3_000_000)));
+        assert_eq!(parse_slice("5s"), Err("found 5s, need 100us to 1s".to_owned()));
+    }
+}
