@@ -133,6 +133,10 @@ fn info_table(info: &Info<'_>, style: Style) -> String {
         ),
         Tone::Usual,
     );
+    if info.kernel_instructions > 0 {
+        let share = 100.0 * info.kernel_instructions as f64 / info.instructions as f64;
+        page.line(&format!("{share:.1} % of the instructions are the kernel's"), Tone::Usual);
+    }
     page.line(&format!("from {}, order {order}, {}", plain(&info.header.source), info.header.arch), Tone::Usual);
     for command in &info.header.commands {
         page.line(&format!("  {}", plain(&command.join(" "))), Tone::Usual);

@@ -42,6 +42,10 @@ pub(crate) struct DesignArguments {
     #[arg(long, help_heading = "What to simulate")]
     pub(crate) kernel_touches: bool,
 
+    /// Leave the kernel's own instructions and references out of a trace of a whole system
+    #[arg(long, help_heading = "What to simulate")]
+    pub(crate) user_only: bool,
+
     /// Simulate up to this many designs at the same time [default: as many as there are CPUs]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), help_heading = "What to simulate")]
     pub(crate) threads: Option<u16>,

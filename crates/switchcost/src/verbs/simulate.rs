@@ -5,6 +5,7 @@ mod designs;
 mod orders;
 mod places;
 mod run;
+mod user_only;
 
 use std::path::Path;
 

@@ -9,6 +9,7 @@ use simulation_result::{Interval, Simulation, TraceFacts};
 use time::OffsetDateTime;
 use trace::{Chunk, TraceHeader};
 
+use super::user_only::without_kernel;
 use super::{designs, places};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
@@ -26,6 +27,7 @@ pub(super) struct Run {
     header: TraceHeader,
     /// Who ran next and for how long, where that is not the order of the trace.
     order: Option<(String, Option<u64>)>,
+    is_user_only: bool,
     has_blocks: bool,
 }
 
@@ -68,6 +70,7 @@ impl Run {
             source: source.to_owned(),
             header: header.clone(),
             order: None,
+            is_user_only: arguments.user_only,
             has_blocks: false,
         })
     }
@@ -83,6 +86,8 @@ impl Run {
     }
 
     pub(super) fn chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+        let user = self.is_user_only.then(|| without_kernel(chunk));
+        let chunk = user.as_ref().unwrap_or(chunk);
         self.has_blocks |= !chunk.blocks.is_empty();
         self.simulator.feed(chunk, &mut self.tuples)?;
         self.keep_tuples()
