@@ -23,6 +23,7 @@ mod row;
 mod run;
 mod simulate;
 mod spread;
+mod system;
 
 use std::process::ExitCode;
 
@@ -46,6 +47,8 @@ enum Part {
     Durations,
     /// `trace` of gzip beside gzip alone, and beside Valgrind's own tools
     Capture,
+    /// `trace --system` of gzip in a guest
+    System,
     /// `simulate` from a file: one design, four, a hundred; beside cachegrind
     Simulate,
     /// The same machine compared with itself: how often a difference is called (10 minutes)
@@ -92,13 +95,14 @@ fn main() -> ExitCode {
     };
     println!("{}\n", program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 11] = [
+    let parts: [(Part, Measure); 12] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),
         (Part::Paired, paired::all),
         (Part::Durations, duration::all),
         (Part::Capture, capture::all),
+        (Part::System, system::all),
         (Part::Simulate, simulate::all),
         (Part::Compare, compare::against_itself),
         (Part::Live, live::all),

@@ -39,6 +39,10 @@ fn capture(
     let summary = capture::record_system(commands, system, interrupt.flag(), &mut recorder)
         .map_err(|failure| of_capture(failure, |source| failed(path, source)))?;
     let (_, written) = recorder.finish().map_err(|source| failed(path, source))?;
+    if written.instructions == 0 {
+        // It was interrupted while the guest booted.
+        let _ = fs::remove_file(path);
+    }
     Ok((summary, written.bytes))
 }
 
@@ -52,6 +56,10 @@ fn tell(commands: &[Command], summary: &GuestSummary, bytes: u64, path: &Path) {
     }
     for (command, status) in commands.iter().zip(&summary.statuses).filter(|(_, status)| !status.success()) {
         say!("'{}' ended with {status}", words(command).join(" "));
+    }
+    if summary.is_interrupted && summary.instructions == 0 {
+        say!("interrupted before the programs began; nothing was captured");
+        return;
     }
     if summary.is_interrupted {
         say!("interrupted; what was captured until then is kept");
