@@ -1,5 +1,5 @@
 /* What QEMU offers to plugins, as far as it is used here: QEMU 7.2 of Debian comes without its header. The names and types are those of
-   docs/devel/tcg-plugins.rst and include/qemu/qemu-plugin.h of QEMU, the same in all versions of the interface from 1 on.
+   docs/devel/tcg-plugins.rst and include/qemu/qemu-plugin.h of QEMU 7.2, which has version 1 of the interface.
    SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef SWITCHCOST_QEMU_H
 #define SWITCHCOST_QEMU_H
