@@ -11,8 +11,8 @@ use crate::mappings::Mappings;
 const PAGE_BITS: std::ops::RangeInclusive<u32> = 12..=30;
 /// Translations kept at hand.
 const RECENT: usize = 256;
-/// The space of the kernel's addresses: no process has this number.
-const KERNEL: u32 = 0;
+/// Number of the address space of the kernel's half of all address spaces; no process has it.
+const KERNEL: u32 = u32::MAX;
 
 /// Where a page of an address space is, as a mark recorded it.
 #[derive(Clone, Copy, Debug)]
@@ -149,8 +149,7 @@ impl Frames {
     }
 
     fn look_up(&mut self, process: u32, address: u64, is_store: bool, mappings: &Mappings) -> u64 {
-        let is_kernel = is_of_kernel(address);
-        let process = if is_kernel { KERNEL } else { process };
+        let process = owner(process, address);
         let space = self.spaces.entry(process).or_default();
         if let Some(physical) = space.recorded_address(address) {
             return physical;
@@ -159,11 +158,8 @@ impl Frames {
         let frame = match space.made_up.get(&page) {
             Some(&frame) => frame,
             None => {
-                let frame = self.first_frame(page, mappings);
+                let frame = if process == KERNEL { self.first_of_kernel() } else { self.first_frame(page, mappings) };
                 self.set(process, page, frame);
-                if is_kernel {
-                    self.share(frame);
-                }
                 frame
             }
         };
@@ -178,6 +174,13 @@ impl Frames {
     fn take_next(&mut self) -> u32 {
         let frame = self.next;
         self.next = self.next.wrapping_add(1);
+        frame
+    }
+
+    /// The frame of a page of the kernel that is looked up for the first time, by whomever: all others find it there.
+    fn first_of_kernel(&mut self) -> u32 {
+        let frame = self.take_next();
+        self.share(frame);
         frame
     }
 
@@ -232,7 +235,8 @@ impl Frames {
         // Which other address spaces were told of it would have to be remembered for ever.
         self.shared.add_all();
         let recorded = Recorded { physical: physical >> bits << bits, order: self.marks };
-        let page = sign_extended(virtual_address) >> bits;
+        let address = sign_extended(virtual_address);
+        let (process, page) = (owner(process, address), address >> bits);
         self.spaces.entry(process).or_default().recorded.entry(bits).or_default().insert(page, recorded);
         self.forget_recent();
     }
@@ -273,8 +277,8 @@ impl Frames {
 }
 
 /// The upper half of all address spaces is one and the same: the kernel's (Documentation/arch/x86/x86_64/mm.rst; on aarch64, too).
-fn is_of_kernel(address: u64) -> bool {
-    address >> 63 == 1
+fn owner(process: u32, address: u64) -> u32 {
+    if address >> 63 == 1 { KERNEL } else { process }
 }
 
 fn bits_of(bytes: u64) -> Option<u32> {
@@ -309,5 +313,7 @@ mod tests {
         frames.drop_space(1);
         assert_eq!(frames.translate(3, kernel, false, &mappings), first, "it outlives those who entered it");
         assert!(frames.may_be_shared(first));
+        frames.tell(4, kernel, 0x7000, 4096);
+        assert_eq!(frames.translate(5, kernel, false, &mappings), 0x7040, "who is told of it tells for all");
     }
 }

@@ -17,6 +17,13 @@ struct Recorded {
     bytes: u64,
 }
 
+/// The kernel's half of all address spaces is one address space, which no process has.
+const KERNEL: u32 = u32::MAX;
+
+fn owner(process: u32, virt: u64) -> u32 {
+    if virt & 1 << 47 == 0 { process } else { KERNEL }
+}
+
 #[derive(Default)]
 pub(crate) struct Memory {
     pages: Option<PageAllocation>,
@@ -38,6 +45,7 @@ impl Memory {
 
     pub(crate) fn tell(&mut self, process: u32, virt: u64, phys: u64, bytes: u64) {
         if bytes.is_power_of_two() && (4096..=1 << 30).contains(&bytes) {
+            let process = owner(process, virt);
             self.recorded.push(Recorded { process, virt: virt / bytes * bytes, phys: phys / bytes * bytes, bytes });
         }
     }
@@ -77,6 +85,7 @@ impl Memory {
     }
 
     fn physical(&mut self, process: u32, virt: u64, is_store: bool) -> u64 {
+        let process = owner(process, virt);
         let is_recorded =
             |recorded: &&Recorded| recorded.process == process && covers(recorded.virt, recorded.bytes, virt);
         if let Some(recorded) = self.recorded.iter().rev().find(is_recorded) {
@@ -103,6 +112,7 @@ impl Memory {
     }
 
     fn first_frame(&mut self, process: u32, start: u64, page: u64) -> u32 {
+        // Whatever a process maps there, it is the kernel's: `at` knows no mapping of that address space.
         let Some(mapping) = self.mappings.at(process, start) else { return self.next_number() };
         let offset = mapping.offset + (start - mapping.start);
         let has_name = !mapping.path.is_empty() || !mapping.build_id.is_empty();
