@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use switchcost_capture::{CaptureError, Command, Ending, Failure, Options, Order, Summary, Tool, record, run};
 use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceReader};
 
-use super::support::{await_that, compiled, living_with, options, processes_with, tool};
+use super::support::{await_that, compiled, living_with, options, processes_with, scratch, tool};
 
 const ORDERS: [Order; 2] = [Order::Scheduled { quantum_instructions: 50_000 }, Order::AsRun];
 /// In the environment of the traced programs alone.
@@ -110,7 +110,7 @@ fn more_threads_than_there_are_slots_are_an_error_that_says_so_and_keeps_what_th
 
 /// Valgrind with a limit that a program of the test can reach, whatever is asked for.
 fn valgrind_of_few_threads() -> Tool {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("valgrind_of_few_threads");
+    let path = scratch().join("valgrind_of_few_threads");
     let script = format!(
         "#!/bin/sh\nfor word; do case $word in --max-threads=*) word=--max-threads=20;; esac\n\
          set -- \"$@\" \"$word\"; shift; done\nexec '{}' \"$@\"\n",
@@ -157,7 +157,7 @@ fn mark_of(name: &str, order: Order) -> String {
 
 /// A file that is not there yet.
 fn new_path(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let path = scratch().join(name);
     let _ = std::fs::remove_file(&path);
     path
 }

@@ -1,5 +1,4 @@
 use std::convert::Infallible;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Instant;
 
@@ -8,7 +7,7 @@ use trace::{Cause, Chunk, Mark, TaskId};
 
 use super::support::{
     FAULTS, LONGEST, PING_PONG, PIPELINES, THREADS, await_that, compiled, compiled_with, living_with, marks, options,
-    switches, tool,
+    scratch, switches, tool,
 };
 
 fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
@@ -222,7 +221,7 @@ fn several_commands_share_the_cpu_by_quanta() {
 
 #[test]
 fn a_small_project_is_made() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("project");
+    let folder = scratch().join("project");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("a.c"), "int main(void) { return 0; }\n").expect("written");

@@ -32,6 +32,15 @@ pub(crate) fn tool() -> Tool {
     Tool::of(folder.clone())
 }
 
+/// Where tests put what they make: a folder for each tool, since the same tests may run with two of them at the same time.
+pub(crate) fn scratch() -> PathBuf {
+    let is_named = std::env::var_os("SWITCHCOST_TOOL_DIR").is_some();
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(if is_named { "with-named-tool" } else { "with-own-tool" });
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
 pub(crate) fn options() -> Options {
     Options { output: Output::Nowhere, ..Options::new(tool()) }
 }
@@ -55,7 +64,7 @@ pub(crate) fn compiled(name: &str, source: &str) -> PathBuf {
 }
 
 pub(crate) fn compiled_with(name: &str, source: &str, flags: &[&str]) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let path = scratch().join(name);
     std::fs::write(path.with_extension("c"), source).expect("written");
     let made = std::process::Command::new("cc")
         .arg("-O1")
