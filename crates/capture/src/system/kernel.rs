@@ -38,7 +38,13 @@ fn newest_in(folder: &Path) -> Option<Kernel> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         name.starts_with("vmlinuz") && fs::File::open(path).is_ok()
     };
-    entries.filter(is_image).max().map(|image| Kernel { image })
+    entries.filter(is_image).max_by_key(|path| numbers(path)).map(|image| Kernel { image })
+}
+
+/// The numbers in a file's name, by which versions are in order: 6.9 is before 6.12.
+fn numbers(path: &Path) -> Vec<u64> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
 /// Downloads a kernel's package into `folder` and unpacks it there, or takes what an earlier call has left.
@@ -92,10 +98,10 @@ mod tests {
     #[test]
     fn the_newest_image_is_taken_and_its_absence_told() {
         let folder = tempfile::tempdir().expect("a folder");
-        for name in ["vmlinuz-6.1.0", "vmlinuz-6.12.0", "config-6.13"] {
+        for name in ["vmlinuz-6.1.0", "vmlinuz-6.9.0", "vmlinuz-6.12.0", "config-6.13"] {
             fs::write(folder.path().join(name), b"").expect("a file");
         }
-        let found = find_kernel(&[folder.path().to_owned()]).expect("there are two");
+        let found = find_kernel(&[folder.path().to_owned()]).expect("there are three");
         assert_eq!(found.image, folder.path().join("vmlinuz-6.12.0"));
     }
 }
