@@ -453,8 +453,8 @@ static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct
 	return next->sched_info.last_queued > prev->sched_info.last_arrival;
 }
 
-static __always_inline void leaves(struct task *t, struct task_struct *prev, struct task_struct *next, struct task *comer,
-				   struct cpu *on, __u32 cpu, __u64 now, struct control *c)
+static __always_inline enum how leaves(struct task *t, struct task_struct *prev, struct task_struct *next, struct task *comer,
+				       struct cpu *on, __u32 cpu, __u64 now, struct control *c)
 {
 	// How long it had waited to get here, for which it had left last time.
 	__u64 delay = run_delay(prev), wait = delay - t->delay_seen;
@@ -471,7 +471,8 @@ static __always_inline void leaves(struct task *t, struct task_struct *prev, str
 	__u64 voluntary = prev->nvcsw;
 	bool is_voluntary = voluntary != t->voluntary_seen;
 	t->voluntary_seen = voluntary;
-	__u32 where = where_is(prev, t), how;
+	__u32 where = where_is(prev, t);
+	enum how how;
 	if (is_dead(prev))
 		how = ENDED;
 	else if (is_voluntary)
@@ -503,6 +504,7 @@ static __always_inline void leaves(struct task *t, struct task_struct *prev, str
 		if (by)
 			by->preempted++;
 	}
+	return how;
 }
 
 static __always_inline void comes(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
@@ -545,6 +547,19 @@ static __always_inline void ran_beside(struct cpu *on, struct task_struct *prev,
 	}
 }
 
+// After its last switch a task needs its place no more. The observer takes what was counted, and frees it.
+static __always_inline void give_back(__u32 place, struct task *t, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	struct ref *ref = bpf_task_storage_get(&refs, task, 0, 0);
+	if (ref)
+		ref->place = 0;
+	if (task->pid == task->tgid)
+		bpf_map_delete_elem(&targets, &tgid);
+	t->state = 2;
+	bpf_ringbuf_output(&ended, &place, sizeof(place), BPF_RB_NO_WAKEUP);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -580,7 +595,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 				t->run_ns += ran;
 			on->last_pid = prev->pid;
 			on->last_place = place;
-			leaves(t, prev, next, comer, on, cpu, now, c);
+			enum how how = leaves(t, prev, next, comer, on, cpu, now, c);
+			if (how == ENDED)
+				give_back(place, t, prev);
 		}
 	} else {
 		on->idle_ns += ran;
@@ -619,7 +636,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!c)
 		return 0;
 	struct ref *of_parent = bpf_task_storage_get(&refs, parent, 0, 0);
-	if (!(of_parent && of_parent->place) && !c->all && !(c->adopted && parent->tgid == c->adopted))
+	// A thread that the observer starts meanwhile is none of its children.
+	bool is_adopted = c->adopted && parent->tgid == c->adopted && child->tgid != c->adopted;
+	if (!(of_parent && of_parent->place) && !c->all && !is_adopted)
 		return 0;
 	struct ref *ref = bpf_task_storage_get(&refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!ref || ref->place)
@@ -638,22 +657,6 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 		return 0;
 	t->pid = task->pid;
 	bpf_probe_read_kernel_str(t->name, sizeof(t->name), name);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(on_free, struct task_struct *task)
-{
-	struct ref *ref = bpf_task_storage_get(&refs, task, 0, 0);
-	struct task *t = place_of(ref);
-	if (!t)
-		return 0;
-	__u32 place = ref->place, tgid = task->tgid;
-	if (task->pid == task->tgid)
-		bpf_map_delete_elem(&targets, &tgid);
-	ref->place = 0;
-	t->state = 2;
-	bpf_ringbuf_output(&ended, &place, sizeof(place), BPF_RB_NO_WAKEUP);
 	return 0;
 }
 

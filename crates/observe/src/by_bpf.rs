@@ -11,7 +11,7 @@ use units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kernel::{Kernel, NoBpf};
-use crate::layout::{self, CPUS, Control, IN_USE, KERNEL_THREAD, Neighbour, TASKS};
+use crate::layout::{self, CPUS, Control, FREE, IN_USE, KERNEL_THREAD, Neighbour, TASKS};
 use crate::memory::Memory;
 use crate::observer::{Counted, Options};
 use crate::own_cost;
@@ -88,7 +88,7 @@ impl ByBpf {
             let place = item.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes) as usize);
             drop(item);
             let Some(place) = place.filter(|place| (1..TASKS).contains(place)) else { continue };
-            self.sums.add(&self.tables.task(place), true, Nanos(0), &self.memory);
+            self.sums.add(&self.tables.task(place), Nanos(0), &self.memory);
             self.tables.clear(place);
             // There is room: it was taken from there.
             let _ = self.places.push(place as u32, 0);
@@ -124,9 +124,8 @@ impl ByBpf {
         let now = host::clock::monotonic();
         let mut sums = self.sums.clone();
         for place in 1..TASKS {
-            match self.tables.state(place) {
-                0 => {}
-                state => sums.add(&self.tables.task(place), state != IN_USE, now, &self.memory),
+            if self.tables.state(place) != FREE {
+                sums.add(&self.tables.task(place), now, &self.memory);
             }
         }
         for ([process, _], words) in self.kernel.pairs()?.iter().flatten() {

@@ -25,9 +25,8 @@ const fn needed(function: &'static str, tracepoint: &'static str) -> Hook {
 }
 
 /// In the order in which they are attached.
-const HOOKS: [Hook; 6] = [
+const HOOKS: [Hook; 5] = [
     needed("on_fork", "sched_process_fork"),
-    needed("on_free", "sched_process_free"),
     needed("on_rename", "task_rename"),
     // Of some processors only: elsewhere a page fault is told as an interrupt.
     Hook { function: "on_fault", tracepoint: "page_fault_user", is_needed: false },

@@ -27,8 +27,12 @@ pub(crate) mod place {
 /// How the kernel marks its own threads among the flags of a task.
 pub(crate) const KERNEL_THREAD: u32 = 0x0020_0000;
 
-/// Whether a place in the table of tasks is used.
+/// A place in the table of tasks that nobody has.
+pub(crate) const FREE: u32 = 0;
+/// One of a task that is alive.
 pub(crate) const IN_USE: u32 = 1;
+/// One of a task that has had its last switch.
+pub(crate) const ENDED: u32 = 2;
 
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]

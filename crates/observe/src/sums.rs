@@ -6,7 +6,7 @@ use observation::{Cause, Entry, Histogram, Pair, Tasks, Why};
 use syscalls::Sysno;
 use units::Nanos;
 
-use crate::layout::{self, KERNEL, KERNEL_THREAD, Neighbour, Task, place};
+use crate::layout::{self, ENDED, KERNEL, KERNEL_THREAD, Neighbour, Task, place};
 use crate::memory::Memory;
 
 /// Groups of tasks told apart; all others are one group more. Names are anybody's, and there may be any number of them.
@@ -34,12 +34,10 @@ pub(crate) struct Sums {
 
 impl Sums {
     /// Adds a task, at a time of the kernel's clock.
-    pub(crate) fn add(&mut self, task: &Task, is_gone: bool, now: Nanos, memory: &Memory) {
+    pub(crate) fn add(&mut self, task: &Task, now: Nanos, memory: &Memory) {
         let name = String::from_utf8_lossy(until_zero(&task.name)).into_owned();
         self.keep_name(task, &name);
-        // One that nobody has waited for yet is not gone.
-        let has_ended =
-            is_gone || task.causes.iter().any(|cause| cause.switches > 0 && why(cause.key >> 16) == Why::Ended);
+        let has_ended = task.state == ENDED;
         let mut key =
             Key { process: (!has_ended).then_some(task.tgid), name, is_kernel: task.flags & KERNEL_THREAD != 0 };
         if self.groups.len() >= GROUPS && !self.groups.contains_key(&key) {
