@@ -26,7 +26,7 @@ CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env
 # What builds must not run beside what measures.
 .NOTPARALLEL:
 
-.PHONY: help setup setup-build setup-bench build dist tool smoke measure results test bench fuzz install clean
+.PHONY: help setup setup-build setup-bench setup-results build dist tool smoke measure results test bench fuzz install clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,6 +39,9 @@ setup-build:
 
 setup-bench:
 	@scripts/setup.sh bench
+
+setup-results:
+	@scripts/setup.sh results
 
 build: setup-build tool ## Build target/release/switchcost and the capture tool
 	@$(CARGO) build --release --locked --package switchcost
@@ -66,7 +69,7 @@ measure: build ## Measure what a context switch costs here; ARGS="..." are hande
 	@$(BINARY) measure $(ARGS) || { code=$$?; [ $$code -eq 3 ] || exit $$code; \
 		echo 'make: done, with reservations: something could not be measured (see the notes above)' >&2; }
 
-results: build ## Redo the papers on this machine, which must be quiet, and keep what they come to in results/
+results: setup-results build ## Redo the papers on this machine, which must be quiet, and keep what they come to in results/
 	@scripts/results.sh '$(BINARY)' $(ARGS) || { code=$$?; [ $$code -eq 3 ] || exit $$code; \
 		echo 'make: done, with reservations: some commands left no record (see above)' >&2; }
 

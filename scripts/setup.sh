@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Looks for what the build needs, installs what is missing, and says what it found. Safe to run again and again.
 #
-# Usage: scripts/setup.sh [build|test|bench]
+# Usage: scripts/setup.sh [build|test|bench|results]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
 #   test   the same with clippy and rustfmt, and Chromium to open pages in (the default); with strace, which refuses system
 #          calls in tests; without it these are skipped
 #   bench  the same as build, with perf to compare against; without it the comparison is skipped
+#   results  the same as build, with all that redoing the papers takes: perf, the programs that stand for those of 1990, and
+#          Chromium to draw the figures; what nothing could be had for is missing in the results
 #
 # Valgrind, with its headers, is needed to build the capture tool of `switchcost trace`. Tests need it; a build goes on
 # without it, and without capturing.
@@ -22,8 +24,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-test}
 case $purpose in
-    build | test | bench) ;;
-    *) echo "usage: scripts/setup.sh [build|test|bench]" >&2; exit 2 ;;
+    build | test | bench | results) ;;
+    *) echo "usage: scripts/setup.sh [build|test|bench|results]" >&2; exit 2 ;;
 esac
 
 # What is asked for is never asked again by apt or debconf.
@@ -324,6 +326,18 @@ want_perf() {
     say "perf is not there: comparisons with it will be skipped ($(install_line "$package"))"
 }
 
+# --- programs whose traces stand for those of 1990 --------------------------------------------------------------------
+
+want_programs() {
+    local pair program packages=()
+    for pair in magic:magic scm:scm sta:opensta ex:vim-tiny ps:procps; do
+        program=${pair%%:*}
+        has "$program" || packages+=("${pair##*:}")
+    done
+    [ ${#packages[@]} -eq 0 ] || install "${packages[@]}" || \
+        say "not all programs are there: the sets that need them will be missing ($(install_line "${packages[@]}"))"
+}
+
 # --------------------------------------------------------------------------------------------------------------------
 
 found_rust=$(cargo_version || true)
@@ -333,9 +347,11 @@ want_clang
 need_rust
 if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
 if [ "$purpose" = test ] && [ ${#missing[@]} -eq 0 ]; then need_rust_tools; fi
-if [ "$purpose" = test ]; then need_browser; want_strace; want_axe; fi
+if [ "$purpose" = test ] || [ "$purpose" = results ]; then need_browser; fi
+if [ "$purpose" = test ]; then want_strace; want_axe; fi
 if [ "$purpose" = test ] || [ "$purpose" = bench ]; then want_guest; fi
-if [ "$purpose" = bench ]; then want_perf; fi
+if [ "$purpose" = bench ] || [ "$purpose" = results ]; then want_perf; fi
+if [ "$purpose" = results ]; then want_programs; fi
 
 if [ ${#missing[@]} -gt 0 ]; then
     say "not ready, needed:"

@@ -17,9 +17,21 @@ pub(crate) const FREEDOM: f64 = 6.0;
 const INDEPENDENT: f64 = 8.0;
 
 impl Estimate {
+    /// The same with an interval for its ratio to other cases of its run that have the same mechanism and number of tasks: what runs
+    /// differ by is theirs, too (`docs/method/statistics.md`).
+    pub fn beside_its_run(&self) -> Estimate {
+        let widened = |end: f64| self.estimate + (end - self.estimate) * self.repetitions_shared();
+        Estimate { low: widened(self.within_run.0), high: widened(self.within_run.1), ..self.clone() }
+    }
+
+    /// How much longer an interval gets since more than so many repetitions tell no more.
+    fn repetitions_shared(&self) -> f64 {
+        (self.n as f64 / INDEPENDENT).max(1.0).sqrt()
+    }
+
     /// The same with an interval for another run of the machine, too.
     pub(crate) fn across_runs(self) -> Estimate {
-        let repetitions = (self.n as f64 / INDEPENDENT).max(1.0).sqrt();
+        let repetitions = self.repetitions_shared();
         let spread = student(FREEDOM, self.confidence).unwrap_or(0.0) * ASSUMED_RUN_SPREAD * self.estimate;
         let widened = |half: f64| (half * repetitions).hypot(spread);
         Estimate {
@@ -114,5 +126,40 @@ mod tests {
         let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
         assert!(mean(&all) >= 0.88, "for other runs: {all:?}");
         assert!(mean(&within) >= 0.87, "within a run: {}", mean(&within));
+    }
+
+    /// The cost of each repetition in nanoseconds, of runs of several cases: a line a run and case.
+    const CASES_OF_A_RUN: &str = include_str!("../tests/samples/cases-of-a-run.csv");
+
+    /// What one case costs over another with as many tasks in a run against the median of all runs, by the ends of both intervals: of
+    /// the runs four in five at least for each pair of cases.
+    #[test]
+    fn ratios_of_cases_of_one_run_cover_on_recorded_noise() {
+        let mut runs: BTreeMap<&str, BTreeMap<&str, Estimate>> = BTreeMap::new();
+        for line in CASES_OF_A_RUN.lines().skip(1) {
+            let [run, case, values] = line.split(',').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let values: Vec<f64> = values.split(' ').map(|value| value.parse().expect("a number")).collect();
+            let found = estimate(&values, 0.9).expect("enough").across_runs().beside_its_run();
+            runs.entry(run).or_default().insert(case, found);
+        }
+        let cases: Vec<&str> = runs.values().next().expect("a run").keys().copied().collect();
+        let tasks = |case: &str| case.split(' ').next().map(str::to_owned);
+        let pairs =
+            cases.iter().enumerate().flat_map(|(at, below)| cases[at + 1..].iter().map(move |above| (above, below)));
+        let pairs = pairs.filter(|(above, below)| tasks(above) == tasks(below));
+        let mut all = Vec::new();
+        for (above, below) in pairs {
+            let ratios: Vec<[f64; 3]> = runs
+                .values()
+                .map(|cases| (&cases[above], &cases[below]))
+                .map(|(above, below)| [above.low / below.high, above.estimate / below.estimate, above.high / below.low])
+                .collect();
+            let truth = median(&mut ratios.iter().map(|ratio| ratio[1]).collect::<Vec<_>>()).expect("runs");
+            let covers = ratios.iter().filter(|[low, _, high]| *low <= truth && truth <= *high).count();
+            assert!(covers * 5 >= ratios.len() * 4, "{above} over {below}: {covers} of {}", ratios.len());
+            all.push(covers as f64 / ratios.len() as f64);
+        }
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        assert!(mean >= 0.88, "{mean}: {all:?}");
     }
 }

@@ -14,7 +14,7 @@ use crate::{Paper, Records};
 pub use judged::{Claim, Reason};
 pub use rule::{Rule, Verdict};
 pub use term::Term;
-pub(crate) use term::{Found, exact, over, ranged, ratio};
+pub(crate) use term::{Found, exact, over, ranged, ratio, ratio_within_run};
 
 /// What a verdict on a claim is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

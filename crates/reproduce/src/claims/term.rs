@@ -48,6 +48,11 @@ pub(crate) fn ratio(name: impl Into<String>, above: &Estimate, below: &Estimate)
     over(name, (above.estimate, above.low, above.high), (below.estimate, below.low, below.high))
 }
 
+/// The same of two cases of one run with the same mechanism and number of tasks: what runs differ by cancels.
+pub(crate) fn ratio_within_run(name: impl Into<String>, above: &Estimate, below: &Estimate) -> Term {
+    ratio(name, &above.beside_its_run(), &below.beside_its_run())
+}
+
 /// The same of numbers with their ends; none where the lower one may be 0 or less.
 pub(crate) fn over(name: impl Into<String>, above: Interval, below: Interval) -> Term {
     if below.1 <= 0.0 {

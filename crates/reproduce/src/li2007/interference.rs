@@ -1,4 +1,4 @@
-//! Tables 1 and 2: six runs of three sizes, with and without isolation, with and without noise.
+//! Tables 1 and 2: runs of three sizes, with and without isolation, with and without noise.
 
 use record::{Arm, MeasureRecord};
 use units::Bytes;
@@ -18,6 +18,7 @@ struct Mean {
     size: u64,
     low: f64,
     high: f64,
+    runs: usize,
 }
 
 impl Mean {
@@ -58,10 +59,10 @@ fn runs(record: &MeasureRecord, case: u32, ns_per_tick: f64) -> Vec<f64> {
     sums.into_values().filter(|(_, handoffs)| *handoffs > 0.0).map(|(ns, handoffs)| ns / handoffs).collect()
 }
 
-/// The t-interval of the mean at 90 %, as in the paper (t of 5 degrees of freedom: 2.015).
+/// The t-interval of the mean at 90 %, as in the paper (there of six runs).
 fn mean(runs: &[f64], size: u64) -> Option<Mean> {
     let (_, low, high) = of_mean(runs)?;
-    Some(Mean { size, low, high })
+    Some(Mean { size, low, high, runs: runs.len() })
 }
 
 fn found(records: &Records, setting: Setting) -> Result<Vec<Mean>, String> {
@@ -89,8 +90,7 @@ const COLUMNS: [&str; 10] = [
 ];
 
 pub(super) fn tables(records: &Records) -> Exhibit {
-    let mut exhibit =
-        Exhibit::new("Tables 1 and 2", "90 % intervals of six runs, isolated or not, quiet or with noise");
+    let mut exhibit = Exhibit::new("Tables 1 and 2", "90 % intervals, isolated or not, quiet or with noise");
     let mut table = Table::new(&COLUMNS);
     let published = li_tables();
     for setting in SETTINGS {
@@ -160,8 +160,10 @@ fn shift(before: &[Mean], after: &[Mean]) -> (f64, (f64, f64)) {
     (mean(|before, after| after.centre() / before.centre()), ends)
 }
 
-/// Three sizes, five degrees of freedom each.
-const FREEDOM: f64 = 15.0;
+/// Of the spreads of all sizes together: each has one degree of freedom less than runs.
+fn freedom(means: &[Mean]) -> f64 {
+    means.iter().map(|mean| mean.runs.saturating_sub(1) as f64).sum()
+}
 
 /// How far the means of one setting lie from those of another.
 fn shifted(records: &Records, before: Setting, after: Setting) -> Result<Found, String> {
@@ -181,8 +183,13 @@ fn widened(records: &Records, before: Setting, after: Setting) -> Result<Found, 
 }
 
 fn widening_of(before: &[Mean], after: &[Mean]) -> Result<Found, String> {
+    let freedom = freedom(before);
+    // An interval of more runs is shorter.
+    if before.iter().zip(after).any(|(before, after)| before.runs != after.runs) {
+        return Err("the settings have different numbers of runs".to_owned());
+    }
     let (before, after) = (mean_width(before), mean_width(after));
-    let (value, low, high) = of_spreads(after / before, FREEDOM, FREEDOM).ok_or("the intervals have no length")?;
+    let (value, low, high) = of_spreads(after / before, freedom, freedom).ok_or("the intervals have no length")?;
     let note = format!("half-widths {} and {}", percent(before), percent(after));
     Ok(Found::new(vec![Term::new("width over width", value, low, high)], note))
 }
@@ -208,7 +215,8 @@ pub(crate) mod tests {
     fn published_means(setting: Setting) -> Vec<Mean> {
         let (environment, name) = published_setting(setting);
         let rows = li_tables().into_iter().filter(|row| row.environment == environment && row.setting == name);
-        rows.map(|row| Mean { size: row.array_kb << 10, low: row.ci90_low * 1e3, high: row.ci90_high * 1e3 }).collect()
+        rows.map(|row| Mean { size: row.array_kb << 10, low: row.ci90_low * 1e3, high: row.ci90_high * 1e3, runs: 6 })
+            .collect()
     }
 
     /// Each claim by the intervals of the paper, and by those of other settings, or moved by a fifth.
@@ -262,14 +270,14 @@ pub(crate) mod tests {
         assert_eq!(told()["shared-shifted"].by_paper, Verdict::NotTold);
         let quiet = published_means(SHARED_QUIET);
         let moved: Vec<Mean> =
-            quiet.iter().map(|mean| Mean { size: mean.size, low: mean.low * 1.2, high: mean.high * 1.2 }).collect();
+            quiet.iter().map(|mean| Mean { low: mean.low * 1.2, high: mean.high * 1.2, ..*mean }).collect();
         let entry = crate::table(crate::Paper::Li2007).into_iter().find(|entry| entry.id == "shared-shifted");
         assert_eq!(entry.expect("it").rule.judge(&shift_of(&quiet, &moved).terms), Verdict::Holds);
     }
 
     #[test]
     fn a_shift_has_the_ends_that_both_intervals_allow() {
-        let mean = |low, high| Mean { size: 1, low, high };
+        let mean = |low, high| Mean { size: 1, low, high, runs: 6 };
         let (shift, (low, high)) = shift(&[mean(90.0, 110.0)], &[mean(108.0, 132.0)]);
         assert!((shift - 0.2).abs() < 1e-9 && (low - (108.0 / 110.0 - 1.0)).abs() < 1e-9, "{shift} {low}");
         assert!((high - (132.0 / 90.0 - 1.0)).abs() < 1e-9, "{high}");

@@ -28,7 +28,17 @@ fn is_theirs(finding: &CaseFinding) -> bool {
 type Points = Vec<Point>;
 type Point = (u64, f64, (f64, f64));
 
+/// With intervals that hold for other runs, too.
 fn points(findings: &Findings, access: Access, stride: u64) -> Points {
+    points_with(findings, access, stride, Estimate::clone)
+}
+
+/// With intervals to compare them with each other: they are all of one run.
+fn points_of_one_run(findings: &Findings, access: Access, stride: u64) -> Points {
+    points_with(findings, access, stride, Estimate::beside_its_run)
+}
+
+fn points_with(findings: &Findings, access: Access, stride: u64, held: fn(&Estimate) -> Estimate) -> Points {
     let is_wanted = |finding: &&CaseFinding| {
         let set = &finding.case.working_set;
         is_theirs(finding) && !set.is_empty() && set.access == access && set.stride_bytes == Bytes(stride)
@@ -38,7 +48,7 @@ fn points(findings: &Findings, access: Access, stride: u64) -> Points {
         .iter()
         .filter(is_wanted)
         .filter_map(|finding| {
-            let total = finding.total_ns.as_ref()?;
+            let total = held(finding.total_ns.as_ref()?);
             Some((finding.case.working_set.size_bytes.0, total.estimate, (total.low, total.high)))
         })
         .collect();
@@ -173,7 +183,7 @@ fn interval(point: &Point) -> Interval {
 /// Reading and writing in strides of 8 B, where the cost is clear of 0.
 fn rmw(records: &Records) -> Result<Points, String> {
     let (_, findings) = records.measured(GRID)?;
-    let points = clear(points(findings, Access::Rmw, 8));
+    let points = clear(points_of_one_run(findings, Access::Rmw, 8));
     if points.len() < 4 { Err("fewer than four sizes have a cost that is clear of 0".to_owned()) } else { Ok(points) }
 }
 
@@ -240,7 +250,7 @@ fn knee(records: &Records) -> Result<Found, String> {
 fn rise(records: &Records) -> Result<Found, String> {
     let points = rmw(records)?;
     let most = dearest(&points).ok_or("no size")?;
-    check_largest(&self::points(records.measured(GRID)?.1, Access::Rmw, 8), most)?;
+    check_largest(&points_of_one_run(records.measured(GRID)?.1, Access::Rmw, 8), most)?;
     let note = format!(
         "{} at {}, {} at {}",
         microseconds(points[0].1),
@@ -257,7 +267,7 @@ fn rise(records: &Records) -> Result<Found, String> {
 /// Write and rmw over read, at the size that is dearest to read of those at which all stand clear of 0.
 fn split(records: &Records) -> Result<Found, String> {
     let (_, findings) = records.measured(GRID)?;
-    let [read, write, rmw] = ACCESSES.map(|access| clear(points(findings, access, 8)));
+    let [read, write, rmw] = ACCESSES.map(|access| clear(points_of_one_run(findings, access, 8)));
     let at = |points: &Points, size: u64| points.iter().find(|(s, ..)| *s == size).map(interval);
     let in_all = read.iter().filter_map(|point| Some((point, at(&write, point.0)?, at(&rmw, point.0)?)));
     let (read, write, rmw) =
@@ -302,7 +312,8 @@ fn still_high(records: &Records) -> Result<Found, String> {
 /// The cost at 128 B over that at 8 B, of the smallest size or as the mean of the larger half.
 fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
     let (_, findings) = records.measured(GRID)?;
-    let (near, far) = (clear(points(findings, Access::Rmw, 8)), clear(points(findings, Access::Rmw, 128)));
+    let (near, far) =
+        (clear(points_of_one_run(findings, Access::Rmw, 8)), clear(points_of_one_run(findings, Access::Rmw, 128)));
     let is_in = |points: &Points, size: u64| points.iter().any(|(s, ..)| *s == size);
     let sizes: Vec<u64> = far.iter().map(|(size, ..)| *size).filter(|size| is_in(&near, *size)).collect();
     if sizes.len() < 2 {
@@ -323,7 +334,7 @@ fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
 /// The largest over the smallest cost of all that was measured.
 fn whole_range(records: &Records) -> Result<Found, String> {
     let (_, findings) = records.measured(GRID)?;
-    let every = [8, 64, 128, 512, 4096].map(|stride| points(findings, Access::Rmw, stride)).concat();
+    let every = [8, 64, 128, 512, 4096].map(|stride| points_of_one_run(findings, Access::Rmw, stride)).concat();
     let all = clear(every.clone());
     let (most, least) = dearest(&all).zip(cheapest(&all)).ok_or("no size has a cost that is clear of 0")?;
     check_largest(&every, most)?;

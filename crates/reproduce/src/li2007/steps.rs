@@ -82,7 +82,7 @@ pub(super) fn simulated_step(access: Access, stride: u64, kib: u64) -> String {
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let is_quick = site.effort == Effort::Quick;
-    let grid = if is_quick { "measure --quick" } else { "measure --full" };
+    let grid = if is_quick { "measure --quick" } else { "measure --full --budget 5min" };
     let mut steps = vec![Step::new(GRID, &format!("{grid} --cpu {}", site.quiet_cpu))];
     steps.extend(SETTINGS.into_iter().filter_map(|setting| interference(site, setting)));
     let buses = list(&BUS_CYCLES);
@@ -141,13 +141,20 @@ pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
     [Bytes(l2 / 2 / 4096 * 4096), Bytes(l2 / 4 * 3 / 4096 * 4096), Bytes(l2)]
 }
 
-/// Six runs of three sizes. Isolated: the quiet CPU, real-time priority, the noise on another. Not isolated: all on one
+/// Repetitions of each: six in the paper, and more here, so that intervals can be told apart by their widths.
+const RUNS: u32 = 24;
+
+/// Runs of three sizes. Isolated: the quiet CPU, real-time priority, the noise on another. Not isolated: all on one
 /// CPU, without priority, as on a machine of one processor. None where one CPU is all there is to isolate from.
 fn interference(site: &Site<'_>, setting: Setting) -> Option<Step> {
     let noisy = site.noisy_cpu?;
     let cpu = if setting.is_isolated { site.quiet_cpu } else { noisy };
     let sizes = sizes(site.host).map(|size| size.0.to_string()).join(",");
-    let mut line = format!("measure --size {sizes} --max-repetitions 6 --no-counters --cpu {cpu}");
+    let runs = if site.effort == Effort::Quick { 6 } else { RUNS };
+    // All of them, whatever their intervals are.
+    let mut line = format!(
+        "measure --size {sizes} --precision 0.1% --max-repetitions {runs} --budget 3min --no-counters --cpu {cpu}"
+    );
     if !setting.is_isolated {
         line += " --no-rt";
     }

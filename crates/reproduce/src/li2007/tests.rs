@@ -189,7 +189,7 @@ fn what_may_be_the_largest_is_not_passed_over() {
     let (record, mut findings) = found.measured(GRID).map(|(r, f)| (r.clone(), f.clone())).expect("the grid");
     let largest = findings.results.iter_mut().filter_map(|finding| finding.total_ns.as_mut());
     let largest = largest.max_by(|a, b| a.estimate.total_cmp(&b.estimate)).expect("a cost");
-    (largest.low, largest.high) = (-1e6, 9e6);
+    (largest.low, largest.high, largest.within_run) = (-1e6, 9e6, (-1e6, 9e6));
     found.add_measured(GRID, record, findings);
     let told = verdicts(Paper::Li2007, &found);
     assert_eq!(told["whole-range"], Verdict::NotTold);

@@ -5,7 +5,7 @@ use record::Mechanism;
 use units::Bytes;
 
 use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
-use crate::claims::{Found, Quantities, Term, ratio};
+use crate::claims::{Found, Quantities, Term, ratio, ratio_within_run};
 use crate::exhibit::Cell;
 use crate::interval::of_spreads;
 use crate::text::{microseconds, percent};
@@ -104,7 +104,7 @@ fn peak(records: &Records) -> Result<Found, String> {
     let about = about.ok_or("no size about the first level's could be measured")?;
     let over = |place: usize| {
         let [(at, top), (beside, low)] = [&curve[about], &curve[place]];
-        ratio(format!("cost at {} over that at {}", Bytes(*at), Bytes(*beside)), top, low)
+        ratio_within_run(format!("cost at {} over that at {}", Bytes(*at), Bytes(*beside)), top, low)
     };
     Ok(Found::new(vec![over(about - 1), over(about + 1)], format!("first level {first}")))
 }
@@ -153,7 +153,9 @@ fn level(records: &Records) -> Result<Found, String> {
     let by_cost = |a: &&&Estimate, b: &&&Estimate| a.estimate.total_cmp(&b.estimate);
     let (least, most) = (small.iter().min_by(by_cost), small.iter().max_by(by_cost));
     match (small.len(), least.zip(most)) {
-        (2.., Some((least, most))) => Ok(Found::new(vec![ratio("largest over smallest cost", most, least)], "")),
+        (2.., Some((least, most))) => {
+            Ok(Found::new(vec![ratio_within_run("largest over smallest cost", most, least)], ""))
+        }
         _ => Err("fewer than two sizes below 64 KB were measured".to_owned()),
     }
 }

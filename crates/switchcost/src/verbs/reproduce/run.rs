@@ -96,7 +96,7 @@ impl<'a> Runner<'a> {
         let status = self.status(step, &draft).map_err(|error| format!("found no way to run it ({error})"))?;
         // 3 is done, with reservations: what could not be measured is said in the record.
         if !(status.success() || status.code() == Some(3)) {
-            return Err(format!("ended with {status}; its words are in {}", self.folder.printed(step).display()));
+            return Err(format!("ended with {status}; to see why, run: {}", line(step)));
         }
         std::fs::rename(&draft, &path).map_err(|error| format!("left no record ({error})"))?;
         self.folder.note_command(step, made_by).map_err(|error| format!("left no note of its command ({error})"))?;
