@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use design::PageAllocation;
 
-use crate::machine::{VIRTUAL_MASK, sign_extended};
+use crate::address::{VIRTUAL_MASK, sign_extended};
 use crate::mappings::Mappings;
 
 /// Sizes of pages that a trace may tell.

@@ -4,6 +4,8 @@
 //! clocks, no machine. What exactly is counted is said in `docs/method/simulation.md`, and an independent, simple
 //! simulator in the tests follows the same text.
 
+mod address;
+mod blocks;
 mod causes;
 mod code;
 mod design_file;

@@ -3,9 +3,7 @@
 //! What comes in: runs of blocks of one process, and what happens between them. What goes out: tuples, and counters at
 //! the end. It does not know tasks or the order of the trace.
 
-mod address;
 mod aside;
-mod blocks;
 mod ledger;
 mod level;
 mod line;
@@ -23,8 +21,6 @@ mod walk;
 use design::Design;
 use simulation_result::{ByView, Interval};
 
-pub(crate) use address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK, sign_extended};
-pub(crate) use blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 pub(crate) use plan::{FallbackReason, Kind};
 pub(crate) use walk::Sent;
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use design::StreamBuffers;
 
-use super::address::Address;
 use super::line::Line;
+use crate::address::Address;
 
 /// Lines that have left a set, fully associative, LRU. A line that is found is taken out, so the order of arrival is
 /// the order of use.
@@ -185,48 +185,29 @@ impl Bus {
 }
 
 /// Stores on their way to the next level.
-///
-/// While all take the same time, the newest one tells when those before it are written, as far as they are not yet. Only
-/// where one takes another time is each remembered by itself, until that matters no more.
 #[derive(Debug, Default)]
 pub(super) struct WriteQueue {
-    count: usize,
     drain_cycles: u64,
-    /// When the newest store is written, and how long it took.
-    newest: u64,
-    service: u64,
-    /// How many of the newest stores took as long; [`WriteQueue::count`] where those before are all written.
-    alike: usize,
-    /// When each buffer's last store is written, where they are not alike; a ring, oldest first from `at`.
+    /// When each buffer's last store is written: a ring, the oldest at `at`.
     written: Vec<u64>,
     at: usize,
+    /// When the newest store is written.
+    newest: u64,
 }
 
 impl WriteQueue {
     pub(super) fn new(count: u32, drain_cycles: u32) -> WriteQueue {
-        let (count, drain_cycles) = (count as usize, drain_cycles.into());
-        WriteQueue { count, drain_cycles, service: drain_cycles, alike: count, ..WriteQueue::default() }
+        WriteQueue { drain_cycles: drain_cycles.into(), written: vec![0; count as usize], at: 0, newest: 0 }
     }
 
     pub(super) fn is_absent(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Whether the newest store tells of all that are not written.
-    #[inline]
-    fn is_steady(&self) -> bool {
-        self.alike + 1 >= self.count
+        self.written.is_empty()
     }
 
     /// Cycles until a buffer is free.
     #[inline]
     pub(super) fn wait(&self, now: u64) -> u64 {
-        let oldest = if self.is_steady() {
-            self.newest.saturating_sub(self.service * self.count.saturating_sub(1) as u64)
-        } else {
-            self.written[self.at]
-        };
-        oldest.saturating_sub(now)
+        self.written[self.at].saturating_sub(now)
     }
 
     /// Whether all stores are written at `now`.
@@ -246,87 +227,13 @@ impl WriteQueue {
         self.written.clear();
         self.written.extend(other.written.iter().map(|&time| moved(time)));
         (self.at, self.newest) = (other.at, moved(other.newest));
-        (self.service, self.alike) = (other.service, other.alike);
     }
 
     /// Takes the buffer that is free at `now`.
     #[inline]
     pub(super) fn put(&mut self, now: u64, next_level_cycles: u64) {
-        let service = self.drain_cycles + next_level_cycles;
-        if self.newest <= now {
-            (self.service, self.alike) = (service, self.count);
-        } else if service == self.service {
-            self.alike = (self.alike + 1).min(self.count);
-        } else {
-            self.tell_apart(service);
-        }
-        self.newest = self.newest.max(now) + service;
-        if !self.is_steady() {
-            self.written[self.at] = self.newest;
-            self.at = (self.at + 1) % self.count;
-        }
-    }
-
-    /// Before a store that takes another time.
-    #[cold]
-    fn tell_apart(&mut self, service: u64) {
-        if self.is_steady() {
-            let before = (0..self.count as u64).rev();
-            self.written.clear();
-            self.written.extend(before.map(|later| self.newest.saturating_sub(later * self.service)));
-            self.at = 0;
-        }
-        (self.service, self.alike) = (service, 1);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every store by itself.
-    struct Simple {
-        written: VecDeque<u64>,
-        drain: u64,
-    }
-
-    impl Simple {
-        fn wait(&self, now: u64) -> u64 {
-            self.written[0].saturating_sub(now)
-        }
-
-        fn put(&mut self, now: u64, next: u64) {
-            let newest = self.written.back().copied().unwrap_or_default();
-            self.written.push_back(newest.max(now) + self.drain + next);
-            self.written.pop_front();
-        }
-    }
-
-    #[test]
-    fn stores_wait_as_if_each_were_remembered() {
-        let mut dice = 1_u64;
-        let mut below = |bound: u64| {
-            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (dice >> 33) % bound
-        };
-        let (mut waits, mut irregular) = (0, 0);
-        for count in [1, 2, 3, 6] {
-            let mut queue = WriteQueue::new(count, 5);
-            let mut simple = Simple { written: std::iter::repeat_n(0, count as usize).collect(), drain: 5 };
-            let mut now = 0;
-            for _ in 0..20_000 {
-                now += below(9);
-                let next = if below(8) == 0 { below(40) } else { 0 };
-                let wait = queue.wait(now);
-                assert_eq!(wait, simple.wait(now), "{count} buffers at {now}");
-                assert_eq!(queue.is_idle(now), simple.written.back().is_some_and(|&newest| newest <= now));
-                now += wait;
-                queue.put(now, next);
-                simple.put(now, next);
-                waits += u64::from(wait > 0);
-                irregular += u64::from(!queue.is_steady());
-            }
-        }
-        assert!(waits > 1000 && irregular > 1000, "{waits} waits, {irregular} times irregular");
+        self.newest = self.newest.max(now) + self.drain_cycles + next_level_cycles;
+        self.written[self.at] = self.newest;
+        self.at = if self.at + 1 == self.written.len() { 0 } else { self.at + 1 };
     }
 }

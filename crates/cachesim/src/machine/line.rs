@@ -1,6 +1,6 @@
 //! A line on its way between levels.
 
-use super::address::Address;
+use crate::address::Address;
 
 /// Who brought a line in, and in which turn it came. Only the shared view asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The state of one level of one hierarchy.
 
-use super::address::Address;
 use super::aside::{Bus, Streams, Victims, WriteQueue};
 use super::line::{Arrival, Line};
 use super::plan::LevelPlan;
 use super::replacement::Order;
+use crate::address::Address;
 
 /// Which view a level belongs to: what has to be remembered beside the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use design::{
     TlbLevel, VictimCache, WriteBuffers, WritePolicy,
 };
 
-use super::address::{Address, VALID, VIRTUAL_BITS, VIRTUAL_MASK};
+use crate::address::{Address, VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 
 /// Prefetches and frames end at pages of this size, whatever is simulated.
 pub(super) const SMALLEST_PAGE_BITS: u32 = 12;

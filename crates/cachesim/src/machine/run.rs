@@ -2,13 +2,14 @@
 
 use trace::{Block, BlockRun, Reference};
 
-use super::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 use super::level::Level;
 use super::plan::{Kind, Plan};
 use super::recent::WayPredictor;
 use super::view_set::ViewSet;
 use super::views::Views;
-use super::{Machine, Scene, VIRTUAL_BITS};
+use super::{Machine, Scene};
+use crate::address::VIRTUAL_BITS;
+use crate::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 use crate::code::Attribution;
 
 /// Where lookups begin, and in what order they have to be made.

@@ -3,7 +3,6 @@
 //! Where the lines that all views used last are known, one step stands for all three; else each view is
 //! [walked by itself](super::walk).
 
-use super::address::Address;
 use super::ledger::Ledger;
 use super::level::Level;
 use super::line::Line;
@@ -13,6 +12,7 @@ use super::recent::{CommonLine, Slots};
 use super::view_set::ViewSet;
 use super::walk::{Answer, Departure, Request, Sent};
 use super::{FLUSHED, PRIVATE, SHARED, Scene, VIEWS};
+use crate::address::Address;
 use crate::frames::Frames;
 
 /// The cycles so far.

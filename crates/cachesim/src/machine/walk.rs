@@ -6,11 +6,11 @@ mod prefetch;
 use design::Inclusion;
 
 use super::SHARED;
-use super::address::Address;
 use super::line::Line;
 use super::lines::Lines;
 use super::plan::{Kind, LevelPlan, path_of};
 use super::views::Views;
+use crate::address::Address;
 pub(super) use leave::Departure;
 
 /// A request to a swept level.

@@ -2,7 +2,9 @@
 
 use trace::{Block, BlockRun, Reference};
 
-use crate::machine::{Kind, Lookups, VALID, VIRTUAL_BITS, VIRTUAL_MASK, bytes_of, last_byte, look_up_all, pieces};
+use crate::address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK};
+use crate::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
+use crate::machine::Kind;
 
 use super::depths::Depths;
 use super::grid::Grid;

@@ -3,8 +3,8 @@
 use design::Inclusion;
 
 use super::Sent;
+use crate::address::{Address, VALID};
 use crate::machine::SHARED;
-use crate::machine::address::{Address, VALID};
 use crate::machine::line::Line;
 use crate::machine::view_set::ViewSet;
 use crate::machine::views::Views;

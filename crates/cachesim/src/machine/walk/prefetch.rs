@@ -1,7 +1,7 @@
 //! Lines that are fetched before they are asked for.
 
 use super::{Answer, Request};
-use crate::machine::address::Address;
+use crate::address::Address;
 use crate::machine::aside::Prefetched;
 use crate::machine::line::Line;
 use crate::machine::plan::{Kind, SMALLEST_PAGE_BITS};

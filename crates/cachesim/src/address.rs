@@ -13,15 +13,15 @@ pub(crate) const VALID: u64 = 1 << 63;
 
 /// A virtual address of one process, and the physical one, where any level wants it (else 0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Address {
-    pub(super) process: u32,
-    pub(super) virtual_address: u64,
-    pub(super) physical: u64,
+pub(crate) struct Address {
+    pub(crate) process: u32,
+    pub(crate) virtual_address: u64,
+    pub(crate) physical: u64,
 }
 
 impl Address {
     /// The start of the next line, which only makes sense within a page.
-    pub(super) fn next_line(&self, line_bits: u32) -> Address {
+    pub(crate) fn next_line(&self, line_bits: u32) -> Address {
         let behind = |address: u64| ((address >> line_bits) + 1) << line_bits;
         Address {
             process: self.process,
