@@ -3,8 +3,8 @@
 #
 # Usage: scripts/setup.sh [build|test|bench|results]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
-#   test   the same with clippy and rustfmt, and Chromium to open pages in (the default); with strace, which refuses system
-#          calls in tests; without it these are skipped
+#   test   the same with clippy and rustfmt, and Chromium to open pages in (the default); with strace, cpio and
+#          Python's xxhash, each for a test that is skipped without it
 #   bench  the same as build, with perf to compare against; without it the comparison is skipped
 #   results  the same as build, with all that redoing the papers takes: perf, the programs that stand for those of 1990, and
 #          Chromium to draw the figures; what nothing could be had for is missing in the results
@@ -296,12 +296,16 @@ need_browser() {
     missing+=("chromium, in which pages are tested: $(install_line "$package")")
 }
 
-# --- strace, which a test refuses system calls with ------------------------------------------------------------------
+# --- programs that single tests look on with ----------------------------------------------------------------------------
 
-want_strace() {
-    has strace && return 0
-    install strace && has strace && return 0
-    say "strace is not there: the test that refuses system calls will be skipped ($(install_line strace))"
+# strace refuses system calls, cpio unpacks what we packed, and Python checks the sums of a record.
+want_onlookers() {
+    local packages=()
+    has strace || packages+=(strace)
+    has cpio || packages+=(cpio)
+    python3 -c 'import xxhash' 2> /dev/null || /usr/bin/python3 -c 'import xxhash' 2> /dev/null || packages+=(python3-xxhash)
+    [ ${#packages[@]} -eq 0 ] || install "${packages[@]}" || \
+        say "not there: ${packages[*]}: a test for each will be skipped ($(install_line "${packages[@]}"))"
 }
 
 # --- axe-core, with which pages are looked at where npm is there ---------------------------------------------------------
@@ -348,7 +352,7 @@ need_rust
 if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
 if [ "$purpose" = test ] && [ ${#missing[@]} -eq 0 ]; then need_rust_tools; fi
 if [ "$purpose" = test ] || [ "$purpose" = results ]; then need_browser; fi
-if [ "$purpose" = test ]; then want_strace; want_axe; fi
+if [ "$purpose" = test ]; then want_onlookers; want_axe; fi
 if [ "$purpose" = test ] || [ "$purpose" = bench ]; then want_guest; fi
 if [ "$purpose" = bench ] || [ "$purpose" = results ]; then want_perf; fi
 if [ "$purpose" = results ]; then want_programs; fi
