@@ -383,6 +383,7 @@ pub(crate) fn host() -> HostManifest {
         kernel_command_line: Fact::unknown(unknown()),
         interrupts: Vec::new(),
         cpu_quota: None,
+        scheduler: None,
     }
 }
 

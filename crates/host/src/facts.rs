@@ -19,6 +19,7 @@ pub mod interrupts;
 pub(crate) mod kernel;
 mod processor;
 mod root;
+mod scheduler;
 pub(crate) mod status;
 pub(crate) mod topology;
 
@@ -27,6 +28,7 @@ use units::{Bytes, CpuId};
 
 pub use self::control_groups::refusing_real_time_share;
 pub use self::root::Root;
+pub use self::scheduler::slice_extensions;
 pub use self::status::available_memory;
 pub use self::topology::{allowed_cpus, quietest_cpu, relation};
 
@@ -63,6 +65,7 @@ pub fn manifest(root: &Root) -> HostManifest {
         kernel_command_line: line(root, "/proc/cmdline"),
         interrupts: interrupts::load(root, &cpus_online),
         cpu_quota: control_groups::cpu_quota(root),
+        scheduler: Some(scheduler::scheduler(root, &config)),
         mitigations,
         cpus_online,
         cpus_allowed,

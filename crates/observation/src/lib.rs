@@ -60,6 +60,9 @@ pub struct Observation {
     /// Limits on CPU time of the control groups of the observed, and what they took.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<Throttled>,
+    /// Time slices that were extended (rseq) on the whole machine; none where the kernel does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_extensions: Option<SliceExtensions>,
     /// What a switch costs here; none where it was neither measured nor remembered.
     pub calibration: Option<Calibration>,
 }
@@ -233,6 +236,15 @@ pub struct Throttled {
     pub times: u64,
     /// How long its tasks were kept from running.
     pub throttled_ns: Nanos,
+}
+
+/// Time slices that were extended because a thread was in a critical section that asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SliceExtensions {
+    /// How often.
+    pub granted: u64,
+    /// Of them, how often the thread gave the CPU back in time: a preemption inside of the section less.
+    pub yielded: u64,
 }
 
 /// A cost in nanoseconds with its interval.

@@ -166,6 +166,20 @@ pub struct HostManifest {
     /// What its control group allows this process of the CPUs, where that is less than all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<CpuQuota>,
+    /// What else the kernel's scheduler brings that bears on switches; none in records from before it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<Scheduler>,
+}
+
+/// What a kernel's scheduler brings, as far as it can be probed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduler {
+    /// The preemption models that it can be set to.
+    pub preemption_models: Fact<Vec<String>>,
+    /// Whether threads may ask for a longer time slice in critical sections (rseq).
+    pub slice_extension: Fact<bool>,
+    /// Whether tasks of a process are kept below one last-level cache (SCHED_CACHE).
+    pub is_cache_aware: Fact<bool>,
 }
 
 /// A limit on the CPU time of a control group. It binds tasks without real-time priority.

@@ -75,6 +75,7 @@ fn observation(tasks: Tasks) -> Observation {
         lost: Lost::default(),
         own_cost: None,
         throttled: Vec::new(),
+        slice_extensions: None,
         calibration: Some(calibration()),
     }
 }

@@ -5,6 +5,7 @@ use std::io::Read;
 use record::Fact;
 use units::Bytes;
 
+use super::scheduler::MODELS;
 use super::{Root, status};
 
 /// No kernel configuration is longer unpacked; they have about 300 KiB.
@@ -59,6 +60,11 @@ pub(crate) fn option<'a>(config: &'a str, name: &str) -> Option<&'a str> {
     config.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
 }
 
+/// Whether a kernel that is so configured can have an option at all: one that it cannot have is not in its configuration.
+pub(crate) fn has_option(config: &str, name: &str) -> bool {
+    option(config, name).is_some() || config.lines().any(|line| line == format!("# {name} is not set"))
+}
+
 /// Timer ticks a second. Only the configuration has it: user space is shown 100 whatever it is.
 pub(crate) fn timer_hz(config: &Result<String, String>) -> Fact<u32> {
     match config {
@@ -77,7 +83,7 @@ pub(crate) fn preemption(root: &Root, config: &Result<String, String>) -> Fact<S
     if has("PREEMPT_RT") {
         return Fact::Known("rt".to_owned());
     }
-    if let Some(model) = chosen(root) {
+    if let Some(model) = chosen(root, config) {
         return Fact::Known(model);
     }
     match (has("PREEMPT_DYNAMIC"), has("PREEMPT"), built_in(config)) {
@@ -89,24 +95,23 @@ pub(crate) fn preemption(root: &Root, config: &Result<String, String>) -> Fact<S
     }
 }
 
-/// What debugfs marks, `none voluntary (full)`, else what the boot command line asks for.
-fn chosen(root: &Root) -> Option<String> {
+/// What debugfs marks, `none voluntary (full)`, else what the boot command line asks for, unless the kernel has no such model.
+fn chosen(root: &Root, config: &Result<String, String>) -> Option<String> {
     let marked = root.line("/sys/kernel/debug/sched/preempt").ok().and_then(|text| {
         let (_, rest) = text.split_once('(')?;
         rest.split_once(')').map(|(model, _)| model.to_owned())
     });
-    marked.or_else(|| command_line_value(root, "preempt").map(|model| format!("{model} (by the command line)")))
+    let is_offered = |model: &String| {
+        let option = MODELS.iter().find(|(_, known)| known == model).map(|(name, _)| name);
+        option.zip(config.as_ref().ok()).is_none_or(|(name, config)| has_option(config, name))
+    };
+    let asked = || command_line_value(root, "preempt").filter(is_offered);
+    marked.or_else(|| asked().map(|model| format!("{model} (by the command line)")))
 }
 
 fn built_in(config: &Result<String, String>) -> Option<&'static str> {
     let text = config.as_ref().ok()?;
-    let models = [
-        ("CONFIG_PREEMPT_NONE", "none"),
-        ("CONFIG_PREEMPT_VOLUNTARY", "voluntary"),
-        ("CONFIG_PREEMPT_LAZY", "lazy"),
-        ("CONFIG_PREEMPT", "full"),
-    ];
-    models.into_iter().find(|(name, _)| option(text, name) == Some("y")).map(|(_, model)| model)
+    MODELS.into_iter().find(|(name, _)| option(text, name) == Some("y")).map(|(_, model)| model)
 }
 
 /// The value of the last `name=value` on the boot command line: the kernel takes the last.
@@ -183,6 +188,10 @@ mod tests {
         assert_eq!(preemption(&workstation.root(), &Err(String::new())), known("full"));
         let asked = Fixture::new().file("/proc/cmdline", "preempt=full quiet preempt=lazy\n");
         assert_eq!(preemption(&asked.root(), &Err(String::new())), known("lazy (by the command line)"));
+        // A kernel that has no such model does not listen.
+        let without = Ok("CONFIG_PREEMPT=y\n".to_owned());
+        let refused = asked.file("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC");
+        assert_eq!(preemption(&refused.root(), &without), known("full (dynamic, as built)"));
         assert_eq!(preemption_of("#1 SMP PREEMPT_RT x", ""), known("rt"));
         assert_eq!(preemption_of("#1 SMP PREEMPT_DYNAMIC", "CONFIG_PREEMPT_NONE=y"), known("none (dynamic, as built)"));
         assert_eq!(preemption_of("#1 SMP PREEMPT x", ""), known("full"));

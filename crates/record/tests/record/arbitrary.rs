@@ -10,8 +10,8 @@ use strum::IntoEnumIterator;
 use switchcost_record::{
     Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, CoreClock, CpuQuota, Cycles,
     End, EndReason, Evidence, Fact, Header, HostManifest, InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA,
-    MEASURE_VERSION, Mechanism, Placement, Plan, Policy, Refusal, Relation, Sample, SelfTest, SelfTestOutcome,
-    SharedCost, SwitchPlan, Tlb, TlbKind,
+    MEASURE_VERSION, Mechanism, Placement, Plan, Policy, Refusal, Relation, Sample, Scheduler, SelfTest,
+    SelfTestOutcome, SharedCost, SwitchPlan, Tlb, TlbKind,
 };
 use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -115,7 +115,14 @@ fn host() -> impl Strategy<Value = HostManifest> {
         quota_us,
         period_us,
     }));
-    let lists = (vec(cpus(), 3), vec(cache(), 0..3), fact(vec(tlb(), 0..3)), vec(interrupt_load(), 0..3), quota);
+    let scheduler = (fact(vec(text(), 0..5)), fact(any::<bool>()), fact(any::<bool>()));
+    let scheduler = option::of(scheduler.prop_map(|(preemption_models, slice_extension, is_cache_aware)| Scheduler {
+        preemption_models,
+        slice_extension,
+        is_cache_aware,
+    }));
+    let limits = (quota, scheduler);
+    let lists = (vec(cpus(), 3), vec(cache(), 0..3), fact(vec(tlb(), 0..3)), vec(interrupt_load(), 0..3), limits);
     let sizes = (bytes(), bytes(), bytes());
     let mitigations = btree_map(text(), text(), 0..3);
     (texts, facts, claims, lists, sizes, mitigations).prop_map(|(texts, facts, claims, lists, sizes, mitigations)| {
@@ -124,7 +131,7 @@ fn host() -> impl Strategy<Value = HostManifest> {
         let [distribution, cpu_model, huge_pages, clock_source, hypervisor, governor, preemption, kernel_command_line] =
             facts;
         let (is_tsc_invariant, is_smt_active, is_kpti_active, has_pcid, timer_hz) = claims;
-        let (cpus, caches, tlbs, interrupts, cpu_quota) = lists;
+        let (cpus, caches, tlbs, interrupts, (cpu_quota, scheduler)) = lists;
         let [cpus_online, cpus_allowed, cpus_isolated]: [Vec<CpuId>; 3] = cpus.try_into().expect("three");
         let (page_bytes, memory_bytes, memory_available_bytes) = sizes;
         HostManifest {
@@ -155,6 +162,7 @@ fn host() -> impl Strategy<Value = HostManifest> {
             kernel_command_line,
             interrupts,
             cpu_quota,
+            scheduler,
         }
     })
 }

@@ -149,6 +149,14 @@ fn facts(host: &HostManifest) -> Vec<(String, String)> {
         facts.push((format!("L{} cache ({})", cache.level, cache.kind), value));
     }
     facts.extend(tlbs(host));
+    facts.extend(host.scheduler.iter().flat_map(|scheduler| {
+        [
+            ("preemption models of the kernel", said(&scheduler.preemption_models, |models| models.join(", "))),
+            ("time slices extended in critical sections (rseq)", said(&scheduler.slice_extension, yes)),
+            ("tasks of a process kept below one cache", said(&scheduler.is_cache_aware, yes)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+    }));
     facts.extend(host.mitigations.iter().map(|(name, state)| (format!("mitigation: {name}"), state.clone())));
     facts
 }

@@ -1,4 +1,4 @@
-use ::observation::{Calibration, CpuTime, Lost, Observation, OwnCost, Source, Subject, Throttled};
+use ::observation::{Calibration, CpuTime, Lost, Observation, OwnCost, SliceExtensions, Source, Subject, Throttled};
 use analysis::observation::Findings;
 use record::HostManifest;
 use serde::Serialize;
@@ -20,6 +20,7 @@ struct View<'a> {
     lost: &'a Lost,
     own_cost: Option<&'a OwnCost>,
     throttled: &'a [Throttled],
+    slice_extensions: Option<SliceExtensions>,
     calibration: Option<&'a Calibration>,
     #[serde(flatten)]
     findings: &'a Findings,
@@ -39,6 +40,7 @@ pub(super) fn render(observation: &Observation, findings: &Findings) -> String {
         lost: &observation.lost,
         own_cost: observation.own_cost.as_ref(),
         throttled: &observation.throttled,
+        slice_extensions: observation.slice_extensions,
         calibration: observation.calibration.as_ref(),
         findings,
     })

@@ -3,6 +3,7 @@ use analysis::observation::Findings;
 
 use super::answer;
 use crate::page::Page;
+use crate::plain::plain;
 use crate::quantity::time;
 use crate::simulate::amount::{count, share};
 
@@ -40,9 +41,8 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
                 .to_owned(),
         );
     }
-    // Who may take the CPU from a task inside the kernel, and when: none, voluntary, full or lazy.
-    if let Some(model) = observation.host.preemption.known().filter(|_| is_all) {
-        notes.push(format!("Preemption of the kernel: {model}."));
+    if is_all {
+        notes.extend(of_the_kernel(observation));
     }
     if let Some(own) = findings.own_share {
         let each = findings.own_ns_a_switch.map_or(String::new(), |ns| format!(", {} a switch", time(ns)));
@@ -50,4 +50,22 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }
     page.gap();
     notes.iter().for_each(|note| page.item(note));
+}
+
+/// Who may take the CPU from a task inside the kernel, and when; and what else its scheduler brings.
+fn of_the_kernel(observation: &Observation) -> Vec<String> {
+    let host = &observation.host;
+    let mut notes = Vec::new();
+    let models = host.scheduler.as_ref().and_then(|scheduler| scheduler.preemption_models.known());
+    let of = models.map_or(String::new(), |models| format!(", of {}", models.join(", ")));
+    notes.extend(host.preemption.known().map(|model| format!("Preemption of the kernel: {model}{of}.")));
+    let Some(scheduler) = &host.scheduler else { return notes };
+    let counted = observation.slice_extensions.map_or(String::new(), |slices| {
+        format!(": {} on this machine, {} given back in time", count(slices.granted), count(slices.yielded))
+    });
+    let extends = scheduler.slice_extension.known().filter(|extends| **extends);
+    notes.extend(extends.map(|_| format!("The kernel extends time slices in critical sections (rseq){counted}.")));
+    let is_aware = scheduler.is_cache_aware.known().filter(|is_aware| **is_aware);
+    notes.extend(is_aware.map(|_| "The kernel keeps the tasks of a process below one cache (SCHED_CACHE).".to_owned()));
+    notes.into_iter().map(|note| plain(&note).into_owned()).collect()
 }

@@ -14,8 +14,8 @@ use std::io::{BufWriter, ErrorKind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use host::facts::{Root, manifest};
-use observation::{Calibration, Lost, Observation, Source, Subject};
+use host::facts::{Root, manifest, slice_extensions};
+use observation::{Calibration, Lost, Observation, SliceExtensions, Source, Subject};
 use observe::{Counted, Observer, Options};
 use record::HostManifest;
 use time::OffsetDateTime;
@@ -91,6 +91,7 @@ fn observe(
     let began = Instant::now();
     let cpu_before = host::usage::own_cpu_time();
     let requests = Requests::begin(arguments)?;
+    let extensions_before = slice_extensions(&Root::system());
     whom.begin(&mut observer)?;
     let mut quotas = Quotas::begin(&whom);
     let usual = whom.usual_duration().filter(|_| exporter.is_none() && live.is_none());
@@ -139,8 +140,13 @@ fn observe(
         events.look(&mut observer);
     }
     let counted = observer.finish().map_err(Failure::Observe)?;
+    let extensions = slice_extensions(&Root::system()).zip(extensions_before);
+    let slice_extensions = extensions.map(|((granted, yielded), before)| SliceExtensions {
+        granted: granted.saturating_sub(before.0),
+        yielded: yielded.saturating_sub(before.1),
+    });
     let observation = so_far(counted, whom.subject(), throttled);
-    Ok(Observation { requests, ..observation })
+    Ok(Observation { requests, slice_extensions, ..observation })
 }
 
 /// Of which nothing was counted yet.
@@ -161,6 +167,7 @@ fn empty(host: HostManifest, started_at: String, calibration: Option<Calibration
         lost: Lost::default(),
         own_cost: None,
         throttled: Vec::new(),
+        slice_extensions: None,
         calibration,
     }
 }

@@ -75,6 +75,7 @@ fn observation(tasks: Vec<Tasks>) -> Observation {
         lost: Lost::default(),
         own_cost: None,
         throttled: Vec::new(),
+        slice_extensions: None,
         calibration: Some(calibration(1_000.0, "2026-01-01T00:00:00Z")),
     }
 }

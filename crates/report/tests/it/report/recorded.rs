@@ -114,5 +114,6 @@ fn host() -> HostManifest {
         kernel_command_line: Fact::unknown("not readable"),
         interrupts: vec![],
         cpu_quota: None,
+        scheduler: None,
     }
 }
