@@ -11,8 +11,8 @@ use units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kernel::{Kernel, NoBpf};
-use crate::layout::{self, CPUS, Control, FREE, IN_USE, KERNEL_THREAD, Neighbour, TASKS};
-use crate::memory::Memory;
+use crate::layout::{self, CPUS, Control, FREE, Neighbour, TASKS};
+use crate::memory::{self, Memory};
 use crate::observer::{Counted, Options};
 use crate::own_cost;
 use crate::sums::Sums;
@@ -28,6 +28,8 @@ pub(crate) struct ByBpf {
     sums: Sums,
     own_cost: own_cost::OwnCost,
     memory: Memory,
+    /// The place with which the next look at memory begins.
+    first_with_memory: usize,
     may_mark: bool,
     online: Vec<CpuId>,
 }
@@ -50,6 +52,7 @@ impl ByBpf {
             sums: Sums::default(),
             own_cost: own_cost::OwnCost::default(),
             memory: Memory::default(),
+            first_with_memory: 0,
             may_mark: options.may_mark_pages,
             online,
         })
@@ -94,7 +97,7 @@ impl ByBpf {
             let _ = self.places.push(place as u32, 0);
         }
         self.own_cost.tick(&self.kernel, self.switches());
-        self.memory.tick(|| processes(&self.tables), self.may_mark);
+        self.memory.tick(|| processes(&self.tables, &mut self.first_with_memory), self.may_mark);
     }
 
     /// Hands over the events since the last time.
@@ -184,12 +187,19 @@ fn event_of(event: &layout::Event) -> Event {
     Event { at: Nanos(event.at), cpu: CpuId(event.cpu), kind, from: thread(&event.from), to: thread(&event.to) }
 }
 
-/// The observed processes that have switched, those of the kernel left out: they have no memory of their own.
-fn processes(tables: &Tables) -> BTreeSet<u32> {
-    let used = (1..TASKS).filter(|&place| tables.state(place) == IN_USE).map(|place| tables.task(place));
-    used.filter(|task| task.flags & KERNEL_THREAD == 0 && task.off_since + task.on_since > 0)
-        .map(|task| task.tgid)
-        .collect()
+/// The observed processes that have switched, those of the kernel left out: they have no memory of their own. Of more than are looked
+/// at, others each time, from a place on that moves on.
+fn processes(tables: &Tables, first: &mut usize) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    for place in (*first..TASKS).chain(0..*first) {
+        let Some(process) = tables.process(place) else { continue };
+        if found.len() == memory::PROCESSES && !found.contains(&process) {
+            *first = place;
+            break;
+        }
+        found.insert(process);
+    }
+    found
 }
 
 /// Numbers those that share a core, and those that share a last-level cache.

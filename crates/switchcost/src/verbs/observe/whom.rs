@@ -1,6 +1,8 @@
 //! Who is observed, from the flags to the processes, and when it is over.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use observation::Subject;
 use observe::{Observer, folder_of_group, processes_of};
@@ -13,10 +15,13 @@ use crate::exit::Failure;
 /// Those that never end by themselves are observed for so long.
 const USUAL: Nanos = Nanos::seconds(10);
 
+/// From one look at who has come to a control group to the next. Children of the observed are observed anyway.
+const EACH: Duration = Duration::from_millis(100);
+
 pub(super) enum Whom {
     Command(Command),
     Processes(Vec<u32>),
-    Group { name: String, folder: PathBuf },
+    Group { name: String, folder: PathBuf, known: BTreeSet<u32>, looked_at: Instant },
     Everybody,
 }
 
@@ -26,7 +31,8 @@ impl Whom {
             return Ok(Whom::Command(Command::new(arguments.command.clone(), arguments.live)));
         }
         if let Some(name) = &arguments.cgroup {
-            return Ok(Whom::Group { name: name.clone(), folder: folder_of_group(name).map_err(Failure::Subject)? });
+            let folder = folder_of_group(name).map_err(Failure::Subject)?;
+            return Ok(Whom::Group { name: name.clone(), folder, known: BTreeSet::new(), looked_at: Instant::now() });
         }
         match arguments.pid.iter().find(|&&process| !is_there(process)) {
             Some(&process) => Err(Failure::NoSuchProcess(process)),
@@ -44,7 +50,10 @@ impl Whom {
         match self {
             Whom::Command(command) => return command.start(observer),
             Whom::Processes(processes) => observer.add(processes.iter().copied()),
-            Whom::Group { folder, .. } => observer.add(processes_of(folder).map_err(Failure::Subject)?),
+            Whom::Group { folder, known, .. } => {
+                *known = processes_of(folder).map_err(Failure::Subject)?;
+                observer.add(known.iter().copied())
+            }
             Whom::Everybody => {
                 observer.add_all();
                 Ok(())
@@ -59,10 +68,13 @@ impl Whom {
             Whom::Command(command) => command.is_running(),
             Whom::Processes(processes) => Ok(processes.iter().any(|&process| is_there(process))),
             // One that is removed has no processes any more, and what was counted of them is there.
-            Whom::Group { folder, .. } => match processes_of(folder) {
-                Ok(processes) => observer.add(processes).map(|()| true).map_err(Failure::Observe),
-                Err(_) => Ok(false),
-            },
+            Whom::Group { looked_at, .. } if looked_at.elapsed() < EACH => Ok(true),
+            Whom::Group { folder, known, looked_at, .. } => {
+                *looked_at = Instant::now();
+                let Ok(processes) = processes_of(folder) else { return Ok(false) };
+                let before = std::mem::replace(known, processes);
+                observer.add(known.difference(&before).copied()).map(|()| true).map_err(Failure::Observe)
+            }
             Whom::Everybody => Ok(true),
         }
     }
