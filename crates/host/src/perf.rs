@@ -9,6 +9,7 @@ pub mod fake;
 mod known_answer;
 mod share;
 pub(crate) mod source;
+mod switches;
 pub(crate) mod workloads;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ pub use event::Event;
 pub use known_answer::admit;
 pub use share::shares;
 pub use source::{CounterGroup, CounterSource, Reading, System, Unavailable};
+pub use switches::{SwitchKind, SwitchRecord, SwitchRecords};
 
 /// Groups of counters, one of hardware and one of software events for each task.
 pub struct CounterSet {

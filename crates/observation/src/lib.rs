@@ -88,6 +88,8 @@ pub enum Subject {
 pub enum Source {
     /// Programs on the kernel's tracepoints.
     Bpf,
+    /// The kernel's records of switches (perf): when, and whether voluntary; not why and by whom.
+    Perf,
     /// The kernel's own counters in /proc: how many, not why and by whom.
     Proc,
 }
@@ -205,6 +207,9 @@ pub struct Lost {
     /// Switches and wake-ups that are not in the trace that was asked for.
     #[serde(default)]
     pub events: u64,
+    /// Records of switches, of which each is one switch at most; what is left of times before and after is not counted.
+    #[serde(default)]
+    pub records: u64,
 }
 
 impl Lost {

@@ -143,6 +143,7 @@ impl ByBpf {
             causes: control(Control::NoCause),
             pairs: control(Control::NoPair) + sums.lost_pairs,
             events: control(Control::NoEvent),
+            records: 0,
         };
         let own_cost = OwnCost {
             kernel_ns: self.own_cost.kernel,
@@ -202,8 +203,14 @@ fn processes(tables: &Tables, first: &mut usize) -> BTreeSet<u32> {
     found
 }
 
-/// Numbers those that share a core, and those that share a last-level cache.
 fn set_relatives(tables: &Tables, host: &HostManifest) {
+    for (cpu, (core, cache)) in relatives(host) {
+        tables.set_relatives(cpu.0 as usize, core, cache);
+    }
+}
+
+/// Numbers those that share a core, and those that share a last-level cache.
+pub(crate) fn relatives(host: &HostManifest) -> BTreeMap<CpuId, (u32, u32)> {
     let root = Root::system();
     let mut firsts: BTreeMap<CpuId, (u32, u32)> = BTreeMap::new();
     for (number, &cpu) in host.cpus_online.iter().filter(|cpu| (cpu.0 as usize) < CPUS).enumerate() {
@@ -216,6 +223,6 @@ fn set_relatives(tables: &Tables, host: &HostManifest) {
             }
         }
         firsts.insert(cpu, own);
-        tables.set_relatives(cpu.0 as usize, own.0, own.1);
     }
+    firsts
 }

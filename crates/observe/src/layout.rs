@@ -67,7 +67,7 @@ pub(crate) struct Task {
     busy_then: u64,
     pub(crate) moved: [u64; 3],
     fault_ip: u64,
-    cpu: u32,
+    pub(crate) cpu: u32,
     cause: u32,
     pub(crate) causes: [Cause; CAUSES],
     pub(crate) neighbours: [Neighbour; NEIGHBOURS],

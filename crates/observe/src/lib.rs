@@ -8,10 +8,12 @@
 //!  Observer ──> ByBpf ──(targets)──> the kernel's tracepoints: bpf/switches.bpf.c
 //!     │           ^                               │
 //!     │           └───(tasks, cpus: mapped; pairs)┘──> Sums ──> Counted
-//!     └──> ByProc, where the kernel takes no programs of ours: its own counters in /proc
+//!     ├──> ByPerf, where the kernel takes no programs of ours: its records of switches ──> Sums
+//!     └──> ByProc, where it gives none of those: its own counters in /proc
 //! ```
 
 mod by_bpf;
+mod by_perf;
 mod by_proc;
 mod kernel;
 mod layout;

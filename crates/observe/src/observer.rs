@@ -4,6 +4,7 @@ use observation::{CpuTime, Event, Lost, OwnCost, Pair, Source, Tasks};
 use record::HostManifest;
 
 use crate::by_bpf::ByBpf;
+use crate::by_perf::ByPerf;
 use crate::by_proc::ByProc;
 use crate::kernel::NoBpf;
 
@@ -16,7 +17,7 @@ pub struct Options {
     pub wants_events: bool,
     /// How much memory is touched, for which the kernel's marks of pages are cleared now and then.
     pub may_mark_pages: bool,
-    /// Whether to take the kernel's own counters alone, even where it would take programs.
+    /// Whether to do without programs in the kernel, even where it would take them.
     pub without_bpf: bool,
 }
 
@@ -42,36 +43,50 @@ pub struct Counted {
 /// Counts until it is finished or dropped.
 pub struct Observer {
     way: Way,
-    why_not_bpf: Option<String>,
+    /// Why not in a way that tells more, for each of those.
+    why_not: Vec<String>,
 }
 
 enum Way {
     Bpf(Box<ByBpf>),
+    Perf(Box<ByPerf>),
     Proc(ByProc),
 }
 
 impl Observer {
-    /// Begins to count; nobody is observed yet. Where the kernel takes no programs of ours, its own counters are read.
+    /// Begins to count; nobody is observed yet. Where the kernel takes no programs of ours, its records of switches are read, and
+    /// where it gives none, its counters.
     pub fn start(host: &HostManifest, options: Options) -> Observer {
         let by_bpf = if options.without_bpf { Err(NoBpf::NotAsked) } else { ByBpf::start(host, options) };
-        match by_bpf {
-            Ok(bpf) => Observer { way: Way::Bpf(Box::new(bpf)), why_not_bpf: None },
-            Err(why) => Observer { way: Way::Proc(ByProc::default()), why_not_bpf: Some(why.to_string()) },
+        let why_not_bpf = match by_bpf {
+            Ok(bpf) => return Observer { way: Way::Bpf(Box::new(bpf)), why_not: Vec::new() },
+            Err(why) => why.to_string(),
+        };
+        match ByPerf::start(host, options.may_mark_pages) {
+            Ok(perf) => Observer { way: Way::Perf(Box::new(perf)), why_not: vec![why_not_bpf] },
+            Err(why) => Observer { way: Way::Proc(ByProc::default()), why_not: vec![why_not_bpf, why.to_string()] },
         }
     }
 
     /// Why it is not counted by programs in the kernel.
     pub fn why_not_bpf(&self) -> Option<&str> {
-        self.why_not_bpf.as_deref()
+        self.why_not.first().map(String::as_str)
     }
 
-    /// Observes these processes, and by programs in the kernel what they start from here on. Those observed already stay so.
+    /// Observes these processes, and but for the kernel's counters what they start from here on. Those observed already stay so.
     ///
     /// # Errors
     /// Where the kernel takes no more.
     pub fn add(&mut self, processes: impl IntoIterator<Item = u32>) -> Result<(), NoBpf> {
         match &mut self.way {
             Way::Bpf(bpf) => bpf.add(processes),
+            Way::Perf(perf) => {
+                let processes: Vec<u32> = processes.into_iter().collect();
+                if let Err(why) = perf.add(processes.iter().copied()) {
+                    self.count_by_proc(why.to_string()).add(processes);
+                }
+                Ok(())
+            }
             Way::Proc(proc) => {
                 proc.add(processes);
                 Ok(())
@@ -82,8 +97,10 @@ impl Observer {
     /// Observes every process that this one starts from here on, or no longer: those started before stay observed. The kernel's
     /// own counters know nobody's children: see [`Observer::add`].
     pub fn adopt_children(&mut self, is_on: bool) {
-        if let Way::Bpf(bpf) = &mut self.way {
-            bpf.adopt_children(is_on);
+        match &mut self.way {
+            Way::Bpf(bpf) => bpf.adopt_children(is_on),
+            Way::Perf(perf) => perf.adopt_children(is_on),
+            Way::Proc(_) => {}
         }
     }
 
@@ -91,14 +108,24 @@ impl Observer {
     pub fn add_all(&mut self) {
         match &mut self.way {
             Way::Bpf(bpf) => bpf.add_all(),
+            Way::Perf(_) => self.count_by_proc("its records of switches are of one's own tasks".to_owned()).add_all(),
             Way::Proc(proc) => proc.add_all(),
         }
+    }
+
+    /// Counts by the kernel's counters, where nobody has been observed yet.
+    fn count_by_proc(&mut self, why: String) -> &mut ByProc {
+        self.why_not.push(why);
+        self.way = Way::Proc(ByProc::default());
+        let Way::Proc(proc) = &mut self.way else { unreachable!("it was made here") };
+        proc
     }
 
     /// Keeps up with tasks that end. To be called several times a second.
     pub fn tick(&mut self) {
         match &mut self.way {
             Way::Bpf(bpf) => bpf.tick(),
+            Way::Perf(perf) => perf.tick(),
             Way::Proc(proc) => proc.tick(),
         }
     }
@@ -116,22 +143,24 @@ impl Observer {
     /// # Errors
     /// Where it cannot be read.
     pub fn so_far(&mut self) -> Result<Counted, NoBpf> {
-        match &mut self.way {
-            Way::Bpf(bpf) => bpf.so_far(),
-            Way::Proc(proc) => {
-                Ok(Counted { not_counted_by: self.why_not_bpf.iter().cloned().collect(), ..proc.so_far() })
-            }
-        }
+        let counted = match &mut self.way {
+            Way::Bpf(bpf) => bpf.so_far()?,
+            Way::Perf(perf) => perf.so_far(),
+            Way::Proc(proc) => proc.so_far(),
+        };
+        Ok(Counted { not_counted_by: self.why_not.clone(), ..counted })
     }
 
     /// Ends the observation.
     ///
     /// # Errors
     /// Where what was counted cannot be read any more.
-    pub fn finish(mut self) -> Result<Counted, NoBpf> {
-        match self.way {
-            Way::Bpf(bpf) => bpf.finish(),
-            Way::Proc(_) => self.so_far(),
-        }
+    pub fn finish(self) -> Result<Counted, NoBpf> {
+        let counted = match self.way {
+            Way::Bpf(bpf) => bpf.finish()?,
+            Way::Perf(perf) => perf.finish(),
+            Way::Proc(mut proc) => proc.so_far(),
+        };
+        Ok(Counted { not_counted_by: self.why_not, ..counted })
     }
 }

@@ -52,7 +52,7 @@ pub trait CounterSource {
 }
 
 /// The highest level of perf_event_paranoid at which a user may count the user's half of tasks of their own.
-const OWN_TASKS: i32 = 2;
+pub(super) const OWN_TASKS: i32 = 2;
 
 /// The kernel's perf_event_open.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,6 +4,7 @@
 mod causes;
 mod counts;
 mod leftovers;
+mod records;
 
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,7 +24,7 @@ fn turn() -> MutexGuard<'static, ()> {
 /// An observer at work in the kernel; none where that is not to be had, which is said.
 fn observer(options: Options) -> Option<Observer> {
     let observer = Observer::start(&manifest(&Root::system()), options);
-    match observer.why_not_bpf() {
+    match observer.why_not_bpf().filter(|_| !options.without_bpf) {
         Some(reason) => {
             println!("skipped: {reason}");
             None
@@ -56,7 +57,12 @@ fn traced(script: &str, options: Options) -> Option<(String, Counted, Vec<Event>
     let output = output.join().expect("it only waits").expect("it is our child");
     assert!(output.status.success());
     let counted = observer.finish().expect("the tables are there");
-    assert_eq!(counted.source, Source::Bpf);
+    let by = if options.without_bpf { Source::Perf } else { Source::Bpf };
+    if options.without_bpf && counted.source == Source::Proc {
+        println!("skipped: {}", counted.not_counted_by.join("; "));
+        return None;
+    }
+    assert_eq!(counted.source, by);
     Some((String::from_utf8(output.stdout).expect("perl prints text"), counted, events))
 }
 

@@ -88,7 +88,7 @@ fn often(observation: &Observation, findings: &Findings) -> String {
         }
         _ => String::new(),
     };
-    let why = if observation.source == Source::Proc { "; why and by whom is not known" } else { "" };
+    let why = if observation.source == Source::Bpf { "" } else { "; why and by whom is not known" };
     format!("There were {of}: {involuntary} involuntary{by}{why}.")
 }
 

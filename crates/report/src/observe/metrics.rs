@@ -172,7 +172,13 @@ fn times(
 
 fn lost(observation: &Observation) -> Series {
     let lost = &observation.lost;
-    let of = [("tasks", lost.tasks), ("causes", lost.causes), ("pairs", lost.pairs), ("events", lost.events)];
+    let of = [
+        ("tasks", lost.tasks),
+        ("causes", lost.causes),
+        ("pairs", lost.pairs),
+        ("events", lost.events),
+        ("records", lost.records),
+    ];
     let values = of.into_iter().map(|(of, count)| (vec![("of", of.to_owned())], Value::Count(count))).collect();
     Series { name: "lost", help: "What found no room and was not counted", unit: None, values }
 }

@@ -13,17 +13,22 @@ const RARE: f64 = 0.001;
 /// What to know about the numbers, the most important first.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings, is_all: bool) {
     let mut notes = Vec::new();
-    if observation.source == Source::Proc {
-        notes.extend(observation.not_counted_by.iter().map(|reason| {
-            format!("Switches were counted without causes and neighbours, by the kernel's own counters: {reason}.")
-        }));
-    }
+    let by = match observation.source {
+        Source::Bpf => None,
+        Source::Perf => Some("records of switches (perf)"),
+        Source::Proc => Some("own counters"),
+    };
+    notes.extend(by.map(|by| {
+        let reasons = observation.not_counted_by.join("; and ");
+        format!("Switches were counted without causes and neighbours, by the kernel's {by}: {reasons}.")
+    }));
     let lost = &observation.lost;
     let missing = [
         (lost.tasks, "tasks: they are not in the tables"),
         (lost.causes, "causes of switches: they are told as elsewhere"),
         (lost.pairs, "events of neighbours: they are not in the tables"),
         (lost.events, "events: they are not in the trace"),
+        (lost.records, "of the kernel's records: so many switches may be missing"),
     ];
     let is_worth_a_note = |number: u64| number as f64 > RARE * findings.all.switches as f64 || is_all && number > 0;
     for (number, of) in missing.iter().filter(|(number, _)| is_worth_a_note(*number)) {

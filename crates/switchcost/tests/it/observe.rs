@@ -82,10 +82,10 @@ fn names_of_anybody_command_no_terminal() {
 #[test]
 fn without_bpf_switches_are_counted_and_the_reason_is_told() {
     let place = Place::new();
-    let own = std::process::id().to_string();
-    let ran = observe(&place, &["--no-bpf", "-p", &own, "-d", "300ms"]);
+    let ran = observe(&place, &["--no-bpf", "--", "sh", "-c", SLEEPER]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("why and by whom is not known"), "{}", ran.stdout);
+    assert!(ran.stdout.replace('\n', " ").contains("(--no-bpf)"), "{}", ran.stdout);
     assert!(!ran.stdout.contains("Who ran in between"));
 }
 

@@ -1,0 +1,223 @@
+//! The kernel's records of the switches of tasks (PERF_RECORD_SWITCH): they need no program in it, and no rights beyond those to the
+//! tasks.
+
+use std::io;
+use std::os::fd::AsRawFd;
+
+use perf_event::events::Software;
+use perf_event::{Builder, Clock, Counter, ReadFormat, SampleFlag, Sampler};
+use units::{CpuId, Nanos};
+
+use super::source::{OWN_TASKS, Unavailable, unavailable};
+
+/// Bytes of records that find room on each CPU: as many as everybody may lock (kernel.perf_event_mlock_kb), less a page.
+const RING: usize = 256 << 10;
+
+// Of linux/perf_event.h.
+const LOST: u32 = 2;
+const COMM: u32 = 3;
+const EXIT: u32 = 4;
+const FORK: u32 = 7;
+const SWITCH: u32 = 14;
+const MISC_SWITCH_OUT: u16 = 1 << 13;
+const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
+const MISC_COMM_EXEC: u16 = 1 << 13;
+const IOC_SET_OUTPUT: libc::c_ulong = 0x2405;
+
+/// Something that happened to a task. Of one CPU they come in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwitchRecord {
+    /// By CLOCK_MONOTONIC.
+    pub at: Nanos,
+    /// On which CPU.
+    pub cpu: CpuId,
+    /// The process ...
+    pub process: u32,
+    /// ... and the thread of it.
+    pub thread: u32,
+    /// What.
+    pub kind: SwitchKind,
+}
+
+/// What happened to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchKind {
+    /// It left its CPU.
+    Left {
+        /// Whether it could have run on: the kernel counts the switch as involuntary.
+        could_run: bool,
+    },
+    /// It got a CPU.
+    Came,
+    /// It was started.
+    Started {
+        /// By which process ...
+        by_process: u32,
+        /// ... and thread.
+        by_thread: u32,
+    },
+    /// It has another name.
+    Named {
+        /// Up to the first 0; hostile bytes until escaped.
+        name: [u8; 16],
+        /// Because it executes another program, for which all other threads of its process have ended.
+        is_exec: bool,
+    },
+    /// It ends; its last switch, a voluntary one, is told no more.
+    Ended,
+    /// So many records of this CPU have found no room before this moment.
+    Lost {
+        /// How many.
+        records: u64,
+    },
+}
+
+/// Records of some tasks, and of all that they start.
+pub struct SwitchRecords {
+    /// For each CPU one that writes what this thread's children do; the others write into the same memory.
+    rings: Vec<(CpuId, Sampler)>,
+    /// Kept open: each for one task and one CPU.
+    others: Vec<Counter>,
+}
+
+impl SwitchRecords {
+    /// Records what this thread and those that it starts from here on do, on all these CPUs.
+    ///
+    /// # Errors
+    /// Where the kernel refuses.
+    pub fn of_own_children(cpus: &[CpuId]) -> Result<SwitchRecords, Unavailable> {
+        let ring = |&cpu: &CpuId| {
+            let mut counting = event(0, cpu);
+            // Before Linux 6.0 what is lost at last is not known.
+            let counter = counting.read_format(ReadFormat::LOST).build().or_else(|_| event(0, cpu).build())?;
+            Ok((cpu, counter.sampled(RING)?))
+        };
+        let rings = cpus.iter().map(ring).collect::<io::Result<_>>().map_err(|error| why(&error))?;
+        Ok(SwitchRecords { rings, others: Vec::new() })
+    }
+
+    /// Records what another thread and those that it starts from here on do.
+    ///
+    /// # Errors
+    /// Where the kernel refuses.
+    pub fn add(&mut self, thread: u32) -> Result<(), Unavailable> {
+        let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;
+        for (cpu, ring) in &self.rings {
+            let counter = event(thread, *cpu).read_format(ReadFormat::LOST).build();
+            let counter = counter.or_else(|_| event(thread, *cpu).build()).map_err(|error| why(&error))?;
+            // SAFETY: takes two descriptors of ours, and no pointer.
+            if unsafe { libc::ioctl(counter.as_raw_fd(), IOC_SET_OUTPUT, ring.as_raw_fd()) } < 0 {
+                return Err(why(&io::Error::last_os_error()));
+            }
+            self.others.push(counter);
+        }
+        Ok(())
+    }
+
+    /// How many records have found no room so far, on all CPUs. The kernel tells it in the records, too, but not before the next one
+    /// finds room.
+    pub fn lost(&mut self) -> u64 {
+        let lost = |counter: &mut Counter| counter.read_full().ok()?.lost();
+        let of_rings = self.rings.iter_mut().filter_map(|(_, ring)| lost(ring)).sum::<u64>();
+        of_rings + self.others.iter_mut().filter_map(lost).sum::<u64>()
+    }
+
+    /// Hands over what was recorded since the last time, CPU by CPU.
+    pub fn read(&mut self, mut take: impl FnMut(SwitchRecord)) {
+        for (_, ring) in &mut self.rings {
+            while let Some(record) = ring.next_record() {
+                if let Some(record) = parse(record.ty(), record.misc(), &record.to_contiguous()) {
+                    take(record);
+                }
+            }
+        }
+    }
+}
+
+fn event(thread: i32, cpu: CpuId) -> Builder<'static> {
+    let mut builder = Builder::new(Software::DUMMY);
+    builder.observe_pid(thread).one_cpu(cpu.0 as usize).inherit(true).enabled(true);
+    // Records are written all the same; events of the kernel itself are not everybody's.
+    builder.exclude_kernel(true).exclude_hv(true);
+    builder.context_switch(true).task(true).comm(true).comm_exec(true);
+    builder.sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::CPU).sample_id_all(true);
+    // Whoever reads looks by itself.
+    builder.clockid(Clock::MONOTONIC).wakeup_watermark(RING);
+    builder
+}
+
+fn why(error: &io::Error) -> Unavailable {
+    unavailable(error, 1, OWN_TASKS)
+}
+
+/// Who, when and where stands at the end of each record: two numbers of 32 bits, one of 64, and the CPU with 32 bits more.
+fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<SwitchRecord> {
+    let (body, id) = bytes.split_at_checked(bytes.len().checked_sub(24)?)?;
+    let small = |bytes: &[u8], at: usize| Some(u32::from_ne_bytes(*bytes.get(4 * at..)?.first_chunk()?));
+    let large = |bytes: &[u8], at: usize| Some(u64::from_ne_bytes(*bytes.get(8 * at..)?.first_chunk()?));
+    let mut record = SwitchRecord {
+        at: Nanos(large(id, 1)?),
+        cpu: CpuId(small(id, 4)?),
+        process: small(id, 0)?,
+        thread: small(id, 1)?,
+        kind: SwitchKind::Came,
+    };
+    record.kind = match kind {
+        SWITCH if misc & MISC_SWITCH_OUT != 0 => SwitchKind::Left { could_run: misc & MISC_SWITCH_OUT_PREEMPT != 0 },
+        SWITCH => SwitchKind::Came,
+        FORK => {
+            (record.process, record.thread) = (small(body, 0)?, small(body, 2)?);
+            SwitchKind::Started { by_process: small(body, 1)?, by_thread: small(body, 3)? }
+        }
+        EXIT => {
+            (record.process, record.thread) = (small(body, 0)?, small(body, 2)?);
+            SwitchKind::Ended
+        }
+        COMM => {
+            (record.process, record.thread) = (small(body, 0)?, small(body, 1)?);
+            let mut name = [0; 16];
+            name.iter_mut().zip(body.get(8..)?).for_each(|(to, from)| *to = *from);
+            SwitchKind::Named { name, is_exec: misc & MISC_COMM_EXEC != 0 }
+        }
+        LOST => SwitchKind::Lost { records: large(body, 1)? },
+        _ => return None,
+    };
+    Some(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(body: &[u8]) -> Vec<u8> {
+        let id = [7u32.to_ne_bytes(), 8u32.to_ne_bytes()].concat();
+        let rest = [&1234u64.to_ne_bytes()[..], &3u32.to_ne_bytes(), &0u32.to_ne_bytes()].concat();
+        [body, &id, &rest].concat()
+    }
+
+    fn parsed(kind: u32, misc: u16, body: &[u8]) -> (u32, u32, SwitchKind) {
+        let record = parse(kind, misc, &bytes(body)).expect("it is whole");
+        assert_eq!((record.at, record.cpu), (Nanos(1234), CpuId(3)));
+        (record.process, record.thread, record.kind)
+    }
+
+    #[test]
+    fn records_are_those_of_the_kernels_header() {
+        let out = MISC_SWITCH_OUT;
+        assert_eq!(parsed(SWITCH, 0, &[]), (7, 8, SwitchKind::Came));
+        assert_eq!(parsed(SWITCH, out, &[]), (7, 8, SwitchKind::Left { could_run: false }));
+        assert_eq!(parsed(SWITCH, out | MISC_SWITCH_OUT_PREEMPT, &[]), (7, 8, SwitchKind::Left { could_run: true }));
+        let of = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>();
+        let started = SwitchKind::Started { by_process: 7, by_thread: 8 };
+        assert_eq!(parsed(FORK, 0, &of(&[20, 7, 21, 8, 1234, 0])), (20, 21, started));
+        assert_eq!(parsed(EXIT, 0, &of(&[20, 7, 21, 8, 1234, 0])), (20, 21, SwitchKind::Ended));
+        let named = [&of(&[20, 21])[..], b"sleep\0\0\0"].concat();
+        let name = *b"sleep\0\0\0\0\0\0\0\0\0\0\0";
+        assert_eq!(parsed(COMM, MISC_COMM_EXEC, &named), (20, 21, SwitchKind::Named { name, is_exec: true }));
+        assert_eq!(parsed(LOST, 0, &of(&[1, 0, 99, 0])), (7, 8, SwitchKind::Lost { records: 99 }));
+        assert_eq!(
+            (parse(SWITCH, 0, &[0; 23]), parse(FORK, 0, &bytes(&[0; 4])), parse(1, 0, &bytes(&[]))),
+            (None, None, None)
+        );
+    }
+}

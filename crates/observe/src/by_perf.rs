@@ -1,0 +1,259 @@
+//! Observing with the kernel's records of switches: when each was, and whether the task could have run on; not why, and not by whom.
+//! Threads that run already are of this user, or this process may trace them.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::fs;
+
+use host::clock::monotonic;
+use host::perf::{SwitchKind, SwitchRecord, SwitchRecords, Unavailable};
+use observation::{Lost, Source};
+use record::HostManifest;
+use units::{CpuId, Nanos};
+use zerocopy::FromZeros;
+
+use crate::by_bpf::relatives;
+use crate::layout::{BUCKETS, ENDED, IN_USE, TASKS, Task};
+use crate::memory::Memory;
+use crate::observer::Counted;
+use crate::sums::Sums;
+
+/// A task that has not been on any CPU yet.
+const NO_CPU: u32 = u32::MAX;
+
+/// Counts from its start until it is dropped.
+pub(crate) struct ByPerf {
+    records: SwitchRecords,
+    /// Read, and not yet counted: another CPU may have written earlier ones.
+    waiting: Vec<SwitchRecord>,
+    /// When the last look began.
+    looked_at: Nanos,
+    relatives: BTreeMap<CpuId, (u32, u32)>,
+    /// By number of the thread.
+    tasks: HashMap<u32, Task>,
+    /// Others whose records come all the same: this thread, and what it has started.
+    own: HashSet<u32>,
+    sums: Sums,
+    /// From when on until when this process's children were adopted.
+    adoptions: VecDeque<(Nanos, Nanos)>,
+    memory: Memory,
+    may_mark: bool,
+    lost: Lost,
+}
+
+impl ByPerf {
+    /// Begins to record. Nobody is observed yet.
+    pub(crate) fn start(host: &HostManifest, may_mark: bool) -> Result<ByPerf, Unavailable> {
+        Ok(ByPerf {
+            records: SwitchRecords::of_own_children(&host.cpus_online)?,
+            waiting: Vec::new(),
+            looked_at: Nanos(0),
+            relatives: relatives(host),
+            tasks: HashMap::new(),
+            own: HashSet::from([rustix::thread::gettid().as_raw_nonzero().get() as u32]),
+            sums: Sums::default(),
+            adoptions: VecDeque::new(),
+            memory: Memory::default(),
+            may_mark,
+            lost: Lost::default(),
+        })
+    }
+
+    /// Observes these processes and what they start from here on. Fails where the first of all threads may not be recorded; what fails
+    /// later is counted as lost.
+    pub(crate) fn add(&mut self, processes: impl IntoIterator<Item = u32>) -> Result<(), Unavailable> {
+        self.take_until(Nanos(u64::MAX));
+        for process in processes {
+            // Threads that are started meanwhile are found at the second look, or were started by one that is recorded.
+            self.add_threads(process)?;
+            self.add_threads(process)?;
+        }
+        Ok(())
+    }
+
+    fn add_threads(&mut self, process: u32) -> Result<(), Unavailable> {
+        for thread in threads(process) {
+            if self.tasks.contains_key(&thread) {
+                continue;
+            }
+            let added = if self.own.contains(&thread) { Ok(()) } else { self.records.add(thread) };
+            match added {
+                Ok(()) => self.observe(process, thread, name_of(process, thread)),
+                Err(why) if self.tasks.is_empty() => return Err(why),
+                Err(_) => self.lost.tasks += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Observes every process that this thread starts from here on, or no longer.
+    pub(crate) fn adopt_children(&mut self, is_on: bool) {
+        match self.adoptions.back_mut() {
+            Some((_, until)) if !is_on => *until = monotonic(),
+            _ if is_on => self.adoptions.push_back((monotonic(), Nanos(u64::MAX))),
+            _ => {}
+        }
+    }
+
+    /// Counts what has been recorded up to the last look: what other CPUs wrote before it is all here by now.
+    pub(crate) fn tick(&mut self) {
+        let until = std::mem::replace(&mut self.looked_at, monotonic());
+        self.take_until(until);
+        let alive = || self.tasks.values().map(|task| task.tgid).collect();
+        self.memory.tick(alive, self.may_mark);
+    }
+
+    /// Ends the observation.
+    pub(crate) fn finish(mut self) -> Counted {
+        self.take_until(Nanos(u64::MAX));
+        self.so_far()
+    }
+
+    /// What was counted so far.
+    pub(crate) fn so_far(&mut self) -> Counted {
+        self.tick();
+        let now = monotonic();
+        let mut sums = self.sums.clone();
+        self.tasks.values().for_each(|task| sums.add(task, now, &self.memory));
+        Counted {
+            source: Source::Perf,
+            not_counted_by: Vec::new(),
+            cpus: Vec::new(),
+            tasks: sums.into_tasks(),
+            pairs: Vec::new(),
+            lost: Lost { records: self.lost.records.max(self.records.lost()), ..self.lost.clone() },
+            own_cost: None,
+        }
+    }
+
+    fn take_until(&mut self, until: Nanos) {
+        let waiting = &mut self.waiting;
+        self.records.read(|record| waiting.push(record));
+        // Those of one CPU are in order, and stay so.
+        waiting.sort_by_key(|record| record.at);
+        let ripe = waiting.partition_point(|record| record.at < until);
+        let later = self.waiting.split_off(ripe);
+        for record in std::mem::replace(&mut self.waiting, later) {
+            self.take(&record);
+        }
+    }
+
+    fn take(&mut self, record: &SwitchRecord) {
+        let at = record.at.0;
+        match record.kind {
+            SwitchKind::Started { by_process, by_thread } => {
+                let parent = self.tasks.get(&by_thread).map(|parent| parent.name);
+                if parent.is_some() || self.is_adopted(record, by_process) {
+                    self.observe(record.process, record.thread, parent.unwrap_or_else(own_name));
+                } else {
+                    self.own.insert(record.thread);
+                }
+            }
+            SwitchKind::Left { could_run } => {
+                let Some(task) = self.tasks.get_mut(&record.thread) else { return };
+                task.run_ns += take_since(&mut task.on_since, at).unwrap_or(0);
+                task.off_since = at;
+                task.cpu = record.cpu.0;
+                *(if could_run { &mut task.involuntary } else { &mut task.voluntary }) += 1;
+            }
+            SwitchKind::Came => self.comes(record),
+            SwitchKind::Named { name, is_exec } => {
+                // All other threads have ended, and the one that is left takes the number of its process.
+                let of = |task: &&Task| task.tgid == record.process && task.pid != record.thread;
+                let left = self.tasks.values().find(of).filter(|_| is_exec).map(|task| task.pid);
+                if let Some(mut task) = left.and_then(|thread| self.tasks.remove(&thread)) {
+                    task.pid = record.thread;
+                    self.tasks.insert(record.thread, task);
+                }
+                if let Some(task) = self.tasks.get_mut(&record.thread) {
+                    task.name = name;
+                }
+            }
+            SwitchKind::Ended => self.end(record.thread, at),
+            SwitchKind::Lost { records } => {
+                self.lost.records += records;
+                // What they did meanwhile is not known.
+                for task in self.tasks.values_mut().filter(|task| task.cpu == record.cpu.0) {
+                    (task.on_since, task.off_since) = (0, 0);
+                }
+            }
+        }
+    }
+
+    fn comes(&mut self, record: &SwitchRecord) {
+        let Some(task) = self.tasks.get_mut(&record.thread) else { return };
+        let at = record.at.0;
+        if let Some(off) = take_since(&mut task.off_since, at) {
+            task.off_ns += off;
+            task.off[bucket(off)] += 1;
+        }
+        let of = |cpu: u32| self.relatives.get(&CpuId(cpu));
+        if task.cpu != record.cpu.0
+            && let Some(((core, cache), (last_core, last_cache))) = of(record.cpu.0).zip(of(task.cpu))
+        {
+            task.moved[if core == last_core { 0 } else { 2 - usize::from(cache == last_cache) }] += 1;
+        }
+        task.cpu = record.cpu.0;
+        task.on_since = at;
+    }
+
+    /// Whether a process was started by this one while it adopted its children. Its own threads are none.
+    fn is_adopted(&self, record: &SwitchRecord, by_process: u32) -> bool {
+        let own = std::process::id();
+        let is_while = |(from, until): &(Nanos, Nanos)| (*from..=*until).contains(&record.at);
+        by_process == own && record.process != own && self.adoptions.iter().any(is_while)
+    }
+
+    fn observe(&mut self, process: u32, thread: u32, name: [u8; 16]) {
+        if self.tasks.len() >= TASKS {
+            self.lost.tasks += 1;
+            return;
+        }
+        self.tasks.entry(thread).or_insert_with(|| {
+            let mut task = Task::new_zeroed();
+            (task.pid, task.tgid, task.state, task.cpu, task.name) = (thread, process, IN_USE, NO_CPU, name);
+            task
+        });
+    }
+
+    /// The last switch of a task is recorded no more: it waits for ever then, which the kernel counts as voluntary.
+    fn end(&mut self, thread: u32, at: u64) {
+        self.own.remove(&thread);
+        let Some(mut task) = self.tasks.remove(&thread) else { return };
+        task.run_ns += take_since(&mut task.on_since, at).unwrap_or(0);
+        task.voluntary += 1;
+        task.off_since = 0;
+        task.state = ENDED;
+        self.sums.add(&task, Nanos(0), &self.memory);
+    }
+}
+
+/// For how long it has been since; it is no more from here on.
+fn take_since(since: &mut u64, now: u64) -> Option<u64> {
+    let began = std::mem::take(since);
+    (began > 0).then(|| now.saturating_sub(began))
+}
+
+/// As the program in the kernel counts them: two buckets for each power of two from 2^8 ns on.
+fn bucket(ns: u64) -> usize {
+    let log = ns.max(1).ilog2() as usize;
+    let half = (ns >> log.saturating_sub(1)) as usize & 1;
+    if log < 8 { 0 } else { (1 + (log - 8) * 2 + half).min(BUCKETS - 1) }
+}
+
+fn threads(process: u32) -> Vec<u32> {
+    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn name_of(process: u32, thread: u32) -> [u8; 16] {
+    let text = fs::read(format!("/proc/{process}/task/{thread}/comm")).unwrap_or_default();
+    let mut name = [0; 16];
+    let line = text.strip_suffix(b"\n").unwrap_or(&text);
+    name.iter_mut().zip(line).take(15).for_each(|(to, from)| *to = *from);
+    name
+}
+
+/// A child has its parent's name at first.
+fn own_name() -> [u8; 16] {
+    name_of(std::process::id(), std::process::id())
+}
