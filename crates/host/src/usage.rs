@@ -13,6 +13,10 @@ pub struct Usage {
     pub cpu: Duration,
     /// The largest amount of memory that one of them had at a time.
     pub peak_bytes: u64,
+    /// Switches that they asked for by waiting; the last one of each may not be counted.
+    pub voluntary: u64,
+    /// Switches that they did not ask for, and calls of sched_yield.
+    pub involuntary: u64,
 }
 
 /// CPU time of this process so far, of all its threads, in user space and in the kernel.
@@ -44,7 +48,12 @@ pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
     // SAFETY: of numbers only, and written by the call.
     let usage = unsafe { usage.assume_init() };
     let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1_000);
-    let usage = Usage { cpu: time(usage.ru_utime) + time(usage.ru_stime), peak_bytes: usage.ru_maxrss as u64 * 1_024 };
+    let usage = Usage {
+        cpu: time(usage.ru_utime) + time(usage.ru_stime),
+        peak_bytes: usage.ru_maxrss as u64 * 1_024,
+        voluntary: usage.ru_nvcsw as u64,
+        involuntary: usage.ru_nivcsw as u64,
+    };
     Ok((ExitStatus::from_raw(status), usage))
 }
 

@@ -1,6 +1,7 @@
 //! Observing programs that do on purpose what is counted. Needs root and a kernel with BTF; elsewhere each test says what it
 //! skipped.
 
+mod build;
 mod causes;
 mod counts;
 mod leftovers;

@@ -1,0 +1,67 @@
+//! A parallel build, against what the kernel has counted of all its processes.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use switchcost_observe::Options;
+
+use crate::{observer, turn};
+
+/// Enough that they wait for each other and for CPUs, and done in a few seconds.
+const TARGETS: usize = 60;
+
+/// Each target is a pipeline of four programs.
+fn makefile() -> String {
+    let names: Vec<String> = (0..TARGETS).map(|at| format!("t{at}")).collect();
+    let rules = names.iter().map(|name| format!("{name}:\n\tseq 3000 | sort -r | sort | cksum > $@\n"));
+    format!("all: {}\n{}", names.join(" "), rules.collect::<String>())
+}
+
+fn check(options: Options) {
+    let _turn = turn();
+    let Some(mut observer) = observer(options) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("Makefile"), makefile()).expect("a file");
+    observer.adopt_children(true);
+    let mut make = Command::new("make");
+    let child = make.args(["-s", "-j", "8", "all"]).current_dir(folder.path()).spawn().expect("make is there");
+    observer.adopt_children(false);
+    let ended = std::thread::spawn(move || host::usage::wait(child));
+    while !ended.is_finished() {
+        observer.tick();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let (status, usage) = ended.join().expect("it only waits").expect("our child");
+    assert!(status.success());
+    let counted = observer.finish().expect("it is read");
+    if options.without_bpf && counted.source == observation::Source::Proc {
+        return println!("skipped: {}", counted.not_counted_by.join("; "));
+    }
+    let sum = |of: fn(&observation::Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
+    let (tasks, voluntary, involuntary) = (sum(|t| t.count), sum(|t| t.voluntary), sum(|t| t.involuntary));
+    // Four programs and their shell for each target, and make; perhaps a process of a shell's own.
+    assert!((5 * TARGETS as u64 + 1..=6 * TARGETS as u64 + 1).contains(&tasks), "{tasks} tasks");
+    // Its parent may wait for a process before this one's last switch, and before it is preempted on its way there.
+    let (all, told) = ((usage.voluntary, usage.involuntary), format!("{usage:?}, {tasks} tasks"));
+    let least = if options.without_bpf {
+        // Records end a little before their task does, which may wait for the other records' locks then.
+        (all.0.saturating_sub(tasks), 0)
+    } else {
+        all
+    };
+    assert!((least.0..=all.0 + tasks).contains(&voluntary), "{voluntary} voluntary; the kernel: {told}");
+    assert!((least.1..=all.1 + tasks).contains(&involuntary), "{involuntary} involuntary; the kernel: {told}");
+    assert!(voluntary > tasks, "they waited for each other");
+    assert_eq!((counted.lost.tasks, counted.lost.records), (0, 0));
+}
+
+#[test]
+fn a_parallel_build_has_as_many_switches_as_its_resource_usage_says() {
+    check(Options::default());
+}
+
+#[test]
+fn the_kernels_records_of_a_parallel_build_are_as_many_too() {
+    check(Options { without_bpf: true, ..Options::default() });
+}
