@@ -112,6 +112,12 @@ pub struct CpuTime {
 pub struct Tasks {
     /// The process; none for processes that ended, which are together.
     pub process: Option<u32>,
+    /// What its own PID namespace calls the process, where that is another than the observer's, as in a container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_inside: Option<u32>,
+    /// The control group of the process, where that is not the root and it was there at the end; hostile text until escaped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_group: Option<String>,
     /// The name of its threads, as the kernel keeps it; hostile text until escaped.
     pub name: String,
     /// How many tasks.

@@ -7,6 +7,7 @@ use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
+use crate::container;
 use crate::layout::{NeighbourWords, TASKS};
 use crate::observer::Options;
 
@@ -62,6 +63,12 @@ pub enum NoBpf {
          (sudo setcap cap_bpf,cap_perfmon,cap_sys_resource+ep switchcost)"
     )]
     NotAllowed,
+    /// This process is in a PID namespace of its own, and knows nobody by the number that the kernel's programs see.
+    #[error(
+        "found a PID namespace of its own, need the machine's, by which the kernel's programs number processes; run it outside of \
+         the container, or the container with --pid=host"
+    )]
+    Inside,
     /// The kernel lacks something, or the rest of what may go wrong.
     #[error(
         "found a kernel that refuses {what} ({why}), need Linux 5.11 or newer with BPF tracepoints, and no lockdown"
@@ -91,6 +98,9 @@ impl Kernel {
     pub(crate) fn load(options: Options) -> Result<Kernel, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
+        }
+        if !container::is_outside() {
+            return Err(NoBpf::Inside);
         }
         // Before Linux 5.11 tables count as locked memory. Where that limit cannot be raised, loading fails and says so.
         let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });

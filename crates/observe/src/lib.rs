@@ -15,6 +15,7 @@
 mod by_bpf;
 mod by_perf;
 mod by_proc;
+mod container;
 mod kernel;
 mod layout;
 mod memory;

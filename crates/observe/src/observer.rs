@@ -6,6 +6,7 @@ use record::HostManifest;
 use crate::by_bpf::ByBpf;
 use crate::by_perf::ByPerf;
 use crate::by_proc::ByProc;
+use crate::container;
 use crate::kernel::NoBpf;
 
 /// What is counted besides switches.
@@ -156,11 +157,12 @@ impl Observer {
     /// # Errors
     /// Where what was counted cannot be read any more.
     pub fn finish(self) -> Result<Counted, NoBpf> {
-        let counted = match self.way {
+        let mut counted = match self.way {
             Way::Bpf(bpf) => bpf.finish()?,
             Way::Perf(perf) => perf.finish(),
             Way::Proc(mut proc) => proc.so_far(),
         };
+        container::look_at(&mut counted.tasks);
         Ok(Counted { not_counted_by: self.why_not, ..counted })
     }
 }

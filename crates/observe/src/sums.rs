@@ -185,6 +185,8 @@ fn histogram(counts: &[u32]) -> Histogram {
 pub(crate) fn empty(key: Key) -> Tasks {
     Tasks {
         process: key.process,
+        process_inside: None,
+        control_group: None,
         name: key.name,
         is_kernel: key.is_kernel,
         count: 0,

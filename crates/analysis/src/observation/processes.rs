@@ -15,6 +15,10 @@ pub struct ProcessFinding {
     pub name: String,
     /// Its number; none where several are together.
     pub process: Option<u32>,
+    /// What its own PID namespace calls it, where that is another than the observer's.
+    pub process_inside: Option<u32>,
+    /// Its control group, where that is not the root; hostile text until escaped.
+    pub control_group: Option<String>,
     /// Whether it is of the kernel's own threads.
     pub is_kernel: bool,
     /// Tasks in it.
@@ -104,6 +108,8 @@ fn finding(observation: &Observation, process: Option<u32>, name: String, tasks:
     ProcessFinding {
         name,
         process,
+        process_inside: process.and_then(|_| tasks.iter().find_map(|tasks| tasks.process_inside)),
+        control_group: process.and_then(|_| tasks.iter().find_map(|tasks| tasks.control_group.clone())),
         is_kernel: tasks.iter().any(|tasks| tasks.is_kernel),
         tasks: sum(|tasks| tasks.count),
         switches,

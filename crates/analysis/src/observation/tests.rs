@@ -37,6 +37,8 @@ fn tasks(causes: Vec<Cause>) -> Tasks {
     let all = causes.iter().map(|cause| cause.switches).sum();
     Tasks {
         process: Some(7),
+        process_inside: None,
+        control_group: None,
         name: "worker".to_owned(),
         count: 1,
         is_kernel: false,

@@ -2,9 +2,11 @@ use analysis::observation::{Findings, ProcessFinding, Range};
 
 use crate::for_programs::{Column, csv};
 
-const COLUMNS: [Column<ProcessFinding>; 16] = [
+const COLUMNS: [Column<ProcessFinding>; 18] = [
     ("name", |p| p.name.clone()),
     ("process", |p| p.process.map_or(String::new(), |process| process.to_string())),
+    ("process_inside", |p| p.process_inside.map_or(String::new(), |process| process.to_string())),
+    ("control_group", |p| p.control_group.clone().unwrap_or_default()),
     ("is_kernel", |p| p.is_kernel.to_string()),
     ("tasks", |p| p.tasks.to_string()),
     ("switches", |p| p.switches.to_string()),

@@ -59,7 +59,7 @@ fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most:
 
 fn process_row(found: &ProcessFinding) -> Vec<Entry> {
     let label = match (found.process, found.tasks) {
-        (Some(process), _) => format!("{} {process}", name(&found.name)),
+        (Some(process), _) => format!("{} {process}{}", name(&found.name), of_container(found)),
         (None, 1) => name(&found.name),
         (None, tasks) => format!("{} x {}", name(&found.name), count(tasks)),
     };
@@ -75,6 +75,23 @@ fn process_row(found: &ProcessFinding) -> Vec<Entry> {
         quantile(found.wait, |wait| wait.p99_ns),
     ];
     cells.into_iter().map(Entry::from).collect()
+}
+
+/// ` = 7 in 3f2a91c07b5d`: what the process is called in its own namespace, and its container or control group.
+pub(in crate::observe) fn of_container(found: &ProcessFinding) -> String {
+    let inside = found.process_inside.map(|process| format!(" = {process}"));
+    let group = found.control_group.as_deref().map(|group| format!(" in {}", name(&short(group))));
+    match (inside, group) {
+        (Some(inside), None) => inside + " in its own PID namespace",
+        (inside, group) => inside.unwrap_or_default() + &group.unwrap_or_default(),
+    }
+}
+
+/// The last part of a control group's name; of the 64 digits that number a container as many as its tools show.
+fn short(group: &str) -> String {
+    let last = group.rsplit('/').next().unwrap_or(group);
+    let mut numbers = last.split(|c: char| !c.is_ascii_hexdigit());
+    numbers.find(|number| number.len() == 64).map_or(last, |number| &number[..12]).to_owned()
 }
 
 fn ends(range: Range) -> String {

@@ -116,6 +116,23 @@ fn every_cause_has_words() {
     assert_eq!(super::tables::reason(Why::PreemptedByWoken, &entries[1]), "preempted by a woken task, in a page fault");
 }
 
+#[test]
+fn a_process_of_a_container_has_both_its_numbers_and_its_container() {
+    let label = |inside, group: Option<&str>| {
+        let mut observation = small();
+        let tasks = &mut observation.tasks[0];
+        (tasks.process, tasks.process_inside, tasks.control_group) = (Some(4711), inside, group.map(str::to_owned));
+        let found = analyse(&observation);
+        let found = found.processes.iter().find(|found| found.process.is_some()).expect("it has switched");
+        super::tables::of_container(found)
+    };
+    let id = "0123456789abcdef".repeat(4);
+    assert_eq!(label(Some(7), Some(&format!("/system.slice/docker-{id}.scope"))), " = 7 in 0123456789ab");
+    assert_eq!(label(None, Some("/system.slice/nginx.service")), " in nginx.service");
+    assert_eq!(label(Some(7), None), " = 7 in its own PID namespace");
+    assert_eq!(label(None, None), "");
+}
+
 fn scraped(observation: &Observation, names: &mut Names) -> String {
     metrics(observation, &analyse(observation), names)
 }

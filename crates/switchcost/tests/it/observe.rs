@@ -63,6 +63,50 @@ fn causes_and_counts_of_a_command_are_told() {
 }
 
 #[test]
+fn a_process_of_a_container_is_told_by_both_its_numbers() {
+    let place = Place::new();
+    let record = text(&place.path("o.json")).to_owned();
+    let container = ["unshare", "--pid", "--fork", "--kill-child"];
+    if !std::process::Command::new(container[0]).args(&container[1..]).arg("true").status().is_ok_and(|s| s.success()) {
+        println!("skipped: no PID namespace may be made");
+        return;
+    }
+    let command = [&container[..], &["sh", "-c", "while :; do sleep 0.01; done"]].concat();
+    let asked = ["--format", "json", "--record", &record, "-d", "500ms", "--"];
+    let json = observe(&place, &[&asked[..], &command].concat()).json();
+    let processes = json["processes"].as_array().expect("processes");
+    let shell = processes.iter().find(|process| process["name"] == "sh" && !process["process"].is_null());
+    let shell = shell.unwrap_or_else(|| panic!("it was alive at the end: {processes:?}"));
+    assert!(shell["process_inside"] == 1 && shell["process"] != 1, "{shell}");
+    let outer = processes.iter().find(|process| process["name"] == "unshare").expect("it waited");
+    assert!(outer["process_inside"].is_null(), "{outer}");
+    let details = place.run(&["report", &record, "--details"]).stdout;
+    assert!(details.contains(&format!("sh {} = 1 in ", shell["process"])), "{details}");
+}
+
+#[test]
+fn in_a_container_no_process_is_taken_for_another_one() {
+    let place = Place::new();
+    let record = text(&place.path("o.json")).to_owned();
+    // There the shell has a small number, and so has some thread of the machine.
+    let mut inside = std::process::Command::new("unshare");
+    inside.args(["--pid", "--fork", "--mount-proc", env!("CARGO_BIN_EXE_switchcost"), "observe", "--no-calibration"]);
+    inside.args(["--format", "json", "--record", &record, "--", "sh", "-c", SLEEPER]);
+    let output = inside.env("XDG_STATE_HOME", place.folder()).output().expect("unshare is on every Debian");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.starts_with("unshare:") {
+        println!("skipped: {said}");
+        return;
+    }
+    assert!(said.contains("need the machine's") || said.contains("no right to load BPF"), "{said}");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_ne!(json["source"], "bpf");
+    let names: Vec<&str> =
+        json["processes"].as_array().expect("processes").iter().filter_map(|p| p["name"].as_str()).collect();
+    assert!(names.contains(&"sh"), "{names:?}");
+}
+
+#[test]
 fn names_of_anybody_command_no_terminal() {
     let place = Place::new();
     // Perl hands $0 to the kernel as the task's name.

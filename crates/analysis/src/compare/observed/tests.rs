@@ -27,6 +27,8 @@ fn named(name: &str, made: Made) -> Tasks {
     waits[made.bucket] = switches;
     Tasks {
         process: Some(7),
+        process_inside: None,
+        control_group: None,
         name: name.to_owned(),
         count: 1,
         is_kernel: false,
