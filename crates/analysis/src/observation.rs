@@ -13,6 +13,7 @@ mod cost;
 mod latency;
 mod neighbours;
 mod processes;
+mod stacks;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub use cost::Range;
 pub use latency::Latency;
 pub use neighbours::NeighbourFinding;
 pub use processes::ProcessFinding;
+pub use stacks::{Stack, stacks};
 
 /// Everything found in an observation.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -107,6 +107,19 @@ impl Form {
     }
 }
 
+/// Files for tools that show stacks.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Stacks {
+    /// Write what was observed to FILE as folded stacks for flame graphs: the task's name, why it left its CPU, where, and for how
+    /// long, in nanoseconds
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) folded: Option<PathBuf>,
+
+    /// Write the same to FILE as a profile for pprof: switches, time off the CPU, wait for a CPU, and direct cost
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) pprof: Option<PathBuf>,
+}
+
 /// How much is printed.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Depth {
@@ -338,6 +351,9 @@ pub(crate) struct ReportArguments {
     /// Chromium, which must be installed
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) figures: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) stacks: Stacks,
 
     #[command(flatten)]
     pub(crate) depth: Depth,

@@ -94,8 +94,8 @@ pub(crate) enum Failure {
     )]
     OverRecord(PathBuf),
     #[error(
-        "failed to print the result: found {0} records, need one for --format json or csv; name one, or leave the format \
-             away"
+        "failed to print the result: found {0} records, need one for --format json or csv, --folded and --pprof; name \
+             one, or leave them away"
     )]
     OneRecord(usize),
     #[error(
@@ -142,6 +142,8 @@ pub(crate) enum Failure {
     Observe(#[from] observe::NoBpf),
     #[error("failed to trace switches one by one: {0}")]
     NoEvents(String),
+    #[error("failed to write stacks of tasks and causes: {0}")]
+    NoStacks(String),
     #[error("failed to observe: {0}")]
     Subject(#[from] observe::SubjectError),
     #[error("failed to observe: found no process {0}, need one that runs; see ps -e")]
@@ -260,6 +262,7 @@ impl Failure {
             | Failure::NotLive
             | Failure::Subject(_)
             | Failure::NoSuchProcess(_)
+            | Failure::NoStacks(_)
             | Failure::Start { .. }
             | Failure::LiveSchedule
             | Failure::LastLevel(..)

@@ -1,4 +1,4 @@
-use ::observation::{Calibration, Cost, Reload, Tasks, Why};
+use ::observation::{Calibration, Cause, Cost, Reload, Tasks, Why};
 use serde::Serialize;
 use units::Bytes;
 
@@ -46,19 +46,23 @@ fn times(cost: &Cost, count: f64) -> Range {
 
 /// What the switches of tasks cost directly; none where the machine's costs are not known.
 pub(super) fn direct(tasks: &Tasks, calibration: &Calibration) -> Option<Range> {
-    let blocked = calibration.blocked.as_ref()?;
-    let between = preempted(calibration)?;
-    let yielded = calibration.yielded.as_ref();
     if tasks.causes.is_empty() {
+        let (blocked, between) = (calibration.blocked.as_ref()?, preempted(calibration)?);
         return Some(times(blocked, tasks.voluntary as f64).plus(times(&between, tasks.involuntary as f64)));
     }
-    let of = |why: Why| match why {
+    let mut each = tasks.causes.iter().map(|cause| of_cause(cause, calibration));
+    each.try_fold(Range::NOTHING, |sum, each| Some(sum.plus(each?)))
+}
+
+/// What the switches of one cause cost directly; none where the machine's costs are not known.
+pub(super) fn of_cause(cause: &Cause, calibration: &Calibration) -> Option<Range> {
+    let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
+    let each = match cause.why {
         Why::Blocked | Why::Ended => blocked,
-        Why::Yielded => yielded.unwrap_or(&between),
-        Why::PreemptedByWoken | Why::SliceEnded | Why::Throttled => &between,
+        Why::Yielded => calibration.yielded.unwrap_or(between),
+        Why::PreemptedByWoken | Why::SliceEnded | Why::Throttled => between,
     };
-    let each = tasks.causes.iter().map(|cause| times(of(cause.why), cause.switches as f64));
-    Some(each.fold(Range::NOTHING, Range::plus))
+    Some(times(&each, cause.switches as f64))
 }
 
 /// A preemption wakes nobody and takes nobody off the queue, and so costs what a yield does; up to what a switch that blocks takes.

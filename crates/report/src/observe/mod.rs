@@ -6,6 +6,7 @@ mod json;
 mod metrics;
 mod notes;
 mod perfetto;
+mod stacks;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use analysis::observation::Findings;
 pub(crate) use answer::name;
 pub use metrics::{Names, metrics};
 pub use perfetto::{Clocks, Perfetto};
+pub use stacks::{folded, pprof};
 
 use crate::page::{Block, Page};
 use crate::{Format, Style};

@@ -19,7 +19,7 @@ fn cost(ns: f64) -> Cost {
 }
 
 /// With many of everything, and what a switch costs.
-fn large() -> Observation {
+pub(super) fn large() -> Observation {
     let mut large = small();
     let first = large.tasks.remove(0);
     let cause = |at: u64| Cause {

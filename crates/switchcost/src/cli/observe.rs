@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use units::Nanos;
 
-use super::{Depth, Form};
+use super::{Depth, Form, Stacks};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,8 +81,9 @@ pub(crate) struct ObserveArguments {
     #[arg(long)]
     pub(crate) allow_clear_refs: bool,
 
-    /// Use the kernel's own counters alone: no root needed, and no causes and neighbours
-    #[arg(long)]
+    /// Use no BPF programs, but the kernel's records of switches (perf), or else its counters in /proc: no root needed, and no causes
+    /// and neighbours
+    #[arg(long, conflicts_with_all = ["folded", "pprof"])]
     pub(crate) no_bpf: bool,
 
     /// Serve what was counted so far as OpenMetrics at /metrics of this address (127.0.0.1 unless it is named, such as 9435), for
@@ -102,6 +103,9 @@ pub(crate) struct ObserveArguments {
     /// Where to keep the record [default: a new file in ~/.local/state/switchcost/runs]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) stacks: Stacks,
 
     #[command(flatten)]
     pub(crate) form: Form,

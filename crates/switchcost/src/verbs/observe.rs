@@ -21,7 +21,7 @@ use record::HostManifest;
 use time::OffsetDateTime;
 use units::Nanos;
 
-use super::report::{Loaded, show_loaded};
+use super::report::{Loaded, StackFiles, show_loaded};
 use crate::cli::observe::ObserveArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
@@ -40,6 +40,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
+    let stacks = StackFiles::claim(&[], &arguments.stacks)?;
     let trace = arguments.events.as_deref().map(|path| Output::claim(Some(path))).transpose()?;
     let whom = Whom::find(arguments)?;
     let host = manifest(&Root::system());
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let (observation, traced) = observed.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
     let written = observation.write(BufWriter::new(record));
     written.inspect_err(|_| drop(std::fs::remove_file(&path))).map_err(Failure::WriteObservation)?;
-    let exit = show(arguments, &path, output, &interrupt)?;
+    let exit = show(arguments, &path, output, stacks, &interrupt)?;
     traced.map(|()| exit)
 }
 
@@ -85,6 +86,9 @@ fn observe(
     if let Some(reason) = observer.why_not_bpf().filter(|_| !arguments.no_bpf) {
         if events.is_some() {
             return Err(Failure::NoEvents(reason.to_owned()));
+        }
+        if arguments.stacks.folded.is_some() || arguments.stacks.pprof.is_some() {
+            return Err(Failure::NoStacks(reason.to_owned()));
         }
         say!("switches are counted without causes and neighbours: {reason}");
     }
@@ -172,10 +176,18 @@ fn empty(host: HostManifest, started_at: String, calibration: Option<Calibration
     }
 }
 
-fn show(arguments: &ObserveArguments, path: &Path, output: Output, interrupt: &Interrupt) -> Result<Exit, Failure> {
+fn show(
+    arguments: &ObserveArguments,
+    path: &Path,
+    output: Output,
+    stacks: StackFiles,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
     if arguments.depth.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
-    let exit = show_loaded(&Loaded::read(path)?, path, &arguments.form, arguments.depth, output)?;
+    let loaded = Loaded::read(path)?;
+    let exit = show_loaded(&loaded, path, &arguments.form, arguments.depth, output)?;
+    stacks.write(&loaded)?;
     Ok(interrupt.exit().unwrap_or(exit))
 }

@@ -2,6 +2,7 @@
 
 mod loaded;
 pub(super) mod pictures;
+mod stacks;
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +13,23 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::runs;
 pub(super) use loaded::Loaded;
+pub(super) use stacks::StackFiles;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let paths = if arguments.record.is_empty() { vec![runs::newest_record()?] } else { arguments.record.clone() };
-    if arguments.output.is_none() && arguments.figures.is_none() {
+    let stacks = StackFiles::claim(&paths, &arguments.stacks)?;
+    if arguments.output.is_none() && arguments.figures.is_none() && !stacks.is_any() {
         return print(&paths, &arguments.form, arguments.depth);
     }
     let output = arguments.output.as_deref().map(|page| claim(&paths, Some(page))).transpose()?;
     let loaded: Vec<Loaded> = paths.iter().map(|path| Loaded::read(path)).collect::<Result<_, _>>()?;
+    if stacks.is_any() {
+        let [one] = loaded.as_slice() else { return Err(Failure::OneRecord(loaded.len())) };
+        stacks.write(one)?;
+        if output.is_none() && arguments.figures.is_none() {
+            return Ok(one.exit());
+        }
+    }
     let parts: Vec<html::Part<'_>> = loaded.iter().map(Loaded::part).collect();
     let html = html::render(&parts);
     if let Some(output) = output {

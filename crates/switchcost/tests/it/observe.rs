@@ -296,3 +296,72 @@ fn a_trace_of_each_switch_is_written_whole_or_not_at_all() {
     let neither = observe(&place, &["--events", &trace, "--no-bpf", "--", "true"]);
     assert_eq!(neither.code, 2, "{}", neither.stderr);
 }
+
+#[test]
+fn stacks_are_written_for_other_tools_and_read_by_them() {
+    let place = Place::new();
+    let [record, folded, pprof] = ["o.json", "o.folded", "o.pb.gz"].map(|name| text(&place.path(name)).to_owned());
+    let files = ["--folded", &folded, "--pprof", &pprof];
+    let ran = observe(&place, &[&["--record", &record][..], &files, &["--", "sh", "-c", SLEEPER]].concat());
+    if ran.stderr.contains("failed to write stacks") {
+        assert!(!place.path("o.json").exists() && !place.path("o.folded").exists());
+        println!("skipped: {}", ran.stderr);
+        return;
+    }
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let lines = std::fs::read_to_string(&folded).expect("stacks");
+    let sleeps = lines.lines().find_map(|line| line.strip_prefix("sleep;waits;clock_nanosleep ")).expect("they slept");
+    let slept: u64 = sleeps.parse().expect("nanoseconds");
+    assert!((100_000_000..400_000_000).contains(&slept), "{slept} ns of ten sleeps of 10 ms");
+    // The same again from the record.
+    let again = place.run(&["report", &record, "--folded", "/dev/stdout"]);
+    assert_eq!((again.code, again.stdout.as_str()), (0, lines.as_str()), "{}", again.stderr);
+    let mut go = std::process::Command::new("go");
+    go.args(["tool", "pprof", "-sample_index=switches", "-top", &pprof]);
+    // Go builds the tool when it is first used, which takes a minute.
+    go.env("HOME", place.folder())
+        .env("GOCACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/go"))
+        .env("GOTOOLCHAIN", "local");
+    match go.output() {
+        Err(error) => println!("skipped: pprof of Go cannot be run ({error})"),
+        Ok(output) => {
+            let top = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(top.contains("Type: switches") && top.contains("clock_nanosleep"), "{top}");
+        }
+    }
+}
+
+#[test]
+fn stacks_need_an_observation_with_causes() {
+    let place = Place::new();
+    let record = text(&place.path("o.json")).to_owned();
+    assert_eq!(observe(&place, &["--no-bpf", "--record", &record, "--", "sh", "-c", SLEEPER]).code, 0);
+    let ran = place.run(&["report", &record, "--folded", text(&place.path("x"))]);
+    assert!(ran.code == 2 && ran.stderr.contains("found an observation without causes"), "{}", ran.stderr);
+    assert!(!place.path("x").exists());
+    let ran = place.run(&["report", &record, &record, "--pprof", text(&place.path("x"))]);
+    assert!(ran.code == 2 && ran.stderr.contains("found 2 records"), "{}", ran.stderr);
+    let ran = observe(&place, &["--no-bpf", "--folded", text(&place.path("x")), "--", "true"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+}
+
+#[test]
+fn without_bpf_the_kernels_records_tell_a_short_command_exactly() {
+    let place = Place::new();
+    let record = text(&place.path("o.json")).to_owned();
+    let json =
+        observe(&place, &["--no-bpf", "--format", "json", "--record", &record, "--", "sh", "-c", SLEEPER]).json();
+    if json["source"] != "perf" {
+        println!("skipped: {}", json["not_counted_by"]);
+        return;
+    }
+    let of = |name: &str| json["names"].as_array().expect("names").iter().find(|found| found["name"] == name).cloned();
+    let sleep = of("sleep").expect("ten of them");
+    assert_eq!(sleep["tasks"], 10, "{sleep}");
+    let switches = sleep["switches"].as_u64().expect("a count");
+    assert!((20..100).contains(&switches), "each sleeps, and ends: {sleep}");
+    assert!(json["off"]["count"].as_u64().expect("a count") >= 20, "{}", json["off"]);
+    assert!(json["causes"].as_array().expect("causes").is_empty() && json["wait"].is_null());
+    assert_eq!(json["lost"]["records"], 0);
+}

@@ -44,6 +44,12 @@ impl Loaded {
         Some((record, analysis::core_sharing(record, findings)?))
     }
 
+    /// What was observed, where it is of that.
+    pub(super) fn observation(&self) -> Option<&Observation> {
+        let Content::Observed { record, .. } = &self.content else { return None };
+        Some(record)
+    }
+
     pub(super) fn text(&self, format: Format, style: Style) -> String {
         match &self.content {
             Content::Measured { record, findings, .. } => measure::render(record, findings, format, style),

@@ -1,0 +1,45 @@
+//! What was observed, for tools that show stacks.
+
+use std::path::{Path, PathBuf};
+
+use ::report::observe::{folded, pprof};
+
+use super::{Loaded, claim};
+use crate::cli::Stacks;
+use crate::exit::Failure;
+use crate::output::Output;
+
+/// The files that were asked for, each claimed before the work begins.
+pub(crate) struct StackFiles {
+    folded: Option<Output>,
+    pprof: Option<Output>,
+}
+
+impl StackFiles {
+    pub(crate) fn claim(records: &[PathBuf], stacks: &Stacks) -> Result<StackFiles, Failure> {
+        let file = |name: &Option<PathBuf>| name.as_deref().map(|name: &Path| claim(records, Some(name))).transpose();
+        Ok(StackFiles { folded: file(&stacks.folded)?, pprof: file(&stacks.pprof)? })
+    }
+
+    pub(crate) fn is_any(&self) -> bool {
+        self.folded.is_some() || self.pprof.is_some()
+    }
+
+    pub(crate) fn write(self, loaded: &Loaded) -> Result<(), Failure> {
+        if !self.is_any() {
+            return Ok(());
+        }
+        let observation = loaded.observation().ok_or(no_causes("a record of something else"))?;
+        if observation.tasks.iter().all(|tasks| tasks.causes.is_empty()) && !observation.tasks.is_empty() {
+            return Err(no_causes("an observation without causes"));
+        }
+        if let Some(output) = self.folded {
+            output.write(&folded(observation))?;
+        }
+        self.pprof.map_or(Ok(()), |output| output.write_bytes(&pprof(observation)))
+    }
+}
+
+fn no_causes(found: &str) -> Failure {
+    Failure::NoStacks(format!("found {found}, need a record of observe whose switches were counted by BPF programs"))
+}
