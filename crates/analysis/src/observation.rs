@@ -14,6 +14,7 @@ mod latency;
 mod neighbours;
 mod processes;
 mod stacks;
+mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ pub use latency::Latency;
 pub use neighbours::NeighbourFinding;
 pub use processes::ProcessFinding;
 pub use stacks::{Stack, stacks};
+pub use sums::{LabelSum, Times, by_label, off_times, wait_times};
 
 /// Everything found in an observation.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use ::observation::{Entry, Histogram, Observation};
-use analysis::observation::{Findings, Range};
+use ::observation::{Entry, Observation};
+use analysis::observation::{Findings, LabelSum, Range, Times, by_label, off_times, wait_times};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::metrics::MetricType;
@@ -17,7 +17,9 @@ const NAMES: usize = 64;
 const OTHERS: &str = "(others)";
 
 /// Upper ends of the buckets of histograms: powers of four of nanoseconds, from about a microsecond up to about four seconds.
-const POWERS: std::ops::RangeInclusive<u32> = 5..=16;
+fn ends_ns() -> impl Iterator<Item = f64> {
+    (5..=16).map(|power| 4f64.powi(power))
+}
 
 /// The names that have a label of their own: the first that were seen, so that no sum ever shrinks.
 #[derive(Clone, Debug, Default)]
@@ -65,17 +67,16 @@ struct All(Vec<Series>);
 
 /// The text of an answer to a scrape.
 pub fn metrics(observation: &Observation, findings: &Findings, names: &mut Names) -> String {
+    let sums = by_label(&findings.names, |name| names.label(name));
+    let ends: Vec<f64> = ends_ns().collect();
+    let (off, wait) = (off_times(observation, &ends), wait_times(observation, &ends));
     let all = All(vec![
-        switches(findings, names),
+        switches(&sums),
         causes(findings),
-        cpu(findings, names),
+        cpu(&sums),
         cost(findings),
-        times("off_cpu", "Time that observed tasks were off their CPUs, of each switch", observation, |tasks| {
-            (&tasks.off, tasks.off_ns.0)
-        }),
-        times("cpu_wait", "Time that observed tasks were ready and waited for a CPU", observation, |tasks| {
-            (&tasks.wait, tasks.wait_ns.0)
-        }),
+        times("off_cpu", "Time that observed tasks were off their CPUs, of each switch", off),
+        times("cpu_wait", "Time that observed tasks were ready and waited for a CPU", wait),
         lost(observation),
         own(findings),
     ]);
@@ -86,25 +87,16 @@ pub fn metrics(observation: &Observation, findings: &Findings, names: &mut Names
     text
 }
 
-fn switches(findings: &Findings, names: &mut Names) -> Series {
-    let mut sums: Vec<(String, u64, u64)> = Vec::new();
-    for found in &findings.names {
-        let (label, voluntary) = (names.label(&found.name), found.switches.saturating_sub(found.involuntary));
-        match sums.iter_mut().find(|(known, ..)| *known == label) {
-            Some((_, a, b)) => (*a, *b) = (a.saturating_add(voluntary), b.saturating_add(found.involuntary)),
-            None => sums.push((label, voluntary, found.involuntary)),
-        }
-    }
-    let of = |(name, voluntary, involuntary): (String, u64, u64)| {
-        let labels = |kind: &str| vec![("name", name.clone()), ("type", kind.to_owned())];
-        [(labels("voluntary"), Value::Count(voluntary)), (labels("involuntary"), Value::Count(involuntary))]
+fn switches(sums: &[LabelSum]) -> Series {
+    let of = |sum: &LabelSum| {
+        let labels = |kind: &str| vec![("name", sum.label.clone()), ("type", kind.to_owned())];
+        [(labels("voluntary"), Value::Count(sum.voluntary)), (labels("involuntary"), Value::Count(sum.involuntary))]
     };
-    let values = sums.into_iter().flat_map(of).collect();
     Series {
         name: "context_switches",
         help: "Switches of observed tasks, as the kernel counts them",
         unit: None,
-        values,
+        values: sums.iter().flat_map(of).collect(),
     }
 }
 
@@ -123,16 +115,9 @@ fn causes(findings: &Findings) -> Series {
     Series { name: "context_switch_causes", help: "Switches of observed tasks by cause", unit: None, values }
 }
 
-fn cpu(findings: &Findings, names: &mut Names) -> Series {
-    let mut sums: Vec<(String, f64)> = Vec::new();
-    for found in &findings.names {
-        let (label, seconds) = (names.label(&found.name), found.cpu_ns.unwrap_or(0.0) / 1e9);
-        match sums.iter_mut().find(|(known, _)| *known == label) {
-            Some((_, sum)) => *sum += seconds,
-            None => sums.push((label, seconds)),
-        }
-    }
-    let values = sums.into_iter().map(|(name, seconds)| (vec![("name", name)], Value::Seconds(seconds))).collect();
+fn cpu(sums: &[LabelSum]) -> Series {
+    let of = |sum: &LabelSum| (vec![("name", sum.label.clone())], Value::Seconds(sum.cpu_ns / 1e9));
+    let values = sums.iter().map(of).collect();
     Series { name: "cpu", help: "CPU time of observed tasks", unit: Some(Unit::Seconds), values }
 }
 
@@ -146,28 +131,10 @@ fn cost(findings: &Findings) -> Series {
     Series { name: "context_switch_cost", help, unit: Some(Unit::Ratios), values }
 }
 
-fn times(
-    name: &'static str,
-    help: &'static str,
-    observation: &Observation,
-    of: impl Fn(&::observation::Tasks) -> (&Histogram, u64),
-) -> Series {
-    let mut sum = Histogram::default();
-    let mut ns = 0.0;
-    for tasks in observation.tasks.iter().filter(|tasks| !tasks.is_kernel) {
-        let (histogram, each) = of(tasks);
-        sum.add(histogram);
-        ns += each as f64;
-    }
-    let mut buckets: Vec<(f64, u64)> = POWERS.map(|power| (4f64.powi(power as i32) / 1e9, 0)).collect();
-    buckets.push((f64::MAX, 0));
-    for (_, to, count) in sum.buckets() {
-        let end = to.map_or(f64::MAX, |to| to.0 as f64 / 1e9);
-        if let Some(bucket) = buckets.iter_mut().find(|(upper, _)| end <= *upper) {
-            bucket.1 = bucket.1.saturating_add(count);
-        }
-    }
-    Series { name, help, unit: Some(Unit::Seconds), values: vec![(Vec::new(), Value::Times(ns / 1e9, buckets))] }
+fn times(name: &'static str, help: &'static str, times: Times) -> Series {
+    let ends = ends_ns().map(|end| end / 1e9).chain([f64::MAX]);
+    let value = Value::Times(times.sum_ns / 1e9, ends.zip(times.counts).collect());
+    Series { name, help, unit: Some(Unit::Seconds), values: vec![(Vec::new(), value)] }
 }
 
 fn lost(observation: &Observation) -> Series {
