@@ -163,7 +163,7 @@ for program in "$notes"/programs/*; do
     # Programs of several crates have this name.
     [ "$name" != it ] || title="$crate: it"
     case $title in
-        switchcost_host | switchcost_measure | 'observe: it') note_again "$program" "$title"; alone+=("$noted") ;;
+        switchcost_host | switchcost_measure) note_again "$program" "$title"; alone+=("$noted") ;;
         'switchcost: it')
             note_again "$program" "$title (alone)" alone::
             alone+=("$noted")

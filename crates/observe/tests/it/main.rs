@@ -49,7 +49,12 @@ fn traced(script: &str, options: Options) -> Option<(String, Counted, Vec<Event>
     observer.adopt_children(false);
     // What it prints fits into a pipe.
     let output = std::thread::spawn(move || child.wait_with_output());
-    while !output.is_finished() {
+    // Who has been waited for may have its last switch before it; where there are no programs in the kernel, nobody sees that.
+    let is_over = |observer: &mut Observer| {
+        let lives = |tasks: &Tasks| tasks.process.is_some();
+        options.without_bpf || observer.so_far().is_ok_and(|counted| !counted.tasks.iter().any(lives))
+    };
+    while !output.is_finished() || !is_over(&mut observer) {
         observer.tick();
         observer.take_events(|event| events.push(event));
         std::thread::sleep(Duration::from_millis(10));
