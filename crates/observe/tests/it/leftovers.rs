@@ -28,7 +28,7 @@ fn left_after_a_while() -> usize {
 #[test]
 fn started_and_stopped_many_times_nothing_is_left() {
     let _turn = turn();
-    for _ in 0..50 {
+    for _ in 0..15 {
         let Some(mut observer) = observer(Options::default()) else { return };
         observer.add([std::process::id()]).expect("there is room for one");
         assert!(ours() > 0, "it is at work");
