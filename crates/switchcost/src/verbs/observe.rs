@@ -63,6 +63,8 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let (observation, traced) = observed.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
     let written = observation.write(BufWriter::new(record));
     written.inspect_err(|_| drop(std::fs::remove_file(&path))).map_err(Failure::WriteObservation)?;
+    // What is shown is read back: with thousands of processes it is a part of all memory.
+    drop(observation);
     let exit = show(arguments, &path, output, stacks, &interrupt)?;
     traced.map(|()| exit)
 }
