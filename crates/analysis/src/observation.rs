@@ -18,7 +18,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use ::observation::{Entry, Observation, Tasks, Why};
+use ::observation::{Entry, Observation, Source, Tasks, Why};
 use serde::Serialize;
 
 pub use advice::Advice;
@@ -157,13 +157,14 @@ fn causes(observation: &Observation) -> Vec<CauseFinding> {
             }
         }
     }
+    let has_times = observation.source != Source::BpfCounts;
     let all = sums.iter().fold(0u64, |all, (sum, _)| all.saturating_add(sum.switches));
     let mut causes: Vec<CauseFinding> = sums.into_iter().map(|(sum, _)| sum).collect();
     for cause in &mut causes {
         let count = cause.switches.max(1) as f64;
         cause.share = cause.switches as f64 / all.max(1) as f64;
         // Who ended does not come back.
-        cause.off_ns = cause.off_ns.filter(|_| cause.why != Why::Ended).map(|sum| sum / count);
+        cause.off_ns = cause.off_ns.filter(|_| cause.why != Why::Ended && has_times).map(|sum| sum / count);
         cause.wait_ns = cause.wait_ns.filter(|_| cause.why != Why::Ended).map(|sum| sum / count);
     }
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.switches));

@@ -88,6 +88,8 @@ pub enum Subject {
 pub enum Source {
     /// Programs on the kernel's tracepoints.
     Bpf,
+    /// The same without a clock: counts, causes and waits for a CPU; no times off it, and no neighbours.
+    BpfCounts,
     /// The kernel's records of switches (perf): when, and whether voluntary; not why and by whom.
     Perf,
     /// The kernel's own counters in /proc: how many, not why and by whom.

@@ -31,6 +31,7 @@ pub(crate) struct ByBpf {
     /// The place with which the next look at memory begins.
     first_with_memory: usize,
     may_mark: bool,
+    counts_only: bool,
     online: Vec<CpuId>,
 }
 
@@ -54,6 +55,7 @@ impl ByBpf {
             memory: Memory::default(),
             first_with_memory: 0,
             may_mark: options.may_mark_pages,
+            counts_only: options.counts_only,
             online,
         })
     }
@@ -153,9 +155,9 @@ impl ByBpf {
         };
         let own_cost = Some(own_cost);
         Ok(Counted {
-            source: Source::Bpf,
+            source: if self.counts_only { Source::BpfCounts } else { Source::Bpf },
             not_counted_by: Vec::new(),
-            cpus: self.cpus(),
+            cpus: if self.counts_only { Vec::new() } else { self.cpus() },
             tasks: sums.into_tasks(),
             pairs,
             lost,

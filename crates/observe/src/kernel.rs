@@ -106,8 +106,9 @@ impl Kernel {
         let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
         let btf = Btf::from_sys_fs().map_err(|error| NoBpf::NoBtf(error.to_string()))?;
         let mut loader = EbpfLoader::new();
-        let wants_events = u8::from(options.wants_events);
-        loader.btf(Some(&btf)).allow_unsupported_maps().override_global("wants_events", &wants_events, true);
+        let (wants_events, counts_only) = (u8::from(options.wants_events), u8::from(options.counts_only));
+        loader.btf(Some(&btf)).allow_unsupported_maps();
+        loader.override_global("wants_events", &wants_events, true).override_global("counts_only", &counts_only, true);
         if !options.wants_events {
             loader.map_max_entries("events", rustix::param::page_size().max(NO_STREAM as usize) as u32);
         }

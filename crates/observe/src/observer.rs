@@ -16,6 +16,8 @@ pub struct Options {
     pub wants_wakers: bool,
     /// Each switch and wake-up of the observed, one by one: see [`Observer::take_events`].
     pub wants_events: bool,
+    /// Counts and causes alone, without a clock: no times off the CPU, no neighbours, no memory.
+    pub counts_only: bool,
     /// How much memory is touched, for which the kernel's marks of pages are cleared now and then.
     pub may_mark_pages: bool,
     /// Whether to do without programs in the kernel, even where it would take them.
@@ -60,7 +62,10 @@ impl Observer {
     pub fn start(host: &HostManifest, options: Options) -> Observer {
         let by_bpf = if options.without_bpf { Err(NoBpf::NotAsked) } else { ByBpf::start(host, options) };
         let why_not_bpf = match by_bpf {
-            Ok(bpf) => return Observer { way: Way::Bpf(Box::new(bpf)), why_not: Vec::new() },
+            Ok(bpf) => {
+                let why_not = options.counts_only.then(|| "counts and causes are enough (--counts-only)".to_owned());
+                return Observer { way: Way::Bpf(Box::new(bpf)), why_not: why_not.into_iter().collect() };
+            }
             Err(why) => why.to_string(),
         };
         match ByPerf::start(host, options.may_mark_pages) {
@@ -71,7 +76,7 @@ impl Observer {
 
     /// Why it is not counted by programs in the kernel.
     pub fn why_not_bpf(&self) -> Option<&str> {
-        self.why_not.first().map(String::as_str)
+        self.why_not.first().filter(|_| !matches!(self.way, Way::Bpf(_))).map(String::as_str)
     }
 
     /// Observes these processes, and but for the kernel's counters what they start from here on. Those observed already stay so.

@@ -38,7 +38,35 @@ fn counts_of_the_kernels_records_equal_its_counters() {
     assert_eq!((counted.lost.tasks, counted.lost.records), (0, 0));
 }
 
+#[test]
+fn counts_without_a_clock_are_the_same_and_so_is_the_cpu_time() {
+    let _turn = turn();
+    let options = Options { counts_only: true, ..Options::default() };
+    let Some((told, counted)) = observed(PING_PONG, options) else { return };
+    check_switches(&told, &counted);
+    let causes: u64 = counted.tasks.iter().flat_map(|tasks| &tasks.causes).map(|cause| cause.switches).sum();
+    assert_eq!(causes, counted.tasks.iter().map(observation::Tasks::switches).sum::<u64>());
+    let has_times = |tasks: &observation::Tasks| tasks.off.count() + tasks.off_ns.0 + tasks.others.count() > 0;
+    assert!(!counted.tasks.iter().any(has_times) && counted.pairs.is_empty() && counted.cpus.is_empty());
+    let computes = "while ((times)[0] < 0.5) { for (1..100000) { $x++ } } print join(' ', times)";
+    let Some((told, counted)) = observed(computes, options) else { return };
+    let seconds: f64 = told.split(' ').take(2).filter_map(|time| time.parse::<f64>().ok()).sum();
+    let ran = counted.tasks.iter().map(|tasks| tasks.run_ns.0 as f64 / 1e9).sum::<f64>();
+    // The kernel tells a process its time in hundredths, and what is left of it is its end.
+    assert!((seconds - 0.02..seconds + 0.1).contains(&ran), "{ran} s, the kernel: {seconds}");
+}
+
 fn check_counts(told: &str, counted: &Counted) {
+    let own = check_switches(told, counted);
+    // Each time off the CPU has an end.
+    let off: u64 = counted.tasks.iter().map(|tasks| tasks.off.count()).sum();
+    assert_eq!(off, own.0 + own.1 - 2, "all but the last switch of each task end");
+    assert!(counted.tasks.iter().all(|tasks| tasks.wait_ns <= tasks.off_ns), "waiting is a part of being off");
+    assert_eq!(counted.tasks.iter().map(|tasks| tasks.count).sum::<u64>(), 2);
+}
+
+/// Voluntary switches, and others.
+fn check_switches(told: &str, counted: &Counted) -> (u64, u64) {
     let of = |name: &str| -> u64 {
         told.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<u64>().ok()).sum()
     };
@@ -49,11 +77,7 @@ fn check_counts(told: &str, counted: &Counted) {
     // After they have told, each ends: a switch that the kernel counts as voluntary, and what comes between.
     assert!((voluntary + 2..voluntary + 20).contains(&own.0), "{own:?}, the kernel: {told}");
     assert!((involuntary..involuntary + 20).contains(&own.1), "{own:?}, the kernel: {told}");
-    // Each time off the CPU has an end.
-    let off: u64 = counted.tasks.iter().map(|tasks| tasks.off.count()).sum();
-    assert_eq!(off, own.0 + own.1 - 2, "all but the last switch of each task end");
-    assert!(counted.tasks.iter().all(|tasks| tasks.wait_ns <= tasks.off_ns), "waiting is a part of being off");
-    assert_eq!(counted.tasks.iter().map(|tasks| tasks.count).sum::<u64>(), 2);
+    own
 }
 
 #[test]

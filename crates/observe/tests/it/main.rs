@@ -63,7 +63,11 @@ fn traced(script: &str, options: Options) -> Option<(String, Counted, Vec<Event>
     let output = output.join().expect("it only waits").expect("it is our child");
     assert!(output.status.success());
     let counted = observer.finish().expect("the tables are there");
-    let by = if options.without_bpf { Source::Perf } else { Source::Bpf };
+    let by = match (options.without_bpf, options.counts_only) {
+        (true, _) => Source::Perf,
+        (_, true) => Source::BpfCounts,
+        _ => Source::Bpf,
+    };
     if options.without_bpf && counted.source == Source::Proc {
         println!("skipped: {}", counted.not_counted_by.join("; "));
         return None;

@@ -88,7 +88,11 @@ fn often(observation: &Observation, findings: &Findings) -> String {
         }
         _ => String::new(),
     };
-    let why = if observation.source == Source::Bpf { "" } else { "; why and by whom is not known" };
+    let why = match observation.source {
+        Source::Bpf => "",
+        Source::BpfCounts => "; by whom is not known",
+        Source::Perf | Source::Proc => "; why and by whom is not known",
+    };
     format!("There were {of}: {involuntary} involuntary{by}{why}.")
 }
 

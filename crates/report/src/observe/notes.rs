@@ -13,15 +13,14 @@ const RARE: f64 = 0.001;
 /// What to know about the numbers, the most important first.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings, is_all: bool) {
     let mut notes = Vec::new();
-    let by = match observation.source {
+    let how = match observation.source {
         Source::Bpf => None,
-        Source::Perf => Some("records of switches (perf)"),
-        Source::Proc => Some("own counters"),
+        Source::BpfCounts => Some("times off the CPU and neighbours"),
+        Source::Perf => Some("causes and neighbours, by the kernel's records of switches (perf)"),
+        Source::Proc => Some("causes and neighbours, by the kernel's own counters"),
     };
-    notes.extend(by.map(|by| {
-        let reasons = observation.not_counted_by.join("; and ");
-        format!("Switches were counted without causes and neighbours, by the kernel's {by}: {reasons}.")
-    }));
+    let reasons = observation.not_counted_by.join("; and ");
+    notes.extend(how.map(|how| format!("Switches were counted without {how}: {reasons}.")));
     let lost = &observation.lost;
     let missing = [
         (lost.tasks, "tasks: they are not in the tables"),

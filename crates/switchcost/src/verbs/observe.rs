@@ -79,6 +79,7 @@ fn observe(
     let options = Options {
         wants_wakers: arguments.wakers,
         wants_events: events.is_some(),
+        counts_only: arguments.counts_only,
         may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
         without_bpf: arguments.no_bpf,
     };

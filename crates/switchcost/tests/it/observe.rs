@@ -134,6 +134,28 @@ fn without_bpf_switches_are_counted_and_the_reason_is_told() {
 }
 
 #[test]
+fn counts_alone_have_causes_and_no_times() {
+    let place = Place::new();
+    let record = text(&place.path("o.json")).to_owned();
+    let ran = observe(&place, &["--counts-only", "--record", &record, "--", "sh", "-c", SLEEPER]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let json = place.run(&["report", &record, "--format", "json"]).json();
+    if json["source"] != "bpf-counts" {
+        println!("skipped: {}", json["not_counted_by"]);
+        return;
+    }
+    assert!(
+        ran.stdout.contains("waits in clock_nanosleep") && ran.stdout.contains("(--counts-only)"),
+        "{}",
+        ran.stdout
+    );
+    let causes = json["causes"].as_array().expect("causes");
+    assert!(causes.iter().all(|cause| cause["off_ns"].is_null()), "what is not timed is not 0: {causes:?}");
+    assert!(json["off"].is_null() && json["neighbours"].as_array().is_some_and(Vec::is_empty), "{json}");
+    assert!(json["all"]["cpu_ns"].as_f64().expect("CPU time") > 0.0);
+}
+
+#[test]
 fn a_command_that_outlasts_the_time_is_asked_to_end() {
     let place = Place::new();
     let begun = std::time::Instant::now();
