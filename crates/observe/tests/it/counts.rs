@@ -1,12 +1,14 @@
 //! Counts equal those of the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use observation::{Event, EventKind};
+use observation::{Event, EventKind, Source, Tasks};
 use switchcost_observe::{Counted, Options};
 use units::{CpuId, Nanos};
 
-use crate::{observed, traced, turn};
+use crate::{observed, observer, traced, turn};
 
 /// Two processes hand a byte back and forth; then each tells what the kernel has counted of it.
 const PING_PONG: &str = r#"
@@ -25,7 +27,7 @@ fn counts_equal_the_kernels() {
     check_counts(&told, &counted);
     // Each switch has a cause.
     let causes: u64 = counted.tasks.iter().flat_map(|tasks| &tasks.causes).map(|cause| cause.switches).sum();
-    assert_eq!(causes, counted.tasks.iter().map(observation::Tasks::switches).sum::<u64>());
+    assert_eq!(causes, counted.tasks.iter().map(Tasks::switches).sum::<u64>());
     assert_eq!((counted.lost.tasks, counted.lost.pairs), (0, 0));
 }
 
@@ -45,8 +47,8 @@ fn counts_without_a_clock_are_the_same_and_so_is_the_cpu_time() {
     let Some((told, counted)) = observed(PING_PONG, options) else { return };
     check_switches(&told, &counted);
     let causes: u64 = counted.tasks.iter().flat_map(|tasks| &tasks.causes).map(|cause| cause.switches).sum();
-    assert_eq!(causes, counted.tasks.iter().map(observation::Tasks::switches).sum::<u64>());
-    let has_times = |tasks: &observation::Tasks| tasks.off.count() + tasks.off_ns.0 + tasks.others.count() > 0;
+    assert_eq!(causes, counted.tasks.iter().map(Tasks::switches).sum::<u64>());
+    let has_times = |tasks: &Tasks| tasks.off.count() + tasks.off_ns.0 + tasks.others.count() > 0;
     assert!(!counted.tasks.iter().any(has_times) && counted.pairs.is_empty() && counted.cpus.is_empty());
     let computes = "while ((times)[0] < 0.5) { for (1..100000) { $x++ } } print join(' ', times)";
     let Some((told, counted)) = observed(computes, options) else { return };
@@ -72,7 +74,7 @@ fn check_switches(told: &str, counted: &Counted) -> (u64, u64) {
     };
     let (voluntary, involuntary) = (of("voluntary"), of("nonvoluntary"));
     assert!(voluntary > 2000, "they did wait for each other: {told}");
-    let counted_of = |of: fn(&observation::Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
+    let counted_of = |of: fn(&Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
     let own = (counted_of(|tasks| tasks.voluntary), counted_of(|tasks| tasks.involuntary));
     // After they have told, each ends: a switch that the kernel counts as voluntary, and what comes between.
     assert!((voluntary + 2..voluntary + 20).contains(&own.0), "{own:?}, the kernel: {told}");
@@ -113,4 +115,37 @@ fn each_switch_is_an_event_where_they_are_wanted() {
     // Nobody asked for them, and there are none.
     let Some((_, _, none)) = traced(PING_PONG, Options::default()) else { return };
     assert_eq!(none, []);
+}
+
+#[test]
+fn a_process_that_nobody_has_waited_for_has_ended() {
+    let _turn = turn();
+    for options in [Options::default(), Options { without_bpf: true, ..Options::default() }] {
+        let Some(mut observer) = observer(options) else { return };
+        observer.adopt_children(true);
+        let mut child =
+            Command::new("perl").args(["-e", "if (!fork) { exit } sleep 60"]).spawn().expect("perl is there");
+        observer.adopt_children(false);
+        let since = Instant::now();
+        while !has_zombie(child.id()) && since.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(has_zombie(child.id()), "its child has ended");
+        let counted = observer.finish().expect("it is read");
+        child.kill().and_then(|()| child.wait()).expect("our child");
+        if options.without_bpf && counted.source == Source::Proc {
+            return println!("skipped: {}", counted.not_counted_by.join("; "));
+        }
+        let count =
+            |of: fn(&Tasks) -> bool| counted.tasks.iter().filter(|tasks| of(tasks)).map(|t| t.count).sum::<u64>();
+        let found = (count(|tasks| tasks.process.is_none()), count(|tasks| tasks.process.is_some()));
+        assert_eq!(found, (1, 1), "{:?}", counted.tasks);
+    }
+}
+
+/// Whether a process has a child that has ended.
+fn has_zombie(process: u32) -> bool {
+    let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
+    let children = read(format!("/proc/{process}/task/{process}/children"));
+    children.split_whitespace().any(|child| read(format!("/proc/{child}/stat")).contains(") Z "))
 }

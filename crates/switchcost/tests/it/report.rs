@@ -36,8 +36,8 @@ fn several_records_go_on_one_page_and_behind_each_other_in_the_terminal() {
     let titles: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("== ")).collect();
     assert_eq!(titles, ["== measure-1.jsonl", "== simulation-1.parquet"], "{}", ran.stderr);
     let ran = place.run(&["report", &records[0], &records[1], "--format", "json"]);
-    let why = "switchcost: failed to print the result: found 2 records, need one for --format json or csv; name one, or \
-               leave the format away\n";
+    let why = "switchcost: failed to print the result: found 2 records, need one for --format json or csv, --folded and --pprof; \
+               name one, or leave them away\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (2, why));
 }
 
