@@ -615,8 +615,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			on->last_pid = prev->pid;
 			on->last_place = place;
 			enum how how = leaves(t, prev, next, comer, on, cpu, now, c);
-			if (how == ENDED)
+			if (how == ENDED) {
 				give_back(place, t, prev);
+				// Who runs after it is nobody's neighbour, and its place may be another's soon.
+				on->last_place = 0;
+			}
 		}
 	} else {
 		on->idle_ns += ran;
