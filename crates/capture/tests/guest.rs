@@ -1,11 +1,11 @@
-//! A guest under QEMU: the same trace twice, and no instruction and no switch more or less than QEMU and the guest's own kernel count.
-//! Two small guests, for all that is looked at: each takes its time to boot.
+//! A guest under QEMU: the same trace twice, no instruction and no switch more or less than QEMU and the guest's own kernel count, and
+//! exactly the system calls and switches that a program is known to make. Few and small guests: each takes its time to boot.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, GuestError, GuestSummary, Parts, System, find_kernel, record_system};
-use trace::{Cause, Chunk, Mark, Recorder, TraceHeader, TraceOrder, TraceReader, check, summarize};
+use trace::{Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader, check, summarize};
 
 /// Instructions between the two looks at the guest's clock and the ends of the recording: eight to ten, as the compiler has it.
 const AROUND: u64 = 16;
@@ -97,4 +97,156 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
     let (again, same) = record(&commands, &system);
     assert_eq!(again, summary);
     assert!(same == trace, "the same guest gives the same trace");
+}
+
+/// Without a library, so that every system call is its own: asks for its parent, sleeps, then hands a byte to a child and back.
+const KNOWN: &str = r#"
+static long call(long number, const void *one, const void *two)
+{
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(one), "S"(two), "d"(1L) : "rcx", "r11", "memory");
+    return result;
+}
+static void hand(long number, int end)
+{
+    char byte = 0;
+    call(number, (void *)(long)end, &byte);
+}
+void _start(void)
+{
+    static const long pause[2] = { 0, 1000000 };
+    int there[2], back[2], i;
+    call(PIPE, there, 0), call(PIPE, back, 0);
+    for (i = 0; i < ASKS; i++)
+        call(GETPPID, 0, 0);
+    for (i = 0; i < SLEEPS; i++)
+        call(NANOSLEEP, pause, 0);
+    if (call(FORK, 0, 0) == 0) {
+        for (i = 0; i < TRIPS; i++)
+            hand(READ, there[0]), hand(WRITE, back[1]);
+    } else {
+        for (i = 0; i < TRIPS; i++)
+            hand(WRITE, there[1]), hand(READ, back[0]);
+    }
+    call(EXIT, 0, 0);
+}
+"#;
+
+const ASKS: usize = 1000;
+const SLEEPS: usize = 50;
+const TRIPS: usize = 200;
+const READ: u16 = 0;
+const WRITE: u16 = 1;
+const PIPE: u16 = 22;
+const NANOSLEEP: u16 = 35;
+const FORK: u16 = 57;
+const EXIT: u16 = 60;
+const GETPPID: u16 = 110;
+
+fn compile(folder: &Path) -> PathBuf {
+    let path = folder.join("known");
+    std::fs::write(path.with_extension("c"), KNOWN).expect("written");
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-O1", "-static", "-nostdlib", "-fno-stack-protector", "-o"]);
+    compiler.arg(&path).arg(path.with_extension("c"));
+    for (name, number) in [("ASKS", ASKS), ("SLEEPS", SLEEPS), ("TRIPS", TRIPS)] {
+        compiler.arg(format!("-D{name}={number}"));
+    }
+    for (name, number) in [("READ", READ), ("WRITE", WRITE), ("PIPE", PIPE), ("NANOSLEEP", NANOSLEEP)] {
+        compiler.arg(format!("-D{name}={number}"));
+    }
+    for (name, number) in [("FORK", FORK), ("EXIT", EXIT), ("GETPPID", GETPPID)] {
+        compiler.arg(format!("-D{name}={number}"));
+    }
+    assert!(compiler.status().expect("cc runs").success(), "it compiles");
+    path
+}
+
+/// What the marks say of one task.
+#[derive(Default)]
+struct Known {
+    entered: Vec<u16>,
+    left: Vec<u16>,
+    /// Whether voluntary, and why.
+    switches: Vec<(bool, Cause)>,
+}
+
+impl Known {
+    /// From the mark on with which the task begins, or its program.
+    fn of(task: TaskId, marks: &[Mark]) -> Known {
+        let mut known = Known::default();
+        let mut running = task;
+        for mark in marks {
+            match *mark {
+                Mark::Switch { from, to, is_voluntary, cause } => {
+                    if from == task {
+                        known.switches.push((is_voluntary, cause));
+                    }
+                    running = to;
+                }
+                Mark::SyscallEnter { number } if running == task => known.entered.push(number),
+                Mark::SyscallExit { number } if running == task => known.left.push(number),
+                _ => {}
+            }
+        }
+        known
+    }
+
+    /// System calls of a number: entered, left.
+    fn calls(&self, number: u16) -> (usize, usize) {
+        let of = |calls: &[u16]| calls.iter().filter(|call| **call == number).count();
+        (of(&self.entered), of(&self.left))
+    }
+
+    fn switches_in(&self, calls: &[u16]) -> Vec<(bool, Cause)> {
+        let is_in = |cause: &Cause| matches!(cause, Cause::Syscall(number) if calls.contains(number));
+        self.switches.iter().filter(|(_, cause)| is_in(cause)).copied().collect()
+    }
+}
+
+/// Beside what is known a task leaves the CPU where the timer takes it away: by an interrupt, never in one of these calls.
+#[test]
+fn a_guest_makes_exactly_the_system_calls_and_switches_that_its_program_does() {
+    let Some(system) = system() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path());
+    let (summary, trace) = record(&[Command::new([program.as_os_str()])], &system);
+    assert!(summary.statuses.iter().all(std::process::ExitStatus::success), "{summary:?}");
+    assert_eq!(summary.warnings, [""; 0]);
+    let marks = marks(&trace);
+    let find = |wanted: &dyn Fn(&Mark) -> Option<TaskId>| {
+        let found = marks.iter().enumerate().find_map(|(place, mark)| Some((place, wanted(mark)?)));
+        found.expect("it is there")
+    };
+    let (exec, parent) = find(&|mark| match mark {
+        Mark::Exec { task, name, .. } if name == b"known" => Some(*task),
+        _ => None,
+    });
+    let (birth, child) = find(&|mark| match mark {
+        Mark::Birth { task, parent: of, .. } if *of == parent => Some(*task),
+        _ => None,
+    });
+    let (first, second) = (Known::of(parent, &marks[exec..]), Known::of(child, &marks[birth..]));
+
+    assert_eq!(first.calls(GETPPID), (ASKS, ASKS));
+    assert_eq!(first.calls(NANOSLEEP), (SLEEPS, SLEEPS));
+    assert_eq!((first.calls(PIPE), first.calls(FORK), first.calls(EXIT)), ((2, 2), (1, 1), (1, 0)));
+    for task in [&first, &second] {
+        assert_eq!((task.calls(READ), task.calls(WRITE)), ((TRIPS, TRIPS), (TRIPS, TRIPS)));
+    }
+    assert_eq!(first.entered.len(), ASKS + SLEEPS + 2 + 1 + 2 * TRIPS + 1, "and no other");
+    assert_eq!(second.entered.len(), 2 * TRIPS + 1, "and no other");
+
+    assert_eq!(first.switches_in(&[NANOSLEEP]), vec![(true, Cause::Syscall(NANOSLEEP)); SLEEPS]);
+    // Where the byte is given away the other one may take the CPU at once; where it is awaited the CPU is given up, unless it is
+    // there already. Either way there and back takes two switches, but for the last one back.
+    let trips = [&first, &second].map(|task| task.switches_in(&[READ, WRITE]));
+    assert!(trips.iter().flatten().all(|(is_voluntary, cause)| *is_voluntary == (*cause == Cause::Syscall(READ))));
+    let switches = trips[0].len() + trips[1].len();
+    assert!((2 * TRIPS - 1..=2 * TRIPS).contains(&switches), "{switches}");
+    for task in [&first, &second] {
+        let last = task.switches.last();
+        assert_eq!(last, Some(&(true, Cause::Exit)));
+        assert_eq!(task.switches_in(&[GETPPID, PIPE, FORK, EXIT]), [], "nothing in these waits");
+    }
 }

@@ -1,10 +1,15 @@
-//! `trace --system` where there is no guest to be had: what is said, and that nothing is left. QEMU is played by scripts; a real guest is
-//! run by the tests of `capture`.
+//! `trace --system` where there is no guest to be had: what is said, and that nothing is left. QEMU is played by scripts. A real guest is
+//! run by the tests of `capture`; and here to compare its programs with those that Valgrind runs.
 
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
-use crate::common::{Place, Ran, ran};
+use serde_json::Value;
+use trace::{Chunk, Mark, TaskId, TraceReader};
+
+use crate::common::{Place, Ran, count, ran, text};
 
 /// A folder with what the program looks for: a first process and a kernel that are none, and a QEMU that does `script`.
 fn stage(script: &str) -> Place {
@@ -99,4 +104,109 @@ fn turns_of_ours_and_those_of_a_guest_exclude_each_other() {
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     let ran = place.run(&["trace", "--slice", "3ms", "--", "true"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
+}
+
+/// Without a library, which would choose its functions by the processor: 60 KB of code, and loads and stores all over 3 MiB, with a
+/// system call now and then.
+const WALKS: &str = r#"
+static unsigned char memory[3 << 20];
+static long call(long number)
+{
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(0L) : "rcx", "r11", "memory");
+    return result;
+}
+void _start(void)
+{
+    unsigned long state = 1;
+    int i, pass;
+    for (pass = 0; pass < 40; pass++) {
+        __asm__ volatile(".rept 12000; addl $1000000, %%eax; .endr" : : : "eax", "cc");
+        for (i = 0; i < 10000; i++) {
+            state = state * 6364136223846793005ul + 1442695040888963407ul;
+            memory[(state >> 33) % sizeof memory] += i;
+            if (i % 100 == 0)
+                call(110);
+        }
+    }
+    call(60);
+}
+"#;
+
+/// Instructions of a program's own code, whichever task runs it.
+fn instructions(trace: &Path, program: &[u8]) -> u64 {
+    let mut reader = TraceReader::new(fs::File::open(trace).expect("a trace")).expect("a trace");
+    let (mut names, mut running, mut sum) = (HashMap::new(), TaskId::NONE, 0);
+    let mut chunk = Chunk::default();
+    while reader.next_into(&mut chunk).expect("a whole trace") {
+        let mut marks = chunk.marks.iter().peekable();
+        for (place, block) in chunk.blocks.iter().enumerate() {
+            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= place) {
+                match &placed.mark {
+                    Mark::Switch { to, .. } => running = *to,
+                    Mark::Birth { task, name, .. } | Mark::Exec { task, name, .. } => {
+                        names.insert(*task, name.clone());
+                    }
+                    _ => {}
+                }
+            }
+            let is_programs = !block.flags.is_kernel() && names.get(&running).is_some_and(|name| name == program);
+            sum += if is_programs { u64::from(block.instructions) } else { 0 };
+        }
+    }
+    sum
+}
+
+/// Cache misses of the programs by level, on a design.
+fn misses(place: &Place, trace: &str, design: &str) -> Vec<(String, u64)> {
+    let record = place.path(&format!("{trace}.{design}.parquet"));
+    let trace = place.path(trace);
+    let options = ["--user-only", "--format", "json", "--record", text(&record)];
+    let ran = place.run(&[&["simulate", text(&trace), "--design", design], &options[..]].concat());
+    assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
+    let shared = &ran.json()["designs"][0]["shared"];
+    let misses = |level: &Value| (level["name"].to_string(), count(&level["misses"]));
+    shared["levels"].as_array().expect("caches").iter().map(misses).collect()
+}
+
+/// One program under two frontends that have nothing in common but the stream: the same instructions, to the last one, and cache
+/// misses of programs' references alone within 2 % at each level. They differ by where the stack begins, by the order in which pages get
+/// frames, and by the guest's first process, some hundred lines of code that the other trace does not have.
+#[test]
+fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
+    let place = Place::new();
+    let program = place.path("walks");
+    fs::write(program.with_extension("c"), WALKS).expect("a file");
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-O1", "-static", "-nostdlib", "-o"]).arg(&program).arg(program.with_extension("c"));
+    assert!(compiler.status().expect("cc runs").success(), "it compiles");
+    let capture = |name: &str, options: &[&str]| {
+        let output = place.path(name);
+        place.run(&[&["trace", "-o", text(&output)], options, &["--", text(&program)]].concat())
+    };
+    let guest = capture("guest.sct", &["--system"]);
+    if ["found no plugin", "found no working", "found no kernel image"].iter().any(|what| guest.stderr.contains(what)) {
+        eprintln!("skipped: {}", guest.stderr.trim());
+        return;
+    }
+    assert_eq!(guest.code, 0, "{}", guest.stderr);
+    let valgrind = capture("valgrind.sct", &[]);
+    assert_eq!(valgrind.code, 0, "{}", valgrind.stderr);
+    let [in_guest, under_valgrind] =
+        ["guest.sct", "valgrind.sct"].map(|name| instructions(&place.path(name), b"walks"));
+    assert_eq!(in_guest, under_valgrind);
+    assert!(
+        in_guest > 9_000_000,
+        "{in_guest}: 40 passes of 12,000 instructions, and more than 200,000 for loads and stores"
+    );
+    for design in ["plain-lru", "zen4-epyc-9004"] {
+        let [in_guest, under_valgrind] = ["guest.sct", "valgrind.sct"].map(|name| misses(&place, name, design));
+        println!("{design}: {in_guest:?}, under Valgrind {under_valgrind:?}");
+        for ((level, found), (_, wanted)) in in_guest.iter().zip(&under_valgrind) {
+            assert!(
+                found.abs_diff(*wanted) * 50 <= *wanted,
+                "{level} of {design}: {found} misses, {wanted} under Valgrind"
+            );
+        }
+    }
 }
