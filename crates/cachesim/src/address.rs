@@ -8,6 +8,16 @@ pub(crate) const fn sign_extended(address: u64) -> u64 {
     (((address << (64 - VIRTUAL_BITS)) as i64) >> (64 - VIRTUAL_BITS)) as u64
 }
 
+/// Number of the kernel's half of all address spaces where processes are told apart; no process has it.
+pub(crate) const KERNEL: u32 = u32::MAX;
+
+/// Whose an address is: the upper half of all address spaces is one and the same, the kernel's
+/// (Documentation/arch/x86/x86_64/mm.rst; on aarch64, too).
+#[inline]
+pub(crate) const fn owner(process: u32, address: u64) -> u32 {
+    if address >> (VIRTUAL_BITS - 1) & 1 == 1 { KERNEL } else { process }
+}
+
 /// Set in every key, so that 0 means an empty way and fresh memory is an empty cache.
 pub(crate) const VALID: u64 = 1 << 63;
 

@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use design::PageAllocation;
 
-use crate::address::{VIRTUAL_MASK, sign_extended};
+use crate::address::{KERNEL, VIRTUAL_MASK, owner, sign_extended};
 use crate::mappings::Mappings;
 
 /// Sizes of pages that a trace may tell.
 const PAGE_BITS: std::ops::RangeInclusive<u32> = 12..=30;
 /// Translations kept at hand.
 const RECENT: usize = 256;
-/// Number of the address space of the kernel's half of all address spaces; no process has it.
-const KERNEL: u32 = u32::MAX;
 
 /// Where a page of an address space is, as a mark recorded it.
 #[derive(Clone, Copy, Debug)]
@@ -274,11 +272,6 @@ impl Frames {
         space.made_up.values().for_each(|&frame| self.release(frame));
         self.forget_recent();
     }
-}
-
-/// The upper half of all address spaces is one and the same: the kernel's (Documentation/arch/x86/x86_64/mm.rst; on aarch64, too).
-fn owner(process: u32, address: u64) -> u32 {
-    if address >> 63 == 1 { KERNEL } else { process }
 }
 
 fn bits_of(bytes: u64) -> Option<u32> {

@@ -149,8 +149,12 @@ pub struct MissOrigins {
     pub level: String,
     /// The line is not in the process's private cache either.
     pub intrinsic: u64,
-    /// It is, and it left the shared one while another process ran.
+    /// It is, and it left the shared one while another process ran, for a line of that.
     pub evicted_by_others: u64,
+    /// It is, and it left the shared one while another process ran, for a line of the kernel's half of all address spaces. 0 in records
+    /// that were written before it was told apart.
+    #[serde(default)]
+    pub evicted_by_kernel: u64,
     /// It is, and it left the shared one while the process itself ran: others had made it old or taken its room.
     pub aged_by_others: u64,
     /// It is, and a flush at a switch emptied the shared one.
@@ -169,6 +173,50 @@ pub struct MissDifference {
     pub gained: u64,
 }
 
+/// Cycles that lookups took longer in the shared hierarchy than in the private one, by what the line had left the shared one for; see
+/// "Lost to whom" in `docs/method/simulation.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostTo {
+    /// Another process ran, and a line of that came in.
+    pub processes: u64,
+    /// Another process ran, and a line of the kernel's half of all address spaces came in.
+    pub kernel: u64,
+    /// The process itself ran: others had made the line old or taken its room.
+    pub aged: u64,
+    /// A flush at a switch.
+    pub flushed: u64,
+    /// No line left that the private hierarchy holds: a victim cache or stream buffer differs, a write buffer or a bus is busy.
+    pub other: u64,
+}
+
+impl LostTo {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        [self.processes, self.kernel, self.aged, self.flushed, self.other].into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+/// All cycles lost in lookups, by whose they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostCycles {
+    /// Lookups of addresses of the processes.
+    pub programs: LostTo,
+    /// Lookups of addresses of the kernel's half of all address spaces.
+    pub kernel: LostTo,
+}
+
+impl LostCycles {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.programs.all().saturating_add(self.kernel.all())
+    }
+
+    /// Whether the kernel has a part in them.
+    pub fn has_kernel(&self) -> bool {
+        self.programs.kernel > 0 || self.kernel.all() > 0
+    }
+}
+
 /// What switches do to the lines that a process has in one level of the shared hierarchy. Sums over all switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkingSetLoss {
@@ -184,15 +232,16 @@ pub struct WorkingSetLoss {
     pub restored: u64,
 }
 
-/// How often one process drove out lines of another from one level of the shared hierarchy.
+/// How often one process or the kernel drove out lines of another from one level of the shared hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Eviction {
     /// The level's name.
     pub level: String,
-    /// Who brought a line in; an index into [`Simulation::processes`].
-    pub evictor: u32,
-    /// Whose line left for it; an index into [`Simulation::processes`].
-    pub victim: u32,
+    /// Who brought a line in; an index into [`Simulation::processes`]. None for a line of the kernel's half of all address spaces,
+    /// whoever ran.
+    pub evictor: Option<u32>,
+    /// Whose line left for it; an index into [`Simulation::processes`], or none for the kernel's.
+    pub victim: Option<u32>,
     /// How often.
     pub lines: u64,
 }
@@ -245,6 +294,9 @@ pub struct DesignResult {
     /// that were written before it was counted.
     #[serde(default)]
     pub miss_differences: Vec<MissDifference>,
+    /// Cycles lost, to whom. None for designs of [`Depth::Counters`], and in records that were written before it was counted.
+    #[serde(default)]
+    pub lost_cycles: Option<LostCycles>,
     /// What is lost and restored, by level.
     pub losses: Vec<WorkingSetLoss>,
     /// Who evicts whom: pairs that occur, by level, evictor, victim.

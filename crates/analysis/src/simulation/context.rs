@@ -57,4 +57,13 @@ impl ProgramNames {
     pub(crate) fn program(&self, process: u32) -> Option<usize> {
         self.programs.get(process as usize).copied()
     }
+
+    /// Who lines of a cache belong to: a program, or behind all of these the kernel.
+    pub(crate) fn owner(&self, process: Option<u32>) -> Option<usize> {
+        process.map_or(Some(self.names.len()), |process| self.program(process))
+    }
+
+    pub(crate) fn name_of(&self, owner: usize) -> String {
+        self.names.get(owner).cloned().unwrap_or_else(|| "the kernel".to_owned())
+    }
 }

@@ -46,6 +46,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         overhead_share: overhead(context, sums, &cost, cut, cycles, switches),
         lost_share: lost.estimate.and_then(|cost| of_all(cost * switches)),
         lost_cycles: lost,
+        lost_to: result.lost_cycles,
         gained_cycles: gained,
         cut,
         excess_cycles: excess,

@@ -1,5 +1,5 @@
 use serde::Serialize;
-use simulation_result::{ByView, Depth, HierarchyCounts, SwitchCause};
+use simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, SwitchCause};
 
 use crate::Flag;
 
@@ -303,6 +303,8 @@ pub struct OriginFinding {
     pub intrinsic: u64,
     /// Driven out by others.
     pub evicted_by_others: u64,
+    /// Driven out by the kernel while others ran.
+    pub evicted_by_kernel: u64,
     /// Driven out by itself, since others had made it old or taken its room.
     pub aged_by_others: u64,
     /// Flushed at a switch.
@@ -390,6 +392,8 @@ pub struct DesignFinding {
     pub lost_cycles: Cost,
     /// Cycles a switch, up to the cut-off, that lookups took less than in private hierarchies: gained from others.
     pub gained_cycles: Cost,
+    /// All cycles lost, no cut-off, by whose lookups they are and to whom.
+    pub lost_to: Option<LostCycles>,
     /// Cycles lost times switches over all cycles.
     pub lost_share: Option<f64>,
     /// Where that is.

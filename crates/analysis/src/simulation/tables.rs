@@ -29,12 +29,14 @@ pub(crate) fn losses(result: &DesignResult) -> Vec<LossFinding> {
 
 pub(crate) fn origins(result: &DesignResult) -> Vec<OriginFinding> {
     let finding = |origin: &simulation_result::MissOrigins| {
-        let parts = [origin.intrinsic, origin.evicted_by_others, origin.aged_by_others, origin.flushed];
+        let evicted = [origin.evicted_by_others, origin.evicted_by_kernel];
+        let parts = [&evicted[..], &[origin.intrinsic, origin.aged_by_others, origin.flushed]].concat();
         OriginFinding {
             level: origin.level.clone(),
             misses: parts.into_iter().fold(0, u64::saturating_add),
             intrinsic: origin.intrinsic,
             evicted_by_others: origin.evicted_by_others,
+            evicted_by_kernel: origin.evicted_by_kernel,
             aged_by_others: origin.aged_by_others,
             flushed: origin.flushed,
         }
@@ -71,7 +73,7 @@ pub(crate) fn costliest_level(result: &DesignResult) -> Option<&str> {
 fn table(level: &str, result: &DesignResult, names: &ProgramNames) -> EvictionTable {
     let mut pairs: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for eviction in result.evictions.iter().filter(|eviction| eviction.level == level) {
-        if let (Some(evictor), Some(victim)) = (names.program(eviction.evictor), names.program(eviction.victim)) {
+        if let (Some(evictor), Some(victim)) = (names.owner(eviction.evictor), names.owner(eviction.victim)) {
             let lines = pairs.entry((evictor, victim)).or_default();
             *lines = lines.saturating_add(eviction.lines);
         }
@@ -86,7 +88,7 @@ fn table(level: &str, result: &DesignResult, names: &ProgramNames) -> EvictionTa
     let mut order: Vec<usize> = weights.keys().copied().collect();
     order.sort_by_key(|program| std::cmp::Reverse(weights[program]));
     let shown = order.len().min(PROGRAMS);
-    let mut programs: Vec<String> = order[..shown].iter().map(|program| names.names[*program].clone()).collect();
+    let mut programs: Vec<String> = order[..shown].iter().map(|owner| names.name_of(*owner)).collect();
     if order.len() > shown {
         programs.push("all others".to_owned());
     }

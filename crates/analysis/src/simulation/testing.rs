@@ -54,6 +54,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         hierarchies: ByView { shared: counts(0), private: counts(0), flushed: counts(0) },
         origins: Vec::new(),
         miss_differences: Vec::new(),
+        lost_cycles: None,
         losses: Vec::new(),
         evictions: Vec::new(),
         code: Vec::new(),

@@ -3,18 +3,22 @@
 
 use std::collections::HashMap;
 
-use simulation_result::{Eviction, MissOrigins, WorkingSetLoss};
+use simulation_result::{Eviction, LostCycles, LostTo, MissOrigins, WorkingSetLoss};
 
 use super::line::Arrival;
 use super::plan::Plan;
 use super::walk::Departure;
+use crate::address::{KERNEL, owner};
 
 /// Nobody runs: a switch is under way.
-pub(super) const NOBODY: u32 = u32::MAX;
+pub(super) const NOBODY: u32 = KERNEL - 1;
 
 const FLUSHED: u64 = 1;
 const BY_OTHERS: u64 = 2;
 const AGED: u64 = 3;
+const BY_KERNEL: u64 = 4;
+/// These, and before them what is none of them.
+const ORIGINS: usize = 5;
 
 /// Why and in which turn a line left the shared level.
 const fn note(kind: u64, turn: u32) -> u64 {
@@ -34,8 +38,8 @@ struct Absence {
 
 #[derive(Clone, Debug, Default)]
 struct Sums {
-    /// Intrinsic, flushed, by others, aged.
-    origins: [u64; 4],
+    /// Intrinsic, then as notes say.
+    origins: [u64; ORIGINS],
     returns: u64,
     resident: u64,
     lost: u64,
@@ -49,14 +53,27 @@ pub(super) struct Ledger {
     names: Vec<String>,
     running: u32,
     turn: u32,
+    /// Who looks something up: the running process, or the kernel.
+    looker: u32,
+    /// What the lookup under way lost its line to: as its first fill that a private copy tells of has it, that is the one of the
+    /// level farthest away.
+    lost_to: u64,
+    /// Cycles lost, by whether the kernel looked up, and to whom.
+    lost: [[u64; ORIGINS]; 2],
     sums: Vec<Sums>,
     absences: Vec<Option<Absence>>,
-    /// By level and process: lines that it brought in.
+    /// By level and [`place`] of an owner: lines that it has.
     residents: Vec<Vec<u32>>,
     evictions: HashMap<(u32, u32, u32), u64>,
-    /// Evictions of the running process that are not in `evictions` yet, by level and victim.
-    fresh: Vec<Vec<u32>>,
+    /// Evictions of the running process, and of the kernel meanwhile, that are not in `evictions` yet, by level and place of the victim.
+    fresh: Vec<Vec<[u32; 2]>>,
     fresh_victims: Vec<(u32, u32)>,
+}
+
+/// Of an owner in a list: the kernel, then the processes.
+#[inline]
+fn place(owner: u32) -> usize {
+    owner.wrapping_add(1) as usize
 }
 
 impl Ledger {
@@ -66,6 +83,9 @@ impl Ledger {
             names: plan.levels.iter().map(|level| level.name.clone()).collect(),
             running: NOBODY,
             turn: 0,
+            looker: NOBODY,
+            lost_to: 0,
+            lost: [[0; ORIGINS]; 2],
             sums: vec![Sums::default(); plan.levels.len()],
             absences: Vec::new(),
             residents: vec![Vec::new(); plan.caches],
@@ -79,8 +99,8 @@ impl Ledger {
         let processes = process as usize + 1;
         if self.absences.len() < processes {
             self.absences.resize(processes, None);
-            self.residents.iter_mut().for_each(|counts| counts.resize(processes, 0));
-            self.fresh.iter_mut().for_each(|counts| counts.resize(processes, 0));
+            self.residents.iter_mut().for_each(|counts| counts.resize(processes + 1, 0));
+            self.fresh.iter_mut().for_each(|counts| counts.resize(processes + 1, [0; 2]));
         }
     }
 
@@ -89,7 +109,7 @@ impl Ledger {
         self.settle_evictions();
         let process = std::mem::replace(&mut self.running, NOBODY);
         if process != NOBODY {
-            let resident = self.residents.iter().map(|counts| counts[process as usize]).collect();
+            let resident = self.residents.iter().map(|counts| counts[place(process)]).collect();
             let lost = vec![0; self.caches];
             self.absences[process as usize] = Some(Absence { turn: self.turn, is_over: false, resident, lost });
         }
@@ -112,21 +132,37 @@ impl Ledger {
 
     fn settle_evictions(&mut self) {
         for (level, victim) in self.fresh_victims.drain(..) {
-            let lines = std::mem::take(&mut self.fresh[level as usize][victim as usize]);
-            *self.evictions.entry((level, self.running, victim)).or_default() += u64::from(lines);
+            let lines = std::mem::take(&mut self.fresh[level as usize][place(victim)]);
+            for (evictor, lines) in [self.running, KERNEL].into_iter().zip(lines).filter(|(_, lines)| *lines > 0) {
+                *self.evictions.entry((level, evictor, victim)).or_default() += u64::from(lines);
+            }
         }
     }
 
     #[inline]
     fn count_eviction(&mut self, level: usize, victim: u32) {
-        let lines = &mut self.fresh[level][victim as usize];
-        if *lines == 0 {
+        let lines = &mut self.fresh[level][place(victim)];
+        if *lines == [0; 2] {
             self.fresh_victims.push((level as u32, victim));
         }
+        let lines = &mut lines[usize::from(self.looker == KERNEL)];
         *lines += 1;
         if *lines == u32::MAX {
             self.settle_evictions();
         }
+    }
+
+    /// A lookup begins.
+    #[inline]
+    pub(super) fn begin(&mut self, address: u64) {
+        self.looker = owner(self.running, address);
+        self.lost_to = 0;
+    }
+
+    /// The lookup has taken so many cycles longer in the shared view than in the private one.
+    #[inline]
+    pub(super) fn count_lost(&mut self, cycles: u64) {
+        self.lost[usize::from(self.looker == KERNEL)][self.lost_to as usize] += cycles;
     }
 
     /// A line was brought in on demand; `copy` is the note on the private copy, where there is one.
@@ -138,7 +174,10 @@ impl Ledger {
             return;
         };
         let (kind, turn) = (if note == 0 { AGED } else { note >> 32 }, note as u32);
-        sums.origins[kind as usize & 3] += 1;
+        sums.origins[kind as usize] += 1;
+        if self.lost_to == 0 {
+            self.lost_to = kind;
+        }
         if kind != AGED
             && let Some(Some(absence)) = self.absences.get(self.running as usize)
         {
@@ -150,7 +189,7 @@ impl Ledger {
     #[inline]
     pub(super) fn count_arrival(&mut self, level: usize, arrival: Arrival) {
         if level < self.caches {
-            self.residents[level][arrival.owner as usize] += 1;
+            self.residents[level][place(arrival.owner)] += 1;
         }
     }
 
@@ -160,7 +199,7 @@ impl Ledger {
         if level >= self.caches {
             return;
         }
-        self.residents[level][arrival.owner as usize] -= 1;
+        self.residents[level][place(arrival.owner)] -= 1;
         if matches!(how, Departure::Replaced | Departure::Lost) {
             self.count_eviction(level, arrival.owner);
         }
@@ -172,7 +211,7 @@ impl Ledger {
     /// A line left the sets of a level for another one.
     #[inline]
     pub(super) fn count_exchange(&mut self, level: usize, [left, came]: [Arrival; 2]) {
-        if level < self.caches && left.owner == came.owner && left.owner == self.running {
+        if level < self.caches && left.owner == came.owner {
             self.count_eviction(level, left.owner);
         } else {
             self.count_departure(level, left, Departure::Replaced);
@@ -183,7 +222,7 @@ impl Ledger {
     /// Whose line it is that comes in now.
     #[inline]
     pub(super) fn arrival(&self) -> Arrival {
-        Arrival { owner: self.running, turn: self.turn }
+        Arrival { owner: self.looker, turn: self.turn }
     }
 
     /// The note for the private copy of a process, when the line leaves the shared level.
@@ -192,13 +231,14 @@ impl Ledger {
         match how {
             Departure::Flushed => note(FLUSHED, self.turn),
             _ if process == self.running => note(AGED, self.turn),
+            _ if self.looker == KERNEL => note(BY_KERNEL, self.turn),
             _ => note(BY_OTHERS, self.turn),
         }
     }
 
     #[inline]
     fn count_loss(&mut self, level: usize, arrival: Arrival) {
-        if let Some(absence) = &mut self.absences[arrival.owner as usize]
+        if let Some(Some(absence)) = self.absences.get_mut(arrival.owner as usize)
             && !absence.is_over
             && arrival.turn <= absence.turn
         {
@@ -214,9 +254,22 @@ impl Ledger {
             intrinsic: sums.origins[0],
             flushed: sums.origins[FLUSHED as usize],
             evicted_by_others: sums.origins[BY_OTHERS as usize],
+            evicted_by_kernel: sums.origins[BY_KERNEL as usize],
             aged_by_others: sums.origins[AGED as usize],
         });
         origins.collect()
+    }
+
+    pub(super) fn lost_cycles(&self) -> LostCycles {
+        let to = |of: [u64; ORIGINS]| LostTo {
+            processes: of[BY_OTHERS as usize],
+            kernel: of[BY_KERNEL as usize],
+            aged: of[AGED as usize],
+            flushed: of[FLUSHED as usize],
+            other: of[0],
+        };
+        let [programs, kernel] = self.lost;
+        LostCycles { programs: to(programs), kernel: to(kernel) }
     }
 
     pub(super) fn losses(&self) -> Vec<WorkingSetLoss> {
@@ -231,14 +284,19 @@ impl Ledger {
         losses.collect()
     }
 
-    /// Pairs that occur, by level, evictor, victim.
+    /// Pairs that occur, by level, evictor, victim, the kernel last.
     pub(super) fn evictions(&mut self) -> Vec<Eviction> {
         self.settle_evictions();
         let mut pairs: Vec<_> = self.evictions.iter().collect();
         pairs.sort_unstable();
         let name = |level: u32| self.names[level as usize].clone();
-        let rows = pairs.into_iter();
-        rows.map(|(&(level, evictor, victim), &lines)| Eviction { level: name(level), evictor, victim, lines })
-            .collect()
+        let process = |owner: u32| (owner != KERNEL).then_some(owner);
+        let row = |(&(level, evictor, victim), &lines): (&(u32, u32, u32), &u64)| Eviction {
+            level: name(level),
+            evictor: process(evictor),
+            victim: process(victim),
+            lines,
+        };
+        pairs.into_iter().map(row).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::address::Address;
 
-/// Who brought a line in, and in which turn it came. Only the shared view asks.
+/// Whose a line is, the kernel's or that of the process that brought it in, and in which turn it came. Only the shared view asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arrival {
     pub(super) owner: u32,

@@ -90,6 +90,7 @@ impl Machine {
             depth: Depth::Full,
             hierarchies: ByView { shared, private, flushed },
             origins: self.state.ledger.origins(),
+            lost_cycles: Some(self.state.ledger.lost_cycles()),
             losses: self.state.ledger.losses(),
             evictions: self.state.ledger.evictions(),
             code: self.attribution.into_costs(code_places, programs),

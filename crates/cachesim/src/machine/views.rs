@@ -138,6 +138,7 @@ impl Views<'_> {
         let address = Address { process: self.scene.process, virtual_address: first, physical: 0 };
         let before = self.clocks.difference();
         self.missed = [0; 2];
+        self.ledger.begin(first);
         self.charge_all(at, level.hit_cycles, true);
         self.go_on_from_all(RequestOfAll { at, kind: Kind::Store, address: &address, is_demand: true });
         self.count_difference(before);
@@ -149,6 +150,7 @@ impl Views<'_> {
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let before = self.clocks.difference();
         self.missed = [0; 2];
+        self.ledger.begin(address.virtual_address);
         let missed = self.look_up_in_all(request);
         self.hint(at, is_store, address, missed);
         self.count_difference(before);
@@ -158,7 +160,10 @@ impl Views<'_> {
     /// Longer in the shared view is lost; shorter is gained, and what the difference of the clocks tells beside.
     fn count_difference(&mut self, before: u64) {
         let longer = self.clocks.difference().wrapping_sub(before) as i64;
-        self.clocks.lost += longer.max(0) as u64;
+        if longer > 0 {
+            self.clocks.lost += longer as u64;
+            self.ledger.count_lost(longer as u64);
+        }
         let mut differing = self.missed[SHARED] ^ self.missed[PRIVATE];
         while differing != 0 {
             let at = differing.trailing_zeros();

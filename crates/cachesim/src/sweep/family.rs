@@ -212,6 +212,7 @@ impl Family {
             hierarchies: results.hierarchies(member, &guide.hierarchies),
             origins: Vec::new(),
             miss_differences: Vec::new(),
+            lost_cycles: None,
             losses: Vec::new(),
             evictions: Vec::new(),
             code: Vec::new(),

@@ -3,12 +3,13 @@
 use design::Design;
 use serde_json::{Value, json};
 use simulation_result::{
-    ByView, CodeCost, Depth, HierarchyCounts, Interval, MissDifference, MissOrigins, ProcessFacts, SwitchCause,
-    WorkingSetLoss,
+    ByView, CodeCost, Depth, HierarchyCounts, Interval, LostCycles, MissDifference, MissOrigins, ProcessFacts,
+    SwitchCause, WorkingSetLoss,
 };
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use trace::Chunk;
 
+use crate::support::address::KERNEL;
 use crate::support::fault::Fault;
 use crate::support::simulator::{OneDesign, Oracle, Settings, Tuple};
 
@@ -31,8 +32,9 @@ pub(crate) struct DesignFindings {
 pub(crate) struct FullFindings {
     pub(crate) origins: Vec<MissOrigins>,
     pub(crate) differences: Vec<MissDifference>,
+    pub(crate) lost_to: Option<LostCycles>,
     pub(crate) losses: Vec<WorkingSetLoss>,
-    /// Level, evictor, victim, lines: in the order given.
+    /// Level, evictor, victim, lines: in the order given. [`KERNEL`] is no process.
     pub(crate) evictions: Vec<(String, u32, u32, u64)>,
     pub(crate) code: Vec<(CodeCost, SwitchCause)>,
 }
@@ -90,12 +92,14 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
             cycles: [tuple.cycles.shared, tuple.cycles.private, tuple.cycles.flushed],
             lost_cycles: tuple.lost_cycles,
         };
+        let owner = |index: Option<u32>| index.map_or(KERNEL, number);
         let evictions =
-            result.evictions.iter().map(|one| (one.level.clone(), number(one.evictor), number(one.victim), one.lines));
+            result.evictions.iter().map(|one| (one.level.clone(), owner(one.evictor), owner(one.victim), one.lines));
         let code = result.code.iter().map(|cost| (CodeCost { cause: 0, ..cost.clone() }, cause(cost.cause)));
         let full = FullFindings {
             origins: result.origins.clone(),
             differences: result.miss_differences.clone(),
+            lost_to: result.lost_cycles,
             losses: result.losses.clone(),
             evictions: evictions.collect(),
             code: code.collect(),
@@ -126,7 +130,7 @@ pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], code_places: usize) -> F
 }
 
 fn full_of_oracle(oracle: &Oracle, one: &OneDesign, code_places: usize) -> FullFindings {
-    let place = |process: u32| oracle.processes().iter().position(|facts| facts.process == process);
+    let place = |owner: u32| oracle.processes().iter().position(|facts| facts.process == owner).unwrap_or(usize::MAX);
     let mut evictions: Vec<_> = one.machine.evictions.iter().collect();
     evictions.sort_by_key(|((level, evictor, victim), _)| (*level, place(*evictor), place(*victim)));
     let name = |level: usize| one.machine.design.levels[level].name.clone();
@@ -156,6 +160,7 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, code_places: usize) -> FullF
     FullFindings {
         origins: one.machine.origins.clone(),
         differences: one.machine.differences.clone(),
+        lost_to: Some(one.machine.lost_to),
         losses: one.machine.losses.clone(),
         evictions: evictions.collect(),
         code: code.take(code_places).collect(),
@@ -218,7 +223,7 @@ fn as_json(findings: &Findings) -> Value {
         let full = design.full.as_ref().map(|full| {
             json!({
                 "origins": full.origins, "losses": full.losses, "evictions": full.evictions, "code": full.code,
-                "differences": full.differences,
+                "differences": full.differences, "lost_to": full.lost_to,
             })
         });
         let tuples: Vec<Value> = design.tuples.iter().map(tuple).collect();

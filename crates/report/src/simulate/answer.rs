@@ -1,5 +1,5 @@
 use analysis::simulation::{DesignFinding, Findings};
-use simulation_result::Simulation;
+use simulation_result::{LostCycles, Simulation};
 
 use super::amount::{as_time, count, cycles, ends, filled, rounded, share};
 use crate::page::Page;
@@ -21,10 +21,12 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         return page.paragraph("Nothing can be said about switches: the trace holds none.");
     }
     // What the others gain is in the table.
-    let mut text = sentence(first) + &gained(first);
-    others.iter().take(2).for_each(|design| text += &format!(" {}", sentence(design)));
-    if others.len() > 2 {
-        text += &format!(" The table has {} more.", count(others.len() as u64 - 2));
+    let mut text = sentence(first) + &lost_to(first) + &gained(first);
+    // A kernel takes the room of one.
+    let told = others.len().min(if lost_to(first).is_empty() { 2 } else { 1 });
+    others[..told].iter().for_each(|design| text += &format!(" {}", sentence(design)));
+    if others.len() > told {
+        text += &format!(" The table has {} more.", count((others.len() - told) as u64));
     }
     page.paragraph(&text);
     if let Some(text) = too_short(findings) {
@@ -72,6 +74,19 @@ fn of_lost(design: &DesignFinding, estimate: f64) -> String {
         design.name,
         cycles(&design.lost_cycles),
         share(design.lost_share),
+    )
+}
+
+/// Who took what is lost, where the trace has a kernel.
+fn lost_to(design: &DesignFinding) -> String {
+    let Some(lost) = design.lost_to.filter(LostCycles::has_kernel) else { return String::new() };
+    let of_all = |cycles: [u64; 2]| share(Some((cycles[0] as f64 + cycles[1] as f64) / lost.all() as f64));
+    let LostCycles { programs, kernel } = lost;
+    format!(
+        " Other processes drove out {} of all that is lost, the kernel {} while they ran; {} of all are its own lines.",
+        of_all([programs.processes, kernel.processes]),
+        of_all([programs.kernel, kernel.kernel]),
+        of_all([kernel.all(), 0]),
     )
 }
 

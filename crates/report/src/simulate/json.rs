@@ -5,7 +5,7 @@ use analysis::simulation::{
 };
 use record::HostManifest;
 use serde::Serialize;
-use simulation_result::{ByView, Depth, HierarchyCounts, LevelCounts, Simulation, TraceFacts};
+use simulation_result::{ByView, Depth, HierarchyCounts, LevelCounts, LostCycles, Simulation, TraceFacts};
 
 use super::SIMULATE_REPORT_SCHEMA;
 use crate::for_programs::json;
@@ -64,6 +64,7 @@ struct DesignView<'a> {
     average_cost_cycles: &'a Cost,
     lost_cycles: &'a Cost,
     gained_cycles: &'a Cost,
+    lost_to: Option<LostCycles>,
     lost_percent: Option<f64>,
     average_cost_ns: Option<[Cost; 2]>,
     cut: Cut,
@@ -234,6 +235,7 @@ fn design<'a>(head: &'a Simulation, found: &'a DesignFinding) -> DesignView<'a> 
         average_cost_cycles: &found.average_cost_cycles,
         lost_cycles: &found.lost_cycles,
         gained_cycles: &found.gained_cycles,
+        lost_to: found.lost_to,
         lost_percent: in_percent(found.lost_share),
         average_cost_ns: found.cycle_ns.map(|cycle_ns| cycle_ns.map(|ns| found.average_cost_cycles.times(ns))),
         cut: found.cut,

@@ -1,4 +1,5 @@
 use analysis::simulation::{DesignFinding, EvictionTable, ExcessPart, Findings, LossFinding, OriginFinding, Part};
+use simulation_result::LostCycles;
 
 use super::amount::{count, rounded, share};
 use super::detailed;
@@ -9,6 +10,7 @@ use crate::page::Page;
 /// Where excess cycles arise, where misses come from, what is lost, and who takes it.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_parts(page, findings);
+    detailed(findings).iter().for_each(|design| add_lost_to(page, design));
     add_origins(page, findings);
     add_losses(page, findings);
     for design in detailed(findings) {
@@ -39,11 +41,33 @@ fn add_parts(page: &mut Page, findings: &Findings) {
     }
 }
 
+/// Whose lines are lost to whom, where the trace has a kernel.
+fn add_lost_to(page: &mut Page, design: &DesignFinding) {
+    let Some(lost @ LostCycles { programs, kernel }) = design.lost_to.filter(LostCycles::has_kernel) else { return };
+    let all = lost.all();
+    let mut grid = Grid::with_one_line_a_row(1);
+    grid.column("lines", Side::Left);
+    for name in ["cycles lost", "to other processes", "to the kernel", "aged", "flushed", "other"] {
+        grid.column(name, Side::Right);
+    }
+    let of_all = |cycles: u64| match cycles {
+        0 => Entry::from(String::new()),
+        cycles => share(Some(cycles as f64 / all as f64)).into(),
+    };
+    for (whose, lost) in [("of the programs", programs), ("of the kernel", kernel)] {
+        let mut row: Vec<Entry> = vec![whose.into(), rounded(lost.all() as f64).into()];
+        row.extend([lost.processes, lost.kernel, lost.aged, lost.flushed, lost.other].map(of_all));
+        grid.row(row);
+    }
+    page.heading("Lost to whom", &format!("shares of all cycles lost on {}", design.name));
+    page.grid(&grid);
+}
+
 fn add_origins(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2);
     grid.column("design", Side::Left);
     grid.column("level", Side::Left);
-    for name in ["misses", "intrinsic", "evicted by others", "aged by others", "flushed"] {
+    for name in ["misses", "intrinsic", "evicted by others", "by the kernel", "aged by others", "flushed"] {
         grid.column(name, Side::Right);
     }
     for design in detailed(findings) {
@@ -60,7 +84,9 @@ fn add_origins(page: &mut Page, findings: &Findings) {
 fn origin_row(design: &str, origin: &OriginFinding) -> Vec<Entry> {
     let of_all = |lines: u64| Entry::from(share(Some(lines as f64 / origin.misses as f64)));
     let mut row: Vec<Entry> = vec![design.into(), origin.level.as_str().into(), count(origin.misses).into()];
-    row.extend([origin.intrinsic, origin.evicted_by_others, origin.aged_by_others, origin.flushed].map(of_all));
+    row.extend([origin.intrinsic, origin.evicted_by_others].map(of_all));
+    row.push(if origin.evicted_by_kernel > 0 { of_all(origin.evicted_by_kernel) } else { String::new().into() });
+    row.extend([origin.aged_by_others, origin.flushed].map(of_all));
     row
 }
 

@@ -2,8 +2,8 @@
 
 use design::Design;
 use simulation_result::{
-    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissDifference,
-    MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, LostCycles, LostTo,
+    MissDifference, MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
@@ -27,8 +27,12 @@ fn result(name: &str) -> DesignResult {
         hierarchies: ByView { shared: counts.clone(), private: counts.clone(), flushed: counts },
         origins: vec![MissOrigins { level: "L1".into(), intrinsic: 1, ..MissOrigins::default() }],
         miss_differences: vec![MissDifference { level: "L1".into(), lost: 5, gained: u64::MAX }],
+        lost_cycles: Some(LostCycles {
+            kernel: LostTo { aged: u64::MAX, ..LostTo::default() },
+            ..LostCycles::default()
+        }),
         losses: vec![WorkingSetLoss { level: "L1".into(), returns: 4, ..WorkingSetLoss::default() }],
-        evictions: vec![Eviction { level: "L1".into(), evictor: 0, victim: 1, lines: u64::MAX }],
+        evictions: vec![Eviction { level: "L1".into(), evictor: Some(0), victim: Some(1), lines: u64::MAX }],
         code: vec![CodeCost {
             program: HOSTILE.into(),
             cause: 1,

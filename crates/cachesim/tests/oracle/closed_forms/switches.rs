@@ -1,8 +1,10 @@
 //! Two processes in turn.
 
 use design::{Design, Ways};
+use simulation_result::LostTo;
 
 use super::build::{LINE, MISS, Program, behind_free_fetches, data_cache, simulated};
+use crate::support::address;
 
 const LINES: u64 = 24;
 const TURNS: u64 = 10;
@@ -49,6 +51,33 @@ fn direct_mapped_pays_for_the_sets_that_both_use() {
         let evicted: u64 = result.found.evictions.iter().filter(|one| one.0 == "D").map(|one| one.3).sum();
         assert_eq!(evicted, (TURNS - 1) * both);
     }
+}
+
+#[test]
+fn what_the_kernel_drives_out_is_told_apart() {
+    const KERNEL: u64 = 0xffff_8000_0000_0000;
+    let mut program = Program::new(2);
+    // Sets 0 to 23, then the other process in sets 0 to 7, and the kernel meanwhile in sets 8 to 11.
+    program.walk(0x1_0000, LINES);
+    program.switch_to(2);
+    program.walk(0x2_0000, 8);
+    program.walk(KERNEL + 8 * LINE, 4);
+    program.switch_to(1);
+    program.walk(0x1_0000, LINES);
+    // The kernel drives out lines of the process that runs: no loss to others, it would do so alone, too.
+    program.walk(KERNEL + 16 * LINE, 2);
+    program.walk(0x1_0000, LINES);
+    let result = simulated(&design(Ways::Count(1)), &program);
+    let lost = result.found.lost_to.expect("lookups are compared");
+    let of_programs = LostTo { processes: 8 * MISS, kernel: 4 * MISS, ..LostTo::default() };
+    assert_eq!((lost.programs, lost.kernel), (of_programs, LostTo::default()));
+    let origins = &result.found.origins[1];
+    assert_eq!((origins.evicted_by_others, origins.evicted_by_kernel, origins.aged_by_others), (8, 4, 0));
+    // Only lines of the process are lost, and its own count among those that it has.
+    let losses = &result.found.losses[1];
+    assert_eq!((losses.returns, losses.resident_at_departure, losses.lost), (1, LINES, 12));
+    let by_kernel: Vec<_> = result.found.evictions.iter().filter(|one| one.1 == address::KERNEL).collect();
+    assert_eq!(by_kernel, [&("D".to_owned(), address::KERNEL, 1, 6)]);
 }
 
 #[test]

@@ -22,7 +22,14 @@ pub(crate) struct Tag {
 /// Of a virtual address.
 const BITS_THAT_COUNT: u64 = (1 << 48) - 1;
 
+/// The kernel's half of all address spaces belongs to nobody else, whoever runs. No process has this number.
+pub(crate) const KERNEL: u32 = u32::MAX;
+
 impl Address {
+    pub(crate) fn owner(self) -> u32 {
+        if self.virt & 1 << 47 == 0 { self.process } else { KERNEL }
+    }
+
     pub(crate) fn line(self, bytes: u64) -> Address {
         Address { virt: self.virt / bytes * bytes, phys: self.phys / bytes * bytes, ..self }
     }

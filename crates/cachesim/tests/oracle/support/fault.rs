@@ -28,6 +28,12 @@ pub(crate) enum Fault {
     ExclusiveKeepsLine,
     /// The note on a private copy outlives it.
     NotesOutliveCopies,
+    /// A line of the kernel's half belongs to whoever ran when it came.
+    KernelOwnsNothing,
+    /// What drives a line out of the kernel's half is the process that runs.
+    KernelEvictsNothing,
+    /// A lookup lost its cycles to what took its line from the nearest level.
+    LostInNearestLevel,
     /// Lines brought back count as restored whichever absence lost them.
     RestoredFromAnyAbsence,
     /// Cycles of a reference's lookups offset each other before they count as lost.

@@ -68,7 +68,8 @@ impl Hierarchy {
                 stack.count_access(first, step.kind, 1);
             }
         }
-        let mut run = Run { clock, stall_cycles, process: step.process };
+        let owner = if self.fault == Some(Fault::KernelOwnsNothing) { step.process } else { address.owner() };
+        let mut run = Run { clock, stall_cycles, owner };
         let is_miss = stack.look_up_first(&mut run, step.kind, address).is_miss;
         if is_miss {
             if !*has_missed || self.fault == Some(Fault::EachLineIsAMiss) {

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use design::Design;
-use simulation_result::{ByView, HierarchyCounts, MissDifference, MissOrigins, WorkingSetLoss};
+use simulation_result::{ByView, HierarchyCounts, LostCycles, LostTo, MissDifference, MissOrigins, WorkingSetLoss};
 
-use super::address::{Address, Tag};
+use super::address::{Address, KERNEL, Tag};
 use super::fault::Fault;
 use super::hierarchy::{Hierarchy, Step, add};
 use super::memory::Memory;
@@ -14,6 +14,7 @@ use super::stack::{Event, Kind, What, Why};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
     EvictedByOthers,
+    EvictedByKernel,
     Aged,
     Flushed,
 }
@@ -52,6 +53,9 @@ pub(crate) struct Machine {
     /// By level, then by TLB.
     pub(crate) differences: Vec<MissDifference>,
     pub(crate) lost_cycles: u64,
+    pub(crate) lost_to: LostCycles,
+    /// Why the lines that the lookup under way brought in had left, in the order in which they came.
+    reasons: Vec<Reason>,
     /// Lost less gained.
     pub(crate) compared_cycles: i64,
     /// Level, evictor, victim.
@@ -74,6 +78,8 @@ impl Machine {
             retired: Hierarchy::new(design, fault).counts(),
             differences: all.clone().map(|level| MissDifference { level, ..MissDifference::default() }).collect(),
             lost_cycles: 0,
+            lost_to: LostCycles::default(),
+            reasons: Vec::new(),
             compared_cycles: 0,
             origins: all.map(|level| MissOrigins { level, ..MissOrigins::default() }).collect(),
             losses: names.map(|level| WorkingSetLoss { level, ..WorkingSetLoss::default() }).collect(),
@@ -133,7 +139,23 @@ impl Machine {
         }
         let longer = (clocks[0] - clocks_before[0]) - (clocks[1] - clocks_before[1]);
         self.compared_cycles += longer;
+        self.count_lost(step, longer.max(0) as u64);
         (missed, longer)
+    }
+
+    fn count_lost(&mut self, step: Step, cycles: u64) {
+        let is_nearest = self.fault == Some(Fault::LostInNearestLevel);
+        let reason = if is_nearest { self.reasons.last() } else { self.reasons.first() };
+        let LostCycles { programs, kernel } = &mut self.lost_to;
+        let LostTo { processes, kernel, aged, flushed, other } =
+            if of_step(step).owner() == KERNEL { kernel } else { programs };
+        *match reason {
+            Some(Reason::EvictedByOthers) => processes,
+            Some(Reason::EvictedByKernel) => kernel,
+            Some(Reason::Aged) => aged,
+            Some(Reason::Flushed) => flushed,
+            None => other,
+        } += cycles;
     }
 
     fn count_difference(&mut self, is_tlb: bool, level: usize, missed: [bool; 2]) {
@@ -147,12 +169,13 @@ impl Machine {
 
     fn step(&mut self, step: Step) -> [bool; 2] {
         let address = match step.is_tlb {
-            true => Address { process: step.process, virt: step.virt, phys: 0 },
+            true => of_step(step),
             false => self.memory.address(step.process, step.virt, step.kind == Kind::Store),
         };
         let is_shared_miss = self.shared.step(step, address);
         self.private(step.process);
-        self.see_shared_events(step.process);
+        self.reasons.clear();
+        self.see_shared_events(step.process, of_step(step).owner());
         let private = self.privates.get_mut(&step.process).expect("made above");
         let is_private_miss = private.hierarchy.step(step, address);
         forget_notes(private, self.fault);
@@ -184,7 +207,7 @@ impl Machine {
     pub(crate) fn change_process(&mut self, from: Option<u32>, to: u32) {
         from.into_iter().for_each(|from| self.depart(from));
         self.shared.flush_where_asked();
-        self.see_shared_events(to);
+        self.see_shared_events(to, to);
         self.come_back(to);
     }
 
@@ -213,7 +236,9 @@ impl Machine {
         }
     }
 
-    fn see_shared_events(&mut self, running: u32) {
+    /// While a process runs, and it or the kernel looks something up.
+    fn see_shared_events(&mut self, running: u32, looks_up: u32) {
+        let looks_up = if self.fault == Some(Fault::KernelEvictsNothing) { running } else { looks_up };
         for (is_tlb, event) in self.shared.take_events() {
             let place = (is_tlb, event.level, event.set, event.tag);
             match event.what {
@@ -222,10 +247,10 @@ impl Machine {
                     private.notes.remove(&place);
                 }),
                 What::Left { owner, why } => {
-                    self.note_departure(place, running, why);
+                    self.note_departure(place, running, looks_up, why);
                     if !is_tlb {
                         self.count_loss(event, owner);
-                        self.count_eviction(event, running, owner, why);
+                        self.count_eviction(event, looks_up, owner, why);
                     }
                 }
             }
@@ -241,8 +266,11 @@ impl Machine {
             return;
         }
         let note = private.notes.get(&place);
-        match note.map_or(Reason::Aged, |note| note.reason) {
+        let reason = note.map_or(Reason::Aged, |note| note.reason);
+        self.reasons.push(reason);
+        match reason {
             Reason::EvictedByOthers => origins.evicted_by_others += 1,
+            Reason::EvictedByKernel => origins.evicted_by_kernel += 1,
             Reason::Aged => origins.aged_by_others += 1,
             Reason::Flushed => origins.flushed += 1,
         }
@@ -254,10 +282,11 @@ impl Machine {
         }
     }
 
-    fn note_departure(&mut self, place: Place, running: u32, why: Why) {
+    fn note_departure(&mut self, place: Place, running: u32, looks_up: u32, why: Why) {
         for (&process, private) in &mut self.privates {
             let reason = match why {
                 Why::Flushed => Reason::Flushed,
+                _ if running != process && looks_up == KERNEL => Reason::EvictedByKernel,
                 _ if running != process => Reason::EvictedByOthers,
                 _ => Reason::Aged,
             };
@@ -275,9 +304,9 @@ impl Machine {
         }
     }
 
-    fn count_eviction(&mut self, event: Event, running: u32, owner: u32, why: Why) {
+    fn count_eviction(&mut self, event: Event, evictor: u32, owner: u32, why: Why) {
         if why == Why::DrivenOut {
-            *self.evictions.entry((event.level, running, owner)).or_default() += 1;
+            *self.evictions.entry((event.level, evictor, owner)).or_default() += 1;
         }
     }
 
@@ -292,6 +321,10 @@ impl Machine {
         self.privates.values().for_each(|one| add(&mut private, &one.hierarchy.counts()));
         ByView { shared: self.shared.counts(), private, flushed: self.flushed.counts() }
     }
+}
+
+fn of_step(step: Step) -> Address {
+    Address { process: step.process, virt: step.virt, phys: 0 }
 }
 
 fn holds(private: &Private, (is_tlb, level, set, tag): Place) -> bool {

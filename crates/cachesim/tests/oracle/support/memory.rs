@@ -17,11 +17,8 @@ struct Recorded {
     bytes: u64,
 }
 
-/// The kernel's half of all address spaces is one address space, which no process has.
-const KERNEL: u32 = u32::MAX;
-
 fn owner(process: u32, virt: u64) -> u32 {
-    if virt & 1 << 47 == 0 { process } else { KERNEL }
+    Address { process, virt, phys: 0 }.owner()
 }
 
 #[derive(Default)]

@@ -45,7 +45,8 @@ pub(crate) struct Event {
 pub(crate) struct Run<'a> {
     pub(crate) clock: &'a mut u64,
     pub(crate) stall_cycles: &'a mut u64,
-    pub(crate) process: u32,
+    /// Whose lines come in.
+    pub(crate) owner: u32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -180,7 +181,7 @@ impl Stack {
         let ask = self.spend(run, level, ask, cycles);
         self.levels[level].counts.victim_hits += 1;
         let mut line = self.levels[level].victims.remove(index);
-        (line.owner, line.address) = (run.process, ask.address);
+        (line.owner, line.address) = (run.owner, ask.address);
         line.is_modified &= self.fault != Some(Fault::VictimForgetsModified);
         self.bring_in(level, line, ask.time(run));
         if self.is_written(ask.kind) {
@@ -198,7 +199,7 @@ impl Stack {
         }
         let ask = self.spend(run, level, ask, cycles);
         self.levels[level].counts.stream_hits += 1;
-        self.bring_in(level, Line::new(ask.address, false, run.process), ask.time(run));
+        self.bring_in(level, Line::new(ask.address, false, run.owner), ask.time(run));
         if self.is_written(ask.kind) {
             self.as_found(run, level, ask);
         }
@@ -215,7 +216,7 @@ impl Stack {
         }
         self.levels[level].counts.fills += 1;
         self.note(level, ask.address, What::Filled);
-        self.bring_in(level, Line::new(ask.address, reply.is_modified, run.process), ask.time(run));
+        self.bring_in(level, Line::new(ask.address, reply.is_modified, run.owner), ask.time(run));
         if self.is_written(ask.kind) {
             self.as_found(run, level, ask);
         }
@@ -306,7 +307,7 @@ impl Stack {
             return;
         }
         let reply = self.prefetch(run, level, ask, address);
-        self.bring_in(level, Line::new(address, reply.is_modified, run.process), ask.time(run));
+        self.bring_in(level, Line::new(address, reply.is_modified, run.owner), ask.time(run));
     }
 
     fn prefetch(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, address: Address) -> Reply {

@@ -2,8 +2,8 @@
 
 use analysis::simulation::{Analyser, Findings, Options};
 use simulation_result::{
-    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, MissDifference,
-    MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, LostCycles, LostTo,
+    MissDifference, MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "cat\u{1b}[2J\u{202e},\"x\"";
@@ -44,6 +44,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         },
         origins: if is_full { vec![origin()] } else { Vec::new() },
         miss_differences: if is_full { differences() } else { Vec::new() },
+        lost_cycles: is_full.then(lost_to),
         losses: if is_full { vec![loss()] } else { Vec::new() },
         evictions: if is_full { evictions() } else { Vec::new() },
         code: if is_full { vec![code()] } else { Vec::new() },
@@ -52,12 +53,25 @@ fn result(name: &str, depth: Depth) -> DesignResult {
 
 fn origin() -> MissOrigins {
     let level = "L1D".to_owned();
-    MissOrigins { level, intrinsic: 30_000, evicted_by_others: 70_000, aged_by_others: 20_000, flushed: 0 }
+    MissOrigins {
+        level,
+        intrinsic: 30_000,
+        evicted_by_others: 50_000,
+        evicted_by_kernel: 20_000,
+        aged_by_others: 20_000,
+        flushed: 0,
+    }
 }
 
 fn differences() -> Vec<MissDifference> {
     let of = |level: &str, lost, gained| MissDifference { level: level.to_owned(), lost, gained };
     vec![of("L1I", 35_000, 5_000), of("L1D", 95_000, 5_000)]
+}
+
+/// Of a trace with a kernel.
+fn lost_to() -> LostCycles {
+    let to = |processes, kernel, aged| LostTo { processes, kernel, aged, flushed: 0, other: 0 };
+    LostCycles { programs: to(900_000, 400_000, 300_000), kernel: to(200_000, 100_000, 0) }
 }
 
 fn loss() -> WorkingSetLoss {
@@ -67,7 +81,8 @@ fn loss() -> WorkingSetLoss {
 
 fn evictions() -> Vec<Eviction> {
     let pair = |evictor, victim, lines| Eviction { level: "L1D".to_owned(), evictor, victim, lines };
-    vec![pair(0, 0, 500), pair(0, 1, 70_000), pair(1, 0, 60_000)]
+    let (one, other, kernel) = (Some(0), Some(1), None);
+    vec![pair(one, one, 500), pair(one, other, 70_000), pair(other, one, 60_000), pair(kernel, other, 9_000)]
 }
 
 fn code() -> CodeCost {
