@@ -33,9 +33,9 @@ mod trials;
 pub use analyser::Analyser;
 pub use context::Options;
 pub use findings::{
-    Agarwal, AgarwalLevel, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group,
-    GroupFinding, LengthDistribution, LevelFinding, LossFinding, OriginFinding, Part, Point, ProcessFinding, Spread,
-    SurvivorBias,
+    Agarwal, AgarwalLevel, CallFinding, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings,
+    Group, GroupFinding, LengthDistribution, LevelFinding, LossFinding, OfLevel, OriginFinding, Part, Point,
+    ProcessFinding, Spread, SurvivorBias,
 };
 pub use orders::{OrderFinding, are_orders, over_orders};
 pub use trials::{TrialFinding, over_trials};

@@ -4,6 +4,7 @@
 //! the end. It does not know tasks or the order of the trace.
 
 mod aside;
+mod calls;
 mod ledger;
 mod level;
 mod line;
@@ -27,6 +28,7 @@ pub(crate) use walk::Sent;
 use crate::code::{Attribution, Context};
 use crate::frames::Frames;
 use crate::mappings::Mappings;
+use calls::Calls;
 use ledger::{Ledger, NOBODY};
 use level::Level;
 use plan::Plan;
@@ -54,6 +56,7 @@ pub(crate) struct Machine {
     /// Counters of private hierarchies that are gone.
     ended: Ended,
     attribution: Attribution,
+    calls: Calls,
     /// Cycles of each view, and those lost, at the start of the open tuple, and at the end of its last block.
     opened: Option<[u64; VIEWS + 1]>,
     closed: [u64; VIEWS + 1],
@@ -105,6 +108,7 @@ impl Machine {
             state: State::new(&plan),
             ended: Ended::new(&plan),
             attribution: Attribution::new(),
+            calls: Calls::none(),
             opened: None,
             closed: [0; VIEWS + 1],
             tuples: Vec::new(),

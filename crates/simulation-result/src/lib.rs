@@ -267,6 +267,26 @@ pub struct CodeCost {
     pub excess_cycles: i64,
 }
 
+/// What the system calls of one name take on the shared hierarchy, from their entry into the kernel to their return; interrupts and
+/// faults meanwhile included. Sums over those calls during which the task kept the CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallCost {
+    /// The name.
+    pub syscall: String,
+    /// Calls during which the task kept the CPU.
+    pub calls: u64,
+    /// Further calls, during which it left the CPU: not in the sums.
+    pub with_switch: u64,
+    /// Instructions.
+    pub instructions: u64,
+    /// Cycles, these instructions' own included.
+    pub cycles: u64,
+    /// Misses, by level, then by TLB.
+    pub misses: Vec<u64>,
+    /// Lines of the calling process that left for lines of the kernel's half of all address spaces, by level.
+    pub driven_out: Vec<u64>,
+}
+
 /// How much a result says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -303,6 +323,10 @@ pub struct DesignResult {
     pub evictions: Vec<Eviction>,
     /// Excess cycles attributed to code, most expensive first, as many places as were asked for.
     pub code: Vec<CodeCost>,
+    /// System calls in the order of their numbers, where the trace has the kernel's instructions. Empty for designs of
+    /// [`Depth::Counters`], and in records that were written before it was counted.
+    #[serde(default)]
+    pub calls: Vec<CallCost>,
 }
 
 /// One process of the trace.

@@ -14,7 +14,7 @@ use super::overhead::overhead;
 use super::programs::processes;
 use super::shares::parts;
 use super::sums::difference;
-use super::tables::{code, costliest_level, evictions, losses, origins};
+use super::tables::{calls, code, costliest_level, evictions, losses, origins};
 use crate::Flag;
 
 pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &DesignSums) -> DesignFinding {
@@ -64,6 +64,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         evictions: evictions(result, context.names),
         costliest_level: costliest_level(result).map(str::to_owned),
         code: code(head, result, excess),
+        calls: calls(result),
         flags: flags(context, result.depth, sums, &cost, cut.is_reached),
         average_cost_cycles: cost,
         groups,

@@ -339,6 +339,36 @@ pub struct CodeFinding {
     pub share: Option<f64>,
 }
 
+/// A number for one level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OfLevel {
+    /// The level.
+    pub level: String,
+    /// The number.
+    pub number: f64,
+}
+
+/// What a system call takes in the kernel, of those during which the task kept the CPU; on average.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CallFinding {
+    /// Its name.
+    pub syscall: String,
+    /// So many calls are behind the averages.
+    pub calls: u64,
+    /// So many more during which the task left the CPU.
+    pub with_switch: u64,
+    /// Instructions of a call.
+    pub instructions: f64,
+    /// Cycles of a call on the shared hierarchy, these instructions' own included.
+    pub cycles: f64,
+    /// Of all cycles of the trace, those of all these calls.
+    pub share: Option<f64>,
+    /// Misses of a call, by level, then by TLB.
+    pub misses: Vec<OfLevel>,
+    /// Lines of the calling process that a call drives out, by level.
+    pub driven_out: Vec<OfLevel>,
+}
+
 /// The multiprogramming misses that Agarwal's model expects in one level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgarwalLevel {
@@ -435,6 +465,8 @@ pub struct DesignFinding {
     pub costliest_level: Option<String>,
     /// Excess cycles attributed to code.
     pub code: Vec<CodeFinding>,
+    /// What system calls take, most cycles first; those without one call that kept the CPU are left out.
+    pub calls: Vec<CallFinding>,
     /// What to know about these numbers.
     pub flags: Vec<Flag>,
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use design::Holds;
-use simulation_result::{CodeCost, DesignResult, Simulation};
+use simulation_result::{CallCost, CodeCost, DesignResult, Simulation};
 
 use super::context::ProgramNames;
-use super::findings::{CodeFinding, EvictionTable, LossFinding, OriginFinding, cause_name};
+use super::findings::{CallFinding, CodeFinding, EvictionTable, LossFinding, OfLevel, OriginFinding, cause_name};
 use super::sums::difference;
 
 /// Programs told apart in a table of evictions.
@@ -111,6 +111,31 @@ pub(crate) fn code(head: &Simulation, result: &DesignResult, excess_cycles: f64)
         share: (excess_cycles > 0.0).then(|| cost.excess_cycles as f64 / excess_cycles),
     };
     result.code.iter().map(finding).collect()
+}
+
+pub(crate) fn calls(result: &DesignResult) -> Vec<CallFinding> {
+    let shared = &result.hierarchies.shared;
+    let names: Vec<&String> = shared.levels.iter().chain(&shared.tlbs).map(|level| &level.name).collect();
+    let finding = |cost: &CallCost| {
+        let mean = |sum: u64| sum as f64 / cost.calls as f64;
+        let by_level = |sums: &[u64]| {
+            let named = names.iter().zip(sums);
+            named.map(|(level, &sum)| OfLevel { level: (*level).clone(), number: mean(sum) }).collect()
+        };
+        CallFinding {
+            syscall: cost.syscall.clone(),
+            calls: cost.calls,
+            with_switch: cost.with_switch,
+            instructions: mean(cost.instructions),
+            cycles: mean(cost.cycles),
+            share: (shared.cycles > 0).then(|| cost.cycles as f64 / shared.cycles as f64),
+            misses: by_level(&cost.misses),
+            driven_out: by_level(&cost.driven_out),
+        }
+    };
+    let mut costs: Vec<&CallCost> = result.calls.iter().filter(|cost| cost.calls > 0).collect();
+    costs.sort_by_key(|cost| std::cmp::Reverse(cost.cycles));
+    costs.into_iter().map(finding).collect()
 }
 
 fn place(cost: &CodeCost) -> String {

@@ -58,6 +58,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         losses: Vec::new(),
         evictions: Vec::new(),
         code: Vec::new(),
+        calls: Vec::new(),
     }
 }
 

@@ -60,6 +60,8 @@ pub(super) struct Ledger {
     lost_to: u64,
     /// Cycles lost, by whether the kernel looked up, and to whom.
     lost: [[u64; ORIGINS]; 2],
+    /// By cache: lines of the running process that the kernel drove out.
+    driven_out_by_kernel: Vec<u64>,
     sums: Vec<Sums>,
     absences: Vec<Option<Absence>>,
     /// By level and [`place`] of an owner: lines that it has.
@@ -86,6 +88,7 @@ impl Ledger {
             looker: NOBODY,
             lost_to: 0,
             lost: [[0; ORIGINS]; 2],
+            driven_out_by_kernel: vec![0; plan.caches],
             sums: vec![Sums::default(); plan.levels.len()],
             absences: Vec::new(),
             residents: vec![Vec::new(); plan.caches],
@@ -141,6 +144,9 @@ impl Ledger {
 
     #[inline]
     fn count_eviction(&mut self, level: usize, victim: u32) {
+        if self.looker == KERNEL && victim == self.running {
+            self.driven_out_by_kernel[level] += 1;
+        }
         let lines = &mut self.fresh[level][place(victim)];
         if *lines == [0; 2] {
             self.fresh_victims.push((level as u32, victim));
@@ -244,6 +250,10 @@ impl Ledger {
         {
             absence.lost[level] += 1;
         }
+    }
+
+    pub(super) fn driven_out_by_kernel(&self) -> &[u64] {
+        &self.driven_out_by_kernel
     }
 
     /// Where misses come from, by level, then by TLB.

@@ -135,6 +135,11 @@ impl Pass {
         act(&mut self.runner, &scene);
     }
 
+    fn end_call(&mut self, is_switch: bool) {
+        let instructions = self.references[0];
+        self.runner.each_machine(|machine| machine.end_call(instructions, is_switch));
+    }
+
     fn close_tuple(&mut self) {
         let Some(open) = self.open.take() else { return };
         self.runner.close_tuple(open);
@@ -256,6 +261,7 @@ impl TakePieces for Pass {
                     true => self.voluntary_switches += one,
                     false => self.involuntary_switches += one,
                 }
+                self.end_call(true);
                 self.settle_code();
                 self.close_tuple();
                 let (end, is_other) = self.world.switch(*to, *is_voluntary, *cause);
@@ -263,7 +269,12 @@ impl TakePieces for Pass {
                 self.runner.empty_flushed_view();
                 self.change(Change { is_other, ..Change::default() });
             }
-            Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. } => {}
+            &Mark::SyscallEnter { number } => {
+                let instructions = self.references[0];
+                self.runner.each_machine(|machine| machine.enter_call(number, instructions));
+            }
+            Mark::SyscallExit { .. } => self.end_call(false),
+            Mark::Fault { .. } => {}
         }
     }
 

@@ -3,8 +3,8 @@
 use design::Design;
 use serde_json::{Value, json};
 use simulation_result::{
-    ByView, CodeCost, Depth, HierarchyCounts, Interval, LostCycles, MissDifference, MissOrigins, ProcessFacts,
-    SwitchCause, WorkingSetLoss,
+    ByView, CallCost, CodeCost, Depth, HierarchyCounts, Interval, LostCycles, MissDifference, MissOrigins,
+    ProcessFacts, SwitchCause, WorkingSetLoss,
 };
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use trace::Chunk;
@@ -37,6 +37,7 @@ pub(crate) struct FullFindings {
     /// Level, evictor, victim, lines: in the order given. [`KERNEL`] is no process.
     pub(crate) evictions: Vec<(String, u32, u32, u64)>,
     pub(crate) code: Vec<(CodeCost, SwitchCause)>,
+    pub(crate) calls: Vec<CallCost>,
 }
 
 pub(crate) fn settings(options: &Options, fault: Option<Fault>) -> Settings {
@@ -103,6 +104,7 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
             losses: result.losses.clone(),
             evictions: evictions.collect(),
             code: code.collect(),
+            calls: result.calls.clone(),
         };
         let mut tuples: Vec<Tuple> = own.map(tuple).collect();
         tuples.sort();
@@ -157,6 +159,12 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, code_places: usize) -> FullF
     let cycles = one.machine.cycles();
     let excess = cycles.shared as i64 - cycles.private as i64;
     assert_eq!(one.machine.compared_cycles, excess, "whatever the views differ by arises in a lookup");
+    let sums = [one.machine.counted().misses.len(), one.machine.design.levels.len()];
+    let calls = one.calls.values().cloned().map(|mut cost| {
+        cost.misses.resize(sums[0], 0);
+        cost.driven_out.resize(sums[1], 0);
+        cost
+    });
     FullFindings {
         origins: one.machine.origins.clone(),
         differences: one.machine.differences.clone(),
@@ -164,6 +172,7 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, code_places: usize) -> FullF
         losses: one.machine.losses.clone(),
         evictions: evictions.collect(),
         code: code.take(code_places).collect(),
+        calls: calls.collect(),
     }
 }
 
@@ -223,7 +232,7 @@ fn as_json(findings: &Findings) -> Value {
         let full = design.full.as_ref().map(|full| {
             json!({
                 "origins": full.origins, "losses": full.losses, "evictions": full.evictions, "code": full.code,
-                "differences": full.differences, "lost_to": full.lost_to,
+                "differences": full.differences, "calls": full.calls, "lost_to": full.lost_to,
             })
         });
         let tuples: Vec<Value> = design.tuples.iter().map(tuple).collect();

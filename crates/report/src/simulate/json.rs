@@ -1,7 +1,7 @@
 use analysis::Flag;
 use analysis::simulation::{
-    Agarwal, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group, GroupFinding,
-    LengthDistribution, LevelFinding, LossFinding, OriginFinding, Point, ProcessFinding, SurvivorBias,
+    Agarwal, CallFinding, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group,
+    GroupFinding, LengthDistribution, LevelFinding, LossFinding, OriginFinding, Point, ProcessFinding, SurvivorBias,
 };
 use record::HostManifest;
 use serde::Serialize;
@@ -85,6 +85,7 @@ struct DesignView<'a> {
     losses: &'a [LossFinding],
     evictions: &'a [EvictionTable],
     code: &'a [CodeFinding],
+    calls: &'a [CallFinding],
     flags: &'a [Flag],
 }
 
@@ -256,6 +257,7 @@ fn design<'a>(head: &'a Simulation, found: &'a DesignFinding) -> DesignView<'a> 
         losses: &found.losses,
         evictions: &found.evictions,
         code: &found.code,
+        calls: &found.calls,
         flags: &found.flags,
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod amount;
 mod answer;
 mod at_once;
+mod calls;
 mod causes;
 mod csv;
 mod curves;
@@ -83,6 +84,7 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     curves::add(page, findings);
     origins::add(page, findings);
     programs::add(page, findings);
+    calls::add(page, findings);
     notes::add(page, findings);
     details::add(page, head);
 }

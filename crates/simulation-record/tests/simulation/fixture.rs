@@ -2,8 +2,8 @@
 
 use design::Design;
 use simulation_result::{
-    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, LostCycles, LostTo,
-    MissDifference, MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    ByView, CallCost, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, LostCycles,
+    LostTo, MissDifference, MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
@@ -43,6 +43,7 @@ fn result(name: &str) -> DesignResult {
             line: Some("cat.c:1".into()),
             excess_cycles: i64::MIN,
         }],
+        calls: vec![CallCost { syscall: "read".into(), calls: 1, misses: vec![u64::MAX], ..CallCost::default() }],
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value;
 use trace::{Chunk, Mark, TaskId, TraceReader};
 
-use crate::common::{Place, Ran, count, ran, text};
+use crate::common::{Place, Ran, count, number, ran, text};
 
 /// A folder with what the program looks for: a first process and a kernel that are none, and a QEMU that does `script`.
 fn stage(script: &str) -> Place {
@@ -157,14 +157,19 @@ fn instructions(trace: &Path, program: &[u8]) -> u64 {
     sum
 }
 
+/// What one design makes of a trace.
+fn simulated(place: &Place, trace: &str, design: &str, options: &[&str]) -> Value {
+    let record = place.path(&format!("{trace}.{design}{}.parquet", options.concat()));
+    let trace = place.path(trace);
+    let usual = ["simulate", text(&trace), "--design", design, "--format", "json", "--record", text(&record)];
+    let ran = place.run(&[&usual[..], options].concat());
+    assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
+    ran.json()["designs"][0].clone()
+}
+
 /// Cache misses of the programs by level, on a design.
 fn misses(place: &Place, trace: &str, design: &str) -> Vec<(String, u64)> {
-    let record = place.path(&format!("{trace}.{design}.parquet"));
-    let trace = place.path(trace);
-    let options = ["--user-only", "--format", "json", "--record", text(&record)];
-    let ran = place.run(&[&["simulate", text(&trace), "--design", design], &options[..]].concat());
-    assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
-    let shared = &ran.json()["designs"][0]["shared"];
+    let shared = &simulated(place, trace, design, &["--user-only"])["shared"];
     let misses = |level: &Value| (level["name"].to_string(), count(&level["misses"]));
     shared["levels"].as_array().expect("caches").iter().map(misses).collect()
 }
@@ -199,6 +204,17 @@ fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
         in_guest > 9_000_000,
         "{in_guest}: 40 passes of 12,000 instructions, and more than 200,000 for loads and stores"
     );
+    // The kernel is in one of the traces only, and so are the costs of system calls.
+    let calls = |trace: &str| {
+        let found = simulated(&place, trace, "plain-lru", &[]);
+        let calls = found["calls"].as_array().cloned().expect("a list");
+        calls.into_iter().filter(|call| call["syscall"] == "getppid").collect::<Vec<_>>()
+    };
+    let [asked] = &calls("guest.sct")[..] else { panic!("one row for a name") };
+    assert_eq!(count(&asked["calls"]) + count(&asked["with_switch"]), 4000);
+    let [instructions, cycles] = ["instructions", "cycles"].map(|name| number(&asked[name]));
+    assert!((20.0..2000.0).contains(&instructions) && cycles > instructions, "{asked}");
+    assert_eq!(calls("valgrind.sct"), [] as [Value; 0]);
     for design in ["plain-lru", "zen4-epyc-9004"] {
         let [in_guest, under_valgrind] = ["guest.sct", "valgrind.sct"].map(|name| misses(&place, name, design));
         println!("{design}: {in_guest:?}, under Valgrind {under_valgrind:?}");

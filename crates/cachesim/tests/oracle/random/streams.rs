@@ -39,7 +39,8 @@ enum Event {
         task: usize,
     },
     SwitchToUnborn,
-    Syscall(u16),
+    SyscallEnter(u16),
+    SyscallExit(u16),
     Touch {
         place: u16,
         bytes: u64,
@@ -66,6 +67,10 @@ enum Event {
 fn reference() -> impl Strategy<Value = (u16, u16, u8, bool)> {
     let size = prop_oneof![6 => 0..8_u8, 3 => 8..21_u8, 1 => 21..32_u8];
     (any::<u16>(), 0..200_u16, size, prop::bool::weighted(0.4))
+}
+
+fn syscall() -> impl Strategy<Value = u16> {
+    prop_oneof![4 => 0..2_u16, 1 => 398..400_u16]
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -105,7 +110,8 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (prop::bool::weighted(0.8), 0..MOST_TASKS).prop_map(|(of_running, task)| Event::Exit { of_running, task }),
         1 => (0..MOST_TASKS * 8).prop_map(|task| Event::Rebirth { task }),
         1 => Just(Event::SwitchToUnborn),
-        1 => (0..400_u16).prop_map(Event::Syscall),
+        2 => syscall().prop_map(Event::SyscallEnter),
+        2 => syscall().prop_map(Event::SyscallExit),
         4 => touch,
         1 => any::<u16>().prop_map(Event::Fault),
         2 => map,
@@ -204,10 +210,8 @@ impl Writer {
             &Event::Exit { of_running, task } => self.exit(of_running, task),
             &Event::Rebirth { task } => self.rebirth(task),
             Event::SwitchToUnborn => self.switch(TaskId(1000), true, Cause::WakeUp),
-            &Event::Syscall(number) => {
-                self.chunk.mark(Mark::SyscallEnter { number });
-                self.chunk.mark(Mark::SyscallExit { number });
-            }
+            &Event::SyscallEnter(number) => self.chunk.mark(Mark::SyscallEnter { number }),
+            &Event::SyscallExit(number) => self.chunk.mark(Mark::SyscallExit { number }),
             &Event::Touch { place, bytes, is_store } => {
                 self.chunk.mark(Mark::KernelTouch { address: address(place), bytes, is_store });
             }

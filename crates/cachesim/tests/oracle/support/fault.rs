@@ -34,6 +34,8 @@ pub(crate) enum Fault {
     KernelEvictsNothing,
     /// A lookup lost its cycles to what took its line from the nearest level.
     LostInNearestLevel,
+    /// A call that a switch divides counts as one without a switch.
+    DividedCallsCount,
     /// Lines brought back count as restored whichever absence lost them.
     RestoredFromAnyAbsence,
     /// Cycles of a reference's lookups offset each other before they count as lost.

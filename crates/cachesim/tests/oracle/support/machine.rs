@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use design::Design;
-use simulation_result::{ByView, HierarchyCounts, LostCycles, LostTo, MissDifference, MissOrigins, WorkingSetLoss};
+use simulation_result::{
+    ByView, CallCost, HierarchyCounts, LostCycles, LostTo, MissDifference, MissOrigins, WorkingSetLoss,
+};
 
 use super::address::{Address, KERNEL, Tag};
 use super::fault::Fault;
@@ -60,6 +62,8 @@ pub(crate) struct Machine {
     pub(crate) compared_cycles: i64,
     /// Level, evictor, victim.
     pub(crate) evictions: BTreeMap<(usize, u32, u32), u64>,
+    /// By level: lines that the kernel has driven out of the process that ran.
+    driven_out: Vec<u64>,
     absences: HashMap<u32, Absence>,
     departures: HashMap<u32, u64>,
     fault: Option<Fault>,
@@ -84,6 +88,7 @@ impl Machine {
             origins: all.map(|level| MissOrigins { level, ..MissOrigins::default() }).collect(),
             losses: names.map(|level| WorkingSetLoss { level, ..WorkingSetLoss::default() }).collect(),
             evictions: BTreeMap::new(),
+            driven_out: vec![0; design.levels.len()],
             absences: HashMap::new(),
             departures: HashMap::new(),
             fault,
@@ -251,6 +256,9 @@ impl Machine {
                     if !is_tlb {
                         self.count_loss(event, owner);
                         self.count_eviction(event, looks_up, owner, why);
+                        if why == Why::DrivenOut && looks_up == KERNEL && owner == running {
+                            self.driven_out[event.level] += 1;
+                        }
                     }
                 }
             }
@@ -307,6 +315,16 @@ impl Machine {
     fn count_eviction(&mut self, event: Event, evictor: u32, owner: u32, why: Why) {
         if why == Why::DrivenOut {
             *self.evictions.entry((event.level, evictor, owner)).or_default() += 1;
+        }
+    }
+
+    /// What is counted of system calls so far: cycles, misses by level and TLB, lines driven out by level.
+    pub(crate) fn counted(&self) -> CallCost {
+        CallCost {
+            cycles: self.shared.clock,
+            misses: [self.shared.misses(false), self.shared.misses(true)].concat(),
+            driven_out: self.driven_out.clone(),
+            ..CallCost::default()
         }
     }
 

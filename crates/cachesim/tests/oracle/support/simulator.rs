@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use design::Design;
-use simulation_result::{ByView, ProcessFacts, SwitchCause};
+use simulation_result::{ByView, CallCost, ProcessFacts, SwitchCause};
 use trace::{Block, Chunk, Mark, Reference};
 
 use super::fault::Fault;
@@ -46,6 +46,9 @@ pub(crate) struct OneDesign {
     pub(crate) machine: Machine,
     pub(crate) tuples: Vec<Tuple>,
     pub(crate) code: Code,
+    pub(crate) calls: BTreeMap<u16, CallCost>,
+    /// When the call under way began.
+    entered: CallCost,
     /// The tuple under way; cycles, and cycles lost, before its first block.
     open: Option<(Tuple, ByView<u64>, u64)>,
 }
@@ -64,6 +67,10 @@ pub(crate) struct Oracle {
     settings: Settings,
     segment: Option<Segment>,
     segments: u32,
+    /// Instructions of the trace so far.
+    instructions: u64,
+    /// The call that the running task is in.
+    call: Option<u16>,
 }
 
 impl Oracle {
@@ -72,6 +79,8 @@ impl Oracle {
             machine: Machine::new(design, settings.fault),
             tuples: Vec::new(),
             code: Code::new(),
+            calls: BTreeMap::new(),
+            entered: CallCost::default(),
             open: None,
         };
         Oracle {
@@ -81,6 +90,8 @@ impl Oracle {
             settings,
             segment: None,
             segments: 0,
+            instructions: 0,
+            call: None,
         }
     }
 
@@ -117,6 +128,7 @@ impl Oracle {
         let asked = if self.settings.fault == Some(Fault::IntervalOfBlockEnd) { segment.instructions } else { before };
         let interval = (asked / self.settings.interval_instructions).min(self.settings.intervals.into()) as u32;
         let (task, process) = (self.world.task, self.world.process);
+        self.instructions += u64::from(block.instructions);
         let facts = self.world.facts(process, b"");
         facts.instructions += u64::from(block.instructions);
         let program = facts.name.clone();
@@ -159,6 +171,7 @@ impl Oracle {
                 self.drop_process(gone);
             }
             &Mark::Switch { to, is_voluntary, cause, .. } => {
+                self.end_call(true);
                 self.switch(to.0, cause_of(is_voluntary, cause, self.settings.syscall_name));
             }
             &Mark::KernelTouch { address, bytes, is_store } => self.kernel_touch(address, bytes, is_store),
@@ -171,7 +184,14 @@ impl Oracle {
                 let process = self.world.process;
                 self.memories(|memory| memory.tell(process, virtual_address, physical_address, bytes));
             }
-            Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. } => {}
+            &Mark::SyscallEnter { number } => {
+                self.call = Some(number);
+                for design in &mut self.designs {
+                    design.entered = CallCost { instructions: self.instructions, ..design.machine.counted() };
+                }
+            }
+            Mark::SyscallExit { .. } => self.end_call(false),
+            Mark::Fault { .. } => {}
         }
     }
 
@@ -188,6 +208,21 @@ impl Oracle {
             _ => self.world.cause_of_task(to),
         };
         self.begin_segment(cause);
+    }
+
+    fn end_call(&mut self, is_switch: bool) {
+        let Some(number) = self.call.take() else { return };
+        for design in &mut self.designs {
+            let now = CallCost { instructions: self.instructions, ..design.machine.counted() };
+            if now.instructions > design.entered.instructions {
+                let sum = design.calls.entry(number).or_default();
+                sum.syscall = (self.settings.syscall_name)(number).expect("a name");
+                sum.with_switch += u64::from(is_switch);
+                if !is_switch || self.settings.fault == Some(Fault::DividedCallsCount) {
+                    add_difference(sum, &now, &design.entered);
+                }
+            }
+        }
     }
 
     fn memories(&mut self, change: impl Fn(&mut Memory)) {
@@ -283,4 +318,16 @@ impl OneDesign {
     fn close_tuple(&mut self) {
         self.tuples.extend(self.open.take().map(|(tuple, ..)| tuple));
     }
+}
+
+fn add_difference(sum: &mut CallCost, now: &CallCost, then: &CallCost) {
+    let add = |sums: &mut Vec<u64>, now: &[u64], then: &[u64]| {
+        sums.resize(now.len(), 0);
+        sums.iter_mut().zip(now.iter().zip(then)).for_each(|(sum, (now, then))| *sum += now - then);
+    };
+    sum.calls += 1;
+    sum.instructions += now.instructions - then.instructions;
+    sum.cycles += now.cycles - then.cycles;
+    add(&mut sum.misses, &now.misses, &then.misses);
+    add(&mut sum.driven_out, &now.driven_out, &then.driven_out);
 }

@@ -2,8 +2,8 @@
 
 use analysis::simulation::{Analyser, Findings, Options};
 use simulation_result::{
-    ByView, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, LostCycles, LostTo,
-    MissDifference, MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    ByView, CallCost, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, LostCycles,
+    LostTo, MissDifference, MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "cat\u{1b}[2J\u{202e},\"x\"";
@@ -48,6 +48,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         losses: if is_full { vec![loss()] } else { Vec::new() },
         evictions: if is_full { evictions() } else { Vec::new() },
         code: if is_full { vec![code()] } else { Vec::new() },
+        calls: if is_full { vec![call()] } else { Vec::new() },
     }
 }
 
@@ -83,6 +84,18 @@ fn evictions() -> Vec<Eviction> {
     let pair = |evictor, victim, lines| Eviction { level: "L1D".to_owned(), evictor, victim, lines };
     let (one, other, kernel) = (Some(0), Some(1), None);
     vec![pair(one, one, 500), pair(one, other, 70_000), pair(other, one, 60_000), pair(kernel, other, 9_000)]
+}
+
+fn call() -> CallCost {
+    CallCost {
+        syscall: "read".to_owned(),
+        calls: 1_000,
+        with_switch: 20,
+        instructions: 600_000,
+        cycles: 900_000,
+        misses: vec![12_000, 8_000],
+        driven_out: vec![5_000, 2_500],
+    }
 }
 
 fn code() -> CodeCost {
