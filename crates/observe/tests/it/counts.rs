@@ -62,7 +62,10 @@ fn check_counts(told: &str, counted: &Counted) {
     let own = check_switches(told, counted);
     // Each time off the CPU has an end.
     let off: u64 = counted.tasks.iter().map(|tasks| tasks.off.count()).sum();
-    assert_eq!(off, own.0 + own.1 - 2, "all but the last switch of each task end: {:?}", counted.tasks);
+    // Seldom the kernel does not call the program for a switch (docs/method/observing.md, "Known limit").
+    let ended = own.0 + own.1 - 2;
+    assert!(off <= ended, "the last switch of each task has no end: {off} of {ended}");
+    assert!(ended - off <= ended / 1000, "all others have one: {off} of {ended}: {:?}", counted.tasks);
     assert!(counted.tasks.iter().all(|tasks| tasks.wait_ns <= tasks.off_ns), "waiting is a part of being off");
     assert_eq!(counted.tasks.iter().map(|tasks| tasks.count).sum::<u64>(), 2);
 }
