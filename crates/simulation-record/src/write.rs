@@ -1,7 +1,8 @@
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
@@ -118,11 +119,33 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 fn write_file(file: &File, spool: Spool, head: &Simulation, json: String, rows: u64) -> io::Result<()> {
-    write_parquet(file, spool.rewind()?, head, json, rows).map_err(as_io)?;
+    let refused = AtomicI32::new(0);
+    let watched = Watched { file, refused: &refused };
+    write_parquet(watched, spool.rewind()?, head, json, rows).map_err(|error| match refused.load(Relaxed) {
+        0 => as_io(error),
+        number => io::Error::from_raw_os_error(number),
+    })?;
     let mut file = file;
     let (start, footer) = footer_of(&mut file)?.map_err(io::Error::other)?;
     let at = checksum::find(&footer).ok_or_else(|| io::Error::other("the footer has no place for a checksum"))?;
     checksum::write(&mut file, start + at as u64)
+}
+
+/// A file, and the number of the last error that the system had for it: what writes the footer does not hand it on.
+struct Watched<'a> {
+    file: &'a File,
+    refused: &'a AtomicI32,
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut file = self.file;
+        file.write(bytes).inspect_err(|error| self.refused.store(error.raw_os_error().unwrap_or(0), Relaxed))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn as_io(error: ParquetError) -> io::Error {
@@ -136,7 +159,7 @@ fn as_io(error: ParquetError) -> io::Error {
 }
 
 fn write_parquet(
-    file: &File,
+    file: Watched<'_>,
     mut spool: SpoolReader,
     head: &Simulation,
     json: String,

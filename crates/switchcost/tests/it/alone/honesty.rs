@@ -51,7 +51,10 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
     let result = &place.measure_json(&["--mechanism", "yield", "--placement", "pair"])["results"][0];
     assert_eq!(result["status"], "not-measured", "{result}");
     assert!(has_flag(result, "switch-count"), "{result}");
-    assert!(result["why"].as_str().is_some_and(|why| why.contains("counted 0.0")), "{result}");
+    // What else runs on a CPU switches, too.
+    let counted =
+        result["why"].as_str().and_then(|why| why.split_once("counted ")?.1.split(' ').next()?.parse::<f64>().ok());
+    assert!(counted.is_some_and(|counted| counted < 0.5), "{result}");
     assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
 }
 
