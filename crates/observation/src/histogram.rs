@@ -65,6 +65,14 @@ impl Histogram {
     }
 }
 
+/// The bucket of a time, of a histogram that has as many.
+pub fn bucket_of(time: Nanos, buckets: usize) -> usize {
+    let log = time.0.max(1).ilog2();
+    let half = (time.0 >> log.saturating_sub(1)) as usize & 1;
+    let at = log.checked_sub(FIRST_LOG).map_or(0, |log| 1 + log as usize * 2 + half);
+    at.min(buckets.saturating_sub(1))
+}
+
 /// Where a bucket begins.
 fn start(at: usize) -> Nanos {
     let Some(half) = at.checked_sub(1) else { return Nanos(0) };
@@ -85,6 +93,19 @@ mod tests {
         let starts: Vec<u64> = (0..6).map(|at| start(at).0).collect();
         assert_eq!(starts, [0, 256, 384, 512, 768, 1024]);
         assert_eq!([start(111), start(112), start(usize::MAX)].map(|start| start.0), [1 << 63, 3 << 62, u64::MAX]);
+    }
+
+    #[test]
+    fn a_time_is_in_the_bucket_that_begins_before_it_and_ends_behind_it() {
+        for time in (0..2_000).chain((0..64).flat_map(|log| [(1 << log) - 1, 1 << log, 3 << log >> 1])) {
+            let at = bucket_of(Nanos(time), 200);
+            assert!(start(at) <= Nanos(time) && Nanos(time) < start(at + 1), "{time} is not in bucket {at}");
+        }
+        assert_eq!(
+            (bucket_of(Nanos(u64::MAX), 56), bucket_of(Nanos(700), 0)),
+            (55, 0),
+            "the last is for all that is longer"
+        );
     }
 
     #[test]

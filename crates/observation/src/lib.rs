@@ -17,7 +17,7 @@ use units::{Bytes, CpuId, Nanos};
 pub use cause::{Entry, Why};
 pub use event::{Event, EventKind, Thread};
 pub use file::{ReadObservationError, WriteObservationError};
-pub use histogram::Histogram;
+pub use histogram::{Histogram, bucket_of};
 
 /// Name of the format; the file carries it with [`OBSERVATION_VERSION`] behind a slash.
 pub const OBSERVATION_SCHEMA: &str = "switchcost.record.observation";

@@ -1,12 +1,11 @@
 //! Observing with programs on the kernel's tracepoints.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use aya::maps::{MapData, Queue, RingBuf};
-use host::facts::{Root, relation};
 use observation::{CpuTime, Event, EventKind, Lost, OwnCost, Source, Thread};
-use record::{HostManifest, Relation};
+use record::HostManifest;
 use units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -15,6 +14,7 @@ use crate::layout::{self, CPUS, Control, FREE, Neighbour, TASKS};
 use crate::memory::{self, Memory};
 use crate::observer::{Counted, Options};
 use crate::own_cost;
+use crate::relatives::relatives;
 use crate::sums::Sums;
 use crate::tables::Tables;
 
@@ -209,22 +209,4 @@ fn set_relatives(tables: &Tables, host: &HostManifest) {
     for (cpu, (core, cache)) in relatives(host) {
         tables.set_relatives(cpu.0 as usize, core, cache);
     }
-}
-
-/// Numbers those that share a core, and those that share a last-level cache.
-pub(crate) fn relatives(host: &HostManifest) -> BTreeMap<CpuId, (u32, u32)> {
-    let root = Root::system();
-    let mut firsts: BTreeMap<CpuId, (u32, u32)> = BTreeMap::new();
-    for (number, &cpu) in host.cpus_online.iter().filter(|cpu| (cpu.0 as usize) < CPUS).enumerate() {
-        let mut own = (number as u32, number as u32);
-        for (&first, &(core, cache)) in &firsts {
-            match relation(&root, first, cpu) {
-                Relation::Smt => own = (core, cache),
-                Relation::SharedCache => own.1 = cache,
-                _ => {}
-            }
-        }
-        firsts.insert(cpu, own);
-    }
-    firsts
 }

@@ -6,15 +6,15 @@ use std::fs;
 
 use host::clock::monotonic;
 use host::perf::{SwitchKind, SwitchRecord, SwitchRecords, Unavailable};
-use observation::{Lost, Source};
+use observation::{Lost, Source, bucket_of};
 use record::HostManifest;
 use units::{CpuId, Nanos};
 use zerocopy::FromZeros;
 
-use crate::by_bpf::relatives;
 use crate::layout::{BUCKETS, ENDED, IN_USE, TASKS, Task};
 use crate::memory::Memory;
 use crate::observer::Counted;
+use crate::relatives::relatives;
 use crate::sums::Sums;
 
 /// A task that has not been on any CPU yet.
@@ -184,7 +184,7 @@ impl ByPerf {
         let at = record.at.0;
         if let Some(off) = take_since(&mut task.off_since, at) {
             task.off_ns += off;
-            task.off[bucket(off)] += 1;
+            task.off[bucket_of(Nanos(off), BUCKETS)] += 1;
         }
         let of = |cpu: u32| self.relatives.get(&CpuId(cpu));
         if task.cpu != record.cpu.0
@@ -231,13 +231,6 @@ impl ByPerf {
 fn take_since(since: &mut u64, now: u64) -> Option<u64> {
     let began = std::mem::take(since);
     (began > 0).then(|| now.saturating_sub(began))
-}
-
-/// As the program in the kernel counts them: two buckets for each power of two from 2^8 ns on.
-fn bucket(ns: u64) -> usize {
-    let log = ns.max(1).ilog2() as usize;
-    let half = (ns >> log.saturating_sub(1)) as usize & 1;
-    if log < 8 { 0 } else { (1 + (log - 8) * 2 + half).min(BUCKETS - 1) }
 }
 
 fn threads(process: u32) -> Vec<u32> {

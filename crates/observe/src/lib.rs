@@ -21,6 +21,7 @@ mod layout;
 mod memory;
 mod observer;
 mod own_cost;
+mod relatives;
 mod subject;
 mod sums;
 mod tables;

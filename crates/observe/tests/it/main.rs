@@ -42,11 +42,17 @@ fn observed(script: &str, options: Options) -> Option<(String, Counted)> {
 
 /// The same, with each event where they are wanted.
 fn traced(script: &str, options: Options) -> Option<(String, Counted, Vec<Event>)> {
+    program_traced(Command::new("perl").args(["-e", script]), options)
+}
+
+/// The same of any program; none where there is none.
+fn program_traced(command: &mut Command, options: Options) -> Option<(String, Counted, Vec<Event>)> {
     let mut observer = observer(options)?;
     let mut events = Vec::new();
     observer.adopt_children(true);
-    let child = Command::new("perl").args(["-e", script]).stdout(Stdio::piped()).spawn().expect("perl is there");
+    let child = command.stdout(Stdio::piped()).spawn();
     observer.adopt_children(false);
+    let child = child.inspect_err(|error| println!("skipped: {command:?} cannot be run ({error})")).ok()?;
     // What it prints fits into a pipe.
     let output = std::thread::spawn(move || child.wait_with_output());
     // Who has been waited for may have its last switch before it; where there are no programs in the kernel, nobody sees that.
@@ -73,7 +79,7 @@ fn traced(script: &str, options: Options) -> Option<(String, Counted, Vec<Event>
         return None;
     }
     assert_eq!(counted.source, by);
-    Some((String::from_utf8(output.stdout).expect("perl prints text"), counted, events))
+    Some((String::from_utf8(output.stdout).expect("it prints text"), counted, events))
 }
 
 /// Switches of one cause, over all observed.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use observation::{Source, Tasks};
 use switchcost_observe::{Counted, Options};
 
-use crate::{observed, observer, turn};
+use crate::{observed, observer, program_traced, turn};
 
 const BY_RECORDS: Options =
     Options { wants_wakers: false, wants_events: false, counts_only: false, may_mark_pages: false, without_bpf: true };
@@ -128,27 +128,7 @@ ctypes.CDLL(None).syscall(60 if ctypes.sizeof(ctypes.c_void_p) == 8 and __import
     }
 }
 
-/// What was counted of a script of python; none where there is none, or no way to count.
 fn of_python(script: &str, options: Options) -> Option<Counted> {
-    let mut observer = observer(options)?;
-    observer.adopt_children(true);
-    let child = Command::new("python3").args(["-c", script]).spawn();
-    observer.adopt_children(false);
-    let mut child = match child {
-        Ok(child) => child,
-        Err(error) => {
-            println!("skipped: python3 cannot be run ({error})");
-            return None;
-        }
-    };
-    while child.try_wait().expect("our child").is_none() {
-        observer.tick();
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let counted = observer.finish().expect("it is read");
-    if options.without_bpf && counted.source == Source::Proc {
-        println!("skipped: {}", counted.not_counted_by.join("; "));
-        return None;
-    }
+    let (_, counted, _) = program_traced(Command::new("python3").args(["-c", script]), options)?;
     Some(counted)
 }

@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use ::observation::{Entry, Observation, Why};
+use ::observation::{Entry, Observation};
 use analysis::observation::{Stack, stacks};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
 
+use super::tables::what;
 use crate::plain::plain;
 
 /// Stacks as lines of frames, the outermost first, and the time off the CPU in nanoseconds. Those without any, which never came back,
@@ -37,14 +38,6 @@ pub fn pprof(observation: &Observation) -> Vec<u8> {
 
 /// The outermost first.
 fn frames(stack: &Stack<'_>) -> [String; 3] {
-    let why = match stack.why {
-        Why::Blocked => "waits",
-        Why::Yielded => "yields",
-        Why::PreemptedByWoken => "preempted by a woken task",
-        Why::SliceEnded => "end of time slice",
-        Why::Throttled => "throttled or stopped",
-        Why::Ended => "ends",
-    };
     let entry = match stack.entry {
         Entry::SystemCall(call) => call,
         Entry::PageFault => "page fault",
@@ -53,7 +46,7 @@ fn frames(stack: &Stack<'_>) -> [String; 3] {
         Entry::Other => "elsewhere",
     };
     let name = if stack.name.is_empty() { "(no name)" } else { stack.name };
-    [name, why, entry].map(|text| plain(text).into_owned())
+    [name, what(stack.why), entry].map(|text| plain(text).into_owned())
 }
 
 fn profile(observation: &Observation) -> Profile {

@@ -152,15 +152,25 @@ pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
         KernelEntry::Kernel => "in the kernel".to_owned(),
         KernelEntry::Other => "elsewhere".to_owned(),
     };
+    let what = what(why);
     match (why, entry) {
         // Nothing but an interrupt lets a task wait outside of a system call or a fault: on its way out it did what was left to do.
-        (Why::Blocked, KernelEntry::Interrupt) => "waits on its way back to its own code".to_owned(),
-        (Why::Blocked, _) => format!("waits {place}"),
-        (Why::Yielded, _) => "yields".to_owned(),
-        (Why::PreemptedByWoken, _) => format!("preempted by a woken task, {place}"),
-        (Why::SliceEnded, _) => format!("end of time slice, {place}"),
-        (Why::Throttled, _) => format!("throttled or stopped, {place}"),
-        (Why::Ended, _) => "ends".to_owned(),
+        (Why::Blocked, KernelEntry::Interrupt) => format!("{what} on its way back to its own code"),
+        (Why::Blocked, _) => format!("{what} {place}"),
+        (Why::Yielded | Why::Ended, _) => what.to_owned(),
+        _ => format!("{what}, {place}"),
+    }
+}
+
+/// Why a task left its CPU, in words.
+pub(in crate::observe) fn what(why: Why) -> &'static str {
+    match why {
+        Why::Blocked => "waits",
+        Why::Yielded => "yields",
+        Why::PreemptedByWoken => "preempted by a woken task",
+        Why::SliceEnded => "end of time slice",
+        Why::Throttled => "throttled or stopped",
+        Why::Ended => "ends",
     }
 }
 
