@@ -69,7 +69,7 @@ struct task_struct___before_5_14 {
 
 // --- What the observer reads ---
 
-#define CAUSES 12
+#define CAUSES 20
 #define NEIGHBOURS 5
 #define BUCKETS 56
 #define CPUS 1024
@@ -154,7 +154,7 @@ struct event {
 };
 
 // The same in src/layout.rs: who changes one sees the other.
-_Static_assert(sizeof(struct task) == 1504 && sizeof(struct cpu) == 128 && sizeof(struct neighbour) == 56 && sizeof(struct event) == 80,
+_Static_assert(sizeof(struct task) == 1760 && sizeof(struct cpu) == 128 && sizeof(struct neighbour) == 56 && sizeof(struct event) == 80,
 	       "as in src/layout.rs");
 
 // --- Maps ---
@@ -339,7 +339,9 @@ static __always_inline __u32 where_is(struct task_struct *task, struct task *t)
 	return t->fault_ip && t->fault_ip == ip ? WHERE_FAULT : WHERE_INTERRUPT;
 }
 
-// The index of a cause in the table of its task; a task has few, so the first look mostly finds it. The last is for all the rest.
+// The index of a cause in the table of its task; mostly it is the last one again, or found at once. Where the table is full, the least
+// frequent makes room, and what it has counted goes to the last, which is for all the rest: what a program did once as it started does
+// not keep out what it does all the time.
 static __always_inline __u32 cause_of(struct task *t, __u32 key, struct control *c)
 {
 	if (t->cause < CAUSES && t->causes[t->cause].key == key)
@@ -353,9 +355,27 @@ static __always_inline __u32 cause_of(struct task *t, __u32 key, struct control 
 			return at;
 		}
 	}
-	t->causes[CAUSES - 1].key = 1 + WHERE_OTHER;
-	__sync_fetch_and_add(&c->no_cause, 1);
-	return CAUSES - 1;
+	// Without branches, each of which would have the verifier look at all that follows once more.
+	__u64 fewest = t->causes[0].switches;
+	__u32 least = 0;
+#pragma unroll
+	for (__u32 at = 1; at < CAUSES - 1; at++) {
+		__s64 is_less = (__s64)(t->causes[at].switches - fewest) >> 63;
+		asm volatile("" : "+r"(is_less));
+		fewest += (t->causes[at].switches - fewest) & is_less;
+		least += (at - least) & is_less;
+	}
+	asm volatile("" : "+r"(least));
+	if (least >= CAUSES)
+		return CAUSES;
+	struct cause *rest = &t->causes[CAUSES - 1], *leaves = &t->causes[least];
+	rest->key = 1 + WHERE_OTHER;
+	rest->switches += fewest;
+	rest->off_ns += leaves->off_ns;
+	rest->wait_ns += leaves->wait_ns;
+	__sync_fetch_and_add(&c->no_cause, fewest);
+	*leaves = (struct cause){ .key = key };
+	return least;
 }
 
 // Where nothing has room any more, the lightest of the task's own neighbours makes it: so who is there most is told, and what is lost

@@ -203,11 +203,16 @@ fn refused(what: &str, error: &EbpfError) -> NoBpf {
 /// Of what is behind an error, the system's own words decide.
 fn of(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> NoBpf {
     let system = std::iter::successors(Some(error), |error| error.source())
-        .find_map(|error| error.downcast_ref::<io::Error>().map(io::Error::kind));
-    if system == Some(io::ErrorKind::PermissionDenied) {
+        .find_map(|error| error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error));
+    // A program that the verifier finds fault with is answered with EACCES, whoever loads it.
+    if system == Some(rustix::io::Errno::PERM.raw_os_error()) {
         return NoBpf::NotAllowed;
     }
-    // Behind the first line comes what the verifier has to say, which is for developers.
-    let why = words.lines().next().unwrap_or_default().to_owned();
+    // Behind the first line comes what the verifier has to say: what it finds fault with at the end, but for what it has spent.
+    let is_spent =
+        |line: &&str| ["processed ", "stack depth ", "verification time "].iter().any(|it| line.starts_with(it));
+    let mut lines = words.lines();
+    let (first, last) = (lines.next().unwrap_or_default(), lines.rev().find(|line| !is_spent(line)));
+    let why = [Some(first), last].into_iter().flatten().collect::<Vec<_>>().join(" ... ");
     NoBpf::Refused { what: what.to_owned(), why }
 }

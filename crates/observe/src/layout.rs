@@ -3,7 +3,7 @@
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Causes that a task's table holds, the last for all the rest.
-pub(crate) const CAUSES: usize = 12;
+pub(crate) const CAUSES: usize = 20;
 /// Neighbours that a task's table holds.
 pub(crate) const NEIGHBOURS: usize = 5;
 /// Buckets of a histogram.
@@ -152,5 +152,5 @@ pub(crate) struct Event {
 pub(crate) type NeighbourWords = [u64; size_of::<Neighbour>() / 8];
 
 // The same in bpf/switches.bpf.c: who changes one sees the other.
-const _: () = assert!(size_of::<Task>() == 1504 && size_of::<Cpu>() == 128);
+const _: () = assert!(size_of::<Task>() == 1760 && size_of::<Cpu>() == 128);
 const _: () = assert!(size_of::<Neighbour>() == 56 && size_of::<Event>() == 80);

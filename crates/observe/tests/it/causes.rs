@@ -29,6 +29,42 @@ fn reads_that_wait_are_told_as_that() {
 }
 
 #[test]
+#[cfg(target_arch = "x86_64")]
+fn what_a_program_does_all_the_time_is_told_whatever_it_did_before() {
+    let _turn = turn();
+    // Waits a millisecond in each of many system calls, which are more than a task's table holds; then 300 times in one more.
+    let script = script(
+        r#"use Socket; $| = 1;
+           my $ts = pack("q2", 0, 1e6); my $tv = pack("q2", 0, 1000); my $room = "\0" x 4096; my $none = "\0" x 64;
+           socketpair(my $a, my $b, AF_UNIX, SOCK_DGRAM, 0); socket(my $l, AF_UNIX, SOCK_STREAM, 0);
+           setsockopt($_, SOL_SOCKET, SO_RCVTIMEO, $tv) for $a, $l; bind($l, pack_sockaddr_un("")); listen($l, 1);
+           my ($in, $door, $e) = (fileno($a), fileno($l), syscall(291, 0));
+           my $vector = pack("PQ", $room, 64); my $header = pack("QQPQQQQ", 0, 0, $vector, 1, 0, 0, 0);
+           syscall(7, 0, 0, 1); syscall(271, 0, 0, $ts, 0, 8); $ts = pack("q2", 0, 1e6);
+           syscall(23, 0, 0, 0, 0, $tv); syscall(270, 0, 0, 0, 0, $ts, 0); $ts = pack("q2", 0, 1e6);
+           syscall(232, $e, $room, 1, 1); syscall(281, $e, $room, 1, 1, 0, 8); syscall(441, $e, $room, 1, $ts, 0, 8);
+           syscall(35, $ts, 0); syscall(128, $none, 0, $ts, 8); syscall(202, $none, 0, 0, $ts);
+           syscall(0, $in, $room, 64); syscall(19, $in, $vector, 1); syscall(45, $in, $room, 64, 0, 0, 0);
+           syscall(47, $in, $header, 0); syscall(43, $door, 0, 0); syscall(288, $door, 0, 0, 0);
+           my $io = "\0" x 8; syscall(206, 1, $io); syscall(208, unpack("Q", $io), 1, 1, $room, $ts);
+           my $set = syscall(64, 0, 1, 0600); my $down = pack("s3", 0, -1, 0); syscall(220, $set, $down, 1, $ts); syscall(66, $set, 0, 0);
+           for my $wait (61, 247) { my $p = fork; if (!$p) { select(undef, undef, undef, 0.02); syscall(231, 0) }
+               $wait == 61 ? syscall(61, $p, 0, 0, 0) : syscall(247, 1, $p, $room, 4, 0) }
+           $ts = pack("q2", 0, 1e5); for (1..300) { syscall(230, 1, 0, $ts, 0) }"#,
+    );
+    let Some((_, counted)) = observed(&script, Options::default()) else { return };
+    let sleeps = switches(&counted.tasks, Why::Blocked, &call("clock_nanosleep"));
+    assert!((290..330).contains(&sleeps), "{sleeps} of 300 sleeps: {:?}", counted.tasks);
+    let (others, told) = (counted.tasks.iter().flat_map(|tasks| &tasks.causes))
+        .partition::<Vec<_>, _>(|cause| cause.entry == Entry::Other);
+    assert!(told.len() >= 19, "the table is full: {told:?}");
+    let others: u64 = others.iter().map(|cause| cause.switches).sum();
+    assert!((1..20).contains(&others) && others == counted.lost.causes, "{others} elsewhere: {told:?}");
+    let of_causes = told.iter().map(|cause| cause.switches).sum::<u64>() + others;
+    assert_eq!(of_causes, counted.tasks.iter().map(observation::Tasks::switches).sum::<u64>());
+}
+
+#[test]
 fn yields_are_told_as_that() {
     let _turn = turn();
     // Two that yield to each other. One that is alone goes on.

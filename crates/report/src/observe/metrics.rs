@@ -1,6 +1,6 @@
 //! What was counted so far, as OpenMetrics text. Label sets are bounded, whatever names the observed give themselves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use ::observation::{Entry, Observation};
@@ -21,20 +21,37 @@ fn ends_ns() -> impl Iterator<Item = f64> {
     (5..=16).map(|power| 4f64.powi(power))
 }
 
-/// The names that have a label of their own: the first that were seen, so that no sum ever shrinks.
+/// What earlier scrapes have shown: whoever reads counters takes one that falls for a program that was started anew.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
-    known: BTreeSet<String>,
+pub struct Scraped {
+    /// The names that have a label of their own: the first that were seen, so that no sum ever shrinks.
+    names: BTreeSet<String>,
+    /// The largest value of each counter. A cause that made room in its task's table has counted more than is still known of it.
+    counts: BTreeMap<(&'static str, Labels), u64>,
 }
 
-impl Names {
+impl Scraped {
     fn label(&mut self, name: &str) -> String {
         let name = escaped(name);
-        if self.known.len() < NAMES || self.known.contains(&name) {
-            self.known.insert(name.clone());
+        if self.names.len() < NAMES || self.names.contains(&name) {
+            self.names.insert(name.clone());
             return name;
         }
         OTHERS.to_owned()
+    }
+
+    /// Has no count fall, and none that was once shown be missing.
+    fn keep_counts(&mut self, series: &mut Series) {
+        for (labels, value) in &mut series.values {
+            if let Value::Count(count) = value {
+                let most = self.counts.entry((series.name, labels.clone())).or_default();
+                *most = (*most).max(*count);
+                *count = *most;
+            }
+        }
+        let shown: BTreeSet<Labels> = series.values.iter().map(|(labels, _)| labels.clone()).collect();
+        let missing = self.counts.iter().filter(|((name, labels), _)| *name == series.name && !shown.contains(labels));
+        series.values.extend(missing.map(|((_, labels), count)| (labels.clone(), Value::Count(*count))));
     }
 }
 
@@ -66,11 +83,11 @@ struct Series {
 struct All(Vec<Series>);
 
 /// The text of an answer to a scrape.
-pub fn metrics(observation: &Observation, findings: &Findings, names: &mut Names) -> String {
-    let sums = by_label(&findings.names, |name| names.label(name));
+pub fn metrics(observation: &Observation, findings: &Findings, scraped: &mut Scraped) -> String {
+    let sums = by_label(&findings.names, |name| scraped.label(name));
     let ends: Vec<f64> = ends_ns().collect();
     let (off, wait) = (off_times(observation, &ends), wait_times(observation, &ends));
-    let all = All(vec![
+    let mut all = vec![
         switches(&sums),
         causes(findings),
         cpu(&sums),
@@ -79,9 +96,10 @@ pub fn metrics(observation: &Observation, findings: &Findings, names: &mut Names
         times("cpu_wait", "Time that observed tasks were ready and waited for a CPU", wait),
         lost(observation),
         own(findings),
-    ]);
+    ];
+    all.iter_mut().for_each(|series| scraped.keep_counts(series));
     let mut registry = Registry::with_prefix("switchcost");
-    registry.register_collector(Box::new(all));
+    registry.register_collector(Box::new(All(all)));
     let mut text = String::new();
     text::encode(&mut text, &registry).expect("memory takes every write");
     text

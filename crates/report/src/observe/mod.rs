@@ -15,7 +15,7 @@ use ::observation::Observation;
 use analysis::observation::Findings;
 
 pub(crate) use answer::name;
-pub use metrics::{Names, metrics};
+pub use metrics::{Scraped, metrics};
 pub use perfetto::{Clocks, Perfetto};
 pub use stacks::{folded, pprof};
 

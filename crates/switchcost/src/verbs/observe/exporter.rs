@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use observation::Observation;
 use observe::NoBpf;
-use report::observe::{Names, metrics};
+use report::observe::{Scraped, metrics};
 use tiny_http::{Header, Method, Request, Response, Server};
 
 use crate::exit::Failure;
@@ -15,14 +15,14 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 pub(super) struct Exporter {
     server: Server,
     /// Those that have a label of their own.
-    names: Names,
+    scraped: Scraped,
 }
 
 impl Exporter {
     pub(super) fn listen(address: SocketAddr) -> Result<Exporter, Failure> {
         let server = Server::http(address).map_err(|error| Failure::Listen { address, why: error.to_string() })?;
         say!("metrics: http://{}/metrics", server.server_addr());
-        Ok(Exporter { server, names: Names::default() })
+        Ok(Exporter { server, scraped: Scraped::default() })
     }
 
     /// Answers whoever has asked meanwhile. Who goes away before the answer does not matter.
@@ -42,7 +42,7 @@ impl Exporter {
         so_far: &mut impl FnMut() -> Result<Observation, NoBpf>,
     ) -> std::io::Result<()> {
         let text = match so_far() {
-            Ok(observation) => metrics(&observation, &analysis::observation::analyse(&observation), &mut self.names),
+            Ok(observation) => metrics(&observation, &analysis::observation::analyse(&observation), &mut self.scraped),
             Err(why) => return request.respond(Response::from_string(format!("{why}\n")).with_status_code(500)),
         };
         let kind = Header::from_bytes("Content-Type", OPEN_METRICS).map_err(|()| std::io::ErrorKind::InvalidInput)?;
