@@ -19,6 +19,7 @@ mod refused_anywhere;
 mod report;
 mod reproduce;
 mod results;
+mod services;
 mod stopped_anywhere;
 mod system;
 mod trace;
