@@ -139,9 +139,13 @@ static uint32_t field(const char *owner, const char *name)
 
 static void find_fields(struct sc_guest *guest)
 {
+    const struct btf_type *task;
+
     read_btf();
+    task = structure("task_struct");
     guest->sp = field("task_struct", "thread") + field("thread_struct", "sp");
-    guest->state = field("task_struct", "__state");
+    /* Until Linux 5.13 it is a long, whose lower half has all of it. */
+    guest->state = field("task_struct", offset_in(task, "__state") < 0 ? "state" : "__state");
     guest->pid = field("task_struct", "pid");
     guest->tgid = field("task_struct", "tgid");
     guest->comm = field("task_struct", "comm");
