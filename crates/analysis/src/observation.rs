@@ -23,7 +23,7 @@ use serde::Serialize;
 
 pub use advice::Advice;
 pub use calibration::calibration;
-pub use cost::Range;
+pub use cost::{DirectCosts, Range};
 pub use latency::Latency;
 pub use neighbours::NeighbourFinding;
 pub use processes::ProcessFinding;

@@ -44,6 +44,23 @@ fn times(cost: &Cost, count: f64) -> Range {
     }
 }
 
+/// What a switch costs directly that a trace of events tells no more of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DirectCosts {
+    /// One at which the task waits, in nanoseconds.
+    pub voluntary_ns: f64,
+    /// One at which it could have run on, in nanoseconds.
+    pub involuntary_ns: f64,
+}
+
+impl DirectCosts {
+    /// None where the machine's costs are not known.
+    pub fn of(calibration: &Calibration) -> Option<DirectCosts> {
+        let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
+        Some(DirectCosts { voluntary_ns: blocked.ns.max(0.0), involuntary_ns: between.ns.max(0.0) })
+    }
+}
+
 /// What the switches of tasks cost directly; none where the machine's costs are not known.
 pub(super) fn direct(tasks: &Tasks, calibration: &Calibration) -> Option<Range> {
     if tasks.causes.is_empty() {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 use ::observation::{Event, EventKind, Thread};
+use analysis::observation::DirectCosts;
 use prost::Message;
 use units::{CpuId, Nanos};
 
@@ -27,22 +28,34 @@ pub struct Clocks {
     pub real: Nanos,
 }
 
+/// So long a counter of costs sums up.
+const WINDOW: Nanos = Nanos(10_000_000);
+
+/// What the switches away from tasks cost on one CPU within a window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    begins: u64,
+    cost: f64,
+}
+
 /// A trace that is written as events come.
 pub struct Perfetto<W> {
     into: W,
     /// Boot time less monotonic time: it grows where the machine sleeps, and an observation is awake.
     asleep: u64,
     threads: HashMap<u32, Thread>,
+    costs: Option<DirectCosts>,
+    windows: BTreeMap<CpuId, Window>,
 }
 
 impl<W: Write> Perfetto<W> {
-    /// Begins a trace.
+    /// Begins a trace. Where it is known what switches cost, it has a counter for each CPU, too: their share of its time.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn begin(into: W, clocks: Clocks) -> io::Result<Perfetto<W>> {
+    pub fn begin(into: W, clocks: Clocks, costs: Option<DirectCosts>) -> io::Result<Perfetto<W>> {
         let asleep = clocks.boot.0.saturating_sub(clocks.monotonic.0);
-        let mut trace = Perfetto { into, asleep, threads: HashMap::new() };
+        let mut trace = Perfetto { into, asleep, threads: HashMap::new(), costs, windows: BTreeMap::new() };
         let clock = |clock_id, time: Nanos| Clock { clock_id, timestamp: time.0 };
         trace.put(Packet {
             clock_snapshot: Some(ClockSnapshot {
@@ -69,6 +82,7 @@ impl<W: Write> Perfetto<W> {
             self.remember(&event.from);
             self.remember(&event.to);
             by_cpu.entry(event.cpu).or_default().push(self.event(event));
+            self.add_cost(event)?;
         }
         for (cpu, event) in by_cpu {
             let bundle = FtraceEventBundle { cpu: cpu.0, event };
@@ -77,11 +91,61 @@ impl<W: Write> Perfetto<W> {
         Ok(())
     }
 
+    /// Adds what a switch costs to the counter of its CPU. The idle thread pays nothing.
+    fn add_cost(&mut self, event: &Event) -> io::Result<()> {
+        let (Some(costs), EventKind::Switch { state }) = (self.costs, event.kind) else { return Ok(()) };
+        if event.from.thread == 0 {
+            return Ok(());
+        }
+        let begins = event.at.0 - event.at.0 % WINDOW.0;
+        let last = match self.windows.get(&event.cpu) {
+            Some(last) => *last,
+            None => {
+                self.describe(event.cpu)?;
+                Window { begins, cost: 0.0 }
+            }
+        };
+        let mut window = last;
+        if last.begins != begins {
+            self.count(event.cpu, last.begins, last.cost)?;
+            // Where nothing switched for a while, nothing was paid.
+            if last.begins + WINDOW.0 < begins {
+                self.count(event.cpu, last.begins + WINDOW.0, 0.0)?;
+            }
+            window = Window { begins, cost: 0.0 };
+        }
+        // A task that could have run on has no state to wait in.
+        window.cost += if state == 0 { costs.involuntary_ns } else { costs.voluntary_ns };
+        self.windows.insert(event.cpu, window);
+        Ok(())
+    }
+
+    fn describe(&mut self, cpu: CpuId) -> io::Result<()> {
+        let track_descriptor = Some(TrackDescriptor {
+            uuid: track(cpu),
+            name: format!("Direct cost of switches, CPU {}", cpu.0),
+            counter: Some(CounterDescriptor { unit_name: "% of the CPU".to_owned() }),
+        });
+        self.put(Packet { track_descriptor, ..Packet::default() })
+    }
+
+    /// One value of a counter. `at`: monotonic, in nanoseconds; `cost`: nanoseconds within the window that begins then.
+    fn count(&mut self, cpu: CpuId, at: u64, cost: f64) -> io::Result<()> {
+        let share = cost / WINDOW.0 as f64;
+        let track_event =
+            TrackEvent { kind: COUNTER, track_uuid: track(cpu), double_counter_value: Some(share * 100.0) };
+        let timestamp = at.saturating_add(self.asleep);
+        self.put(Packet { track_event: Some(track_event), timestamp, ..Packet::default() })
+    }
+
     /// Writes the names of threads, and gives the writer back.
     ///
     /// # Errors
     /// Where they cannot be written.
     pub fn end(mut self, now: Clocks) -> io::Result<W> {
+        for (cpu, last) in std::mem::take(&mut self.windows) {
+            self.count(cpu, last.begins, last.cost)?;
+        }
         let mut threads: Vec<Thread> = std::mem::take(&mut self.threads).into_values().collect();
         threads.sort_by_key(|thread| (thread.process, thread.thread));
         let mut tree = ProcessTree::default();
@@ -146,6 +210,14 @@ impl<W: Write> Perfetto<W> {
     }
 }
 
+/// The track of a CPU's counter. Tracks are told apart by numbers that no other writer has; a trace has one writer.
+fn track(cpu: CpuId) -> u64 {
+    0x5343_0000_0000 + u64::from(cpu.0)
+}
+
+/// The kind of an event that has a counter's value (`TrackEvent.Type.TYPE_COUNTER`).
+const COUNTER: i32 = 4;
+
 /// Numbers of clocks (`BuiltinClock`).
 mod clock {
     pub(super) const REALTIME: u32 = 1;
@@ -171,6 +243,37 @@ struct Packet {
     timestamp: u64,
     #[prost(uint32, tag = "10")]
     trusted_packet_sequence_id: u32,
+    #[prost(message, optional, tag = "11")]
+    track_event: Option<TrackEvent>,
+    #[prost(message, optional, tag = "60")]
+    track_descriptor: Option<TrackDescriptor>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct TrackEvent {
+    #[prost(int32, tag = "9")]
+    kind: i32,
+    #[prost(uint64, tag = "11")]
+    track_uuid: u64,
+    // A value of 0 is told, too.
+    #[prost(double, optional, tag = "44")]
+    double_counter_value: Option<f64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct TrackDescriptor {
+    #[prost(uint64, tag = "1")]
+    uuid: u64,
+    #[prost(string, tag = "2")]
+    name: String,
+    #[prost(message, optional, tag = "8")]
+    counter: Option<CounterDescriptor>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct CounterDescriptor {
+    #[prost(string, tag = "6")]
+    unit_name: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -287,7 +390,7 @@ mod tests {
     #[test]
     fn a_trace_is_byte_for_byte_what_perfetto_writes() {
         let clocks = |boot| Clocks { monotonic: Nanos(2000), boot: Nanos(boot), real: Nanos(9000) };
-        let mut trace = Perfetto::begin(Vec::new(), clocks(2100)).expect("memory");
+        let mut trace = Perfetto::begin(Vec::new(), clocks(2100), None).expect("memory");
         let (own, idle) = (thread(7, "a\"<b"), thread(0, "swapper/0"));
         let event = |at, kind, from, to| Event { at: Nanos(at), cpu: CpuId(0), kind, from, to };
         let away = event(2010, EventKind::Switch { state: 1 }, own, idle);
@@ -298,9 +401,36 @@ mod tests {
     }
 
     #[test]
+    fn costs_are_counters_of_each_cpu() {
+        let clocks = Clocks { monotonic: Nanos(0), boot: Nanos(0), real: Nanos(0) };
+        let costs = DirectCosts { voluntary_ns: 2000.0, involuntary_ns: 1000.0 };
+        let mut trace = Perfetto::begin(Vec::new(), clocks, Some(costs)).expect("memory");
+        let (own, idle) = (thread(7, "a"), thread(0, "swapper/0"));
+        let switch = |at_ms: u64, state, from, to| Event {
+            at: Nanos(at_ms * 1_000_000),
+            cpu: CpuId(1),
+            kind: EventKind::Switch { state },
+            from,
+            to,
+        };
+        // One waits, and comes back from the idle thread; is preempted; and waits in a later window.
+        let events =
+            [switch(11, 1, own, idle), switch(12, 0, idle, own), switch(19, 0, own, own), switch(45, 1, own, idle)];
+        events.iter().try_for_each(|event| trace.add(&[*event])).expect("memory");
+        let bytes = trace.end(clocks).expect("memory");
+        let packets = Trace::decode(&bytes[..]).expect("our own").packet;
+        let tracks: Vec<_> = packets.iter().filter_map(|packet| packet.track_descriptor.as_ref()).collect();
+        assert_eq!((tracks.len(), tracks[0].uuid), (1, track(CpuId(1))));
+        let values = packets.iter().filter_map(|packet| Some((packet.timestamp, packet.track_event.as_ref()?)));
+        let share = |event: &TrackEvent| (event.double_counter_value.expect("a value") * 1000.0).round() / 1000.0;
+        let values: Vec<(u64, f64)> = values.map(|(at, event)| (at / 1_000_000, share(event))).collect();
+        assert_eq!(values, [(10, 0.03), (20, 0.0), (40, 0.02)], "ms, and percent of 10 ms");
+    }
+
+    #[test]
     fn a_process_whose_main_thread_was_not_seen_has_no_name() {
         let clocks = Clocks { monotonic: Nanos(0), boot: Nanos(0), real: Nanos(0) };
-        let mut trace = Perfetto::begin(Vec::new(), clocks).expect("memory");
+        let mut trace = Perfetto::begin(Vec::new(), clocks, None).expect("memory");
         let worker = Thread { process: 6, ..thread(7, "worker") };
         trace
             .add(&[Event { at: Nanos(1), cpu: CpuId(1), kind: EventKind::Wakeup, from: worker, to: worker }])

@@ -56,9 +56,12 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         _ => Failure::Output { path: path.clone(), source },
     })?;
     let empty = empty(host, runs::stamp(now), calibration);
+    let costs = empty.calibration.as_ref().and_then(analysis::observation::DirectCosts::of);
     let observed = match trace {
         None => observe(arguments, whom, empty, &interrupt, None).map(|observation| (observation, Ok(()))),
-        Some(trace) => events::written(trace, |events| observe(arguments, whom, empty, &interrupt, Some(events))),
+        Some(trace) => {
+            events::written(trace, costs, |events| observe(arguments, whom, empty, &interrupt, Some(events)))
+        }
     };
     let (observation, traced) = observed.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
     let written = observation.write(BufWriter::new(record));

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use analysis::observation::DirectCosts;
 use host::clock;
 use observation::{Event, Observation};
 use observe::Observer;
@@ -22,11 +23,12 @@ pub(super) struct Events<'a> {
 /// Observes with a trace that is written meanwhile. What was observed is there even if the trace failed, which is told then.
 pub(super) fn written(
     output: Output,
+    costs: Option<DirectCosts>,
     observe: impl FnOnce(&mut Events<'_>) -> Result<Observation, Failure>,
 ) -> Result<(Observation, Result<(), Failure>), Failure> {
     let mut observation = None;
     let outcome = output.write_by(|into| {
-        let mut events = Events { trace: Perfetto::begin(into, now()), taken: Vec::new() };
+        let mut events = Events { trace: Perfetto::begin(into, now(), costs), taken: Vec::new() };
         match observe(&mut events) {
             Err(failure) => Ok(Err(failure)),
             Ok(observed) => {
