@@ -57,6 +57,10 @@ pub struct Findings {
     pub advice: Vec<Advice>,
     /// What would change the answer most if it were known better; none where no cost is told.
     pub widest: Option<Widest>,
+    /// How long the scheduler took at switches of the observed; none where it was not asked for or is not told.
+    pub in_scheduler: Option<Latency>,
+    /// The mean of it.
+    pub in_scheduler_ns: Option<f64>,
     /// What observing took of all CPUs, as a share of the time of one; none where it is not known.
     pub own_share: Option<f64>,
     /// The same for each switch on any CPU, in nanoseconds, the accounts themselves included.
@@ -105,6 +109,7 @@ pub fn analyse(observation: &Observation) -> Findings {
     let own = observation.own_cost.as_ref().filter(|own| own.measured_ns.0 > 0);
     let user = own.map_or(0.0, |own| own.user_ns.0 as f64 / observation.window_ns.0.max(1) as f64);
     let requests = observation.requests.filter(|requests| *requests > 0).map(|requests| requests as f64);
+    let inside = observation.in_scheduler.as_ref().filter(|inside| inside.times.count() > 0);
     Findings {
         seconds,
         switches_a_request: requests.map(|requests| all.switches as f64 / requests),
@@ -112,6 +117,8 @@ pub fn analyse(observation: &Observation) -> Findings {
         widest: widest(observation, &all),
         off: latency::find(observed(observation).map(|tasks| &tasks.off)),
         wait: latency::find(observed(observation).map(|tasks| &tasks.wait)),
+        in_scheduler: inside.and_then(|inside| latency::find(std::iter::once(&inside.times))),
+        in_scheduler_ns: inside.map(|inside| inside.ns.0 as f64 / inside.times.count() as f64),
         own_share: own.map(|own| own.kernel_ns.0 as f64 / own.measured_ns.0 as f64 + user),
         own_ns_a_switch: own.filter(|own| own.switches > 0).map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
         all,

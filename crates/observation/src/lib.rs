@@ -53,6 +53,9 @@ pub struct Observation {
     pub tasks: Vec<Tasks>,
     /// What others did to them.
     pub pairs: Vec<Pair>,
+    /// How long the scheduler took at switches of the observed; none where that was not asked for, or the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_scheduler: Option<InScheduler>,
     /// What was not counted for want of room.
     pub lost: Lost,
     /// What observing cost; none where the source does not tell.
@@ -201,6 +204,16 @@ pub struct Pair {
     /// How often it ran as the observed one was woken: it woke it, or an interrupt came while it ran. 0 where wakers were not
     /// asked for.
     pub woke: u64,
+}
+
+/// Time inside the scheduler, from its entry to its exit, without what observing took of it: once for each switch from or to an
+/// observed task, but for the first one to a new task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InScheduler {
+    /// All of it.
+    pub ns: Nanos,
+    /// Each time.
+    pub times: Histogram,
 }
 
 /// What found no room and is missing.

@@ -34,6 +34,10 @@ impl Observation {
                 cpu.idle_ns = less(cpu.idle_ns, before.idle_ns);
             }
         }
+        if let Some((inside, before)) = since.in_scheduler.as_mut().zip(earlier.in_scheduler.as_ref()) {
+            inside.ns = less(inside.ns, before.ns);
+            inside.times.subtract(&before.times);
+        }
         if let Some((own, before)) = since.own_cost.as_mut().zip(earlier.own_cost.as_ref()) {
             own.user_ns = less(own.user_ns, before.user_ns);
         }

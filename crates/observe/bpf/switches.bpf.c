@@ -128,6 +128,13 @@ struct cpu {
 	__u64 unused[9];
 };
 
+// A CPU inside the scheduler, and how long it was there each time that an observed task left it or came to it.
+struct in_scheduler {
+	__u64 entered, own; // own: what this program took meanwhile; 0 where no observed task had to do with it
+	__u64 ns, unused;
+	__u32 times[BUCKETS];
+};
+
 struct control {
 	__u64 generation; // counts the changes of `targets`
 	__u64 all;	  // every task is observed
@@ -154,7 +161,8 @@ struct event {
 };
 
 // The same in src/layout.rs: who changes one sees the other.
-_Static_assert(sizeof(struct task) == 1760 && sizeof(struct cpu) == 128 && sizeof(struct neighbour) == 56 && sizeof(struct event) == 80,
+_Static_assert(sizeof(struct task) == 1760 && sizeof(struct cpu) == 128 && sizeof(struct neighbour) == 56 && sizeof(struct event) == 80 &&
+		       sizeof(struct in_scheduler) == 256,
 	       "as in src/layout.rs");
 
 // --- Maps ---
@@ -174,6 +182,15 @@ struct {
 	__type(key, __u32);
 	__type(value, struct cpu);
 } cpus SEC(".maps");
+
+// One entry where it is not wanted.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, CPUS);
+	__type(key, __u32);
+	__type(value, struct in_scheduler);
+} in_scheduler SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -204,6 +221,8 @@ struct {
 
 // Set before the program is loaded, so that what is not wanted is not in it.
 const volatile __u8 wants_events = 0;
+
+const volatile __u8 wants_scheduler_time = 0;
 
 // The same of all times that take a clock, and of neighbours: a third of what all else does is to read it.
 const volatile __u8 counts_only = 0;
@@ -648,6 +667,42 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		comes(comer, on, cpu, now);
 	if (wants_events && (comer || place))
 		stream(prev, next, now, cpu, false, preempt, c);
+	if (wants_scheduler_time && (comer || place)) {
+		struct in_scheduler *inside = bpf_map_lookup_elem(&in_scheduler, &cpu);
+		if (inside)
+			inside->own = bpf_ktime_get_ns() - now;
+	}
+	return 0;
+}
+
+// --- How long the scheduler takes ---
+
+// Attached only where it is asked for: two more readings of the clock for each switch.
+SEC("tp_btf/sched_entry_tp")
+int BPF_PROG(on_scheduler_entry, bool preempt)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct in_scheduler *inside = bpf_map_lookup_elem(&in_scheduler, &cpu);
+	if (inside) {
+		inside->own = 0;
+		inside->entered = bpf_ktime_get_ns();
+	}
+	return 0;
+}
+
+// A new task does not come by here the first time that it runs.
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(on_scheduler_exit, bool is_switch)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct in_scheduler *inside = bpf_map_lookup_elem(&in_scheduler, &cpu);
+	if (inside && inside->entered && inside->own) {
+		__u64 took = now - inside->entered - inside->own;
+		inside->ns += took;
+		count_in(inside->times, took);
+		inside->entered = 0;
+	}
 	return 0;
 }
 

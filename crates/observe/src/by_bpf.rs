@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use aya::maps::{MapData, Queue, RingBuf};
-use observation::{CpuTime, Event, EventKind, Lost, OwnCost, Source, Thread};
+use observation::{CpuTime, Event, EventKind, Histogram, InScheduler, Lost, OwnCost, Source, Thread};
 use record::HostManifest;
 use units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
@@ -160,9 +160,20 @@ impl ByBpf {
             cpus: if self.counts_only { Vec::new() } else { self.cpus() },
             tasks: sums.into_tasks(),
             pairs,
+            in_scheduler: self.in_scheduler(),
             lost,
             own_cost,
         })
+    }
+
+    fn in_scheduler(&self) -> Option<InScheduler> {
+        let mut sum = InScheduler::default();
+        for cpu in &self.online {
+            let counted = self.tables.in_scheduler(cpu.0 as usize)?;
+            sum.ns.0 += counted.ns;
+            sum.times.add(&Histogram::of(counted.times.map(u64::from)));
+        }
+        Some(sum)
     }
 
     fn cpus(&self) -> Vec<CpuTime> {

@@ -121,6 +121,7 @@ impl ByPerf {
             tasks: sums.into_tasks(),
             pairs: Vec::new(),
             lost: Lost { records: self.lost.records.max(self.records.lost()), ..self.lost.clone() },
+            in_scheduler: None,
             own_cost: None,
         }
     }

@@ -99,6 +99,7 @@ impl ByProc {
             tasks,
             pairs: Vec::new(),
             lost: Lost { tasks: self.no_room, ..Lost::default() },
+            in_scheduler: None,
             own_cost: None,
         }
     }

@@ -19,27 +19,34 @@ struct Hook {
     tracepoint: &'static str,
     /// Whether nothing can be told without it.
     is_needed: bool,
+    /// Whether it is of use: what is not costs a call at each event.
+    is_wanted: fn(Options) -> bool,
 }
 
 const fn needed(function: &'static str, tracepoint: &'static str) -> Hook {
-    Hook { function, tracepoint, is_needed: true }
+    Hook { function, tracepoint, is_needed: true, is_wanted: |_| true }
+}
+
+const fn wanted(function: &'static str, tracepoint: &'static str, is_wanted: fn(Options) -> bool) -> Hook {
+    Hook { function, tracepoint, is_needed: false, is_wanted }
 }
 
 /// In the order in which they are attached.
-const HOOKS: [Hook; 5] = [
+const HOOKS: [Hook; 7] = [
     needed("on_fork", "sched_process_fork"),
     needed("on_rename", "task_rename"),
     // Of some processors only: elsewhere a page fault is told as an interrupt.
-    Hook { function: "on_fault", tracepoint: "page_fault_user", is_needed: false },
-    WAKERS,
+    wanted("on_fault", "page_fault_user", |_| true),
+    wanted("on_waking", "sched_waking", |options| options.wants_wakers || options.wants_events),
     needed("on_switch", "sched_switch"),
+    wanted("on_scheduler_entry", "sched_entry_tp", |options| options.wants_scheduler_time),
+    wanted(SCHEDULER_EXIT, "sched_exit_tp", |options| options.wants_scheduler_time),
 ];
+
+const SCHEDULER_EXIT: &str = "on_scheduler_exit";
 
 /// The least that the kernel takes for a stream, where there is none.
 const NO_STREAM: u32 = 4096;
-
-/// Loaded where wakers or events are asked for.
-const WAKERS: Hook = Hook { function: "on_waking", tracepoint: "sched_waking", is_needed: false };
 
 /// Why the kernel takes no program. Reads well behind "switches are counted without causes and neighbours: ".
 #[derive(Debug, thiserror::Error)]
@@ -107,14 +114,18 @@ impl Kernel {
         let btf = Btf::from_sys_fs().map_err(|error| NoBpf::NoBtf(error.to_string()))?;
         let mut loader = EbpfLoader::new();
         let (wants_events, counts_only) = (u8::from(options.wants_events), u8::from(options.counts_only));
+        let wants_scheduler_time = u8::from(options.wants_scheduler_time);
         loader.btf(Some(&btf)).allow_unsupported_maps();
         loader.override_global("wants_events", &wants_events, true).override_global("counts_only", &counts_only, true);
+        loader.override_global("wants_scheduler_time", &wants_scheduler_time, true);
+        if !options.wants_scheduler_time {
+            loader.map_max_entries("in_scheduler", 1);
+        }
         if !options.wants_events {
             loader.map_max_entries("events", rustix::param::page_size().max(NO_STREAM as usize) as u32);
         }
         let mut ebpf = loader.load(OBJECT).map_err(|error| refused("its tables", &error))?;
-        let wants_wakers = options.wants_wakers || options.wants_events;
-        for hook in HOOKS.iter().filter(|hook| wants_wakers || hook.function != WAKERS.function) {
+        for hook in HOOKS.iter().filter(|hook| (hook.is_wanted)(options)) {
             match point(&mut ebpf, hook).load(hook.tracepoint, &btf) {
                 Err(error) if hook.is_needed => return Err(refused_program(hook.tracepoint, &error)),
                 _ => {}
@@ -132,6 +143,11 @@ impl Kernel {
             }
         }
         Ok(())
+    }
+
+    /// Whether it tells how long the scheduler takes.
+    pub(crate) fn has_scheduler_time(&self) -> bool {
+        self.ebpf.program(SCHEDULER_EXIT).is_some_and(|program| program.fd().is_ok())
     }
 
     /// Counts no more; the tables stay.

@@ -98,6 +98,20 @@ pub(crate) struct Cpu {
 /// Words of 64 bits for a CPU.
 pub(crate) const CPU_WORDS: usize = size_of::<Cpu>() / 8;
 
+/// A CPU inside the scheduler.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct InScheduler {
+    entered: u64,
+    own: u64,
+    pub(crate) ns: u64,
+    unused: u64,
+    pub(crate) times: [u32; BUCKETS],
+}
+
+/// Words of 64 bits for a CPU inside the scheduler.
+pub(crate) const IN_SCHEDULER_WORDS: usize = size_of::<InScheduler>() / 8;
+
 /// Words of 64 bits that control the program, by what they are for.
 #[derive(Clone, Copy, Debug)]
 #[repr(usize)]
@@ -154,3 +168,4 @@ pub(crate) type NeighbourWords = [u64; size_of::<Neighbour>() / 8];
 // The same in bpf/switches.bpf.c: who changes one sees the other.
 const _: () = assert!(size_of::<Task>() == 1760 && size_of::<Cpu>() == 128);
 const _: () = assert!(size_of::<Neighbour>() == 56 && size_of::<Event>() == 80);
+const _: () = assert!(size_of::<InScheduler>() == 256);

@@ -1,6 +1,6 @@
 //! An observation at work, by the best way that there is.
 
-use observation::{CpuTime, Event, Lost, OwnCost, Pair, Source, Tasks};
+use observation::{CpuTime, Event, InScheduler, Lost, OwnCost, Pair, Source, Tasks};
 use record::HostManifest;
 
 use crate::by_bpf::ByBpf;
@@ -16,6 +16,8 @@ pub struct Options {
     pub wants_wakers: bool,
     /// Each switch and wake-up of the observed, one by one: see [`Observer::take_events`].
     pub wants_events: bool,
+    /// How long the scheduler takes at each switch, where the kernel has tracepoints at its entry and exit.
+    pub wants_scheduler_time: bool,
     /// Counts and causes alone, without a clock: no times off the CPU, no neighbours, no memory.
     pub counts_only: bool,
     /// How much memory is touched, for which the kernel's marks of pages are cleared now and then.
@@ -37,6 +39,8 @@ pub struct Counted {
     pub tasks: Vec<Tasks>,
     /// What others did to them.
     pub pairs: Vec<Pair>,
+    /// How long the scheduler took at switches of the observed; none where that was not asked for, or the kernel does not tell.
+    pub in_scheduler: Option<InScheduler>,
     /// What found no room.
     pub lost: Lost,
     /// What counting cost in the kernel; the user's side is left at 0. None where it is not known.

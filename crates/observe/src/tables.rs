@@ -8,7 +8,9 @@ use host::shared_file::SharedFile;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kernel::Kernel;
-use crate::layout::{CPU_WORDS, CPUS, Control, Cpu, IN_USE, KERNEL_THREAD, TASK_WORDS, TASKS, Task};
+use crate::layout::{
+    CPU_WORDS, CPUS, Control, Cpu, IN_SCHEDULER_WORDS, IN_USE, InScheduler, KERNEL_THREAD, TASK_WORDS, TASKS, Task,
+};
 
 /// Where words of a task are; the number of its process is the upper half of the first.
 const TGID: usize = 0;
@@ -20,12 +22,16 @@ pub(crate) struct Tables {
     tasks: SharedFile,
     cpus: SharedFile,
     control: SharedFile,
+    /// Where it is told how long the scheduler takes.
+    in_scheduler: Option<SharedFile>,
 }
 
 impl Tables {
     pub(crate) fn map(kernel: &mut Kernel) -> io::Result<Tables> {
+        let in_scheduler = kernel.has_scheduler_time();
         let mut map = |name, words| SharedFile::map(kernel.array(name)?, words);
         Ok(Tables {
+            in_scheduler: in_scheduler.then(|| map("in_scheduler", CPUS * IN_SCHEDULER_WORDS)).transpose()?,
             tasks: map("tasks", TASKS * TASK_WORDS)?,
             cpus: map("cpus", CPUS * CPU_WORDS)?,
             control: map("control", Control::Count as usize)?,
@@ -65,6 +71,13 @@ impl Tables {
         let mut words = [0; CPU_WORDS];
         copy(&self.cpus.u64s()[cpu * CPU_WORDS..][..CPU_WORDS], &mut words);
         Cpu::read_from_bytes(words.as_bytes()).expect("as many bytes as it has")
+    }
+
+    /// A CPU inside the scheduler; none where that is not counted.
+    pub(crate) fn in_scheduler(&self, cpu: usize) -> Option<InScheduler> {
+        let mut words = [0; IN_SCHEDULER_WORDS];
+        copy(&self.in_scheduler.as_ref()?.u64s()[cpu * IN_SCHEDULER_WORDS..][..IN_SCHEDULER_WORDS], &mut words);
+        Some(InScheduler::read_from_bytes(words.as_bytes()).expect("as many bytes as it has"))
     }
 
     /// Says who shares a CPU's core and its last-level cache.

@@ -75,6 +75,7 @@ fn observation(tasks: Tasks) -> Observation {
         tasks: vec![tasks],
         pairs: Vec::new(),
         lost: Lost::default(),
+        in_scheduler: None,
         own_cost: None,
         throttled: Vec::new(),
         slice_extensions: None,

@@ -32,6 +32,26 @@ fn counts_equal_the_kernels() {
 }
 
 #[test]
+fn the_scheduler_is_entered_and_left_at_each_switch() {
+    let _turn = turn();
+    let options = Options { wants_scheduler_time: true, ..Options::default() };
+    let Some((told, counted)) = observed(PING_PONG, options) else { return };
+    let Some(inside) = &counted.in_scheduler else {
+        println!("skipped: the kernel has no tracepoints at its scheduler's entry and exit");
+        return;
+    };
+    let own = check_switches(&told, &counted);
+    // Each time that one of them left a CPU, and each that one came to it, which mostly is the same switch.
+    let switches = own.0 + own.1;
+    let times = inside.times.count();
+    assert!((switches - switches / 1000 - 2..=2 * switches).contains(&times), "{times} times, {switches} switches");
+    // It is a part of what a task is off its CPU, and no less than some loads and stores.
+    let mean = inside.ns.0 as f64 / times as f64;
+    let off = counted.tasks.iter().map(|tasks| tasks.off_ns.0).sum::<u64>() as f64 / switches as f64;
+    assert!(mean > 50.0 && mean < off, "{mean} ns inside, {off} ns off the CPU");
+}
+
+#[test]
 fn counts_of_the_kernels_records_equal_its_counters() {
     let _turn = turn();
     let options = Options { without_bpf: true, ..Options::default() };

@@ -8,8 +8,14 @@ use switchcost_observe::{Counted, Options};
 
 use crate::{observed, observer, program_traced, turn};
 
-const BY_RECORDS: Options =
-    Options { wants_wakers: false, wants_events: false, counts_only: false, may_mark_pages: false, without_bpf: true };
+const BY_RECORDS: Options = Options {
+    wants_wakers: false,
+    wants_events: false,
+    wants_scheduler_time: false,
+    counts_only: false,
+    may_mark_pages: false,
+    without_bpf: true,
+};
 
 #[test]
 fn short_processes_and_their_names_are_told() {

@@ -45,6 +45,12 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
                 .to_owned(),
         );
     }
+    notes.extend(findings.in_scheduler_ns.map(|ns| {
+        format!(
+            "The scheduler took {} of each switch in the mean, from its entry to its exit (a part of the direct cost).",
+            time(ns)
+        )
+    }));
     if is_all {
         notes.extend(of_the_kernel(observation));
     }

@@ -211,7 +211,10 @@ fn neighbour_row(found: &NeighbourFinding, has_wakers: bool) -> Vec<Entry> {
 }
 
 fn add_latencies(page: &mut Page, findings: &Findings) {
-    let rows = [("off the CPU", findings.off), ("of it, waiting for a CPU", findings.wait)];
+    let mut rows = vec![("off the CPU", findings.off), ("of it, waiting for a CPU", findings.wait)];
+    if findings.in_scheduler.is_some() {
+        rows.push(("inside the scheduler", findings.in_scheduler));
+    }
     if rows.iter().all(|(_, latency)| latency.is_none()) {
         return;
     }

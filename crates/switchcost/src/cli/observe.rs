@@ -71,6 +71,11 @@ pub(crate) struct ObserveArguments {
     #[arg(long)]
     pub(crate) wakers: bool,
 
+    /// Tell how long the kernel's scheduler takes at each switch, where it has tracepoints at its entry and exit; observing a switch
+    /// takes half as long again then
+    #[arg(long, conflicts_with = "no_bpf")]
+    pub(crate) scheduler_time: bool,
+
     /// Write each switch and wake-up of the observed to this file, as a trace for ui.perfetto.dev; observing a switch takes more than
     /// twice as long then
     #[arg(long, value_name = "FILE", conflicts_with = "no_bpf")]
@@ -78,7 +83,7 @@ pub(crate) struct ObserveArguments {
 
     /// Count switches and causes alone: observing a switch takes about half as long, and no times off the CPU, no neighbours and no cost
     /// of reloading caches are told
-    #[arg(long, conflicts_with_all = ["no_bpf", "wakers", "events", "allow_clear_refs", "folded", "pprof"])]
+    #[arg(long, conflicts_with_all = ["no_bpf", "wakers", "events", "scheduler_time", "allow_clear_refs", "folded", "pprof"])]
     pub(crate) counts_only: bool,
 
     /// Look at how much memory processes of others touch, for which the kernel's marks of their pages are cleared every 5 s. It is

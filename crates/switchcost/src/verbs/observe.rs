@@ -82,6 +82,7 @@ fn observe(
     let options = Options {
         wants_wakers: arguments.wakers,
         wants_events: events.is_some(),
+        wants_scheduler_time: arguments.scheduler_time,
         counts_only: arguments.counts_only,
         may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
         without_bpf: arguments.no_bpf,
@@ -114,6 +115,7 @@ fn observe(
         cpus: counted.cpus,
         tasks: counted.tasks,
         pairs: counted.pairs,
+        in_scheduler: counted.in_scheduler,
         lost: counted.lost,
         own_cost: counted.own_cost.map(|own| {
             let user = host::usage::own_cpu_time().saturating_sub(cpu_before);
@@ -150,6 +152,12 @@ fn observe(
         events.look(&mut observer);
     }
     let counted = observer.finish().map_err(Failure::Observe)?;
+    if arguments.scheduler_time && counted.in_scheduler.is_none() {
+        say!(
+            "found no BPF with the tracepoints sched_entry_tp and sched_exit_tp, which Linux has from 6.15 on; how long the \
+             scheduler takes is not told"
+        );
+    }
     let extensions = slice_extensions(&Root::system()).zip(extensions_before);
     let slice_extensions = extensions.map(|((granted, yielded), before)| SliceExtensions {
         granted: granted.saturating_sub(before.0),
@@ -174,6 +182,7 @@ fn empty(host: HostManifest, started_at: String, calibration: Option<Calibration
         cpus: Vec::new(),
         tasks: Vec::new(),
         pairs: Vec::new(),
+        in_scheduler: None,
         lost: Lost::default(),
         own_cost: None,
         throttled: Vec::new(),
