@@ -72,7 +72,7 @@ pub(crate) struct ObserveArguments {
     pub(crate) wakers: bool,
 
     /// Tell how long the kernel's scheduler takes at each switch, where it has tracepoints at its entry and exit; observing a switch
-    /// takes half as long again then
+    /// takes nearly twice as long then
     #[arg(long, conflicts_with = "no_bpf")]
     pub(crate) scheduler_time: bool,
 
