@@ -26,7 +26,7 @@ CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env
 # What builds must not run beside what measures.
 .NOTPARALLEL:
 
-.PHONY: help setup setup-build setup-bench setup-results build dist tool smoke measure results test bench fuzz install clean
+.PHONY: help setup setup-build setup-lint setup-bench setup-results build dist tool smoke measure results test bench fuzz install clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +36,9 @@ setup: ## Install what is missing for building and testing
 
 setup-build:
 	@scripts/setup.sh build
+
+setup-lint:
+	@scripts/setup.sh lint
 
 setup-bench:
 	@scripts/setup.sh bench
@@ -74,8 +77,8 @@ results: setup-results build ## Redo the papers on this machine, which must be q
 		echo 'make: done, with reservations: some commands left no record (see above)' >&2; }
 
 # All on the release profile: what builds run at build time, and the crates of others, are compiled once for all of it. The lints are
-# looked at where the tests are built (scripts/test.sh).
-test: setup tool ## Check form, lints and arrows, build, run all tests; ends with a count and what was skipped
+# looked at where the tests are built (scripts/test.sh), and what only running them takes is set up meanwhile.
+test: setup-lint tool ## Check form, lints and arrows, build, run all tests; ends with a count and what was skipped
 	@$(CARGO) fmt --all --check
 	@scripts/check-arrows.sh
 	@$(MAKE) --no-print-directory --silent -C capture/valgrind OUT='$(abspath $(TOOL))' order

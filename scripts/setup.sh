@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Looks for what the build needs, installs what is missing, and says what it found. Safe to run again and again.
 #
-# Usage: scripts/setup.sh [build|test|bench|results]
+# Usage: scripts/setup.sh [build|lint|test|bench|results]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
-#   test   the same with clippy and rustfmt, and Chromium to open pages in (the default); with strace, cpio and
-#          Python's xxhash, each for a test that is skipped without it
+#   lint   the same with clippy and rustfmt: what tests are built with
+#   test   the same with Chromium to open pages in (the default); with strace, cpio and Python's xxhash, each for a test that is
+#          skipped without it
 #   bench  the same as build, with perf to compare against; without it the comparison is skipped
 #   results  the same as build, with all that redoing the papers takes: perf, the programs that stand for those of 1990, and
 #          Chromium to draw the figures; what nothing could be had for is missing in the results
@@ -24,8 +25,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-test}
 case $purpose in
-    build | test | bench | results) ;;
-    *) echo "usage: scripts/setup.sh [build|test|bench|results]" >&2; exit 2 ;;
+    build | lint | test | bench | results) ;;
+    *) echo "usage: scripts/setup.sh [build|lint|test|bench|results]" >&2; exit 2 ;;
 esac
 
 # What is asked for is never asked again by apt or debconf.
@@ -350,7 +351,7 @@ need_valgrind
 want_clang
 need_rust
 if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
-if [ "$purpose" = test ] && [ ${#missing[@]} -eq 0 ]; then need_rust_tools; fi
+case $purpose in lint | test) [ ${#missing[@]} -gt 0 ] || need_rust_tools ;; esac
 if [ "$purpose" = test ] || [ "$purpose" = results ]; then need_browser; fi
 if [ "$purpose" = test ]; then want_onlookers; want_axe; fi
 if [ "$purpose" = test ] || [ "$purpose" = bench ]; then want_guest; fi

@@ -69,7 +69,8 @@ skip() {
 
 notes=$(mktemp -d)
 # Tests run a program with checks, which cargo puts where the release belongs: nobody shall measure with it.
-trap 'rm -rf "$notes"; rm -f "$target/release/switchcost"' EXIT
+# Nor shall packages be left half installed where a build fails.
+trap 'wait; rm -rf "$notes"; rm -f "$target/release/switchcost"' EXIT
 mkdir "$notes/programs"
 
 # Has cargo build test programs, and notes how it would run each.
@@ -138,12 +139,15 @@ units=("${whole[@]}" --config scripts/unoptimised.toml)
 # Clippy looks at what it compiles, so that nothing is compiled for it alone: `cargo clippy` says it so to a `cargo check`.
 lint=(env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__)
 
-log=$(mktemp -p "$notes")
-scripts/another-valgrind.sh > "$notes/another" 2> "$log" &
-another_valgrind=$!
-# Tests that observe servers say what they skip where there are none.
-SWITCHCOST_SERVICES=$(scripts/services.sh) || unset SWITCHCOST_SERVICES
-export SWITCHCOST_SERVICES
+# What is needed to run, while what is to be run is built. Packages are looked for when their lists are up to date.
+{
+    scripts/setup.sh test > "$notes/setup" 2>&1
+    echo $? > "$notes/is-set-up"
+    scripts/services.sh > "$notes/services" 2> "$notes/services-log"
+    scripts/another-valgrind.sh > "$notes/another" 2> "$notes/another-log"
+    echo $? > "$notes/is-another"
+} &
+preparing=$!
 
 "${lint[@]}" cargo build --all-targets "${units[@]}" || exit 1
 # There are no documentation tests, which would be looked for in every crate.
@@ -153,6 +157,17 @@ cargo build --release --locked --workspace --example serve || exit 1
 SWITCHCOST_SERVER=$(realpath "$target/release/examples/serve")
 export SWITCHCOST_SERVER
 note_programs cargo test --test '*' "${whole[@]}"
+
+wait $preparing
+cat "$notes/setup"
+[ "$(cat "$notes/is-set-up")" -eq 0 ] || exit 1
+# Tests that observe servers say what they skip where there are none.
+if [ -s "$notes/services" ]; then
+    SWITCHCOST_SERVICES=$(cat "$notes/services")
+    export SWITCHCOST_SERVICES
+else
+    cat "$notes/services-log" >&2
+fi
 
 # --- running ----------------------------------------------------------------------------------------------------------
 
@@ -178,14 +193,13 @@ for program in "$notes"/programs/*; do
         programs)
             note_again "$program" "$title"
             long+=("$noted")
-            wait $another_valgrind
-            case $? in
+            case $(cat "$notes/is-another") in
                 0)
                     note_again "$program" "$title (with another Valgrind)"
                     printf 'export SWITCHCOST_TOOL_DIR=%q\n' "$(cat "$notes/another")" >> "$noted/environment"
                     short+=("$noted") ;;
-                3) passed=$((passed + 1)); skip "programs (with another Valgrind)" "$(tail -n 1 "$log")" ;;
-                *) cat "$log" >&2; failures+=("scripts/another-valgrind.sh: the tool was not built") ;;
+                3) passed=$((passed + 1)); skip "programs (with another Valgrind)" "$(tail -n 1 "$notes/another-log")" ;;
+                *) cat "$notes/another-log" >&2; failures+=("scripts/another-valgrind.sh: the tool was not built") ;;
             esac ;;
         'report: it' | oracle) note_again "$program" "$title"; long+=("$noted") ;;
         *) note_again "$program" "$title"; short+=("$noted") ;;
