@@ -29,7 +29,9 @@ fn compile(object: &PathBuf) -> Result<(), String> {
     let output = Command::new(&clang)
         .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", "-c", SOURCE])
         .arg(format!("-D__TARGET_ARCH_{name}"))
+        // Those of this machine; or those for another, where a cross-compiler has them.
         .arg(format!("-I/usr/include/{headers}"))
+        .arg(format!("-I/usr/{headers}/include"))
         .arg("-o")
         .arg(object)
         .output()
