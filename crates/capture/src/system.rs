@@ -57,6 +57,18 @@ pub struct System {
     pub files: Vec<std::path::PathBuf>,
 }
 
+impl System {
+    /// The kernel's command line: of two words that contradict each other the last counts.
+    pub fn command_line(&self) -> String {
+        self.append.iter().fold(qemu::COMMAND_LINE.to_owned(), |line, more| format!("{line} {more}"))
+    }
+
+    /// Instructions in a second of the guest's time.
+    pub fn instructions_per_second(&self) -> u64 {
+        1_000_000_000 >> self.halvings
+    }
+}
+
 /// What a guest came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestSummary {

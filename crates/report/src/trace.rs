@@ -138,6 +138,14 @@ fn info_table(info: &Info<'_>, style: Style) -> String {
         page.line(&format!("{share:.1} % of the instructions are the kernel's"), Tone::Usual);
     }
     page.line(&format!("from {}, order {order}, {}", plain(&info.header.source), info.header.arch), Tone::Usual);
+    if let Some(guest) = &info.header.guest {
+        let slice = guest.slice_ns.map_or(String::new(), |ns| format!(", slice {} ms", ns as f64 / 1e6));
+        page.line(
+            &format!("guest: {}, {} instructions a second{slice}", plain(&guest.kernel), guest.instructions_per_second),
+            Tone::Usual,
+        );
+        page.line(&format!("  started with {}", plain(&guest.command_line)), Tone::Usual);
+    }
     for command in &info.header.commands {
         page.line(&format!("  {}", plain(&command.join(" "))), Tone::Usual);
     }

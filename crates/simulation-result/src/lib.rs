@@ -365,6 +365,22 @@ pub struct TraceFacts {
     pub involuntary_switches: u64,
     /// Whether all of the trace was simulated; otherwise why not.
     pub incomplete: Option<String>,
+    /// The guest that was traced, where it was a whole system.
+    #[serde(default)]
+    pub guest: Option<GuestFacts>,
+}
+
+/// What a guest was started with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestFacts {
+    /// Name of the kernel's image.
+    pub kernel: String,
+    /// The kernel's command line.
+    pub command_line: String,
+    /// How long its scheduler was told to let a task run, where it was.
+    pub slice_ns: Option<u64>,
+    /// Instructions in a second of its time.
+    pub instructions_per_second: u64,
 }
 
 /// Everything but the tuples: the head of a record.

@@ -192,10 +192,15 @@ pub(crate) enum Failure {
     )]
     QuantumTime(units::Nanos, String),
     #[error(
-        "failed to choose a place for the records: found --record with {0} orders, need one; leave it away: they are kept in the \
+        "failed to choose a place for the records: found --record with {0} simulations, need one; leave it away: they are kept in the \
              usual folder"
     )]
     RecordOfSeveral(usize),
+    #[error(
+        "failed to simulate {0} traces: found another order, a shared last level or live among what is asked for, need traces alone; \
+             simulate them one by one"
+    )]
+    SeveralTraces(usize),
     #[error(
         "failed to find the design '{0}': found no shipped one and no file of that name, need one of {1}, host, or a TOML file"
     )]
@@ -269,6 +274,7 @@ impl Failure {
             | Failure::LiveQuantum(_)
             | Failure::QuantumTime(..)
             | Failure::RecordOfSeveral(_)
+            | Failure::SeveralTraces(_)
             | Failure::Listen { .. }
             | Failure::NoTerminal(_)
             | Failure::Requests { .. }

@@ -19,7 +19,7 @@ mod writer;
 pub use ahead::{ReadAhead, read_ahead};
 pub use appender::Written;
 pub use error::{Before, ReadTraceError, WriteTraceError};
-pub use header::{TRACE_SCHEMA, TRACE_VERSION, TraceHeader, TraceOrder};
+pub use header::{Guest, TRACE_SCHEMA, TRACE_VERSION, TraceHeader, TraceOrder};
 pub use index::{ChunkEntry, Life, TraceIndex};
 pub(crate) use index::{changes_lives, is_life};
 pub use reader::{ChunkPlace, TraceReader};

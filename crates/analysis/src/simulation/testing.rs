@@ -86,6 +86,7 @@ pub(crate) fn head(depth: Depth) -> Simulation {
             voluntary_switches: 0,
             involuntary_switches: 0,
             incomplete: None,
+            guest: None,
         },
         interval_instructions: LENGTH,
         intervals: INTERVALS,

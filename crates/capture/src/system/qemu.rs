@@ -21,7 +21,7 @@ use crate::ring::Ring;
 const QEMU: &str = "qemu-system-x86_64";
 /// What the plugin relies on: addresses of the kernel that are the same each time. Without the rest a guest would be slower, and its
 /// time less regular.
-const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr mitigations=off panic=1 tsc=reliable";
+pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr mitigations=off panic=1 tsc=reliable";
 /// No instructions with a random outcome; page tables of four levels; strings are copied by words, as they take so long on
 /// real processors, and not by bytes.
 const CPU: &str = "max,-rdrand,-rdseed,-la57,-erms,-fsrm";
@@ -157,7 +157,6 @@ fn arguments(
 ) -> Vec<String> {
     let path = |file: &SharedFile| file.path().display().to_string();
     let plugin = system.parts.plugin(major);
-    let append = system.append.as_deref().map_or_else(String::new, |more| format!(" {more}"));
     let options = [
         ("-machine", "pc,accel=tcg,hpet=off,memory-backend=memory".to_owned()),
         ("-cpu", CPU.to_owned()),
@@ -174,7 +173,7 @@ fn arguments(
         ("-serial", "chardev:report".to_owned()),
         ("-kernel", system.kernel.image.display().to_string()),
         ("-initrd", path(root)),
-        ("-append", format!("{COMMAND_LINE}{append}")),
+        ("-append", system.command_line()),
         ("-plugin", format!("{},ring={},memory={}", plugin.display(), path(ring.shared()), path(memory))),
     ];
     let alone = ["-no-reboot", "-nodefaults", "-no-user-config"].map(str::to_owned);

@@ -44,6 +44,12 @@ fn facts(head: &Simulation) -> Grid {
         ("record", head.schema.clone()),
     ];
     rows.extend(trace.commands.iter().map(|command| ("traced command", command.join(" "))));
+    if let Some(guest) = &trace.guest {
+        rows.push(("kernel of the guest", guest.kernel.clone()));
+        rows.push(("its command line", guest.command_line.clone()));
+        rows.extend(guest.slice_ns.map(|slice| ("its slice (ns)", count(slice))));
+        rows.push(("its instructions a second", count(guest.instructions_per_second)));
+    }
     if let Some(host) = &head.host {
         rows.push(("simulated on", format!("{}, kernel {}", host.hostname, host.kernel)));
         rows.push(("its CPUs", format_cpu_list(&host.cpus_online)));

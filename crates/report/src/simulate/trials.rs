@@ -43,8 +43,13 @@ pub fn render_trials(
 
 fn table(trials: &[(&Simulation, &Findings)], designs: &[TrialFinding], style: Style) -> String {
     let mut page = Page::new(style);
-    let sentences: Vec<String> = designs.iter().take(3).map(sentence).collect();
-    page.paragraph(&sentences.join(" "));
+    let are_alike = trials.iter().all(|(head, _)| head.trace.guest == trials[0].0.trace.guest);
+    if are_alike {
+        let sentences: Vec<String> = designs.iter().take(3).map(sentence).collect();
+        page.paragraph(&sentences.join(" "));
+    } else {
+        page.paragraph("The traces are of guests that were not started alike, so there is no mean of them.");
+    }
     page.heading("Trials", "one record each");
     let mut grid = Grid::new(2);
     grid.column("trial", Side::Left);
@@ -56,6 +61,10 @@ fn table(trials: &[(&Simulation, &Findings)], designs: &[TrialFinding], style: S
         rows(number + 1, head, findings).for_each(|row| grid.row(row));
     }
     page.grid(&grid);
+    page.gap();
+    for (number, (head, _)) in trials.iter().enumerate() {
+        page.prose(&format!("trial {}: {}", number + 1, head.trace.source));
+    }
     page.finish()
 }
 

@@ -70,6 +70,7 @@ pub(crate) fn head() -> Simulation {
             voluntary_switches: 4,
             involuntary_switches: 5,
             incomplete: None,
+            guest: None,
         },
         interval_instructions: 10_000,
         intervals: 100,

@@ -79,6 +79,7 @@ Examples:
   switchcost simulate two.sct --quantum 100000,400000,1600000     what would another quantum cost?
   switchcost simulate two.sct --schedule round-robin,affinity:8,batch:2      and another scheduler?
   switchcost simulate two.sct --design mogul-2a --at-once 100      a last level that two CPUs share at once
+  switchcost simulate all.pti=on.sct all.pti=off.sct --design zen     several traces, each with a record
   switchcost simulate live --design zen --with 'sort big' -- grep -c x big
   switchcost simulate --design list                        the shipped designs";
 
@@ -116,8 +117,9 @@ impl FromStr for Quantum {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = SIMULATE_EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct SimulateArguments {
-    /// The trace, or live for the command behind --
-    pub(crate) trace: Option<PathBuf>,
+    /// The trace, or live for the command behind --; several traces are trials, with a record of each
+    #[arg(value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
 
     /// Of a trace: play its tasks again in these orders, round-robin, affinity:N, longest-quantum or batch:K, one after the
     /// other [default: the order of the trace; with --quantum, round-robin]

@@ -17,12 +17,13 @@ pub(crate) struct SystemArguments {
     #[arg(long, conflicts_with_all = ["order", "processes", "switches", "cpu", "quantum"], help_heading = "A whole system")]
     pub(crate) system: bool,
 
-    /// The guest's kernel: an image, or a package of Debian's, which is downloaded and not installed
+    /// The guest's kernel: an image, or a package of Debian's, which is downloaded and not installed; several kernels, appended
+    /// words or slices are as many trials, each of all combinations in a trace of its own
     /// [default: the one that make setup has fetched]
     #[arg(long, value_name = "IMAGE|PACKAGE", requires = "system", help_heading = "A whole system")]
-    pub(crate) kernel: Option<OsString>,
+    pub(crate) kernel: Vec<OsString>,
 
-    /// Further words for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'
+    /// Further words for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'; may be given several times
     #[arg(
         long,
         value_name = "WORDS",
@@ -30,11 +31,11 @@ pub(crate) struct SystemArguments {
         allow_hyphen_values = true,
         help_heading = "A whole system"
     )]
-    pub(crate) append: Option<String>,
+    pub(crate) append: Vec<String>,
 
-    /// How long a task of the guest runs before another's turn [default: as its scheduler has it]
-    #[arg(long, value_name = "TIME", requires = "system", value_parser = parse_slice, help_heading = "A whole system")]
-    pub(crate) slice: Option<Nanos>,
+    /// How long a task of the guest runs before another's turn, or several such times [default: as its scheduler has it]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "system", value_parser = parse_slice, help_heading = "A whole system")]
+    pub(crate) slice: Vec<Nanos>,
 
     /// Memory of the guest [default: what its files take, and 384 MiB]
     #[arg(long, value_name = "SIZE", requires = "system", help_heading = "A whole system")]

@@ -83,6 +83,7 @@ Examples:
   switchcost trace -o gzip.sct -- gzip -k file              one program
   switchcost trace -o two.sct --with 'sort big' -- grep -c x big    two that take turns
   switchcost trace --system -o all.sct -- gzip -k file      the kernel's own references, too
+  switchcost trace --system --append pti=on --append pti=off -o all.sct -- gzip -k file    all.pti=on.sct and all.pti=off.sct
   switchcost trace info two.sct                             what is in a trace
   switchcost trace check two.sct                            is it whole and sound?
   switchcost trace head two.sct -n 20                       the first events

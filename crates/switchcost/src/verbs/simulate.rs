@@ -5,9 +5,10 @@ mod designs;
 mod orders;
 mod places;
 mod run;
+mod trials;
 mod user_only;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trace::{Chunk, ReadTraceError, TraceHeader, read_ahead};
 
@@ -40,7 +41,11 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         Output::claim(arguments.designs.form.out.as_deref())?.write(&text)?;
         return Ok(Exit::Success);
     }
-    let source = arguments.trace.as_deref().ok_or(Failure::NoTrace)?;
+    let source = match &arguments.traces[..] {
+        [] => return Err(Failure::NoTrace),
+        [source] => source.as_path(),
+        several => return trials::run(several, arguments),
+    };
     if source == Path::new(LIVE) {
         let session = Session::prepare(&arguments.capture, orders::of_live(arguments)?)?;
         return live(session, &arguments.designs, DEFAULT_INTERVAL, None);
@@ -63,20 +68,36 @@ fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
 fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
+    let Some((record, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
+        return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
+    };
+    let shown = report::show(&record, &arguments.form, arguments.depth, output)?;
+    Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Reservations }))
+}
+
+/// Simulates a trace: where the record is, and whether it is of all of the trace; none where there is nothing in it.
+fn simulate(
+    path: &Path,
+    arguments: &DesignArguments,
+    record: Option<PathBuf>,
+    interrupt: &Interrupt,
+) -> Result<Option<(PathBuf, bool)>, Failure> {
     let reader = look::open(path)?;
     let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), reader.header())?;
+    if let Some(record) = record {
+        run = run.kept_in(record)?;
+    }
     let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
     let mut chunks = read_ahead(reader).map_err(failed)?;
-    let incomplete = feed(&mut run, path, &interrupt, |chunk| chunks.next_into(chunk))?;
+    let incomplete = feed(&mut run, path, interrupt, |chunk| chunks.next_into(chunk))?;
     if run.is_empty() {
-        return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
+        return Ok(None);
     }
     let record = run.finish(incomplete.clone())?;
     if let Some(why) = &incomplete {
         say!("not all of {} is simulated: {why}", path.display());
     }
-    let shown = report::show(&record, &arguments.form, arguments.depth, output)?;
-    Ok(interrupt.exit().unwrap_or(if incomplete.is_none() { shown } else { Exit::Reservations }))
+    Ok(Some((record, incomplete.is_none())))
 }
 
 /// Simulates what comes until it ends; gives the reason where that is not the end of the trace.

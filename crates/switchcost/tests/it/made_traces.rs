@@ -67,7 +67,7 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
     let record = place.path("r.parquet");
     let several = place.run(&[&simulate[..], &["--record", text(&record)]].concat());
     assert_eq!(several.code, 2);
-    let wanted = "failed to choose a place for the records: found --record with 3 orders, need one; leave it away: they are kept in \
+    let wanted = "failed to choose a place for the records: found --record with 3 simulations, need one; leave it away: they are kept in \
                   the usual folder";
     assert!(several.stderr.contains(wanted), "{}", several.stderr);
     let shown = place.run(&simulate);

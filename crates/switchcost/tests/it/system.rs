@@ -226,3 +226,50 @@ fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
         }
     }
 }
+
+/// Each further command line is a trial: a trace that is named after it and says so, a record of its own, and a fact that two
+/// records differ in.
+#[test]
+fn several_command_lines_are_as_many_traces_that_can_be_compared() {
+    let place = Place::new();
+    let output = place.path("true.sct");
+    let lines = ["--append", "pti=off", "--append", "pti=on nosmt"];
+    let command = [&["trace", "--system", "-o", text(&output)], &lines[..], &["--", "/bin/true"]].concat();
+    let ran = place.run(&command);
+    if ["found no plugin", "found no working", "found no kernel image"].iter().any(|what| ran.stderr.contains(what)) {
+        eprintln!("skipped: {}", ran.stderr.trim());
+        return;
+    }
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(!output.exists());
+    let names = ["true.pti=off.sct", "true.pti=on-nosmt.sct"];
+    for (name, words) in names.iter().zip([" pti=off", " pti=on nosmt"]) {
+        let info = place.run(&["trace", "info", "--format", "json", text(&place.path(name))]).json();
+        let line = &info["header"]["guest"]["command_line"];
+        assert!(line.as_str().is_some_and(|line| line.ends_with(words)), "{line}");
+    }
+    let again = place.run(&command);
+    assert_eq!(again.code, 2, "{}", again.stderr);
+    let paths = names.map(|name| place.path(name));
+    let both = place.run(&["simulate", text(&paths[0]), text(&paths[1]), "--design", "plain-lru", "--format", "json"]);
+    assert!(matches!(both.code, 0 | 3), "{}", both.stderr);
+    assert_eq!(both.json()["trials"].as_array().map(Vec::len), Some(2));
+    let records: Vec<&str> = both.stderr.lines().filter_map(|line| line.strip_prefix("switchcost: record ")).collect();
+    let [base, new] = records[..] else { panic!("two records: {}", both.stderr) };
+    let compared = place.run(&["compare", base, new, "--format", "json"]).json();
+    let differences: Vec<(&str, &Value)> = compared["environment"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|difference| (difference["what"].as_str().expect("a name"), &difference["new"][0]))
+        .collect();
+    assert_eq!(differences, [("pti of the guest", &Value::from("on")), ("nosmt of the guest", &Value::from("given"))]);
+}
+
+#[test]
+fn several_traces_are_simulated_as_they_are() {
+    let place = Place::new();
+    let ran = place.run(&["simulate", "a.sct", "b.sct", "--quantum", "100000"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("failed to simulate 2 traces: found another order"), "{}", ran.stderr);
+}

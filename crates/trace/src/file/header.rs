@@ -42,6 +42,22 @@ pub struct TraceHeader {
     pub commands: Vec<Vec<String>>,
     /// Architecture of the traced code, as the kernel calls it: `x86_64`, `aarch64`.
     pub arch: String,
+    /// The guest that ran, where a whole system was traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
+}
+
+/// What a guest was started with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guest {
+    /// Name of the kernel's image, without its folder: `vmlinuz-6.1.0-56-cloud-amd64`.
+    pub kernel: String,
+    /// The kernel's command line.
+    pub command_line: String,
+    /// How long its scheduler was told to let a task run, where it was.
+    pub slice_ns: Option<u64>,
+    /// Instructions in a second of its time.
+    pub instructions_per_second: u64,
 }
 
 impl TraceHeader {
@@ -55,6 +71,7 @@ impl TraceHeader {
             quantum_instructions: None,
             commands: Vec::new(),
             arch: arch.to_owned(),
+            guest: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use design::Design;
 use serde_json::Value;
-use simulation_result::Simulation;
+use simulation_result::{GuestFacts, Simulation};
 
 use super::traces::{Relation, TraceKey};
 use super::{Curve, Simulated};
@@ -175,7 +175,7 @@ fn facts_of(head: &Simulation) -> Facts {
     let commands: Vec<String> = trace.commands.iter().map(|words| words.join(" ")).collect();
     let workload = if commands.is_empty() { trace.source.clone() } else { commands.join("; ") };
     let quantum = trace.quantum_instructions.map_or("none".to_owned(), |quantum| quantum.to_string());
-    vec![
+    let facts = vec![
         ("workload".to_owned(), workload),
         ("order of tasks".to_owned(), trace.order.clone()),
         ("quantum in instructions".to_owned(), quantum),
@@ -186,5 +186,22 @@ fn facts_of(head: &Simulation) -> Facts {
         ("instructions in an interval".to_owned(), head.interval_instructions.to_string()),
         ("intervals recorded".to_owned(), head.intervals.to_string()),
         ("switchcost".to_owned(), head.program_version.clone()),
-    ]
+    ];
+    facts.into_iter().chain(trace.guest.iter().flat_map(of_guest)).collect()
+}
+
+/// Of words of the command line that contradict each other (`pti=off pti=on`) the last counts.
+fn of_guest(guest: &GuestFacts) -> Facts {
+    let slice = guest.slice_ns.map_or("its scheduler's".to_owned(), |ns| format!("{ns} ns"));
+    let mut facts = vec![
+        ("kernel of the guest".to_owned(), guest.kernel.clone()),
+        ("slice of the guest".to_owned(), slice),
+        ("instructions a second of the guest".to_owned(), guest.instructions_per_second.to_string()),
+    ];
+    let words = guest.command_line.split_whitespace().rev();
+    facts.extend(words.map(|word| {
+        let (name, value) = word.split_once('=').unwrap_or((word, "given"));
+        (format!("{name} of the guest"), value.to_owned())
+    }));
+    facts
 }

@@ -134,6 +134,7 @@ fn empty_head() -> Simulation {
             voluntary_switches: 50,
             involuntary_switches: 150,
             incomplete: None,
+            guest: None,
         },
         interval_instructions: LENGTH,
         intervals: 100,

@@ -145,7 +145,7 @@ pub(super) fn open(path: &Path) -> Result<TraceFile<File>, Failure> {
 }
 
 /// Several records are made within a second: their names have a number.
-fn new_record(number: usize) -> Result<PathBuf, Failure> {
+pub(super) fn new_record(number: usize) -> Result<PathBuf, Failure> {
     runs::new_file(&format!("{number:02}-{}", runs::SIMULATION))
 }
 

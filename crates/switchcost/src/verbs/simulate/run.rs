@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use cachesim::{Options, Simulator};
 use host::facts::{Root, manifest};
 use simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
-use simulation_result::{Interval, Simulation, TraceFacts};
+use simulation_result::{GuestFacts, Interval, Simulation, TraceFacts};
 use time::OffsetDateTime;
-use trace::{Chunk, TraceHeader};
+use trace::{Chunk, Guest, TraceHeader};
 
 use super::user_only::without_kernel;
 use super::{designs, places};
@@ -34,6 +34,10 @@ pub(super) struct Run {
 /// CPUs that this process may use.
 fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn facts(Guest { kernel, command_line, slice_ns, instructions_per_second }: Guest) -> GuestFacts {
+    GuestFacts { kernel, command_line, slice_ns, instructions_per_second }
 }
 
 impl Run {
@@ -123,6 +127,7 @@ impl Run {
             voluntary_switches: outcome.voluntary_switches,
             involuntary_switches: outcome.involuntary_switches,
             incomplete,
+            guest: self.header.guest.map(facts),
         };
         let head = Simulation {
             schema: format!("{SIMULATION_SCHEMA}/{SIMULATION_VERSION}"),

@@ -1,32 +1,54 @@
-//! Runs programs in a guest and keeps what it did, its kernel included.
+//! Runs programs in a guest, or the same programs in several, and keeps what it did, its kernel included.
+
+mod trials;
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-use capture::{CaptureError, Command, GuestError, GuestSummary, Kernel, Package, Parts, System};
-use trace::{Recorder, TraceHeader, TraceOrder};
+use capture::{CaptureError, Command, GuestSummary, System};
+use trace::{Guest, Recorder, TraceHeader, TraceOrder};
 
 use super::capture::{commands, failed, new_file, not_begun, of_capture, words};
-use crate::cli::system::SystemArguments;
 use crate::cli::trace::TraceArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::runs;
 use crate::signals::Interrupt;
+use trials::Trial;
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let commands = commands(&arguments.capture)?;
-    let system = system(&arguments.system).map_err(CaptureError::from)?;
     let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
+    let trials = trials::of(&arguments.system, &path).map_err(CaptureError::from)?;
+    refuse_taken(&trials)?;
     let interrupt = Interrupt::watch()?;
-    let recorder = Recorder::create(new_file(&path)?, &header(&commands)).map_err(|source| not_begun(&path, source))?;
-    let captured = capture(&commands, &system, &interrupt, &path, recorder);
+    let mut exit = Exit::Success;
+    for trial in &trials {
+        let ended = trace(&commands, trial, &interrupt)?;
+        exit = if exit == Exit::Success { ended } else { exit };
+        if interrupt.is_raised() {
+            break;
+        }
+    }
+    Ok(interrupt.exit().unwrap_or(exit))
+}
+
+/// Before a guest boots whose trace would have no place.
+fn refuse_taken(trials: &[Trial]) -> Result<(), Failure> {
+    let is_twice = |place: usize| trials[..place].iter().any(|other| other.path == trials[place].path);
+    let taken = (0..trials.len()).find(|&place| trials[place].path.exists() || is_twice(place));
+    taken.map_or(Ok(()), |place| Err(Failure::Taken(trials[place].path.clone())))
+}
+
+fn trace(commands: &[Command], Trial { system, path }: &Trial, interrupt: &Interrupt) -> Result<Exit, Failure> {
+    let recorder =
+        Recorder::create(new_file(path)?, &header(commands, system)).map_err(|source| not_begun(path, source))?;
+    let captured = capture(commands, system, interrupt, path, recorder);
     // Half a trace of a guest that failed is of no use, and holds the name.
-    let (summary, bytes) = captured.inspect_err(|_| drop(fs::remove_file(&path)))?;
-    tell(&commands, &summary, bytes, &path);
-    Ok(exit(&summary, &interrupt))
+    let (summary, bytes) = captured.inspect_err(|_| drop(fs::remove_file(path)))?;
+    tell(commands, &summary, bytes, path);
+    Ok(exit(&summary))
 }
 
 fn capture(
@@ -73,50 +95,23 @@ fn tell(commands: &[Command], summary: &GuestSummary, bytes: u64, path: &Path) {
     );
 }
 
-fn exit(summary: &GuestSummary, interrupt: &Interrupt) -> Exit {
+fn exit(summary: &GuestSummary) -> Exit {
     let has_reservations = !summary.warnings.is_empty() || summary.statuses.iter().any(|status| !status.success());
-    let usual = if has_reservations { Exit::Reservations } else { Exit::Success };
-    interrupt.exit().unwrap_or(usual)
+    if has_reservations { Exit::Reservations } else { Exit::Success }
 }
 
 /// No quantum: the guest's own scheduler has it.
-fn header(commands: &[Command]) -> TraceHeader {
+fn header(commands: &[Command], system: &System) -> TraceHeader {
+    let kernel = system.kernel.image.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let guest = Guest {
+        kernel,
+        command_line: system.command_line(),
+        slice_ns: system.slice.map(|slice| u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX)),
+        instructions_per_second: system.instructions_per_second(),
+    };
     TraceHeader {
         commands: commands.iter().map(words).collect(),
+        guest: Some(guest),
         ..TraceHeader::new("qemu", TraceOrder::AsRun, std::env::consts::ARCH)
     }
-}
-
-fn system(arguments: &SystemArguments) -> Result<System, GuestError> {
-    let parts = Parts::find()?;
-    let kernel = kernel(arguments, &parts)?;
-    Ok(System {
-        parts,
-        kernel,
-        append: arguments.append.clone(),
-        memory: arguments.memory,
-        slice: arguments.slice.map(|slice| Duration::from_nanos(slice.0)),
-        halvings: arguments.mips.0,
-        seconds: arguments.seconds,
-        files: arguments.files.clone(),
-    })
-}
-
-/// A file that is there is an image; any other word names a package.
-fn kernel(arguments: &SystemArguments, parts: &Parts) -> Result<Kernel, GuestError> {
-    let Some(named) = &arguments.kernel else {
-        return capture::find_kernel(&[parts.folder.join("kernel/boot")]);
-    };
-    let image = PathBuf::from(named);
-    if image.is_file() {
-        return Ok(Kernel { image });
-    }
-    capture::fetch(&Package { name: named.to_string_lossy().into_owned() }, &kernels_folder())
-}
-
-/// Kernels that were downloaded, for the next time.
-fn kernels_folder() -> PathBuf {
-    let of_variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = of_variable("XDG_CACHE_HOME").or_else(|| Some(of_variable("HOME")?.join(".cache")));
-    cache.unwrap_or_else(std::env::temp_dir).join("switchcost/kernels")
 }

@@ -1,0 +1,60 @@
+//! Several traces, one simulation after the other: trials of one workload, or the same under other conditions.
+
+use std::path::{Path, PathBuf};
+
+use ::report::plain;
+use ::report::simulate::render_trials;
+use ::report::{Format, Style};
+use analysis::simulation::{Findings, Options, over_trials};
+use simulation_result::Simulation;
+
+use super::{LIVE, orders, refuse_capture_flags, simulate};
+use crate::cli::simulate::{DesignArguments, SimulateArguments};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::records::simulation;
+use crate::signals::Interrupt;
+
+pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Exit, Failure> {
+    let has_orders = !arguments.schedule.is_empty() || !arguments.quantum.is_empty() || arguments.at_once.is_some();
+    if has_orders || paths.iter().any(|path| path == Path::new(LIVE)) {
+        return Err(Failure::SeveralTraces(paths.len()));
+    }
+    refuse_capture_flags(&arguments.capture)?;
+    let designs = &arguments.designs;
+    if designs.record.is_some() {
+        return Err(Failure::RecordOfSeveral(paths.len()));
+    }
+    let output = Output::claim(designs.form.out.as_deref())?;
+    let interrupt = Interrupt::watch()?;
+    let (mut records, mut are_whole) = (Vec::new(), true);
+    for (number, path) in paths.iter().enumerate() {
+        let record = orders::new_record(number + 1)?;
+        let Some((record, is_whole)) = simulate(path, designs, Some(record), &interrupt)? else {
+            return interrupt.exit().ok_or_else(|| Failure::Empty(path.clone()));
+        };
+        records.push(record);
+        are_whole &= is_whole;
+        if interrupt.is_raised() {
+            break;
+        }
+    }
+    let text = text(&records, designs, output.style(designs.depth))?;
+    output.write(&text)?;
+    Ok(interrupt.exit().unwrap_or(if are_whole { Exit::Success } else { Exit::Reservations }))
+}
+
+/// What the trials come to, and where the rest is.
+fn text(records: &[PathBuf], arguments: &DesignArguments, style: Style) -> Result<String, Failure> {
+    let read = |path: &PathBuf| simulation(path, Options::default());
+    let loaded: Vec<(Simulation, Findings)> = records.iter().map(read).collect::<Result<_, _>>()?;
+    let findings: Vec<Findings> = loaded.iter().map(|(_, findings)| findings.clone()).collect();
+    let designs = over_trials(&findings, Options::default().confidence);
+    let trials: Vec<(&Simulation, &Findings)> = loaded.iter().map(|(head, findings)| (head, findings)).collect();
+    let text = render_trials(&trials, &designs, arguments.form.format, style);
+    if arguments.form.format != Format::Table {
+        return Ok(text);
+    }
+    let names: Vec<String> = records.iter().map(|path| plain(&path.display().to_string()).into_owned()).collect();
+    Ok(format!("{text}\ncurves: switchcost report -o page.html {}\n", names.join(" ")))
+}

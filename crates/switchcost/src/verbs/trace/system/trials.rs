@@ -1,0 +1,118 @@
+//! The guests that are asked for: each kernel with each further command line and each slice.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use capture::{GuestError, Kernel, Package, Parts, System};
+use units::Nanos;
+
+use crate::cli::system::SystemArguments;
+
+/// A guest, and where its trace goes.
+pub(super) struct Trial {
+    pub(super) system: System,
+    pub(super) path: PathBuf,
+}
+
+/// One guest with its trace in `path`; of several, each in a file named after it, beside that: `all.sct` becomes `all.pti=on.sct`.
+pub(super) fn of(arguments: &SystemArguments, path: &Path) -> Result<Vec<Trial>, GuestError> {
+    let parts = Parts::find()?;
+    let mut trials = Vec::new();
+    for kernel in one_or_all(&arguments.kernel) {
+        let image = image(kernel, &parts)?;
+        for append in one_or_all(&arguments.append) {
+            for slice in one_or_all(&arguments.slice) {
+                let names = [
+                    (arguments.kernel.len() > 1).then(|| kernel.map_or_else(String::new, kernel_name)),
+                    (arguments.append.len() > 1).then(|| append.map_or_else(String::new, |words| words_name(words))),
+                    (arguments.slice.len() > 1).then(|| slice.map_or_else(String::new, slice_name)),
+                ];
+                let system = System {
+                    parts: parts.clone(),
+                    kernel: image.clone(),
+                    append: append.cloned(),
+                    memory: arguments.memory,
+                    slice: slice.map(|slice| Duration::from_nanos(slice.0)),
+                    halvings: arguments.mips.0,
+                    seconds: arguments.seconds,
+                    files: arguments.files.clone(),
+                };
+                let names: Vec<String> = names.into_iter().flatten().collect();
+                trials.push(Trial { system, path: named(path, &names) });
+            }
+        }
+    }
+    Ok(trials)
+}
+
+/// What is given, or once that nothing is.
+fn one_or_all<T>(given: &[T]) -> Vec<Option<&T>> {
+    if given.is_empty() { vec![None] } else { given.iter().map(Some).collect() }
+}
+
+/// The path with the names before its ending.
+fn named(path: &Path, names: &[String]) -> PathBuf {
+    let mut file = path.file_stem().unwrap_or_default().to_owned();
+    for name in names {
+        file.push(".");
+        file.push(name);
+    }
+    if let Some(ending) = path.extension() {
+        file.push(".");
+        file.push(ending);
+    }
+    path.with_file_name(file)
+}
+
+fn kernel_name(kernel: &OsString) -> String {
+    words_name(&Path::new(kernel).file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// `3ms`, `0.5ms`.
+fn slice_name(slice: &Nanos) -> String {
+    format!("{}ms", slice.0 as f64 / 1e6)
+}
+
+/// As a part of a file's name that no shell has to quote: `pti=on nosmt` is `pti=on-nosmt`.
+fn words_name(words: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "=._-".contains(letter);
+    let name: String = words.trim().chars().map(|letter| if is_plain(letter) { letter } else { '-' }).collect();
+    if name.is_empty() { "default".to_owned() } else { name }
+}
+
+/// A file that is there is an image; any other word names a package.
+fn image(named: Option<&OsString>, parts: &Parts) -> Result<Kernel, GuestError> {
+    let Some(named) = named else {
+        return capture::find_kernel(&[parts.folder.join("kernel/boot")]);
+    };
+    let image = PathBuf::from(named);
+    if image.is_file() {
+        return Ok(Kernel { image });
+    }
+    capture::fetch(&Package { name: named.to_string_lossy().into_owned() }, &kernels_folder())
+}
+
+/// Kernels that were downloaded, for the next time.
+fn kernels_folder() -> PathBuf {
+    let of_variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = of_variable("XDG_CACHE_HOME").or_else(|| Some(of_variable("HOME")?.join(".cache")));
+    cache.unwrap_or_else(std::env::temp_dir).join("switchcost/kernels")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_are_named_after_what_sets_them_apart() {
+        let name = |words: &[&str]| {
+            named(Path::new("a/all.sct"), &words.iter().map(|word| words_name(word)).collect::<Vec<_>>())
+        };
+        assert_eq!(name(&[]), Path::new("a/all.sct"));
+        assert_eq!(name(&["pti=on", "3ms"]), Path::new("a/all.pti=on.3ms.sct"));
+        assert_eq!(name(&["pti=on nosmt"]), Path::new("a/all.pti=on-nosmt.sct"));
+        assert_eq!(name(&["", "a/b"]), Path::new("a/all.default.a-b.sct"));
+        assert_eq!(named(Path::new("trace"), &[slice_name(&Nanos(500_000))]), Path::new("trace.0.5ms"));
+    }
+}
