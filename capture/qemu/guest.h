@@ -1,7 +1,7 @@
 /* What the first process of the guest tells the plugin. SPDX-License-Identifier: GPL-2.0-or-later OR MIT OR Apache-2.0
 
-   The guest executes the instruction `movabs $SC_SIGNAL + kind, %rax` and then one that stores to a struct sc_guest. The plugin sees
-   both when it translates them, and finds the struct in the guest's memory. It lies in one page. */
+   The guest executes the instruction `movabs $SC_SIGNAL + kind, %rax` and then one that stores to a struct sc_guest, or sc_said. The
+   plugin sees both when it translates them, and finds the struct in the guest's memory. It lies in one page. */
 #ifndef SWITCHCOST_GUEST_H
 #define SWITCHCOST_GUEST_H
 
@@ -11,6 +11,7 @@
 #define SC_GUEST_ARM 1   /* the layout is known: look out for the next switches, to learn which task this is */
 #define SC_GUEST_BEGIN 2 /* record from here on */
 #define SC_GUEST_END 3   /* no longer */
+#define SC_GUEST_SAYS 4  /* at any time but while recording: a part of its report, which the plugin writes to QEMU's standard output */
 
 /* Where the kernel is entered, and for what. */
 #define SC_ENTRY_EXCEPTION 1       /* without an error code */
@@ -34,6 +35,12 @@ struct sc_guest {
     uint32_t sp, state, pid, tgid, comm, mm, real_parent, nvcsw, nivcsw, unused;
     uint64_t entry_count;
     struct sc_guest_entry entries[SC_MOST_ENTRIES];
+};
+
+struct sc_said {
+    uint64_t signal; /* where the store goes */
+    uint64_t bytes;
+    char text[4096 - 16];
 };
 
 #endif

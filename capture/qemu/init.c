@@ -2,9 +2,9 @@
    ../valgrind/COPYING.
 
    /switchcost/commands has what to run, each text ended by a 0: for each command its directory, how many variables and arguments it
-   has, the variables, the arguments. What they write is kept in memory until recording has ended: a serial line would have its
-   interrupts in the trace. Then all of it goes to the second serial line, as lines `status N STATUS`, `switches N`, `nanoseconds N` and, each followed
-   by its bytes, `output N BYTES`; what is wrong as `error TEXT`. */
+   has, the variables, the arguments. What they write is kept in memory until recording has ended. Then the plugin is told all of it,
+   a page at a time, as lines `status N STATUS`, `switches N`, `nanoseconds N` and, each followed by its bytes, `output N BYTES`; what is
+   wrong as `error TEXT`. A serial line would take longer for that than many programs run: QEMU does each byte by itself. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -17,7 +17,6 @@
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,7 +26,7 @@
 #define LONGEST_COMMANDS (4 << 20)
 
 static struct sc_guest guest __attribute__((aligned(4096)));
-static int report = 1;
+static struct sc_said said __attribute__((aligned(4096)));
 
 struct command {
     const char *directory;
@@ -42,10 +41,44 @@ static struct command commands[MOST_COMMANDS];
 static int count;
 static int64_t seconds;
 
+#define SIGNAL(which, where) \
+    __asm__ volatile("movabs %0, %%rax\n\tmov %%rax, (%1)" : : "i"(SC_SIGNAL + which), "r"(where) : "rax", "memory")
+
+static void signal_plugin(uint64_t kind)
+{
+    /* Memory that is shared with forked children is copied when it is written to, and the instruction done again, alone. */
+    *(volatile uint64_t *)&guest.signal = 0;
+    switch (kind) {
+    case SC_GUEST_ARM:
+        SIGNAL(SC_GUEST_ARM, &guest.signal);
+        break;
+    case SC_GUEST_BEGIN:
+        SIGNAL(SC_GUEST_BEGIN, &guest.signal);
+        break;
+    default:
+        SIGNAL(SC_GUEST_END, &guest.signal);
+    }
+}
+
+/* What `said.text` begins with. */
+static void say(size_t bytes)
+{
+    said.bytes = bytes;
+    SIGNAL(SC_GUEST_SAYS, &said.signal);
+}
+
+/* A line that fits into a page. */
+static void __attribute__((format(printf, 1, 2))) report(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(vsnprintf(said.text, sizeof said.text, format, arguments));
+    va_end(arguments);
+}
+
 static void __attribute__((noreturn)) leave(void)
 {
-    fsync(report);
-    tcdrain(report);
     sync();
     reboot(RB_POWER_OFF);
     for (;;)
@@ -54,45 +87,14 @@ static void __attribute__((noreturn)) leave(void)
 
 void fail(const char *format, ...)
 {
+    char text[1024];
     va_list arguments;
 
-    dprintf(report, "error ");
     va_start(arguments, format);
-    vdprintf(report, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    dprintf(report, "\n");
+    report("error %s\n", text);
     leave();
-}
-
-static void signal_plugin(uint64_t kind)
-{
-#define SIGNAL(which) \
-    __asm__ volatile("movabs %0, %%rax\n\tmov %%rax, (%1)" : : "i"(SC_SIGNAL + which), "r"(&guest.signal) : "rax", "memory")
-    /* Memory that is shared with forked children is copied when it is written to, and the instruction done again, alone. */
-    *(volatile uint64_t *)&guest.signal = 0;
-    switch (kind) {
-    case SC_GUEST_ARM:
-        SIGNAL(SC_GUEST_ARM);
-        break;
-    case SC_GUEST_BEGIN:
-        SIGNAL(SC_GUEST_BEGIN);
-        break;
-    default:
-        SIGNAL(SC_GUEST_END);
-    }
-}
-
-static void open_report(void)
-{
-    struct termios settings;
-
-    report = open("/dev/ttyS1", O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (report < 0 || tcgetattr(report, &settings) != 0) {
-        report = 1;
-        fail("no second serial line");
-    }
-    cfmakeraw(&settings);
-    tcsetattr(report, TCSANOW, &settings);
 }
 
 static void mount_all(void)
@@ -246,33 +248,30 @@ static uint64_t switches(int fd)
     return line ? strtoull(line + 6, NULL, 10) : 0;
 }
 
-static void send_file(int fd)
+static void report_file(int fd)
 {
-    char bytes[1 << 14];
-    ssize_t length;
+    ssize_t bytes;
 
     lseek(fd, 0, SEEK_SET);
-    while ((length = read(fd, bytes, sizeof bytes)) > 0)
-        for (ssize_t done = 0, more; done < length; done += more)
-            if ((more = write(report, bytes + done, length - done)) < 0)
-                return;
+    while ((bytes = read(fd, said.text, sizeof said.text)) > 0)
+        say(bytes);
 }
 
 static void tell(uint64_t counted, uint64_t nanoseconds)
 {
-    dprintf(report, "switches %lu\n", counted);
-    dprintf(report, "nanoseconds %lu\n", nanoseconds);
+    report("switches %lu\n", counted);
+    report("nanoseconds %lu\n", nanoseconds);
     if (is_late)
-        dprintf(report, "late %ld\n", (long)seconds);
+        report("late %ld\n", (long)seconds);
     for (struct command *command = commands; command < commands + count; command++)
-        dprintf(report, "status %d %d\n", (int)(command - commands), command->status);
+        report("status %d %d\n", (int)(command - commands), command->status);
     for (struct command *command = commands; command < commands + count; command++) {
         struct stat facts;
         fstat(command->output, &facts);
-        dprintf(report, "output %d %ld\n", (int)(command - commands), (long)facts.st_size);
-        send_file(command->output);
+        report("output %d %ld\n", (int)(command - commands), (long)facts.st_size);
+        report_file(command->output);
     }
-    dprintf(report, "end\n");
+    report("end\n");
 }
 
 int main(void)
@@ -282,13 +281,11 @@ int main(void)
     int go, stat;
 
     mount_all();
-    open_report();
     layout_find(&guest);
     read_commands();
     stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
     go = start_all();
-    dprintf(report, "ready\n");
-    tcdrain(report);
+    report("ready\n");
     signal_plugin(SC_GUEST_ARM);
     /* All that is left of booting; and a switch away from here and back. */
     for (int times = 0; times < 10; times++)

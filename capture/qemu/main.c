@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plugin.h"
 
@@ -26,7 +27,7 @@ static uint64_t signal_in(const struct qemu_plugin_insn *insn)
     if (code_bytes(insn, bytes, sizeof bytes) != 10 || bytes[0] != 0x48 || bytes[1] != 0xb8)
         return 0;
     memcpy(&value, bytes + 2, sizeof value);
-    return value - SC_SIGNAL <= SC_GUEST_END ? value - SC_SIGNAL : 0;
+    return value - SC_SIGNAL <= SC_GUEST_SAYS ? value - SC_SIGNAL : 0;
 }
 
 static void on_exit_of_qemu(qemu_plugin_id_t id, void *data)
@@ -78,13 +79,34 @@ static void on_reset(qemu_plugin_id_t id)
     }
 }
 
+static void tell_what_is_said(qemu_plugin_meminfo_t info, uint64_t address)
+{
+    static struct sc_said said;
+    uint64_t physical;
+
+    if (!physical_of(info, address, &physical) || !memory_read(physical, &said, sizeof said) || said.bytes > sizeof said.text)
+        ring_fail("no readable report of the guest");
+    for (size_t done = 0; done < said.bytes;) {
+        ssize_t more = write(STDOUT_FILENO, said.text + done, said.bytes - done);
+        if (more <= 0)
+            ring_fail("no place for what the guest reports");
+        done += more;
+    }
+}
+
 static void on_signal(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *kind)
 {
     static struct sc_guest guest;
     uint64_t physical;
 
     (void)cpu;
-    if (!qemu_plugin_mem_is_store(info) || (uintptr_t)kind != stage + 1)
+    if (!qemu_plugin_mem_is_store(info))
+        return;
+    if ((uintptr_t)kind == SC_GUEST_SAYS) {
+        tell_what_is_said(info, address);
+        return;
+    }
+    if ((uintptr_t)kind != stage + 1)
         return;
     if (stage == 0) {
         if (!physical_of(info, address, &physical) || !memory_read(physical, &guest, sizeof guest))

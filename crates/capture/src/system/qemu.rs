@@ -169,8 +169,6 @@ fn arguments(
         ("-display", "none".to_owned()),
         ("-chardev", "file,id=console,path=/dev/stderr,append=on".to_owned()),
         ("-serial", "chardev:console".to_owned()),
-        ("-chardev", "file,id=report,path=/dev/stdout,append=on".to_owned()),
-        ("-serial", "chardev:report".to_owned()),
         ("-kernel", system.kernel.image.display().to_string()),
         ("-initrd", path(root)),
         ("-append", system.command_line()),
