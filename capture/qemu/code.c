@@ -122,7 +122,7 @@ struct code *code_of(const struct qemu_plugin_tb *tb, bool is_entry)
         read_instruction(&code->instructions[index], qemu_plugin_tb_get_insn(tb, index), code);
         code->bytes += code->instructions[index].bytes;
     }
-    code->start = paths_start(code);
+    code->start = paths_start();
     code->next = buckets[hash % BUCKETS];
     buckets[hash % BUCKETS] = code;
     return code;

@@ -24,7 +24,7 @@ struct cut {
     ULong word;
 };
 
-/* A reference, and what comes before it. */
+/* A reference, and what comes before it. What following it needs lies in one line of the cache. */
 struct path {
     struct instruction *instruction; /* NULL at the start of a piece of code */
     qemu_plugin_meminfo_t info;
@@ -35,6 +35,7 @@ struct path {
     uint64_t value;    /* the address, or how far it lies behind the base */
     struct path *child, *sibling, *up;
     ULong word;        /* what is written where the code ends behind it; 0 not yet known */
+    _Alignas(64)
     ULong closes;      /* what is written for the segment that ends before it, where it opens one */
     struct cut *cuts;
     UInt first;        /* instruction that its segment begins with */
@@ -242,7 +243,7 @@ static void tear(void)
     torn_since = 0;
 }
 
-static void between(struct code *code)
+__attribute__((noinline, cold)) static void between(struct code *code)
 {
     if (paths_is_torn && (code->is_entry || ++torn_since > LONGEST_TEAR))
         paths_cut_before(0);
@@ -285,12 +286,19 @@ void paths_run(unsigned cpu, void *data)
     begin(code);
 }
 
-static struct path *extended(struct path *up, struct instruction *instruction, qemu_plugin_meminfo_t info)
+static struct path *new_path(void)
 {
-    struct path *path = calloc(1, sizeof *path);
+    struct path *path = aligned_alloc(_Alignof(struct path), sizeof *path);
 
     if (!path)
         ring_fail("no memory for another path");
+    return memset(path, 0, sizeof *path);
+}
+
+static struct path *extended(struct path *up, struct instruction *instruction, qemu_plugin_meminfo_t info)
+{
+    struct path *path = new_path();
+
     path->instruction = instruction;
     path->info = info;
     path->up = up;
@@ -300,14 +308,9 @@ static struct path *extended(struct path *up, struct instruction *instruction, q
     return path;
 }
 
-struct path *paths_start(struct code *code)
+struct path *paths_start(void)
 {
-    struct path *path = calloc(1, sizeof *path);
-
-    (void)code;
-    if (!path)
-        ring_fail("no memory for another path");
-    return path;
+    return new_path();
 }
 
 /* The address that a derived reference has, by those before. */
@@ -435,7 +438,8 @@ static bool follow_alone(struct code *code)
     return true;
 }
 
-static void touch_slowly(struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address)
+/* Apart, so that the fast way saves no registers. */
+__attribute__((noinline, cold)) static void touch_slowly(struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address)
 {
     struct path *path;
     bool is_other = false;

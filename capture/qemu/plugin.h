@@ -72,7 +72,7 @@ struct code *code_of(const struct qemu_plugin_tb *tb, bool is_entry);
 void paths_end(void);
 /* After the code that runs: what runs behind it is not recorded. */
 void paths_stop(void);
-struct path *paths_start(struct code *code);
+struct path *paths_start(void);
 void paths_run(unsigned cpu, void *code);
 void paths_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *instruction);
 /* The code that ran before the present one was left before this address was executed. */
