@@ -83,6 +83,7 @@ pub(crate) struct Decoder<'a, T> {
     all_switches: u64,
     is_as_run: bool,
     is_system: bool,
+    most_switches: Option<u64>,
     left: Option<Left>,
     ended: Vec<u32>,
 }
@@ -97,9 +98,20 @@ impl<'a, T: Take> Decoder<'a, T> {
             all_switches: 0,
             is_as_run: false,
             is_system: false,
+            most_switches: None,
             left: None,
             ended: Vec::new(),
         }
+    }
+
+    /// Takes nothing behind so many switches.
+    pub(crate) fn up_to(self, most_switches: Option<u64>) -> Self {
+        Decoder { most_switches, ..self }
+    }
+
+    /// Whether it takes no more.
+    pub(crate) fn has_all(&self) -> bool {
+        self.most_switches.is_some_and(|most| self.switches >= most)
     }
 
     /// Switches so far.
@@ -132,7 +144,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         // Nearly all words are simple blocks: those are taken as many as there are, and the others one by one.
         let mut at = from;
         let damaged = |word, problem| Stopped::Damaged(DecodeError { buffer: order, word, problem });
-        while at < words.len() {
+        while at < words.len() && !self.has_all() {
             let numbers = self.spaces.running().numbers();
             let taken = self.take.shapes::<SharedWords>(&words[at..], numbers).map_err(Stopped::Refused)?;
             if taken == 0 {

@@ -33,5 +33,8 @@ pub use control::Ending;
 pub use decode::{DecodeError, Problem};
 pub use error::{CaptureError, Failure};
 pub use run::{Input, Options, Order, Output, Summary, record, run, run_unread};
-pub use system::{GuestError, GuestSummary, Kernel, Package, Parts, System, fetch, find_kernel, record_system};
+pub use system::{
+    GuestError, GuestSummary, Kernel, Package, Parts, PlacedFolder, System, fetch, find_kernel, record_system,
+    run_system,
+};
 pub use tool::{Tool, ToolError};

@@ -17,16 +17,18 @@ mod qemu;
 mod report;
 
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use trace::{Recorder, WriteTraceError};
+use trace::{Chunk, Recorder, WriteTraceError};
 use units::Bytes;
 
 use crate::bell::Bell;
 use crate::command::Command;
-use crate::consume::consume;
-use crate::decode::Decoder;
+use crate::consume::{Read, consume};
+use crate::control::Ending;
+use crate::decode::{Chunks, Decoder, Take};
 use crate::error::{CaptureError, Failure};
 use crate::protocol::{self, header};
 use crate::ring::Ring;
@@ -53,8 +55,21 @@ pub struct System {
     pub halvings: u32,
     /// Seconds of the guest's time after which its programs are ended.
     pub seconds: u64,
+    /// All ends after so many switches.
+    pub stop_after_switches: Option<u64>,
     /// Further files and programs of this machine that the commands need.
-    pub files: Vec<std::path::PathBuf>,
+    pub files: Vec<PathBuf>,
+    /// Folders of this machine, with all in them, that are elsewhere in the guest.
+    pub folders: Vec<PlacedFolder>,
+}
+
+/// A folder that is elsewhere in the guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedFolder {
+    /// On this machine.
+    pub here: PathBuf,
+    /// In the guest.
+    pub there: PathBuf,
 }
 
 impl System {
@@ -72,15 +87,15 @@ impl System {
 /// What a guest came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestSummary {
-    /// Whether the caller's flag ended it.
-    pub is_interrupted: bool,
+    /// Why it ended.
+    pub ending: Ending,
     /// Switches in the trace from one task to another, or away from one.
     pub switches: u64,
     /// Instructions in the trace.
     pub instructions: u64,
     /// Time of the guest while it was recorded, in nanoseconds: what QEMU counted for the instructions, and what all tasks slept.
     pub guest_ns: u64,
-    /// How each command ended, as `wait` tells.
+    /// How each command ended, as `wait` tells; empty where they were ended with the capture, as are their outputs.
     pub statuses: Vec<std::process::ExitStatus>,
     /// What each command wrote.
     pub outputs: Vec<Vec<u8>>,
@@ -94,62 +109,103 @@ const LONGEST_BOOT: Duration = Duration::from_secs(180);
 /// A guest that sleeps has its time passed at once: one that does nothing for so long does nothing at all.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
-/// Runs the commands together in a guest until all have ended, and writes what it executed meanwhile, kernel included, into a
-/// trace. When this returns, QEMU is gone.
+/// Runs the commands together in a guest until all have ended, and hands what it executed meanwhile, kernel included, to `sink`
+/// on the calling thread, as [`crate::run`] does. When this returns, QEMU is gone.
 ///
 /// # Errors
-/// Where the guest cannot be made or fails, the system refuses something, or the trace cannot be written.
+/// Where the guest cannot be made or fails, the system refuses something, or the sink fails.
+pub fn run_system<E: std::error::Error + 'static>(
+    commands: &[Command],
+    system: &System,
+    stop: &AtomicBool,
+    sink: impl FnMut(&mut Chunk) -> Result<(), E>,
+) -> Result<GuestSummary, Failure<E>> {
+    capture(commands, system, stop, &mut Chunks::new(sink))
+}
+
+/// The same, straight into a trace.
+///
+/// # Errors
+/// As [`run_system`].
 pub fn record_system<W: Write + Send + 'static>(
     commands: &[Command],
     system: &System,
     stop: &AtomicBool,
     recorder: &mut Recorder<W>,
 ) -> Result<GuestSummary, Failure<WriteTraceError>> {
+    capture(commands, system, stop, recorder)
+}
+
+fn capture<T: Take<Error: std::error::Error + 'static>>(
+    commands: &[Command],
+    system: &System,
+    stop: &AtomicBool,
+    take: &mut T,
+) -> Result<GuestSummary, Failure<T::Error>> {
     let ring = Ring::create(protocol::SYSTEM).map_err(CaptureError::from)?;
-    let mut decoder = Decoder::new(Vec::new(), recorder).of_system();
+    let has_all = AtomicBool::new(false);
+    let decoder = Decoder::new(Vec::new(), take).of_system().up_to(system.stop_after_switches);
+    let mut reader = Telling { decoder, has_all: &has_all };
     let bell = Bell::default();
     let guest = guest::Guest::of(commands, system)?;
     let machine = Machine::start(&guest, system, &ring).map_err(CaptureError::from)?;
     let outcome = std::thread::scope(|scope| {
         let keeper = std::thread::Builder::new()
-            .spawn_scoped(scope, || keep(machine, &ring, &bell, stop))
+            .spawn_scoped(scope, || keep(machine, &ring, &bell, [stop, &has_all]))
             .map_err(CaptureError::from)?;
         let attendance = crate::run::Attendance(&bell);
-        let consumed = consume(&ring, &bell, &mut decoder);
+        let consumed = consume(&ring, &bell, &mut reader);
         drop(attendance);
         let outcome = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
         outcome.map_err(|error| Failure::Capture(error.into()))
     })?;
+    let mut decoder = reader.decoder;
     decoder.flush().map_err(Failure::Sink)?;
     // The first mark says who runs when recording begins.
     let (switches, instructions) = (decoder.all_switches().saturating_sub(1), decoder.instructions());
-    let Some(report) = outcome else {
-        return Ok(GuestSummary {
-            is_interrupted: true,
-            switches,
-            instructions,
-            guest_ns: 0,
-            statuses: Vec::new(),
-            outputs: Vec::new(),
-            warnings: Vec::new(),
-        });
-    };
-    let warnings = report.warnings(switches, system.seconds);
-    let Report { statuses, outputs, nanoseconds, .. } = report;
-    Ok(GuestSummary {
-        is_interrupted: false,
+    let ended = GuestSummary {
+        ending: Ending::Finished,
         switches,
         instructions,
-        guest_ns: nanoseconds,
-        statuses,
-        outputs,
-        warnings,
+        guest_ns: 0,
+        statuses: Vec::new(),
+        outputs: Vec::new(),
+        warnings: Vec::new(),
+    };
+    Ok(match outcome {
+        _ if decoder.has_all() => GuestSummary { ending: Ending::SwitchLimit, ..ended },
+        None => GuestSummary { ending: Ending::Interrupted, ..ended },
+        Some(report) => {
+            let warnings = report.warnings(switches, system.seconds);
+            let Report { statuses, outputs, nanoseconds, .. } = report;
+            GuestSummary { guest_ns: nanoseconds, statuses, outputs, warnings, ..ended }
+        }
     })
 }
 
-/// Waits for the end of the guest; none where the caller wants it to end. Afterwards QEMU is gone, and the stream is complete.
-fn keep(mut machine: Machine, ring: &Ring, bell: &Bell, stop: &AtomicBool) -> Result<Option<Report>, GuestError> {
+/// Decodes, and says when no more is wanted.
+struct Telling<'a, 'b, T> {
+    decoder: Decoder<'a, T>,
+    has_all: &'b AtomicBool,
+}
+
+impl<T: Take<Error: std::error::Error + 'static>> Read for Telling<'_, '_, T> {
+    type Error = T::Error;
+
+    fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Failure<T::Error>> {
+        self.decoder.buffer(order, words)?;
+        self.has_all.store(self.decoder.has_all(), SeqCst);
+        Ok(())
+    }
+
+    fn use_time(&mut self) -> bool {
+        self.decoder.use_time()
+    }
+}
+
+/// Waits for the end of the guest; none where one of the flags ends it. Afterwards QEMU is gone, and the stream is complete.
+fn keep(mut machine: Machine, ring: &Ring, bell: &Bell, stop: [&AtomicBool; 2]) -> Result<Option<Report>, GuestError> {
     let outcome = watch(&mut machine, ring, bell, stop);
     ring.u32_at(header::IS_CLOSING).store(1, SeqCst);
     machine.dismiss();
@@ -162,7 +218,7 @@ fn keep(mut machine: Machine, ring: &Ring, bell: &Bell, stop: &AtomicBool) -> Re
 }
 
 /// Whether it ended by itself.
-fn watch(machine: &mut Machine, ring: &Ring, bell: &Bell, stop: &AtomicBool) -> Result<bool, GuestError> {
+fn watch(machine: &mut Machine, ring: &Ring, bell: &Bell, stop: [&AtomicBool; 2]) -> Result<bool, GuestError> {
     let mut is_ready = false;
     let mut progress = 0;
     let mut since = Instant::now();
@@ -170,7 +226,7 @@ fn watch(machine: &mut Machine, ring: &Ring, bell: &Bell, stop: &AtomicBool) -> 
         if machine.has_ended(PATIENCE)? {
             return Ok(true);
         }
-        if stop.load(SeqCst) || bell.is_aborted() {
+        if stop.iter().any(|flag| flag.load(SeqCst)) || bell.is_aborted() {
             return Ok(false);
         }
         is_ready = is_ready || machine.is_ready();

@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use switchcost_capture::{Command, GuestError, GuestSummary, Parts, System, find_kernel, record_system};
+use switchcost_capture::{
+    Command, Ending, GuestError, GuestSummary, Parts, PlacedFolder, System, find_kernel, record_system,
+};
 use trace::{Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader, check, summarize};
 
 /// Instructions between the two looks at the guest's clock and the ends of the recording: eight to ten, as the compiler has it.
@@ -24,7 +26,9 @@ fn system() -> Option<System> {
             slice: None,
             halvings: 0,
             seconds: 60,
+            stop_after_switches: None,
             files: Vec::new(),
+            folders: Vec::new(),
         })
     };
     let has_qemu = std::process::Command::new("qemu-system-x86_64").arg("--version").output().is_ok();
@@ -97,6 +101,27 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
     let (again, same) = record(&commands, &system);
     assert_eq!(again, summary);
     assert!(same == trace, "the same guest gives the same trace");
+}
+
+#[test]
+fn programs_without_end_are_ended_after_so_many_switches() {
+    let Some(mut system) = system() else { return };
+    system.stop_after_switches = Some(40);
+    system.files = vec!["/bin/true".into()];
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("loop"), "while :; do /bin/true; done\n").expect("a file");
+    let there = std::path::PathBuf::from("/elsewhere");
+    system.folders = vec![PlacedFolder { here: folder.path().to_owned(), there: there.clone() }];
+    let commands = [Command { directory: Some(there), ..Command::new(["sh", "loop"]) }];
+    let (summary, trace) = record(&commands, &system);
+    assert_eq!((summary.ending, summary.switches), (Ending::SwitchLimit, 40), "{summary:?}");
+    assert_eq!(summary.statuses, []);
+    let marks = marks(&trace);
+    assert_eq!(marks.iter().filter(|mark| mark.is_switch()).count(), 40);
+    assert!(marks.last().is_some_and(Mark::is_switch), "the last one ends it: {:?}", marks.last());
+    let children = |mark: &&Mark| matches!(mark, Mark::Exec { name, .. } if name == b"true");
+    assert!(marks.iter().filter(children).count() > 3, "the loop is where it was placed, and finds what it runs");
+    assert!(record(&commands, &system).1 == trace, "it ends at the same switch each time");
 }
 
 /// Without a library, so that every system call is its own: asks for its parent, sleeps, then hands a byte to a child and back.

@@ -8,6 +8,8 @@ use crate::set::{Inputs, PrepareError, Program, arguments, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("ex", "vim-tiny"), ("ps", "procps"), ("sh", "dash"), ("ls", "coreutils")];
 
+pub(crate) const USES: &[&str] = &["cp", "cat", "ex", "rm", "ps", "ls"];
+
 const LINES: usize = 400;
 
 pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> {

@@ -9,6 +9,9 @@ use crate::set::{Inputs, PrepareError, Program, arguments, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("magic", "magic")];
 
+/// Its start script runs on a shell and some small programs; then it is a Tcl interpreter with a library.
+pub(crate) const USES: &[&str] = &["uname", "cut", "/usr/lib/x86_64-linux-gnu/magic", "/usr/share/tcltk/tcl8.6"];
+
 const LAYERS: [&str; 4] = ["polysilicon", "ndiffusion", "metal1", "metal2"];
 const RECTANGLES_A_LAYER: usize = 2500;
 const EDGE: u32 = 6000;

@@ -1,12 +1,37 @@
 //! Two users of make: one compiles C sources, the other links them into programs.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use rand::Rng;
 
-use crate::set::{Inputs, PrepareError, Program, arguments, write};
+use crate::set::{Inputs, PrepareError, Program, arguments, find, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("make", "make"), ("gcc", "gcc"), ("ld", "binutils"), ("ar", "binutils")];
+
+pub(crate) const USES: &[&str] = &["sh", "rm", "ar", "gcc"];
+
+/// What gcc runs, and what it links a program with, beside headers.
+const PASSES: [&str; 4] = ["cc1", "as", "collect2", "ld"];
+const LINKED: [&str; 14] = [
+    "liblto_plugin.so",
+    "Scrt1.o",
+    "crt1.o",
+    "crti.o",
+    "crtn.o",
+    "crtbegin.o",
+    "crtbeginS.o",
+    "crtend.o",
+    "crtendS.o",
+    "libgcc.a",
+    "libgcc_s.so",
+    "libgcc_s.so.1",
+    "libc.so",
+    "libc_nonshared.a",
+];
+const HEADERS: &str = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
 
 const SOURCES: usize = 12;
 const FUNCTIONS: usize = 40;
@@ -27,6 +52,43 @@ fn prepare(inputs: &mut Inputs<'_>, name: &'static str, target: &str) -> Result<
     write(&folder, "main.c", &main())?;
     write(&folder, "Makefile", include_str!("../files/Makefile"))?;
     Ok(Program { name, arguments: arguments(["make", "--silent", target]), folder })
+}
+
+/// The files of the compiler, as it says itself.
+pub(crate) fn compiler() -> Result<Vec<PathBuf>, PrepareError> {
+    let mut files = Vec::new();
+    for pass in PASSES {
+        let said = ask(&[&format!("-print-prog-name={pass}")], "")?;
+        // A name alone is looked for in PATH.
+        files.push(find(said.trim()));
+    }
+    for file in LINKED {
+        let said = ask(&[&format!("-print-file-name={file}")], "")?;
+        files.push(said.trim().into());
+    }
+    let rule = ask(&["-M", "-x", "c", "-"], HEADERS)?;
+    files.extend(rule.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from));
+    Ok(files)
+}
+
+fn ask(arguments: &[&str], input: &str) -> Result<String, PrepareError> {
+    let run = || -> io::Result<String> {
+        let mut gcc = Command::new("gcc")
+            .args(arguments)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        gcc.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(input.as_bytes()))?;
+        let output = gcc.wait_with_output()?;
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        } else {
+            Err(io::Error::other(output.status.to_string()))
+        }
+    };
+    run().map_err(PrepareError::Compiler)
 }
 
 /// A source of small functions with loops, branches and tables, so that every pass of a compiler has work.

@@ -6,6 +6,8 @@ use crate::set::{Inputs, PrepareError, Program, arguments, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("scm", "scm")];
 
+pub(crate) const USES: &[&str] = &["/usr/lib/scm", "/usr/share/slib"];
+
 /// A tree of 2^17 leaves: about 12 MB of pairs and interpreter, as in the paper.
 pub(crate) const TREE_DEPTH: u32 = 17;
 /// A tree of 2^20 leaves: about 65 MB, as in the paper.

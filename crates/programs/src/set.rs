@@ -1,4 +1,4 @@
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,6 +52,11 @@ pub enum PrepareError {
         packages(.0)
     )]
     Missing(Vec<MissingProgram>),
+    /// The compiler does not say which files it uses.
+    #[error(
+        "found a gcc that does not say which files it uses ({0}), need a working one; sudo apt-get install gcc libc6-dev"
+    )]
+    Compiler(io::Error),
     /// An input cannot be written.
     #[error(
         "found {path} not to be written ({source}), {}",
@@ -88,9 +93,26 @@ impl Set {
     }
 
     /// The programs that the set needs and that are in none of the folders of `path` (the value of PATH).
-    pub fn missing(self, path: &std::ffi::OsStr) -> Vec<MissingProgram> {
-        let is_there = |program: &str| std::env::split_paths(path).any(|folder| folder.join(program).is_file());
-        self.needs().into_iter().filter(|needed| !is_there(needed.program)).collect()
+    pub fn missing(self, path: &OsStr) -> Vec<MissingProgram> {
+        self.needs().into_iter().filter(|needed| find_in(path, needed.program).is_none()).collect()
+    }
+
+    /// Files and folders of this machine that the programs use beside their inputs and libraries, for where these are not at hand:
+    /// programs that others start by name, and what they read by themselves.
+    ///
+    /// # Errors
+    /// Where the compiler does not say what it uses.
+    pub fn uses(self) -> Result<Vec<PathBuf>, PrepareError> {
+        let parts: &[&[&str]] = match self {
+            Set::Timesharing => &[magic::USES, scheme::USES, make::USES, interactive::USES],
+            Set::ComputeBound => &[scheme::USES, verifier::USES],
+            Set::ClientServer => &[],
+        };
+        let mut files: Vec<PathBuf> = parts.concat().into_iter().map(find).collect();
+        if self == Set::Timesharing {
+            files.extend(make::compiler()?);
+        }
+        Ok(files)
     }
 
     /// Writes the inputs into `folder`, all drawn from `seed`, and names the commands. `switchcost` is the path of this
@@ -119,6 +141,15 @@ impl Set {
     }
 }
 
+fn find_in(path: &OsStr, program: &str) -> Option<PathBuf> {
+    std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// The file of a program in PATH; a path, and what is not there, is itself.
+pub(crate) fn find(program: &str) -> PathBuf {
+    find_in(&std::env::var_os("PATH").unwrap_or_default(), program).unwrap_or_else(|| program.into())
+}
+
 /// Where inputs go and what they are drawn from.
 pub(crate) struct Inputs<'a> {
     folder: &'a Path,
@@ -145,8 +176,6 @@ pub(crate) fn arguments<const N: usize>(words: [&str; N]) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-
     use super::*;
 
     #[test]

@@ -8,6 +8,8 @@ use crate::set::{Inputs, PrepareError, Program, arguments, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("sta", "opensta")];
 
+pub(crate) const USES: &[&str] = &["/usr/share/tcltk/tcl8.6"];
+
 const GATES: usize = 3000;
 const REGISTERS: usize = 200;
 /// How far back a gate's inputs lie at most.

@@ -41,6 +41,9 @@ impl Guest {
         for file in &system.files {
             needs::named(&mut archive, file)?;
         }
+        for folder in &system.folders {
+            needs::placed(&mut archive, &folder.here, &folder.there)?;
+        }
         let init = std::fs::read(&system.parts.init)
             .map_err(|error| GuestError::File { path: system.parts.init.clone(), error })?;
         archive.add("/init", Entry::File { bytes: init, mode: 0o755 });

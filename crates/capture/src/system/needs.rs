@@ -1,6 +1,7 @@
 //! Which files of this machine a command needs: its program, whatever interprets that, their shared libraries, and the files
 //! that its arguments name.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
@@ -24,7 +25,7 @@ const USUAL: [&str; 4] = ["/bin", "/sbin", "/lib", "/lib64"];
 
 /// The links that lead to most programs.
 pub(super) fn usual_links(archive: &mut Archive) -> Result<(), GuestError> {
-    USUAL.iter().map(Path::new).filter(|path| path.is_symlink()).try_for_each(|path| folder(archive, path))
+    USUAL.iter().map(Path::new).filter(|path| path.is_symlink()).try_for_each(|path| folder(archive, path).map(drop))
 }
 
 /// Adds a program with all that it needs; gives its absolute path.
@@ -60,38 +61,69 @@ fn argument(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     if NOT_OURS.iter().any(|not| path.starts_with(not)) {
         return Ok(());
     }
-    if kind.is_dir() { folder(archive, path) } else { file(archive, path) }
+    if kind.is_dir() { folder(archive, path).map(drop) } else { file(archive, path) }
 }
 
 /// A file or a folder with all in it that the user has named, programs with what they need.
 pub(super) fn named(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+    named_once(archive, path, &mut BTreeSet::new())
+}
+
+/// Links may lead to a folder that they are in.
+fn named_once(archive: &mut Archive, path: &Path, seen: &mut BTreeSet<PathBuf>) -> Result<(), GuestError> {
     let path = std::path::absolute(path).map_err(|error| unusable(path, error))?;
     let facts = path.metadata().map_err(|error| unusable(&path, error))?;
     if facts.is_dir() {
-        folder(archive, &path)?;
-        let mut within: Vec<PathBuf> = fs::read_dir(&path)
-            .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
-            .map_err(|error| unusable(&path, error))?;
-        within.sort();
-        return within.iter().try_for_each(|path| named(archive, path));
+        let real = folder(archive, &path)?;
+        if !seen.insert(real.clone()) {
+            return Ok(());
+        }
+        return within(&real)?.iter().try_for_each(|path| named_once(archive, path, seen));
     }
-    if facts.permissions().mode() & 0o111 != 0 {
+    if facts.permissions().mode() & 0o111 != 0 || is_library(&path)? {
         return program(archive, &path).map(drop);
     }
     file(archive, &path)
+}
+
+/// A folder with all in it, elsewhere in the guest. It holds files and folders alone.
+pub(super) fn placed(archive: &mut Archive, here: &Path, there: &Path) -> Result<(), GuestError> {
+    let facts = here.metadata().map_err(|error| unusable(here, error))?;
+    if !facts.is_dir() {
+        let bytes = fs::read(here).map_err(|error| unusable(here, error))?;
+        archive.add(there, Entry::File { bytes, mode: facts.permissions().mode() & 0o777 });
+        return Ok(());
+    }
+    archive.add(there, Entry::Folder);
+    let name = |path: &Path| path.file_name().map(OsStr::to_owned).unwrap_or_default();
+    within(here)?.iter().try_for_each(|path| placed(archive, path, &there.join(name(path))))
+}
+
+/// What is in a folder, in the order of names.
+fn within(path: &Path) -> Result<Vec<PathBuf>, GuestError> {
+    let entries = fs::read_dir(path).and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect());
+    let mut found: Vec<PathBuf> = entries.map_err(|error| unusable(path, error))?;
+    found.sort();
+    Ok(found)
+}
+
+/// Whether a program loads it: some have no right to be executed.
+fn is_library(path: &Path) -> Result<bool, GuestError> {
+    let bytes = fs::read(path).map_err(|error| unusable(path, error))?;
+    Ok(kind_of(&bytes) == Some(object::elf::ET_DYN))
 }
 
 fn unusable(path: &Path, error: io::Error) -> GuestError {
     GuestError::File { path: path.to_owned(), error }
 }
 
-/// A folder, without what is in it.
-fn folder(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+/// A folder, without what is in it; gives where links lead to.
+fn folder(archive: &mut Archive, path: &Path) -> Result<PathBuf, GuestError> {
     let real = follow(archive, path, MOST_LINKS)?;
     if real.parent().is_some() && !archive.has(&real) {
-        archive.add(real, Entry::Folder);
+        archive.add(&real, Entry::Folder);
     }
-    Ok(())
+    Ok(real)
 }
 
 /// A file and the links that lead to it.
@@ -145,7 +177,9 @@ fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), GuestError> 
 /// Its loader and the shared libraries, as the loader itself finds them.
 fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     let bytes = fs::read(path).map_err(|error| unusable(path, error))?;
-    let Some(loader) = loader_of(&bytes) else { return Ok(()) };
+    let has_usual = || kind_of(&bytes) == Some(object::elf::ET_DYN) && Path::new(USUAL_LOADER).is_file();
+    let usual = || has_usual().then(|| USUAL_LOADER.as_bytes().to_vec());
+    let Some(loader) = loader_of(&bytes).or_else(usual) else { return Ok(()) };
     let loader = Path::new(OsStr::from_bytes(&loader)).to_owned();
     file(archive, &loader)?;
     let listed = std::process::Command::new(&loader)
@@ -181,6 +215,16 @@ fn library(line: &[u8]) -> Library {
     }
     let path = place.rsplit_once(" (").map_or("", |(path, _)| path.trim());
     if path.starts_with('/') { Library::At(path.into()) } else { Library::None }
+}
+
+/// Of a library, which names none.
+const USUAL_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
+
+/// `e_type` of an object file.
+fn kind_of(bytes: &[u8]) -> Option<u16> {
+    use object::read::elf::FileHeader;
+    let header = object::elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
+    Some(header.e_type(header.endian().ok()?))
 }
 
 /// None of a program that needs none.
@@ -220,6 +264,22 @@ mod tests {
         let path = program(&mut archive, Path::new("/bin/sh")).expect("there is a shell");
         assert!(archive.has(&fs::canonicalize(&path).expect("it is there")));
         assert!(archive.has(Path::new("/lib64")) || archive.has(Path::new("/lib64/ld-linux-x86-64.so.2")));
+    }
+
+    #[test]
+    fn links_to_the_folder_that_they_are_in_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = fs::canonicalize(folder.path()).expect("it is there");
+        fs::create_dir(root.join("within")).expect("a folder");
+        fs::write(root.join("within/file"), b"text").expect("a file");
+        std::os::unix::fs::symlink("..", root.join("within/up")).expect("a link");
+        let mut archive = Archive::default();
+        named(&mut archive, &root).expect("all is usable");
+        let all = ["within", "within/file", "within/up"];
+        assert!(all.iter().all(|path| archive.has(&root.join(path))));
+        let mut elsewhere = Archive::default();
+        placed(&mut elsewhere, &root.join("within/file"), Path::new("/there/file")).expect("a file");
+        assert!(elsewhere.has(Path::new("/there/file")) && elsewhere.has(Path::new("/there")));
     }
 
     #[test]

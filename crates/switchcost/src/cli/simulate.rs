@@ -9,6 +9,7 @@ use std::str::FromStr;
 use ::trace::reorder::Schedule;
 use units::Nanos;
 
+use super::system::GuestArguments;
 use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
 use super::{Depth, Form, parse_named};
 
@@ -149,6 +150,8 @@ Examples:
   switchcost workload timesharing                          5000 switches under the four designs of the paper
   switchcost workload compute-bound --seed 2 --design host
   switchcost workload client-server --output pair.sct      keep the trace, too
+  switchcost workload timesharing --system                 in a guest, with its kernel's references
+  switchcost workload timesharing --system --user-only     the same without these: what the paper could see
 
 Timesharing needs the Debian packages magic, scm, make, gcc, vim-tiny and procps, compute-bound scm and opensta.";
 
@@ -174,10 +177,17 @@ pub(crate) struct WorkloadArguments {
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,
 
-    /// Length of a scheduled turn in instructions
+    /// Length of a scheduled turn in instructions; with --system the slice of the guest's scheduler is as long
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
+
+    /// Run the programs in a guest under QEMU, and simulate its kernel, too; with --user-only not, at the same switches
+    #[arg(long, conflicts_with = "order", help_heading = "A whole system")]
+    pub(crate) system: bool,
+
+    #[command(flatten)]
+    pub(crate) guest: GuestArguments,
 
     /// Keep the trace in FILE, which must not exist
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

@@ -9,12 +9,12 @@ use units::{Bytes, Nanos};
 /// Instructions in a second of the guest's time, in millions: those of a processor of 1990 to those of today's.
 const MOST_MIPS: u32 = 1000;
 
-/// A whole guest.
+/// A whole guest, or several, for programs of the user's.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SystemArguments {
     /// Run the programs in a guest under QEMU and trace its kernel, too; the same inputs give the same trace. Needs QEMU and a
     /// kernel image (make setup fetches both)
-    #[arg(long, conflicts_with_all = ["order", "processes", "switches", "cpu", "quantum"], help_heading = "A whole system")]
+    #[arg(long, conflicts_with_all = ["order", "processes", "cpu", "quantum"], help_heading = "A whole system")]
     pub(crate) system: bool,
 
     /// The guest's kernel: an image, or a package of Debian's, which is downloaded and not installed; several kernels, appended
@@ -37,14 +37,8 @@ pub(crate) struct SystemArguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "system", value_parser = parse_slice, help_heading = "A whole system")]
     pub(crate) slice: Vec<Nanos>,
 
-    /// Memory of the guest [default: what its files take, and 384 MiB]
-    #[arg(long, value_name = "SIZE", requires = "system", help_heading = "A whole system")]
-    pub(crate) memory: Option<Bytes>,
-
-    /// Millions of instructions in a second of the guest's time: 1000, or that halved up to ten times
-    #[arg(long, value_name = "NUMBER", requires = "system", default_value = "1000", value_parser = parse_mips,
-          help_heading = "A whole system")]
-    pub(crate) mips: Halvings,
+    #[command(flatten)]
+    pub(crate) machine: MachineArguments,
 
     /// End the programs after so many seconds of the guest's time
     #[arg(long, value_name = "NUMBER", requires = "system", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..),
@@ -54,6 +48,41 @@ pub(crate) struct SystemArguments {
     /// A further file, folder or program that the programs need in the guest; may be given several times
     #[arg(long = "file", value_name = "PATH", requires = "system", help_heading = "A whole system")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// The guest of a workload, whose turns and files are known.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct GuestArguments {
+    /// The guest's kernel: an image, or a package of Debian's, which is downloaded and not installed
+    /// [default: the one that make setup has fetched]
+    #[arg(long, value_name = "IMAGE|PACKAGE", requires = "system", help_heading = "A whole system")]
+    pub(crate) kernel: Option<OsString>,
+
+    /// Further words for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'
+    #[arg(
+        long,
+        value_name = "WORDS",
+        requires = "system",
+        allow_hyphen_values = true,
+        help_heading = "A whole system"
+    )]
+    pub(crate) append: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArguments,
+}
+
+/// What a guest is made of.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct MachineArguments {
+    /// Memory of the guest [default: what its files take, and 384 MiB]
+    #[arg(long, value_name = "SIZE", requires = "system", help_heading = "A whole system")]
+    pub(crate) memory: Option<Bytes>,
+
+    /// Millions of instructions in a second of the guest's time: 1000, or that halved up to ten times [default: 1000; for
+    /// workload 15.6, as processors of 1990]
+    #[arg(long, value_name = "NUMBER", requires = "system", value_parser = parse_mips, help_heading = "A whole system")]
+    pub(crate) mips: Option<Halvings>,
 }
 
 /// How often 1000 million instructions a second are halved.

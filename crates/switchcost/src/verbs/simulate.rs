@@ -19,7 +19,7 @@ use crate::messages::say;
 use crate::output::Output;
 use crate::signals::Interrupt;
 use crate::verbs::report;
-use crate::verbs::trace::capture::{NewTrace, Session};
+use crate::verbs::trace::capture::{Live, NewTrace, Session};
 use crate::verbs::trace::look;
 
 use run::Run;
@@ -123,17 +123,17 @@ fn feed(
 
 /// Captures and simulates at the same time; the trace is kept only where a place for it is named.
 pub(crate) fn live(
-    session: Session,
+    programs: impl Live,
     arguments: &DesignArguments,
     interval: u64,
     keep: Option<&Path>,
 ) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
-    let header: TraceHeader = session.header();
+    let header: TraceHeader = programs.header();
     let mut run = Run::begin(arguments, interval, LIVE, &header)?;
     let mut trace = keep.map(|path| NewTrace::create(path, &header)).transpose()?;
-    let outcome = session.run(&interrupt, |chunk| {
+    let outcome = programs.run(&interrupt, |chunk| {
         if let Some(trace) = &mut trace {
             trace.write(chunk)?;
         }

@@ -3,7 +3,7 @@
 pub(crate) mod capture;
 mod convert;
 pub(crate) mod look;
-mod system;
+pub(crate) mod system;
 mod walks;
 
 use crate::cli::trace::{TraceAction, TraceArguments};

@@ -2,27 +2,46 @@
 
 use std::path::Path;
 
-use capture::Command;
+use capture::{Command, PlacedFolder};
 use host::temporary::TemporaryFolder;
 use programs::{Program, Set};
 
 use super::simulate;
 use super::trace::capture::{Session, order};
+use super::trace::system::LiveGuest;
 use crate::cli::simulate::WorkloadArguments;
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
-    let temporary = folder.path().join("tmp");
-    std::fs::create_dir(&temporary).map_err(Failure::Folder)?;
     let own_path = std::env::current_exe().map_err(Failure::OwnFile)?;
     let programs = arguments.set.prepare(folder.path(), arguments.seed, &own_path)?;
+    // Segments of client and server are a few thousand instructions long.
+    let interval = if arguments.set == Set::ClientServer { 1_000 } else { 10_000 };
+    let output = arguments.output.as_deref();
+    if arguments.system {
+        let guest = guest(programs, arguments, folder.path())?;
+        return simulate::live(guest, &arguments.designs, interval, output);
+    }
+    let temporary = folder.path().join("tmp");
+    std::fs::create_dir(&temporary).map_err(Failure::Folder)?;
     let commands = programs.into_iter().map(|program| command(program, &temporary)).collect();
     let session =
         Session::new(commands, order(arguments.order, arguments.quantum), None, Some(arguments.switches))?.silenced();
-    // Segments of client and server are a few thousand instructions long.
-    let interval = if arguments.set == Set::ClientServer { 1_000 } else { 10_000 };
-    simulate::live(session, &arguments.designs, interval, arguments.output.as_deref())
+    simulate::live(session, &arguments.designs, interval, output)
+}
+
+/// Where the inputs are in a guest: under the same name each time.
+const IN_GUEST: &str = "/programs";
+
+fn guest(programs: Vec<Program>, arguments: &WorkloadArguments, folder: &Path) -> Result<LiveGuest, Failure> {
+    let commands = programs.into_iter().map(|program| {
+        let within = program.folder.strip_prefix(folder).unwrap_or(&program.folder);
+        Command { directory: Some(Path::new(IN_GUEST).join(within)), ..Command::new(program.arguments) }
+    });
+    let placed = PlacedFolder { here: folder.to_owned(), there: IN_GUEST.into() };
+    let (quantum, switches) = (arguments.quantum, arguments.switches);
+    LiveGuest::new(commands.collect(), &arguments.guest, quantum, switches, arguments.set.uses()?, placed)
 }
 
 /// What the programs themselves write for a while goes where ours does, and with it.

@@ -167,11 +167,55 @@ fn simulated(place: &Place, trace: &str, design: &str, options: &[&str]) -> Valu
     ran.json()["designs"][0].clone()
 }
 
+/// Whether this machine has no guest to run; says why.
+fn is_without_guest(ran: &Ran) -> bool {
+    let is =
+        ["found no plugin", "found no working", "found no kernel image"].iter().any(|what| ran.stderr.contains(what));
+    if is {
+        eprintln!("skipped: {}", ran.stderr.trim());
+    }
+    is
+}
+
 /// Cache misses of the programs by level, on a design.
 fn misses(place: &Place, trace: &str, design: &str) -> Vec<(String, u64)> {
     let shared = &simulated(place, trace, design, &["--user-only"])["shared"];
     let misses = |level: &Value| (level["name"].to_string(), count(&level["misses"]));
     shared["levels"].as_array().expect("caches").iter().map(misses).collect()
+}
+
+/// What a set of programs costs with the kernel and without it, at the same switches.
+#[test]
+fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {
+    let place = Place::new();
+    let run = |name: &str, options: &[&str]| {
+        let [record, trace] = ["parquet", "sct"].map(|ending| place.path(&format!("{name}.{ending}")));
+        let usual = ["workload", "client-server", "--system", "--switches", "300", "--design", "mogul-1a"];
+        let kept = ["--format", "json", "--record", text(&record), "-o", text(&trace)];
+        place.run(&[&usual[..], &kept, options].concat())
+    };
+    let with_kernel = run("with", &[]);
+    if is_without_guest(&with_kernel) {
+        return;
+    }
+    let alone = run("alone", &["--user-only"]);
+    let traces = ["with", "alone"].map(|name| fs::read(place.path(&format!("{name}.sct"))).expect("a trace"));
+    assert!(traces[0] == traces[1], "the guest is the same each time, whatever is simulated");
+    let [with_kernel, alone] = [with_kernel, alone].map(|ran| {
+        assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
+        ran.json()
+    });
+    let trace = |found: &Value, name: &str| count(&found["trace"][name]);
+    for name in ["voluntary_switches", "involuntary_switches"] {
+        assert_eq!(trace(&with_kernel, name), trace(&alone, name), "{name}");
+    }
+    assert_eq!(trace(&with_kernel, "voluntary_switches") + trace(&with_kernel, "involuntary_switches"), 300);
+    let [all, own] = [&with_kernel, &alone].map(|found| trace(found, "instructions"));
+    assert!(own > 100_000 && all > own + 300 * 1000, "{own} of {all} instructions are the programs' own");
+    let (design, of_programs) = (&with_kernel["designs"][0], &alone["designs"][0]);
+    let cycles = |lost: &Value| -> u64 { lost.as_object().expect("by whom").values().map(count).sum() };
+    assert!(cycles(&design["lost_to"]["kernel"]) > 0, "{}", design["lost_to"]);
+    assert_eq!(cycles(&of_programs["lost_to"]["kernel"]), 0, "{}", of_programs["lost_to"]);
 }
 
 /// One program under two frontends that have nothing in common but the stream: the same instructions, to the last one, and cache
@@ -190,8 +234,7 @@ fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
         place.run(&[&["trace", "-o", text(&output)], options, &["--", text(&program)]].concat())
     };
     let guest = capture("guest.sct", &["--system"]);
-    if ["found no plugin", "found no working", "found no kernel image"].iter().any(|what| guest.stderr.contains(what)) {
-        eprintln!("skipped: {}", guest.stderr.trim());
+    if is_without_guest(&guest) {
         return;
     }
     assert_eq!(guest.code, 0, "{}", guest.stderr);

@@ -93,8 +93,17 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
 
 /// What a capture came to.
 pub(crate) struct Ended {
-    commands: Vec<Command>,
-    summary: Summary,
+    pub(super) commands: Vec<Command>,
+    pub(super) summary: Summary,
+}
+
+/// Programs that are captured as they run.
+pub(crate) trait Live {
+    /// Of a trace of them.
+    fn header(&self) -> TraceHeader;
+
+    /// Runs until all has ended, and hands on each chunk.
+    fn run(self, interrupt: &Interrupt, sink: impl FnMut(&mut Chunk) -> Result<(), Failure>) -> Result<Ended, Failure>;
 }
 
 impl Ended {
@@ -191,36 +200,6 @@ impl Session {
         self
     }
 
-    pub(crate) fn header(&self) -> TraceHeader {
-        let (order, quantum) = match self.options.order {
-            Order::Scheduled { quantum_instructions } => (TraceOrder::Scheduled, Some(quantum_instructions)),
-            Order::AsRun => (TraceOrder::AsRun, None),
-        };
-        TraceHeader {
-            quantum_instructions: quantum,
-            commands: self.commands.iter().map(words).collect(),
-            ..TraceHeader::new("valgrind", order, std::env::consts::ARCH)
-        }
-    }
-
-    /// Runs until all has ended, and hands on each chunk.
-    pub(crate) fn run(
-        self,
-        interrupt: &Interrupt,
-        mut sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
-    ) -> Result<Ended, Failure> {
-        let is_silent = matches!(self.options.output, Output::Nowhere);
-        let mut captured = Captured::new(is_silent, self.options.stop_after_switches);
-        // The bar goes with the sink, and is gone before anything is said about the capture.
-        let sink = move |chunk: &mut Chunk| {
-            captured.show(chunk);
-            sink(chunk)
-        };
-        self.watch(|commands, options| {
-            capture::run(commands, options, interrupt.flag(), sink).map_err(|failure| of_capture(failure, |sink| sink))
-        })
-    }
-
     /// Begins a trace. The thread that writes it is started here, and inherits where this one may run: what the kernel does
     /// with the traced CPU is to be seen as run, and not what we do; otherwise, of two CPUs, both are as busy.
     fn recorder(&self, into: File) -> Result<Recorder<File>, WriteTraceError> {
@@ -245,6 +224,37 @@ impl Session {
         let _guard = self.options.cpu.and_then(|cpu| stay_on(&others(cpu)));
         let summary = capture(&self.commands, self.options)?;
         Ok(Ended { commands: self.commands, summary })
+    }
+}
+
+impl Live for Session {
+    fn header(&self) -> TraceHeader {
+        let (order, quantum) = match self.options.order {
+            Order::Scheduled { quantum_instructions } => (TraceOrder::Scheduled, Some(quantum_instructions)),
+            Order::AsRun => (TraceOrder::AsRun, None),
+        };
+        TraceHeader {
+            quantum_instructions: quantum,
+            commands: self.commands.iter().map(words).collect(),
+            ..TraceHeader::new("valgrind", order, std::env::consts::ARCH)
+        }
+    }
+
+    fn run(
+        self,
+        interrupt: &Interrupt,
+        mut sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
+    ) -> Result<Ended, Failure> {
+        let is_silent = matches!(self.options.output, Output::Nowhere);
+        let mut captured = Captured::new(is_silent, self.options.stop_after_switches);
+        // The bar goes with the sink, and is gone before anything is said about the capture.
+        let sink = move |chunk: &mut Chunk| {
+            captured.show(chunk);
+            sink(chunk)
+        };
+        self.watch(|commands, options| {
+            capture::run(commands, options, interrupt.flag(), sink).map_err(|failure| of_capture(failure, |sink| sink))
+        })
     }
 }
 

@@ -1,12 +1,13 @@
 //! Runs programs in a guest, or the same programs in several, and keeps what it did, its kernel included.
 
+mod live;
 mod trials;
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use capture::{CaptureError, Command, GuestSummary, System};
+use capture::{CaptureError, Command, Ending, GuestSummary, System};
 use trace::{Guest, Recorder, TraceHeader, TraceOrder};
 
 use super::capture::{commands, failed, new_file, not_begun, of_capture, words};
@@ -15,12 +16,13 @@ use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::runs;
 use crate::signals::Interrupt;
+pub(crate) use live::LiveGuest;
 use trials::Trial;
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let commands = commands(&arguments.capture)?;
     let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
-    let trials = trials::of(&arguments.system, &path).map_err(CaptureError::from)?;
+    let trials = trials::of(arguments, &path).map_err(CaptureError::from)?;
     refuse_taken(&trials)?;
     let interrupt = Interrupt::watch()?;
     let mut exit = Exit::Success;
@@ -79,11 +81,12 @@ fn tell(commands: &[Command], summary: &GuestSummary, bytes: u64, path: &Path) {
     for (command, status) in commands.iter().zip(&summary.statuses).filter(|(_, status)| !status.success()) {
         say!("'{}' ended with {status}", words(command).join(" "));
     }
-    if summary.is_interrupted && summary.instructions == 0 {
+    let is_interrupted = summary.ending == Ending::Interrupted;
+    if is_interrupted && summary.instructions == 0 {
         say!("interrupted before the programs began; nothing was captured");
         return;
     }
-    if summary.is_interrupted {
+    if is_interrupted {
         say!("interrupted; what was captured until then is kept");
     }
     say!(

@@ -7,7 +7,8 @@ use std::time::Duration;
 use capture::{GuestError, Kernel, Package, Parts, System};
 use units::Nanos;
 
-use crate::cli::system::SystemArguments;
+use crate::cli::system::{Halvings, MachineArguments};
+use crate::cli::trace::TraceArguments;
 
 /// A guest, and where its trace goes.
 pub(super) struct Trial {
@@ -16,27 +17,24 @@ pub(super) struct Trial {
 }
 
 /// One guest with its trace in `path`; of several, each in a file named after it, beside that: `all.sct` becomes `all.pti=on.sct`.
-pub(super) fn of(arguments: &SystemArguments, path: &Path) -> Result<Vec<Trial>, GuestError> {
-    let parts = Parts::find()?;
+pub(super) fn of(arguments: &TraceArguments, path: &Path) -> Result<Vec<Trial>, GuestError> {
+    let given = &arguments.system;
     let mut trials = Vec::new();
-    for kernel in one_or_all(&arguments.kernel) {
-        let image = image(kernel, &parts)?;
-        for append in one_or_all(&arguments.append) {
-            for slice in one_or_all(&arguments.slice) {
+    for kernel in one_or_all(&given.kernel) {
+        for append in one_or_all(&given.append) {
+            let guest = one(kernel, append, &given.machine, AS_FAST_AS_CAN_BE)?;
+            for slice in one_or_all(&given.slice) {
                 let names = [
-                    (arguments.kernel.len() > 1).then(|| kernel.map_or_else(String::new, kernel_name)),
-                    (arguments.append.len() > 1).then(|| append.map_or_else(String::new, |words| words_name(words))),
-                    (arguments.slice.len() > 1).then(|| slice.map_or_else(String::new, slice_name)),
+                    (given.kernel.len() > 1).then(|| kernel.map_or_else(String::new, kernel_name)),
+                    (given.append.len() > 1).then(|| append.map_or_else(String::new, |words| words_name(words))),
+                    (given.slice.len() > 1).then(|| slice.map_or_else(String::new, slice_name)),
                 ];
                 let system = System {
-                    parts: parts.clone(),
-                    kernel: image.clone(),
-                    append: append.cloned(),
-                    memory: arguments.memory,
                     slice: slice.map(|slice| Duration::from_nanos(slice.0)),
-                    halvings: arguments.mips.0,
-                    seconds: arguments.seconds,
-                    files: arguments.files.clone(),
+                    seconds: given.seconds,
+                    stop_after_switches: arguments.capture.switches,
+                    files: given.files.clone(),
+                    ..guest.clone()
                 };
                 let names: Vec<String> = names.into_iter().flatten().collect();
                 trials.push(Trial { system, path: named(path, &names) });
@@ -44,6 +42,31 @@ pub(super) fn of(arguments: &SystemArguments, path: &Path) -> Result<Vec<Trial>,
         }
     }
     Ok(trials)
+}
+
+const AS_FAST_AS_CAN_BE: Halvings = Halvings(0);
+
+/// A guest with the scheduler's own slices, that ends by itself. `usual`: how long its instructions take where the user says nothing
+/// of it.
+pub(super) fn one(
+    kernel: Option<&OsString>,
+    append: Option<&String>,
+    machine: &MachineArguments,
+    usual: Halvings,
+) -> Result<System, GuestError> {
+    let parts = Parts::find()?;
+    Ok(System {
+        kernel: image(kernel, &parts)?,
+        parts,
+        append: append.cloned(),
+        memory: machine.memory,
+        slice: None,
+        halvings: machine.mips.unwrap_or(usual).0,
+        seconds: u64::from(u32::MAX),
+        stop_after_switches: None,
+        files: Vec::new(),
+        folders: Vec::new(),
+    })
 }
 
 /// What is given, or once that nothing is.

@@ -1,0 +1,75 @@
+//! A guest whose programs run without end, and are simulated as they run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use capture::{CaptureError, Command, GuestSummary, PlacedFolder, Summary, System};
+use trace::{Chunk, TraceHeader};
+
+use super::header;
+use super::trials::one;
+use crate::cli::system::{GuestArguments, Halvings};
+use crate::exit::Failure;
+use crate::progress::Captured;
+use crate::signals::Interrupt;
+use crate::verbs::trace::capture::{Ended, Live, of_capture};
+
+/// 64 ns for an instruction: the DECstation 5000/200 did 25 million cycles a second, and one to two for each.
+const OF_1990: Halvings = Halvings(6);
+
+/// A guest that can begin, for programs that run without end.
+pub(crate) struct LiveGuest {
+    commands: Vec<Command>,
+    system: System,
+}
+
+impl LiveGuest {
+    /// Stops after so many switches. `files` and `folders` are what the commands use; turns are of so many instructions.
+    pub(crate) fn new(
+        commands: Vec<Command>,
+        arguments: &GuestArguments,
+        quantum_instructions: u64,
+        switches: u64,
+        files: Vec<PathBuf>,
+        folder: PlacedFolder,
+    ) -> Result<LiveGuest, Failure> {
+        let GuestArguments { kernel, append, machine } = arguments;
+        let mut system = one(kernel.as_ref(), append.as_ref(), machine, OF_1990).map_err(CaptureError::from)?;
+        system.slice = Some(Duration::from_nanos(quantum_instructions << system.halvings));
+        system.stop_after_switches = Some(switches);
+        system.files = files;
+        system.folders = vec![folder];
+        Ok(LiveGuest { commands, system })
+    }
+}
+
+impl Live for LiveGuest {
+    fn header(&self) -> TraceHeader {
+        header(&self.commands, &self.system)
+    }
+
+    fn run(
+        self,
+        interrupt: &Interrupt,
+        mut sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
+    ) -> Result<Ended, Failure> {
+        let mut captured = Captured::new(true, self.system.stop_after_switches);
+        let sink = move |chunk: &mut Chunk| {
+            captured.show(chunk);
+            sink(chunk)
+        };
+        let summary = capture::run_system(&self.commands, &self.system, interrupt.flag(), sink)
+            .map_err(|failure| of_capture(failure, |sink| sink))?;
+        let GuestSummary { ending, switches, instructions, statuses, warnings, .. } = summary;
+        let summary = Summary {
+            ending,
+            switches,
+            instructions,
+            statuses: statuses.into_iter().map(Some).collect(),
+            warnings,
+            no_pid_namespace: None,
+            switches_elsewhere: 0,
+        };
+        Ok(Ended { commands: self.commands, summary })
+    }
+}
