@@ -7,6 +7,7 @@ mod overhead;
 mod programs;
 mod quantities;
 mod table_4;
+mod with_kernel;
 
 use analysis::simulation::{DesignFinding, Findings};
 use simulation_result::Simulation;
@@ -72,6 +73,9 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
             ),
         ),
     ]);
+    if site.has_guest {
+        steps.extend(with_kernel::steps(site.effort));
+    }
     steps
 }
 
@@ -96,12 +100,17 @@ impl<'a> Trial<'a> {
 
 /// The trials of a set that are there; why not, where none is.
 fn trials<'a>(records: &'a Records, set: &Set) -> Result<Vec<Trial<'a>>, String> {
+    trials_named(records, TRIALS, |trial| step_name(set, trial))
+}
+
+/// Those of the steps with these names that are there.
+fn trials_named(records: &Records, most: u64, name: impl Fn(u64) -> String) -> Result<Vec<Trial<'_>>, String> {
     let one = |number: u64| {
-        let step = step_name(set, number);
+        let step = name(number);
         let (head, findings) = records.simulated(&step)?;
         Ok(Trial { step, number, head, findings })
     };
-    let (there, missing): (Vec<_>, Vec<_>) = (1..=TRIALS).map(one).partition(Result::is_ok);
+    let (there, missing): (Vec<_>, Vec<_>) = (1..=most).map(one).partition(Result::is_ok);
     let why = missing.into_iter().find_map(Result::err).unwrap_or_default();
     if there.is_empty() { Err(why) } else { Ok(there.into_iter().flatten().collect()) }
 }
@@ -143,6 +152,7 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     let mut exhibits = programs::exhibits(records);
     exhibits.push(designs::table_3(records));
     exhibits.push(table_4::exhibit(records));
+    exhibits.push(with_kernel::exhibit(records));
     exhibits.extend(curves::exhibits(records));
     exhibits.extend(overhead::exhibits(records));
     exhibits.push(discussion::exhibit(records));

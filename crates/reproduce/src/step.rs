@@ -22,6 +22,8 @@ pub struct Site<'a> {
     pub noisy_cpu: Option<CpuId>,
     /// How much time they may take.
     pub effort: Effort,
+    /// Whether programs are to run in a guest with its kernel, too.
+    pub has_guest: bool,
 }
 
 /// Something to be run: a command line of this program.

@@ -17,18 +17,18 @@ pub(super) const CLIENT: usize = 2;
 
 /// Designs that differ in the processor, and in the size of the caches.
 const FASTER: [[&str; 2]; 2] = [["1a", "2a"], ["1b", "2b"]];
-const LARGER: [[&str; 2]; 2] = [["1a", "1b"], ["2a", "2b"]];
+pub(super) const LARGER: [[&str; 2]; 2] = [["1a", "1b"], ["2a", "2b"]];
 
 /// A cycle of the DECstation 5000/200, in microseconds.
 const CYCLE_US: f64 = 0.04;
 
-type Outcome = Result<Found, String>;
+pub(super) type Outcome = Result<Found, String>;
 
 /// What one trial says, and the same without one batch of its segments each, where it can be told.
 #[derive(Clone, Debug)]
-struct Sample {
+pub(super) struct Sample {
     trial: u64,
-    value: f64,
+    pub(super) value: f64,
     without_one: Vec<f64>,
 }
 
@@ -42,13 +42,21 @@ fn samples(records: &Records, set: usize, of: impl Fn(&Trial<'_>) -> Option<f64>
 
 /// A cost of each trial, with its batches.
 fn costs(records: &Records, set: usize, design: &str, of: fn(&DesignFinding) -> &Cost) -> Result<Vec<Sample>, String> {
-    let all = trials(records, &SETS[set])?;
+    costs_of(&trials(records, &SETS[set])?, design, of)
+}
+
+/// The same of some trials.
+pub(super) fn costs_of(
+    all: &[Trial<'_>],
+    design: &str,
+    of: fn(&DesignFinding) -> &Cost,
+) -> Result<Vec<Sample>, String> {
     let sample = |trial: &Trial<'_>| {
         let cost = of(trial.design(design)?);
         Some(Sample { trial: trial.number, value: cost.estimate?, without_one: cost.without_one.clone() })
     };
     let found: Vec<Sample> = all.iter().filter_map(sample).collect();
-    if found.is_empty() { Err(format!("no trial of {} has mogul-{design}", SETS[set].published)) } else { Ok(found) }
+    if found.is_empty() { Err(format!("no trial has a cost on mogul-{design}")) } else { Ok(found) }
 }
 
 fn average(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, String> {
@@ -60,7 +68,7 @@ fn overhead(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, 
 }
 
 /// One over the other, trial by trial; batch by batch where both are of the same traces.
-fn over(above: &[Sample], below: &[Sample], are_same_traces: bool) -> Vec<Sample> {
+pub(super) fn over(above: &[Sample], below: &[Sample], are_same_traces: bool) -> Vec<Sample> {
     let ratio = |a: &Sample| {
         let b = below.iter().find(|b| b.trial == a.trial)?;
         let is_paired = are_same_traces && a.without_one.len() == b.without_one.len();
@@ -71,7 +79,7 @@ fn over(above: &[Sample], below: &[Sample], are_same_traces: bool) -> Vec<Sample
 }
 
 /// The geometric mean over trials, for ratios and costs.
-fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
+pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
     let all = samples.iter().flat_map(|sample| sample.without_one.iter().chain([&sample.value]));
     if all.into_iter().any(|value| value.is_nan() || *value <= 0.0) {
         return Err("a trial has a number that is not above 0".to_owned());
@@ -92,12 +100,12 @@ fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<Term, Strin
     Ok(Term::new(name, mean, low, high))
 }
 
-fn trials_of(samples: &[Sample]) -> String {
+pub(super) fn trials_of(samples: &[Sample]) -> String {
     if samples.len() == 1 { "within one trial".to_owned() } else { format!("{} trials", samples.len()) }
 }
 
 /// Mean numbers behind a ratio, for its note.
-fn level(samples: &[Sample], scale: f64) -> String {
+pub(super) fn level(samples: &[Sample], scale: f64) -> String {
     number(samples.iter().map(|sample| sample.value).sum::<f64>() / samples.len().max(1) as f64 * scale)
 }
 
@@ -209,7 +217,7 @@ fn between_sets(records: &Records, name: &str, sets: [usize; 2], of: fn(&Trial<'
 
 // ---- Table 4, Figures 8 and 9 ----
 
-type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
+pub(super) type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
 
 /// A number on one design over that on another, from the same references.
 fn moved(records: &Records, of: PerDesign, set: usize, [from, to]: [&str; 2]) -> Result<Term, String> {
@@ -217,7 +225,7 @@ fn moved(records: &Records, of: PerDesign, set: usize, [from, to]: [&str; 2]) ->
     geometric(format!("{}, {to} over {from}", SETS[set].published), &over(&to_samples, &from_samples, true))
 }
 
-fn moves(records: &Records, of: PerDesign, moves: &[(usize, [&str; 2])]) -> Outcome {
+pub(super) fn moves(records: &Records, of: PerDesign, moves: &[(usize, [&str; 2])]) -> Outcome {
     let terms = moves.iter().map(|(set, designs)| moved(records, of, *set, *designs)).collect::<Result<_, _>>()?;
     let first = of(records, moves[0].0, moves[0].1[0])?;
     Ok(Found::new(terms, trials_of(&first)))
@@ -231,7 +239,13 @@ fn cheaper(records: &Records, set: usize, designs: [&str; 2]) -> Outcome {
 }
 
 /// One set over the others on every design.
-fn on_every_design(records: &Records, of: PerDesign, pairs: &[[usize; 2]], scale: f64, unit: &str) -> Outcome {
+pub(super) fn on_every_design(
+    records: &Records,
+    of: PerDesign,
+    pairs: &[[usize; 2]],
+    scale: f64,
+    unit: &str,
+) -> Outcome {
     let (mut terms, mut notes) = (Vec::new(), Vec::new());
     for design in DESIGNS {
         for [above, below] in pairs {
@@ -418,5 +432,9 @@ pub(crate) fn quantities() -> Quantities {
         ("larger-still", |r| between_variants(r, SIZES_STEP, [4, 6], "1 MiB over 256 KiB")),
         ("more-restored-1b", |r| restored(r, ["1a", "1b"], "L1")),
         ("more-restored-2b", |r| restored(r, ["2a", "2b"], "L2")),
+        ("kernel-raises-cost", super::with_kernel::ratios),
+        ("kernel-keeps-magnitude", super::with_kernel::ratios),
+        ("kernel-keeps-order", super::with_kernel::order),
+        ("kernel-keeps-improvement", super::with_kernel::improvement),
     ]
 }

@@ -36,6 +36,7 @@ Examples:
   switchcost reproduce all --quick             to see it work
   switchcost reproduce li2007 --figures -o report/
                                                pictures, too
+  switchcost reproduce mogul1990 --system      Table 4 with the kernel, too: what did the paper miss?
   switchcost reproduce mogul1990 --dry-run     only the commands that would be run
   switchcost reproduce all --claims            what will be judged, and by which rules
 
@@ -67,6 +68,11 @@ pub(crate) struct ReproduceArguments {
     /// Fewer sizes, shorter runs, one trial: to see that it works, not for verdicts
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) quick: bool,
+
+    /// Of Mogul and Borg 1990: Table 4 in a guest, too, with its kernel's references and without them. Needs QEMU and a kernel
+    /// image (make setup fetches both)
+    #[arg(long, help_heading = "Precision and time")]
+    pub(crate) system: bool,
 
     /// Also write each figure as PNG and SVG, and each table as CSV, into figures/ in the folder; pictures are drawn by
     /// Chromium, which must be installed

@@ -75,7 +75,7 @@ fn site<'a>(
     }
     let noisy_cpu = host.cpus_allowed.iter().copied().find(|cpu| *cpu != quiet_cpu);
     let effort = if arguments.quick { Effort::Quick } else { Effort::Usual };
-    Ok(Site { host, quiet_cpu, noisy_cpu, effort })
+    Ok(Site { host, quiet_cpu, noisy_cpu, effort, has_guest: arguments.system })
 }
 
 fn dry_run(papers: &[Paper], site: &Site<'_>) -> Result<Exit, Failure> {
