@@ -183,6 +183,8 @@ pub enum Part {
     Program(String),
     /// All references to one level of the caches or TLBs.
     Level(String),
+    /// What the kernel does.
+    Kernel,
 }
 
 /// The same subject on both sides.

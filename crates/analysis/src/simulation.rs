@@ -16,6 +16,7 @@ mod design_sums;
 mod findings;
 mod group;
 pub mod interval;
+mod kernel;
 mod lengths;
 mod levels;
 mod orders;
@@ -34,8 +35,8 @@ pub use analyser::Analyser;
 pub use context::Options;
 pub use findings::{
     Agarwal, AgarwalLevel, CallFinding, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings,
-    Group, GroupFinding, LengthDistribution, LevelFinding, LossFinding, OfLevel, OriginFinding, Part, Point,
-    ProcessFinding, Spread, SurvivorBias,
+    Group, GroupFinding, KernelFills, KernelFinding, LengthDistribution, LevelFinding, LossFinding, OfLevel,
+    OriginFinding, Part, Point, ProcessFinding, Spread, SurvivorBias,
 };
 pub use orders::{OrderFinding, are_orders, over_orders};
 pub use trials::{TrialFinding, over_trials};

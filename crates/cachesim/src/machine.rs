@@ -5,6 +5,7 @@
 
 mod aside;
 mod calls;
+mod kernel_batches;
 mod ledger;
 mod level;
 mod line;
@@ -29,6 +30,7 @@ use crate::code::{Attribution, Context};
 use crate::frames::Frames;
 use crate::mappings::Mappings;
 use calls::Calls;
+use kernel_batches::KernelBatches;
 use ledger::{Ledger, NOBODY};
 use level::Level;
 use plan::Plan;
@@ -57,6 +59,7 @@ pub(crate) struct Machine {
     ended: Ended,
     attribution: Attribution,
     calls: Calls,
+    kernel_batches: KernelBatches,
     /// Cycles of each view, and those lost, at the start of the open tuple, and at the end of its last block.
     opened: Option<[u64; VIEWS + 1]>,
     closed: [u64; VIEWS + 1],
@@ -109,6 +112,7 @@ impl Machine {
             ended: Ended::new(&plan),
             attribution: Attribution::new(),
             calls: Calls::none(),
+            kernel_batches: KernelBatches::none(),
             opened: None,
             closed: [0; VIEWS + 1],
             tuples: Vec::new(),

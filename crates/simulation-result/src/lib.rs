@@ -287,6 +287,28 @@ pub struct CallCost {
     pub driven_out: Vec<u64>,
 }
 
+/// What consecutive switches took on the shared hierarchy, where the trace has the kernel's instructions: all that ran from the first of
+/// them to the first of the next batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelBatch {
+    /// Switches.
+    pub switches: u64,
+    /// The kernel's instructions.
+    pub instructions: u64,
+    /// Cycles lost to other processes, as [`LostTo::processes`].
+    pub lost_to_processes: u64,
+    /// Cycles lost to the kernel, as [`LostTo::kernel`].
+    pub lost_to_kernel: u64,
+    /// System calls that kept the CPU, as in [`CallCost`].
+    pub calls: u64,
+    /// Their instructions.
+    pub call_instructions: u64,
+    /// Their cycles.
+    pub call_cycles: u64,
+    /// Lines brought in on demand for addresses of the kernel's half, by level, then by TLB.
+    pub fills: Vec<u64>,
+}
+
 /// How much a result says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -327,6 +349,10 @@ pub struct DesignResult {
     /// [`Depth::Counters`], and in records that were written before it was counted.
     #[serde(default)]
     pub calls: Vec<CallCost>,
+    /// What the kernel takes, by 39 to 78 batches of switches (fewer, if there are fewer). Empty for designs of [`Depth::Counters`], where the trace has no instructions
+    /// of a kernel, and in records that were written before it was counted.
+    #[serde(default)]
+    pub kernel_batches: Vec<KernelBatch>,
 }
 
 /// One process of the trace.

@@ -20,6 +20,18 @@ pub enum Quantity {
     ExcessPerSwitch,
     /// Of one level of the simulated caches.
     MissesPerInstruction,
+    /// Cycles that a simulated switch loses to other processes.
+    LostToProcesses,
+    /// Cycles that a simulated switch loses to the kernel.
+    LostToKernel,
+    /// The kernel's instructions over simulated switches.
+    KernelInstructions,
+    /// What the kernel misses in one level of the simulated caches, over switches.
+    KernelMisses,
+    /// Instructions of a traced system call that keeps the CPU.
+    CallInstructions,
+    /// Its simulated cycles.
+    CallCycles,
     /// Switches of live tasks a second.
     Switches,
     /// Their involuntary switches over all.
@@ -55,6 +67,8 @@ pub enum Unit {
     PerInstruction,
     /// Events a second.
     PerSecond,
+    /// Instructions or misses, for each switch or system call.
+    Events,
 }
 
 impl Quantity {
@@ -67,7 +81,12 @@ impl Quantity {
     pub fn unit(self) -> Unit {
         match self {
             Quantity::Direct | Quantity::Total | Quantity::HandOff | Quantity::WaitP50 | Quantity::WaitP99 => Unit::Ns,
-            Quantity::AverageCost | Quantity::ExcessPerSwitch => Unit::Cycles,
+            Quantity::AverageCost
+            | Quantity::ExcessPerSwitch
+            | Quantity::LostToProcesses
+            | Quantity::LostToKernel
+            | Quantity::CallCycles => Unit::Cycles,
+            Quantity::KernelInstructions | Quantity::KernelMisses | Quantity::CallInstructions => Unit::Events,
             Quantity::Overhead
             | Quantity::Involuntary
             | Quantity::DirectShare

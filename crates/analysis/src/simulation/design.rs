@@ -9,6 +9,7 @@ use super::context::Context;
 use super::design_sums::DesignSums;
 use super::findings::{Cost, DesignFinding};
 use super::group::groups;
+use super::kernel::kernel;
 use super::levels::levels;
 use super::overhead::overhead;
 use super::programs::processes;
@@ -65,6 +66,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         costliest_level: costliest_level(result).map(str::to_owned),
         code: code(head, result, excess),
         calls: calls(result),
+        kernel: kernel(result, context.options.confidence),
         flags: flags(context, result.depth, sums, &cost, cut.is_reached),
         average_cost_cycles: cost,
         groups,

@@ -76,6 +76,32 @@ impl Cost {
     }
 }
 
+/// What the kernel takes on the shared hierarchy, with intervals from batches of consecutive switches.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelFinding {
+    /// The kernel's instructions over switches: those of system calls, faults and interrupts, too.
+    pub instructions_per_switch: Cost,
+    /// All cycles that are lost to other processes, over switches.
+    pub lost_to_processes_cycles: Cost,
+    /// All cycles that are lost to the kernel, over switches.
+    pub lost_to_kernel_cycles: Cost,
+    /// Of a system call that keeps the CPU.
+    pub instructions_per_call: Cost,
+    /// Of a system call that keeps the CPU.
+    pub cycles_per_call: Cost,
+    /// By level, then by TLB.
+    pub fills_per_switch: Vec<KernelFills>,
+}
+
+/// What the kernel brings into a level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelFills {
+    /// The level.
+    pub level: String,
+    /// Lines, or translations, brought in on demand for the kernel's addresses, over switches.
+    pub fills: Cost,
+}
+
 /// Which segments are looked at together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "name")]
@@ -467,6 +493,8 @@ pub struct DesignFinding {
     pub code: Vec<CodeFinding>,
     /// What system calls take, most cycles first; those without one call that kept the CPU are left out.
     pub calls: Vec<CallFinding>,
+    /// What the kernel takes, where the trace has its instructions.
+    pub kernel: Option<KernelFinding>,
     /// What to know about these numbers.
     pub flags: Vec<Flag>,
 }

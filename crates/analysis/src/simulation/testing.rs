@@ -58,6 +58,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         losses: Vec::new(),
         evictions: Vec::new(),
         code: Vec::new(),
+        kernel_batches: Vec::new(),
         calls: Vec::new(),
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Calls {
     /// What had been counted when it was entered.
     before: Vec<u64>,
     sums: BTreeMap<u16, Sums>,
+    /// All calls without a switch, their instructions and cycles.
+    pub(super) all: [u64; 3],
 }
 
 /// Before misses by level: instructions and cycles.
@@ -31,7 +33,7 @@ const FIRST_LEVEL: usize = 2;
 
 impl Calls {
     pub(super) fn none() -> Calls {
-        Calls { open: None, before: Vec::new(), sums: BTreeMap::new() }
+        Calls { open: None, before: Vec::new(), sums: BTreeMap::new(), all: [0; 3] }
     }
 
     /// Those during which the kernel executed anything, by number.
@@ -77,6 +79,7 @@ impl Machine {
             sums.with_switch += 1;
         } else {
             sums.calls += 1;
+            self.calls.all = [self.calls.all[0] + 1, self.calls.all[1] + counted[0], self.calls.all[2] + counted[1]];
             sums.counted.iter_mut().zip(counted).for_each(|(sum, more)| *sum += more);
         }
     }

@@ -44,6 +44,8 @@ struct Sums {
     resident: u64,
     lost: u64,
     restored: u64,
+    /// Of all fills on demand, those in lookups of the kernel's addresses.
+    of_kernel: u64,
 }
 
 /// The books of one design.
@@ -175,6 +177,7 @@ impl Ledger {
     #[inline]
     pub(super) fn count_fill(&mut self, level: usize, copy: Option<u64>) {
         let sums = &mut self.sums[level];
+        sums.of_kernel += u64::from(self.looker == KERNEL);
         let Some(note) = copy else {
             sums.origins[0] += 1;
             return;
@@ -254,6 +257,11 @@ impl Ledger {
 
     pub(super) fn driven_out_by_kernel(&self) -> &[u64] {
         &self.driven_out_by_kernel
+    }
+
+    /// Lines brought in on demand for the kernel's addresses, by level, then by TLB.
+    pub(super) fn fills_of_kernel(&self) -> impl Iterator<Item = u64> {
+        self.sums.iter().map(|sums| sums.of_kernel)
     }
 
     /// Where misses come from, by level, then by TLB.

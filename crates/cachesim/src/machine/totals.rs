@@ -94,6 +94,7 @@ impl Machine {
             losses: self.state.ledger.losses(),
             evictions: self.state.ledger.evictions(),
             calls: self.calls.into_costs(plan),
+            kernel_batches: self.kernel_batches.into_batches(),
             code: self.attribution.into_costs(code_places, programs),
             design: self.design,
         }

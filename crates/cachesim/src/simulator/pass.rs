@@ -24,6 +24,10 @@ pub(super) struct Pass {
     runner: Runner,
     /// Of each kind of block in the chunk.
     weights: Vec<u64>,
+    /// The kernel's instructions in each kind of block in the chunk; empty where there are none.
+    kernel_weights: Vec<u64>,
+    /// The kernel's instructions so far.
+    kernel_instructions: u64,
     world: World,
     /// Whether the machine knows who runs.
     has_begun: bool,
@@ -44,6 +48,8 @@ impl Pass {
             options,
             runner,
             weights: Vec::new(),
+            kernel_weights: Vec::new(),
+            kernel_instructions: 0,
             world: World::default(),
             has_begun: false,
             open: None,
@@ -70,6 +76,11 @@ impl Pass {
         let kinds = chunk.blocks.run().kinds();
         self.weights.clear();
         self.weights.extend(kinds.iter().map(weight));
+        self.kernel_weights.clear();
+        if kinds.iter().any(|block| block.flags.is_kernel()) {
+            let of_kernel = |block: &Block| if block.flags.is_kernel() { u64::from(block.instructions) } else { 0 };
+            self.kernel_weights.extend(kinds.iter().map(of_kernel));
+        }
         take_pieces(chunk, self)
     }
 
@@ -105,6 +116,10 @@ impl Pass {
     fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], instructions: u64) {
         self.references[0] += instructions;
         self.world.count(instructions);
+        if !self.kernel_weights.is_empty() {
+            let of_kernel = |number: &u32| self.kernel_weights[*number as usize];
+            self.kernel_instructions += blocks.numbers().iter().map(of_kernel).sum::<u64>();
+        }
         if let Some(open) = &mut self.open {
             open.instructions += instructions;
         }
@@ -257,6 +272,11 @@ impl TakePieces for Pass {
             }
             Mark::Switch { to, is_voluntary, cause, .. } => {
                 let one = u64::from(mark.is_switch());
+                if mark.is_switch() {
+                    let switches = self.voluntary_switches + self.involuntary_switches;
+                    let instructions = self.kernel_instructions;
+                    self.runner.each_machine(|machine| machine.count_switch(switches, instructions));
+                }
                 match is_voluntary {
                     true => self.voluntary_switches += one,
                     false => self.involuntary_switches += one,

@@ -216,6 +216,7 @@ impl Family {
             losses: Vec::new(),
             evictions: Vec::new(),
             code: Vec::new(),
+            kernel_batches: Vec::new(),
             calls: Vec::new(),
         };
         let others: Vec<_> = self.members[1..].iter().map(|member| (member.number, counters(member))).collect();

@@ -96,6 +96,7 @@ pub(super) fn kind_and_name(part: &Part) -> (&'static str, Option<&str>) {
         Part::Cause(name) => ("cause", Some(name)),
         Part::Program(name) => ("program", Some(name)),
         Part::Level(name) => ("level", Some(name)),
+        Part::Kernel => ("kernel", None),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use analysis::compare::{Basis, Change, Comparison, Cost, Outcome, Pair, Subject, Unit};
+use analysis::compare::{Basis, Change, Comparison, Cost, Outcome, Pair, Quantity, Subject, Unit};
 use record::Case;
 
 use super::table::{has_several_designs, reasons};
@@ -143,10 +143,11 @@ fn bare(cost: &Cost, pair: &Pair) -> String {
 
 /// The quantity, with its unit where the numbers have none.
 fn unit_of(pair: &Pair) -> String {
-    match pair.quantity.unit() {
-        Unit::Cycles => "cycles".to_owned(),
-        Unit::PerInstruction => "MPKI".to_owned(),
-        Unit::Ns | Unit::Share | Unit::PerSecond => quantity(pair.quantity).to_owned(),
+    match pair.quantity {
+        Quantity::AverageCost | Quantity::ExcessPerSwitch => "cycles".to_owned(),
+        Quantity::LostToProcesses | Quantity::LostToKernel => format!("cycles {}", quantity(pair.quantity)),
+        Quantity::MissesPerInstruction => "MPKI".to_owned(),
+        other => quantity(other).to_owned(),
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) fn part(part: &Part) -> String {
         Part::Cause(name) => format!("cause {name}"),
         Part::Program(name) => format!("program {name}"),
         Part::Level(name) => format!("level {name}"),
+        Part::Kernel => "the kernel".to_owned(),
     }
 }
 
@@ -57,6 +58,12 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::AverageCost => "cost of a switch",
         Quantity::ExcessPerSwitch => "excess per switch",
         Quantity::MissesPerInstruction => "misses in 1,000 instructions",
+        Quantity::LostToProcesses => "lost to processes",
+        Quantity::LostToKernel => "lost to the kernel",
+        Quantity::KernelInstructions => "instructions a switch",
+        Quantity::KernelMisses => "kernel misses a switch",
+        Quantity::CallInstructions => "instructions a call",
+        Quantity::CallCycles => "cycles a call",
         Quantity::Switches => "switches a second",
         Quantity::DirectShare => "direct cost",
         Quantity::CostShare => "cost, likely",
@@ -81,6 +88,7 @@ pub(super) fn value(cost: &Cost, unit: Unit) -> String {
         Unit::Share => share(Some(cost.value)),
         Unit::PerInstruction => number(cost.value * INSTRUCTIONS),
         Unit::PerSecond => format!("{}/s", rounded(cost.value)),
+        Unit::Events => rounded(cost.value),
     }
 }
 
@@ -93,7 +101,7 @@ pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
             let scale = Scale::of(cost.value);
             format!("{} {} ({} to {})", scale.number(cost.value), scale.unit, scale.number(low), scale.number(high))
         }
-        Unit::Cycles | Unit::PerSecond => range(rounded),
+        Unit::Cycles | Unit::PerSecond | Unit::Events => range(rounded),
         Unit::Share => range(|end| share(Some(end))),
         Unit::PerInstruction => range(|end| number(end * INSTRUCTIONS)),
     }

@@ -1,7 +1,8 @@
 use analysis::Flag;
 use analysis::simulation::{
     Agarwal, CallFinding, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group,
-    GroupFinding, LengthDistribution, LevelFinding, LossFinding, OriginFinding, Point, ProcessFinding, SurvivorBias,
+    GroupFinding, KernelFinding, LengthDistribution, LevelFinding, LossFinding, OriginFinding, Point, ProcessFinding,
+    SurvivorBias,
 };
 use record::HostManifest;
 use serde::Serialize;
@@ -86,6 +87,7 @@ struct DesignView<'a> {
     evictions: &'a [EvictionTable],
     code: &'a [CodeFinding],
     calls: &'a [CallFinding],
+    kernel: Option<&'a KernelFinding>,
     flags: &'a [Flag],
 }
 
@@ -258,6 +260,7 @@ fn design<'a>(head: &'a Simulation, found: &'a DesignFinding) -> DesignView<'a> 
         evictions: &found.evictions,
         code: &found.code,
         calls: &found.calls,
+        kernel: found.kernel.as_ref(),
         flags: &found.flags,
     }
 }

@@ -43,6 +43,7 @@ fn result(name: &str) -> DesignResult {
             line: Some("cat.c:1".into()),
             excess_cycles: i64::MIN,
         }],
+        kernel_batches: Vec::new(),
         calls: vec![CallCost { syscall: "read".into(), calls: 1, misses: vec![u64::MAX], ..CallCost::default() }],
     }
 }

@@ -7,7 +7,7 @@ use crate::compare::candidate::Candidate;
 use crate::compare::pairs::only_one_of;
 use crate::compare::ratio::{LogCost, LogRatio};
 use crate::compare::{Cost, Options, Part, Quantity};
-use crate::simulation::{self, Group};
+use crate::simulation::{self, Group, KernelFills, KernelFinding};
 
 /// Misses are counted for the whole trace.
 const NO_MISSES_BY_SWITCH: &str =
@@ -81,6 +81,22 @@ fn numbers(record: &Record<'_>) -> Vec<Number> {
         let misses = simulation::Cost { estimate, why: Some(NO_MISSES_BY_SWITCH.to_owned()), ..Default::default() };
         (Part::Level(level.name.clone()), Quantity::MissesPerInstruction, misses)
     }));
+    numbers.extend(finding.kernel.iter().flat_map(of_kernel));
+    numbers
+}
+
+fn of_kernel(kernel: &KernelFinding) -> Vec<Number> {
+    let number = |quantity, cost: &simulation::Cost| (Part::Kernel, quantity, cost.clone());
+    let mut numbers = vec![
+        number(Quantity::LostToProcesses, &kernel.lost_to_processes_cycles),
+        number(Quantity::LostToKernel, &kernel.lost_to_kernel_cycles),
+        number(Quantity::KernelInstructions, &kernel.instructions_per_switch),
+        number(Quantity::CallInstructions, &kernel.instructions_per_call),
+        number(Quantity::CallCycles, &kernel.cycles_per_call),
+    ];
+    let of_level =
+        |fills: &KernelFills| (Part::Level(fills.level.clone()), Quantity::KernelMisses, fills.fills.clone());
+    numbers.extend(kernel.fills_per_switch.iter().map(of_level));
     numbers
 }
 
@@ -99,6 +115,7 @@ fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
         Part::Cause(_) => "cause",
         Part::Program(_) => "program",
         Part::Level(_) => "level",
+        Part::Kernel => "kernel in its traces",
     };
     let reasons = sides.iter().filter_map(|(name, numbers)| {
         if numbers.iter().all(Option::is_none) {

@@ -48,6 +48,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         losses: if is_full { vec![loss()] } else { Vec::new() },
         evictions: if is_full { evictions() } else { Vec::new() },
         code: if is_full { vec![code()] } else { Vec::new() },
+        kernel_batches: Vec::new(),
         calls: if is_full { vec![call()] } else { Vec::new() },
     }
 }

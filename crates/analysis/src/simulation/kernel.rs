@@ -1,0 +1,73 @@
+//! What the kernel takes: of a switch, and of a system call.
+
+use simulation_result::{DesignResult, KernelBatch};
+
+use super::cost::with_interval;
+use super::findings::{Cost, KernelFills, KernelFinding};
+
+/// None where the trace has no kernel.
+pub(crate) fn kernel(result: &DesignResult, confidence: f64) -> Option<KernelFinding> {
+    let batches = &result.kernel_batches;
+    if batches.is_empty() {
+        return None;
+    }
+    let over =
+        |part: &dyn Fn(&KernelBatch) -> u64, events: fn(&KernelBatch) -> u64| ratio(batches, part, events, confidence);
+    let switches: fn(&KernelBatch) -> u64 = |batch| batch.switches;
+    let names = result.hierarchies.shared.levels.iter().chain(&result.hierarchies.shared.tlbs).map(|level| &level.name);
+    let fills = names.enumerate().map(|(place, name)| KernelFills {
+        level: name.clone(),
+        fills: over(&|batch| batch.fills.get(place).copied().unwrap_or(0), switches),
+    });
+    Some(KernelFinding {
+        instructions_per_switch: over(&|batch| batch.instructions, switches),
+        lost_to_processes_cycles: over(&|batch| batch.lost_to_processes, switches),
+        lost_to_kernel_cycles: over(&|batch| batch.lost_to_kernel, switches),
+        instructions_per_call: over(&|batch| batch.call_instructions, |batch| batch.calls),
+        cycles_per_call: over(&|batch| batch.call_cycles, |batch| batch.calls),
+        fills_per_switch: fills.collect(),
+    })
+}
+
+/// One sum over another, and the same without each batch.
+fn ratio(
+    batches: &[KernelBatch],
+    part: &dyn Fn(&KernelBatch) -> u64,
+    events: fn(&KernelBatch) -> u64,
+    confidence: f64,
+) -> Cost {
+    let sum = |of: &dyn Fn(&KernelBatch) -> u64| batches.iter().map(of).fold(0_u64, u64::saturating_add);
+    let (parts, all) = (sum(part), sum(&events));
+    if all == 0 {
+        return Cost::none("found no such event in whole batches of switches");
+    }
+    let without = |batch: &KernelBatch| {
+        let left = all.checked_sub(events(batch)).filter(|left| *left > 0)?;
+        Some(parts.saturating_sub(part(batch)) as f64 / left as f64)
+    };
+    let switches = sum(&|batch| batch.switches);
+    with_interval(parts as f64 / all as f64, switches, batches, without, confidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::interval::of_mean;
+
+    /// Of batches of as many switches each, it is Student's interval of the mean of the batches.
+    #[test]
+    fn a_ratio_has_the_interval_of_batch_means() {
+        let batch =
+            |i: u64| KernelBatch { switches: 10, instructions: 1000 + 70 * (i * i % 13), ..KernelBatch::default() };
+        let batches: Vec<KernelBatch> = (0..40).map(batch).collect();
+        let found = ratio(&batches, &|batch| batch.instructions, |batch| batch.switches, 0.9);
+        let means: Vec<f64> = batches.iter().map(|batch| batch.instructions as f64 / 10.0).collect();
+        let (low, high) = of_mean(&means, 0.9).expect("forty");
+        assert!((found.low.expect("an end") - low).abs() < 1e-9 && (found.high.expect("an end") - high).abs() < 1e-9);
+        assert_eq!(found.n, Some(40));
+        let none = ratio(&batches, &|batch| batch.call_cycles, |batch| batch.calls, 0.9);
+        assert_eq!(none.estimate, None);
+        let few = ratio(&batches[..3], &|batch| batch.instructions, |batch| batch.switches, 0.9);
+        assert!(few.estimate.is_some() && few.low.is_none() && few.why.is_some(), "{few:?}");
+    }
+}

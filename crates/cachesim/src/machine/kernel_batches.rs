@@ -1,0 +1,114 @@
+//! What the kernel takes, by batches of consecutive switches: what intervals are made from.
+
+use simulation_result::KernelBatch;
+
+use super::Machine;
+
+/// No more than twice so many batches are kept: then two become one.
+const BATCHES: usize = 40;
+
+/// What had been counted at each beginning of a batch.
+#[derive(Debug)]
+pub(super) struct KernelBatches {
+    /// Switches in a batch.
+    length: u64,
+    seen: Vec<KernelBatch>,
+}
+
+impl KernelBatches {
+    pub(super) fn none() -> KernelBatches {
+        KernelBatches { length: 1, seen: Vec::new() }
+    }
+
+    /// Whether a batch begins with the switch of this number, from 0.
+    fn begins(&self, switch: u64) -> bool {
+        switch.is_multiple_of(self.length)
+    }
+
+    fn begin(&mut self, now: KernelBatch) {
+        self.seen.push(now);
+        if self.seen.len() == 2 * BATCHES {
+            let mut place = 0;
+            self.seen.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.length *= 2;
+        }
+    }
+
+    /// All batches that are over: what runs behind the last beginning is no whole one.
+    pub(super) fn into_batches(self) -> Vec<KernelBatch> {
+        let is_there = self.seen.last().is_some_and(|last| last.instructions > 0);
+        let pairs = self.seen.iter().zip(self.seen.iter().skip(1));
+        if is_there { pairs.map(|(then, now)| between(then, now)).collect() } else { Vec::new() }
+    }
+}
+
+fn between(then: &KernelBatch, now: &KernelBatch) -> KernelBatch {
+    KernelBatch {
+        switches: now.switches - then.switches,
+        instructions: now.instructions - then.instructions,
+        lost_to_processes: now.lost_to_processes - then.lost_to_processes,
+        lost_to_kernel: now.lost_to_kernel - then.lost_to_kernel,
+        calls: now.calls - then.calls,
+        call_instructions: now.call_instructions - then.call_instructions,
+        call_cycles: now.call_cycles - then.call_cycles,
+        fills: now.fills.iter().zip(&then.fills).map(|(now, then)| now - then).collect(),
+    }
+}
+
+impl Machine {
+    /// A switch from one task to another, before which there were so many, and so many instructions of the kernel.
+    pub(crate) fn count_switch(&mut self, switches: u64, kernel_instructions: u64) {
+        if !self.kernel_batches.begins(switches) {
+            return;
+        }
+        let ledger = &self.state.ledger;
+        let lost = ledger.lost_cycles();
+        let [calls, call_instructions, call_cycles] = self.calls.all;
+        let now = KernelBatch {
+            switches,
+            instructions: kernel_instructions,
+            lost_to_processes: lost.programs.processes + lost.kernel.processes,
+            lost_to_kernel: lost.programs.kernel + lost.kernel.kernel,
+            calls,
+            call_instructions,
+            call_cycles,
+            fills: ledger.fills_of_kernel().collect(),
+        };
+        self.kernel_batches.begin(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(switches: u64) -> KernelBatch {
+        KernelBatch { switches, instructions: 1000 * switches, fills: vec![3 * switches], ..KernelBatch::default() }
+    }
+
+    #[test]
+    fn batches_are_as_long_as_leaves_forty_to_seventy_nine_and_add_up() {
+        for (switches, length, number) in [(30, 1, 29), (79, 1, 78), (80, 2, 39), (161, 4, 40), (10_000, 128, 78)] {
+            let mut batches = KernelBatches::none();
+            for switch in 0..switches {
+                if batches.begins(switch) {
+                    batches.begin(counted(switch));
+                }
+            }
+            let batches = batches.into_batches();
+            assert_eq!(batches.len(), number, "{switches}");
+            let is_whole = |batch: &KernelBatch| *batch == counted(length);
+            assert!(batches.iter().all(is_whole), "{switches}: {batches:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_kernel_there_are_none() {
+        let mut batches = KernelBatches::none();
+        (0..30).for_each(|switches| batches.begin(KernelBatch { switches, ..KernelBatch::default() }));
+        assert_eq!(batches.into_batches(), []);
+    }
+}
