@@ -63,6 +63,19 @@ static void on_translation_recording(qemu_plugin_id_t id, struct qemu_plugin_tb 
                                              QEMU_PLUGIN_MEM_RW, &code->instructions[index]);
 }
 
+/* Again as before. */
+static void on_flush(qemu_plugin_id_t id)
+{
+    qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation_recording);
+}
+
+void flush_translations(void)
+{
+    if (stage == SC_GUEST_BEGIN)
+        qemu_plugin_reset(plugin, on_flush);
+}
+
 /* QEMU has thrown away all code by now: what is translated from here on is watched as the stage wants it. */
 static void on_reset(qemu_plugin_id_t id)
 {

@@ -17,6 +17,9 @@ typedef int64_t Long;
 #define LIKELY(claim) __builtin_expect(!!(claim), 1)
 #define UNLIKELY(claim) __builtin_expect(!!(claim), 0)
 
+/* main.c: has QEMU translate anew whatever runs after the present piece of code. */
+void flush_translations(void);
+
 /* ring.c: the shared memory. */
 bool ring_open(const char *path);
 void ring_fail(const char *found);

@@ -158,10 +158,25 @@ static void look_for_exec(UInt slot)
     switches_note(SC_EXEC, slot, words, read_name(task->pointer, words));
 }
 
+/* From QEMU 8 on a page of code is translated once, whatever address a task has it at; and the plugin is told the first one alone. So
+   translations are kept for one address space only. */
+static void translate_for(const struct task *task)
+{
+    static uint64_t translated;
+
+    if (PLUGIN_VERSION < 2 || !task->memory || task->memory == translated)
+        return;
+    if (translated)
+        flush_translations();
+    translated = task->memory;
+}
+
 void switches_return(void)
 {
-    if (running_task)
-        look_for_exec(running_task - tasks);
+    if (!running_task)
+        return;
+    look_for_exec(running_task - tasks);
+    translate_for(running_task);
 }
 
 struct entries *switches_entries(void)
@@ -208,6 +223,8 @@ static void run(UInt slot, uint64_t pointer)
     running_task = slot == NO_SLOT ? NULL : &tasks[slot];
     if (!running_task)
         nobodys.depth = 0;
+    else
+        translate_for(running_task);
 }
 
 static void switch_to(uint64_t pointer)
