@@ -9,8 +9,8 @@
 #
 # At the end it says what failed and what was skipped, and why. Its last line is `N passed, M failed, K skipped`. A test
 # is counted as skipped where it prints `skipped: why`, be it of a part of it, or where it is marked to be ignored. Captures are
-# tested twice: with the installed Valgrind and with that of another release, which is downloaded (scripts/another-valgrind.sh), or
-# else counted as skipped.
+# tested twice: with the installed Valgrind and QEMU and with those of another release, which are downloaded
+# (scripts/another-valgrind.sh, scripts/another-qemu.sh), or else counted as skipped.
 #
 # Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.
 set -uo pipefail
@@ -146,6 +146,8 @@ lint=(env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_H
     scripts/services.sh > "$notes/services" 2> "$notes/services-log"
     scripts/another-valgrind.sh > "$notes/another" 2> "$notes/another-log"
     echo $? > "$notes/is-another"
+    scripts/another-qemu.sh > "$notes/another-qemu" 2> "$notes/another-qemu-log"
+    echo $? > "$notes/is-another-qemu"
 } &
 preparing=$!
 
@@ -200,6 +202,17 @@ for program in "$notes"/programs/*; do
                     short+=("$noted") ;;
                 3) passed=$((passed + 1)); skip "programs (with another Valgrind)" "$(tail -n 1 "$notes/another-log")" ;;
                 *) cat "$notes/another-log" >&2; failures+=("scripts/another-valgrind.sh: the tool was not built") ;;
+            esac ;;
+        guest)
+            note_again "$program" "$title"
+            short+=("$noted")
+            case $(cat "$notes/is-another-qemu") in
+                0)
+                    note_again "$program" "$title (with another QEMU)"
+                    printf 'export PATH=%q:$PATH\n' "$(cat "$notes/another-qemu")" >> "$noted/environment"
+                    short+=("$noted") ;;
+                3) passed=$((passed + 1)); skip "guest (with another QEMU)" "$(tail -n 1 "$notes/another-qemu-log")" ;;
+                *) cat "$notes/another-qemu-log" >&2; failures+=("scripts/another-qemu.sh: it does not run") ;;
             esac ;;
         'report: it' | oracle) note_again "$program" "$title"; long+=("$noted") ;;
         *) note_again "$program" "$title"; short+=("$noted") ;;
