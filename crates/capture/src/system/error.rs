@@ -13,7 +13,7 @@ pub enum GuestError {
     NotBuilt(Vec<PathBuf>),
     /// There is no QEMU.
     #[error(
-        "found no working {program} ({error}), need QEMU 7.2 or newer for x86; apt-get install qemu-system-x86 (make setup does)"
+        "found no working {program} ({error}), need QEMU 7.2, or 9 or newer, for x86; apt-get install qemu-system-x86 (make setup does)"
     )]
     NoQemu {
         /// What was tried.

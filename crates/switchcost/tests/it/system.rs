@@ -52,7 +52,7 @@ fn without_qemu_the_package_is_named() {
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(
         ran.stderr.contains(
-            "found no working qemu-system-x86_64 (not in PATH), need QEMU 7.2 or newer for x86; apt-get install qemu-system-x86"
+            "found no working qemu-system-x86_64 (not in PATH), need QEMU 7.2, or 9 or newer, for x86; apt-get install qemu-system-x86"
         ),
         "{}",
         ran.stderr
