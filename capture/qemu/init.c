@@ -4,7 +4,8 @@
    /switchcost/commands has what to run, each text ended by a 0: for each command its directory, how many variables and arguments it
    has, the variables, the arguments. What they write is kept in memory until recording has ended. Then the plugin is told all of it,
    a page at a time, as lines `status N STATUS`, `switches N`, `nanoseconds N` and, each followed by its bytes, `output N BYTES`; what is
-   wrong as `error TEXT`. A serial line would take longer for that than many programs run: QEMU does each byte by itself. */
+   wrong as `error TEXT`. A serial line would take longer for that than many programs run: QEMU does each byte by itself. Before recording,
+   `functions BYTES CHECKSUM FRAMES...` says where in memory the names of the kernel's functions are. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -207,6 +208,25 @@ static int start_all(void)
     return ends[1];
 }
 
+/* Where the kernel's functions are listed: the bytes, their checksum (FNV-1a), and the frames of their pages. */
+static void tell_functions(void)
+{
+    uint64_t sum = 0xcbf29ce484222325, page = 0;
+    size_t at;
+    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+    for (at = 0; at < layout_functions_bytes; at++)
+        sum = (sum ^ (unsigned char)layout_functions[at]) * 0x100000001b3;
+    report("functions %zu %ld", layout_functions_bytes, (long)sum);
+    for (at = 0; at < layout_functions_bytes; at += 4096) {
+        if (pread(fd, &page, sizeof page, ((uintptr_t)layout_functions + at) / 4096 * sizeof page) != sizeof page)
+            break;
+        report(" %ld", (long)(page & ((1UL << 55) - 1)));
+    }
+    report("\n");
+    close(fd);
+}
+
 static void note_end(pid_t pid, int status)
 {
     for (struct command *command = commands; command < commands + count; command++)
@@ -285,6 +305,7 @@ int main(void)
     read_commands();
     stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
     go = start_all();
+    tell_functions();
     report("ready\n");
     signal_plugin(SC_GUEST_ARM);
     /* All that is left of booting; and a switch away from here and back. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -195,17 +196,51 @@ static void find_symbol(struct sc_guest *guest, uint64_t address, const char *na
     }
 }
 
+#define MOST_FUNCTIONS_BYTES (8UL << 20)
+
+char *layout_functions;
+size_t layout_functions_bytes;
+
+/* Room that neither copying on write nor the kernel's compaction moves. */
+static void make_room(void)
+{
+    int fd = open("/proc/sys/vm/compact_unevictable_allowed", O_WRONLY | O_CLOEXEC);
+
+    if (fd >= 0 && write(fd, "0", 1) == 1)
+        layout_functions = mmap(NULL, MOST_FUNCTIONS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);
+    if (fd < 0 || layout_functions == MAP_FAILED)
+        layout_functions = NULL;
+    close(fd);
+}
+
+static void keep_function(uint64_t address, char type, const char *name)
+{
+    char *at = layout_functions + layout_functions_bytes;
+    size_t room = MOST_FUNCTIONS_BYTES - layout_functions_bytes;
+    int length;
+
+    if (!layout_functions || !strchr("tTwW", type))
+        return;
+    length = snprintf(at, room, "%lx %s\n", address, name);
+    if (length > 0 && (size_t)length < room)
+        layout_functions_bytes += length;
+}
+
 static void find_symbols(struct sc_guest *guest)
 {
     FILE *symbols = fopen("/proc/kallsyms", "re");
     char line[512], name[256];
     uint64_t address;
+    char type;
 
     if (!symbols)
         fail("a kernel without /proc/kallsyms");
+    make_room();
     while (fgets(line, sizeof line, symbols) && !strchr(line, '['))
-        if (sscanf(line, "%lx %*c %255s", &address, name) == 2)
+        if (sscanf(line, "%lx %c %255s", &address, &type, name) == 3) {
             find_symbol(guest, address, name);
+            keep_function(address, type, name);
+        }
     fclose(symbols);
     if (!guest->switch_to || !guest->entry_count)
         fail("a kernel whose /proc/kallsyms has no __switch_to_asm");

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use trace::{Chunk, Recorder, WriteTraceError};
+use trace::{Chunk, KernelFunctions, Recorder, WriteTraceError};
 use units::Bytes;
 
 use crate::bell::Bell;
@@ -99,6 +99,8 @@ pub struct GuestSummary {
     pub statuses: Vec<std::process::ExitStatus>,
     /// What each command wrote.
     pub outputs: Vec<Vec<u8>>,
+    /// The kernel's functions, where the guest could be asked for them.
+    pub functions: KernelFunctions,
     /// What the reader of the trace should know.
     pub warnings: Vec<String>,
 }
@@ -149,7 +151,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     let bell = Bell::default();
     let guest = guest::Guest::of(commands, system)?;
     let machine = Machine::start(&guest, system, &ring).map_err(CaptureError::from)?;
-    let outcome = std::thread::scope(|scope| {
+    let (outcome, functions) = std::thread::scope(|scope| {
         let keeper = std::thread::Builder::new()
             .spawn_scoped(scope, || keep(machine, &ring, &bell, [stop, &has_all]))
             .map_err(CaptureError::from)?;
@@ -171,6 +173,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         guest_ns: 0,
         statuses: Vec::new(),
         outputs: Vec::new(),
+        functions,
         warnings: Vec::new(),
     };
     Ok(match outcome {
@@ -205,16 +208,19 @@ impl<T: Take<Error: std::error::Error + 'static>> Read for Telling<'_, '_, T> {
 }
 
 /// Waits for the end of the guest; none where one of the flags ends it. Afterwards QEMU is gone, and the stream is complete.
-fn keep(mut machine: Machine, ring: &Ring, bell: &Bell, stop: [&AtomicBool; 2]) -> Result<Option<Report>, GuestError> {
+fn keep(
+    mut machine: Machine,
+    ring: &Ring,
+    bell: &Bell,
+    stop: [&AtomicBool; 2],
+) -> Result<(Option<Report>, KernelFunctions), GuestError> {
     let outcome = watch(&mut machine, ring, bell, stop);
     ring.u32_at(header::IS_CLOSING).store(1, SeqCst);
     machine.dismiss();
     bell.finish();
     ring.tell_submission();
-    match outcome? {
-        true => machine.report().map(Some),
-        false => Ok(None),
-    }
+    let report = if outcome? { Some(machine.report()?) } else { None };
+    Ok((report, machine.functions()))
 }
 
 /// Whether it ended by itself.

@@ -66,6 +66,18 @@ fn marks(trace: &[u8]) -> Vec<Mark> {
     marks
 }
 
+/// Whether a block begins at an address.
+fn runs(trace: &[u8], address: u64) -> bool {
+    let mut reader = TraceReader::new(trace).expect("a trace");
+    let mut chunk = Chunk::default();
+    while reader.next_into(&mut chunk).expect("a whole trace") {
+        if chunk.blocks.iter().any(|block| block.address == address) {
+            return true;
+        }
+    }
+    false
+}
+
 #[test]
 fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
     let Some(system) = system() else { return };
@@ -97,6 +109,13 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
     const EXECVE: u16 = 59;
     let calls = |number| marks.iter().filter(|mark| **mark == Mark::SyscallEnter { number }).count();
     assert_eq!(calls(EXECVE), 2);
+
+    assert!(summary.functions.count() > 10_000, "{} functions of the kernel", summary.functions.count());
+    let lines = summary.functions.to_lines();
+    let start = lines.lines().find_map(|line| line.strip_suffix(" __switch_to_asm")).expect("every kernel has it");
+    let start = u64::from_str_radix(start, 16).expect("an address");
+    assert_eq!(summary.functions.at(start + 1), Some("__switch_to_asm"));
+    assert!(runs(&trace, start), "each switch goes through it");
 
     let (again, same) = record(&commands, &system);
     assert_eq!(again, summary);

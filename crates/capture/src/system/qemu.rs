@@ -7,10 +7,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use host::shared_file::SharedFile;
 use host::supervisor::{Program, Report as Event, Setting, Supervisor};
+use trace::KernelFunctions;
 
 use super::System;
 use super::error::GuestError;
@@ -37,7 +39,7 @@ pub(super) struct Machine {
     report: SharedFile,
     console: SharedFile,
     status: Option<ExitStatus>,
-    _memory: SharedFile,
+    memory: SharedFile,
     _root: SharedFile,
 }
 
@@ -71,7 +73,7 @@ impl Machine {
         };
         let mut supervisor = Supervisor::start(&[program], &setting)?;
         supervisor.launch(0)?;
-        Ok(Machine { supervisor, report, console, status: None, _memory: memory, _root: root })
+        Ok(Machine { supervisor, report, console, status: None, memory, _root: root })
     }
 
     /// Whether QEMU ends within `patience`.
@@ -105,6 +107,14 @@ impl Machine {
         let report = Report::read(&fs::read(self.report.path())?)?;
         let status = self.status.unwrap_or_default();
         report.ok_or_else(|| GuestError::Died { status, said: self.said() })
+    }
+
+    /// Its kernel's functions; none where it has not come to its programs.
+    pub(super) fn functions(&self) -> KernelFunctions {
+        let said = fs::read(self.report.path()).unwrap_or_default();
+        let words = self.memory.u64s();
+        let word = |number: usize| words.get(number).map(|word| u64::from_le(word.load(Relaxed)));
+        Report::functions(&said).read(word).unwrap_or_default()
     }
 
     pub(super) fn hung(&self, is_ready: bool) -> GuestError {

@@ -3,6 +3,8 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use trace::KernelFunctions;
+
 use super::error::GuestError;
 
 /// How it went, by the guest itself.
@@ -18,7 +20,54 @@ pub(super) struct Report {
     pub(super) outputs: Vec<Vec<u8>>,
 }
 
+/// Where in the guest's memory the names of its kernel's functions are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Listed {
+    bytes: usize,
+    checksum: u64,
+    /// Numbers of the pages that hold them.
+    frames: Vec<u64>,
+}
+
+const PAGE: usize = 4096;
+
+impl Listed {
+    fn of(mut numbers: impl Iterator<Item = i64>) -> Listed {
+        let mut number = || numbers.next().unwrap_or(0) as u64;
+        let (bytes, checksum) = (number() as usize, number());
+        Listed { bytes, checksum, frames: numbers.map(|number| number as u64).collect() }
+    }
+
+    /// Reads them, a word of memory at a time; none where they are not there any more.
+    pub(super) fn read(&self, word: impl Fn(usize) -> Option<u64>) -> Option<KernelFunctions> {
+        if self.frames.len() != self.bytes.div_ceil(PAGE) {
+            return None;
+        }
+        let mut text = Vec::new();
+        for frame in &self.frames {
+            let first = usize::try_from(*frame).ok()?.checked_mul(PAGE / 8)?;
+            for number in 0..PAGE / 8 {
+                text.extend_from_slice(&word(first.checked_add(number)?)?.to_le_bytes());
+            }
+        }
+        text.truncate(self.bytes);
+        (fnv_1a(&text) == self.checksum).then(|| KernelFunctions::of_lines(&text)).flatten()
+    }
+}
+
+/// As capture/qemu/init.c has it (Fowler, Noll, Vo).
+fn fnv_1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
 impl Report {
+    /// What the guest says of its kernel's functions before it is ready.
+    pub(super) fn functions(bytes: &[u8]) -> Listed {
+        let lines = bytes.split(|&byte| byte == b'\n').take_while(|line| *line != b"ready");
+        let said = lines.filter_map(|line| std::str::from_utf8(line).ok()?.strip_prefix("functions ")).next();
+        Listed::of(said.unwrap_or("").split(' ').filter_map(|number| number.parse().ok()))
+    }
+
     /// None where it is not whole.
     pub(super) fn read(bytes: &[u8]) -> Result<Option<Report>, GuestError> {
         let mut report = Report::default();
@@ -76,6 +125,28 @@ mod tests {
         for length in 0..text.len() {
             assert_eq!(Report::read(&text[..length]).expect("no error in it"), None, "{length}");
         }
+    }
+
+    #[test]
+    fn names_are_read_from_the_pages_that_hold_them() {
+        let text = format!("1000 first\n{}2000 last\n", "1000 again\n".repeat(400));
+        let mut memory = vec![0_u64; 4 * PAGE / 8];
+        let mut pages = text.as_bytes().to_vec();
+        pages.resize(2 * PAGE, 0);
+        for (page, frame) in pages.chunks(PAGE).zip([3, 1]) {
+            for (number, word) in page.chunks(8).enumerate() {
+                memory[frame * PAGE / 8 + number] = u64::from_le_bytes(word.try_into().expect("8 bytes"));
+            }
+        }
+        let line =
+            |frames: &str| format!("functions {} {} {frames}\nready\n", text.len(), fnv_1a(text.as_bytes()) as i64);
+        let read = |line: &str| Report::functions(line.as_bytes()).read(|number| memory.get(number).copied());
+        let functions = read(&line("3 1")).expect("they are there");
+        assert_eq!((functions.at(0x1fff), functions.at(0x2000)), (Some("first"), Some("last")));
+        for frames in ["1 3", "3", "3 9", "3 -1", "3 1 1", ""] {
+            assert_eq!(read(&line(frames)), None, "{frames}");
+        }
+        assert_eq!(read("ready\n"), None);
     }
 
     #[test]

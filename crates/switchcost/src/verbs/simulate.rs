@@ -139,6 +139,10 @@ pub(crate) fn live(
         }
         run.chunk(chunk)
     });
+    if let Ok(ended) = &outcome {
+        run.name_functions(ended.functions.clone());
+        trace.iter_mut().for_each(|trace| trace.name_functions(ended.functions.clone()));
+    }
     let kept = trace.map(NewTrace::finish).transpose();
     let incomplete = match &outcome {
         Ok(_) => interrupt.exit().map(|_| "interrupted".to_owned()),

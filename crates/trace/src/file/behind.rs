@@ -7,8 +7,8 @@ use std::thread::{self, JoinHandle};
 
 use super::appender::{Appender, Written};
 use super::error::WriteTraceError;
-use crate::Placed;
 use crate::codec::Open;
+use crate::{KernelFunctions, Placed};
 
 /// Chunks that are not written yet, at most, beside the one that is being filled.
 const WAITING: usize = 4;
@@ -117,6 +117,13 @@ impl<W: Write + Send + 'static> Behind<W> {
     /// Writes a chunk, where one waits and nobody else is writing. Returns whether it has.
     pub(super) fn write_one(&mut self) -> bool {
         self.shared.appender.try_lock().is_ok_and(|appender| self.shared.write_next(appender))
+    }
+
+    /// Names the kernel's functions, with the end of the trace.
+    pub(super) fn name_functions(&mut self, functions: KernelFunctions) {
+        if let Some(appender) = &mut *locked(&self.shared.appender) {
+            appender.name_functions(functions);
+        }
     }
 
     /// Ends the trace when all is written.

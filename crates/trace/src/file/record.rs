@@ -20,6 +20,7 @@ pub(super) mod kind {
     pub(in crate::file) const CHUNK: u16 = 2;
     pub(in crate::file) const INDEX: u16 = 3;
     pub(in crate::file) const FOOTER: u16 = 4;
+    pub(in crate::file) const KERNEL_FUNCTIONS: u16 = 5;
 }
 
 /// Flag of a record that a reader who does not know its kind may skip.
@@ -40,7 +41,8 @@ impl Head {
     pub(super) fn of(kind: u16, number: u32, body: &Body<'_>) -> Self {
         let mut checksum = Xxh3Default::new();
         body.parts().iter().for_each(|part| checksum.update(part));
-        Head { kind, flags: 0, number, body_bytes: body.length() as u32, checksum: checksum.digest() }
+        let flags = if kind == kind::KERNEL_FUNCTIONS { MAY_BE_SKIPPED } else { 0 };
+        Head { kind, flags, number, body_bytes: body.length() as u32, checksum: checksum.digest() }
     }
 
     pub(super) fn bytes(&self) -> [u8; HEAD_BYTES] {

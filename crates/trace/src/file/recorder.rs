@@ -8,7 +8,7 @@ use super::error::WriteTraceError;
 use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, ReadWords, limits};
 use crate::shape::{Form, UnfitShape};
-use crate::{Block, Mark, Placed};
+use crate::{Block, KernelFunctions, Mark, Placed};
 
 /// The number of a shape with one [`Recorder`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,6 +108,11 @@ impl<W: Write + Send + 'static> Recorder<W> {
     /// Instructions so far, without the open chunk.
     pub fn instructions(&self) -> u64 {
         self.instructions
+    }
+
+    /// Names the functions of the kernel whose instructions are in the trace; they are written at its end.
+    pub fn name_functions(&mut self, functions: KernelFunctions) {
+        self.behind.name_functions(functions);
     }
 
     /// Ends the trace with its index, and hands back what it was written to, flushed.

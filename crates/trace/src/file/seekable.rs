@@ -6,7 +6,7 @@ use super::index::{ChunkEntry, TraceIndex, changes_lives};
 use super::reader::{ChunkPlace, TraceReader};
 use super::record::{HEAD_BYTES, Head, kind, read_up_to};
 use crate::codec::{ChunkDecoder, ChunkHead, limits};
-use crate::{Chunk, Mark, Placed, TaskId};
+use crate::{Chunk, KernelFunctions, Mark, Placed, TaskId};
 
 const FOOTER_BYTES: u64 = HEAD_BYTES as u64 + 8;
 
@@ -147,6 +147,23 @@ impl<F: Read + Seek> TraceFile<F> {
     }
 }
 
+/// The kernel's functions that a whole trace names; none where it names none.
+///
+/// # Errors
+/// Where the trace does not end with an index, or the names are damaged.
+pub fn kernel_functions(file: &mut (impl Read + Seek)) -> Result<KernelFunctions, ReadTraceError> {
+    let mut body = Vec::new();
+    read_index(file, &mut body)?;
+    let refuse = |what: &str| ReadTraceError::NoIndex(what.to_owned());
+    let failed = |source: std::io::Error| ReadTraceError::NoIndex(source.to_string());
+    // It follows the index; otherwise the footer does.
+    match read_record(file, kind::KERNEL_FUNCTIONS, limits::BODY_BYTES, &mut body).map_err(failed)? {
+        Ok(()) => KernelFunctions::decode(&body).map_err(refuse),
+        Err(ANOTHER) => Ok(KernelFunctions::default()),
+        Err(what) => Err(refuse(what)),
+    }
+}
+
 fn read_index(file: &mut (impl Read + Seek), body: &mut Vec<u8>) -> Result<TraceIndex, ReadTraceError> {
     let refuse = |what: &str| ReadTraceError::NoIndex(what.to_owned());
     let failed = |source: std::io::Error| ReadTraceError::NoIndex(source.to_string());
@@ -167,6 +184,8 @@ fn read_index(file: &mut (impl Read + Seek), body: &mut Vec<u8>) -> Result<Trace
     if is_ascending { Ok(index) } else { Err(refuse("its chunks are not in order")) }
 }
 
+const ANOTHER: &str = "it is of another kind or too long";
+
 /// Reads a record of a kind into `body`; says what is wrong with it.
 fn read_record(
     from: &mut impl Read,
@@ -178,7 +197,7 @@ fn read_record(
     let Some(head) = body.first_chunk::<HEAD_BYTES>() else { return Ok(Err("it is cut")) };
     let head = match Head::parse(head) {
         Ok(head) if head.kind == kind && head.body_bytes as usize <= most => head,
-        Ok(_) => return Ok(Err("it is of another kind or too long")),
+        Ok(_) => return Ok(Err(ANOTHER)),
         Err(what) => return Ok(Err(what)),
     };
     let read = read_up_to(from, head.body_bytes.into(), body)?;

@@ -1,13 +1,13 @@
 //! One simulation: designs, what they are fed with, and the record that it becomes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cachesim::{Options, Simulator};
 use host::facts::{Root, manifest};
 use simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
 use simulation_result::{GuestFacts, Interval, Simulation, TraceFacts};
 use time::OffsetDateTime;
-use trace::{Chunk, Guest, TraceHeader};
+use trace::{Chunk, Guest, KernelFunctions, TraceHeader};
 
 use super::user_only::without_kernel;
 use super::{designs, places};
@@ -29,6 +29,8 @@ pub(super) struct Run {
     order: Option<(String, Option<u64>)>,
     is_user_only: bool,
     has_blocks: bool,
+    /// Of the kernel; of a trace they are read from its end.
+    functions: Option<KernelFunctions>,
 }
 
 /// CPUs that this process may use.
@@ -76,7 +78,13 @@ impl Run {
             order: None,
             is_user_only: arguments.user_only,
             has_blocks: false,
+            functions: None,
         })
+    }
+
+    /// Names the functions of the kernel that is simulated.
+    pub(super) fn name_functions(&mut self, functions: KernelFunctions) {
+        self.functions = Some(functions);
     }
 
     /// The tasks take turns in another order than in the trace.
@@ -112,7 +120,8 @@ impl Run {
     pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<PathBuf, Failure> {
         let mut outcome = self.simulator.finish(&mut self.tuples);
         self.writer.write(&self.tuples)?;
-        places::name(&mut outcome.designs);
+        let functions = self.functions.unwrap_or_else(|| places::functions_of(Path::new(&self.source)));
+        places::name(&mut outcome.designs, &functions);
         let of_trace = serde_json::to_value(self.header.order).ok();
         let of_trace = of_trace.as_ref().and_then(|order| order.as_str()).unwrap_or("unknown").to_owned();
         let (order, quantum_instructions) = self.order.unwrap_or((of_trace, self.header.quantum_instructions));

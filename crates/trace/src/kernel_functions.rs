@@ -1,0 +1,135 @@
+//! Names of the functions of the kernel whose instructions are in a trace.
+
+/// More than any kernel has.
+const MOST: usize = 1 << 20;
+/// As the kernel's own limit (KSYM_NAME_LEN).
+const LONGEST_NAME: usize = 511;
+const MOST_BYTES: usize = 32 << 20;
+const PAGE: u64 = 4096;
+
+/// The functions of a kernel, by their addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelFunctions {
+    /// Ascending, with where each name ends in `names`.
+    starts: Vec<(u64, u32)>,
+    names: String,
+}
+
+impl KernelFunctions {
+    /// Of lines `ADDRESS NAME`, addresses in hexadecimal and ascending, as /proc/kallsyms has them. Of several names for an
+    /// address the first counts. None where a line is another, and where there are more than any kernel has.
+    pub fn of_lines(text: &[u8]) -> Option<KernelFunctions> {
+        if text.len() > MOST_BYTES {
+            return None;
+        }
+        let mut functions = KernelFunctions::default();
+        for line in std::str::from_utf8(text).ok()?.lines() {
+            let (address, name) = line.split_once(' ')?;
+            functions.add(u64::from_str_radix(address, 16).ok()?, name)?;
+        }
+        Some(functions)
+    }
+
+    /// As [`KernelFunctions::of_lines`] reads them.
+    pub fn to_lines(&self) -> String {
+        let mut begin = 0;
+        let line = |&(address, end): &(u64, u32)| {
+            let name = &self.names[begin..end as usize];
+            begin = end as usize;
+            format!("{address:x} {name}\n")
+        };
+        self.starts.iter().map(line).collect()
+    }
+
+    fn add(&mut self, address: u64, name: &str) -> Option<()> {
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return None;
+        }
+        match self.starts.last() {
+            Some(&(last, _)) if last == address => return Some(()),
+            Some(&(last, _)) if last > address => return None,
+            _ if self.starts.len() == MOST => return None,
+            _ => {}
+        }
+        self.names.push_str(name);
+        self.starts.push((address, self.names.len() as u32));
+        Some(())
+    }
+
+    /// The function that an address lies in: the last one that begins there or before. Where the last of all ends is not known:
+    /// of what is more than a page behind its start (modules) none is.
+    pub fn at(&self, address: u64) -> Option<&str> {
+        let (last, _) = self.starts.last()?;
+        if address.saturating_sub(*last) > PAGE {
+            return None;
+        }
+        let number = self.starts.partition_point(|&(start, _)| start <= address).checked_sub(1)?;
+        let begin = number.checked_sub(1).map_or(0, |before| self.starts[before].1);
+        self.names.get(begin as usize..self.starts[number].1 as usize)
+    }
+
+    /// Whether none is known.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// How many are known.
+    pub fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The body of a record: a zstd frame of the lines.
+    pub(crate) fn encode(&self) -> std::io::Result<Vec<u8>> {
+        zstd::bulk::compress(self.to_lines().as_bytes(), 0)
+    }
+
+    /// The reverse.
+    pub(crate) fn decode(body: &[u8]) -> Result<KernelFunctions, &'static str> {
+        let lines = zstd::bulk::decompress(body, capacity(body)).map_err(|_| "it is no zstd frame, or too long")?;
+        KernelFunctions::of_lines(&lines).ok_or("it has a line that names no function, or is out of order")
+    }
+}
+
+/// What a frame says it holds, within bounds.
+fn capacity(body: &[u8]) -> usize {
+    let claimed = zstd::zstd_safe::get_frame_content_size(body).ok().flatten().unwrap_or(0);
+    usize::try_from(claimed).unwrap_or(MOST_BYTES).min(MOST_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: &[u8] = b"ffffffff81000000 startup_64\nffffffff81000000 _stext\nffffffff81000040 do_it\n";
+
+    #[test]
+    fn an_address_lies_in_the_function_before_it() {
+        let functions = KernelFunctions::of_lines(LINES).expect("lines");
+        let found =
+            [0xffff_ffff_80ff_ffff, 0xffff_ffff_8100_0000, 0xffff_ffff_8100_003f, 0xffff_ffff_8100_0041, u64::MAX];
+        assert_eq!(
+            found.map(|address| functions.at(address)),
+            [None, Some("startup_64"), Some("startup_64"), Some("do_it"), None]
+        );
+        assert_eq!(functions.count(), 2);
+        assert_eq!(KernelFunctions::default().at(0), None);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let functions = KernelFunctions::of_lines(LINES).expect("lines");
+        let body = functions.encode().expect("memory does not fail");
+        assert_eq!(KernelFunctions::decode(&body), Ok(functions));
+        for end in 0..body.len() {
+            assert!(KernelFunctions::decode(&body[..end]).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_of_functions_is_refused() {
+        let long = format!("1 {}\n", "x".repeat(512));
+        for text in ["x", "zz name", "2 b\n1 a\n", "1 ", "1 two words", "1 \u{e9}", &long] {
+            assert_eq!(KernelFunctions::of_lines(text.as_bytes()), None, "{text}");
+        }
+    }
+}
