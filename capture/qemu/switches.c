@@ -12,6 +12,7 @@
 #define MOST_NEWS 4096
 /* Of __switch_to_asm. */
 #define LONGEST_FUNCTION 256
+#define NO_MEMORY ((uint64_t)-1)
 #define STATE_DEAD 0x80
 
 /* Why a task left: as protocol.h numbers them. */
@@ -129,10 +130,11 @@ static UInt bear(uint64_t pointer)
     return slot;
 }
 
+/* Its slot is kept until the switch away from it has been told: that may be to a task that has none yet. Nobody shares its memory. */
 static void bury(UInt slot)
 {
     switches_note(SC_EXIT, slot, NULL, 0);
-    tasks[slot].pointer = 0;
+    tasks[slot].memory = NO_MEMORY;
 }
 
 /* None for the idle task. The memory of a task that was seen last when it had ended may be another's by now. */
@@ -230,10 +232,10 @@ static void run(UInt slot, uint64_t pointer)
 static void switch_to(uint64_t pointer)
 {
     UInt from = slot_of(leaving), to;
+    bool is_dead = from != NO_SLOT && half_of(leaving, guest.state) & STATE_DEAD;
     ULong words[2] = { 0, 1 | CAUSE_UNKNOWN << 8 };
 
     if (from != NO_SLOT) {
-        bool is_dead = half_of(leaving, guest.state) & STATE_DEAD;
         words[1] = reason_of(&tasks[from], is_dead);
         if (is_dead)
             bury(from);
@@ -241,6 +243,8 @@ static void switch_to(uint64_t pointer)
     to = slot_of(pointer);
     words[0] = (ULong)from << 32 | to;
     switches_note(SC_SWITCH, 0, words, 2);
+    if (is_dead)
+        tasks[from].pointer = 0;
     run(to, pointer);
 }
 
