@@ -35,12 +35,26 @@ fn stored(paper: Paper) -> Option<Value> {
     Some(found["papers"][0].clone())
 }
 
+/// The exhibit that `reproduce --system` alone makes.
+const OF_A_GUEST: &str = "Table 4 with the kernel";
+
+/// The claims that results are to have: those of a guest where they were made with one, which is said.
+fn entries(paper: Paper, found: &Value) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = table(paper);
+    let is_of_guest = |entry: &Entry| entry.exhibit == OF_A_GUEST;
+    if entries.iter().any(is_of_guest) && !exhibits(found).any(|exhibit| exhibit["name"] == OF_A_GUEST) {
+        eprintln!("skipped: results/{paper}.json was made without --system: {OF_A_GUEST}");
+        entries.retain(|entry| !is_of_guest(entry));
+    }
+    entries
+}
+
+fn exhibits(paper: &Value) -> impl Iterator<Item = &Value> {
+    paper["exhibits"].as_array().expect("exhibits").iter()
+}
+
 fn claims(paper: &Value) -> impl Iterator<Item = &Value> {
-    paper["exhibits"]
-        .as_array()
-        .expect("exhibits")
-        .iter()
-        .flat_map(|exhibit| exhibit["claims"].as_array().expect("claims"))
+    exhibits(paper).flat_map(|exhibit| exhibit["claims"].as_array().expect("claims"))
 }
 
 /// The verdict of a rule on what is stored beside it.
@@ -57,7 +71,7 @@ fn is(verdict: Verdict, stored: &Value) -> bool {
 fn stored_results_have_the_same_verdicts_when_they_are_judged_again() {
     for paper in Paper::iter() {
         let Some(found) = stored(paper) else { continue };
-        let entries: Vec<Entry> = table(paper);
+        let entries = entries(paper, &found);
         assert_eq!(claims(&found).count(), entries.len(), "{paper}: another table of claims");
         for entry in entries {
             let stored = claims(&found).find(|claim| claim["id"] == entry.id.as_str());
