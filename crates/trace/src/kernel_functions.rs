@@ -85,6 +85,10 @@ impl KernelFunctions {
 
     /// The reverse.
     pub(crate) fn decode(body: &[u8]) -> Result<KernelFunctions, &'static str> {
+        // What is empty is zero frames to zstd.
+        if body.is_empty() {
+            return Err("it is empty");
+        }
         let lines = zstd::bulk::decompress(body, capacity(body)).map_err(|_| "it is no zstd frame, or too long")?;
         KernelFunctions::of_lines(&lines).ok_or("it has a line that names no function, or is out of order")
     }
