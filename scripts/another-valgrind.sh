@@ -13,20 +13,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-[ $# -le 1 ] || { echo "usage: scripts/another-valgrind.sh [RELEASE]" >&2; exit 2; }
-
-give_up() { echo "$*" >&2; exit 3; }
-
-this=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release 2> /dev/null || true)
-case $this in
-    bookworm) other=trixie origin=Debian ;;
-    trixie | forky | sid) other=bookworm origin=Debian ;;
-    noble) other=jammy origin=Ubuntu ;;
-    jammy | plucky | questing) other=noble origin=Ubuntu ;;
-    *) give_up "found ${this:-no release} in /etc/os-release, need one of Debian or Ubuntu whose neighbours are known" ;;
-esac
-release=${1:-$other}
-case $release in *[!a-z0-9-]*) echo "usage: scripts/another-valgrind.sh [RELEASE]" >&2; exit 2 ;; esac
+. scripts/another-release.sh
 
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target/valgrind-$release"
