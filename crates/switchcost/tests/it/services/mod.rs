@@ -35,6 +35,10 @@ struct Service {
     load: String,
 }
 
+fn libraries(packages: &Path) -> PathBuf {
+    packages.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH))
+}
+
 /// What is found of a service under load, all of whose processes begin and end under observation; none where the kernel takes no
 /// programs, which is said. It works in a folder, as the owner of it.
 fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Option<Value> {
@@ -44,8 +48,7 @@ fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Op
         command.args(["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--pdeathsig", "TERM"]);
     }
     command.args(["perl", UNDER_LOAD, &service.socket, service.signal, &service.server, &service.load]);
-    let libraries = packages.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH));
-    let output = command.env("LD_LIBRARY_PATH", libraries).current_dir(folder).output().expect("it starts");
+    let output = command.env("LD_LIBRARY_PATH", libraries(packages)).current_dir(folder).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     let json = place.run(&["report", &record, "--format", "json"]).json();
@@ -164,8 +167,7 @@ fn postgres_under_pgbench_is_preempted_wherever_it_runs() {
         command = Command::new("setpriv");
         command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "sh"]);
     }
-    let libraries = packages.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH));
-    let made = command.args(["-c", &initdb]).env("LD_LIBRARY_PATH", libraries).output().expect("it starts");
+    let made = command.args(["-c", &initdb]).env("LD_LIBRARY_PATH", libraries(&packages)).output().expect("it starts");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let service = Service {
         name: "postgres",
