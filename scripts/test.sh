@@ -30,15 +30,17 @@ if [ -f "$target/setup.env" ]; then . "$target/setup.env"; fi
 passed=0
 skipped=0
 failures=()
+panics=()
 reasons=()
 
 # --- what the tests say -----------------------------------------------------------------------------------------------
 
 # Shows what the test harness prints, but for the output of tests that passed, which is only asked for because that is where
-# they say what they skipped.
+# they say what they skipped. Where a test panicked, and what it said first, is kept for the end.
 read_results() {
-    local line program=$1 test='' is_open=no is_of_passed=no
+    local line program=$1 test='' is_open=no is_of_passed=no has_panicked=no
     while IFS= read -r line; do
+        if [ $has_panicked = yes ]; then panics[-1]+=" ${line:0:400}" has_panicked=no; fi
         case $line in
             'running '*' test'*) is_open=yes ;;
             'test '*' ... FAILED') test=${line#test } failures+=("$program: ${test% ... FAILED}") ;;
@@ -46,6 +48,8 @@ read_results() {
             'successes:') is_of_passed=yes ;;
             'failures:') is_of_passed=no ;;
             '---- '*' stdout ----') test=${line#---- } test=${test% stdout ----} ;;
+            "thread '"*' panicked at '*)
+                [ $is_of_passed = yes ] || { panics+=("$program: $test: ${line#*panicked at }") has_panicked=yes; } ;;
             'skipped: '*) [ $is_of_passed = no ] || skip "$program: $test" "${line#skipped: }" ;;
             'test result: '*)
                 # ok. 5 passed; 0 failed; 1 ignored; ...
@@ -225,6 +229,7 @@ run_all $AT_ONCE "${long[@]}" "${short[@]}"
 
 echo
 for reason in "${reasons[@]}"; do echo "skipped: $reason"; done
+for panic in "${panics[@]}"; do echo "panicked: $panic"; done
 for failure in "${failures[@]}"; do echo "failed: $failure"; done
 echo "$passed passed, ${#failures[@]} failed, $skipped skipped"
 [ ${#failures[@]} -eq 0 ]

@@ -90,7 +90,8 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
     assert_eq!(summary.outputs, [Vec::new(), format!("2000 {}\n", input.display()).into_bytes()]);
     // The switches are compared with the kernel's own count there.
     assert_eq!(summary.warnings, [""; 0]);
-    assert!(summary.switches > 3, "{summary:?}");
+    // Each command leaves the CPU for good; whether it also waits before, the guest's timer and its other tasks decide.
+    assert!(summary.switches >= 2, "{summary:?}");
     assert!(summary.instructions.abs_diff(summary.guest_ns) <= AROUND, "{summary:?}");
 
     let report = check(TraceReader::new(&trace[..]).expect("a trace"));
