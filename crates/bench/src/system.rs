@@ -14,7 +14,16 @@ use crate::run::run;
 use crate::spread::Spread;
 
 const QEMU: &str = "qemu-system-x86_64";
-const TEXT_BYTES: usize = 10_000_000;
+const TEXT_BYTES: usize = 2_000_000;
+/// Programs that compute beside one that starts others: what is new to QEMU it has to translate, which takes longest.
+const SCRIPT: &str = r#"text=$1
+(i=0; while [ $i -lt 10 ]; do i=$((i+1)); gzip -c "$text" | wc -c; done) &
+(i=0; while [ $i -lt 300 ]; do i=$((i+1)); ls / > /dev/null; done) &
+(i=0; while [ $i -lt 10 ]; do i=$((i+1)); md5sum "$text"; sha256sum "$text"; done) > /dev/null &
+sort "$text" | uniq | wc -l &
+wait
+"#;
+const STARTED: [&str; 7] = ["gzip", "ls", "md5sum", "sha256sum", "sort", "uniq", "wc"];
 const ROUNDS: usize = 3;
 /// Millions of instructions a second.
 const LEAST_RATE: f64 = 300.0;
@@ -40,8 +49,9 @@ struct Captured {
 }
 
 pub(crate) fn all(program: &Program) -> Vec<Row> {
-    let command =
-        "switchcost trace --system -o FILE -- gzip -c TEXT, TEXT being 10 MB of made-up words, and -- true".to_owned();
+    let command = "switchcost trace --system -o FILE -- sh SCRIPT TEXT (10 times gzip, 300 times ls, 10 times md5sum and sha256sum, \
+                   and sort, at once; TEXT being 2 MB of made-up words), and -- true"
+        .to_owned();
     match rows(program, &command) {
         Ok(rows) => rows,
         Err(why) => {
@@ -53,19 +63,22 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
 fn rows(program: &Program, command: &str) -> Result<Vec<Row>, String> {
     let text = program.path("system-text");
     input::write_text(&text, TEXT_BYTES).map_err(|error| error.to_string())?;
-    let text = text.display().to_string();
+    let script = program.path("system-script");
+    fs::write(&script, SCRIPT).map_err(|error| error.to_string())?;
+    let (text, script) = (text.display().to_string(), script.display().to_string());
+    let mix = ["sh", &script, &text];
     let path = path_without_plugin(&program.path("without-plugin"))?;
     let (mut rates, mut rates_without) = (Vec::new(), Vec::new());
     let mut size = 0.0;
     for _ in 0..ROUNDS {
         let nothing = capture(program, &["true"])?;
-        let gzip = capture(program, &["gzip", "-c", &text])?;
+        let mixed = capture(program, &mix)?;
         let nothing_without = elapsed(program, &["true"], Some(&path))?;
-        let gzip_without = elapsed(program, &["gzip", "-c", &text], Some(&path))?;
-        let millions = (gzip.instructions - nothing.instructions) / 1e6;
-        rates.push(millions / (gzip.elapsed.as_secs_f64() - nothing.elapsed.as_secs_f64()));
-        rates_without.push(millions / (gzip_without.as_secs_f64() - nothing_without.as_secs_f64()));
-        size = gzip.bytes / gzip.instructions;
+        let mixed_without = elapsed(program, &mix, Some(&path))?;
+        let millions = (mixed.instructions - nothing.instructions) / 1e6;
+        rates.push(millions / (mixed.elapsed.as_secs_f64() - nothing.elapsed.as_secs_f64()));
+        rates_without.push(millions / (mixed_without.as_secs_f64() - nothing_without.as_secs_f64()));
+        size = mixed.bytes / mixed.instructions;
     }
     let short = capture(program, &["wc", &text])?;
     let rate = Spread::of(&rates).ok_or("no round")?;
@@ -126,7 +139,15 @@ fn elapsed(program: &Program, words: &[&str], path: Option<&OsString>) -> Result
     // A trace is never written over another.
     let _ = fs::remove_file(&trace);
     let trace = trace.display().to_string();
-    let mut command = program.command(&[&["trace", "--system", "-o", &trace, "--"], words].concat());
+    let started = STARTED.map(|name| format!("/usr/bin/{name}"));
+    let files = started.iter().flat_map(|path| ["--file", path]);
+    let words: Vec<&str> = ["trace", "--system", "-o", &trace]
+        .into_iter()
+        .chain(files)
+        .chain(["--"])
+        .chain(words.iter().copied())
+        .collect();
+    let mut command = program.command(&words);
     command.envs(path.map(|path| ("PATH", path)));
     Ok(run(command, None)?.wall)
 }

@@ -16,7 +16,7 @@ mod parts;
 mod qemu;
 mod report;
 
-use std::io::Write;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
@@ -129,11 +129,11 @@ pub fn run_system<E: std::error::Error + 'static>(
 ///
 /// # Errors
 /// As [`run_system`].
-pub fn record_system<W: Write + Send + 'static>(
+pub fn record_system(
     commands: &[Command],
     system: &System,
     stop: &AtomicBool,
-    recorder: &mut Recorder<W>,
+    recorder: &mut Recorder<File>,
 ) -> Result<GuestSummary, Failure<WriteTraceError>> {
     capture(commands, system, stop, recorder)
 }

@@ -14,7 +14,7 @@ const STEP: &str = "lmbench-matrix";
 const COLUMNS: [(u32, u64); 7] = [(2, 0), (2, 16), (2, 64), (8, 16), (8, 64), (16, 16), (16, 64)];
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let effort = if site.effort == Effort::Quick { " --max-repetitions 6" } else { " --precision 0.5% --budget 40s" };
+    let effort = if site.effort == Effort::Quick { " --max-repetitions 6" } else { " --precision 0.5% --budget 2min" };
     vec![Step::new(STEP, &format!("measure --lmbench{effort} --no-counters --cpu {}", site.quiet_cpu))]
 }
 

@@ -22,8 +22,8 @@ use crate::ring::Ring;
 
 const QEMU: &str = "qemu-system-x86_64";
 /// What the plugin relies on: addresses of the kernel that are the same each time. Without the rest a guest would be slower, and its
-/// time less regular.
-pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr mitigations=off panic=1 tsc=reliable";
+/// time less regular: QEMU translates code anew at each address that it has, and a program that starts again has the same ones.
+pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr norandmaps mitigations=off panic=1 tsc=reliable";
 /// No instructions with a random outcome; page tables of four levels; strings are copied by words, as they take so long on
 /// real processors, and not by bytes.
 const CPU: &str = "max,-rdrand,-rdseed,-la57,-erms,-fsrm";
