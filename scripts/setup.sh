@@ -356,7 +356,7 @@ if [ "$purpose" = test ] || [ "$purpose" = results ]; then need_browser; fi
 if [ "$purpose" = test ]; then want_onlookers; want_axe; fi
 if [ "$purpose" = test ] || [ "$purpose" = bench ]; then want_guest; fi
 if [ "$purpose" = bench ] || [ "$purpose" = results ]; then want_perf; fi
-if [ "$purpose" = results ]; then want_programs; fi
+if [ "$purpose" = test ] || [ "$purpose" = results ]; then want_programs; fi
 
 if [ ${#missing[@]} -gt 0 ]; then
     say "not ready, needed:"
