@@ -140,14 +140,8 @@ fn elapsed(program: &Program, words: &[&str], path: Option<&OsString>) -> Result
     let _ = fs::remove_file(&trace);
     let trace = trace.display().to_string();
     let started = STARTED.map(|name| format!("/usr/bin/{name}"));
-    let files = started.iter().flat_map(|path| ["--file", path]);
-    let words: Vec<&str> = ["trace", "--system", "-o", &trace]
-        .into_iter()
-        .chain(files)
-        .chain(["--"])
-        .chain(words.iter().copied())
-        .collect();
-    let mut command = program.command(&words);
+    let files: Vec<&str> = started.iter().flat_map(|path| ["--file", path]).collect();
+    let mut command = program.command(&[&["trace", "--system", "-o", &trace], &files[..], &["--"], words].concat());
     command.envs(path.map(|path| ("PATH", path)));
     Ok(run(command, None)?.wall)
 }

@@ -42,7 +42,7 @@ const HANDOFFS: f64 = 2.0;
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     // More than the intervals need: the time in user mode is counted in steps of 10 ms.
-    let budget = if site.effort == Effort::Quick { "4s" } else { "60s" };
+    let budget = if site.effort == Effort::Quick { "4s" } else { "30s" };
     let line = format!(
         "measure --mechanism mutex-condvar,mutex-condvar-unlocked --no-rt --no-counters --precision 0.1% --budget {budget} \
          --cpu {}",
