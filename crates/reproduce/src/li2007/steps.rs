@@ -82,7 +82,7 @@ pub(super) fn simulated_step(access: Access, stride: u64, kib: u64) -> String {
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let is_quick = site.effort == Effort::Quick;
-    let grid = if is_quick { "measure --quick" } else { "measure --full --budget 5min" };
+    let grid = if is_quick { "measure --quick" } else { "measure --full --budget 15min" };
     let mut steps = vec![Step::new(GRID, &format!("{grid} --cpu {}", site.quiet_cpu))];
     steps.extend(SETTINGS.into_iter().filter_map(|setting| interference(site, setting)));
     let buses = list(&BUS_CYCLES);
