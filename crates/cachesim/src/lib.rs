@@ -5,9 +5,9 @@
 //! simulator in the tests follows the same text.
 
 mod address;
+mod attribution;
 mod blocks;
 mod causes;
-mod code;
 mod design_file;
 mod explain;
 mod frames;

@@ -4,9 +4,7 @@
 //! the end. It does not know tasks or the order of the trace.
 
 mod aside;
-mod calls;
-mod kernel_batches;
-mod ledger;
+mod kernel;
 mod level;
 mod line;
 mod lines;
@@ -26,12 +24,9 @@ use simulation_result::{ByView, Interval};
 pub(crate) use plan::{FallbackReason, Kind};
 pub(crate) use walk::Sent;
 
-use crate::code::{Attribution, Context};
+use crate::attribution::{Attribution, Calls, Context, KernelBatches, Ledger, NOBODY};
 use crate::frames::Frames;
 use crate::mappings::Mappings;
-use calls::Calls;
-use kernel_batches::KernelBatches;
-use ledger::{Ledger, NOBODY};
 use level::Level;
 use plan::Plan;
 use privates::{Private, Privates};
@@ -229,7 +224,7 @@ impl State {
         State {
             levels: plan.levels.iter().map(Level::new).collect(),
             clocks: Clocks::default(),
-            ledger: Ledger::new(plan),
+            ledger: Ledger::new(plan.levels.iter().map(|level| level.name.clone()).collect(), plan.caches),
             privates: Privates::none(),
             frames: plan.pages.map(Frames::new),
             sent: Default::default(),

@@ -11,7 +11,7 @@ use design::{Design, Inclusion, Prefetch, Replacement};
 use simulation_result::LastLevelCounts;
 use trace::{BlockRun, Chunk, Mark, Reference};
 
-use crate::code::Context;
+use crate::attribution::Context;
 use crate::machine::{Kind, Machine, Scene, Sent};
 use crate::mappings::Mappings;
 use crate::simulator::{SimulationError, TakePieces, check_chunk, take_pieces};

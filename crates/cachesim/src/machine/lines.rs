@@ -1,10 +1,11 @@
 //! The state of one level of one hierarchy.
 
 use super::aside::{Bus, Streams, Victims, WriteQueue};
-use super::line::{Arrival, Line};
+use super::line::Line;
 use super::plan::LevelPlan;
 use super::replacement::Order;
 use crate::address::Address;
+use crate::attribution::Arrival;
 
 /// Which view a level belongs to: what has to be remembered beside the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,12 +2,10 @@
 //! lost its copy.
 
 use super::PRIVATE;
-use super::ledger::NOBODY;
-use super::line::Arrival;
 use super::lines::{Lines, Role};
 use super::plan::Plan;
 use super::views::Views;
-use super::walk::Departure;
+use crate::attribution::{Arrival, Departure, NOBODY};
 
 /// All levels of one process, and its clock.
 #[derive(Debug)]

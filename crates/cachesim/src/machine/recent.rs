@@ -14,12 +14,12 @@
 //! virtual line is known to be in a slot; it is found without a translation and without a search.
 
 use super::VIEWS;
-use super::line::Arrival;
 use super::lines::way_of;
 use super::plan::LevelPlan;
 use super::replacement::least;
 use super::view_set::ViewSet;
 use crate::address::VIRTUAL_MASK;
+use crate::attribution::Arrival;
 
 /// Set in a hint where a store to the line changes nothing.
 const STORED: u64 = 1;

@@ -9,8 +9,8 @@ use super::view_set::ViewSet;
 use super::views::Views;
 use super::{Machine, Scene};
 use crate::address::VIRTUAL_BITS;
+use crate::attribution::Attribution;
 use crate::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
-use crate::code::Attribution;
 
 /// Where lookups begin, and in what order they have to be made.
 #[derive(Clone, Copy, Debug)]

@@ -93,7 +93,7 @@ impl Machine {
             lost_cycles: Some(self.state.ledger.lost_cycles()),
             losses: self.state.ledger.losses(),
             evictions: self.state.ledger.evictions(),
-            calls: self.calls.into_costs(plan),
+            calls: self.calls.into_costs(plan.levels.len()),
             kernel_batches: self.kernel_batches.into_batches(),
             code: self.attribution.into_costs(code_places, programs),
             design: self.design,

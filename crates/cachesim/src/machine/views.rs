@@ -3,16 +3,16 @@
 //! Where the lines that all views used last are known, one step stands for all three; else each view is
 //! [walked by itself](super::walk).
 
-use super::ledger::Ledger;
 use super::level::Level;
 use super::line::Line;
 use super::plan::{Kind, Plan, path_of};
 use super::privates::Privates;
 use super::recent::{CommonLine, Slots};
 use super::view_set::ViewSet;
-use super::walk::{Answer, Departure, Request, Sent};
+use super::walk::{Answer, Request, Sent};
 use super::{FLUSHED, PRIVATE, SHARED, Scene, VIEWS};
 use crate::address::Address;
+use crate::attribution::{Departure, Ledger};
 use crate::frames::Frames;
 
 /// The cycles so far.

@@ -11,7 +11,7 @@ use super::lines::Lines;
 use super::plan::{Kind, LevelPlan, path_of};
 use super::views::Views;
 use crate::address::Address;
-pub(super) use leave::Departure;
+use crate::attribution::Departure;
 
 /// A request to a swept level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

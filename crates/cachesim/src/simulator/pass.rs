@@ -8,7 +8,7 @@ use super::pieces::{TakePieces, take_pieces};
 use super::runner::Runner;
 use super::{Options, Outcome};
 use crate::causes::Why;
-use crate::code::Context;
+use crate::attribution::Context;
 use crate::machine::{Machine, Scene};
 use crate::world::{Change, World};
 

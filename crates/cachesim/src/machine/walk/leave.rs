@@ -4,23 +4,11 @@ use design::Inclusion;
 
 use super::Sent;
 use crate::address::{Address, VALID};
+use crate::attribution::Departure;
 use crate::machine::SHARED;
 use crate::machine::line::Line;
 use crate::machine::view_set::ViewSet;
 use crate::machine::views::Views;
-
-/// How a line left the sets of a level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::machine) enum Departure {
-    /// For a line that came in.
-    Replaced,
-    /// An inclusive level lost it.
-    Lost,
-    /// Taken up from an exclusive level.
-    Taken,
-    /// All lines left.
-    Flushed,
-}
 
 impl Views<'_> {
     /// A line leaves its set for another one.

@@ -2,30 +2,29 @@
 
 use simulation_result::KernelBatch;
 
-use super::Machine;
-
 /// No more than twice so many batches are kept: then two become one.
 const BATCHES: usize = 40;
 
 /// What had been counted at each beginning of a batch.
 #[derive(Debug)]
-pub(super) struct KernelBatches {
+pub(crate) struct KernelBatches {
     /// Switches in a batch.
     length: u64,
     seen: Vec<KernelBatch>,
 }
 
 impl KernelBatches {
-    pub(super) fn none() -> KernelBatches {
+    pub(crate) fn none() -> KernelBatches {
         KernelBatches { length: 1, seen: Vec::new() }
     }
 
     /// Whether a batch begins with the switch of this number, from 0.
-    fn begins(&self, switch: u64) -> bool {
+    pub(crate) fn begins(&self, switch: u64) -> bool {
         switch.is_multiple_of(self.length)
     }
 
-    fn begin(&mut self, now: KernelBatch) {
+    /// One begins, before which so much has been counted.
+    pub(crate) fn begin(&mut self, now: KernelBatch) {
         self.seen.push(now);
         if self.seen.len() == 2 * BATCHES {
             let mut place = 0;
@@ -38,7 +37,7 @@ impl KernelBatches {
     }
 
     /// All batches that are over: what runs behind the last beginning is no whole one.
-    pub(super) fn into_batches(self) -> Vec<KernelBatch> {
+    pub(crate) fn into_batches(self) -> Vec<KernelBatch> {
         let is_there = self.seen.last().is_some_and(|last| last.instructions > 0);
         let pairs = self.seen.iter().zip(self.seen.iter().skip(1));
         if is_there { pairs.map(|(then, now)| between(then, now)).collect() } else { Vec::new() }
@@ -55,29 +54,6 @@ fn between(then: &KernelBatch, now: &KernelBatch) -> KernelBatch {
         call_instructions: now.call_instructions - then.call_instructions,
         call_cycles: now.call_cycles - then.call_cycles,
         fills: now.fills.iter().zip(&then.fills).map(|(now, then)| now - then).collect(),
-    }
-}
-
-impl Machine {
-    /// A switch from one task to another, before which there were so many, and so many instructions of the kernel.
-    pub(crate) fn count_switch(&mut self, switches: u64, kernel_instructions: u64) {
-        if !self.kernel_batches.begins(switches) {
-            return;
-        }
-        let ledger = &self.state.ledger;
-        let lost = ledger.lost_cycles();
-        let [calls, call_instructions, call_cycles] = self.calls.all;
-        let now = KernelBatch {
-            switches,
-            instructions: kernel_instructions,
-            lost_to_processes: lost.programs.processes + lost.kernel.processes,
-            lost_to_kernel: lost.programs.kernel + lost.kernel.kernel,
-            calls,
-            call_instructions,
-            call_cycles,
-            fills: ledger.fills_of_kernel().collect(),
-        };
-        self.kernel_batches.begin(now);
     }
 }
 

@@ -5,13 +5,30 @@ use std::collections::HashMap;
 
 use simulation_result::{Eviction, LostCycles, LostTo, MissOrigins, WorkingSetLoss};
 
-use super::line::Arrival;
-use super::plan::Plan;
-use super::walk::Departure;
 use crate::address::{KERNEL, owner};
 
+/// Whose a line is, the kernel's or that of the process that brought it in, and in which turn it came. Only the shared view asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    pub(crate) owner: u32,
+    pub(crate) turn: u32,
+}
+
+/// How a line left the sets of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// For a line that came in.
+    Replaced,
+    /// An inclusive level lost it.
+    Lost,
+    /// Taken up from an exclusive level.
+    Taken,
+    /// All lines left.
+    Flushed,
+}
+
 /// Nobody runs: a switch is under way.
-pub(super) const NOBODY: u32 = KERNEL - 1;
+pub(crate) const NOBODY: u32 = KERNEL - 1;
 
 const FLUSHED: u64 = 1;
 const BY_OTHERS: u64 = 2;
@@ -50,7 +67,7 @@ struct Sums {
 
 /// The books of one design.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     caches: usize,
     names: Vec<String>,
     running: u32,
@@ -81,22 +98,23 @@ fn place(owner: u32) -> usize {
 }
 
 impl Ledger {
-    pub(super) fn new(plan: &Plan) -> Ledger {
+    /// Of levels with these names, of which so many are caches, and the others TLBs.
+    pub(crate) fn new(names: Vec<String>, caches: usize) -> Ledger {
         Ledger {
-            caches: plan.caches,
-            names: plan.levels.iter().map(|level| level.name.clone()).collect(),
+            caches,
             running: NOBODY,
             turn: 0,
             looker: NOBODY,
             lost_to: 0,
             lost: [[0; ORIGINS]; 2],
-            driven_out_by_kernel: vec![0; plan.caches],
-            sums: vec![Sums::default(); plan.levels.len()],
+            driven_out_by_kernel: vec![0; caches],
+            sums: vec![Sums::default(); names.len()],
             absences: Vec::new(),
-            residents: vec![Vec::new(); plan.caches],
+            residents: vec![Vec::new(); caches],
             evictions: HashMap::new(),
-            fresh: vec![Vec::new(); plan.caches],
+            fresh: vec![Vec::new(); caches],
             fresh_victims: Vec::new(),
+            names,
         }
     }
 
@@ -110,7 +128,7 @@ impl Ledger {
     }
 
     /// The running process leaves the CPU for another.
-    pub(super) fn depart(&mut self) {
+    pub(crate) fn depart(&mut self) {
         self.settle_evictions();
         let process = std::mem::replace(&mut self.running, NOBODY);
         if process != NOBODY {
@@ -122,7 +140,7 @@ impl Ledger {
     }
 
     /// A process comes to the CPU.
-    pub(super) fn come(&mut self, process: u32) {
+    pub(crate) fn come(&mut self, process: u32) {
         self.make_room(process);
         self.turn += 1;
         self.running = process;
@@ -162,20 +180,20 @@ impl Ledger {
 
     /// A lookup begins.
     #[inline]
-    pub(super) fn begin(&mut self, address: u64) {
+    pub(crate) fn begin(&mut self, address: u64) {
         self.looker = owner(self.running, address);
         self.lost_to = 0;
     }
 
     /// The lookup has taken so many cycles longer in the shared view than in the private one.
     #[inline]
-    pub(super) fn count_lost(&mut self, cycles: u64) {
+    pub(crate) fn count_lost(&mut self, cycles: u64) {
         self.lost[usize::from(self.looker == KERNEL)][self.lost_to as usize] += cycles;
     }
 
     /// A line was brought in on demand; `copy` is the note on the private copy, where there is one.
     #[inline]
-    pub(super) fn count_fill(&mut self, level: usize, copy: Option<u64>) {
+    pub(crate) fn count_fill(&mut self, level: usize, copy: Option<u64>) {
         let sums = &mut self.sums[level];
         sums.of_kernel += u64::from(self.looker == KERNEL);
         let Some(note) = copy else {
@@ -196,7 +214,7 @@ impl Ledger {
 
     /// A line came into the sets of a level.
     #[inline]
-    pub(super) fn count_arrival(&mut self, level: usize, arrival: Arrival) {
+    pub(crate) fn count_arrival(&mut self, level: usize, arrival: Arrival) {
         if level < self.caches {
             self.residents[level][place(arrival.owner)] += 1;
         }
@@ -204,7 +222,7 @@ impl Ledger {
 
     /// A line left the sets of a level.
     #[inline]
-    pub(super) fn count_departure(&mut self, level: usize, arrival: Arrival, how: Departure) {
+    pub(crate) fn count_departure(&mut self, level: usize, arrival: Arrival, how: Departure) {
         if level >= self.caches {
             return;
         }
@@ -219,7 +237,7 @@ impl Ledger {
 
     /// A line left the sets of a level for another one.
     #[inline]
-    pub(super) fn count_exchange(&mut self, level: usize, [left, came]: [Arrival; 2]) {
+    pub(crate) fn count_exchange(&mut self, level: usize, [left, came]: [Arrival; 2]) {
         if level < self.caches && left.owner == came.owner {
             self.count_eviction(level, left.owner);
         } else {
@@ -230,13 +248,13 @@ impl Ledger {
 
     /// Whose line it is that comes in now.
     #[inline]
-    pub(super) fn arrival(&self) -> Arrival {
+    pub(crate) fn arrival(&self) -> Arrival {
         Arrival { owner: self.looker, turn: self.turn }
     }
 
     /// The note for the private copy of a process, when the line leaves the shared level.
     #[inline]
-    pub(super) fn note_for(&self, process: u32, how: Departure) -> u64 {
+    pub(crate) fn note_for(&self, process: u32, how: Departure) -> u64 {
         match how {
             Departure::Flushed => note(FLUSHED, self.turn),
             _ if process == self.running => note(AGED, self.turn),
@@ -255,17 +273,17 @@ impl Ledger {
         }
     }
 
-    pub(super) fn driven_out_by_kernel(&self) -> &[u64] {
+    pub(crate) fn driven_out_by_kernel(&self) -> &[u64] {
         &self.driven_out_by_kernel
     }
 
     /// Lines brought in on demand for the kernel's addresses, by level, then by TLB.
-    pub(super) fn fills_of_kernel(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn fills_of_kernel(&self) -> impl Iterator<Item = u64> {
         self.sums.iter().map(|sums| sums.of_kernel)
     }
 
     /// Where misses come from, by level, then by TLB.
-    pub(super) fn origins(&self) -> Vec<MissOrigins> {
+    pub(crate) fn origins(&self) -> Vec<MissOrigins> {
         let named = self.names.iter().zip(&self.sums);
         let origins = named.map(|(name, sums)| MissOrigins {
             level: name.clone(),
@@ -278,7 +296,7 @@ impl Ledger {
         origins.collect()
     }
 
-    pub(super) fn lost_cycles(&self) -> LostCycles {
+    pub(crate) fn lost_cycles(&self) -> LostCycles {
         let to = |of: [u64; ORIGINS]| LostTo {
             processes: of[BY_OTHERS as usize],
             kernel: of[BY_KERNEL as usize],
@@ -290,7 +308,7 @@ impl Ledger {
         LostCycles { programs: to(programs), kernel: to(kernel) }
     }
 
-    pub(super) fn losses(&self) -> Vec<WorkingSetLoss> {
+    pub(crate) fn losses(&self) -> Vec<WorkingSetLoss> {
         let named = self.names.iter().zip(&self.sums[..self.caches]);
         let losses = named.map(|(name, sums)| WorkingSetLoss {
             level: name.clone(),
@@ -303,7 +321,7 @@ impl Ledger {
     }
 
     /// Pairs that occur, by level, evictor, victim, the kernel last.
-    pub(super) fn evictions(&mut self) -> Vec<Eviction> {
+    pub(crate) fn evictions(&mut self) -> Vec<Eviction> {
         self.settle_evictions();
         let mut pairs: Vec<_> = self.evictions.iter().collect();
         pairs.sort_unstable();

@@ -1,0 +1,80 @@
+//! What system calls take in the shared view, where the trace has the kernel's instructions.
+
+use std::collections::BTreeMap;
+
+use simulation_result::CallCost;
+use trace::syscall_name;
+
+/// Of one number.
+#[derive(Clone, Debug)]
+struct Sums {
+    calls: u64,
+    with_switch: u64,
+    /// Of calls without a switch.
+    counted: Vec<u64>,
+}
+
+/// The call under way, and those that are over.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    open: Option<u16>,
+    /// What had been counted when it was entered: instructions, cycles, misses by level, and by cache the lines of a process that
+    /// the kernel drove out while that process ran.
+    before: Vec<u64>,
+    sums: BTreeMap<u16, Sums>,
+    /// All calls without a switch, their instructions and cycles.
+    pub(crate) all: [u64; 3],
+}
+
+/// Before misses by level: instructions and cycles.
+const FIRST_LEVEL: usize = 2;
+
+impl Calls {
+    pub(crate) fn none() -> Calls {
+        Calls { open: None, before: Vec::new(), sums: BTreeMap::new(), all: [0; 3] }
+    }
+
+    /// The running task enters the kernel, before which so much has been counted, as in `before`.
+    pub(crate) fn enter(&mut self, number: u16, counted: impl Iterator<Item = u64>) {
+        self.before.clear();
+        self.before.extend(counted);
+        self.open = Some(number);
+    }
+
+    /// It comes back, or leaves the CPU before it does.
+    pub(crate) fn end(&mut self, counted: impl Iterator<Item = u64>, is_switch: bool) {
+        let Some(number) = self.open.take() else { return };
+        let counted: Vec<u64> = counted.zip(&self.before).map(|(now, then)| now - then).collect();
+        let [instructions, cycles] = [counted[0], counted[1]];
+        if instructions == 0 {
+            // The kernel is not in this trace.
+            return;
+        }
+        let none = || Sums { calls: 0, with_switch: 0, counted: vec![0; counted.len()] };
+        let sums = self.sums.entry(number).or_insert_with(none);
+        if is_switch {
+            sums.with_switch += 1;
+        } else {
+            sums.calls += 1;
+            self.all = [self.all[0] + 1, self.all[1] + instructions, self.all[2] + cycles];
+            sums.counted.iter_mut().zip(counted).for_each(|(sum, more)| *sum += more);
+        }
+    }
+
+    /// Those during which the kernel executed anything, by number. There are so many levels, TLBs included.
+    pub(crate) fn into_costs(self, levels: usize) -> Vec<CallCost> {
+        let cost = |(number, sums): (u16, Sums)| {
+            let (misses, driven_out) = sums.counted[FIRST_LEVEL..].split_at(levels);
+            CallCost {
+                syscall: syscall_name(number).map_or_else(|| format!("syscall {number}"), str::to_owned),
+                calls: sums.calls,
+                with_switch: sums.with_switch,
+                instructions: sums.counted[0],
+                cycles: sums.counted[1],
+                misses: misses.to_vec(),
+                driven_out: driven_out.to_vec(),
+            }
+        };
+        self.sums.into_iter().map(cost).collect()
+    }
+}
