@@ -14,7 +14,7 @@ use trace::{BlockRun, Chunk, Mark, Reference};
 use crate::attribution::Context;
 use crate::machine::{Kind, Machine, Scene, Sent};
 use crate::mappings::Mappings;
-use crate::simulator::{SimulationError, TakePieces, check_chunk, take_pieces};
+use crate::simulator::{Check, SimulationError, TakePieces, take_pieces};
 use crate::world::{Change, World};
 
 /// The machine's view of a process alone.
@@ -41,6 +41,7 @@ pub enum NoLastLevel {
 /// One design, its first levels for each process, and the last one.
 #[derive(Debug)]
 pub struct SideBySide {
+    check: Check,
     machine: Machine,
     world: World,
     has_begun: bool,
@@ -105,8 +106,10 @@ impl SideBySide {
             ..LastLevelCounts::default()
         };
         let (allocates, sets, ways) = (level.allocates_on_write(), sets as usize, ways as usize);
+        let machine = Machine::sweeping(design, &[last]);
         Ok(SideBySide {
-            machine: Machine::sweeping(design, &[last]),
+            check: Check::new(machine.most_processes()),
+            machine,
             world: World::default(),
             has_begun: false,
             sets,
@@ -123,8 +126,9 @@ impl SideBySide {
     /// # Errors
     /// A chunk that contradicts itself, or more processes than tags tell apart.
     pub fn feed(&mut self, chunk: &Chunk) -> Result<(), SimulationError> {
-        check_chunk(chunk)?;
-        take_pieces(chunk, self)
+        self.check.chunk(chunk)?;
+        take_pieces(chunk, self);
+        Ok(())
     }
 
     /// What was counted.
@@ -218,10 +222,6 @@ impl TakePieces for SideBySide {
             }
             _ => (),
         }
-    }
-
-    fn processes(&self) -> (u64, u64) {
-        (self.world.processes(), self.machine.most_processes())
     }
 }
 

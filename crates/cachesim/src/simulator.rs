@@ -1,21 +1,21 @@
 //! Every design, fed with one event stream.
 
-mod error;
+mod check;
 mod pass;
 mod pieces;
 mod runner;
-
-use std::sync::Mutex;
+mod workers;
 
 use design::Design;
 use simulation_result::{DesignResult, Interval, ProcessFacts, SwitchCause};
 use trace::Chunk;
 
-pub use error::SimulationError;
-pub(crate) use error::check as check_chunk;
+pub(crate) use check::Check;
+pub use check::SimulationError;
 use pass::Pass;
 pub(crate) use pieces::{TakePieces, take_pieces};
 use runner::runners;
+use workers::Workers;
 
 const MOST_DESIGNS: usize = 1 << 16;
 /// Below that a family is as fast design by design.
@@ -77,16 +77,25 @@ pub struct Outcome {
 /// Simulates designs on an event stream.
 #[derive(Debug)]
 pub struct Simulator {
-    passes: Vec<Pass>,
+    check: Check,
+    passes: Passes,
+    designs_in_full: usize,
     most_in_full: usize,
-    threads: usize,
+}
+
+/// Who runs the passes.
+#[derive(Debug)]
+enum Passes {
+    /// Whoever feeds them, one after the other.
+    Here(Vec<Pass>),
+    OnThreads(Workers),
 }
 
 impl Simulator {
     /// Empty caches of every design.
     ///
     /// # Errors
-    /// A design that cannot be built, or intervals without length.
+    /// A design that cannot be built, intervals without length, or a thread that cannot be started.
     pub fn new(designs: Vec<Design>, options: Options) -> Result<Simulator, SimulationError> {
         designs.iter().try_for_each(Design::check)?;
         if options.interval_instructions == 0 {
@@ -95,60 +104,59 @@ impl Simulator {
         if designs.len() > MOST_DESIGNS {
             return Err(SimulationError::TooManyDesigns(designs.len()));
         }
-        let fewest_swept = if designs.len() > options.most_in_full { FEWEST_SWEPT } else { usize::MAX };
+        let (most_in_full, threads) = (options.most_in_full, options.threads);
+        let fewest_swept = if designs.len() > most_in_full { FEWEST_SWEPT } else { usize::MAX };
         let passes = runners(designs, fewest_swept).into_iter().map(|runner| Pass::new(runner, options.clone()));
-        Ok(Simulator { passes: passes.collect(), most_in_full: options.most_in_full, threads: options.threads.max(1) })
+        let passes: Vec<Pass> = passes.collect();
+        Ok(Simulator {
+            check: Check::new(passes.iter().map(Pass::most_processes).min().unwrap_or(u64::MAX)),
+            designs_in_full: passes.iter().map(Pass::designs_in_full).sum(),
+            most_in_full,
+            passes: match threads.min(passes.len()) {
+                0 | 1 => Passes::Here(passes),
+                threads => {
+                    let started = Workers::start(passes, threads);
+                    Passes::OnThreads(started.map_err(|error| SimulationError::NoThread(error.to_string()))?)
+                }
+            },
+        })
     }
 
     /// How many designs are simulated one by one, though there are more than are wanted in full: they cannot be swept.
     pub fn designs_that_cannot_be_swept(&self) -> usize {
-        let alone = self.passes.iter().map(Pass::designs_in_full).sum();
-        if alone > self.most_in_full { alone } else { 0 }
+        if self.designs_in_full > self.most_in_full { self.designs_in_full } else { 0 }
     }
 
-    /// Simulates the next chunk of the trace. Tuples of segments that end in it are appended, in ascending order for
-    /// each design.
+    /// Simulates the next chunk of the trace, which may be taken: what is left in its place is a chunk to use again. Appends tuples
+    /// of segments that have ended, chunk by chunk, and in each design by design in ascending order; where there are several
+    /// threads, those of the last chunks come later, at the end of the trace at the latest.
     ///
     /// # Errors
-    /// A chunk that contradicts itself; nothing can be said then about what follows it.
-    pub fn feed(&mut self, chunk: &Chunk, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
-        error::check(chunk)?;
-        let results = self.feed_each(chunk);
-        self.passes.iter_mut().for_each(|pass| pass.take_tuples(tuples));
-        results
-    }
-
-    /// Whoever is free takes the next design: how long one takes is not known before. Starting threads for each chunk takes
-    /// some ten microseconds, of the milliseconds that a chunk takes.
-    fn feed_each(&mut self, chunk: &Chunk) -> Result<(), SimulationError> {
-        let threads = self.threads.min(self.passes.len());
-        if threads <= 1 {
-            return self.passes.iter_mut().try_for_each(|pass| pass.feed(chunk));
-        }
-        let left = Mutex::new(self.passes.iter_mut());
-        let next = || left.lock().map_or(None, |mut left| left.next());
-        let work = || {
-            let mut result = Ok(());
-            while let Some(pass) = next() {
-                result = result.and(pass.feed(chunk));
+    /// A chunk that contradicts itself, or with more processes than can be told apart: no design has seen anything of it, and
+    /// nothing can be said about what follows it.
+    pub fn feed(&mut self, chunk: &mut Chunk, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
+        self.check.chunk(chunk)?;
+        match &mut self.passes {
+            Passes::Here(passes) => {
+                for pass in passes {
+                    pass.feed(chunk);
+                    pass.take_tuples(tuples);
+                }
             }
-            result
-        };
-        std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let own = work();
-            others.into_iter().fold(own, |result, other| match other.join() {
-                Ok(other) => result.and(other),
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-        })
+            Passes::OnThreads(workers) => workers.feed(chunk, tuples),
+        }
+        Ok(())
     }
 
     /// Ends the last segment and gives the counters.
     pub fn finish(self, tuples: &mut Vec<Interval>) -> Outcome {
+        let passes = match self.passes {
+            Passes::Here(passes) => passes,
+            Passes::OnThreads(workers) => workers.finish(tuples),
+        };
         let mut outcome = Outcome::default();
         let mut designs: Vec<(u16, DesignResult)> = Vec::new();
-        for pass in self.passes {
+        for pass in passes {
             let (facts, results) = pass.finish(tuples);
             outcome = facts;
             designs.extend(results);

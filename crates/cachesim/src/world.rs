@@ -54,10 +54,6 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn processes(&self) -> u64 {
-        self.processes.len() as u64
-    }
-
     /// The running process; process 0 where nobody was switched to.
     pub(crate) fn running(&mut self) -> u32 {
         match self.running {

@@ -71,7 +71,7 @@ fn simulate(designs: &[Design], source: &Source) -> Result<Outcome, Box<dyn Erro
     match source {
         Source::Made(chunks) => {
             for chunk in chunks {
-                simulator.feed(chunk, &mut tuples)?;
+                simulator.feed(&mut chunk.clone(), &mut tuples)?;
                 tuples.clear();
             }
         }
@@ -79,7 +79,7 @@ fn simulate(designs: &[Design], source: &Source) -> Result<Outcome, Box<dyn Erro
             let mut reader = read_ahead(TraceReader::new(BufReader::new(File::open(path)?))?)?;
             let mut chunk = Chunk::default();
             while reader.next_into(&mut chunk)? {
-                simulator.feed(&chunk, &mut tuples)?;
+                simulator.feed(&mut chunk, &mut tuples)?;
                 tuples.clear();
             }
         }

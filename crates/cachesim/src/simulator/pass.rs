@@ -3,12 +3,11 @@
 use simulation_result::{ByView, DesignResult, Interval};
 use trace::{Block, BlockRun, Chunk, Mark, Reference};
 
-use super::error::SimulationError;
 use super::pieces::{TakePieces, take_pieces};
 use super::runner::Runner;
 use super::{Options, Outcome};
-use crate::causes::Why;
 use crate::attribution::Context;
+use crate::causes::Why;
 use crate::machine::{Machine, Scene};
 use crate::world::{Change, World};
 
@@ -66,13 +65,18 @@ impl Pass {
         self.runner.designs_in_full()
     }
 
+    /// How many processes its designs tell apart.
+    pub(super) fn most_processes(&self) -> u64 {
+        self.runner.most_processes()
+    }
+
     /// What has been made of segments that have ended since the last time.
     pub(super) fn take_tuples(&mut self, tuples: &mut Vec<Interval>) {
         tuples.append(&mut self.tuples);
     }
 
     /// The chunk must have passed its check.
-    pub(super) fn feed(&mut self, chunk: &Chunk) -> Result<(), SimulationError> {
+    pub(super) fn feed(&mut self, chunk: &Chunk) {
         let kinds = chunk.blocks.run().kinds();
         self.weights.clear();
         self.weights.extend(kinds.iter().map(weight));
@@ -81,7 +85,7 @@ impl Pass {
             let of_kernel = |block: &Block| if block.flags.is_kernel() { u64::from(block.instructions) } else { 0 };
             self.kernel_weights.extend(kinds.iter().map(of_kernel));
         }
-        take_pieces(chunk, self)
+        take_pieces(chunk, self);
     }
 
     /// Opens the tuple that the next block belongs to, where it is not open. Gives the instructions that are left for it.
@@ -296,10 +300,6 @@ impl TakePieces for Pass {
             Mark::SyscallExit { .. } => self.end_call(false),
             Mark::Fault { .. } => {}
         }
-    }
-
-    fn processes(&self) -> (u64, u64) {
-        (self.world.processes(), self.runner.most_processes())
     }
 }
 

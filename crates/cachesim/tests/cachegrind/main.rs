@@ -59,7 +59,7 @@ fn simulated(caches: &Caches, lackey: &[u8]) -> HierarchyCounts {
     let mut simulator = Simulator::new(vec![design(caches)], Options::default()).expect("it can be built");
     let (mut importer, mut chunk, mut tuples) = (Importer::lackey(lackey), Chunk::default(), Vec::new());
     while importer.next_into(&mut chunk).expect("lackey's text") {
-        simulator.feed(&chunk, &mut tuples).expect("a sound chunk");
+        simulator.feed(&mut chunk, &mut tuples).expect("a sound chunk");
     }
     simulator.finish(&mut tuples).designs.remove(0).hierarchies.shared
 }

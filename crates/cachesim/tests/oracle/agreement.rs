@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use switchcost_cachesim::Options;
 use trace::Chunk;
 
-use crate::findings::{compare, of_oracle, run_engine, run_oracle};
+use crate::findings::{compare, feed, of_oracle, run_engine, run_oracle};
 use crate::random::designs::{design, family, plain_design, split_design, split_designs};
 use crate::random::streams::{cut, stream};
 
@@ -114,6 +114,18 @@ proptest! {
         let whole = run_engine(std::slice::from_ref(&design), &options, std::slice::from_ref(&stream));
         let pieces = run_engine(&[design], &options, &cut(&stream, &cuts));
         compare(&pieces, &whole).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn threads_change_nothing(
+        designs in prop::collection::vec(design(), 2..6),
+        options in options(),
+        stream in stream(150),
+        cuts in prop::collection::vec(any::<u16>(), 1..20),
+    ) {
+        let chunks = cut(&stream, &cuts);
+        let with = |threads| feed(&designs, &Options { threads, ..options.clone() }, &chunks);
+        prop_assert_eq!(with(1), with(3));
     }
 
     #[test]

@@ -60,13 +60,19 @@ fn syscall_name(number: u16) -> Option<String> {
 }
 
 pub(crate) fn run_engine(designs: &[Design], options: &Options, chunks: &[Chunk]) -> Findings {
+    let (outcome, tuples) = feed(designs, options, chunks);
+    of_engine(&outcome, &tuples)
+}
+
+/// All that the engine says, in its order.
+pub(crate) fn feed(designs: &[Design], options: &Options, chunks: &[Chunk]) -> (Outcome, Vec<Interval>) {
     let mut simulator = Simulator::new(designs.to_vec(), options.clone()).expect("the designs can be built");
     let mut tuples = Vec::new();
     for chunk in chunks {
-        simulator.feed(chunk, &mut tuples).expect("the chunk is sound");
+        simulator.feed(&mut chunk.clone(), &mut tuples).expect("the chunk is sound");
     }
     let outcome = simulator.finish(&mut tuples);
-    of_engine(&outcome, &tuples)
+    (outcome, tuples)
 }
 
 pub(crate) fn run_oracle(designs: &[Design], options: &Options, chunks: &[Chunk], fault: Option<Fault>) -> Oracle {

@@ -113,7 +113,7 @@ fn feed(
             return Ok(Some("interrupted".to_owned()));
         }
         match next(&mut chunk) {
-            Ok(true) => run.chunk(&chunk)?,
+            Ok(true) => run.chunk(&mut chunk)?,
             Ok(false) => return Ok(None),
             Err(error) if error.is_loss() && !run.is_empty() => return Ok(Some(error.to_string())),
             Err(source) => return Err(Failure::ReadTrace { path: path.to_owned(), source }),

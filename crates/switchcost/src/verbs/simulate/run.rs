@@ -97,9 +97,11 @@ impl Run {
         Ok(Run { writer: SimulationWriter::create(&path)?, path, ..self })
     }
 
-    pub(super) fn chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
-        let user = self.is_user_only.then(|| without_kernel(chunk));
-        let chunk = user.as_ref().unwrap_or(chunk);
+    /// Simulates the next chunk, and leaves one to use again in its place.
+    pub(super) fn chunk(&mut self, chunk: &mut Chunk) -> Result<(), Failure> {
+        if self.is_user_only {
+            *chunk = without_kernel(chunk);
+        }
         self.has_blocks |= !chunk.blocks.is_empty();
         self.simulator.feed(chunk, &mut self.tuples)?;
         self.keep_tuples()

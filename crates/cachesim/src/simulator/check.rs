@@ -1,4 +1,8 @@
-use trace::Chunk;
+//! What a chunk must be before any design sees it: so designs are all at the same place when there is something wrong.
+
+use std::collections::HashSet;
+
+use trace::{Chunk, Mark, ProcessId};
 
 /// Why a simulation cannot go on. Reads well behind "failed to simulate: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,6 +16,9 @@ pub enum SimulationError {
     /// More designs than a tuple can number.
     #[error("found {0} designs, need at most 65536; simulate them in several runs")]
     TooManyDesigns(usize),
+    /// A thread that cannot be started.
+    #[error("found no more threads ({0}), need one for each design; raise the limit, or take --threads 1")]
+    NoThread(String),
     /// A chunk that contradicts itself.
     #[error("found {found} in a chunk, need {needed}; the source of the trace is damaged, check it")]
     UnfitChunk {
@@ -30,8 +37,35 @@ pub enum SimulationError {
     },
 }
 
+/// What has been in the chunks so far.
+#[derive(Debug)]
+pub(crate) struct Check {
+    processes: HashSet<ProcessId>,
+    most_processes: u64,
+}
+
+impl Check {
+    /// Nothing yet, for designs that tell so many processes apart.
+    pub(crate) fn new(most_processes: u64) -> Check {
+        // That of whoever runs where the trace does not say.
+        Check { processes: HashSet::from([ProcessId(0)]), most_processes }
+    }
+
+    /// Checks the next chunk.
+    pub(crate) fn chunk(&mut self, chunk: &Chunk) -> Result<(), SimulationError> {
+        check(chunk)?;
+        let of_mark = |mark: &Mark| match mark {
+            Mark::Birth { process, .. } | Mark::Exec { process, .. } => Some(*process),
+            _ => None,
+        };
+        self.processes.extend(chunk.marks.iter().filter_map(|placed| of_mark(&placed.mark)));
+        let (found, most) = (self.processes.len() as u64, self.most_processes);
+        if found <= most { Ok(()) } else { Err(SimulationError::TooManyProcesses { found, most }) }
+    }
+}
+
 /// Checks that marks stand in order, and within the blocks, and that these have as many references as they claim.
-pub(crate) fn check(chunk: &Chunk) -> Result<(), SimulationError> {
+fn check(chunk: &Chunk) -> Result<(), SimulationError> {
     let blocks = chunk.blocks.len();
     let mut least = 0;
     for placed in &chunk.marks {
@@ -66,7 +100,7 @@ mod tests {
         let mut chunk = Chunk { blocks: [block].into_iter().collect(), ..Chunk::default() };
         let said = |chunk: &Chunk| {
             let mut simulator = Simulator::new(Vec::new(), Options::default()).expect("a simulator");
-            simulator.feed(chunk, &mut Vec::new()).expect_err("unfit").to_string()
+            simulator.feed(&mut chunk.clone(), &mut Vec::new()).expect_err("unfit").to_string()
         };
         assert_eq!(
             said(&chunk),
@@ -83,6 +117,23 @@ mod tests {
             "found a mark before block 2 in a chunk, need one between 0 and 1; the source of the trace is damaged, \
              check it"
         );
+    }
+
+    #[test]
+    fn processes_that_cannot_be_told_apart_are_not_simulated() {
+        let mut check = Check::new(3);
+        let birth = |process| {
+            let mark = Mark::Birth {
+                task: TaskId(process),
+                process: ProcessId(process),
+                parent: TaskId(0),
+                name: Default::default(),
+            };
+            Chunk { marks: vec![Placed { before_block: 0, mark }], ..Chunk::default() }
+        };
+        let said = [1, 1, 2, 3].map(|process| check.chunk(&birth(process)));
+        let too_many = SimulationError::TooManyProcesses { found: 4, most: 3 };
+        assert_eq!(said, [Ok(()), Ok(()), Ok(()), Err(too_many)]);
     }
 
     #[test]

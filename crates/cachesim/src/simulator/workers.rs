@@ -1,0 +1,193 @@
+//! Passes on threads of their own.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use simulation_result::Interval;
+use trace::Chunk;
+
+use super::pass::Pass;
+
+/// Chunks between the pass that is furthest ahead and the one that is furthest behind: how long a pass takes for a chunk differs
+/// from chunk to chunk, and with less than these one CPU waits for another.
+const MOST_CHUNKS_APART: usize = 4;
+/// More passes than these share threads.
+const MOST_WORKERS: usize = 64;
+
+/// All passes. Each goes through the chunks in their order, and no more of them run at a time than are allowed.
+#[derive(Debug)]
+pub(super) struct Workers {
+    workers: Vec<Worker>,
+    /// Chunks that some pass has not taken yet, the oldest first.
+    under_way: VecDeque<Arc<Chunk>>,
+    /// Memory of chunks that all passes have taken.
+    spare: Vec<Chunk>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    chunks: Sender<Arc<Chunk>>,
+    /// For each chunk the tuples of segments that end in it.
+    tuples: Receiver<Vec<Interval>>,
+    thread: JoinHandle<Vec<Pass>>,
+}
+
+impl Workers {
+    /// Starts the threads. At most `most_at_once` run at the same time.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub(super) fn start(passes: Vec<Pass>, most_at_once: usize) -> std::io::Result<Workers> {
+        let turns = Arc::new(Turns::new(most_at_once));
+        let a_worker = passes.len().div_ceil(MOST_WORKERS).max(1);
+        let mut workers = Vec::new();
+        let mut passes = passes.into_iter();
+        loop {
+            let own: Vec<Pass> = passes.by_ref().take(a_worker).collect();
+            if own.is_empty() {
+                break;
+            }
+            workers.push(Worker::start(workers.len(), own, Arc::clone(&turns))?);
+        }
+        Ok(Workers { workers, under_way: VecDeque::new(), spare: Vec::new() })
+    }
+
+    /// Gives the chunk to all passes, and leaves an empty one in its place. Appends the tuples of a chunk that all have taken since:
+    /// chunk by chunk, and in each pass by pass, whichever was the first.
+    pub(super) fn feed(&mut self, chunk: &mut Chunk, tuples: &mut Vec<Interval>) {
+        if self.under_way.len() > MOST_CHUNKS_APART {
+            self.wait_for_the_oldest(tuples);
+        }
+        let chunk = Arc::new(std::mem::replace(chunk, self.spare.pop().unwrap_or_default()));
+        for worker in &self.workers {
+            // A thread that has panicked is found where its tuples are missing.
+            let _ = worker.chunks.send(Arc::clone(&chunk));
+        }
+        self.under_way.push_back(chunk);
+    }
+
+    /// Gives the passes back once they have taken everything.
+    pub(super) fn finish(mut self, tuples: &mut Vec<Interval>) -> Vec<Pass> {
+        while !self.under_way.is_empty() {
+            self.wait_for_the_oldest(tuples);
+        }
+        self.workers.into_iter().flat_map(Worker::finish).collect()
+    }
+
+    fn wait_for_the_oldest(&mut self, tuples: &mut Vec<Interval>) {
+        let Some(chunk) = self.under_way.pop_front() else { return };
+        for number in 0..self.workers.len() {
+            let Ok(mut more) = self.workers[number].tuples.recv() else {
+                return drop(self.workers.swap_remove(number).finish());
+            };
+            tuples.append(&mut more);
+        }
+        if let Some(mut chunk) = Arc::into_inner(chunk) {
+            chunk.clear();
+            self.spare.push(chunk);
+        }
+    }
+}
+
+impl Worker {
+    fn start(number: usize, mut passes: Vec<Pass>, turns: Arc<Turns>) -> std::io::Result<Worker> {
+        let (chunks, next) = channel::<Arc<Chunk>>();
+        let (give, tuples) = channel();
+        let run = move || {
+            for (chunk_number, chunk) in next.iter().enumerate() {
+                let mut ended = Vec::new();
+                let turn = turns.wait(chunk_number, number);
+                for pass in &mut passes {
+                    pass.feed(&chunk);
+                    pass.take_tuples(&mut ended);
+                }
+                drop(turn);
+                // Whoever gets the tuples of all takes the chunk's memory.
+                drop(chunk);
+                if give.send(ended).is_err() {
+                    break;
+                }
+            }
+            passes
+        };
+        let thread = std::thread::Builder::new().name(format!("simulation {number}")).spawn(run)?;
+        Ok(Worker { chunks, tuples, thread })
+    }
+
+    /// # Panics
+    /// As the thread did.
+    fn finish(self) -> Vec<Pass> {
+        drop(self.chunks);
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+/// Who may run: of those that wait whoever is furthest behind, so that nobody's chunks are waited for longer than needed.
+#[derive(Debug)]
+struct Turns {
+    state: Mutex<TurnState>,
+    has_changed: Condvar,
+}
+
+#[derive(Debug)]
+struct TurnState {
+    free: usize,
+    /// Chunk and worker.
+    waiting: BTreeSet<(usize, usize)>,
+}
+
+/// Ends when it is dropped.
+struct Turn<'a>(&'a Turns);
+
+impl Turns {
+    fn new(free: usize) -> Turns {
+        Turns { state: Mutex::new(TurnState { free, waiting: BTreeSet::new() }), has_changed: Condvar::new() }
+    }
+
+    fn wait(&self, chunk: usize, worker: usize) -> Turn<'_> {
+        let own = (chunk, worker);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.waiting.insert(own);
+        let mut state = self
+            .has_changed
+            .wait_while(state, |state| state.free == 0 || state.waiting.first() != Some(&own))
+            .unwrap_or_else(PoisonError::into_inner);
+        state.waiting.remove(&own);
+        state.free -= 1;
+        // Another turn may be free for the next.
+        self.has_changed.notify_all();
+        Turn(self)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).free += 1;
+        self.0.has_changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace::Block;
+
+    use super::super::runner::runners;
+    use super::super::{Options, Pass};
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "mid > len")]
+    fn a_thread_that_panics_panics_whoever_waits_for_it() {
+        let designs = ["mogul-1a", "plain-lru"].map(|name| crate::shipped::find(name).expect("a shipped design"));
+        let passes =
+            runners(designs.to_vec(), usize::MAX).into_iter().map(|runner| Pass::new(runner, Options::default()));
+        let mut workers = Workers::start(passes.collect(), 2).expect("two threads");
+        // No check has looked at it: it has none of its two references.
+        let block = Block { bytes: 4, instructions: 1, first_bytes: 4, references: 2, ..Block::default() };
+        let mut chunk = Chunk { blocks: [block].into_iter().collect(), ..Chunk::default() };
+        workers.feed(&mut chunk, &mut Vec::new());
+        workers.finish(&mut Vec::new());
+    }
+}
