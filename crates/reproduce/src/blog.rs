@@ -42,10 +42,10 @@ const HANDOFFS: f64 = 2.0;
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     // More than the intervals need: the time in user mode is counted in steps of 10 ms.
-    let budget = if site.effort == Effort::Quick { "4s" } else { "2min" };
+    let budget = if site.effort == Effort::Quick { "4s" } else { "30s" };
     let line = format!(
-        "measure --mechanism mutex-condvar,mutex-condvar-unlocked --no-rt --no-counters --precision 0.1% \
-         --max-repetitions 1000 --budget {budget} --cpu {}",
+        "measure --mechanism mutex-condvar,mutex-condvar-unlocked --no-rt --no-counters --precision 0.1% --budget {budget} \
+         --cpu {}",
         site.quiet_cpu
     );
     let mut observed = Step::new(OBSERVED, &line);

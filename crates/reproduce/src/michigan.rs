@@ -42,7 +42,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let is_quick = site.effort == Effort::Quick;
     let every = if is_quick { 3 } else { 1 };
     let sizes: Vec<String> = SIZES_KIB.iter().step_by(every).map(|kib| format!("{kib}KiB")).collect();
-    let speed = if is_quick { " --quick" } else { " --precision 0.1% --max-repetitions 1000 --budget 3min" };
+    let speed = if is_quick { " --quick" } else { " --precision 0.5% --budget 2min" };
     let rest = format!("--size {} --cpu {}{speed}", sizes.join(","), site.quiet_cpu);
     let mut steps = vec![
         Step::new(KERNEL, &format!("measure --mechanism pipe --between process {rest}")),

@@ -142,7 +142,7 @@ pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
 }
 
 /// Repetitions of each: six in the paper, and more here, so that intervals can be told apart by their widths.
-const RUNS: u32 = 120;
+const RUNS: u32 = 24;
 
 /// Runs of three sizes. Isolated: the quiet CPU, real-time priority, the noise on another. Not isolated: all on one
 /// CPU, without priority, as on a machine of one processor. None where one CPU is all there is to isolate from.
