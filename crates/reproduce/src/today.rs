@@ -101,8 +101,6 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let is_quick = site.effort == Effort::Quick;
     let (budget, speed, switches) =
         if is_quick { ("3s", " --quick", 100) } else { ("15s", " --precision 0.5% --budget 2min", 2000) };
-    // Judged by a difference of two slow-downs, each of which is small beside what walks alone differ by.
-    let often = if is_quick { speed } else { " --precision 0.1% --max-repetitions 1000 --budget 3min" };
     let cpu = site.quiet_cpu;
     let sizes = sizes_bytes(site.host).map(|size| size.to_string()).join(",");
     let mut steps = vec![
@@ -117,7 +115,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
             SHARED_CACHE,
             &format!(
                 "measure --placement pair --concurrent --pattern chase --access read --size {sizes} --no-counters \
-                 --cpu {cpu},{other}{often}"
+                 --cpu {cpu},{other}{speed}"
             ),
         ));
     }
