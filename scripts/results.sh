@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes results/ anew: what the papers' claims come to on this machine, with what it was made from.
 #
-# Usage: scripts/results.sh PROGRAM [PAPER|--quick|--anew]...      without a paper, all of them
+# Usage: scripts/results.sh PROGRAM [PAPER|--quick|--anew|--system]...      without a paper, all of them
 #
 # For each paper, results/ gets PAPER.json with the numbers and verdicts, PAPER.made.json (version and commit of the program, date,
 # machine, and of each record its size, SHA-256 and seed), its figures, and the measured records. Simulated records are not kept:
@@ -12,6 +12,8 @@
 # of them in a short quiet time, and what a stop leaves is whole papers. PAPER.made.json says how long it took, in this run alone.
 # A step whose command has changed since is run anew; ARGS="--anew today" begins without any records of the papers that are named.
 #
+# With --system, what needs references of a kernel is captured in a guest, too.
+#
 # A machine that is not quiet gives results that are not worth keeping: nothing else should run meanwhile. With --quick everything
 # goes to target/results-quick instead, to see it work.
 #
@@ -19,7 +21,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: scripts/results.sh PROGRAM [PAPER|--quick|--anew]..." >&2; exit 2; }
+[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: scripts/results.sh PROGRAM [PAPER|--quick|--anew|--system]..." >&2; exit 2; }
 program=$(realpath "$1")
 shift
 target=${CARGO_TARGET_DIR:-target}
@@ -27,11 +29,13 @@ site=$target/results
 results=results
 quick=()
 papers=()
+system=()
 anew=no
 for word in "$@"; do
     case $word in
         --quick) quick=(--quick) site=$target/results-quick results=$target/results-quick/results ;;
         --anew) anew=yes ;;
+        --system) system=(--system) ;;
         *) papers+=("$word") ;;
     esac
 done
@@ -116,7 +120,7 @@ for paper in "${papers[@]}"; do
     [ "$anew" = no ] || rm -f "$site/records/$paper"-*
     start=$SECONDS
     one=0
-    "$program" reproduce "$paper" "${quick[@]}" --figures -o "$site" > /dev/null || one=$?
+    "$program" reproduce "$paper" "${quick[@]}" "${system[@]}" --figures -o "$site" > /dev/null || one=$?
     case $one in
         0) ;;
         3) code=3 ;;
