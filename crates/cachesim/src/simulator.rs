@@ -150,16 +150,16 @@ impl Simulator {
 
     /// Ends the last segment and gives the counters.
     pub fn finish(self, tuples: &mut Vec<Interval>) -> Outcome {
-        let passes = match self.passes {
-            Passes::Here(passes) => passes,
+        let ended = match self.passes {
+            Passes::Here(passes) => passes.into_iter().map(Pass::finish).collect(),
             Passes::OnThreads(workers) => workers.finish(tuples),
         };
         let mut outcome = Outcome::default();
         let mut designs: Vec<(u16, DesignResult)> = Vec::new();
-        for pass in passes {
-            let (facts, results) = pass.finish(tuples);
-            outcome = facts;
-            designs.extend(results);
+        for mut ended in ended {
+            outcome = ended.facts;
+            designs.append(&mut ended.designs);
+            tuples.append(&mut ended.tuples);
         }
         designs.sort_unstable_by_key(|(number, _)| *number);
         outcome.designs = designs.into_iter().map(|(_, result)| result).collect();

@@ -16,6 +16,17 @@ const SLICE_BLOCKS: usize = 2048;
 /// Blocks that are counted without a look at where the tuple ends, where they all lie before that.
 const GROUP_BLOCKS: usize = 64;
 
+/// What a pass comes to in the end.
+#[derive(Debug)]
+pub(super) struct PassResult {
+    /// Of the trace, without designs.
+    pub(super) facts: Outcome,
+    /// With their numbers.
+    pub(super) designs: Vec<(u16, DesignResult)>,
+    /// Those that had not been taken.
+    pub(super) tuples: Vec<Interval>,
+}
+
 /// Everything that one pass remembers.
 #[derive(Debug)]
 pub(super) struct Pass {
@@ -216,19 +227,19 @@ impl Pass {
         }
     }
 
-    /// Ends the last segment: the facts of the trace, and the designs with their numbers.
-    pub(super) fn finish(mut self, tuples: &mut Vec<Interval>) -> (Outcome, Vec<(u16, DesignResult)>) {
+    /// Ends the last segment.
+    pub(super) fn finish(mut self) -> PassResult {
         self.settle_code();
         self.close_tuple();
         let end = self.world.causes.number(Why::EndOfTrace);
-        self.runner.end_segment(end, tuples);
-        self.runner.give_sums(tuples);
+        self.runner.end_segment(end, &mut self.tuples);
+        self.runner.give_sums(&mut self.tuples);
         let [instructions, loads, stores] = self.references;
         let seen = [instructions, loads + self.kernel_touches[0], stores + self.kernel_touches[1]];
         let (world, places) = (self.world, self.options.code_places);
         let designs = self.runner.into_results(seen, places, |program| world.program_name(program).to_owned());
         let (processes, causes) = world.into_facts();
-        let outcome = Outcome {
+        let facts = Outcome {
             instructions,
             loads,
             stores,
@@ -238,7 +249,7 @@ impl Pass {
             causes,
             designs: Vec::new(),
         };
-        (outcome, designs)
+        PassResult { facts, designs, tuples: self.tuples }
     }
 }
 

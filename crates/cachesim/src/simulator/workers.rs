@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use simulation_result::Interval;
 use trace::Chunk;
 
-use super::pass::Pass;
+use super::pass::{Pass, PassResult};
 
 /// Chunks between the pass that is furthest ahead and the one that is furthest behind: how long a pass takes for a chunk differs
 /// from chunk to chunk, and with less than these one CPU waits for another.
@@ -31,7 +31,7 @@ struct Worker {
     chunks: Sender<Arc<Chunk>>,
     /// For each chunk the tuples of segments that end in it.
     tuples: Receiver<Vec<Interval>>,
-    thread: JoinHandle<Vec<Pass>>,
+    thread: JoinHandle<Vec<PassResult>>,
 }
 
 impl Workers {
@@ -68,19 +68,21 @@ impl Workers {
         self.under_way.push_back(chunk);
     }
 
-    /// Gives the passes back once they have taken everything.
-    pub(super) fn finish(mut self, tuples: &mut Vec<Interval>) -> Vec<Pass> {
+    /// Ends all passes once they have taken everything.
+    pub(super) fn finish(mut self, tuples: &mut Vec<Interval>) -> Vec<PassResult> {
         while !self.under_way.is_empty() {
             self.wait_for_the_oldest(tuples);
         }
-        self.workers.into_iter().flat_map(Worker::finish).collect()
+        // All of them before any is waited for, so that they end at the same time.
+        let threads: Vec<_> = self.workers.into_iter().map(Worker::end).collect();
+        threads.into_iter().flat_map(join).collect()
     }
 
     fn wait_for_the_oldest(&mut self, tuples: &mut Vec<Interval>) {
         let Some(chunk) = self.under_way.pop_front() else { return };
         for number in 0..self.workers.len() {
             let Ok(mut more) = self.workers[number].tuples.recv() else {
-                return drop(self.workers.swap_remove(number).finish());
+                return drop(join(self.workers.swap_remove(number).end()));
             };
             tuples.append(&mut more);
         }
@@ -110,18 +112,22 @@ impl Worker {
                     break;
                 }
             }
-            passes
+            passes.into_iter().map(Pass::finish).collect()
         };
         let thread = std::thread::Builder::new().name(format!("simulation {number}")).spawn(run)?;
         Ok(Worker { chunks, tuples, thread })
     }
 
-    /// # Panics
-    /// As the thread did.
-    fn finish(self) -> Vec<Pass> {
-        drop(self.chunks);
-        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    /// No more chunks come.
+    fn end(self) -> JoinHandle<Vec<PassResult>> {
+        self.thread
     }
+}
+
+/// # Panics
+/// As the thread did.
+fn join(thread: JoinHandle<Vec<PassResult>>) -> Vec<PassResult> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Who may run: of those that wait whoever is furthest behind, so that nobody's chunks are waited for longer than needed.

@@ -67,12 +67,9 @@ fn of_times(range: Range) -> String {
 
 fn often(observation: &Observation, findings: &Findings) -> String {
     let all = &findings.all;
-    let of = format!(
-        "{} switches in {} ({} a second)",
-        count(all.switches),
-        seconds(findings.seconds),
-        rounded(all.per_second)
-    );
+    let switches =
+        if all.switches == 1 { "was 1 switch".to_owned() } else { format!("were {} switches", count(all.switches)) };
+    let of = format!("{switches} in {} ({} a second)", seconds(findings.seconds), rounded(all.per_second));
     let involuntary = share(Some(all.involuntary_share));
     let by =
         findings.neighbours.iter().filter(|neighbour| neighbour.preempted_share >= 0.5 && !neighbour.other.is_empty());
@@ -93,7 +90,7 @@ fn often(observation: &Observation, findings: &Findings) -> String {
         Source::BpfCounts => "; by whom is not known",
         Source::Perf | Source::Proc => "; why and by whom is not known",
     };
-    format!("There were {of}: {involuntary} involuntary{by}{why}.")
+    format!("There {of}: {involuntary} involuntary{by}{why}.")
 }
 
 fn advised(advice: &Advice) -> String {
