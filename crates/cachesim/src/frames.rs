@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use design::PageAllocation;
+use simulation_result::PhysicalPages;
 
 use crate::address::{KERNEL, VIRTUAL_MASK, owner, sign_extended};
 use crate::mappings::Mappings;
@@ -104,6 +105,11 @@ impl Frames {
             shared: SharedPages::none(),
             has_moved: false,
         }
+    }
+
+    /// Where physical addresses were from.
+    pub(crate) fn counts(&self) -> PhysicalPages {
+        PhysicalPages { recorded: self.marks, assigned: self.next.into() }
     }
 
     /// The physical address behind a virtual one, of which 48 bits count.
@@ -308,5 +314,6 @@ mod tests {
         assert!(frames.may_be_shared(first));
         frames.tell(4, kernel, 0x7000, 4096);
         assert_eq!(frames.translate(5, kernel, false, &mappings), 0x7040, "who is told of it tells for all");
+        assert_eq!(frames.counts(), PhysicalPages { recorded: 1, assigned: 3 });
     }
 }

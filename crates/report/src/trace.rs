@@ -28,6 +28,7 @@ struct Info<'a> {
     stores: u64,
     syscalls: u64,
     faults: u64,
+    pages: u64,
     tasks: u64,
     switches: Vec<SwitchCount>,
     processes: Vec<ProcessRow>,
@@ -88,6 +89,7 @@ fn info(summary: &TraceSummary) -> Info<'_> {
         stores: summary.stores,
         syscalls: summary.syscalls,
         faults: summary.faults,
+        pages: summary.pages,
         tasks: summary.tasks,
         switches: switches.collect(),
         processes: processes.collect(),
@@ -136,6 +138,9 @@ fn info_table(info: &Info<'_>, style: Style) -> String {
     if info.kernel_instructions > 0 {
         let share = 100.0 * info.kernel_instructions as f64 / info.instructions as f64;
         page.line(&format!("{share:.1} % of the instructions are the kernel's"), Tone::Usual);
+    }
+    if info.pages > 0 {
+        page.line(&format!("{} marks say where in physical memory pages lie", info.pages), Tone::Usual);
     }
     page.line(&format!("from {}, order {order}, {}", plain(&info.header.source), info.header.arch), Tone::Usual);
     if let Some(guest) = &info.header.guest {

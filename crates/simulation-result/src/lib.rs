@@ -353,6 +353,18 @@ pub struct DesignResult {
     /// of a kernel, and in records that were written before it was counted.
     #[serde(default)]
     pub kernel_batches: Vec<KernelBatch>,
+    /// Where physical addresses are from. None where no level wants any, and in records that were written before it was counted.
+    #[serde(default)]
+    pub physical_pages: Option<PhysicalPages>,
+}
+
+/// Where the physical addresses of a design are from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhysicalPages {
+    /// Pages that the trace recorded, each as often as it did.
+    pub recorded: u64,
+    /// Frames that were assigned, where the trace said nothing.
+    pub assigned: u64,
 }
 
 /// One process of the trace.

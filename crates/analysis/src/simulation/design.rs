@@ -67,6 +67,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         code: code(head, result, excess),
         calls: calls(result),
         kernel: kernel(result, context.options.confidence),
+        physical_pages: result.physical_pages,
         flags: flags(context, result.depth, sums, &cost, cut.is_reached),
         average_cost_cycles: cost,
         groups,

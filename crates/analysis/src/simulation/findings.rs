@@ -1,5 +1,5 @@
 use serde::Serialize;
-use simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, SwitchCause};
+use simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, PhysicalPages, SwitchCause};
 
 use crate::Flag;
 
@@ -495,6 +495,8 @@ pub struct DesignFinding {
     pub calls: Vec<CallFinding>,
     /// What the kernel takes, where the trace has its instructions.
     pub kernel: Option<KernelFinding>,
+    /// Where physical addresses are from, where any level wants them.
+    pub physical_pages: Option<PhysicalPages>,
     /// What to know about these numbers.
     pub flags: Vec<Flag>,
 }

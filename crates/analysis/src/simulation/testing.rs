@@ -59,6 +59,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         evictions: Vec::new(),
         code: Vec::new(),
         kernel_batches: Vec::new(),
+        physical_pages: None,
         calls: Vec::new(),
     }
 }

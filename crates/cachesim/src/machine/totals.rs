@@ -6,6 +6,7 @@ use super::lines::Counts;
 use super::plan::{Kind, LevelPlan, Plan};
 use super::privates::Private;
 use super::{FLUSHED, Machine, PRIVATE, SHARED};
+use crate::frames::Frames;
 
 /// Sums over hierarchies.
 #[derive(Clone, Debug, Default)]
@@ -95,6 +96,7 @@ impl Machine {
             evictions: self.state.ledger.evictions(),
             calls: self.calls.into_costs(plan.levels.len()),
             kernel_batches: self.kernel_batches.into_batches(),
+            physical_pages: self.state.frames.as_ref().map(Frames::counts),
             code: self.attribution.into_costs(code_places, programs),
             design: self.design,
         }

@@ -218,6 +218,7 @@ impl Family {
             code: Vec::new(),
             kernel_batches: Vec::new(),
             calls: Vec::new(),
+            physical_pages: guide.physical_pages,
         };
         let others: Vec<_> = self.members[1..].iter().map(|member| (member.number, counters(member))).collect();
         std::iter::once((self.members[0].number, guide)).chain(others).collect()

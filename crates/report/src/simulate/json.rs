@@ -6,7 +6,9 @@ use analysis::simulation::{
 };
 use record::HostManifest;
 use serde::Serialize;
-use simulation_result::{ByView, Depth, HierarchyCounts, LevelCounts, LostCycles, Simulation, TraceFacts};
+use simulation_result::{
+    ByView, Depth, HierarchyCounts, LevelCounts, LostCycles, PhysicalPages, Simulation, TraceFacts,
+};
 
 use super::SIMULATE_REPORT_SCHEMA;
 use crate::for_programs::json;
@@ -88,6 +90,7 @@ struct DesignView<'a> {
     code: &'a [CodeFinding],
     calls: &'a [CallFinding],
     kernel: Option<&'a KernelFinding>,
+    physical_pages: Option<PhysicalPages>,
     flags: &'a [Flag],
 }
 
@@ -261,6 +264,7 @@ fn design<'a>(head: &'a Simulation, found: &'a DesignFinding) -> DesignView<'a> 
         code: &found.code,
         calls: &found.calls,
         kernel: found.kernel.as_ref(),
+        physical_pages: found.physical_pages,
         flags: &found.flags,
     }
 }

@@ -1,5 +1,5 @@
 use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, SurvivorBias};
-use simulation_result::Depth;
+use simulation_result::{Depth, PhysicalPages};
 
 use super::DETAILED;
 use super::amount::{count, rounded, share};
@@ -30,6 +30,7 @@ fn all(findings: &Findings) -> Vec<String> {
     notes.extend(by_design(findings, |design| flags(design, |_| true)));
     notes.extend(by_design(findings, without_interval));
     notes.extend(by_design(findings, gains));
+    notes.extend(by_design(findings, physical_pages));
     notes.extend(by_design(findings, no_model));
     notes.extend(by_design(findings, |design| survivor_bias(design, |bias| what_bites(bias) + &why_it_bites(bias))));
     notes
@@ -105,6 +106,17 @@ fn gains(design: &DesignFinding) -> Vec<String> {
          there and would have had to fetch alone",
         names.join(", ")
     )]
+}
+
+/// Whether frames are the trace's own.
+fn physical_pages(design: &DesignFinding) -> Vec<String> {
+    let Some(PhysicalPages { recorded, assigned }) = design.physical_pages else { return Vec::new() };
+    let said = match (recorded, assigned) {
+        (0, _) => return vec!["physical addresses are assigned: the trace does not say where pages lie".to_owned()],
+        (_, 0) => "and none was assigned".to_owned(),
+        (_, frames) => format!("and {} frames were assigned where it did not", count(frames)),
+    };
+    vec![format!("physical addresses are the trace's: it says {} times where a page lies, {said}", count(recorded))]
 }
 
 fn no_model(design: &DesignFinding) -> Vec<String> {

@@ -3,7 +3,8 @@
 use design::Design;
 use simulation_result::{
     ByView, CallCost, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, LostCycles,
-    LostTo, MissDifference, MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    LostTo, MissDifference, MissOrigins, PhysicalPages, ProcessFacts, Simulation, SwitchCause, TraceFacts,
+    WorkingSetLoss,
 };
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
@@ -44,6 +45,7 @@ fn result(name: &str) -> DesignResult {
             excess_cycles: i64::MIN,
         }],
         kernel_batches: Vec::new(),
+        physical_pages: Some(PhysicalPages { recorded: u64::MAX, assigned: 1 }),
         calls: vec![CallCost { syscall: "read".into(), calls: 1, misses: vec![u64::MAX], ..CallCost::default() }],
     }
 }

@@ -18,6 +18,7 @@ fn the_sample_of_version_1_is_read() {
         design.miss_differences.clear();
         design.lost_cycles = None;
         design.calls.clear();
+        design.physical_pages = None;
     }
     assert_eq!(found_head, head);
     let without = |tuple: Interval| Interval { lost_cycles: None, ..tuple };

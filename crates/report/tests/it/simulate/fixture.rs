@@ -3,7 +3,8 @@
 use analysis::simulation::{Analyser, Findings, Options};
 use simulation_result::{
     ByView, CallCost, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, LostCycles,
-    LostTo, MissDifference, MissOrigins, ProcessFacts, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    LostTo, MissDifference, MissOrigins, PhysicalPages, ProcessFacts, Simulation, SwitchCause, TraceFacts,
+    WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "cat\u{1b}[2J\u{202e},\"x\"";
@@ -49,6 +50,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         evictions: if is_full { evictions() } else { Vec::new() },
         code: if is_full { vec![code()] } else { Vec::new() },
         kernel_batches: Vec::new(),
+        physical_pages: is_full.then_some(PhysicalPages { recorded: 4_000, assigned: 12 }),
         calls: if is_full { vec![call()] } else { Vec::new() },
     }
 }
