@@ -32,7 +32,9 @@ struct sc_guest {
     uint64_t signal;       /* where the store goes */
     uint64_t switch_to;    /* address of __switch_to_asm */
     /* Offsets in struct task_struct, by the kernel's BTF. */
-    uint32_t sp, state, pid, tgid, comm, mm, real_parent, nvcsw, nivcsw, unused;
+    uint32_t sp, state, pid, tgid, comm, mm, active_mm, real_parent, nvcsw, nivcsw;
+    /* In struct mm_struct. */
+    uint32_t pgd, unused;
     uint64_t entry_count;
     struct sc_guest_entry entries[SC_MOST_ENTRIES];
 };

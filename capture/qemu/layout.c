@@ -151,9 +151,11 @@ static void find_fields(struct sc_guest *guest)
     guest->tgid = field("task_struct", "tgid");
     guest->comm = field("task_struct", "comm");
     guest->mm = field("task_struct", "mm");
+    guest->active_mm = field("task_struct", "active_mm");
     guest->real_parent = field("task_struct", "real_parent");
     guest->nvcsw = field("task_struct", "nvcsw");
     guest->nivcsw = field("task_struct", "nivcsw");
+    guest->pgd = field("mm_struct", "pgd");
 }
 
 static int has_error_code(const char *exception)

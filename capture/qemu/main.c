@@ -15,6 +15,7 @@ EXPORTED int qemu_plugin_version = PLUGIN_VERSION;
 
 static qemu_plugin_id_t plugin;
 static uint64_t stage;
+static bool has_pages;
 
 static void on_translation_booting(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 
@@ -50,17 +51,19 @@ static void on_translation_recording(qemu_plugin_id_t id, struct qemu_plugin_tb 
 {
     struct code *code = code_of(tb, entries_is_exception(qemu_plugin_tb_vaddr(tb)));
 
-    qemu_plugin_register_vcpu_tb_exec_cb(tb, paths_run, QEMU_PLUGIN_CB_NO_REGS, code);
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, has_pages ? pages_run : paths_run, QEMU_PLUGIN_CB_NO_REGS, code);
     if (qemu_plugin_tb_vaddr(tb) >> 63) {
         entries_watch(tb);
         switches_watch(tb);
+        if (has_pages)
+            pages_watch(tb);
     } else {
         on_translation_booting(id, tb);
     }
     for (size_t index = 0; index < code->count; index++)
         if (code->instructions[index].touches != TOUCHES_NOTHING)
-            qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, index), paths_touch, QEMU_PLUGIN_CB_NO_REGS,
-                                             QEMU_PLUGIN_MEM_RW, &code->instructions[index]);
+            qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, index), has_pages ? pages_touch : paths_touch,
+                                             QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, &code->instructions[index]);
 }
 
 /* Again as before. */
@@ -167,6 +170,8 @@ EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, i
             ring = value;
         else if ((value = value_of(arguments[index], "memory")))
             memory = value;
+        else if ((value = value_of(arguments[index], "physical")))
+            has_pages = strcmp(value, "on") == 0;
     }
     if (!info->system_emulation || strcmp(info->target_name, "x86_64") != 0 || info->system.smp_vcpus != 1)
         ring_fail("another machine than x86_64 with one CPU");

@@ -41,9 +41,14 @@ bool memory_read(uint64_t physical, void *into, size_t bytes)
     return true;
 }
 
+uint64_t physical_of_kernel(uint64_t address)
+{
+    return address - (address >= IMAGE ? IMAGE : DIRECT_MAP);
+}
+
 bool memory_read_kernel(uint64_t address, void *into, size_t bytes)
 {
-    return memory_read(address - (address >= IMAGE ? IMAGE : DIRECT_MAP), into, bytes);
+    return memory_read(physical_of_kernel(address), into, bytes);
 }
 
 bool physical_of(qemu_plugin_meminfo_t info, uint64_t address, uint64_t *physical)

@@ -88,6 +88,15 @@ static void insert(ULong *before, const ULong *words, UInt count)
         torn.head += count;
 }
 
+void paths_record_before(ULong tag, const ULong *words, UInt count)
+{
+    ULong record[1 + MOST_WORDS];
+
+    record[0] = tag << 56 | (ULong)count << 48;
+    memcpy(record + 1, words, count * sizeof *words);
+    insert(now.head ? now.head : stream_cursor, record, 1 + count);
+}
+
 static void take_out(ULong *from, UInt count)
 {
     memmove(from, from + count, (stream_cursor - from - count) * sizeof *from);

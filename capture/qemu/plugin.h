@@ -31,7 +31,8 @@ void ring_submit_last(ULong words);
 /* memory.c: what the guest has in memory. */
 bool memory_open(const char *path);
 bool memory_read(uint64_t physical, void *into, size_t bytes);
-/* An address of the kernel's that lies in its own image or in the direct map of all memory. */
+/* Of an address of the kernel's that lies in its own image or in the direct map of all memory. */
+uint64_t physical_of_kernel(uint64_t address);
 bool memory_read_kernel(uint64_t address, void *into, size_t bytes);
 
 /* stream.c: records and shapes that ran. */
@@ -75,6 +76,8 @@ struct code *code_of(const struct qemu_plugin_tb *tb, bool is_entry);
 void paths_end(void);
 /* After the code that runs: what runs behind it is not recorded. */
 void paths_stop(void);
+/* A record in front of what runs. */
+void paths_record_before(ULong tag, const ULong *words, UInt count);
 struct path *paths_start(void);
 void paths_run(unsigned cpu, void *code);
 void paths_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *instruction);
@@ -120,11 +123,24 @@ void switches_watch(struct qemu_plugin_tb *tb);
 void switches_watch_who(struct qemu_plugin_tb *tb);
 void switches_begin(void);
 struct entries *switches_entries(void);
+/* Number of the address space of whoever runs, the same for all who are told as one process; 0 for the idle task. */
+uint32_t switches_space(void);
+/* Whether a task is in it that has not ended. */
+bool switches_has_space(uint32_t space);
+/* Physical address of the page tables that are in use. */
+uint64_t switches_page_tables(void);
 /* A task is about to be back in its own code. */
 void switches_return(void);
 /* Marks that wait for the end of the code that made them. */
 void switches_note(ULong tag, ULong immediate, const ULong *words, UInt count);
 void switches_tell(void);
+
+/* pages.c: where the pages lie. In place of paths_run and paths_touch, where that is told, too. */
+void pages_run(unsigned cpu, void *code);
+void pages_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *instruction);
+void pages_watch(struct qemu_plugin_tb *tb);
+/* From here on it may be otherwise. */
+void pages_forget(void);
 
 /* Physical address; false where it is a device. */
 bool physical_of(qemu_plugin_meminfo_t info, uint64_t address, uint64_t *physical);

@@ -22,6 +22,7 @@ struct task {
     uint64_t pointer; /* 0: the slot is free */
     UInt pid;
     uint64_t memory;  /* of user space; 0 for a thread of the kernel */
+    uint32_t space;   /* number of that, as it is told */
     uint64_t voluntary;
     struct entries entries;
 };
@@ -29,6 +30,7 @@ struct task {
 static struct sc_guest guest;
 static struct task tasks[MOST_TASKS];
 static UInt tasks_used;
+static uint32_t spaces;
 static uint64_t leaving;
 static uint64_t running;
 static struct task *running_task;
@@ -117,14 +119,16 @@ static UInt neighbour_of(UInt slot)
 
 static UInt bear(uint64_t pointer)
 {
-    UInt slot = free_slot();
+    UInt slot = free_slot(), neighbour;
     ULong words[3 + NAME_WORDS];
 
     tasks[slot] = (struct task){
         .pointer = pointer, .pid = half_of(pointer, guest.pid), .memory = word_of(pointer, guest.mm),
         .voluntary = word_of(pointer, guest.nvcsw),
     };
-    words[0] = (ULong)slot_at(word_of(pointer, guest.real_parent)) << 32 | neighbour_of(slot);
+    neighbour = neighbour_of(slot);
+    tasks[slot].space = neighbour == slot ? ++spaces : tasks[neighbour].space;
+    words[0] = (ULong)slot_at(word_of(pointer, guest.real_parent)) << 32 | neighbour;
     words[1] = (ULong)half_of(pointer, guest.tgid) << 32 | tasks[slot].pid;
     switches_note(SC_BIRTH, slot, words, 2 + read_name(pointer, words + 2));
     return slot;
@@ -157,6 +161,8 @@ static void look_for_exec(UInt slot)
     if (memory == 0 || memory == task->memory)
         return;
     task->memory = memory;
+    task->space = ++spaces;
+    pages_forget();
     switches_note(SC_EXEC, slot, words, read_name(task->pointer, words));
 }
 
@@ -179,6 +185,24 @@ void switches_return(void)
         return;
     look_for_exec(running_task - tasks);
     translate_for(running_task);
+}
+
+uint32_t switches_space(void)
+{
+    return running_task ? running_task->space : 0;
+}
+
+bool switches_has_space(uint32_t space)
+{
+    for (UInt slot = 0; slot < tasks_used; slot++)
+        if (tasks[slot].pointer && tasks[slot].memory != NO_MEMORY && tasks[slot].space == space)
+            return true;
+    return false;
+}
+
+uint64_t switches_page_tables(void)
+{
+    return physical_of_kernel(word_of(word_of(running, guest.active_mm), guest.pgd));
 }
 
 struct entries *switches_entries(void)
@@ -223,6 +247,7 @@ static void run(UInt slot, uint64_t pointer)
 {
     running = pointer;
     running_task = slot == NO_SLOT ? NULL : &tasks[slot];
+    pages_forget();
     if (!running_task)
         nobodys.depth = 0;
     else

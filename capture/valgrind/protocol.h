@@ -8,7 +8,7 @@
 #define SWITCHCOST_PROTOCOL_H
 
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
-#define SC_VERSION 7
+#define SC_VERSION 8
 
 /* How tasks take turns. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
@@ -163,5 +163,7 @@ struct sc_info { /* 32 bytes */
 /* As run: the running task makes another, which has this slot and, as a process, what its parent has now. It is not
    there before its own SC_BIRTH; SC_EXIT says that it will not come. imm: its slot. words: parent slot << 32 | process slot */
 #define SC_FORK 0x0fULL
+/* A page of the running process, or one of the kernel's, lies in physical memory. imm: 0. words: virtual address; physical address; bytes */
+#define SC_PAGE 0x10ULL
 
 #endif

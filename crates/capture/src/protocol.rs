@@ -2,7 +2,7 @@
 //! holds the two against each other. Offsets are in bytes.
 
 pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
-pub(crate) const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 8;
 pub(crate) const SCHEDULED: u32 = 0;
 pub(crate) const AS_RUN: u32 = 1;
 pub(crate) const SYSTEM: u32 = 2;
@@ -116,6 +116,7 @@ pub(crate) mod tag {
     pub(crate) const BORN: u64 = 0x0d;
     pub(crate) const LEAVE: u64 = 0x0e;
     pub(crate) const FORK: u64 = 0x0f;
+    pub(crate) const PAGE: u64 = 0x10;
 }
 
 /// How the address of a reference is known.

@@ -61,6 +61,8 @@ pub struct System {
     pub files: Vec<PathBuf>,
     /// Folders of this machine, with all in them, that are elsewhere in the guest.
     pub folders: Vec<PlacedFolder>,
+    /// Whether marks say where in physical memory the pages lie that are used.
+    pub has_pages: bool,
 }
 
 /// A folder that is elsewhere in the guest.

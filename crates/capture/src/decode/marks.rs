@@ -48,6 +48,9 @@ impl<T: Take> Decoder<'_, T> {
             }
             (tag::MAP, words) => Mark::Map(mapping(words)?),
             (tag::UNMAP, &[start, bytes]) => Mark::Unmap { start, bytes },
+            (tag::PAGE, &[virtual_address, physical_address, bytes]) => {
+                Mark::Page { virtual_address, physical_address, bytes }
+            }
             // Reported at the moment of the fork by the controller (BORN); no use for time stamps where it grants turns.
             (tag::BIRTH | tag::STAMP, _) => return Ok(None),
             (
@@ -59,7 +62,8 @@ impl<T: Take> Decoder<'_, T> {
                 | tag::EXIT
                 | tag::FORK
                 | tag::LEAVE
-                | tag::UNMAP,
+                | tag::UNMAP
+                | tag::PAGE,
                 _,
             ) => return Err(Problem::Short),
             _ => return Err(Problem::Tag(tag as u8)),

@@ -350,7 +350,8 @@ fn damage_is_named_with_its_place() {
     let wrong = [&born(0, NO_SLOT, 0)[..], &shape(0), &[tag::BLOCK << 56, 0]].concat();
     assert_eq!(message(&wrong), "buffer 7, word 8: found a record cut short");
     assert_eq!(message(&[0]), "buffer 7, word 0: found a block of the undefined shape 0");
-    assert_eq!(message(&[head(0x10, 0, 0)]), "buffer 7, word 0: found the unknown tag 0x10");
+    assert_eq!(message(&[head(0x11, 0, 0)]), "buffer 7, word 0: found the unknown tag 0x11");
+    assert_eq!(message(&[head(tag::PAGE, 2, 0), 0, 0]), "buffer 7, word 0: found a record cut short");
     assert_eq!(message(&[head(tag::MAP, 9, 0)]), "buffer 7, word 0: found a record cut short");
     assert_eq!(message(&[head(tag::EXIT, 0, 3)]), "buffer 7, word 0: found slot 3, which has no task");
     let born = born(0, NO_SLOT, 0);
@@ -382,7 +383,7 @@ fn word() -> impl Strategy<Value = u64> {
     prop_oneof![
         any::<u64>(),
         0_u64..64,
-        (0_u64..16, 0_u64..6, 0_u64..4).prop_map(|(tag, words, immediate)| head(tag, words, immediate)),
+        (0_u64..17, 0_u64..6, 0_u64..4).prop_map(|(tag, words, immediate)| head(tag, words, immediate)),
         (0_u64..4).prop_map(block),
     ]
 }

@@ -174,6 +174,7 @@ fn arguments(
 ) -> Vec<String> {
     let path = |file: &SharedFile| file.path().display().to_string();
     let plugin = system.parts.plugin(major);
+    let pages = if system.has_pages { ",physical=on" } else { "" };
     let options = [
         ("-machine", "pc,accel=tcg,hpet=off,memory-backend=memory".to_owned()),
         ("-cpu", CPU.to_owned()),
@@ -189,7 +190,7 @@ fn arguments(
         ("-kernel", system.kernel.image.display().to_string()),
         ("-initrd", path(root)),
         ("-append", system.command_line()),
-        ("-plugin", format!("{},ring={},memory={}", plugin.display(), path(ring.shared()), path(memory))),
+        ("-plugin", format!("{},ring={},memory={}{pages}", plugin.display(), path(ring.shared()), path(memory))),
     ];
     let alone = ["-no-reboot", "-nodefaults", "-no-user-config"].map(str::to_owned);
     let options = options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);

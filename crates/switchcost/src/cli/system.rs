@@ -83,6 +83,11 @@ pub(crate) struct MachineArguments {
     /// workload 15.6, as processors of 1990]
     #[arg(long, value_name = "NUMBER", requires = "system", value_parser = parse_mips, help_heading = "A whole system")]
     pub(crate) mips: Option<Halvings>,
+
+    /// Record where in the guest's physical memory its pages lie, too: physically indexed and tagged levels of simulated designs
+    /// then have these addresses instead of assigned ones
+    #[arg(long, requires = "system", help_heading = "A whole system")]
+    pub(crate) physical: bool,
 }
 
 /// How often 1000 million instructions a second are halved.

@@ -184,6 +184,35 @@ fn misses(place: &Place, trace: &str, design: &str) -> Vec<(String, u64)> {
     shared["levels"].as_array().expect("caches").iter().map(misses).collect()
 }
 
+/// Levels with physical addresses have the guest's own, where the trace says them, and none that is assigned.
+#[test]
+fn where_pages_lie_is_recorded_and_simulated() {
+    let place = Place::new();
+    let capture = |name: &str, options: &[&str]| {
+        let output = place.path(name);
+        place.run(&[&["trace", "--system", "-o", text(&output)], options, &["--", "/bin/true"]].concat())
+    };
+    let ran = capture("with.sct", &["--physical"]);
+    if is_without_guest(&ran) {
+        return;
+    }
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(capture("without.sct", &[]).code, 0);
+    let info = place.run(&["trace", "info", "--format", "json", text(&place.path("with.sct"))]).json();
+    let marks = count(&info["pages"]);
+    let pages = |name: &str, design: &str| simulated(&place, name, design, &[])["physical_pages"].clone();
+    let with = pages("with.sct", "zen4-epyc-9004");
+    assert_eq!((count(&with["recorded"]), count(&with["assigned"])), (marks, 0));
+    assert!(marks > 100, "{marks}: a program, its library, and the kernel");
+    let without = pages("without.sct", "zen4-epyc-9004");
+    assert_eq!(count(&without["recorded"]), 0);
+    assert!(count(&without["assigned"]) > 100, "{without}");
+    assert_eq!(pages("with.sct", "plain-lru"), Value::Null, "no level of it has physical addresses");
+    let record = place.path("with.sct.zen4-epyc-9004.parquet");
+    let said = place.run(&["report", "--details", text(&record)]).stdout;
+    assert!(said.contains("physical addresses are the trace's: it says"), "{said}");
+}
+
 /// What a set of programs costs with the kernel and without it, at the same switches.
 #[test]
 fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {

@@ -66,6 +66,7 @@ pub(super) fn one(
         stop_after_switches: None,
         files: Vec::new(),
         folders: Vec::new(),
+        has_pages: machine.physical,
     })
 }
 

@@ -1,6 +1,8 @@
 //! A guest under QEMU: the same trace twice, no instruction and no switch more or less than QEMU and the guest's own kernel count, and
 //! exactly the system calls and switches that a program is known to make. Few and small guests: each takes its time to boot.
 
+mod pages;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -29,6 +31,7 @@ fn system() -> Option<System> {
             stop_after_switches: None,
             files: Vec::new(),
             folders: Vec::new(),
+            has_pages: false,
         })
     };
     let has_qemu = std::process::Command::new("qemu-system-x86_64").arg("--version").output().is_ok();

@@ -1,0 +1,238 @@
+/* Where in physical memory the pages lie that are touched: told before their first use in an address space, and again where that has
+   changed. GPL-2.0-or-later, see ../valgrind/COPYING.
+
+   A processor may go on using what it once found in the page tables until it is told to forget it (Intel's manual, volume 3A, section
+   4.10.4): so whoever changes them does that. What is remembered here is forgotten by the same instructions, and so is never older than
+   what a processor may remember. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin.h"
+
+#define PAGE_BITS 12
+#define PAGE (1ULL << PAGE_BITS)
+/* Of one access; longer ones come in several parts. */
+#define LONGEST_ACCESS 16
+#define KERNEL_SPACE 0
+/* Of an entry of a page table. */
+#define IS_PRESENT 1ULL
+#define IS_LARGE 0x80ULL
+#define WHERE 0x000ffffffffff000ULL
+
+/* Pages of 4 KiB that were told as they are now, by the lower bits of their numbers. */
+#define NEAR 512
+static uint64_t near[NEAR];
+
+struct page {
+    uint64_t physical; /* of the address that was asked for */
+    uint8_t bits;      /* of its size */
+};
+
+/* A page as it was told last. */
+struct told {
+    uint64_t number; /* of the page, in pages of its size */
+    uint64_t physical;
+    uint64_t order; /* which mark it was: the latest that covers an address counts */
+    uint32_t space;
+    uint8_t bits; /* 0: no page */
+};
+
+static const uint8_t sizes[] = { 12, 21, 30 };
+
+#define FIRST_ROOM (1 << 12)
+static struct told *all_told;
+static size_t room, used;
+static uint64_t marks;
+
+void pages_forget(void)
+{
+    memset(near, 0xff, sizeof near);
+}
+
+static bool is_near(uint64_t address)
+{
+    return near[address / PAGE % NEAR] == address / PAGE;
+}
+
+/* By the page tables of whoever runs, which map the kernel's half, too. */
+static bool walk(uint64_t address, struct page *page)
+{
+    uint64_t table = switches_page_tables(), entry;
+
+    for (uint8_t bits = 39; bits >= PAGE_BITS; bits -= 9) {
+        if (!memory_read(table + (address >> bits & 511) * sizeof entry, &entry, sizeof entry) || !(entry & IS_PRESENT))
+            return false;
+        table = entry & WHERE;
+        if (bits == PAGE_BITS || (bits <= 30 && entry & IS_LARGE)) {
+            uint64_t within = (1ULL << bits) - 1;
+            *page = (struct page){ .physical = (table & ~within) | (address & within), .bits = bits };
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct told *place_of(struct told *table, size_t places, uint32_t space, uint64_t number, uint8_t bits)
+{
+    uint64_t hash = ((number << 8 ^ bits) * 0x9e3779b97f4a7c15ULL ^ space) * 0xbf58476d1ce4e5b9ULL;
+    size_t at = (hash ^ hash >> 32) % places;
+
+    while (table[at].bits && (table[at].number != number || table[at].space != space || table[at].bits != bits))
+        at = (at + 1) % places;
+    return &table[at];
+}
+
+static bool told_at(uint32_t space, uint64_t address, uint64_t *physical)
+{
+    const struct told *latest = NULL;
+
+    for (size_t size = 0; used > 0 && size < sizeof sizes; size++) {
+        const struct told *told = place_of(all_told, room, space, address >> sizes[size], sizes[size]);
+        if (told->bits && (!latest || told->order > latest->order))
+            latest = told;
+    }
+    if (latest)
+        *physical = latest->physical | (address & ((1ULL << latest->bits) - 1));
+    return latest != NULL;
+}
+
+static bool is_kept(const struct told *told)
+{
+    return told->bits && (told->space == KERNEL_SPACE || switches_has_space(told->space));
+}
+
+/* Half full: a table for what was told of address spaces that are not gone, at most a quarter full. */
+static void make_room(void)
+{
+    size_t kept = 0, places = room ? room : FIRST_ROOM;
+    struct told *table;
+
+    for (size_t at = 0; at < room; at++)
+        kept += is_kept(&all_told[at]);
+    if (4 * kept > room)
+        places *= 2;
+    table = calloc(places, sizeof *table);
+    if (!table)
+        ring_fail("no memory for another page");
+    for (size_t at = 0; at < room; at++) {
+        const struct told *told = &all_told[at];
+        if (is_kept(told))
+            *place_of(table, places, told->space, told->number, told->bits) = *told;
+    }
+    used = kept;
+    free(all_told);
+    all_told = table;
+    room = places;
+}
+
+static void tell(uint32_t space, uint64_t address, const struct page *page)
+{
+    uint64_t within = (1ULL << page->bits) - 1;
+    ULong words[3] = { address & ~within, page->physical & ~within, within + 1 };
+    struct told *told;
+
+    if (2 * (used + 1) > room)
+        make_room();
+    told = place_of(all_told, room, space, address >> page->bits, page->bits);
+    used += !told->bits;
+    *told = (struct told){
+        .number = address >> page->bits, .physical = words[1], .order = ++marks, .space = space, .bits = page->bits,
+    };
+    paths_record_before(SC_PAGE, words, 3);
+}
+
+static void note(uint64_t address, const struct page *page)
+{
+    uint32_t space = address >> 63 ? KERNEL_SPACE : switches_space();
+    uint64_t physical;
+
+    /* Nobody runs who could have such a page. */
+    if (!(address >> 63) && space == KERNEL_SPACE)
+        return;
+    if (!told_at(space, address, &physical) || physical != page->physical)
+        tell(space, address, page);
+    near[address / PAGE % NEAR] = address / PAGE;
+}
+
+/* QEMU knows where the access went. That decides where the tables say something else, as where the kernel borrows others to write to its
+   own code; the size of the page it does not know. */
+static void look_for_data(qemu_plugin_meminfo_t info, uint64_t address)
+{
+    struct page page = { 0 };
+    uint64_t physical;
+    bool is_mapped;
+
+    if (is_near(address))
+        return;
+    is_mapped = walk(address, &page);
+    if (physical_of(info, address, &physical) && (!is_mapped || physical != page.physical)) {
+        page = (struct page){ .physical = physical, .bits = PAGE_BITS };
+        is_mapped = true;
+    }
+    if (is_mapped)
+        note(address, &page);
+}
+
+static void look_for_code(uint64_t address)
+{
+    struct page page;
+
+    if (!is_near(address) && walk(address, &page))
+        note(address, &page);
+}
+
+__attribute__((noinline, cold)) static void touch_slowly(qemu_plugin_meminfo_t info, uint64_t address)
+{
+    look_for_data(info, address);
+    look_for_data(info, address + (1ULL << qemu_plugin_mem_size_shift(info)) - 1);
+}
+
+void pages_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *instruction)
+{
+    if (UNLIKELY(!is_near(address) || address % PAGE > PAGE - LONGEST_ACCESS))
+        touch_slowly(info, address);
+    paths_touch(cpu, info, address, instruction);
+}
+
+/* The marks of a piece of code are in front of it, behind those of what happened before. */
+void pages_run(unsigned cpu, void *data)
+{
+    const struct code *code = data;
+    uint64_t last = code->address + code->bytes - 1;
+
+    paths_run(cpu, data);
+    if (UNLIKELY(!is_near(code->address)))
+        look_for_code(code->address);
+    if (UNLIKELY(!is_near(last)))
+        look_for_code(last);
+}
+
+static void on_forgetting(unsigned cpu, void *data)
+{
+    (void)cpu;
+    (void)data;
+    pages_forget();
+}
+
+/* A move to a control register, invlpg, invpcid. */
+static bool is_forgetting(const uint8_t *bytes, size_t length)
+{
+    while (length > 0 && (*bytes == 0x66 || (*bytes & 0xf0) == 0x40))
+        bytes++, length--;
+    if (length < 3 || bytes[0] != 0x0f)
+        return false;
+    return bytes[1] == 0x22 || (bytes[1] == 0x01 && (bytes[2] & 0x38) == 0x38 && bytes[2] < 0xc0)
+        || (bytes[1] == 0x38 && bytes[2] == 0x82);
+}
+
+void pages_watch(struct qemu_plugin_tb *tb)
+{
+    size_t count = qemu_plugin_tb_n_insns(tb);
+
+    for (size_t index = 0; index < count; index++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, index);
+        uint8_t bytes[16];
+        if (is_forgetting(bytes, code_bytes(insn, bytes, sizeof bytes)))
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, on_forgetting, QEMU_PLUGIN_CB_NO_REGS, NULL);
+    }
+}

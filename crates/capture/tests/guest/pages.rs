@@ -1,0 +1,221 @@
+//! Where pages lie in physical memory, by the marks: as the guest's kernel says (/proc/self/pagemap), for every reference, and without any
+//! other difference to the trace.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use switchcost_capture::Command;
+use trace::{Chunk, Lives, Mark, ProcessId, TraceReader, check};
+
+use crate::{record, system};
+
+const PAGE: u64 = 4096;
+/// As Linux maps all memory, and its own image, where neither is moved (Documentation/arch/x86/x86_64/mm.rst).
+const DIRECT_MAP: std::ops::Range<u64> = 0xffff_8880_0000_0000..0xffff_c880_0000_0000;
+const IMAGE: std::ops::Range<u64> = 0xffff_ffff_8000_0000..0xffff_ffff_a000_0000;
+
+/// All pages that marks have told so far, as whoever reads the trace keeps them: the latest that covers an address counts.
+#[derive(Default)]
+struct Pages {
+    /// By process (none for the kernel's half), size, and number.
+    told: HashMap<(Option<ProcessId>, u64, u64), (usize, u64)>,
+    marks: usize,
+}
+
+fn owner(process: ProcessId, address: u64) -> Option<ProcessId> {
+    (address >> 63 == 0).then_some(process)
+}
+
+impl Pages {
+    fn tell(&mut self, process: ProcessId, virtual_address: u64, physical_address: u64, bytes: u64) {
+        self.marks += 1;
+        let key = (owner(process, virtual_address), bytes, virtual_address / bytes);
+        self.told.insert(key, (self.marks, physical_address));
+    }
+
+    fn physical(&self, process: ProcessId, address: u64) -> Option<u64> {
+        let sizes = [PAGE, 2 << 20, 1 << 30];
+        let covering = sizes.iter().filter_map(|&bytes| {
+            let &(order, physical) = self.told.get(&(owner(process, address), bytes, address / bytes))?;
+            Some((order, physical + address % bytes))
+        });
+        covering.max().map(|(_, physical)| physical)
+    }
+}
+
+/// What a trace says of pages.
+struct Told {
+    /// By process and page of user space: where it was when it was used, one place after the other.
+    frames: BTreeMap<(ProcessId, u64), Vec<u64>>,
+    /// Those of the program, in the order of their births.
+    processes: Vec<ProcessId>,
+    marks: usize,
+    /// Where pages are that are larger than 4 KiB.
+    large: Vec<u64>,
+    /// Addresses that were used, and those of them that no mark covers.
+    used: usize,
+    untold: Vec<u64>,
+}
+
+/// Follows the marks, and looks up every page that anything touches.
+fn told(trace: &[u8], program: &[u8]) -> Told {
+    let mut reader = TraceReader::new(trace).expect("a trace");
+    let (mut lives, mut pages, mut chunk) = (Lives::default(), Pages::default(), Chunk::default());
+    let mut told = Told {
+        frames: BTreeMap::new(),
+        processes: Vec::new(),
+        large: Vec::new(),
+        marks: 0,
+        untold: Vec::new(),
+        used: 0,
+    };
+    while reader.next_into(&mut chunk).expect("a whole trace") {
+        let mut marks = chunk.marks.iter().peekable();
+        let mut references = &chunk.references[..];
+        for (place, block) in chunk.blocks.iter().enumerate() {
+            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= place) {
+                lives.follow(&placed.mark);
+                let process = lives.running_task().map_or(ProcessId::default(), |task| task.process);
+                match &placed.mark {
+                    &Mark::Page { virtual_address, physical_address, bytes } => {
+                        told.large.extend((bytes > PAGE).then_some(virtual_address));
+                        pages.tell(process, virtual_address, physical_address, bytes);
+                        for range in [DIRECT_MAP, IMAGE] {
+                            if range.contains(&virtual_address) {
+                                assert_eq!(virtual_address - range.start, physical_address, "{:?}", placed.mark);
+                            }
+                        }
+                    }
+                    Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. } if name == program => {
+                        told.processes.push(*process);
+                    }
+                    _ => {}
+                }
+            }
+            let (own, rest) = references.split_at(usize::from(block.references));
+            references = rest;
+            let process = lives.running_task().map_or(ProcessId::default(), |task| task.process);
+            let data = own.iter().flat_map(|it| [it.address(), it.address() + u64::from(it.bytes()) - 1]);
+            let code = [block.address, block.address + u64::from(block.bytes) - 1];
+            for address in data.chain(code) {
+                let page = address & !(PAGE - 1);
+                let Some(frame) = pages.physical(process, page) else {
+                    told.untold.push(address);
+                    continue;
+                };
+                told.used += 1;
+                if owner(process, page).is_some() {
+                    let frames = told.frames.entry((process, page)).or_default();
+                    if frames.last() != Some(&frame) {
+                        frames.push(frame);
+                    }
+                }
+            }
+        }
+        marks.for_each(|placed| lives.follow(&placed.mark));
+    }
+    told.marks = pages.marks;
+    told
+}
+
+fn compile(folder: &Path) -> PathBuf {
+    let path = folder.join("pages");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guest/pages.c");
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-O1", "-static", "-o"]).arg(&path).arg(source);
+    assert!(compiler.status().expect("cc runs").success(), "it compiles");
+    path
+}
+
+/// All but the marks of pages, in one sequence.
+fn without_pages(trace: &[u8]) -> Vec<u8> {
+    let mut reader = TraceReader::new(trace).expect("a trace");
+    let (mut chunk, mut all) = (Chunk::default(), Vec::new());
+    while reader.next_into(&mut chunk).expect("a whole trace") {
+        let mut marks = chunk.marks.iter().filter(|placed| !matches!(placed.mark, Mark::Page { .. })).peekable();
+        let mut references = &chunk.references[..];
+        for (place, block) in chunk.blocks.iter().enumerate() {
+            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= place) {
+                all.extend_from_slice(format!("{:?}", placed.mark).as_bytes());
+            }
+            all.extend_from_slice(&block.address.to_le_bytes());
+            let (own, rest) = references.split_at(usize::from(block.references));
+            references = rest;
+            own.iter().for_each(|reference| all.extend_from_slice(&reference.address().to_le_bytes()));
+        }
+        marks.for_each(|placed| all.extend_from_slice(format!("{:?}", placed.mark).as_bytes()));
+    }
+    all
+}
+
+#[test]
+fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
+    let Some(mut system) = system() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let commands = [Command::new([compile(folder.path()).as_os_str()])];
+    // With less than 512 MiB Linux has no large pages for programs.
+    system.memory = Some(units::Bytes(1 << 30));
+    let (_, plain) = record(&commands, &system);
+    system.has_pages = true;
+    let (summary, trace) = record(&commands, &system);
+    assert!(summary.statuses.iter().all(std::process::ExitStatus::success), "{summary:?}");
+    assert_eq!(summary.warnings, [""; 0]);
+    assert!(check(TraceReader::new(&trace[..]).expect("a trace")).is_sound());
+    assert!(record(&commands, &system).1 == trace, "the same guest gives the same trace");
+    assert!(without_pages(&trace) == without_pages(&plain), "nothing else differs");
+
+    let told = told(&trace, b"pages");
+    let text = String::from_utf8(summary.outputs[0].clone()).expect("text");
+    println!("{text}{} marks, {} of large pages", told.marks, told.large.len());
+    assert!(
+        told.used > 100_000 && told.untold.is_empty(),
+        "{} of {}: {:x?}",
+        told.untold.len(),
+        told.used,
+        told.untold
+    );
+    let lines: Vec<(&str, u64, u64)> = text.lines().map(said).collect();
+    let frames = |name: &str| lines.iter().filter(|line| line.0 == name).map(|line| line.2).collect::<Vec<_>>();
+    let frame = |name: &str| frames(name)[0];
+    // The kernel's own account holds what it is meant to show.
+    assert_eq!([frame("there"), frame("child-there")], [frame("here"); 2]);
+    assert_eq!((frames("child-before"), frames("parent-after")), (frames("alone"), frames("alone")));
+    for (before, after) in [("child-before", "child-after"), ("parent-after", "again")] {
+        assert!(frames(before).iter().all(|frame| !frames(after).contains(frame)), "each page is elsewhere");
+    }
+    assert_eq!(frame("executed-code"), frame("code"), "one file, in one place for all");
+    assert_eq!(frame("large-last") - frame("large-first"), (2 << 20) - PAGE);
+    assert_eq!(frame("large-first") % (2 << 20), 0);
+
+    let [first, child, executed] = told.processes[..] else { panic!("three processes: {:?}", told.processes) };
+    let of = |name: &str| match name {
+        _ if name.starts_with("child-") => child,
+        _ if name.starts_with("executed-") => executed,
+        _ => first,
+    };
+    let mut wanted: BTreeMap<(ProcessId, u64), Vec<u64>> = BTreeMap::new();
+    for &(name, page, frame) in &lines {
+        assert_ne!(frame, 0, "{name}");
+        let frames = wanted.entry((of(name), page)).or_default();
+        if frames.last() != Some(&frame) {
+            frames.push(frame);
+        }
+    }
+    assert_eq!(wanted.len(), 8 + 2 * 16, "{wanted:x?}");
+    for (page, frames) in &wanted {
+        // Before it said so, a page of the program's file may have been copied.
+        let of_page = &told.frames[page];
+        assert!(of_page.ends_with(frames), "{page:x?}: {of_page:x?}, need {frames:x?} at the end");
+    }
+    let (first_of_large, is_kernels) =
+        (lines.iter().find(|line| line.0 == "large-first"), |page: &u64| page >> 63 != 0);
+    assert!(told.large.contains(&first_of_large.expect("it says so").1), "{:x?}", told.large);
+    assert!(told.large.iter().any(is_kernels), "{:x?}", told.large);
+}
+
+fn said(line: &str) -> (&str, u64, u64) {
+    let mut words = line.split(' ');
+    let name = words.next().expect("a name");
+    let mut address = || u64::from_str_radix(words.next().expect("an address"), 16).expect("hexadecimal");
+    (name, address(), address())
+}
