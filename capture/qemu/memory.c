@@ -13,8 +13,13 @@
 #define DIRECT_MAP 0xffff888000000000ULL
 #define IMAGE 0xffffffff80000000ULL
 
+/* QEMU's pc keeps the last addresses below 4 GiB for devices: of 3.5 GiB or more, what is behind 3 GiB lies from 4 GiB on
+   (hw/i386/pc_piix.c). The file has no such gap. */
+#define GIBIBYTE (1ULL << 30)
+#define GAP_END (4 * GIBIBYTE)
+
 static const char *memory;
-static uint64_t size;
+static uint64_t size, gap_start;
 
 bool memory_open(const char *path)
 {
@@ -30,14 +35,17 @@ bool memory_open(const char *path)
         return false;
     memory = start;
     size = facts.st_size;
+    gap_start = size < 7 * GIBIBYTE / 2 ? size : 3 * GIBIBYTE;
     return true;
 }
 
 bool memory_read(uint64_t physical, void *into, size_t bytes)
 {
-    if (physical >= size || size - physical < bytes)
+    uint64_t offset = physical < GAP_END ? physical : physical - (GAP_END - gap_start);
+
+    if ((physical >= gap_start && physical < GAP_END) || offset >= size || size - offset < bytes)
         return false;
-    memcpy(into, memory + physical, bytes);
+    memcpy(into, memory + offset, bytes);
     return true;
 }
 
@@ -58,5 +66,12 @@ bool physical_of(qemu_plugin_meminfo_t info, uint64_t address, uint64_t *physica
     if (!found || qemu_plugin_hwaddr_is_io(found))
         return false;
     *physical = qemu_plugin_hwaddr_phys_addr(found);
+    if (PLUGIN_VERSION > 1)
+        return true;
+    /* QEMU 7.2 says where in the file it is; and of other memory, such as that of its firmware, something behind the end of the file. */
+    if (*physical >= size)
+        return false;
+    if (*physical >= gap_start)
+        *physical += GAP_END - gap_start;
     return true;
 }

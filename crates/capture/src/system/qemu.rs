@@ -113,7 +113,10 @@ impl Machine {
     pub(super) fn functions(&self) -> KernelFunctions {
         let said = fs::read(self.report.path()).unwrap_or_default();
         let words = self.memory.u64s();
-        let word = |number: usize| words.get(number).map(|word| u64::from_le(word.load(Relaxed)));
+        let word = |address: u64| {
+            let place = place_of(address, words.len() as u64 * 8)? / 8;
+            words.get(usize::try_from(place).ok()?).map(|word| u64::from_le(word.load(Relaxed)))
+        };
         Report::functions(&said).read(word).unwrap_or_default()
     }
 
@@ -155,6 +158,18 @@ fn find() -> Result<(PathBuf, u32), GuestError> {
 /// Of `QEMU emulator version 7.2.22 (...)`.
 fn major(version: &str) -> Option<u32> {
     version.split_once("version ")?.1.split('.').next()?.parse().ok()
+}
+
+/// Where in the file of the guest's memory a physical address is. QEMU's pc keeps the last addresses below 4 GiB for devices: of 3.5 GiB or
+/// more, what is behind 3 GiB lies from 4 GiB on (hw/i386/pc_piix.c).
+fn place_of(address: u64, size: u64) -> Option<u64> {
+    const GIBIBYTE: u64 = 1024 * MEBIBYTE;
+    let gap = if size < 7 * GIBIBYTE / 2 { size..4 * GIBIBYTE } else { 3 * GIBIBYTE..4 * GIBIBYTE };
+    match address {
+        _ if address < gap.start => Some(address),
+        _ if address < gap.end => None,
+        _ => Some(address - (gap.end - gap.start)),
+    }
 }
 
 fn megabytes(guest: &Guest, system: &System) -> u64 {
@@ -200,6 +215,16 @@ fn arguments(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_has_a_gap_below_4_gib_where_it_is_that_large() {
+        const GIBIBYTE: u64 = 1 << 30;
+        assert_eq!(place_of(5000, GIBIBYTE), Some(5000));
+        assert_eq!(place_of(GIBIBYTE, GIBIBYTE), None);
+        assert_eq!(place_of(3 * GIBIBYTE + 5, 7 * GIBIBYTE / 2 - 1), Some(3 * GIBIBYTE + 5));
+        assert_eq!(place_of(3 * GIBIBYTE, 7 * GIBIBYTE / 2), None);
+        assert_eq!(place_of(4 * GIBIBYTE + 5, 7 * GIBIBYTE / 2), Some(3 * GIBIBYTE + 5));
+    }
 
     #[test]
     fn the_version_is_read_from_what_qemu_says() {

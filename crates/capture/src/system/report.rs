@@ -38,16 +38,16 @@ impl Listed {
         Listed { bytes, checksum, frames: numbers.map(|number| number as u64).collect() }
     }
 
-    /// Reads them, a word of memory at a time; none where they are not there any more.
-    pub(super) fn read(&self, word: impl Fn(usize) -> Option<u64>) -> Option<KernelFunctions> {
+    /// Reads them, a word of memory at a time, each by its physical address; none where they are not there any more.
+    pub(super) fn read(&self, word: impl Fn(u64) -> Option<u64>) -> Option<KernelFunctions> {
         if self.frames.len() != self.bytes.div_ceil(PAGE) {
             return None;
         }
         let mut text = Vec::new();
         for frame in &self.frames {
-            let first = usize::try_from(*frame).ok()?.checked_mul(PAGE / 8)?;
-            for number in 0..PAGE / 8 {
-                text.extend_from_slice(&word(first.checked_add(number)?)?.to_le_bytes());
+            let start = frame.checked_mul(PAGE as u64)?;
+            for offset in (0..PAGE as u64).step_by(8) {
+                text.extend_from_slice(&word(start + offset)?.to_le_bytes());
             }
         }
         text.truncate(self.bytes);
@@ -140,7 +140,8 @@ mod tests {
         }
         let line =
             |frames: &str| format!("functions {} {} {frames}\nready\n", text.len(), fnv_1a(text.as_bytes()) as i64);
-        let read = |line: &str| Report::functions(line.as_bytes()).read(|number| memory.get(number).copied());
+        let word = |address: u64| memory.get(usize::try_from(address / 8).ok()?).copied();
+        let read = |line: &str| Report::functions(line.as_bytes()).read(word);
         let functions = read(&line("3 1")).expect("they are there");
         assert_eq!((functions.at(0x1fff), functions.at(0x2000)), (Some("first"), Some("last")));
         for frames in ["1 3", "3", "3 9", "3 -1", "3 1 1", ""] {
