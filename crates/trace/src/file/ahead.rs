@@ -12,6 +12,10 @@ use crate::Chunk;
 /// Chunks that wait at most: one to take while the next is decoded, and one for slack.
 const WAITING: usize = 2;
 
+/// How much nicer the decoder is than whoever uses its chunks. Where all CPUs simulate, it runs on the one that waits for another
+/// then, and not in the way of the one that is waited for: two designs on two CPUs take 6 % less.
+const NICENESS: i32 = 10;
+
 type Outcome = Result<(Chunk, bool), ReadTraceError>;
 
 /// A [`TraceReader`] on a thread of its own. The thread ends with the trace, or soon after this is dropped.
@@ -35,6 +39,8 @@ pub fn read_ahead<R: Read + Send + 'static>(reader: TraceReader<R>) -> Result<Re
 }
 
 fn decode<R: Read>(mut reader: TraceReader<R>, give: &SyncSender<Outcome>, take_back: &Receiver<Chunk>) {
+    // Of this thread alone; without it the chunks are the same.
+    let _ = rustix::process::nice(NICENESS);
     loop {
         let mut chunk = take_back.try_recv().unwrap_or_default();
         let outcome = reader.next_into(&mut chunk).map(|is_there| (chunk, is_there));
