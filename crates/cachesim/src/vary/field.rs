@@ -1,6 +1,6 @@
 use std::fmt;
 
-use design::{Design, Inclusion, Replacement, Ways};
+use design::{Design, Inclusion, OnSwitch, Replacement, Ways};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 use units::Bytes;
 
@@ -22,6 +22,7 @@ pub(super) enum Field {
     Ways,
     Replacement,
     Inclusion,
+    OnSwitch,
     HitCycles,
     MissCycles,
     BusCycles,
@@ -34,6 +35,7 @@ pub(super) enum Value {
     Ways(Ways),
     Replacement(Replacement),
     Inclusion(Inclusion),
+    OnSwitch(OnSwitch),
     Number(u32),
 }
 
@@ -44,6 +46,7 @@ impl fmt::Display for Value {
             Value::Ways(ways) => ways.fmt(f),
             Value::Replacement(replacement) => replacement.fmt(f),
             Value::Inclusion(inclusion) => inclusion.fmt(f),
+            Value::OnSwitch(on_switch) => on_switch.fmt(f),
             Value::Number(number) => number.fmt(f),
         }
     }
@@ -68,6 +71,9 @@ impl Field {
                 .parse()
                 .map(Value::Inclusion)
                 .map_err(|_| format!("found {text:?}, need one of neither, inclusive, exclusive")),
+            Field::OnSwitch => {
+                text.parse().map(Value::OnSwitch).map_err(|_| format!("found {text:?}, need one of keep, flush"))
+            }
             Field::Entries | Field::HitCycles | Field::MissCycles | Field::BusCycles => {
                 text.parse().map(Value::Number).map_err(|_| format!("found {text:?}, need a whole number"))
             }
@@ -110,6 +116,7 @@ impl Place {
                     (Field::Ways, Value::Ways(ways)) => level.ways = ways,
                     (Field::Replacement, Value::Replacement(replacement)) => level.replacement = replacement,
                     (Field::Inclusion, Value::Inclusion(inclusion)) => level.inclusion = inclusion,
+                    (Field::OnSwitch, Value::OnSwitch(on_switch)) => level.on_switch = on_switch,
                     (Field::HitCycles, Value::Number(cycles)) => level.hit_cycles = cycles,
                     (Field::MissCycles, Value::Number(cycles)) => level.miss_cycles = cycles,
                     (Field::BusCycles, Value::Number(cycles)) => level.bus_cycles = cycles,
@@ -123,6 +130,7 @@ impl Place {
                     (Field::Page, Value::Size(page)) => tlb.page = page,
                     (Field::Ways, Value::Ways(ways)) => tlb.ways = ways,
                     (Field::Replacement, Value::Replacement(replacement)) => tlb.replacement = replacement,
+                    (Field::OnSwitch, Value::OnSwitch(on_switch)) => tlb.on_switch = on_switch,
                     (Field::HitCycles, Value::Number(cycles)) => tlb.hit_cycles = cycles,
                     (Field::MissCycles, Value::Number(cycles)) => tlb.miss_cycles = cycles,
                     _ => unreachable!("a TLB has the field, and the value is of its kind"),

@@ -1,5 +1,5 @@
 use super::*;
-use design::{Replacement, Ways};
+use design::{OnSwitch, Replacement, Ways};
 use units::Bytes;
 
 fn base() -> Design {
@@ -65,11 +65,14 @@ fn every_field_of_a_level_and_of_a_tlb() {
         "DTLB.hit_cycles=1",
         "DTLB.miss_cycles=50",
         "DTLB.replacement=srrip",
+        "DTLB.on_switch=keep",
     ];
     let design = &vary(&xeon, &tlb).expect("one")[0];
     let data = &design.tlbs[1];
     assert_eq!((data.entries, data.ways, data.page), (128, Ways::Count(8), Bytes::mib(2)));
     assert_eq!((data.hit_cycles, data.miss_cycles, data.replacement), (1, 50, Replacement::Srrip));
+    let flushes = |design: &Design| design.tlbs.iter().map(|tlb| tlb.on_switch == OnSwitch::Flush).collect::<Vec<_>>();
+    assert_eq!((flushes(&xeon), flushes(design)), (vec![true, true], vec![true, false]));
 }
 
 #[test]
@@ -91,13 +94,13 @@ fn names_the_level_or_field_that_is_not_there() {
     assert_eq!(
         error(&["L1D.colour=1"]),
         "L1D.colour: found no field \"colour\" to vary, need one of size, line, ways, replacement, inclusion, \
-         hit_cycles, miss_cycles, bus_cycles"
+         on_switch, hit_cycles, miss_cycles, bus_cycles"
     );
     let xeon = crate::shipped::find("li2007-xeon").expect("shipped");
     assert_eq!(
         vary(&xeon, &["L1D+DTLB.size=4KiB"]).expect_err("a TLB has entries").to_string(),
-        "L1D+DTLB.size: found no field \"size\" to vary, need one of entries, page, ways, replacement, hit_cycles, \
-         miss_cycles"
+        "L1D+DTLB.size: found no field \"size\" to vary, need one of entries, page, ways, replacement, on_switch, \
+         hit_cycles, miss_cycles"
     );
 }
 
@@ -112,6 +115,7 @@ fn names_the_value_that_is_none() {
         error(&["L1D.replacement=best"]),
         "L1D.replacement: found \"best\", need one of lru, fifo, random, tree-plru, srrip"
     );
+    assert_eq!(error(&["L1D.on_switch=lose"]), "L1D.on_switch: found \"lose\", need one of keep, flush");
     assert_eq!(error(&["L1D.miss_cycles=-1"]), "L1D.miss_cycles: found \"-1\", need a whole number");
 }
 
