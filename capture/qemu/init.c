@@ -1,8 +1,9 @@
 /* The first process of the guest: runs the programs, has them recorded, and says how they ended. GPL-2.0-or-later, see
    ../valgrind/COPYING.
 
-   /switchcost/commands has what to run, each text ended by a 0: for each command its directory, how many variables and arguments it
-   has, the variables, the arguments. What they write is kept in memory until recording has ended. Then the plugin is told all of it,
+   /switchcost/commands has what to run, each text ended by a 0: seconds, the length of a slice, whether the programs stop themselves where
+   recording begins and where it ends, the number of commands; for each command its directory, how many variables and arguments it has, the
+   variables, the arguments. What they write is kept in memory until recording has ended. Then the plugin is told all of it,
    a page at a time, as lines `status N STATUS`, `switches N`, `nanoseconds N` and, each followed by its bytes, `output N BYTES`; what is
    wrong as `error TEXT`. A serial line would take longer for that than many programs run: QEMU does each byte by itself. Before recording,
    `functions BYTES CHECKSUM FRAMES...` says where in memory the names of the kernel's functions are. */
@@ -41,6 +42,8 @@ struct command {
 static struct command commands[MOST_COMMANDS];
 static int count;
 static int64_t seconds;
+/* Recorded is what comes from their first SIGSTOP to the next, and not how they start and end. */
+static int are_stopping;
 
 #define SIGNAL(which, where) \
     __asm__ volatile("movabs %0, %%rax\n\tmov %%rax, (%1)" : : "i"(SC_SIGNAL + which), "r"(where) : "rax", "memory")
@@ -155,6 +158,7 @@ static void read_commands(void)
     slice = next(&at);
     if (*slice && layout_set_slice(atoll(slice)) != 0)
         fail("no setting for the length of a slice in this kernel's scheduler");
+    are_stopping = atoi(next(&at));
     count = atoi(next(&at));
     if (count < 1 || count > MOST_COMMANDS)
         fail("%d commands, need 1 to %d", count, MOST_COMMANDS);
@@ -243,18 +247,41 @@ static void note_late(int number)
     kill(-1, SIGKILL);
 }
 
-/* Orphans are ours, too: all ends before recording does. */
-static void await_all(void)
+static void limit_time(void)
 {
     struct sigaction action = { .sa_handler = note_late, .sa_flags = SA_RESTART };
-    int status;
-    pid_t pid;
 
     sigaction(SIGALRM, &action, NULL);
     alarm(seconds);
+}
+
+/* Orphans are ours, too. */
+static void await_ends(void)
+{
+    int status;
+    pid_t pid;
+
     while ((pid = wait(&status)) > 0)
         note_end(pid, status);
-    alarm(0);
+}
+
+/* Until each command has stopped itself; whether none has ended instead. */
+static int await_stops(void)
+{
+    int status, all = 1;
+
+    for (struct command *command = commands; command < commands + count; command++)
+        if (waitpid(command->pid, &status, WUNTRACED) != command->pid || !WIFSTOPPED(status)) {
+            note_end(command->pid, status);
+            all = 0;
+        }
+    return all;
+}
+
+static void let_go_on(void)
+{
+    for (struct command *command = commands; command < commands + count; command++)
+        kill(command->pid, SIGCONT);
 }
 
 static uint64_t switches(int fd)
@@ -305,6 +332,15 @@ int main(void)
     read_commands();
     stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
     go = start_all();
+    if (are_stopping) {
+        close(go);
+        limit_time();
+        if (!await_stops()) {
+            report("unready\n");
+            tell(0, 0);
+            leave();
+        }
+    }
     tell_functions();
     report("ready\n");
     signal_plugin(SC_GUEST_ARM);
@@ -314,11 +350,24 @@ int main(void)
     before = switches(stat);
     signal_plugin(SC_GUEST_BEGIN);
     began = __builtin_ia32_rdtsc();
-    close(go);
-    await_all();
+    if (are_stopping) {
+        let_go_on();
+        await_stops();
+    } else {
+        close(go);
+        limit_time();
+        /* All ends before recording does. */
+        await_ends();
+        alarm(0);
+    }
     ended = __builtin_ia32_rdtsc();
     signal_plugin(SC_GUEST_END);
     after = switches(stat);
+    if (are_stopping) {
+        let_go_on();
+        await_ends();
+        alarm(0);
+    }
     tell(after - before, ended - began);
     leave();
     return 0;

@@ -57,6 +57,8 @@ pub struct System {
     pub seconds: u64,
     /// All ends after so many switches.
     pub stop_after_switches: Option<u64>,
+    /// Whether each program stops itself (SIGSTOP) when it is ready and when it is done, and only what comes between is wanted.
+    pub is_between_stops: bool,
     /// Further files and programs of this machine that the commands need.
     pub files: Vec<PathBuf>,
     /// Folders of this machine, with all in them, that are elsewhere in the guest.

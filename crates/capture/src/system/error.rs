@@ -82,6 +82,13 @@ pub enum GuestError {
         /// The last lines of the guest's console and of QEMU.
         said: String,
     },
+    /// A program that was to stop itself ended.
+    #[error(
+        "found a program that ended before it had stopped itself, need each to do so when it is ready (kill -STOP $$), or as long as \
+         it takes (--seconds){}",
+        wrote(.0)
+    )]
+    NotStopped(String),
     /// The system refused something.
     #[error("found no way to start a guest ({0}), need working memory files, pipes and /proc")]
     System(#[from] io::Error),
@@ -89,6 +96,11 @@ pub enum GuestError {
 
 fn shown(folders: &[PathBuf]) -> String {
     folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// What programs wrote, if anything.
+fn wrote(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("; what they wrote:\n{text}") }
 }
 
 /// What was said last, if anything was.

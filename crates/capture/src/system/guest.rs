@@ -34,6 +34,7 @@ impl Guest {
         needs::usual_links(&mut archive)?;
         let mut list = vec![system.seconds.to_string().into_bytes()];
         list.push(system.slice.map_or(Vec::new(), |slice| slice.as_nanos().to_string().into_bytes()));
+        list.push(if system.is_between_stops { b"1".to_vec() } else { b"0".to_vec() });
         list.push(commands.len().to_string().into_bytes());
         for command in commands {
             add(&mut archive, &mut list, command)?;

@@ -71,7 +71,7 @@ impl Report {
     /// None where it is not whole.
     pub(super) fn read(bytes: &[u8]) -> Result<Option<Report>, GuestError> {
         let mut report = Report::default();
-        let mut rest = bytes;
+        let (mut rest, mut is_unready) = (bytes, false);
         while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
             let line = String::from_utf8_lossy(&rest[..end]).into_owned();
             rest = &rest[end + 1..];
@@ -79,6 +79,7 @@ impl Report {
             let mut numbers = said.split(' ').filter_map(|number| number.parse::<i64>().ok());
             match what {
                 "error" => return Err(GuestError::Kernel(said.to_owned())),
+                "unready" => is_unready = true,
                 "switches" => report.switches = numbers.next().unwrap_or(0) as u64,
                 "nanoseconds" => report.nanoseconds = numbers.next().unwrap_or(0) as u64,
                 "late" => report.is_late = true,
@@ -89,11 +90,17 @@ impl Report {
                     report.outputs.push(output.to_vec());
                     rest = behind;
                 }
+                "end" if is_unready => return Err(GuestError::NotStopped(report.said())),
                 "end" => return Ok(Some(report)),
                 _ => {}
             }
         }
         Ok(None)
+    }
+
+    /// All that the programs wrote, as lines to be shown.
+    fn said(&self) -> String {
+        String::from_utf8_lossy(&self.outputs.concat()).trim_end().to_owned()
     }
 
     /// What the reader of the trace should know. `seen` is how many switches are in the trace.
@@ -154,5 +161,12 @@ mod tests {
     fn an_error_of_the_guest_is_told() {
         let error = Report::read(b"error a kernel without BTF\n").expect_err("it says so");
         assert!(error.to_string().contains("a kernel without BTF"), "{error}");
+        let error =
+            Report::read(b"unready\nswitches 0\nstatus 0 256\noutput 0 9\nno such.\nend\n").expect_err("it says so");
+        assert_eq!(
+            error.to_string(),
+            "found a program that ended before it had stopped itself, need each to do so when it is ready (kill -STOP $$), or as \
+             long as it takes (--seconds); what they wrote:\nno such."
+        );
     }
 }

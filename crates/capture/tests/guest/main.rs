@@ -29,6 +29,7 @@ fn system() -> Option<System> {
             halvings: 0,
             seconds: 60,
             stop_after_switches: None,
+            is_between_stops: false,
             files: Vec::new(),
             folders: Vec::new(),
             has_pages: false,
@@ -49,14 +50,18 @@ fn system() -> Option<System> {
 }
 
 fn record(commands: &[Command], system: &System) -> (GuestSummary, Vec<u8>) {
+    try_to_record(commands, system).expect("a guest that runs")
+}
+
+fn try_to_record(commands: &[Command], system: &System) -> Result<(GuestSummary, Vec<u8>), String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("guest.sct");
     let file = std::fs::File::create(&path).expect("a file");
     let header = TraceHeader::new("qemu", TraceOrder::AsRun, "x86_64");
     let mut recorder = Recorder::create(file, &header).expect("a trace");
-    let summary = record_system(commands, system, &AtomicBool::new(false), &mut recorder).expect("a guest that runs");
+    let summary = record_system(commands, system, &AtomicBool::new(false), &mut recorder);
     recorder.finish().expect("a whole trace");
-    (summary, std::fs::read(path).expect("a trace"))
+    summary.map(|summary| (summary, std::fs::read(path).expect("a trace"))).map_err(|failure| failure.to_string())
 }
 
 fn marks(trace: &[u8]) -> Vec<Mark> {
@@ -144,6 +149,34 @@ fn programs_without_end_are_ended_after_so_many_switches() {
     let children = |mark: &&Mark| matches!(mark, Mark::Exec { name, .. } if name == b"true");
     assert!(marks.iter().filter(children).count() > 3, "the loop is where it was placed, and finds what it runs");
     assert!(record(&commands, &system).1 == trace, "it ends at the same switch each time");
+}
+
+/// A shell that starts programs before it stops itself, between that and its next stop, and then.
+#[test]
+fn what_comes_between_the_stops_of_a_program_is_traced_and_nothing_else() {
+    let Some(mut system) = system() else { return };
+    system.is_between_stops = true;
+    system.files = vec!["/bin/true".into(), "/bin/echo".into()];
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("script");
+    let stop = "kill -STOP $$";
+    std::fs::write(&script, format!("/bin/echo early\n{stop}\n/bin/true\n/bin/true\n{stop}\n/bin/echo late\n"))
+        .expect("a file");
+    let commands = [Command::new(["sh".as_ref(), script.as_os_str()])];
+    let (summary, trace) = record(&commands, &system);
+    assert!(summary.statuses.iter().all(std::process::ExitStatus::success), "{summary:?}");
+    assert_eq!(summary.outputs, [b"early\nlate\n"], "it ends as if nothing had been");
+    assert_eq!(summary.warnings, [""; 0]);
+    assert!(summary.instructions.abs_diff(summary.guest_ns) <= AROUND, "{summary:?}");
+    assert!(check(TraceReader::new(&trace[..]).expect("a trace")).is_sound());
+    let names: Vec<Vec<u8>> = marks(&trace)
+        .into_iter()
+        .filter_map(|mark| if let Mark::Exec { name, .. } = mark { Some(name) } else { None })
+        .collect();
+    assert_eq!(names, [b"true", b"true"]);
+    assert!(record(&commands, &system).1 == trace, "it is the same each time");
+    let error = try_to_record(&[Command::new(["/bin/true"])], &system).expect_err("it never stops itself");
+    assert!(error.contains("ended before it had stopped itself"), "{error}");
 }
 
 /// Without a library, so that every system call is its own: asks for its parent, sleeps, then hands a byte to a child and back.

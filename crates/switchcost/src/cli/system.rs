@@ -45,6 +45,10 @@ pub(crate) struct SystemArguments {
           help_heading = "A whole system")]
     pub(crate) seconds: u64,
 
+    /// Trace only from when each program has stopped itself (kill -STOP $$) until it has again, or has ended: not how it starts
+    #[arg(long, requires = "system", help_heading = "A whole system")]
+    pub(crate) between_stops: bool,
+
     /// A further file, folder or program that the programs need in the guest; may be given several times
     #[arg(long = "file", value_name = "PATH", requires = "system", help_heading = "A whole system")]
     pub(crate) files: Vec<PathBuf>,

@@ -33,6 +33,7 @@ pub(super) fn of(arguments: &TraceArguments, path: &Path) -> Result<Vec<Trial>, 
                     slice: slice.map(|slice| Duration::from_nanos(slice.0)),
                     seconds: given.seconds,
                     stop_after_switches: arguments.capture.switches,
+                    is_between_stops: given.between_stops,
                     files: given.files.clone(),
                     ..guest.clone()
                 };
@@ -64,6 +65,7 @@ pub(super) fn one(
         halvings: machine.mips.unwrap_or(usual).0,
         seconds: u64::from(u32::MAX),
         stop_after_switches: None,
+        is_between_stops: false,
         files: Vec::new(),
         folders: Vec::new(),
         has_pages: machine.physical,
