@@ -26,6 +26,11 @@ pub fn current_pid() -> i32 {
     getpid().as_raw_nonzero().get()
 }
 
+/// Stops this process as `kill -STOP` does; returns when somebody lets it go on (SIGCONT).
+pub fn stop_self() -> io::Result<()> {
+    Ok(kill_process(getpid(), Signal::STOP)?)
+}
+
 /// Whether this process ignores a signal, given by its number: whoever started it may have had that so, as `nohup` has SIGHUP.
 pub fn is_ignored(signal: i32) -> bool {
     SignalAction::of(signal).is_ok_and(|action| action.is_ignored())

@@ -26,6 +26,7 @@ mod repetition;
 mod ring;
 mod run;
 mod servant;
+mod turns;
 mod user;
 
 pub use controls::{Wishes, wanted_controls};
@@ -35,3 +36,4 @@ pub use protocol::{BatchRounds, Message, Order};
 pub use repetition::serve;
 pub use run::{Executor, Instruments, Progress, RepetitionOutcome, Stop, measure};
 pub use servant::{SERVANT_ARGUMENT, ServantExecutor};
+pub use turns::{TURNS_ARGUMENT, Turns, take_turns};

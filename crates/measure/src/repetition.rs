@@ -419,7 +419,7 @@ fn broken(error: io::Error) -> String {
     format!("found the experiment broken off ({error}), need it to run to its end; run it again")
 }
 
-fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, String> {
+pub(crate) fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, String> {
     use Mechanism::*;
     let case = &order.case;
     let discipline = Discipline {

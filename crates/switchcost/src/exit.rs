@@ -123,6 +123,8 @@ pub(crate) enum Failure {
     WriteTrace { path: PathBuf, source: trace::WriteTraceError },
     #[error("failed to make a trace of walks: {0}")]
     Walks(#[from] workload::UnfitWorkingSet),
+    #[error("failed to make a trace of walks: {0}")]
+    Turns(String),
     #[error("failed to import {path}: {source}")]
     Import { path: PathBuf, source: trace::ImportError },
     #[error("failed to use {0}: found no instruction in it, need at least one; is it the right file?")]
@@ -248,6 +250,7 @@ impl Failure {
             Failure::Plan(_)
             | Failure::Selection(_)
             | Failure::Walks(_)
+            | Failure::Turns(_)
             | Failure::NoCommand
             | Failure::NotAllowed(..)
             | Failure::NoCpu

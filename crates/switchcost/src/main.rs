@@ -27,6 +27,9 @@ fn main() -> ExitCode {
     if let Some(words) = words_behind(programs::PINGPONG_ARGUMENT) {
         return play(&words);
     }
+    if let Some(words) = words_behind(measure::TURNS_ARGUMENT) {
+        return take_turns(words.first().map_or("", String::as_str));
+    }
     if let Some(path) = std::env::args_os().nth(2).filter(|_| is_first(host::watcher::WATCHER_ARGUMENT)) {
         host::removal::watch(path.as_ref());
         return ExitCode::SUCCESS;
@@ -56,6 +59,16 @@ fn play(words: &[String]) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say!("failed to play ping-pong: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn take_turns(json: &str) -> ExitCode {
+    match measure::take_turns(json) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say!("failed to take turns: {error}");
             ExitCode::FAILURE
         }
     }

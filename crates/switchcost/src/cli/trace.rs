@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use record::Mechanism;
 use strum::{Display, EnumIter, EnumString};
 use units::{Bytes, CpuId};
 use workload::{Access, Pattern};
 
-use super::system::SystemArguments;
+use super::system::{GuestArguments, SystemArguments};
 use super::{Form, parse_named};
 
 /// Length of a scheduled turn: that of Mogul and Borg 1990.
@@ -152,10 +153,12 @@ pub(crate) struct HeadArguments {
 const WALKS_EXAMPLES: &str = "\
 Examples:
   switchcost trace walks --size 384KiB --access rmw -o walks.sct    two processes in turn
-  switchcost simulate walks.sct --design li2007-xeon                what that costs on another machine";
+  switchcost simulate walks.sct --design li2007-xeon                what that costs on another machine
+  switchcost trace walks --system --size 0 -o hand-offs.sct         a byte handed over a pipe, the kernel's part included";
 
 /// Makes a trace of processes that take turns, each walking an array of its own once a turn, as the tasks of measure do:
-/// the same addresses in the same order, without the kernel's.
+/// the same addresses in the same order, without the kernel's; or with --system the tasks of measure themselves in a guest,
+/// with the hand-off between their walks.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = WALKS_EXAMPLES)]
 pub(crate) struct WalksArguments {
@@ -177,7 +180,7 @@ pub(crate) struct WalksArguments {
 
     /// Instructions of the loop for each element, its loads and stores among them; 15 is what gcc -O0 makes of array[j]++
     /// on 32-bit x86 [default: two for each load or store]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(3..=250))]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "system", value_parser = clap::value_parser!(u32).range(3..=250))]
     pub(crate) instructions: Option<u32>,
 
     /// Processes that take turns
@@ -195,6 +198,23 @@ pub(crate) struct WalksArguments {
     /// Write the trace to FILE, which must not exist
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+
+    /// Run the tasks of measure in a guest under QEMU, and trace their hand-offs, too, kernel included; neither how they start nor
+    /// their end
+    #[arg(long, help_heading = "A whole system")]
+    pub(crate) system: bool,
+
+    /// How the token is handed on, by the names that measure has: between processes, or at user level between contexts of one
+    #[arg(long, value_name = "MECHANISM", requires = "system", default_value_t = Mechanism::Pipe,
+          value_parser = parse_named::<Mechanism>, help_heading = "A whole system")]
+    pub(crate) mechanism: Mechanism,
+
+    /// Each task hands the token to itself, one task after the other: the baseline of measure, without switches
+    #[arg(long, requires = "system", help_heading = "A whole system")]
+    pub(crate) alone: bool,
+
+    #[command(flatten)]
+    pub(crate) guest: GuestArguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]

@@ -299,6 +299,66 @@ fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
     }
 }
 
+#[test]
+fn walks_in_a_guest_are_of_tasks_that_hand_on_a_token() {
+    let place = Place::new();
+    let output = place.path("walks.sct");
+    let refused = |options: &[&str]| {
+        let usual = ["trace", "walks", "--size", "32KiB", "-o", text(&output)];
+        let ran = place.run(&[&usual[..], options].concat());
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        ran.stderr
+    };
+    for (options, told) in [
+        (
+            &["--system", "--mechanism", "preempt"][..],
+            "found --mechanism preempt, need one by which tasks hand on a token",
+        ),
+        (&["--system", "--tasks", "1"], "found 1 task, need two or more"),
+        (&["--system", "--instructions", "13"], "cannot be used with"),
+        (&["--alone"], "--system"),
+    ] {
+        let why = refused(options);
+        assert!(why.contains(told), "{why}");
+    }
+    assert!(!output.exists());
+}
+
+/// What each switches is known: two tasks hand the token on by a write and a read each time, or have it to themselves, and recording
+/// begins and ends where they stop themselves.
+#[test]
+fn the_tasks_of_a_measurement_take_exactly_their_turns_in_a_guest() {
+    let place = Place::new();
+    for (name, options, switches) in [("two.sct", &[][..], 80..=84), ("alone.sct", &["--alone"][..], 0..=6)] {
+        let output = place.path(name);
+        let usual = ["trace", "walks", "--system", "--size", "8KiB", "--turns", "40", "-o", text(&output)];
+        let ran = place.run(&[&usual[..], options].concat());
+        if is_without_guest(&ran) {
+            return;
+        }
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let found = simulated(&place, name, "plain-lru", &[]);
+        let calls = |name: &str| -> u64 {
+            let all = found["calls"].as_array().expect("a list").iter();
+            all.filter(|call| call["syscall"] == name)
+                .map(|call| count(&call["calls"]) + count(&call["with_switch"]))
+                .sum()
+        };
+        // 40 turns of each of two, and what it takes to tell the other one and to begin and end the ring.
+        for call in ["read", "write"] {
+            assert!((80..=86).contains(&calls(call)), "{name}: {} of {call}", calls(call));
+        }
+        for call in ["execve", "exit_group", "mmap", "clone"] {
+            assert_eq!(calls(call), 0, "{name}: neither start nor end is in it: {call}");
+        }
+        let info = place.run(&["trace", "info", "--format", "json", text(&output)]).json();
+        let counted: u64 = info["switches"].as_array().expect("a list").iter().map(|row| count(&row["switches"])).sum();
+        assert!(switches.contains(&counted), "{name}: {counted} switches");
+        // 1024 elements, each a load and a store at least.
+        assert!(count(&info["loads"]) > 80 * 1024 && count(&info["stores"]) > 80 * 1024, "{info}");
+    }
+}
+
 /// Each further command line is a trial: a trace that is named after it and says so, a record of its own, and a fact that two
 /// records differ in.
 #[test]

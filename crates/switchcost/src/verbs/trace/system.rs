@@ -11,6 +11,7 @@ use capture::{CaptureError, Command, Ending, GuestSummary, System};
 use trace::{Guest, Recorder, TraceHeader, TraceOrder};
 
 use super::capture::{commands, failed, new_file, not_begun, of_capture, words};
+use crate::cli::system::GuestArguments;
 use crate::cli::trace::TraceArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
@@ -34,6 +35,16 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
         }
     }
     Ok(interrupt.exit().unwrap_or(exit))
+}
+
+/// One guest, of which is traced what its programs do between their stops.
+pub(super) fn between_stops(commands: &[Command], arguments: &GuestArguments, path: &Path) -> Result<Exit, Failure> {
+    let system = trials::between_stops(arguments).map_err(CaptureError::from)?;
+    let trial = Trial { system, path: path.to_owned() };
+    refuse_taken(std::slice::from_ref(&trial))?;
+    let interrupt = Interrupt::watch()?;
+    let ended = trace(commands, &trial, &interrupt)?;
+    Ok(interrupt.exit().unwrap_or(ended))
 }
 
 /// Before a guest boots whose trace would have no place.

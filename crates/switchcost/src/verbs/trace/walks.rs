@@ -1,10 +1,17 @@
-//! Traces of the walks of `measure`, made by a rule.
+//! Traces of the walks of `measure`: made by a rule, or of its tasks in a guest.
 
+use std::path::PathBuf;
+
+use capture::Command;
+use measure::{TURNS_ARGUMENT, Turns};
+use record::{Arm, Case, Placement, Policy, Relation};
 use trace::synthetic::Walks;
 use trace::{Chunk, TraceHeader, TraceOrder};
+use units::CpuId;
 use workload::{Pages, Sharing, WorkingSet};
 
 use super::capture::NewTrace;
+use super::system;
 use crate::cli::trace::WalksArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
@@ -19,6 +26,9 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
         pages: Pages::Base,
     };
     set.check()?;
+    if arguments.system {
+        return in_guest(set, arguments);
+    }
     let tasks = arguments.tasks;
     let walks = Walks {
         sets: vec![set; tasks as usize],
@@ -40,4 +50,31 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
         arguments.output.display()
     );
     Ok(Exit::Success)
+}
+
+/// The guest has one CPU, and the rights to all that `measure` wants.
+fn in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<Exit, Failure> {
+    let arm = match (arguments.alone, working_set.is_empty()) {
+        (true, true) => Arm::BaselineDirect,
+        (true, false) => Arm::BaselineTotal,
+        (false, true) => Arm::SwitchDirect,
+        (false, false) => Arm::SwitchTotal,
+    };
+    let case = Case {
+        mechanism: arguments.mechanism,
+        between: arguments.mechanism.betweens()[0],
+        tasks: arguments.tasks,
+        working_set,
+        away: None,
+        placement: Placement { cpus: vec![CpuId(0)], relation: Relation::SameCpu },
+        policy: Policy::Fifo,
+        switches: None,
+    };
+    let turns = Turns { case, arm, rounds: arguments.turns, seed: arguments.seed };
+    turns.check().map_err(Failure::Turns)?;
+    let json = serde_json::to_string(&turns).expect("plain data");
+    let own_path = std::env::current_exe().map_err(Failure::OwnFile)?;
+    let words = [own_path.into_os_string(), TURNS_ARGUMENT.into(), json.into()];
+    let command = Command { directory: Some(PathBuf::from("/")), ..Command::new(words) };
+    system::between_stops(&[command], &arguments.guest, &arguments.output)
 }

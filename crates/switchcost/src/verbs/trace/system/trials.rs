@@ -7,7 +7,7 @@ use std::time::Duration;
 use capture::{GuestError, Kernel, Package, Parts, System};
 use units::Nanos;
 
-use crate::cli::system::{Halvings, MachineArguments};
+use crate::cli::system::{GuestArguments, Halvings, MachineArguments};
 use crate::cli::trace::TraceArguments;
 
 /// A guest, and where its trace goes.
@@ -46,6 +46,13 @@ pub(super) fn of(arguments: &TraceArguments, path: &Path) -> Result<Vec<Trial>, 
 }
 
 const AS_FAST_AS_CAN_BE: Halvings = Halvings(0);
+
+/// One guest for programs that stop themselves and end soon.
+pub(super) fn between_stops(arguments: &GuestArguments) -> Result<System, GuestError> {
+    let GuestArguments { kernel, append, machine } = arguments;
+    let guest = one(kernel.as_ref(), append.as_ref(), machine, AS_FAST_AS_CAN_BE)?;
+    Ok(System { is_between_stops: true, ..guest })
+}
 
 /// A guest with the scheduler's own slices, that ends by itself. `usual`: how long its instructions take where the user says nothing
 /// of it.

@@ -1,0 +1,130 @@
+//! The tasks of a case, for a tracer: set up as for a measurement, and run between two stops without being timed.
+//!
+//! ```text
+//!  set up, two rounds ──> SIGSTOP ──(somebody begins to trace, SIGCONT)──> so many rounds ──> SIGSTOP ──> end
+//! ```
+
+use host::clock::Clock;
+use record::{Arm, Case, Mechanism};
+use serde::{Deserialize, Serialize};
+use units::{Nanos, TickRate};
+
+use crate::experiment::Batch;
+use crate::protocol::{BatchRounds, Order};
+use crate::repetition::start_experiment;
+
+/// The hidden argument that makes the program take turns (see [`take_turns`]); the turns follow it, as JSON.
+pub const TURNS_ARGUMENT: &str = "take-turns";
+
+/// So that every page is there, and every function linked, before the first stop.
+const ROUNDS_BEFORE: u64 = 2;
+
+/// One batch of a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turns {
+    /// The conditions.
+    pub case: Case,
+    /// Whether the token goes round the ring, and whether working sets are walked.
+    pub arm: Arm,
+    /// Turns of each task.
+    pub rounds: u64,
+    /// Seed of random patterns.
+    pub seed: u64,
+}
+
+impl Turns {
+    /// Checks that there are turns to be taken.
+    ///
+    /// # Errors
+    /// What was found and what is needed. Reads well behind "failed to make a trace of walks: ".
+    pub fn check(&self) -> Result<(), String> {
+        let (mechanism, tasks) = (self.case.mechanism, self.case.tasks);
+        if matches!(mechanism, Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Synthetic) {
+            return Err(format!(
+                "found --mechanism {mechanism}, need one by which tasks hand on a token, such as pipe"
+            ));
+        }
+        if tasks < 2 {
+            return Err(format!("found {tasks} task, need two or more; with --alone each has the token to itself"));
+        }
+        Ok(())
+    }
+
+    fn order(self) -> Order {
+        Order {
+            case: self.case,
+            case_index: 0,
+            repetition: 0,
+            seed: self.seed,
+            clock: Clock::choose(true),
+            rate: TickRate::NANOSECONDS,
+            run_start: Nanos(0),
+            batch_ns: Nanos(0),
+            repetition_ns: Nanos(0),
+            rounds: BatchRounds::default(),
+            locks_memory: true,
+            core_counter: None,
+            counters: Vec::new(),
+            synthetic_switch_ns: Nanos(0),
+            synthetic_reload_ns: Nanos(0),
+        }
+    }
+}
+
+/// Takes the turns that are in JSON: stops this process before the first and behind the last one.
+///
+/// # Errors
+/// Where they cannot be read, or the experiment cannot be set up or breaks off.
+pub fn take_turns(json: &str) -> Result<(), String> {
+    let turns: Turns = serde_json::from_str(json).map_err(|error| format!("found no turns in JSON ({error})"))?;
+    let (arm, rounds) = (turns.arm, turns.rounds);
+    let mut experiment = start_experiment(&turns.order())?;
+    let mut run =
+        |rounds| experiment.run(Batch { arm, rounds, warm_up: 0 }).map(drop).map_err(|error| error.to_string());
+    let stop = || host::task::stop_self().map_err(|error| format!("found no way to stop itself ({error})"));
+    run(ROUNDS_BEFORE)?;
+    stop()?;
+    run(rounds)?;
+    stop()
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Between, Placement, Policy, Relation};
+    use workload::WorkingSet;
+
+    use super::*;
+
+    fn turns(mechanism: Mechanism, tasks: u32) -> Turns {
+        let case = Case {
+            mechanism,
+            between: Between::Process,
+            tasks,
+            working_set: WorkingSet::NONE,
+            away: None,
+            placement: Placement { cpus: Vec::new(), relation: Relation::Unpinned },
+            policy: Policy::Other,
+            switches: None,
+        };
+        Turns { case, arm: Arm::SwitchDirect, rounds: 3, seed: 1 }
+    }
+
+    #[test]
+    fn there_are_turns_where_tasks_hand_on_a_token() {
+        assert_eq!(turns(Mechanism::Pipe, 2).check(), Ok(()));
+        assert_eq!(
+            turns(Mechanism::Preempt, 2).check(),
+            Err("found --mechanism preempt, need one by which tasks hand on a token, such as pipe".to_owned())
+        );
+        assert_eq!(
+            turns(Mechanism::Pipe, 1).check(),
+            Err("found 1 task, need two or more; with --alone each has the token to itself".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_no_turns_is_said() {
+        let error = take_turns("{}").expect_err("nothing is in it");
+        assert!(error.starts_with("found no turns in JSON (missing field"), "{error}");
+    }
+}
