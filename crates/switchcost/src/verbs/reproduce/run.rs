@@ -64,7 +64,7 @@ impl<'a> Runner<'a> {
         let mut commands = Vec::new();
         for (number, step) in steps.iter().enumerate() {
             let outcome = self
-                .one(step, &made_by(step, steps), (number + 1, steps.len()))
+                .one(step, &made_by(step, steps), (number + 1, steps.len()), has_trace(step, &commands))
                 .and_then(|path| load(&mut records, step, &path));
             self.hear(&mut records, step);
             if let Err(why) = &outcome {
@@ -76,7 +76,13 @@ impl<'a> Runner<'a> {
     }
 
     /// The record of a step, made if need be.
-    fn one(&self, step: &Step, made_by: &str, (number, of): (usize, usize)) -> Result<PathBuf, String> {
+    fn one(
+        &self,
+        step: &Step,
+        made_by: &str,
+        (number, of): (usize, usize),
+        has_trace: Result<(), String>,
+    ) -> Result<PathBuf, String> {
         let path = self.folder.record(step);
         if self.folder.has(step, made_by) {
             say!("step {number} of {of}: {} is there", path.display());
@@ -85,6 +91,7 @@ impl<'a> Runner<'a> {
         if self.interrupt.is_raised() {
             return Err("stopped before it was run".to_owned());
         }
+        has_trace?;
         say!("step {number} of {of}: {}", line(step));
         let draft = self.folder.draft(step);
         // Of a run that was stopped, or of another command: what it measured is not lost, and not taken for the step's.
@@ -134,6 +141,15 @@ impl<'a> Runner<'a> {
                 Err(error) => records.add_missing(&step.name, format!("{} said nothing ({error})", step.watched_by[0])),
             }
         }
+    }
+}
+
+/// Whether the step before left the trace that this one reads.
+fn has_trace(step: &Step, done: &[Command]) -> Result<(), String> {
+    let trace = done.iter().find(|command| step.trace_of.as_ref() == Some(&command.step));
+    match trace.and_then(|trace| trace.missing.as_ref()) {
+        Some(why) => Err(format!("its trace is missing: {why}")),
+        None => Ok(()),
     }
 }
 
