@@ -1,4 +1,4 @@
-//! Figures 1 and 2 once more, with the same walks in the caches of the paper's machine.
+//! Figures 1 and 2 once more, with the same walks in the caches of the paper's machine; and the hand-off, which needs a guest.
 //!
 //! The cost of a switch is what the shared caches take longer than private ones: the walks of two processes that take
 //! turns, less the same walks of each alone, which is what the paper's baseline is. Latency and bandwidth of the machine's
@@ -8,6 +8,7 @@
 mod buses;
 mod figure_1;
 mod figure_2;
+mod hand_off;
 mod sensitivity;
 mod walks;
 
@@ -15,9 +16,16 @@ use crate::claims::Quantities;
 use crate::{Exhibit, Records};
 
 pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
-    vec![figure_1::exhibit(records), figure_2::exhibit(records), buses::exhibit(records), sensitivity::exhibit(records)]
+    vec![
+        figure_1::exhibit(records),
+        figure_2::exhibit(records),
+        buses::exhibit(records),
+        sensitivity::exhibit(records),
+        hand_off::cost(records),
+        hand_off::misses(records),
+    ]
 }
 
 pub(super) fn quantities() -> Quantities {
-    sensitivity::quantities()
+    [sensitivity::quantities(), hand_off::quantities()].concat()
 }

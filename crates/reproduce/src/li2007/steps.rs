@@ -1,5 +1,7 @@
 //! What is run for this paper.
 
+pub(super) mod hand_off;
+
 use record::{CacheKind, HostManifest};
 use units::Bytes;
 use workload::Access;
@@ -98,6 +100,9 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
         );
         let (access, stride, kib) = point;
         steps.extend(walks(instructions, point, &sensitivity_step(instructions, access, stride, kib), &line));
+    }
+    if site.has_guest {
+        steps.extend(hand_off::steps(site));
     }
     let mut names = std::collections::BTreeSet::new();
     steps.retain(|step| names.insert(step.name.clone()));

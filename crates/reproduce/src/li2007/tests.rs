@@ -5,6 +5,7 @@ use record::Mechanism;
 use units::Bytes;
 use workload::Access;
 
+use super::steps::hand_off::{ARMS, Arm, HAND_OFFS, Machine, SETTINGS, SIZES_KIB, step};
 use super::steps::{BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, OUTER_BUSES, points, sensitivity_step, simulated_step};
 use crate::li2007::interference;
 use crate::testing::{self, Told, case, measured, simulated, verdicts};
@@ -96,10 +97,33 @@ fn as_published(_: usize, _: usize, access: Access, stride: u64, kib: u64) -> f6
     us * writes * strides
 }
 
-fn records(measured: &Measured, simulated: Simulated) -> Records {
+/// What a hand-off to another takes more than to oneself, in microseconds, by KiB and setting.
+type HandOff = fn(u64, usize) -> f64;
+
+fn add_hand_offs(records: &mut Records, story: HandOff) {
+    let (head, findings) = simulated();
+    for (kib, arm) in SIZES_KIB.into_iter().flat_map(|kib| ARMS.map(|arm| (kib, arm))) {
+        let mut findings = findings.clone();
+        findings.designs = vec![findings.designs[0].clone(); SETTINGS];
+        for (setting, design) in findings.designs.iter_mut().enumerate() {
+            let us = 10.0 + if arm == Arm::Two { story(kib, setting) } else { 0.0 };
+            design.cycle_ns = Some([0.5, 0.5]);
+            design.hierarchies.shared.cycles = (us * 2000.0) as u64 * HAND_OFFS;
+        }
+        records.add_simulated(&step(Machine::Xeon, arm, kib), head.clone(), findings);
+    }
+}
+
+/// The middle of region 1.
+fn as_in_region_1(kib: u64, _: usize) -> f64 {
+    if kib == 0 { 3.8 } else { 6.5 }
+}
+
+fn records(measured: &Measured, simulated: Simulated, hand_off: HandOff) -> Records {
     let mut records = Records::default();
     add_grid(&mut records, measured);
     add_simulated(&mut records, simulated);
+    add_hand_offs(&mut records, hand_off);
     records
 }
 
@@ -112,10 +136,15 @@ pub(crate) fn told() -> BTreeMap<String, Told> {
         records(
             &Measured { direct: 20.0, rmw: flat, writes: 1.0, strides: [5.0, 1.0], knee: (1, 2) },
             |_, _, _, _, _| 9.0,
+            |kib, _| 3.8 + kib as f64,
         ),
-        records(&Measured { rmw: steady, ..published() }, |_, _, _, stride, _| if stride == 128 { 59.0 } else { 9.0 }),
+        records(
+            &Measured { rmw: steady, ..published() },
+            |_, _, _, stride, _| if stride == 128 { 59.0 } else { 9.0 },
+            |kib, _| 1.0 + kib as f64,
+        ),
     ];
-    let mut told = testing::told(Paper::Li2007, &records(&published(), as_published), &others);
+    let mut told = testing::told(Paper::Li2007, &records(&published(), as_published, as_in_region_1), &others);
     told.extend(interference::tests::told());
     told
 }
@@ -127,7 +156,7 @@ fn what_depends_on_what_is_free_is_not_told() {
         let factor = if access == Access::Read { 1.0 } else { [0.6, 1.0, 2.0][bus] };
         as_published(latency, bus, access, stride, kib) * factor
     };
-    let found = records(&published(), by_bus);
+    let found = records(&published(), by_bus, as_in_region_1);
     let told = verdicts(Paper::Li2007, &found);
     assert_eq!(told["simulated-writes-twice"], Verdict::NotTold);
     assert_eq!(told["simulated-writes-cost-more"], Verdict::Holds);
@@ -166,7 +195,7 @@ fn a_tlbs_capacity_is_no_caches() {
     let mut story = published();
     // Between the capacities of two levels: where a TLB of 64 entries ends.
     story.knee = (129, 250);
-    let found = records(&story, as_published);
+    let found = records(&story, as_published, as_in_region_1);
     let claim =
         exhibit(&found, "Figure 1").claims.into_iter().find(|claim| claim.entry.id == "first-knee").expect("it");
     assert_ne!(claim.verdict, Verdict::Holds, "{}", claim.found);
@@ -176,7 +205,7 @@ fn a_tlbs_capacity_is_no_caches() {
 fn what_is_not_clear_of_0_is_neither_printed_nor_judged() {
     let last = last_level();
     let lost = vec![(1, 4.2), (8, 5.0), (16, 8.7), (last, -203.2), (2 * last, -100.0)];
-    let found = records(&Measured { rmw: lost, ..published() }, as_published);
+    let found = records(&Measured { rmw: lost, ..published() }, as_published, as_in_region_1);
     assert_eq!(verdicts(Paper::Li2007, &found)["region-3-uneven"], Verdict::NotTold);
     let missing = Cell::Missing { why: "not distinguishable from 0".to_owned() };
     let table = exhibit(&found, "Figure 1").table;
@@ -185,7 +214,7 @@ fn what_is_not_clear_of_0_is_neither_printed_nor_judged() {
 
 #[test]
 fn what_may_be_the_largest_is_not_passed_over() {
-    let mut found = records(&published(), as_published);
+    let mut found = records(&published(), as_published, as_in_region_1);
     let (record, mut findings) = found.measured(GRID).map(|(r, f)| (r.clone(), f.clone())).expect("the grid");
     let largest = findings.results.iter_mut().filter_map(|finding| finding.total_ns.as_mut());
     let largest = largest.max_by(|a, b| a.estimate.total_cmp(&b.estimate)).expect("a cost");
@@ -193,4 +222,28 @@ fn what_may_be_the_largest_is_not_passed_over() {
     found.add_measured(GRID, record, findings);
     let told = verdicts(Paper::Li2007, &found);
     assert_eq!(told["whole-range"], Verdict::NotTold);
+}
+
+#[test]
+fn the_parts_of_a_hand_off_stand_beside_each_other() {
+    let found = records(&published(), as_published, |kib, setting| 3.8 + kib as f64 / 8.0 * (1.0 + setting as f64));
+    let table = exhibit(&found, "The hand-off with the kernel").table;
+    let row = |arrays: &str, part: &str| {
+        let row = table.rows.iter().find(|row| row[0] == Cell::from(arrays) && row[1] == Cell::from(part));
+        row.unwrap_or_else(|| panic!("no {part} of {arrays}"))
+    };
+    let number = |value: f64| Cell::Number { value, decimals: 3 };
+    let close =
+        |cell: &Cell, expected: f64| matches!(cell, Cell::Number { value, .. } if (value - expected).abs() < 1e-9);
+    let direct = row("0 B", "us, direct");
+    assert_eq!(direct[2], Cell::Number { value: 3.8, decimals: 1 });
+    assert!(direct[3..6].iter().all(|cell| close(cell, 3.8)), "{direct:?}");
+    let total = row("32 KiB", "us, total");
+    // The usual setting is the fifth of nine.
+    assert!(close(&total[3], 23.8) && close(&total[4], 7.8) && close(&total[5], 39.8), "{total:?}");
+    assert_ne!(total[7], number(0.0), "what was not measured is missing: {total:?}");
+    assert!(matches!(&total[6], Cell::Missing { why } if why.contains("li2007-hand-off-host-")), "{total:?}");
+    assert_eq!(verdicts(Paper::Li2007, &found)["hand-off-region-1"], Verdict::Differs, "16 us at 128 KiB at least");
+    let open = records(&published(), as_published, |kib, setting| if kib == 0 { 3.8 } else { 3.8 + setting as f64 });
+    assert_eq!(verdicts(Paper::Li2007, &open)["hand-off-region-1"], Verdict::NotTold);
 }

@@ -1,0 +1,311 @@
+//! The hand-off itself, which figures 1 and 2 leave out: two processes in a guest hand a byte over pipes, and all that they and the
+//! kernel execute is simulated in the caches of the paper's machine, and in those of this one.
+//!
+//! As in the paper, what is told is how much more it takes than the same process handing the byte to itself.
+
+use analysis::simulation::{Cost, DesignFinding, OriginFinding};
+use analysis::{CaseFinding, Estimate};
+use record::{Between, Mechanism};
+use simulation_result::LostCycles;
+use units::Bytes;
+
+use super::super::steps::hand_off::{ARMS, Arm, HAND_OFFS, MEASURED, Machine, SETTINGS, SIZES_KIB, USUAL, step};
+use crate::claims::{Found, Quantities, Term, exact, ranged};
+use crate::exhibit::Cell;
+use crate::interval::Interval;
+use crate::{Exhibit, Records, Table};
+
+/// Section 3.1.
+const DIRECT_US: f64 = 3.8;
+
+type Outcome<T> = Result<T, String>;
+
+/// A design of a step; the machine at hand has one.
+fn design(records: &Records, machine: Machine, arm: Arm, kib: u64, setting: usize) -> Outcome<&DesignFinding> {
+    let (_, findings) = records.simulated(&step(machine, arm, kib))?;
+    findings.designs.get(setting).ok_or_else(|| "the record lacks a design".to_owned())
+}
+
+/// Nanoseconds of a cycle: as the design has it, or at the clock that this machine's costs are told at.
+fn cycle_ns(records: &Records, machine: Machine, design: &DesignFinding) -> Outcome<f64> {
+    match machine {
+        Machine::Xeon => design.cycle_ns.map(|[short, _]| short).ok_or_else(|| "the design has no clock".to_owned()),
+        Machine::Host => {
+            let core = records.measured(MEASURED)?.1.core.as_ref();
+            let hertz = core.and_then(|core| core.hertz).ok_or("the clock of this machine's core is not known")?;
+            Ok(1e9 / hertz)
+        }
+    }
+}
+
+/// So many cycles of all hand-offs as microseconds of one.
+fn us(records: &Records, machine: Machine, design: &DesignFinding, cycles: u64) -> Outcome<f64> {
+    Ok(cycles as f64 / HAND_OFFS as f64 * cycle_ns(records, machine, design)? / 1e3)
+}
+
+/// A number of the simulated machine with the design's own settings, and over all that are free.
+fn over_settings(name: &str, machine: Machine, of: impl Fn(usize) -> Outcome<f64>) -> Outcome<Term> {
+    match machine {
+        Machine::Host => Ok(ranged(name, of(0)?, std::iter::empty())),
+        Machine::Xeon => Ok(ranged(name, of(USUAL)?, (0..SETTINGS).filter_map(|setting| of(setting).ok()))),
+    }
+}
+
+/// What a hand-off to another process and its walk take longer than to oneself: the direct cost, for arrays of nothing.
+fn more(records: &Records, machine: Machine, kib: u64, setting: usize) -> Outcome<f64> {
+    let of = |arm| {
+        let design = design(records, machine, arm, kib, setting)?;
+        us(records, machine, design, design.hierarchies.shared.cycles)
+    };
+    Ok(of(Arm::Two)? - of(Arm::Alone)?)
+}
+
+/// What is lost a hand-off in some lookups.
+fn lost(records: &Records, machine: Machine, kib: u64, of: fn(&LostCycles) -> u64) -> Outcome<Term> {
+    over_settings("us", machine, |setting| {
+        let design = design(records, machine, Arm::Two, kib, setting)?;
+        let lost = design.lost_to.ok_or("the record does not say to whom cycles are lost")?;
+        us(records, machine, design, of(&lost))
+    })
+}
+
+/// The kernel's instructions of a hand-off to another.
+fn instructions(records: &Records) -> Outcome<&Cost> {
+    let design = design(records, Machine::Xeon, Arm::Two, 0, USUAL)?;
+    let kernel = design.kernel.as_ref().ok_or("the trace has no kernel")?;
+    Ok(&kernel.instructions_per_switch)
+}
+
+/// Those of the same system calls where the byte comes back to who sent it.
+fn instructions_to_itself(records: &Records) -> Outcome<f64> {
+    let design = design(records, Machine::Xeon, Arm::Alone, 0, USUAL)?;
+    if design.calls.is_empty() {
+        return Err("the trace has no system calls".to_owned());
+    }
+    Ok(design.calls.iter().map(|call| call.calls as f64 * call.instructions).sum::<f64>() / HAND_OFFS as f64)
+}
+
+/// A result of `measure` on this machine.
+fn measured(records: &Records, mechanism: Mechanism, kib: u64) -> Outcome<&CaseFinding> {
+    let (_, findings) = records.measured(MEASURED)?;
+    let is_wanted = |finding: &&CaseFinding| {
+        let case = &finding.case;
+        case.mechanism == mechanism && case.between != Between::Thread && case.working_set.size_bytes == Bytes::kib(kib)
+    };
+    findings.results.iter().find(is_wanted).ok_or_else(|| "the record lacks the case".to_owned())
+}
+
+fn estimated(records: &Records, mechanism: Mechanism, kib: u64, of: Part) -> Outcome<Interval> {
+    let part = of(measured(records, mechanism, kib)?);
+    let part = part.ok_or("it could not be measured: see the record")?;
+    Ok((part.estimate / 1e3, part.low / 1e3, part.high / 1e3))
+}
+
+type Part = fn(&CaseFinding) -> Option<&Estimate>;
+
+/// One part of a hand-off, by where it is found; none where it is not to be found there.
+#[derive(Default)]
+struct Row {
+    kib: u64,
+    name: &'static str,
+    published: Option<f64>,
+    xeon: Option<Outcome<Term>>,
+    host: Option<Outcome<Term>>,
+    measured: Option<Outcome<Interval>>,
+    decimals: usize,
+}
+
+impl Row {
+    /// In microseconds.
+    fn new(kib: u64, name: &'static str) -> Row {
+        Row { kib, name, decimals: 3, ..Row::default() }
+    }
+
+    fn cells(self) -> Vec<Cell> {
+        let number = |found: Option<Outcome<f64>>| match found {
+            None => Cell::from(""),
+            Some(Ok(number)) => Cell::or_missing(Some(number), self.decimals, "none"),
+            Some(Err(why)) => Cell::Missing { why },
+        };
+        let of_xeon = |of: fn(Term) -> f64| number(self.xeon.clone().map(|found| found.map(of)));
+        let of_measured = |of: fn(Interval) -> f64| number(self.measured.clone().map(|found| found.map(of)));
+        vec![
+            Bytes::kib(self.kib).to_string().into(),
+            self.name.into(),
+            self.published.map_or_else(|| "".into(), |us| Cell::number(us, 1)),
+            of_xeon(|term| term.value),
+            of_xeon(|term| term.low),
+            of_xeon(|term| term.high),
+            number(self.host.clone().map(|found| found.map(|term| term.value))),
+            of_measured(|part| part.0),
+            of_measured(|part| part.1),
+            of_measured(|part| part.2),
+        ]
+    }
+}
+
+const COLUMNS: [&str; 10] =
+    ["arrays", "part", "published", "Xeon", "low", "high", "here, simulated", "here, measured", "low ", "high "];
+
+pub(super) fn cost(records: &Records) -> Exhibit {
+    let title = "What handing a byte to another process takes more than to oneself, part by part";
+    let mut exhibit = Exhibit::new("The hand-off with the kernel", title);
+    let mut table = Table::new(&COLUMNS);
+    let rows = executed(records).into_iter().chain(SIZES_KIB.into_iter().flat_map(|kib| parts(records, kib)));
+    rows.for_each(|row| table.row(row.cells()));
+    exhibit.table = table;
+    exhibit.steps = all_steps();
+    exhibit.steps.push(MEASURED.to_owned());
+    exhibit.notes.push(
+        "Simulated: the tasks of measure in a guest with a current kernel, which is not the paper's Linux 2.6.17, on the caches of the \
+         paper's Xeon and on this machine's; one cycle an instruction, and what misses take. The Xeon's range is over what is not \
+         published of it (latency, bus); that of instructions is over batches of switches. Measured: this machine with its own kernel. \
+         Between fibers: registers alone, without the kernel. It is run by reproduce li2007 --system."
+            .into(),
+    );
+    exhibit
+}
+
+fn counted(cost: &Cost) -> Outcome<Term> {
+    let ends = (cost.estimate, cost.low, cost.high);
+    let (Some(value), Some(low), Some(high)) = ends else {
+        return Err(cost.why.clone().unwrap_or_else(|| "no interval".to_owned()));
+    };
+    Ok(Term::new("", value, low, high))
+}
+
+/// The kernel's instructions.
+fn executed(records: &Records) -> [Row; 2] {
+    let to_itself = instructions_to_itself(records).map(|number| exact("", number));
+    [
+        Row { xeon: Some(instructions(records).and_then(counted)), decimals: 0, ..Row::new(0, "kernel instructions") },
+        Row { xeon: Some(to_itself), decimals: 0, ..Row::new(0, "the same to oneself") },
+    ]
+}
+
+/// Of arrays of a size: what the hand-off and its walk take more, and what is lost meanwhile in whose lines, and to whom.
+fn parts(records: &Records, kib: u64) -> Vec<Row> {
+    let measured = |mechanism, of: Part| Some(estimated(records, mechanism, kib, of));
+    let on = |machine| Some(over_settings("us", machine, |setting| more(records, machine, kib, setting)));
+    let row = |name| Row { xeon: on(Machine::Xeon), host: on(Machine::Host), ..Row::new(kib, name) };
+    let lost = |name, of: fn(&LostCycles) -> u64| {
+        let on = |machine| Some(lost(records, machine, kib, of));
+        Row { xeon: on(Machine::Xeon), host: on(Machine::Host), ..Row::new(kib, name) }
+    };
+    let lost_in_kernel = lost("us lost in kernel lines", |all| all.kernel.all());
+    let lost_in_own = lost("us lost in own lines", |all| all.programs.all());
+    let to_whom = [
+        lost("... to the other process", |all| all.programs.processes),
+        lost("... to the kernel", |all| all.programs.kernel),
+    ];
+    let mut rows = if kib == 0 {
+        let direct: Part = |finding| finding.direct_ns.as_ref();
+        vec![
+            Row { published: Some(DIRECT_US), measured: measured(Mechanism::Pipe, direct), ..row("us, direct") },
+            Row { measured: measured(Mechanism::Fiber, direct), ..Row::new(0, "us between fibers") },
+            lost_in_kernel,
+            lost_in_own,
+        ]
+    } else {
+        let measured = |of| measured(Mechanism::Pipe, of);
+        vec![
+            Row { measured: measured(|finding| finding.total_ns.as_ref()), ..row("us, total") },
+            Row { measured: measured(|finding| finding.indirect_kernel_ns.as_ref()), ..lost_in_kernel },
+            Row { measured: measured(|finding| finding.indirect_reload_ns.as_ref()), ..lost_in_own },
+        ]
+    };
+    rows.extend(to_whom);
+    rows
+}
+
+fn all_steps() -> Vec<String> {
+    let of_size = |kib: u64| ARMS.map(|arm| [Machine::Xeon, Machine::Host].map(|machine| step(machine, arm, kib)));
+    SIZES_KIB.into_iter().flat_map(of_size).flatten().collect()
+}
+
+const MISSES: [&str; 10] = [
+    "arrays",
+    "caches",
+    "level",
+    "to oneself",
+    "to another",
+    "kernel lines",
+    "low",
+    "high",
+    "out by the other",
+    "out by the kernel",
+];
+
+/// Who misses what, a hand-off.
+pub(super) fn misses(records: &Records) -> Exhibit {
+    let mut exhibit =
+        Exhibit::new("The hand-off's misses", "Misses of a hand-off with its walk, and who drove the lines out");
+    let mut table = Table::new(&MISSES);
+    for kib in SIZES_KIB {
+        for machine in [Machine::Xeon, Machine::Host] {
+            misses_of(records, machine, kib).into_iter().for_each(|row| table.row(row));
+        }
+    }
+    exhibit.table = table;
+    exhibit.steps = all_steps();
+    exhibit.notes.push(
+        "Fills on demand over hand-offs, TLBs with them. Kernel's lines: of those to another, what was brought in for addresses of the \
+         kernel's half, with its interval over batches of switches. Out by the other, or by the kernel: the process would still have had \
+         the line in caches of its own, and it left while the other process ran, for a line of that or of the kernel."
+            .into(),
+    );
+    exhibit
+}
+
+/// A row for each level; one that says why there is none.
+fn misses_of(records: &Records, machine: Machine, kib: u64) -> Vec<Vec<Cell>> {
+    let setting = if machine == Machine::Xeon { USUAL } else { 0 };
+    let of = |arm| design(records, machine, arm, kib, setting);
+    let none = |why: String| vec![vec![Cell::Missing { why }; MISSES.len() - 2]];
+    let rows = of(Arm::Alone).and_then(|alone| Ok(levels(alone, of(Arm::Two)?))).unwrap_or_else(none);
+    let start = [Cell::from(Bytes::kib(kib).to_string()), machine.caches().into()];
+    rows.into_iter().map(|row| start.iter().cloned().chain(row).collect()).collect()
+}
+
+/// What each level misses a hand-off.
+fn levels(alone: &DesignFinding, two: &DesignFinding) -> Vec<Vec<Cell>> {
+    let a_hand_off = |count: u64| Cell::number(count as f64 / HAND_OFFS as f64, 2);
+    let of_level = |(place, (alone, two_in_turn)): (usize, (&OriginFinding, &OriginFinding))| {
+        let kernel = two.kernel.as_ref().and_then(|kernel| kernel.fills_per_switch.get(place));
+        let end = |of: fn(&Cost) -> Option<f64>| {
+            let found = kernel.and_then(|kernel| of(&kernel.fills));
+            Cell::or_missing(found, 2, "the trace has no kernel, or too few switches")
+        };
+        vec![
+            two_in_turn.level.as_str().into(),
+            a_hand_off(alone.misses),
+            a_hand_off(two_in_turn.misses),
+            end(|fills| fills.estimate),
+            end(|fills| fills.low),
+            end(|fills| fills.high),
+            a_hand_off(two_in_turn.evicted_by_others),
+            a_hand_off(two_in_turn.evicted_by_kernel),
+        ]
+    };
+    alone.origins.iter().zip(&two.origins).enumerate().map(of_level).collect()
+}
+
+/// What arrays that fit the second level add to the direct cost.
+fn region_1(records: &Records) -> Outcome<Found> {
+    let added = |kib: u64| {
+        over_settings(&format!("{}, us", Bytes::kib(kib)), Machine::Xeon, |setting| {
+            Ok(more(records, Machine::Xeon, kib, setting)? - more(records, Machine::Xeon, 0, setting)?)
+        })
+    };
+    let found: Vec<Outcome<Term>> = SIZES_KIB.into_iter().filter(|kib| *kib > 0).map(added).collect();
+    let why = found.iter().find_map(|term| term.as_ref().err().cloned()).unwrap_or_default();
+    let terms: Vec<Term> = found.into_iter().filter_map(Result::ok).collect();
+    if terms.is_empty() {
+        return Err(why);
+    }
+    Ok(Found::new(terms, "with the design's settings, and over all that are free"))
+}
+
+pub(super) fn quantities() -> Quantities {
+    vec![("hand-off-region-1", region_1)]
+}

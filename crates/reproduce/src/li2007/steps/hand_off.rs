@@ -1,0 +1,77 @@
+//! The hand-off in a guest, and its parts as measured here.
+
+use crate::li2007::steps::{LATENCIES, OUTER_BUSES, list};
+use crate::{Effort, Site, Step};
+
+/// Sizes of the arrays in KiB: none, which is the direct cost, and two that fit the second level of the paper's machine.
+pub(in crate::li2007) const SIZES_KIB: [u64; 3] = [0, 32, 128];
+const QUICK_SIZES_KIB: [u64; 2] = [0, 32];
+/// Turns of each of two tasks: as many as make what is missed only once less than one a turn.
+const TURNS: u64 = 500;
+pub(in crate::li2007) const HAND_OFFS: u64 = 2 * TURNS;
+
+pub(in crate::li2007) const MEASURED: &str = "li2007-hand-off-measured";
+
+/// Designs of the Xeon, and the one with the usual latency and bus.
+pub(in crate::li2007) const SETTINGS: usize = LATENCIES.len() * OUTER_BUSES.len();
+pub(in crate::li2007) const USUAL: usize = OUTER_BUSES.len() + 1;
+
+/// To whom the byte is handed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::li2007) enum Arm {
+    Alone,
+    Two,
+}
+
+pub(in crate::li2007) const ARMS: [Arm; 2] = [Arm::Alone, Arm::Two];
+
+/// Whose caches are simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::li2007) enum Machine {
+    Xeon,
+    Host,
+}
+
+impl Machine {
+    pub(in crate::li2007) fn caches(self) -> &'static str {
+        match self {
+            Machine::Xeon => "Xeon",
+            Machine::Host => "here",
+        }
+    }
+}
+
+pub(in crate::li2007) fn step(machine: Machine, arm: Arm, kib: u64) -> String {
+    named(if machine == Machine::Xeon { "xeon" } else { "host" }, arm, kib)
+}
+
+fn named(what: &str, arm: Arm, kib: u64) -> String {
+    let arm = if arm == Arm::Alone { "alone" } else { "two" };
+    format!("li2007-hand-off-{what}-{arm}-{kib}KiB")
+}
+
+pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
+    let is_quick = site.effort == Effort::Quick;
+    let sizes: &[u64] = if is_quick { &QUICK_SIZES_KIB } else { &SIZES_KIB };
+    let list: Vec<String> = sizes.iter().map(|kib| format!("{kib}KiB")).collect();
+    let speed = if is_quick { " --quick" } else { " --precision 0.5% --budget 2min" };
+    let line = format!("measure --mechanism pipe,fiber --size {} --no-counters", list.join(","));
+    let mut steps = vec![Step::new(MEASURED, &format!("{line} --cpu {}{speed}", site.quiet_cpu))];
+    steps.extend(sizes.iter().flat_map(|kib| ARMS.map(|arm| simulated(arm, *kib))).flatten());
+    steps
+}
+
+/// The trace, and its two simulations.
+fn simulated(arm: Arm, kib: u64) -> [Step; 3] {
+    let trace = named("trace", arm, kib);
+    let alone = if arm == Arm::Alone { " --alone" } else { "" };
+    let line = format!("trace walks --system --mechanism pipe --size {kib}KiB --turns {TURNS}{alone}");
+    let xeon = format!(
+        "simulate TRACE --design li2007-xeon --vary L2.miss_cycles={} --vary L2.bus_cycles={}",
+        list(&LATENCIES),
+        list(&OUTER_BUSES)
+    );
+    let of = |machine, line: &str| Step { trace_of: Some(trace.clone()), ..Step::new(step(machine, arm, kib), line) };
+    let (xeon, host) = (of(Machine::Xeon, &xeon), of(Machine::Host, "simulate TRACE --design host"));
+    [Step::new(trace, &line), xeon, host]
+}
