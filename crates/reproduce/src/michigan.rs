@@ -3,6 +3,7 @@
 mod counted;
 mod measured;
 mod simulated;
+mod with_kernel;
 
 use record::{CacheKind, HostManifest};
 use units::Bytes;
@@ -55,15 +56,23 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
         simulate.trace_of = Some(walks(kib));
         steps.extend([Step::new(walks(kib), &format!("trace walks --size {kib}KiB --turns 20")), simulate]);
     }
+    if site.has_guest {
+        steps.extend(with_kernel::steps(site.effort));
+    }
     steps
 }
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
-    vec![measured::figures_2_and_3(records), counted::figure_4(records), simulated::figure_4(records)]
+    vec![
+        measured::figures_2_and_3(records),
+        counted::figure_4(records),
+        simulated::figure_4(records),
+        with_kernel::figure_4(records),
+    ]
 }
 
 pub(crate) fn quantities() -> Quantities {
-    [measured::quantities(), counted::quantities(), simulated::quantities()].concat()
+    [measured::quantities(), counted::quantities(), simulated::quantities(), with_kernel::quantities()].concat()
 }
 
 #[cfg(test)]

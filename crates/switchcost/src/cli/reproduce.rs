@@ -37,7 +37,8 @@ Examples:
   switchcost reproduce li2007 --figures -o report/
                                                pictures, too
   switchcost reproduce mogul1990 --system      Table 4 with the kernel, too: what did the paper miss?
-  switchcost reproduce li2007 --system         what a hand-off takes in the kernel
+  switchcost reproduce michigan li2007 --system
+                                               whose instruction cache, and what a hand-off takes in the kernel
   switchcost reproduce mogul1990 --dry-run     only the commands that would be run
   switchcost reproduce all --claims            what will be judged, and by which rules
 
@@ -70,8 +71,8 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) quick: bool,
 
-    /// Also in a guest, with its kernel's references: Table 4 of Mogul and Borg 1990, the hand-off of Li, Ding and
-    /// Shen 2007. Needs QEMU and a kernel image (make setup fetches both)
+    /// Also in a guest, with its kernel's references: Table 4 of Mogul and Borg 1990, figure 4 of the Michigan poster, the hand-off
+    /// of Li, Ding and Shen 2007. Needs QEMU and a kernel image (make setup fetches both)
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) system: bool,
 

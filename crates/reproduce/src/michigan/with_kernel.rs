@@ -1,0 +1,260 @@
+//! Figure 4 with the kernel: the tasks of the measurement in a guest, their hand-offs and all, and what they miss.
+
+use simulation_result::HierarchyCounts;
+use units::Bytes;
+
+use super::simulated::level;
+use crate::claims::{Found, Quantities, Term, exact, ranged};
+use crate::exhibit::Cell;
+use crate::text::number;
+use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Step, Style, Table};
+
+/// Sizes in KiB, and the fewest that every claim about them can be decided by.
+const SIZES_KIB: [u64; 5] = [8, 32, 64, 128, 256];
+const QUICK_SIZES_KIB: [u64; 2] = [8, 256];
+/// Turns of each of two tasks: as many as make what is missed only once less than one a turn.
+const TURNS: u64 = 500;
+const TASKS: u64 = 2;
+
+/// Where the switches are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layer {
+    Kernel,
+    User,
+}
+
+/// Whether tasks alternate, or have all their turns one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arm {
+    Alone,
+    Two,
+}
+
+pub(super) const LAYERS: [Layer; 2] = [Layer::Kernel, Layer::User];
+pub(super) const ARMS: [Arm; 2] = [Arm::Alone, Arm::Two];
+
+/// What is varied of the design, in the order of the record: the last one fastest.
+const VARIED: &str = "--vary L2.inclusion=neither,inclusive --vary ITLB+DTLB+STLB.on_switch=flush,keep";
+
+/// The places of its variants in the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Variant {
+    /// As the manuals have the processor, with TLBs that a switch flushes.
+    Usual = 0,
+    /// With TLBs that keep their entries.
+    TlbsKept = 1,
+    /// With an inclusive second level, which the poster takes it to have.
+    Inclusive = 2,
+}
+
+impl Layer {
+    fn name(self) -> &'static str {
+        match self {
+            Layer::Kernel => "kernel",
+            Layer::User => "user level",
+        }
+    }
+}
+
+pub(super) fn step(layer: Layer, arm: Arm, kib: u64) -> String {
+    named("michigan-guest", layer, arm, kib)
+}
+
+fn named(stem: &str, layer: Layer, arm: Arm, kib: u64) -> String {
+    let layer = if layer == Layer::Kernel { "kernel" } else { "user" };
+    let arm = if arm == Arm::Alone { "alone" } else { "two" };
+    format!("{stem}-{layer}-{arm}-{kib}KiB")
+}
+
+pub(super) fn steps(effort: Effort) -> Vec<Step> {
+    let sizes: &[u64] = if effort == Effort::Quick { &QUICK_SIZES_KIB } else { &SIZES_KIB };
+    let pairs = LAYERS.iter().flat_map(|layer| ARMS.iter().map(move |arm| (*layer, *arm)));
+    let of_pair = |(layer, arm)| sizes.iter().flat_map(move |kib| both(layer, arm, *kib));
+    pairs.flat_map(of_pair).collect()
+}
+
+/// The trace, and its simulation.
+fn both(layer: Layer, arm: Arm, kib: u64) -> [Step; 2] {
+    let trace = named("michigan-turns", layer, arm, kib);
+    let mechanism = if layer == Layer::Kernel { "pipe" } else { "ucontext" };
+    let alone = if arm == Arm::Alone { " --alone" } else { "" };
+    let line = format!("trace walks --system --mechanism {mechanism} --size {kib}KiB --turns {TURNS}{alone}");
+    let simulate = format!("simulate TRACE --design michigan-xeon-d1541 {VARIED}");
+    let simulate = Step { trace_of: Some(trace.clone()), ..Step::new(step(layer, arm, kib), &simulate) };
+    [Step::new(trace, &line), simulate]
+}
+
+/// A counter of the poster's: of the shared hierarchy, that of the machine.
+#[derive(Clone, Copy)]
+struct Counter {
+    name: &'static str,
+    of: fn(&HierarchyCounts) -> Option<u64>,
+    /// What it depends on, and how that is called.
+    variants: [(Variant, &'static str); 2],
+}
+
+const L1I: Counter = Counter {
+    name: "L1I misses",
+    of: |counts| Some(level(counts, "L1I")?.instruction_misses),
+    variants: [(Variant::Usual, "L2 not inclusive"), (Variant::Inclusive, "L2 inclusive")],
+};
+const DTLB: Counter = Counter {
+    name: "dTLB load misses",
+    of: |counts| Some(level(counts, "DTLB")?.load_misses),
+    variants: [(Variant::Usual, "TLBs flushed"), (Variant::TlbsKept, "TLBs kept")],
+};
+
+/// Where misses are asked for.
+#[derive(Clone, Copy)]
+struct Place {
+    counter: Counter,
+    variant: Variant,
+    layer: Layer,
+}
+
+/// Misses a turn.
+fn misses(records: &Records, place: Place, arm: Arm, kib: u64) -> Result<f64, String> {
+    let (_, findings) = records.simulated(&step(place.layer, arm, kib))?;
+    let design = findings.designs.get(place.variant as usize).ok_or("the record lacks a variant of the design")?;
+    let count = (place.counter.of)(&design.hierarchies.shared).ok_or("the design lacks the level")?;
+    Ok(count as f64 / (TURNS * TASKS) as f64)
+}
+
+/// What two miss more than one.
+fn gap(records: &Records, place: Place, kib: u64) -> Result<f64, String> {
+    Ok(misses(records, place, Arm::Two, kib)? - misses(records, place, Arm::Alone, kib)?)
+}
+
+/// The sizes at which something is known: two or more.
+fn by_size(of: impl Fn(u64) -> Result<f64, String>) -> Result<Vec<(u64, f64)>, String> {
+    let found: Vec<_> = SIZES_KIB.iter().map(|kib| (*kib, of(*kib))).collect();
+    let why = found.iter().find_map(|(_, number)| number.clone().err()).unwrap_or_default();
+    let known: Vec<_> = found.into_iter().filter_map(|(kib, number)| Some((kib, number.ok()?))).collect();
+    if known.len() < 2 { Err(why) } else { Ok(known) }
+}
+
+fn mean(points: &[(u64, f64)]) -> f64 {
+    points.iter().map(|(_, number)| number).sum::<f64>() / points.len() as f64
+}
+
+fn mean_gap(records: &Records, place: Place) -> Result<f64, String> {
+    Ok(mean(&by_size(|kib| gap(records, place, kib))?))
+}
+
+/// The gap at the largest array less that at the smallest, in the kernel and at user level.
+fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
+    let (mut terms, mut notes) = (Vec::new(), Vec::new());
+    for layer in LAYERS {
+        let gaps = by_size(|kib| gap(records, Place { counter: L1I, variant, layer }, kib))?;
+        let ((small, first), (large, last)) = (gaps[0], gaps[gaps.len() - 1]);
+        terms.push(exact(layer.name(), last - first));
+        let [small, large] = [small, large].map(Bytes::kib);
+        notes.push(format!(
+            "{}: {} misses a turn at {small}, {} at {large}",
+            layer.name(),
+            number(first),
+            number(last)
+        ));
+    }
+    Ok(Found::new(terms, notes.join("; ")))
+}
+
+fn gaps(records: &Records, variant: Variant) -> Result<Found, String> {
+    let term = |layer: &Layer| {
+        Ok::<_, String>(exact(layer.name(), mean_gap(records, Place { counter: L1I, variant, layer: *layer })?))
+    };
+    Ok(Found::new(LAYERS.iter().map(term).collect::<Result<_, _>>()?, ""))
+}
+
+/// The kernel's gap less that at user level.
+fn kernels_more(records: &Records, counter: Counter, variant: Variant) -> Result<f64, String> {
+    let [kernel, user] = LAYERS.map(|layer| mean_gap(records, Place { counter, variant, layer }));
+    Ok(kernel? - user?)
+}
+
+fn larger_gap(records: &Records, variant: Variant) -> Result<Found, String> {
+    Ok(Found::new(vec![exact("kernel less user level", kernels_more(records, L1I, variant)?)], ""))
+}
+
+/// A number with TLBs that a switch flushes, and with those that keep their entries.
+fn of_tlbs(name: &str, of: impl Fn(Variant) -> Result<f64, String>) -> Result<Term, String> {
+    let kept = of(Variant::TlbsKept)?;
+    Ok(ranged(name, of(Variant::Usual)?, std::iter::once(kept)))
+}
+
+const FLUSHED_OR_KEPT: &str = "where a switch flushes the TLBs, and where it does not";
+
+fn tlb_gap(records: &Records) -> Result<Found, String> {
+    let ratio = |variant| {
+        let place = Place { counter: DTLB, variant, layer: Layer::Kernel };
+        let of = |arm| Ok::<_, String>(mean(&by_size(|kib| misses(records, place, arm, kib))?));
+        Ok(of(Arm::Two)? / of(Arm::Alone)?)
+    };
+    Ok(Found::new(vec![of_tlbs("two over one", ratio)?], FLUSHED_OR_KEPT))
+}
+
+fn tlb_spaces(records: &Records) -> Result<Found, String> {
+    let more = |variant| kernels_more(records, DTLB, variant);
+    Ok(Found::new(vec![of_tlbs("kernel less user level", more)?], FLUSHED_OR_KEPT))
+}
+
+pub(super) fn figure_4(records: &Records) -> Exhibit {
+    let title = "Misses of one task alone and of two in turn on the Xeon D-1541, with the kernel's references";
+    let mut exhibit = Exhibit::new("Figure 4 with the kernel", title);
+    let columns = ["size", "counter", "design", "kernel, alone", "kernel, two", "user level, alone", "user level, two"];
+    let mut table = Table::new(&columns);
+    let mut lines = Vec::new();
+    for counter in [L1I, DTLB] {
+        for (variant, name) in counter.variants {
+            for kib in SIZES_KIB {
+                table.row(row(records, counter, (variant, name), kib));
+            }
+            for layer in LAYERS {
+                let place = Place { counter, variant, layer };
+                let points =
+                    SIZES_KIB.iter().filter_map(|kib| Some(((kib << 10) as f64, gap(records, place, *kib).ok()?)));
+                let name = format!("{}, {}, {name}: two less alone", counter.name, layer.name());
+                lines.push(Series::new(name, Style::Found, points));
+            }
+        }
+    }
+    lines.retain(|line| !line.x.is_empty());
+    exhibit.table = table;
+    exhibit.chart = (!lines.is_empty())
+        .then(|| Chart::new("size of each task's array", Axis::Size, "misses a turn", Axis::Linear, lines));
+    let of_size = |kib: &u64| LAYERS.map(|layer| ARMS.map(|arm| step(layer, arm, *kib))).concat();
+    exhibit.steps = SIZES_KIB.iter().flat_map(of_size).collect();
+    exhibit.notes.push(
+        "The tasks of figures 2 and 3 in a guest with a current kernel, simulated with all that they and the kernel execute, from when \
+         they are ready until all have had their turns. Alone: each hands the token to itself over a pipe of its own, or calls its walk, \
+         one task after the other. By Intel's manual the second level is not inclusive of the first; the poster takes it to be. \
+         It is run by reproduce michigan --system."
+            .into(),
+    );
+    exhibit
+}
+
+fn row(records: &Records, counter: Counter, (variant, name): (Variant, &str), kib: u64) -> Vec<Cell> {
+    let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into(), counter.name.into(), name.into()];
+    for layer in LAYERS {
+        row.extend(ARMS.map(|arm| {
+            let found = misses(records, Place { counter, variant, layer }, arm, kib);
+            let why = found.clone().err().unwrap_or_default();
+            Cell::or_missing(found.ok(), 2, &why)
+        }));
+    }
+    row
+}
+
+pub(super) fn quantities() -> Quantities {
+    vec![
+        ("simulated-l1i-grows", |r| grows(r, Variant::Usual)),
+        ("inclusive-l1i-grows", |r| grows(r, Variant::Inclusive)),
+        ("kernel-l1i-gaps", |r| gaps(r, Variant::Usual)),
+        ("inclusive-l1i-gaps", |r| gaps(r, Variant::Inclusive)),
+        ("kernel-l1i-larger-gap", |r| larger_gap(r, Variant::Usual)),
+        ("inclusive-l1i-larger-gap", |r| larger_gap(r, Variant::Inclusive)),
+        ("kernel-dtlb-gap", tlb_gap),
+        ("kernel-dtlb-spaces", tlb_spaces),
+    ]
+}
