@@ -16,8 +16,10 @@ fn words(place: &Place, arguments: &[&str]) -> (i32, String, String) {
 #[test]
 fn every_step_is_a_command_that_the_program_takes() {
     let place = Place::new();
-    let (code, lines, _) = words(&place, &["reproduce", "all", "--dry-run"]);
+    let (code, lines, _) = words(&place, &["reproduce", "all", "--system", "--dry-run"]);
     assert_eq!(code, 0);
+    let (_, without_guest, _) = words(&place, &["reproduce", "all", "--dry-run"]);
+    assert!(lines.contains(" --system ") && !without_guest.contains(" --system "), "{without_guest}");
     let verbs = ["measure", "trace", "simulate", "workload"];
     for line in lines.lines() {
         let (_, own) = line.split_once("switchcost ").expect("our own program");

@@ -169,3 +169,27 @@ fn load(records: &mut Records, step: &Step, path: &Path) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reads_a_trace_that_is_missing_is_not_run() {
+        let step = Step {
+            name: "michigan-simulated-8KiB".to_owned(),
+            arguments: vec!["simulate".to_owned(), TRACE.to_owned()],
+            watched_by: Vec::new(),
+            trace_of: Some("michigan-walks-8KiB".to_owned()),
+        };
+        let done = |step: &str, missing: Option<&str>| {
+            vec![Command { step: step.to_owned(), line: String::new(), missing: missing.map(str::to_owned) }]
+        };
+        assert_eq!(has_trace(&step, &done("michigan-walks-8KiB", None)), Ok(()));
+        assert_eq!(has_trace(&step, &done("michigan-walks-32KiB", Some("no QEMU"))), Ok(()));
+        assert_eq!(
+            has_trace(&step, &done("michigan-walks-8KiB", Some("no QEMU"))),
+            Err("its trace is missing: no QEMU".to_owned())
+        );
+    }
+}
