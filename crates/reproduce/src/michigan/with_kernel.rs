@@ -206,7 +206,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     let mut lines = Vec::new();
     for counter in [L1I, DTLB] {
         for (variant, name) in counter.variants {
-            for kib in SIZES_KIB {
+            for kib in sizes(records) {
                 table.row(row(records, counter, (variant, name), kib));
             }
             for layer in LAYERS {
@@ -222,8 +222,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.chart = (!lines.is_empty())
         .then(|| Chart::new("size of each task's array", Axis::Size, "misses a turn", Axis::Linear, lines));
-    let of_size = |kib: &u64| LAYERS.map(|layer| ARMS.map(|arm| step(layer, arm, *kib))).concat();
-    exhibit.steps = SIZES_KIB.iter().flat_map(of_size).collect();
+    exhibit.steps = SIZES_KIB.into_iter().flat_map(steps_of).collect();
     exhibit.notes.push(
         "The tasks of figures 2 and 3 in a guest with a current kernel, simulated with all that they and the kernel execute, from when \
          they are ready until all have had their turns. Alone: each hands the token to itself over a pipe of its own, or calls its walk, \
@@ -232,6 +231,17 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
             .into(),
     );
     exhibit
+}
+
+fn steps_of(kib: u64) -> impl Iterator<Item = String> {
+    LAYERS.into_iter().flat_map(move |layer| ARMS.map(|arm| step(layer, arm, kib)))
+}
+
+/// Those of which something is known; the largest alone, to say why, where nothing is.
+fn sizes(records: &Records) -> Vec<u64> {
+    let is_known = |kib: &u64| steps_of(*kib).any(|step| records.simulated(&step).is_ok());
+    let known: Vec<u64> = SIZES_KIB.into_iter().filter(is_known).collect();
+    if known.is_empty() { SIZES_KIB[SIZES_KIB.len() - 1..].to_vec() } else { known }
 }
 
 fn row(records: &Records, counter: Counter, (variant, name): (Variant, &str), kib: u64) -> Vec<Cell> {

@@ -9,7 +9,9 @@ use record::{Between, Mechanism};
 use simulation_result::LostCycles;
 use units::Bytes;
 
-use super::super::steps::hand_off::{ARMS, Arm, HAND_OFFS, MEASURED, Machine, SETTINGS, SIZES_KIB, USUAL, step};
+use super::super::steps::hand_off::{
+    ARMS, Arm, HAND_OFFS, MACHINES, MEASURED, Machine, SETTINGS, SIZES_KIB, USUAL, step,
+};
 use crate::claims::{Found, Quantities, Term, exact, ranged};
 use crate::exhibit::Cell;
 use crate::interval::Interval;
@@ -151,7 +153,7 @@ pub(super) fn cost(records: &Records) -> Exhibit {
     let title = "What handing a byte to another process takes more than to oneself, part by part";
     let mut exhibit = Exhibit::new("The hand-off with the kernel", title);
     let mut table = Table::new(&COLUMNS);
-    let rows = executed(records).into_iter().chain(SIZES_KIB.into_iter().flat_map(|kib| parts(records, kib)));
+    let rows = executed(records).into_iter().chain(sizes(records).flat_map(|kib| parts(records, kib)));
     rows.for_each(|row| table.row(row.cells()));
     exhibit.table = table;
     exhibit.steps = all_steps();
@@ -218,9 +220,18 @@ fn parts(records: &Records, kib: u64) -> Vec<Row> {
     rows
 }
 
+fn steps_of(kib: u64) -> impl Iterator<Item = String> {
+    ARMS.into_iter().flat_map(move |arm| MACHINES.map(|machine| step(machine, arm, kib)))
+}
+
 fn all_steps() -> Vec<String> {
-    let of_size = |kib: u64| ARMS.map(|arm| [Machine::Xeon, Machine::Host].map(|machine| step(machine, arm, kib)));
-    SIZES_KIB.into_iter().flat_map(of_size).flatten().collect()
+    SIZES_KIB.into_iter().flat_map(steps_of).collect()
+}
+
+/// The direct cost, and the arrays of which something is known.
+fn sizes(records: &Records) -> impl Iterator<Item = u64> {
+    let is_known = |kib: u64| steps_of(kib).any(|step| records.simulated(&step).is_ok());
+    SIZES_KIB.into_iter().filter(move |kib| *kib == 0 || is_known(*kib))
 }
 
 const MISSES: [&str; 10] = [
@@ -241,8 +252,8 @@ pub(super) fn misses(records: &Records) -> Exhibit {
     let mut exhibit =
         Exhibit::new("The hand-off's misses", "Misses of a hand-off with its walk, and who drove the lines out");
     let mut table = Table::new(&MISSES);
-    for kib in SIZES_KIB {
-        for machine in [Machine::Xeon, Machine::Host] {
+    for kib in sizes(records) {
+        for machine in MACHINES {
             misses_of(records, machine, kib).into_iter().for_each(|row| table.row(row));
         }
     }

@@ -32,6 +32,8 @@ pub(in crate::li2007) enum Machine {
     Host,
 }
 
+pub(in crate::li2007) const MACHINES: [Machine; 2] = [Machine::Xeon, Machine::Host];
+
 impl Machine {
     pub(in crate::li2007) fn caches(self) -> &'static str {
         match self {
