@@ -123,7 +123,7 @@ pub(crate) enum TraceAction {
     Check(TraceFile),
     /// Print the first events of a trace
     Head(HeadArguments),
-    /// Make a trace of the walks of measure, without a program
+    /// Make a trace of the walks of measure, without a program; or with --system of its tasks in a guest
     Walks(WalksArguments),
     /// Make a trace from another tool's
     Import(ImportArguments),
