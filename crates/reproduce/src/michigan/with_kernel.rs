@@ -226,8 +226,8 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit.notes.push(
         "The tasks of figures 2 and 3 in a guest with a current kernel, simulated with all that they and the kernel execute, from when \
          they are ready until all have had their turns. Alone: each hands the token to itself over a pipe of its own, or calls its walk, \
-         one task after the other. By Intel's manual the second level is not inclusive of the first; the poster takes it to be. \
-         It is run by reproduce michigan --system."
+         one task after the other. Longer turns have more of the timer's ticks in them. By Intel's manual the second level is not \
+         inclusive of the first; the poster takes it to be. It is run by reproduce michigan --system."
             .into(),
     );
     exhibit
