@@ -112,6 +112,8 @@ impl Worker {
                     break;
                 }
             }
+            // No more at a time than before, and behind those that have chunks left.
+            let _turn = turns.wait(usize::MAX, number);
             passes.into_iter().map(Pass::finish).collect()
         };
         let thread = std::thread::Builder::new().name(format!("simulation {number}")).spawn(run)?;
