@@ -6,7 +6,8 @@
    variables, the arguments. What they write is kept in memory until recording has ended. Then the plugin is told all of it,
    a page at a time, as lines `status N STATUS`, `switches N`, `nanoseconds N` and, each followed by its bytes, `output N BYTES`; what is
    wrong as `error TEXT`. A serial line would take longer for that than many programs run: QEMU does each byte by itself. Before recording,
-   `functions BYTES CHECKSUM FRAMES...` says where in memory the names of the kernel's functions are. */
+   `symbols BYTES CHECKSUM FRAMES...` says where in memory the names of the kernel's functions and variables are, and afterwards `contents`,
+   in the same way, where what its pages hold is listed. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -26,9 +27,13 @@
 
 #define MOST_COMMANDS 64
 #define LONGEST_COMMANDS (4 << 20)
+#define MOST_SYMBOLS_BYTES (16UL << 20)
+#define MOST_CONTENTS_BYTES (2UL << 20)
 
 static struct sc_guest guest __attribute__((aligned(4096)));
 static struct sc_said said __attribute__((aligned(4096)));
+static struct layout layout;
+static struct listing symbols, contents;
 
 struct command {
     const char *directory;
@@ -212,18 +217,18 @@ static int start_all(void)
     return ends[1];
 }
 
-/* Where the kernel's functions are listed: the bytes, their checksum (FNV-1a), and the frames of their pages. */
-static void tell_functions(void)
+/* Where something is listed: the bytes, their checksum (FNV-1a), and the frames of their pages. */
+static void tell_listing(const char *what, const struct listing *listing)
 {
     uint64_t sum = 0xcbf29ce484222325, page = 0;
     size_t at;
     int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 
-    for (at = 0; at < layout_functions_bytes; at++)
-        sum = (sum ^ (unsigned char)layout_functions[at]) * 0x100000001b3;
-    report("functions %zu %ld", layout_functions_bytes, (long)sum);
-    for (at = 0; at < layout_functions_bytes; at += 4096) {
-        if (pread(fd, &page, sizeof page, ((uintptr_t)layout_functions + at) / 4096 * sizeof page) != sizeof page)
+    for (at = 0; at < listing->bytes; at++)
+        sum = (sum ^ (unsigned char)listing->text[at]) * 0x100000001b3;
+    report("%s %zu %ld", what, listing->bytes, (long)sum);
+    for (at = 0; at < listing->bytes; at += 4096) {
+        if (pread(fd, &page, sizeof page, ((uintptr_t)listing->text + at) / 4096 * sizeof page) != sizeof page)
             break;
         report(" %ld", (long)(page & ((1UL << 55) - 1)));
     }
@@ -328,7 +333,10 @@ int main(void)
     int go, stat;
 
     mount_all();
-    layout_find(&guest);
+    layout_show_addresses();
+    listing_open(&symbols, MOST_SYMBOLS_BYTES);
+    listing_open(&contents, MOST_CONTENTS_BYTES);
+    layout_find(&guest, &layout, &symbols);
     read_commands();
     stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
     go = start_all();
@@ -341,7 +349,8 @@ int main(void)
             leave();
         }
     }
-    tell_functions();
+    tell_listing("symbols", &symbols);
+    contents_list_areas(&contents);
     report("ready\n");
     signal_plugin(SC_GUEST_ARM);
     /* All that is left of booting; and a switch away from here and back. */
@@ -363,11 +372,13 @@ int main(void)
     ended = __builtin_ia32_rdtsc();
     signal_plugin(SC_GUEST_END);
     after = switches(stat);
+    contents_list(&layout, &contents);
     if (are_stopping) {
         let_go_on();
         await_ends();
         alarm(0);
     }
+    tell_listing("contents", &contents);
     tell(after - before, ended - began);
     leave();
     return 0;

@@ -1,11 +1,10 @@
-/* Where in the kernel the plugin has to look: functions by /proc/kallsyms, fields of struct task_struct by the kernel's BTF
+/* Where in the kernel the plugin has to look, and what lies where: by /proc/kallsyms, and fields of structures by the kernel's BTF
    (https://docs.kernel.org/bpf/btf.html). GPL-2.0-or-later, see ../valgrind/COPYING. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,14 +97,23 @@ static void read_btf(void)
     }
 }
 
-static const struct btf_type *structure(const char *name)
+static const struct btf_type *find_structure(const char *name)
 {
     uint32_t id;
 
     for (id = 1; id < type_count; id++)
         if (kind_of(types[id]) == KIND_STRUCT && strcmp(strings + types[id]->name, name) == 0)
             return types[id];
-    fail("BTF without struct %s", name);
+    return NULL;
+}
+
+static const struct btf_type *structure(const char *name)
+{
+    const struct btf_type *found = find_structure(name);
+
+    if (!found)
+        fail("BTF without struct %s", name);
+    return found;
 }
 
 /* In bytes; -1 where it has no such member, itself or in a nameless part of it. */
@@ -198,60 +206,107 @@ static void find_symbol(struct sc_guest *guest, uint64_t address, const char *na
     }
 }
 
-#define MOST_FUNCTIONS_BYTES (8UL << 20)
+/* What every CPU has its own of: where the kernel keeps the first values, and what to add for those of the first CPU. */
+struct per_cpu {
+    uint64_t start, end, offsets, unit_bytes;
+};
 
-char *layout_functions;
-size_t layout_functions_bytes;
+/* Where the kernel maps things unless it randomizes addresses (https://docs.kernel.org/arch/x86/x86_64/mm.html). */
+#define DIRECT_MAP 0xffff888000000000UL
+#define PAGES 0xffffea0000000000UL
+#define CPU_ENTRY_AREA 0xfffffe0000000000UL
+#define CPU_ENTRY_AREA_END 0xfffffe8000000000UL
 
-/* Room that neither copying on write nor the kernel's compaction moves. */
-static void make_room(void)
+static void find_range(struct per_cpu *per_cpu, struct layout *layout, uint64_t address, const char *name)
 {
-    int fd = open("/proc/sys/vm/compact_unevictable_allowed", O_WRONLY | O_CLOEXEC);
-
-    if (fd >= 0 && write(fd, "0", 1) == 1)
-        layout_functions = mmap(NULL, MOST_FUNCTIONS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);
-    if (fd < 0 || layout_functions == MAP_FAILED)
-        layout_functions = NULL;
-    close(fd);
+    if (strcmp(name, "__per_cpu_start") == 0)
+        per_cpu->start = address;
+    else if (strcmp(name, "__per_cpu_end") == 0)
+        per_cpu->end = address;
+    else if (strcmp(name, "__per_cpu_offset") == 0)
+        per_cpu->offsets = address;
+    else if (strcmp(name, "pcpu_unit_size") == 0)
+        per_cpu->unit_bytes = address;
+    /* Variables, until they are read. */
+    else if (strcmp(name, "page_offset_base") == 0)
+        layout->direct_map = address;
+    else if (strcmp(name, "vmemmap_base") == 0)
+        layout->pages = address;
 }
 
-static void keep_function(uint64_t address, char type, const char *name)
+/* The next line that is no module's. */
+static int next_symbol(FILE *symbols, uint64_t *address, char *type, char *name)
 {
-    char *at = layout_functions + layout_functions_bytes;
-    size_t room = MOST_FUNCTIONS_BYTES - layout_functions_bytes;
-    int length;
+    char line[512];
 
-    if (!layout_functions || !strchr("tTwW", type))
-        return;
-    length = snprintf(at, room, "%lx %s\n", address, name);
-    if (length > 0 && (size_t)length < room)
-        layout_functions_bytes += length;
+    while (fgets(line, sizeof line, symbols) && !strchr(line, '['))
+        if (sscanf(line, "%lx %c %255s", address, type, name) == 3)
+            return 1;
+    return 0;
 }
 
-static void find_symbols(struct sc_guest *guest)
+/* Behind the variables that have names there is room for some that have none. Gives the end of that. */
+static uint64_t list_per_cpu(FILE *symbols, const struct per_cpu *per_cpu, struct listing *listing)
+{
+    uint64_t address, end, first_cpu = kernel_word(per_cpu->offsets);
+    char type, name[256];
+
+    rewind(symbols);
+    while (first_cpu && next_symbol(symbols, &address, &type, name) && address <= per_cpu->end)
+        if (address >= per_cpu->start && address < per_cpu->end)
+            listing_add(listing, address + first_cpu, name);
+    if (!first_cpu)
+        return 0;
+    listing_add(listing, per_cpu->end + first_cpu, "allocated for each CPU");
+    end = per_cpu->start + first_cpu + (uint32_t)kernel_word(per_cpu->unit_bytes);
+    if (end < per_cpu->end + first_cpu)
+        end = per_cpu->end + first_cpu;
+    listing_add(listing, end, "-");
+    return end;
+}
+
+static void find_symbols(struct sc_guest *guest, struct layout *layout, struct listing *listing)
 {
     FILE *symbols = fopen("/proc/kallsyms", "re");
-    char line[512], name[256];
+    struct per_cpu per_cpu = { 0 };
     uint64_t address;
-    char type;
+    char type, name[256];
 
     if (!symbols)
         fail("a kernel without /proc/kallsyms");
-    make_room();
-    while (fgets(line, sizeof line, symbols) && !strchr(line, '['))
-        if (sscanf(line, "%lx %c %255s", &address, &type, name) == 3) {
-            find_symbol(guest, address, name);
-            keep_function(address, type, name);
-        }
+    while (next_symbol(symbols, &address, &type, name)) {
+        find_symbol(guest, address, name);
+        find_range(&per_cpu, layout, address, name);
+        if (is_of_kernel(address) && strchr("tTwWdDbBrRvV", type))
+            listing_add(listing, address, name);
+    }
+    layout->per_cpu_end = list_per_cpu(symbols, &per_cpu, listing);
+    listing_add(listing, CPU_ENTRY_AREA, "CPU entry area");
+    listing_add(listing, CPU_ENTRY_AREA_END, "-");
     fclose(symbols);
     if (!guest->switch_to || !guest->entry_count)
         fail("a kernel whose /proc/kallsyms has no __switch_to_asm");
 }
 
-void layout_find(struct sc_guest *guest)
+/* What is not found leaves slabs without names. */
+static void find_slabs(struct layout *layout)
+{
+    const struct btf_type *page = find_structure("page"), *slab = find_structure("slab"), *cache = find_structure("kmem_cache");
+    long in_slab = slab ? offset_in(slab, "slab_cache") : -1, in_cache = cache ? offset_in(cache, "name") : -1;
+
+    layout->page_bytes = page ? page->size_or_type : 64;
+    layout->has_slabs = in_slab >= 0 && in_cache >= 0;
+    layout->slab_cache = in_slab;
+    layout->cache_name = in_cache;
+}
+
+void layout_find(struct sc_guest *guest, struct layout *layout, struct listing *symbols)
 {
     find_fields(guest);
-    find_symbols(guest);
+    find_slabs(layout);
+    find_symbols(guest, layout, symbols);
+    layout->direct_map = layout->direct_map ? kernel_word(layout->direct_map) : DIRECT_MAP;
+    layout->pages = layout->pages ? kernel_word(layout->pages) : PAGES;
 }
 
 static int put_number(const char *path, long number)
@@ -261,6 +316,12 @@ static int put_number(const char *path, long number)
 
     close(fd);
     return is_put;
+}
+
+/* Else /proc/vmallocinfo has made-up ones, which are none of the kernel's half. */
+void layout_show_addresses(void)
+{
+    put_number("/proc/sys/kernel/kptr_restrict", 1);
 }
 
 /* base_slice_ns from Linux 6.6 on. A task that wakes up may preempt as soon as it would by itself. */

@@ -21,6 +21,7 @@ mod lengths;
 mod levels;
 mod orders;
 mod overhead;
+mod places;
 mod programs;
 mod shares;
 mod sums;
@@ -34,9 +35,10 @@ mod trials;
 pub use analyser::Analyser;
 pub use context::Options;
 pub use findings::{
-    Agarwal, AgarwalLevel, CallFinding, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings,
-    Group, GroupFinding, KernelFills, KernelFinding, LengthDistribution, LevelFinding, LossFinding, OfLevel,
-    OriginFinding, Part, Point, ProcessFinding, Spread, SurvivorBias,
+    Agarwal, AgarwalLevel, CallFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group,
+    GroupFinding, KernelFills, KernelFinding, LengthDistribution, LevelFinding, LossFinding, OfLevel, OriginFinding,
+    Part, Point, ProcessFinding, Spread, SurvivorBias,
 };
 pub use orders::{OrderFinding, are_orders, over_orders};
+pub use places::{EvictorFinding, PlaceFinding};
 pub use trials::{TrialFinding, over_trials};

@@ -24,7 +24,7 @@ use simulation_result::{ByView, Interval};
 pub(crate) use plan::{FallbackReason, Kind};
 pub(crate) use walk::Sent;
 
-use crate::attribution::{Attribution, Calls, Context, KernelBatches, Ledger, NOBODY};
+use crate::attribution::{ByPlace, Calls, Context, KernelBatches, Ledger, Lookup, NOBODY};
 use crate::frames::Frames;
 use crate::mappings::Mappings;
 use level::Level;
@@ -52,7 +52,6 @@ pub(crate) struct Machine {
     state: State,
     /// Counters of private hierarchies that are gone.
     ended: Ended,
-    attribution: Attribution,
     calls: Calls,
     kernel_batches: KernelBatches,
     /// Cycles of each view, and those lost, at the start of the open tuple, and at the end of its last block.
@@ -71,6 +70,7 @@ struct State {
     privates: Privates,
     frames: Option<Frames>,
     sent: [Vec<Sent>; VIEWS],
+    by_place: ByPlace,
 }
 
 /// What stays the same during a run of blocks.
@@ -105,7 +105,6 @@ impl Machine {
             entry: Entry::new(&plan),
             state: State::new(&plan),
             ended: Ended::new(&plan),
-            attribution: Attribution::new(),
             calls: Calls::none(),
             kernel_batches: KernelBatches::none(),
             opened: None,
@@ -191,9 +190,9 @@ impl Machine {
         }
     }
 
-    /// Before the context or the mappings change.
-    pub(crate) fn settle_code(&mut self, scene: &Scene<'_>) {
-        self.attribution.settle(scene.context, scene.mappings);
+    /// Before the mappings change.
+    pub(crate) fn settle_places(&mut self, scene: &Scene<'_>) {
+        self.state.by_place.settle(scene.mappings);
     }
 
     /// The open tuple is over; `interval` says which one it is, without its cycles. Gives these.
@@ -228,6 +227,7 @@ impl State {
             privates: Privates::none(),
             frames: plan.pages.map(Frames::new),
             sent: Default::default(),
+            by_place: ByPlace::new(plan.caches),
         }
     }
 
@@ -240,6 +240,8 @@ impl State {
             others: &mut self.privates,
             frames: self.frames.as_mut(),
             sent: &mut self.sent,
+            by_place: &mut self.by_place,
+            lookup: Lookup::default(),
             missed: [0; 2],
             passed: [0; VIEWS],
             brought_modified: ViewSet::NONE,

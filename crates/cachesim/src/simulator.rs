@@ -30,8 +30,8 @@ pub struct Options {
     pub intervals: u32,
     /// Whether the kernel's touches of user memory during system calls count as loads and stores.
     pub kernel_touches: bool,
-    /// How many places in the code are listed for each design.
-    pub code_places: usize,
+    /// How many places in the code are listed for each design. Of data, and of what others' lines were evicted for, more are, by address.
+    pub places: usize,
     /// So many designs are all simulated in full. Of more, those that differ in the size, ways and cycles of their last
     /// levels only are simulated in one pass: the first of them in full, of the others counters and sums of tuples.
     pub most_in_full: usize,
@@ -46,7 +46,7 @@ impl Default for Options {
             interval_instructions: 1000,
             intervals: 100,
             kernel_touches: false,
-            code_places: 100,
+            places: 100,
             most_in_full: 16,
             threads: 1,
         }

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use trace::{Chunk, KernelFunctions, Recorder, WriteTraceError};
+use trace::{Chunk, KernelSymbols, Recorder, WriteTraceError};
 use units::Bytes;
 
 use crate::bell::Bell;
@@ -103,8 +103,8 @@ pub struct GuestSummary {
     pub statuses: Vec<std::process::ExitStatus>,
     /// What each command wrote.
     pub outputs: Vec<Vec<u8>>,
-    /// The kernel's functions, where the guest could be asked for them.
-    pub functions: KernelFunctions,
+    /// The kernel's symbols, where the guest could be asked for them.
+    pub symbols: KernelSymbols,
     /// What the reader of the trace should know.
     pub warnings: Vec<String>,
 }
@@ -155,7 +155,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     let bell = Bell::default();
     let guest = guest::Guest::of(commands, system)?;
     let machine = Machine::start(&guest, system, &ring).map_err(CaptureError::from)?;
-    let (outcome, functions) = std::thread::scope(|scope| {
+    let (outcome, symbols) = std::thread::scope(|scope| {
         let keeper = std::thread::Builder::new()
             .spawn_scoped(scope, || keep(machine, &ring, &bell, [stop, &has_all]))
             .map_err(CaptureError::from)?;
@@ -177,7 +177,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         guest_ns: 0,
         statuses: Vec::new(),
         outputs: Vec::new(),
-        functions,
+        symbols,
         warnings: Vec::new(),
     };
     Ok(match outcome {
@@ -217,14 +217,14 @@ fn keep(
     ring: &Ring,
     bell: &Bell,
     stop: [&AtomicBool; 2],
-) -> Result<(Option<Report>, KernelFunctions), GuestError> {
+) -> Result<(Option<Report>, KernelSymbols), GuestError> {
     let outcome = watch(&mut machine, ring, bell, stop);
     ring.u32_at(header::IS_CLOSING).store(1, SeqCst);
     machine.dismiss();
     bell.finish();
     ring.tell_submission();
     let report = if outcome? { Some(machine.report()?) } else { None };
-    Ok((report, machine.functions()))
+    Ok((report, machine.symbols()))
 }
 
 /// Whether it ended by itself.

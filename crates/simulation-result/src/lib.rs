@@ -246,25 +246,50 @@ pub struct Eviction {
     pub lines: u64,
 }
 
-/// Where in the code the excess cycles of the shared hierarchy over the private one arise: one block of one program.
+/// A place at which the excess cycles of the shared hierarchy over the private one arise: one block of one program's code, or one
+/// address of its data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CodeCost {
+pub struct PlaceCost {
     /// Name of the program; hostile data, made UTF-8 with replacement characters.
     pub program: String,
     /// Why the task had left the CPU before the segment in which they arise; an index into [`Simulation::causes`].
     pub cause: u32,
-    /// Path of the file that the code lies in, where one is mapped there; hostile data.
+    /// Path of the file that lies behind the address, where one is mapped there; hostile data.
     pub object: Option<String>,
     /// That file's GNU build ID in hexadecimal, where it has one.
     pub build_id: Option<String>,
-    /// Offset of the block in that file; its virtual address where no file is known.
+    /// Offset in that file; the virtual address where no file is known. 0 is all data of programs behind which there is no file: stack,
+    /// heap, other anonymous memory.
     pub offset: u64,
-    /// Function, where known.
-    pub function: Option<String>,
-    /// Source file and line, where known.
+    /// Function or variable, where known; of the kernel's memory what it holds.
+    #[serde(alias = "function")]
+    pub symbol: Option<String>,
+    /// Source file and line of code, where known.
     pub line: Option<String>,
     /// Excess cycles; negative where the shared hierarchy was faster (another process had brought the line in).
     pub excess_cycles: i64,
+}
+
+/// For what lines of others were evicted from one cache of the shared hierarchy: what a lookup was about when they left. The kernel is
+/// somebody else than the process that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvictorPlace {
+    /// The level's name.
+    pub level: String,
+    /// Whose line came in: name of the program (hostile data), or none for the kernel.
+    pub program: Option<String>,
+    /// Whether it was code; else data.
+    pub is_code: bool,
+    /// As [`PlaceCost::object`].
+    pub object: Option<String>,
+    /// As [`PlaceCost::build_id`].
+    pub build_id: Option<String>,
+    /// As [`PlaceCost::offset`].
+    pub offset: u64,
+    /// As [`PlaceCost::symbol`].
+    pub symbol: Option<String>,
+    /// Lines of others that left.
+    pub lines: u64,
 }
 
 /// What the system calls of one name take on the shared hierarchy, from their entry into the kernel to their return; interrupts and
@@ -344,7 +369,15 @@ pub struct DesignResult {
     /// Who evicts whom: pairs that occur, by level, evictor, victim.
     pub evictions: Vec<Eviction>,
     /// Excess cycles attributed to code, most expensive first, as many places as were asked for.
-    pub code: Vec<CodeCost>,
+    pub code: Vec<PlaceCost>,
+    /// Excess cycles attributed to data, most expensive first. Empty for designs of [`Depth::Counters`], and in records that were written
+    /// before it was counted.
+    #[serde(default)]
+    pub data: Vec<PlaceCost>,
+    /// For what lines of others were evicted, by level, most lines first. Empty for designs of [`Depth::Counters`], and in records that
+    /// were written before it was counted.
+    #[serde(default)]
+    pub evictors: Vec<EvictorPlace>,
     /// System calls in the order of their numbers, where the trace has the kernel's instructions. Empty for designs of
     /// [`Depth::Counters`], and in records that were written before it was counted.
     #[serde(default)]

@@ -44,12 +44,20 @@ impl Symbols {
     /// What lies at `offset` of the file at `path`. Nothing is known where the file is gone, is another one than was
     /// traced (its build ID, in hexadecimal, differs), or says nothing about the place.
     pub fn resolve(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> Place {
+        self.opened(path, build_id).map(|opened| opened.place(offset)).unwrap_or_default()
+    }
+
+    /// The function or variable at `offset` of the file at `path`, by its table of symbols alone; else as [`Symbols::resolve`].
+    pub fn symbol(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> Option<String> {
+        self.opened(path, build_id)?.symbol(offset)
+    }
+
+    fn opened(&mut self, path: &Path, build_id: Option<&str>) -> Option<&Opened> {
         let key = (path.to_owned(), build_id.map(str::to_owned));
         if self.objects.len() >= MOST_OBJECTS && !self.objects.contains_key(&key) {
             self.objects.clear();
         }
-        let opened = self.objects.entry(key).or_insert_with(|| Opened::open(path, build_id));
-        opened.as_ref().map(|opened| opened.place(offset)).unwrap_or_default()
+        self.objects.entry(key).or_insert_with(|| Opened::open(path, build_id)).as_ref()
     }
 }
 
@@ -68,11 +76,22 @@ impl Opened {
         Some(Opened { segments, loader: Loader::new(path).ok()?, debug })
     }
 
-    fn place(&self, offset: u64) -> Place {
+    /// Where an offset of the file is loaded, before it is moved.
+    fn address(&self, offset: u64) -> Option<u64> {
         let inside =
             |&&(first, length, _): &&(u64, u64, u64)| offset.checked_sub(first).is_some_and(|from| from < length);
-        let Some(&(first, _, start)) = self.segments.iter().find(inside) else { return Place::default() };
-        let address = start.wrapping_add(offset - first);
+        let &(first, _, start) = self.segments.iter().find(inside)?;
+        Some(start.wrapping_add(offset - first))
+    }
+
+    fn symbol(&self, offset: u64) -> Option<String> {
+        let address = self.address(offset)?;
+        let of = |loader: &Loader| symbol_at(loader, address);
+        self.debug.as_ref().and_then(of).or_else(|| of(&self.loader))
+    }
+
+    fn place(&self, offset: u64) -> Place {
+        let Some(address) = self.address(offset) else { return Place::default() };
         let mut place = self.debug.as_ref().map(|loader| look_up(loader, address)).unwrap_or_default();
         if place.function.is_none() || place.line.is_none() {
             let own = look_up(&self.loader, address);
@@ -96,8 +115,11 @@ fn look_up(loader: &Loader, address: u64) -> Place {
         }
         Some(outermost?.demangle().ok()?.into_owned())
     });
-    let symbol = || loader.find_symbol(address).map(|name| addr2line::demangle_auto(name.into(), None).into_owned());
-    Place { function: function.or_else(symbol), line }
+    Place { function: function.or_else(|| symbol_at(loader, address)), line }
+}
+
+fn symbol_at(loader: &Loader, address: u64) -> Option<String> {
+    loader.find_symbol(address).map(|name| addr2line::demangle_auto(name.into(), None).into_owned())
 }
 
 fn open_regular(path: &Path) -> Option<File> {
@@ -130,6 +152,8 @@ mod tests {
 
     use super::*;
 
+    static A_VARIABLE_TO_BE_FOUND: [u32; 16] = [7; 16];
+
     #[inline(never)]
     fn a_place_to_be_found() -> u32 {
         std::hint::black_box(7)
@@ -157,6 +181,16 @@ mod tests {
         let place = Symbols::default().resolve(&path, build_id, offset);
         assert!(place.function.as_deref().is_some_and(|name| name.contains("a_place_to_be_found")), "{place:?}");
         assert!(place.line.as_deref().is_some_and(|line| line.contains(".rs:")), "{place:?}");
+    }
+
+    #[test]
+    fn finds_a_variable_by_the_table_of_symbols() {
+        let (path, build_id, offset) = offset_of("A_VARIABLE_TO_BE_FOUND");
+        let build_id = Some(build_id.as_str()).filter(|id| !id.is_empty());
+        assert_eq!(std::hint::black_box(&A_VARIABLE_TO_BE_FOUND)[0], 7);
+        let symbol = Symbols::default().symbol(&path, build_id, offset + 9);
+        assert!(symbol.as_deref().is_some_and(|name| name.contains("A_VARIABLE_TO_BE_FOUND")), "{symbol:?}");
+        assert_eq!(Symbols::default().symbol(&path, Some("00ff"), offset), None);
     }
 
     #[test]

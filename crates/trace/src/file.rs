@@ -24,5 +24,5 @@ pub use index::{ChunkEntry, Life, TraceIndex};
 pub(crate) use index::{changes_lives, is_life};
 pub use reader::{ChunkPlace, TraceReader};
 pub use recorder::{Recorder, ShapeId};
-pub use seekable::{Standing, TraceFile, kernel_functions};
+pub use seekable::{Standing, TraceFile, kernel_symbols};
 pub use writer::TraceWriter;

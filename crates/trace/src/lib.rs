@@ -13,7 +13,7 @@ mod codec;
 mod export;
 mod file;
 mod import;
-mod kernel_functions;
+mod kernel_symbols;
 mod lives;
 mod mark;
 mod reference;
@@ -34,10 +34,10 @@ pub use export::{DinExporter, Exported, Exporter, LackeyExporter, PieceSize, Unf
 pub use file::{
     Before, ChunkEntry, ChunkPlace, Guest, Life, ReadAhead, ReadTraceError, Recorder, ShapeId, Standing, TRACE_SCHEMA,
     TRACE_VERSION, TraceFile, TraceHeader, TraceIndex, TraceOrder, TraceReader, TraceWriter, WriteTraceError, Written,
-    kernel_functions, read_ahead,
+    kernel_symbols, read_ahead,
 };
 pub use import::{ImportError, Importer, Place as ImportPlace};
-pub use kernel_functions::KernelFunctions;
+pub use kernel_symbols::KernelSymbols;
 pub use lives::{Lives, Task};
 pub use mark::{Cause, Mapping, Mark, ProcessId, TaskId};
 pub use reference::{Reference, SIZES};

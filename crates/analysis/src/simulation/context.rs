@@ -31,6 +31,9 @@ pub(crate) struct Context<'a> {
     pub(crate) turns: &'a Turns,
 }
 
+/// The owner of lines who is no program.
+pub(crate) const THE_KERNEL: &str = "the kernel";
+
 /// Programs: processes of the same name.
 pub(crate) struct ProgramNames {
     pub(crate) names: Vec<String>,
@@ -64,6 +67,6 @@ impl ProgramNames {
     }
 
     pub(crate) fn name_of(&self, owner: usize) -> String {
-        self.names.get(owner).cloned().unwrap_or_else(|| "the kernel".to_owned())
+        self.names.get(owner).cloned().unwrap_or_else(|| THE_KERNEL.to_owned())
     }
 }

@@ -12,10 +12,11 @@ use super::group::groups;
 use super::kernel::kernel;
 use super::levels::levels;
 use super::overhead::overhead;
+use super::places::{evictors, places};
 use super::programs::processes;
 use super::shares::parts;
 use super::sums::difference;
-use super::tables::{calls, code, costliest_level, evictions, losses, origins};
+use super::tables::{calls, costliest_level, evictions, losses, origins};
 use crate::Flag;
 
 pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &DesignSums) -> DesignFinding {
@@ -64,7 +65,9 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         losses: losses(result),
         evictions: evictions(result, context.names),
         costliest_level: costliest_level(result).map(str::to_owned),
-        code: code(head, result, excess),
+        evictors: evictors(result),
+        code: places(head, &result.code, excess),
+        data: places(head, &result.data, excess),
         calls: calls(result),
         kernel: kernel(result, context.options.confidence),
         physical_pages: result.physical_pages,
@@ -90,7 +93,7 @@ fn flags(context: &Context<'_>, depth: Depth, sums: &DesignSums, cost: &Cost, is
     }
     if depth == Depth::Counters {
         let why = "simulated together with many others: sums over segments only, so no interval, no spread between \
-                   segments, no origins, losses, evictions and code";
+                   segments, no origins, losses, evictions, code and data";
         flag("counters-only", why.to_owned());
     }
     if !is_reached && cost.estimate.is_some() {

@@ -1,6 +1,7 @@
 use serde::Serialize;
 use simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, PhysicalPages, SwitchCause};
 
+use super::places::{EvictorFinding, PlaceFinding};
 use crate::Flag;
 
 /// Everything found in the record of a simulation.
@@ -348,23 +349,6 @@ pub struct EvictionTable {
     pub lines: Vec<Vec<u64>>,
 }
 
-/// A place in the code, and the excess cycles attributed to it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CodeFinding {
-    /// The program; hostile data.
-    pub program: String,
-    /// Why the task had left the CPU.
-    pub cause: String,
-    /// Function, or file and offset.
-    pub place: String,
-    /// Source file and line, where known.
-    pub line: Option<String>,
-    /// Excess cycles.
-    pub excess_cycles: i64,
-    /// Of the design's excess cycles; `None` where there is no excess to share.
-    pub share: Option<f64>,
-}
-
 /// A number for one level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OfLevel {
@@ -489,8 +473,12 @@ pub struct DesignFinding {
     /// The level of these whose additional misses in the shared hierarchy cost most.
     #[serde(skip)]
     pub costliest_level: Option<String>,
+    /// For what lines of others are evicted, by level.
+    pub evictors: Vec<EvictorFinding>,
     /// Excess cycles attributed to code.
-    pub code: Vec<CodeFinding>,
+    pub code: Vec<PlaceFinding>,
+    /// Excess cycles attributed to data.
+    pub data: Vec<PlaceFinding>,
     /// What system calls take, most cycles first; those without one call that kept the CPU are left out.
     pub calls: Vec<CallFinding>,
     /// What the kernel takes, where the trace has its instructions.

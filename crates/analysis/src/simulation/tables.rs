@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use design::Holds;
-use simulation_result::{CallCost, CodeCost, DesignResult, Simulation};
+use simulation_result::{CallCost, DesignResult};
 
 use super::context::ProgramNames;
-use super::findings::{CallFinding, CodeFinding, EvictionTable, LossFinding, OfLevel, OriginFinding, cause_name};
+use super::findings::{CallFinding, EvictionTable, LossFinding, OfLevel, OriginFinding};
 use super::sums::difference;
 
 /// Programs told apart in a table of evictions.
@@ -101,18 +101,6 @@ fn table(level: &str, result: &DesignResult, names: &ProgramNames) -> EvictionTa
     EvictionTable { level: level.to_owned(), programs, lines }
 }
 
-pub(crate) fn code(head: &Simulation, result: &DesignResult, excess_cycles: f64) -> Vec<CodeFinding> {
-    let finding = |cost: &CodeCost| CodeFinding {
-        program: cost.program.clone(),
-        cause: head.causes.get(cost.cause as usize).map_or("unknown".to_owned(), cause_name),
-        place: place(cost),
-        line: cost.line.clone(),
-        excess_cycles: cost.excess_cycles,
-        share: (excess_cycles > 0.0).then(|| cost.excess_cycles as f64 / excess_cycles),
-    };
-    result.code.iter().map(finding).collect()
-}
-
 pub(crate) fn calls(result: &DesignResult) -> Vec<CallFinding> {
     let shared = &result.hierarchies.shared;
     let names: Vec<&String> = shared.levels.iter().chain(&shared.tlbs).map(|level| &level.name).collect();
@@ -136,12 +124,4 @@ pub(crate) fn calls(result: &DesignResult) -> Vec<CallFinding> {
     let mut costs: Vec<&CallCost> = result.calls.iter().filter(|cost| cost.calls > 0).collect();
     costs.sort_by_key(|cost| std::cmp::Reverse(cost.cycles));
     costs.into_iter().map(finding).collect()
-}
-
-fn place(cost: &CodeCost) -> String {
-    match (&cost.function, &cost.object) {
-        (Some(function), _) => function.clone(),
-        (None, Some(object)) => format!("{}+{:#x}", object.rsplit('/').next().unwrap_or(object), cost.offset),
-        (None, None) => format!("{:#x}", cost.offset),
-    }
 }

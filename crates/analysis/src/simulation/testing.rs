@@ -58,6 +58,8 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         losses: Vec::new(),
         evictions: Vec::new(),
         code: Vec::new(),
+        data: Vec::new(),
+        evictors: Vec::new(),
         kernel_batches: Vec::new(),
         physical_pages: None,
         calls: Vec::new(),

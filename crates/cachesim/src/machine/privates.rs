@@ -92,18 +92,31 @@ impl Views<'_> {
 
     /// A line left the sets of the shared level.
     pub(super) fn note_left(&mut self, at: usize, set: usize, key: u64, arrival: Arrival, how: Departure) {
+        if matches!(how, Departure::Replaced | Departure::Lost) {
+            self.note_evictor(at, arrival);
+        }
         self.ledger.count_departure(at, arrival, how);
         self.note(at, set, key, arrival.owner, Some(how));
     }
 
     /// In both the shared and the private level, and in the same set, a line left for another one that came.
     pub(super) fn note_exchange(&mut self, at: usize, set: usize, keys: [u64; 2], arrivals: [Arrival; 2]) {
+        self.note_evictor(at, arrivals[0]);
         self.ledger.count_exchange(at, arrivals);
         let [left, came] = keys;
         // The running process has a copy of neither: only others can, where tags are physical.
         if self.plan.levels[at].has_physical_tag {
             self.note(at, set, left, arrivals[0].owner, Some(Departure::Replaced));
             self.note(at, set, came, arrivals[1].owner, None);
+        }
+    }
+
+    /// A line of a cache left for what is being looked up: that is somebody else's, or not.
+    #[inline]
+    fn note_evictor(&mut self, at: usize, left: Arrival) {
+        if at < self.plan.caches && left.owner != self.ledger.arrival().owner {
+            let scene = self.scene;
+            self.by_place.add_evicted(at, self.lookup, scene.context, scene.mappings);
         }
     }
 

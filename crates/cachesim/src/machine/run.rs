@@ -9,7 +9,7 @@ use super::view_set::ViewSet;
 use super::views::Views;
 use super::{Machine, Scene};
 use crate::address::VIRTUAL_BITS;
-use crate::attribution::Attribution;
+use crate::attribution::Lookup;
 use crate::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 
 /// Where lookups begin, and in what order they have to be made.
@@ -53,7 +53,6 @@ impl Entry {
 struct Run<'a> {
     entry: Entry,
     views: Views<'a>,
-    attribution: &'a mut Attribution,
     /// By how much longer the shared view has taken up to the last block.
     difference: u64,
 }
@@ -149,7 +148,7 @@ impl Lookups for Run<'_> {
             let longer = difference.wrapping_sub(self.difference) as i64;
             self.difference = difference;
             let scene = self.views.scene;
-            self.attribution.add(block.address, longer, scene.context, scene.mappings);
+            self.views.by_place.add_code(block.address, longer, scene.context, scene.mappings);
         }
     }
 }
@@ -178,8 +177,11 @@ impl Views<'_> {
     /// All lines of one instruction, load or store: at most one miss.
     fn one_reference(&mut self, at: usize, kind: Kind, first: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
+        let is_code = kind == Kind::Fetch;
+        self.lookup = Lookup { address: first, is_code };
         let mut missed = self.look_up(at, kind, first >> bits << bits);
         for line in (first >> bits) + 1..=last >> bits {
+            self.lookup = Lookup { address: line << bits, is_code };
             missed = missed.and(self.look_up(at, kind, line << bits));
         }
         self.count_misses(at, kind, missed);
@@ -189,6 +191,7 @@ impl Views<'_> {
     fn code(&mut self, at: usize, done: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
         for line in (done >> bits) + 1..=last >> bits {
+            self.lookup = Lookup { address: line << bits, is_code: true };
             let missed = self.look_up(at, Kind::Fetch, line << bits);
             self.count_misses(at, Kind::Fetch, missed);
         }
@@ -241,7 +244,6 @@ impl Machine {
             entry: self.entry,
             difference: self.state.clocks.difference(),
             views: self.state.views(&self.plan, scene),
-            attribution: &mut self.attribution,
         }
     }
 }

@@ -65,11 +65,11 @@ fn level_counts(plan: &LevelPlan, counts: &Counts, references: [u64; 3]) -> Leve
 
 impl Machine {
     /// The result; `references` are the instructions, loads and stores of the whole trace.
-    pub(crate) fn into_result(
+    pub(crate) fn into_result<'w>(
         mut self,
         references: [u64; 3],
-        code_places: usize,
-        programs: impl Fn(u32) -> String,
+        places: usize,
+        programs: &impl Fn(u32) -> &'w str,
     ) -> DesignResult {
         let plan = &self.plan;
         let (levels, clocks) = (&self.state.levels, &self.state.clocks);
@@ -86,6 +86,8 @@ impl Machine {
             lost: level.lost,
             gained: level.gained,
         });
+        let by_place = &self.state.by_place;
+        let names: Vec<String> = plan.levels[..plan.caches].iter().map(|level| level.name.clone()).collect();
         DesignResult {
             miss_differences: differences.collect(),
             depth: Depth::Full,
@@ -97,7 +99,9 @@ impl Machine {
             calls: self.calls.into_costs(plan.levels.len()),
             kernel_batches: self.kernel_batches.into_batches(),
             physical_pages: self.state.frames.as_ref().map(Frames::counts),
-            code: self.attribution.into_costs(code_places, programs),
+            code: by_place.code(places, programs),
+            data: by_place.data(programs),
+            evictors: by_place.evictors(&names, programs),
             design: self.design,
         }
     }

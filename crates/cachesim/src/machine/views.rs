@@ -12,7 +12,7 @@ use super::view_set::ViewSet;
 use super::walk::{Answer, Request, Sent};
 use super::{FLUSHED, PRIVATE, SHARED, Scene, VIEWS};
 use crate::address::Address;
-use crate::attribution::{Departure, Ledger};
+use crate::attribution::{ByPlace, Departure, Ledger, Lookup};
 use crate::frames::Frames;
 
 /// The cycles so far.
@@ -95,6 +95,9 @@ pub(super) struct Views<'a> {
     pub(super) frames: Option<&'a mut Frames>,
     /// What swept levels are asked for.
     pub(super) sent: &'a mut [Vec<Sent>; VIEWS],
+    pub(super) by_place: &'a mut ByPlace,
+    /// The lookup of the program under way.
+    pub(super) lookup: Lookup,
     /// Levels that the lookup of the program under way missed in, a bit each: in the shared and the private view. A design has
     /// up to 64 caches and as many TLBs.
     pub(super) missed: [u128; 2],
@@ -138,6 +141,7 @@ impl Views<'_> {
         let address = Address { process: self.scene.process, virtual_address: first, physical: 0 };
         let before = self.clocks.difference();
         self.missed = [0; 2];
+        self.lookup = Lookup { address: first, is_code: false };
         self.ledger.begin(first);
         self.charge_all(at, level.hit_cycles, true);
         self.go_on_from_all(RequestOfAll { at, kind: Kind::Store, address: &address, is_demand: true });
@@ -160,6 +164,7 @@ impl Views<'_> {
     /// Longer in the shared view is lost; shorter is gained, and what the difference of the clocks tells beside.
     fn count_difference(&mut self, before: u64) {
         let longer = self.clocks.difference().wrapping_sub(before) as i64;
+        self.by_place.add_lookup(self.lookup, longer, self.scene.context, self.scene.mappings);
         if longer > 0 {
             self.clocks.lost += longer as u64;
             self.ledger.count_lost(longer as u64);

@@ -175,9 +175,9 @@ impl Pass {
         self.runner.close_tuple(open);
     }
 
-    fn settle_code(&mut self) {
+    fn settle_places(&mut self) {
         if self.world.has_begun() {
-            self.with_scene(|runner, scene| runner.each_machine(|machine| machine.settle_code(scene)));
+            self.with_scene(|runner, scene| runner.each_machine(|machine| machine.settle_places(scene)));
         }
     }
 
@@ -194,13 +194,13 @@ impl Pass {
                 self.kernel_touches.iter_mut().zip(touches).for_each(|(sum, more)| *sum += more);
             }
             Mark::Map(mapping) => {
-                self.settle_code();
+                self.settle_places();
                 self.world.mappings_mut(process).map(mapping);
                 let (start, bytes) = (mapping.start, mapping.bytes);
                 self.runner.each_machine(|machine| machine.unmap(process, start, bytes));
             }
             &Mark::Unmap { start, bytes } => {
-                self.settle_code();
+                self.settle_places();
                 self.world.mappings_mut(process).unmap(start, bytes);
                 self.runner.each_machine(|machine| machine.unmap(process, start, bytes));
             }
@@ -229,15 +229,15 @@ impl Pass {
 
     /// Ends the last segment.
     pub(super) fn finish(mut self) -> PassResult {
-        self.settle_code();
+        self.settle_places();
         self.close_tuple();
         let end = self.world.causes.number(Why::EndOfTrace);
         self.runner.end_segment(end, &mut self.tuples);
         self.runner.give_sums(&mut self.tuples);
         let [instructions, loads, stores] = self.references;
         let seen = [instructions, loads + self.kernel_touches[0], stores + self.kernel_touches[1]];
-        let (world, places) = (self.world, self.options.code_places);
-        let designs = self.runner.into_results(seen, places, |program| world.program_name(program).to_owned());
+        let (world, places) = (self.world, self.options.places);
+        let designs = self.runner.into_results(seen, places, &|program| world.program_name(program));
         let (processes, causes) = world.into_facts();
         let facts = Outcome {
             instructions,
@@ -271,17 +271,17 @@ impl TakePieces for Pass {
         match mark {
             Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. } => self.memory(mark),
             Mark::Birth { task, process, parent, name } => {
-                self.settle_code();
+                self.settle_places();
                 let change = self.world.birth(*task, *process, *parent, name);
                 self.change(change);
             }
             Mark::Exec { task, process, name } => {
-                self.settle_code();
+                self.settle_places();
                 let change = self.world.exec(*task, *process, name);
                 self.change(change);
             }
             Mark::Exit { task } => {
-                self.settle_code();
+                self.settle_places();
                 let change = self.world.exit(*task);
                 self.change(change);
             }
@@ -297,7 +297,7 @@ impl TakePieces for Pass {
                     false => self.involuntary_switches += one,
                 }
                 self.end_call(true);
-                self.settle_code();
+                self.settle_places();
                 self.close_tuple();
                 let (end, is_other) = self.world.switch(*to, *is_voluntary, *cause);
                 self.runner.end_segment(end, &mut self.tuples);

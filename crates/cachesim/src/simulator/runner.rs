@@ -115,15 +115,15 @@ impl Runner {
     }
 
     /// Results with the numbers of their designs.
-    pub(super) fn into_results(
+    pub(super) fn into_results<'w>(
         self,
         references: [u64; 3],
-        code_places: usize,
-        programs: impl Fn(u32) -> String,
+        places: usize,
+        programs: &impl Fn(u32) -> &'w str,
     ) -> Vec<(u16, DesignResult)> {
         match self {
-            Runner::One(number, machine) => vec![(number, machine.into_result(references, code_places, programs))],
-            Runner::Many(family) => family.into_results(references, code_places, programs),
+            Runner::One(number, machine) => vec![(number, machine.into_result(references, places, programs))],
+            Runner::Many(family) => family.into_results(references, places, programs),
         }
     }
 }

@@ -195,15 +195,15 @@ impl Family {
     }
 
     /// What each member makes of it, by number; the guide's is the first.
-    pub(crate) fn into_results(
+    pub(crate) fn into_results<'w>(
         mut self,
         references: [u64; 3],
-        code_places: usize,
-        programs: impl Fn(u32) -> String,
+        places: usize,
+        programs: &impl Fn(u32) -> &'w str,
     ) -> Vec<(u16, DesignResult)> {
         let row = self.counted().to_vec();
         self.feed.finish();
-        let guide = self.guide.into_result(references, code_places, programs);
+        let guide = self.guide.into_result(references, places, programs);
         let results = Results { row: &row, shapes: &self.shapes, feed: &self.feed, guide: &self.members[0] };
         debug_assert_eq!(results.hierarchies(&self.members[0], &guide.hierarchies), guide.hierarchies);
         let counters = |member: &Member| DesignResult {
@@ -216,6 +216,8 @@ impl Family {
             losses: Vec::new(),
             evictions: Vec::new(),
             code: Vec::new(),
+            data: Vec::new(),
+            evictors: Vec::new(),
             kernel_batches: Vec::new(),
             calls: Vec::new(),
             physical_pages: guide.physical_pages,

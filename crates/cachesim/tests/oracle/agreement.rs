@@ -12,13 +12,13 @@ use crate::random::designs::{design, family, plain_design, split_design, split_d
 use crate::random::streams::{cut, stream};
 
 pub(crate) fn options() -> impl Strategy<Value = Options> {
-    let code_places = prop_oneof![4 => Just(usize::MAX), 1 => 0..6_usize];
-    (1..60_u64, 0..6_u32, any::<bool>(), code_places, 1..4_usize).prop_map(
-        |(interval_instructions, intervals, kernel_touches, code_places, threads)| Options {
+    let places = prop_oneof![4 => Just(usize::MAX), 1 => 0..6_usize];
+    (1..60_u64, 0..6_u32, any::<bool>(), places, 1..4_usize).prop_map(
+        |(interval_instructions, intervals, kernel_touches, places, threads)| Options {
             interval_instructions,
             intervals,
             kernel_touches,
-            code_places,
+            places,
             threads,
             ..Options::default()
         },
@@ -30,7 +30,7 @@ pub(crate) fn agree(designs: &[Design], options: &Options, chunks: &[Chunk]) -> 
     let engine = run_engine(designs, options, chunks);
     let oracle = run_oracle(designs, options, chunks, None);
     let deep: Vec<bool> = engine.designs.iter().map(|design| design.full.is_some()).collect();
-    compare(&engine, &of_oracle(&oracle, &deep, options.code_places))
+    compare(&engine, &of_oracle(&oracle, &deep, options.places))
 }
 
 pub(crate) fn cases(cases: u32) -> ProptestConfig {

@@ -3,15 +3,16 @@
 use design::Design;
 use serde_json::{Value, json};
 use simulation_result::{
-    ByView, CallCost, CodeCost, Depth, HierarchyCounts, Interval, LostCycles, MissDifference, MissOrigins,
-    ProcessFacts, SwitchCause, WorkingSetLoss,
+    ByView, CallCost, Depth, EvictorPlace, HierarchyCounts, Interval, LostCycles, MissDifference, MissOrigins,
+    PlaceCost, ProcessFacts, SwitchCause, WorkingSetLoss,
 };
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use trace::Chunk;
 
 use crate::support::address::KERNEL;
 use crate::support::fault::Fault;
-use crate::support::simulator::{OneDesign, Oracle, Settings, Tuple};
+use crate::support::simulator::{Code, OneDesign, Oracle, Settings, Tuple};
+use crate::support::world::CodePlace;
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Findings {
@@ -36,7 +37,9 @@ pub(crate) struct FullFindings {
     pub(crate) losses: Vec<WorkingSetLoss>,
     /// Level, evictor, victim, lines: in the order given. [`KERNEL`] is no process.
     pub(crate) evictions: Vec<(String, u32, u32, u64)>,
-    pub(crate) code: Vec<(CodeCost, SwitchCause)>,
+    pub(crate) code: Vec<(PlaceCost, SwitchCause)>,
+    pub(crate) data: Vec<(PlaceCost, SwitchCause)>,
+    pub(crate) evictors: Vec<EvictorPlace>,
     pub(crate) calls: Vec<CallCost>,
 }
 
@@ -102,14 +105,18 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
         let owner = |index: Option<u32>| index.map_or(KERNEL, number);
         let evictions =
             result.evictions.iter().map(|one| (one.level.clone(), owner(one.evictor), owner(one.victim), one.lines));
-        let code = result.code.iter().map(|cost| (CodeCost { cause: 0, ..cost.clone() }, cause(cost.cause)));
+        let places = |costs: &[PlaceCost]| -> Vec<_> {
+            costs.iter().map(|cost| (PlaceCost { cause: 0, ..cost.clone() }, cause(cost.cause))).collect()
+        };
         let full = FullFindings {
             origins: result.origins.clone(),
             differences: result.miss_differences.clone(),
             lost_to: result.lost_cycles,
             losses: result.losses.clone(),
             evictions: evictions.collect(),
-            code: code.collect(),
+            code: places(&result.code),
+            data: places(&result.data),
+            evictors: result.evictors.clone(),
             calls: result.calls.clone(),
         };
         let mut tuples: Vec<Tuple> = own.map(tuple).collect();
@@ -124,43 +131,39 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
 }
 
 /// `deep` says of each design whether everything is to be reported.
-pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], code_places: usize) -> Findings {
+pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], places: usize) -> Findings {
     let designs = oracle.designs.iter().zip(deep).map(|(one, &is_deep)| {
         let mut tuples = if is_deep { one.tuples.clone() } else { added_up(&one.tuples) };
         tuples.sort();
         DesignFindings {
             hierarchies: one.machine.counts(),
             tuples,
-            full: is_deep.then(|| full_of_oracle(oracle, one, code_places)),
+            full: is_deep.then(|| full_of_oracle(oracle, one, places)),
         }
     });
     Findings { processes: oracle.processes(), designs: designs.collect() }
 }
 
-fn full_of_oracle(oracle: &Oracle, one: &OneDesign, code_places: usize) -> FullFindings {
+fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindings {
     let place = |owner: u32| oracle.processes().iter().position(|facts| facts.process == owner).unwrap_or(usize::MAX);
     let mut evictions: Vec<_> = one.machine.evictions.iter().collect();
     evictions.sort_by_key(|((level, evictor, victim), _)| (*level, place(*evictor), place(*victim)));
     let name = |level: usize| one.machine.design.levels[level].name.clone();
     let evictions = evictions.into_iter().map(|(&(level, by, of), &lines)| (name(level), by, of, lines));
-    let mut code: Vec<_> = one.code.iter().filter(|&(_, &excess)| excess != 0).collect();
-    // The rest of the order is that of the keys, but for causes: those are in the order in which they appear.
-    let cause_place = |cause: &SwitchCause| oracle.causes.iter().position(|other| other == cause);
-    code.sort_by_key(|((program, cause, place), excess)| {
-        (std::cmp::Reverse(**excess), program.clone(), cause_place(cause), place.clone())
-    });
-    let code = code.into_iter().map(|((program, cause, place), &excess_cycles)| {
-        let cost = CodeCost {
-            program: program.clone(),
-            cause: 0,
-            object: place.object.clone(),
-            build_id: place.build_id.clone(),
-            offset: place.offset,
-            function: None,
-            line: None,
-            excess_cycles,
-        };
-        (cost, cause.clone())
+    let mut code = places_of_oracle(oracle, &one.code);
+    code.truncate(places);
+    // Of equal numbers of lines the order is that of the keys.
+    let mut evictors: Vec<_> = one.evictors.iter().collect();
+    evictors.sort_by_key(|((level, ..), lines)| (*level, std::cmp::Reverse(**lines)));
+    let evictors = evictors.into_iter().map(|((level, program, is_code, place), &lines)| EvictorPlace {
+        level: name(*level),
+        program: program.clone(),
+        is_code: *is_code,
+        object: place.object.clone(),
+        build_id: place.build_id.clone(),
+        offset: place.offset,
+        symbol: None,
+        lines,
     });
     let cycles = one.machine.cycles();
     let excess = cycles.shared as i64 - cycles.private as i64;
@@ -177,9 +180,34 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, code_places: usize) -> FullF
         lost_to: Some(one.machine.lost_to),
         losses: one.machine.losses.clone(),
         evictions: evictions.collect(),
-        code: code.take(code_places).collect(),
+        code,
+        data: places_of_oracle(oracle, &one.data),
+        evictors: evictors.collect(),
         calls: calls.collect(),
     }
+}
+
+fn places_of_oracle(oracle: &Oracle, sums: &Code) -> Vec<(PlaceCost, SwitchCause)> {
+    let mut sums: Vec<_> = sums.iter().filter(|&(_, &excess)| excess != 0).collect();
+    // The rest of the order is that of the keys, but for causes: those are in the order in which they appear.
+    let cause_place = |cause: &SwitchCause| oracle.causes.iter().position(|other| other == cause);
+    sums.sort_by_key(|((program, cause, place), excess)| {
+        (std::cmp::Reverse(**excess), program.clone(), cause_place(cause), place.clone())
+    });
+    let cost = |((program, cause, place), &excess_cycles): (&(String, SwitchCause, CodePlace), &i64)| {
+        let cost = PlaceCost {
+            program: program.clone(),
+            cause: 0,
+            object: place.object.clone(),
+            build_id: place.build_id.clone(),
+            offset: place.offset,
+            symbol: None,
+            line: None,
+            excess_cycles,
+        };
+        (cost, cause.clone())
+    };
+    sums.into_iter().map(cost).collect()
 }
 
 impl Findings {
@@ -238,6 +266,7 @@ fn as_json(findings: &Findings) -> Value {
         let full = design.full.as_ref().map(|full| {
             json!({
                 "origins": full.origins, "losses": full.losses, "evictions": full.evictions, "code": full.code,
+                "data": full.data, "evictors": full.evictors,
                 "differences": full.differences, "calls": full.calls, "lost_to": full.lost_to,
             })
         });

@@ -24,7 +24,7 @@ fn each_planted_fault_is_noticed() {
         let (design, options, stream) = cases.new_tree(&mut runner).expect("a case").current();
         let findings = |fault| {
             let oracle = run_oracle(std::slice::from_ref(&design), &options, std::slice::from_ref(&stream), fault);
-            of_oracle(&oracle, &[true], options.code_places)
+            of_oracle(&oracle, &[true], options.places)
         };
         let right = findings(None);
         unnoticed.retain(|&fault| match compare(&findings(Some(fault)), &right) {

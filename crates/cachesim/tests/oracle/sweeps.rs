@@ -34,7 +34,7 @@ fn agree_with_each(family: &Family, options: &Options, chunks: &[Chunk]) -> Resu
 fn agree_with_oracle(family: &Family, options: &Options, chunks: &[Chunk]) -> Result<(), String> {
     let together = run_engine(&family.designs, &swept(options), chunks);
     let oracle = run_oracle(&family.designs, options, chunks, None);
-    compare(&together, &of_oracle(&oracle, &depths(family, &together), options.code_places))
+    compare(&together, &of_oracle(&oracle, &depths(family, &together), options.places))
 }
 
 proptest! {

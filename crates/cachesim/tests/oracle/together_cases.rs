@@ -26,7 +26,7 @@ fn design(lines: u64) -> Design {
 
 /// Both sizes, in both orders, alone and together.
 fn all_agree(program: &Program) {
-    let options = Options { intervals: 1, code_places: 10, kernel_touches: true, ..Options::default() };
+    let options = Options { intervals: 1, places: 10, kernel_touches: true, ..Options::default() };
     for sizes in [&[SMALL][..], &[LARGE], &[SMALL, LARGE], &[LARGE, SMALL, LARGE]] {
         let designs: Vec<Design> = sizes.iter().map(|&lines| design(lines)).collect();
         agree(&designs, &options, std::slice::from_ref(&program.chunk))

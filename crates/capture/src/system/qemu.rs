@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use host::shared_file::SharedFile;
 use host::supervisor::{Program, Report as Event, Setting, Supervisor};
-use trace::KernelFunctions;
+use trace::KernelSymbols;
 
 use super::System;
 use super::error::GuestError;
@@ -109,15 +109,15 @@ impl Machine {
         report.ok_or_else(|| GuestError::Died { status, said: self.said() })
     }
 
-    /// Its kernel's functions; none where it has not come to its programs.
-    pub(super) fn functions(&self) -> KernelFunctions {
+    /// Its kernel's symbols; none where it has not come to its programs.
+    pub(super) fn symbols(&self) -> KernelSymbols {
         let said = fs::read(self.report.path()).unwrap_or_default();
         let words = self.memory.u64s();
         let word = |address: u64| {
             let place = place_of(address, words.len() as u64 * 8)? / 8;
             words.get(usize::try_from(place).ok()?).map(|word| u64::from_le(word.load(Relaxed)))
         };
-        Report::functions(&said).read(word).unwrap_or_default()
+        Report::symbols(&said, word)
     }
 
     pub(super) fn hung(&self, is_ready: bool) -> GuestError {

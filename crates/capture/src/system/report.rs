@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use trace::KernelFunctions;
+use trace::KernelSymbols;
 
 use super::error::GuestError;
 
@@ -20,7 +20,7 @@ pub(super) struct Report {
     pub(super) outputs: Vec<Vec<u8>>,
 }
 
-/// Where in the guest's memory the names of its kernel's functions are.
+/// Where in the guest's memory something is listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Listed {
     bytes: usize,
@@ -39,7 +39,7 @@ impl Listed {
     }
 
     /// Reads them, a word of memory at a time, each by its physical address; none where they are not there any more.
-    pub(super) fn read(&self, word: impl Fn(u64) -> Option<u64>) -> Option<KernelFunctions> {
+    fn read(&self, word: impl Fn(u64) -> Option<u64>) -> Option<Vec<u8>> {
         if self.frames.len() != self.bytes.div_ceil(PAGE) {
             return None;
         }
@@ -51,7 +51,7 @@ impl Listed {
             }
         }
         text.truncate(self.bytes);
-        (fnv_1a(&text) == self.checksum).then(|| KernelFunctions::of_lines(&text)).flatten()
+        (fnv_1a(&text) == self.checksum).then_some(text)
     }
 }
 
@@ -61,11 +61,18 @@ fn fnv_1a(bytes: &[u8]) -> u64 {
 }
 
 impl Report {
-    /// What the guest says of its kernel's functions before it is ready.
-    pub(super) fn functions(bytes: &[u8]) -> Listed {
-        let lines = bytes.split(|&byte| byte == b'\n').take_while(|line| *line != b"ready");
-        let said = lines.filter_map(|line| std::str::from_utf8(line).ok()?.strip_prefix("functions ")).next();
-        Listed::of(said.unwrap_or("").split(' ').filter_map(|number| number.parse().ok()))
+    /// What lies where in the guest's kernel: functions and variables, which it lists before it is ready, and what pages hold, in the
+    /// end. `word` is one of the guest's memory by its physical address. None that are not there, or not any more.
+    pub(super) fn symbols(bytes: &[u8], word: impl Fn(u64) -> Option<u64>) -> KernelSymbols {
+        // Behind that is what the programs wrote.
+        let lines = bytes.split(|&byte| byte == b'\n').take_while(|line| !line.starts_with(b"output "));
+        let said = lines.filter_map(|line| {
+            let line = std::str::from_utf8(line).ok()?;
+            line.strip_prefix("symbols ").or_else(|| line.strip_prefix("contents "))
+        });
+        let listed = said.map(|said| Listed::of(said.split(' ').filter_map(|number| number.parse().ok())));
+        let text: Vec<u8> = listed.filter_map(|listed| listed.read(&word)).flatten().collect();
+        KernelSymbols::of_unsorted_lines(&text).unwrap_or_default()
     }
 
     /// None where it is not whole.
@@ -145,16 +152,28 @@ mod tests {
                 memory[frame * PAGE / 8 + number] = u64::from_le_bytes(word.try_into().expect("8 bytes"));
             }
         }
-        let line =
-            |frames: &str| format!("functions {} {} {frames}\nready\n", text.len(), fnv_1a(text.as_bytes()) as i64);
+        let pages = "1800 slab\n1000 unknown\n1900 -\n";
+        memory.extend(pages.as_bytes().chunks(8).map(|word| {
+            let mut bytes = [0; 8];
+            bytes[..word.len()].copy_from_slice(word);
+            u64::from_le_bytes(bytes)
+        }));
+        memory.resize(5 * PAGE / 8, 0);
+        let listed = |what: &str, text: &str, frames: &str| {
+            format!("{what} {} {} {frames}\n", text.len(), fnv_1a(text.as_bytes()) as i64)
+        };
         let word = |address: u64| memory.get(usize::try_from(address / 8).ok()?).copied();
-        let read = |line: &str| Report::functions(line.as_bytes()).read(word);
-        let functions = read(&line("3 1")).expect("they are there");
-        assert_eq!((functions.at(0x1fff), functions.at(0x2000)), (Some("first"), Some("last")));
+        let read = |said: &str| Report::symbols(said.as_bytes(), word);
+        let symbols = read(&(listed("symbols", &text, "3 1") + "ready\n"));
+        assert_eq!((symbols.at(0x1fff), symbols.at(0x2000)), (Some("first"), Some("last")));
+        let of_both = listed("symbols", &text, "3 1") + "ready\n" + &listed("contents", pages, "4") + "switches 1\n";
+        assert_eq!(read(&of_both).to_lines(), "1000 first\n1800 slab\n1900 -\n2000 last\n");
         for frames in ["1 3", "3", "3 9", "3 -1", "3 1 1", ""] {
-            assert_eq!(read(&line(frames)), None, "{frames}");
+            assert!(read(&listed("symbols", &text, frames)).is_empty(), "{frames}");
         }
-        assert_eq!(read("ready\n"), None);
+        assert!(read("ready\n").is_empty());
+        // A program's own words are none of the guest's first process.
+        assert!(read(&("output 0 99\n".to_owned() + &listed("contents", pages, "4"))).is_empty());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A guest under QEMU: the same trace twice, no instruction and no switch more or less than QEMU and the guest's own kernel count, and
 //! exactly the system calls and switches that a program is known to make. Few and small guests: each takes its time to boot.
 
+mod contents;
 mod pages;
 
 use std::path::{Path, PathBuf};
@@ -118,12 +119,13 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
     let calls = |number| marks.iter().filter(|mark| **mark == Mark::SyscallEnter { number }).count();
     assert_eq!(calls(EXECVE), 2);
 
-    assert!(summary.functions.count() > 10_000, "{} functions of the kernel", summary.functions.count());
-    let lines = summary.functions.to_lines();
+    assert!(summary.symbols.count() > 10_000, "{} symbols of the kernel", summary.symbols.count());
+    let lines = summary.symbols.to_lines();
     let start = lines.lines().find_map(|line| line.strip_suffix(" __switch_to_asm")).expect("every kernel has it");
     let start = u64::from_str_radix(start, 16).expect("an address");
-    assert_eq!(summary.functions.at(start + 1), Some("__switch_to_asm"));
+    assert_eq!(summary.symbols.at(start + 1), Some("__switch_to_asm"));
     assert!(runs(&trace, start), "each switch goes through it");
+    contents::check(&summary.symbols, &trace, start);
 
     let (again, same) = record(&commands, &system);
     assert_eq!(again, summary);

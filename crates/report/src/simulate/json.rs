@@ -1,8 +1,8 @@
 use analysis::Flag;
 use analysis::simulation::{
-    Agarwal, CallFinding, CodeFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group,
-    GroupFinding, KernelFinding, LengthDistribution, LevelFinding, LossFinding, OriginFinding, Point, ProcessFinding,
-    SurvivorBias,
+    Agarwal, CallFinding, Cost, Cut, DesignFinding, EvictionTable, EvictorFinding, ExcessPart, Findings, Group,
+    GroupFinding, KernelFinding, LengthDistribution, LevelFinding, LossFinding, OriginFinding, PlaceFinding, Point,
+    ProcessFinding, SurvivorBias,
 };
 use record::HostManifest;
 use serde::Serialize;
@@ -87,7 +87,9 @@ struct DesignView<'a> {
     origins: &'a [OriginFinding],
     losses: &'a [LossFinding],
     evictions: &'a [EvictionTable],
-    code: &'a [CodeFinding],
+    evictors: &'a [EvictorFinding],
+    code: &'a [PlaceFinding],
+    data: &'a [PlaceFinding],
     calls: &'a [CallFinding],
     kernel: Option<&'a KernelFinding>,
     physical_pages: Option<PhysicalPages>,
@@ -261,7 +263,9 @@ fn design<'a>(head: &'a Simulation, found: &'a DesignFinding) -> DesignView<'a> 
         origins: &found.origins,
         losses: &found.losses,
         evictions: &found.evictions,
+        evictors: &found.evictors,
         code: &found.code,
+        data: &found.data,
         calls: &found.calls,
         kernel: found.kernel.as_ref(),
         physical_pages: found.physical_pages,

@@ -1,4 +1,6 @@
-use analysis::simulation::{DesignFinding, EvictionTable, ExcessPart, Findings, LossFinding, OriginFinding, Part};
+use analysis::simulation::{
+    DesignFinding, EvictionTable, EvictorFinding, ExcessPart, Findings, LossFinding, OriginFinding, Part,
+};
 use simulation_result::LostCycles;
 
 use super::amount::{count, rounded, share};
@@ -6,6 +8,9 @@ use super::detailed;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
+
+/// Rows of each level.
+const EVICTORS: usize = 8;
 
 /// Where excess cycles arise, where misses come from, what is lost, and who takes it.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
@@ -16,6 +21,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     for design in detailed(findings) {
         for table in &design.evictions {
             add_evictions(page, design, table);
+            add_evictors(page, design, &table.level);
         }
     }
 }
@@ -133,4 +139,30 @@ pub(super) fn add_evictions(page: &mut Page, design: &DesignFinding, table: &Evi
     }
     page.heading("Who evicts whom", &format!("lines of {} in {}", table.level, design.name));
     page.grid(&grid);
+}
+
+/// What it was whose lines came in for those of others.
+fn add_evictors(page: &mut Page, design: &DesignFinding, level: &str) {
+    let mut grid = Grid::with_one_line_a_row(2);
+    for name in ["whose", "", "function or variable"] {
+        grid.column(name, Side::Left);
+    }
+    for name in ["lines of others", "share"] {
+        grid.column(name, Side::Right);
+    }
+    let row = |evictor: &EvictorFinding| {
+        vec![
+            evictor.whose.as_str().into(),
+            if evictor.is_code { "code" } else { "data" }.into(),
+            evictor.place.as_str().into(),
+            count(evictor.lines).into(),
+            share(evictor.share).into(),
+        ]
+    };
+    let evictors = design.evictors.iter().filter(|evictor| evictor.level == level);
+    evictors.take(EVICTORS).for_each(|evictor| grid.row(row(evictor)));
+    if !grid.is_empty() {
+        page.heading("What evicts lines of others", &format!("from {level} of {}", design.name));
+        page.grid(&grid);
+    }
 }

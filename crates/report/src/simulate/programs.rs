@@ -1,4 +1,4 @@
-use analysis::simulation::{CodeFinding, Findings, ProcessFinding};
+use analysis::simulation::{DesignFinding, Findings, PlaceFinding, ProcessFinding};
 
 use super::amount::{count, rounded, share};
 use super::detailed;
@@ -10,10 +10,13 @@ use crate::quantity::number;
 /// Rows of each design.
 const SHOWN: usize = 8;
 
-/// Which programs excess cycles are attributed to, and where in their code.
+/// Which programs excess cycles are attributed to, and where in their code and data.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_programs(page, findings);
-    add_code(page, findings);
+    let title = "The code that pays";
+    add_places(page, findings, title, "places with the most excess cycles", |design| &design.code);
+    let title = "The data that pays";
+    add_places(page, findings, title, "what the excess cycles were waited for", |design| &design.data);
 }
 
 fn add_programs(page: &mut Page, findings: &Findings) {
@@ -45,21 +48,27 @@ fn program(design: &str, process: &ProcessFinding) -> Vec<Entry> {
     ]
 }
 
-fn add_code(page: &mut Page, findings: &Findings) {
+fn add_places(
+    page: &mut Page,
+    findings: &Findings,
+    title: &str,
+    what: &str,
+    places: fn(&DesignFinding) -> &[PlaceFinding],
+) {
     let mut grid = Grid::new(2);
     grid.column("design", Side::Left);
     place_columns(&mut grid);
     for design in detailed(findings) {
-        let row = |code| [vec![design.name.as_str().into()], place(code)].concat();
-        design.code.iter().take(SHOWN).for_each(|code| grid.row(row(code)));
+        let row = |found| [vec![design.name.as_str().into()], place(found)].concat();
+        places(design).iter().take(SHOWN).for_each(|found| grid.row(row(found)));
     }
     if !grid.is_empty() {
-        page.heading("The code that pays", "places with the most excess cycles");
+        page.heading(title, what);
         page.grid(&grid);
     }
 }
 
-/// The columns of a table of places in the code.
+/// The columns of a table of places.
 pub(super) fn place_columns(grid: &mut Grid) {
     for name in ["program", "place", "line", "after"] {
         grid.column(name, Side::Left);
@@ -69,7 +78,7 @@ pub(super) fn place_columns(grid: &mut Grid) {
 }
 
 /// The row of one place.
-pub(super) fn place(code: &CodeFinding) -> Vec<Entry> {
+pub(super) fn place(code: &PlaceFinding) -> Vec<Entry> {
     vec![
         code.program.as_str().into(),
         code.place.as_str().into(),

@@ -1,7 +1,7 @@
 //! One screen: the cost in words, by design, by cause, who evicts whom where it costs most, the code that pays, and what to
 //! know, worst first. Everything else is behind `--details` and in the page.
 
-use analysis::simulation::{CodeFinding, Cost, DesignFinding, Findings, Group, GroupFinding, LevelFinding};
+use analysis::simulation::{Cost, DesignFinding, Findings, Group, GroupFinding, LevelFinding, PlaceFinding};
 use simulation_result::{ByView, Simulation};
 
 use super::amount::{as_time, count, ends, known, perhaps, rounded, share, with_bound};
@@ -214,7 +214,7 @@ fn add_code(page: &mut Page, design: &DesignFinding, places: usize) {
     for name in ["excess cycles", "share"] {
         grid.column(name, Side::Right);
     }
-    let row = |code: &CodeFinding| {
+    let row = |code: &PlaceFinding| {
         let cells = [&code.program, &code.place, &code.cause].map(Entry::from);
         cells
             .into_iter()

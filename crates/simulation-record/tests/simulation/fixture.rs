@@ -2,8 +2,8 @@
 
 use design::Design;
 use simulation_result::{
-    ByView, CallCost, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, LostCycles,
-    LostTo, MissDifference, MissOrigins, PhysicalPages, ProcessFacts, Simulation, SwitchCause, TraceFacts,
+    ByView, CallCost, Depth, DesignResult, Eviction, EvictorPlace, HierarchyCounts, Interval, LevelCounts, LostCycles,
+    LostTo, MissDifference, MissOrigins, PhysicalPages, PlaceCost, ProcessFacts, Simulation, SwitchCause, TraceFacts,
     WorkingSetLoss,
 };
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
@@ -34,15 +34,35 @@ fn result(name: &str) -> DesignResult {
         }),
         losses: vec![WorkingSetLoss { level: "L1".into(), returns: 4, ..WorkingSetLoss::default() }],
         evictions: vec![Eviction { level: "L1".into(), evictor: Some(0), victim: Some(1), lines: u64::MAX }],
-        code: vec![CodeCost {
+        code: vec![PlaceCost {
             program: HOSTILE.into(),
             cause: 1,
             object: Some("/bin/cat".into()),
             build_id: None,
             offset: 0x1000,
-            function: None,
+            symbol: None,
             line: Some("cat.c:1".into()),
             excess_cycles: i64::MIN,
+        }],
+        data: vec![PlaceCost {
+            program: String::new(),
+            cause: 0,
+            object: None,
+            build_id: None,
+            offset: u64::MAX,
+            symbol: Some("runqueues".into()),
+            line: None,
+            excess_cycles: 1,
+        }],
+        evictors: vec![EvictorPlace {
+            level: "L1".into(),
+            program: None,
+            is_code: true,
+            object: None,
+            build_id: None,
+            offset: u64::MAX,
+            symbol: Some(HOSTILE.into()),
+            lines: u64::MAX,
         }],
         kernel_batches: Vec::new(),
         physical_pages: Some(PhysicalPages { recorded: u64::MAX, assigned: 1 }),

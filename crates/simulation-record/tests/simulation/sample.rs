@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use simulation_result::Interval;
+use simulation_result::{Interval, PlaceCost};
 
 use crate::fixture::{head, tuples};
 use crate::read;
@@ -18,9 +18,19 @@ fn the_sample_of_version_1_is_read() {
         design.miss_differences.clear();
         design.lost_cycles = None;
         design.calls.clear();
+        design.data.clear();
+        design.evictors.clear();
         design.physical_pages = None;
     }
     assert_eq!(found_head, head);
     let without = |tuple: Interval| Interval { lost_cycles: None, ..tuple };
     assert_eq!(found, tuples(300).into_iter().map(without).collect::<Vec<_>>());
+}
+
+/// It was called a function before variables had names, too.
+#[test]
+fn a_function_is_a_symbol() {
+    let old = r#"{"program":"cat","cause":0,"object":null,"build_id":null,"offset":1,"function":"main","line":null,"excess_cycles":2}"#;
+    let cost: PlaceCost = serde_json::from_str(old).expect("an older record's");
+    assert_eq!(cost.symbol.as_deref(), Some("main"));
 }

@@ -55,7 +55,7 @@ pub(crate) struct DesignArguments {
     #[arg(long, help_heading = "What to simulate")]
     pub(crate) explain: bool,
 
-    /// Number of places in the code to list, those with the most excess cycles
+    /// Number of places in code and data to list, those with the most excess cycles
     #[arg(long, value_name = "NUMBER", default_value_t = 20, help_heading = "Output")]
     pub(crate) places: usize,
 

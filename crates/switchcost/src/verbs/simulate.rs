@@ -140,8 +140,8 @@ pub(crate) fn live(
         run.chunk(chunk)
     });
     if let Ok(ended) = &outcome {
-        run.name_functions(ended.functions.clone());
-        trace.iter_mut().for_each(|trace| trace.name_functions(ended.functions.clone()));
+        run.name_symbols(ended.symbols.clone());
+        trace.iter_mut().for_each(|trace| trace.name_symbols(ended.symbols.clone()));
     }
     let kept = trace.map(NewTrace::finish).transpose();
     let incomplete = match &outcome {

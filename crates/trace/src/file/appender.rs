@@ -7,7 +7,7 @@ use super::header::TraceHeader;
 use super::index::{ChunkEntry, Life, TraceIndex, changes_lives, is_life};
 use super::record::{Records, kind};
 use crate::codec::{Body, Closer, Open, Position};
-use crate::{KernelFunctions, Mark, Placed, TaskId};
+use crate::{KernelSymbols, Mark, Placed, TaskId};
 
 /// The longest header in bytes.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
@@ -15,7 +15,7 @@ pub(super) const HEADER_BYTES: usize = 1 << 20;
 /// Appends chunks that are ready to be closed.
 pub(super) struct Appender<W> {
     records: Records<W>,
-    functions: KernelFunctions,
+    symbols: KernelSymbols,
     closer: Closer,
     index: TraceIndex,
     running: TaskId,
@@ -47,16 +47,16 @@ impl<W: Write> Appender<W> {
         records.put(kind::HEADER, &Body::whole(&json)).map_err(nothing_yet)?;
         Ok(Appender {
             records,
-            functions: KernelFunctions::default(),
+            symbols: KernelSymbols::default(),
             closer,
             index: TraceIndex::default(),
             running: TaskId::NONE,
         })
     }
 
-    /// Names the kernel's functions, with the end of the trace.
-    pub(super) fn name_functions(&mut self, functions: KernelFunctions) {
-        self.functions = functions;
+    /// Names the kernel's symbols, with the end of the trace.
+    pub(super) fn name_symbols(&mut self, symbols: KernelSymbols) {
+        self.symbols = symbols;
     }
 
     /// Ends the trace with its index, and hands back what it was written to, flushed.
@@ -70,8 +70,8 @@ impl<W: Write> Appender<W> {
         let at = self.records.bytes().to_le_bytes();
         let index = self.index.encode().map_err(io::Error::other)?;
         self.records.put(kind::INDEX, &Body::whole(&index))?;
-        if !self.functions.is_empty() {
-            self.records.put(kind::KERNEL_FUNCTIONS, &Body::whole(&self.functions.encode()?))?;
+        if !self.symbols.is_empty() {
+            self.records.put(kind::KERNEL_SYMBOLS, &Body::whole(&self.symbols.encode()?))?;
         }
         self.records.put(kind::FOOTER, &Body::whole(&at))?;
         self.records.get_mut().flush()

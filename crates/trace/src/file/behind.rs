@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use super::appender::{Appender, Written};
 use super::error::WriteTraceError;
 use crate::codec::Open;
-use crate::{KernelFunctions, Placed};
+use crate::{KernelSymbols, Placed};
 
 /// Chunks that are not written yet, at most, beside the one that is being filled.
 const WAITING: usize = 4;
@@ -119,10 +119,10 @@ impl<W: Write + Send + 'static> Behind<W> {
         self.shared.appender.try_lock().is_ok_and(|appender| self.shared.write_next(appender))
     }
 
-    /// Names the kernel's functions, with the end of the trace.
-    pub(super) fn name_functions(&mut self, functions: KernelFunctions) {
+    /// Names the kernel's symbols, with the end of the trace.
+    pub(super) fn name_symbols(&mut self, symbols: KernelSymbols) {
         if let Some(appender) = &mut *locked(&self.shared.appender) {
-            appender.name_functions(functions);
+            appender.name_symbols(symbols);
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) mod kind {
     pub(in crate::file) const CHUNK: u16 = 2;
     pub(in crate::file) const INDEX: u16 = 3;
     pub(in crate::file) const FOOTER: u16 = 4;
-    pub(in crate::file) const KERNEL_FUNCTIONS: u16 = 5;
+    pub(in crate::file) const KERNEL_SYMBOLS: u16 = 5;
 }
 
 /// Flag of a record that a reader who does not know its kind may skip.
@@ -41,7 +41,7 @@ impl Head {
     pub(super) fn of(kind: u16, number: u32, body: &Body<'_>) -> Self {
         let mut checksum = Xxh3Default::new();
         body.parts().iter().for_each(|part| checksum.update(part));
-        let flags = if kind == kind::KERNEL_FUNCTIONS { MAY_BE_SKIPPED } else { 0 };
+        let flags = if kind == kind::KERNEL_SYMBOLS { MAY_BE_SKIPPED } else { 0 };
         Head { kind, flags, number, body_bytes: body.length() as u32, checksum: checksum.digest() }
     }
 

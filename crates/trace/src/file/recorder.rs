@@ -8,7 +8,7 @@ use super::error::WriteTraceError;
 use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, ReadWords, limits};
 use crate::shape::{Form, UnfitShape};
-use crate::{Block, KernelFunctions, Mark, Placed};
+use crate::{Block, KernelSymbols, Mark, Placed};
 
 /// The number of a shape with one [`Recorder`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,9 +110,9 @@ impl<W: Write + Send + 'static> Recorder<W> {
         self.instructions
     }
 
-    /// Names the functions of the kernel whose instructions are in the trace; they are written at its end.
-    pub fn name_functions(&mut self, functions: KernelFunctions) {
-        self.behind.name_functions(functions);
+    /// Names the symbols of the kernel whose instructions are in the trace; they are written at its end.
+    pub fn name_symbols(&mut self, symbols: KernelSymbols) {
+        self.behind.name_symbols(symbols);
     }
 
     /// Ends the trace with its index, and hands back what it was written to, flushed.

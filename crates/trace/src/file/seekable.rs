@@ -6,7 +6,7 @@ use super::index::{ChunkEntry, TraceIndex, changes_lives};
 use super::reader::{ChunkPlace, TraceReader};
 use super::record::{HEAD_BYTES, Head, kind, read_up_to};
 use crate::codec::{ChunkDecoder, ChunkHead, limits};
-use crate::{Chunk, KernelFunctions, Mark, Placed, TaskId};
+use crate::{Chunk, KernelSymbols, Mark, Placed, TaskId};
 
 const FOOTER_BYTES: u64 = HEAD_BYTES as u64 + 8;
 
@@ -147,19 +147,19 @@ impl<F: Read + Seek> TraceFile<F> {
     }
 }
 
-/// The kernel's functions that a whole trace names; none where it names none.
+/// The kernel's symbols that a whole trace names; none where it names none.
 ///
 /// # Errors
 /// Where the trace does not end with an index, or the names are damaged.
-pub fn kernel_functions(file: &mut (impl Read + Seek)) -> Result<KernelFunctions, ReadTraceError> {
+pub fn kernel_symbols(file: &mut (impl Read + Seek)) -> Result<KernelSymbols, ReadTraceError> {
     let mut body = Vec::new();
     read_index(file, &mut body)?;
     let refuse = |what: &str| ReadTraceError::NoIndex(what.to_owned());
     let failed = |source: std::io::Error| ReadTraceError::NoIndex(source.to_string());
     // It follows the index; otherwise the footer does.
-    match read_record(file, kind::KERNEL_FUNCTIONS, limits::BODY_BYTES, &mut body).map_err(failed)? {
-        Ok(()) => KernelFunctions::decode(&body).map_err(refuse),
-        Err(ANOTHER) => Ok(KernelFunctions::default()),
+    match read_record(file, kind::KERNEL_SYMBOLS, limits::BODY_BYTES, &mut body).map_err(failed)? {
+        Ok(()) => KernelSymbols::decode(&body).map_err(refuse),
+        Err(ANOTHER) => Ok(KernelSymbols::default()),
         Err(what) => Err(refuse(what)),
     }
 }

@@ -6,7 +6,7 @@ use super::appender::{Appender, Written};
 use super::error::WriteTraceError;
 use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, EncodeError, Piece, limits};
-use crate::{BlockRun, Chunk, KernelFunctions, Placed};
+use crate::{BlockRun, Chunk, KernelSymbols, Placed};
 
 /// Appends chunks to a trace. Each one is handed over as a whole record, so that a crash keeps those before it.
 pub struct TraceWriter<W> {
@@ -30,9 +30,9 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// Names the functions of the kernel whose instructions are in the trace; they are written at its end.
-    pub fn name_functions(&mut self, functions: KernelFunctions) {
-        self.appender.name_functions(functions);
+    /// Names the symbols of the kernel whose instructions are in the trace; they are written at its end.
+    pub fn name_symbols(&mut self, symbols: KernelSymbols) {
+        self.appender.name_symbols(symbols);
     }
 
     /// Ends the trace with its index, and hands back what it was written to, flushed.

@@ -113,8 +113,8 @@ pub(crate) struct Simulated {
 pub(crate) fn simulated(design: &Design, program: &Program) -> Simulated {
     let designs = std::slice::from_ref(design);
     let chunks = std::slice::from_ref(&program.chunk);
-    let options = Options { intervals: 1, code_places: 10, ..Options::default() };
-    let mut oracle = of_oracle(&run_oracle(designs, &options, chunks, None), &[true], options.code_places);
+    let options = Options { intervals: 1, places: 10, ..Options::default() };
+    let mut oracle = of_oracle(&run_oracle(designs, &options, chunks, None), &[true], options.places);
     compare(&run_engine(designs, &options, chunks), &oracle).unwrap_or_else(|difference| panic!("{difference}"));
     let findings = oracle.designs.remove(0);
     Simulated { hierarchies: findings.hierarchies, found: findings.full.expect("asked for") }

@@ -32,6 +32,8 @@ pub(crate) enum Fault {
     KernelOwnsNothing,
     /// What drives a line out of the kernel's half is the process that runs.
     KernelEvictsNothing,
+    /// Data and evictors are known by the start of their line.
+    PlacesAreLines,
     /// A lookup lost its cycles to what took its line from the nearest level.
     LostInNearestLevel,
     /// A call that a switch divides counts as one without a switch.

@@ -15,6 +15,8 @@ pub(crate) struct Step {
     pub(crate) kind: Kind,
     pub(crate) process: u32,
     pub(crate) virt: u64,
+    /// The first one in that line that is asked for.
+    pub(crate) first_byte: u64,
     /// Whether it is the first look-up of its reference: at most one miss is counted until the next first one.
     pub(crate) is_first: bool,
 }

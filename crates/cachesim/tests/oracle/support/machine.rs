@@ -64,6 +64,10 @@ pub(crate) struct Machine {
     pub(crate) evictions: BTreeMap<(usize, u32, u32), u64>,
     /// By level: lines that the kernel has driven out of the process that ran.
     driven_out: Vec<u64>,
+    /// Address of data and excess, of lookups since the last time.
+    pub(crate) data: Vec<(u64, i64)>,
+    /// Level, owner, whether it was code, and address: of lookups for which somebody else's line left, since the last time.
+    pub(crate) evictors: Vec<(usize, u32, bool, u64)>,
     absences: HashMap<u32, Absence>,
     departures: HashMap<u32, u64>,
     fault: Option<Fault>,
@@ -89,6 +93,8 @@ impl Machine {
             losses: names.map(|level| WorkingSetLoss { level, ..WorkingSetLoss::default() }).collect(),
             evictions: BTreeMap::new(),
             driven_out: vec![0; design.levels.len()],
+            data: Vec::new(),
+            evictors: Vec::new(),
             absences: HashMap::new(),
             departures: HashMap::new(),
             fault,
@@ -144,8 +150,15 @@ impl Machine {
         }
         let longer = (clocks[0] - clocks_before[0]) - (clocks[1] - clocks_before[1]);
         self.compared_cycles += longer;
+        if step.kind != Kind::Fetch {
+            self.data.push((self.place(step), longer));
+        }
         self.count_lost(step, longer.max(0) as u64);
         (missed, longer)
+    }
+
+    fn place(&self, step: Step) -> u64 {
+        if self.fault == Some(Fault::PlacesAreLines) { step.virt } else { step.first_byte }
     }
 
     fn count_lost(&mut self, step: Step, cycles: u64) {
@@ -180,7 +193,7 @@ impl Machine {
         let is_shared_miss = self.shared.step(step, address);
         self.private(step.process);
         self.reasons.clear();
-        self.see_shared_events(step.process, of_step(step).owner());
+        self.see_shared_events(step.process, of_step(step).owner(), Some(step));
         let private = self.privates.get_mut(&step.process).expect("made above");
         let is_private_miss = private.hierarchy.step(step, address);
         forget_notes(private, self.fault);
@@ -212,7 +225,7 @@ impl Machine {
     pub(crate) fn change_process(&mut self, from: Option<u32>, to: u32) {
         from.into_iter().for_each(|from| self.depart(from));
         self.shared.flush_where_asked();
-        self.see_shared_events(to, to);
+        self.see_shared_events(to, to, None);
         self.come_back(to);
     }
 
@@ -242,7 +255,7 @@ impl Machine {
     }
 
     /// While a process runs, and it or the kernel looks something up.
-    fn see_shared_events(&mut self, running: u32, looks_up: u32) {
+    fn see_shared_events(&mut self, running: u32, looks_up: u32, step: Option<Step>) {
         let looks_up = if self.fault == Some(Fault::KernelEvictsNothing) { running } else { looks_up };
         for (is_tlb, event) in self.shared.take_events() {
             let place = (is_tlb, event.level, event.set, event.tag);
@@ -256,6 +269,12 @@ impl Machine {
                     if !is_tlb {
                         self.count_loss(event, owner);
                         self.count_eviction(event, looks_up, owner, why);
+                        if let (Why::DrivenOut, Some(step)) = (why, step)
+                            && looks_up != owner
+                        {
+                            let place = self.place(step);
+                            self.evictors.push((event.level, looks_up, step.kind == Kind::Fetch, place));
+                        }
                         if why == Why::DrivenOut && looks_up == KERNEL && owner == running {
                             self.driven_out[event.level] += 1;
                         }

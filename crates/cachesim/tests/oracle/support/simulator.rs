@@ -6,6 +6,7 @@ use design::Design;
 use simulation_result::{ByView, CallCost, ProcessFacts, SwitchCause};
 use trace::{Block, Chunk, Mark, Reference};
 
+use super::address::KERNEL;
 use super::fault::Fault;
 use super::machine::Machine;
 use super::memory::Memory;
@@ -46,6 +47,9 @@ pub(crate) struct OneDesign {
     pub(crate) machine: Machine,
     pub(crate) tuples: Vec<Tuple>,
     pub(crate) code: Code,
+    pub(crate) data: Code,
+    /// Level, program (none of the kernel's), whether code, place.
+    pub(crate) evictors: BTreeMap<(usize, Option<String>, bool, CodePlace), u64>,
     pub(crate) calls: BTreeMap<u16, CallCost>,
     /// When the call under way began.
     entered: CallCost,
@@ -79,6 +83,8 @@ impl Oracle {
             machine: Machine::new(design, settings.fault),
             tuples: Vec::new(),
             code: Code::new(),
+            data: Code::new(),
+            evictors: BTreeMap::new(),
             calls: BTreeMap::new(),
             entered: CallCost::default(),
             open: None,
@@ -148,6 +154,7 @@ impl Oracle {
         for design in &mut self.designs {
             let excess = design.block(block, references, &tuple);
             *design.code.entry((program.clone(), cause.clone(), place.clone())).or_default() += excess;
+            design.see_places(&self.world, &program, &cause);
         }
     }
 
@@ -261,9 +268,12 @@ impl Oracle {
             return;
         }
         let kind = if is_store { Kind::Store } else { Kind::Load };
+        let program = self.world.facts(self.world.process, b"").name.clone();
+        let cause = self.segment.as_ref().expect("somebody runs").cause.clone();
         for design in &mut self.designs {
             let steps = Steps::new(&design.machine.design, self.world.process).kernel(kind, address, bytes);
             design.machine.references(&steps);
+            design.see_places(&self.world, &program, &cause);
         }
     }
 
@@ -313,6 +323,17 @@ impl OneDesign {
         open.cycles = [after.shared - start.shared, after.private - start.private, after.flushed - start.flushed];
         open.lost_cycles = Some(self.machine.lost_cycles - *lost);
         (after.shared - before.shared) as i64 - (after.private - before.private) as i64
+    }
+
+    /// Where data and lines are that the lookups since the last time were about.
+    fn see_places(&mut self, world: &World, program: &str, cause: &SwitchCause) {
+        for (address, excess) in self.machine.data.drain(..) {
+            *self.data.entry((program.to_owned(), cause.clone(), world.data_place(address))).or_default() += excess;
+        }
+        for (level, owner, is_code, address) in self.machine.evictors.drain(..) {
+            let program = (owner != KERNEL).then(|| program.to_owned());
+            *self.evictors.entry((level, program, is_code, world.data_place(address))).or_default() += 1;
+        }
     }
 
     fn close_tuple(&mut self) {

@@ -44,7 +44,7 @@ impl Steps {
         for first in self.fetch.clone() {
             let all = lines(block.address, last, first.bytes);
             let (now, later): (Vec<u64>, Vec<u64>) = all.into_iter().partition(|&line| line <= first_end);
-            self.look_up(first, Kind::Fetch, &now);
+            self.look_up(first, Kind::Fetch, &now, block.address);
             waiting.push((first, later));
         }
         for reference in references {
@@ -61,7 +61,7 @@ impl Steps {
         for (first, lines) in waiting {
             while lines.first().is_some_and(|&line| line <= reached) {
                 let line = lines.remove(0);
-                self.look_up(*first, Kind::Fetch, &[line]);
+                self.look_up(*first, Kind::Fetch, &[line], line);
             }
         }
     }
@@ -69,14 +69,14 @@ impl Steps {
     pub(crate) fn touch(&mut self, kind: Kind, address: u64, bytes: u64) {
         let last = address.saturating_add(bytes - 1);
         for first in self.data.clone() {
-            self.look_up(first, kind, &lines(address, last, first.bytes));
+            self.look_up(first, kind, &lines(address, last, first.bytes), address);
         }
     }
 
-    fn look_up(&mut self, first: First, kind: Kind, lines: &[u64]) {
+    fn look_up(&mut self, first: First, kind: Kind, lines: &[u64], first_byte: u64) {
         for (index, &virt) in lines.iter().enumerate() {
-            let step = Step { is_tlb: first.is_tlb, kind, process: self.process, virt, is_first: index == 0 };
-            self.steps.push(step);
+            let (is_tlb, process, first_byte) = (first.is_tlb, self.process, virt.max(first_byte));
+            self.steps.push(Step { is_tlb, kind, process, virt, first_byte, is_first: index == 0 });
         }
     }
 

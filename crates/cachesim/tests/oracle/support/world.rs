@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use simulation_result::{ProcessFacts, SwitchCause};
 use trace::{Cause, Mapping, Mark};
 
+use super::address::{Address, KERNEL};
 use super::mappings::Mappings;
 
 /// Where code lies.
@@ -109,6 +110,13 @@ impl World {
 
     pub(crate) fn map(&mut self, mark: &Mark) {
         self.mappings.change(self.process, mark);
+    }
+
+    /// All memory of programs that no file lies behind is one place.
+    pub(crate) fn data_place(&self, address: u64) -> CodePlace {
+        let place = self.place(address);
+        let is_kernel = Address { process: 0, virt: address, phys: 0 }.owner() == KERNEL;
+        if place.object.is_none() && !is_kernel { CodePlace { offset: 0, ..place } } else { place }
     }
 
     pub(crate) fn place(&self, address: u64) -> CodePlace {

@@ -1,4 +1,4 @@
-use analysis::simulation::{CodeFinding, DesignFinding, Findings};
+use analysis::simulation::{DesignFinding, Findings, PlaceFinding};
 use plotly::Bar;
 use plotly::common::{Marker, Orientation};
 
@@ -25,13 +25,13 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.method(&["simulated-cost"]);
 }
 
-fn name(code: &CodeFinding) -> String {
+fn name(code: &PlaceFinding) -> String {
     format!("{}: {}", code.program, code.place)
 }
 
 fn draw(design: &DesignFinding, number: usize) -> Figure {
     // The first place stands at the top.
-    let places: Vec<&CodeFinding> = design.code.iter().take(DRAWN).rev().collect();
+    let places: Vec<&PlaceFinding> = design.code.iter().take(DRAWN).rev().collect();
     let names: Vec<String> = places.iter().map(|code| name(code)).collect();
     let cycles: Vec<f64> = places.iter().map(|code| code.excess_cycles as f64).collect();
     let hover = places.iter().map(|code| {

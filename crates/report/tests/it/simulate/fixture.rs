@@ -2,8 +2,8 @@
 
 use analysis::simulation::{Analyser, Findings, Options};
 use simulation_result::{
-    ByView, CallCost, CodeCost, Depth, DesignResult, Eviction, HierarchyCounts, Interval, LevelCounts, LostCycles,
-    LostTo, MissDifference, MissOrigins, PhysicalPages, ProcessFacts, Simulation, SwitchCause, TraceFacts,
+    ByView, CallCost, Depth, DesignResult, Eviction, EvictorPlace, HierarchyCounts, Interval, LevelCounts, LostCycles,
+    LostTo, MissDifference, MissOrigins, PhysicalPages, PlaceCost, ProcessFacts, Simulation, SwitchCause, TraceFacts,
     WorkingSetLoss,
 };
 
@@ -49,6 +49,8 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         losses: if is_full { vec![loss()] } else { Vec::new() },
         evictions: if is_full { evictions() } else { Vec::new() },
         code: if is_full { vec![code()] } else { Vec::new() },
+        data: if is_full { vec![data()] } else { Vec::new() },
+        evictors: if is_full { evictors() } else { Vec::new() },
         kernel_batches: Vec::new(),
         physical_pages: is_full.then_some(PhysicalPages { recorded: 4_000, assigned: 12 }),
         calls: if is_full { vec![call()] } else { Vec::new() },
@@ -101,17 +103,36 @@ fn call() -> CallCost {
     }
 }
 
-fn code() -> CodeCost {
-    CodeCost {
+fn code() -> PlaceCost {
+    PlaceCost {
         program: HOSTILE.to_owned(),
         cause: 1,
         object: Some("/usr/bin/cat".to_owned()),
         build_id: None,
         offset: 0x1234,
-        function: None,
+        symbol: None,
         line: None,
         excess_cycles: 123_456,
     }
+}
+
+/// Of the kernel's, per CPU.
+fn data() -> PlaceCost {
+    PlaceCost { object: None, offset: 0xffff_8880_0001_0000, symbol: Some("runqueues".to_owned()), ..code() }
+}
+
+fn evictors() -> Vec<EvictorPlace> {
+    let evictor = |program, is_code, symbol: &str, lines| EvictorPlace {
+        level: "L1D".to_owned(),
+        program,
+        is_code,
+        object: None,
+        build_id: None,
+        offset: 0xffff_ffff_8100_0000,
+        symbol: Some(symbol.to_owned()),
+        lines,
+    };
+    vec![evictor(None, false, "task_struct (slab)", 6_000), evictor(Some(HOSTILE.to_owned()), false, HOSTILE, 2_000)]
 }
 
 fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause {

@@ -7,7 +7,7 @@ use host::facts::{Root, manifest};
 use simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
 use simulation_result::{GuestFacts, Interval, Simulation, TraceFacts};
 use time::OffsetDateTime;
-use trace::{Chunk, Guest, KernelFunctions, TraceHeader};
+use trace::{Chunk, Guest, KernelSymbols, TraceHeader};
 
 use super::user_only::without_kernel;
 use super::{designs, places};
@@ -30,7 +30,7 @@ pub(super) struct Run {
     is_user_only: bool,
     has_blocks: bool,
     /// Of the kernel; of a trace they are read from its end.
-    functions: Option<KernelFunctions>,
+    symbols: Option<KernelSymbols>,
 }
 
 /// CPUs that this process may use.
@@ -53,7 +53,7 @@ impl Run {
             interval_instructions: arguments.interval.unwrap_or(interval),
             intervals: arguments.intervals,
             kernel_touches: arguments.kernel_touches,
-            code_places: arguments.places,
+            places: arguments.places,
             most_in_full: arguments.in_full,
             threads: arguments.threads.map_or_else(cpus, usize::from),
         };
@@ -78,13 +78,13 @@ impl Run {
             order: None,
             is_user_only: arguments.user_only,
             has_blocks: false,
-            functions: None,
+            symbols: None,
         })
     }
 
-    /// Names the functions of the kernel that is simulated.
-    pub(super) fn name_functions(&mut self, functions: KernelFunctions) {
-        self.functions = Some(functions);
+    /// Says what lies where in the kernel that is simulated.
+    pub(super) fn name_symbols(&mut self, symbols: KernelSymbols) {
+        self.symbols = Some(symbols);
     }
 
     /// The tasks take turns in another order than in the trace.
@@ -122,8 +122,8 @@ impl Run {
     pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<PathBuf, Failure> {
         let mut outcome = self.simulator.finish(&mut self.tuples);
         self.writer.write(&self.tuples)?;
-        let functions = self.functions.unwrap_or_else(|| places::functions_of(Path::new(&self.source)));
-        places::name(&mut outcome.designs, &functions);
+        let symbols = self.symbols.unwrap_or_else(|| places::symbols_of(Path::new(&self.source)));
+        places::name(&mut outcome.designs, &symbols, self.options.places);
         let of_trace = serde_json::to_value(self.header.order).ok();
         let of_trace = of_trace.as_ref().and_then(|order| order.as_str()).unwrap_or("unknown").to_owned();
         let (order, quantum_instructions) = self.order.unwrap_or((of_trace, self.header.quantum_instructions));

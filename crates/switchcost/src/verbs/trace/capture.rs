@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use capture::{Command, Ending, Input, Options, Order, Output, Summary, Tool};
 use host::control::{PinGuard, pin};
 use host::facts::Root;
-use trace::{Chunk, KernelFunctions, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
+use trace::{Chunk, KernelSymbols, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
 use units::CpuId;
 
 use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArguments};
@@ -34,9 +34,9 @@ impl NewTrace {
         self.writer.write(chunk).map_err(|source| failed(&self.path, source))
     }
 
-    /// Names the kernel's functions.
-    pub(crate) fn name_functions(&mut self, functions: KernelFunctions) {
-        self.writer.name_functions(functions);
+    /// Names the kernel's symbols.
+    pub(crate) fn name_symbols(&mut self, symbols: KernelSymbols) {
+        self.writer.name_symbols(symbols);
     }
 
     /// A trace in which nothing came is not kept.
@@ -101,7 +101,7 @@ pub(crate) struct Ended {
     pub(super) commands: Vec<Command>,
     pub(super) summary: Summary,
     /// Of the kernel whose instructions were captured, too.
-    pub(crate) functions: KernelFunctions,
+    pub(crate) symbols: KernelSymbols,
 }
 
 /// Programs that are captured as they run.
@@ -230,7 +230,7 @@ impl Session {
     fn watch(self, capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>) -> Result<Ended, Failure> {
         let _guard = self.options.cpu.and_then(|cpu| stay_on(&others(cpu)));
         let summary = capture(&self.commands, self.options)?;
-        Ok(Ended { commands: self.commands, summary, functions: KernelFunctions::default() })
+        Ok(Ended { commands: self.commands, summary, symbols: KernelSymbols::default() })
     }
 }
 

@@ -73,7 +73,7 @@ fn capture(
 ) -> Result<(GuestSummary, u64), Failure> {
     let summary = capture::record_system(commands, system, interrupt.flag(), &mut recorder)
         .map_err(|failure| of_capture(failure, |source| failed(path, source)))?;
-    recorder.name_functions(summary.functions.clone());
+    recorder.name_symbols(summary.symbols.clone());
     let (_, written) = recorder.finish().map_err(|source| failed(path, source))?;
     if written.instructions == 0 {
         // It was interrupted while the guest booted.

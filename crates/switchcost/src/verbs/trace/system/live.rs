@@ -60,7 +60,7 @@ impl Live for LiveGuest {
         };
         let summary = capture::run_system(&self.commands, &self.system, interrupt.flag(), sink)
             .map_err(|failure| of_capture(failure, |sink| sink))?;
-        let GuestSummary { ending, switches, instructions, statuses, functions, warnings, .. } = summary;
+        let GuestSummary { ending, switches, instructions, statuses, symbols, warnings, .. } = summary;
         let summary = Summary {
             ending,
             switches,
@@ -70,6 +70,6 @@ impl Live for LiveGuest {
             no_pid_namespace: None,
             switches_elsewhere: 0,
         };
-        Ok(Ended { commands: self.commands, summary, functions })
+        Ok(Ended { commands: self.commands, summary, symbols })
     }
 }

@@ -1,0 +1,79 @@
+//! Places in memory: the code and the data that excess cycles are attributed to, and what others' lines are evicted for.
+
+use serde::Serialize;
+use simulation_result::{DesignResult, EvictorPlace, PlaceCost, Simulation};
+
+use super::context::THE_KERNEL;
+use super::findings::cause_name;
+
+/// A place in code or data, and the excess cycles attributed to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlaceFinding {
+    /// The program; hostile data.
+    pub program: String,
+    /// Why the task had left the CPU.
+    pub cause: String,
+    /// Function or variable, or file and offset; of the kernel's memory what it holds.
+    pub place: String,
+    /// Source file and line of code, where known.
+    pub line: Option<String>,
+    /// Excess cycles.
+    pub excess_cycles: i64,
+    /// Of the design's excess cycles; `None` where there is no excess to share.
+    pub share: Option<f64>,
+}
+
+/// What a program or the kernel looked up when lines of others were evicted for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EvictorFinding {
+    /// The level.
+    pub level: String,
+    /// The program, hostile data; or the kernel.
+    pub whose: String,
+    /// Whether it is code; else data.
+    pub is_code: bool,
+    /// As [`PlaceFinding::place`].
+    pub place: String,
+    /// Lines of others that left.
+    pub lines: u64,
+    /// Of all lines that left the level for somebody else's.
+    pub share: Option<f64>,
+}
+
+/// Of the code or the data of one design.
+pub(crate) fn places(head: &Simulation, costs: &[PlaceCost], excess_cycles: f64) -> Vec<PlaceFinding> {
+    let finding = |cost: &PlaceCost| PlaceFinding {
+        program: cost.program.clone(),
+        cause: head.causes.get(cost.cause as usize).map_or("unknown".to_owned(), cause_name),
+        place: place(cost.symbol.as_ref(), cost.object.as_ref(), cost.offset),
+        line: cost.line.clone(),
+        excess_cycles: cost.excess_cycles,
+        share: (excess_cycles > 0.0).then(|| cost.excess_cycles as f64 / excess_cycles),
+    };
+    costs.iter().map(finding).collect()
+}
+
+pub(crate) fn evictors(result: &DesignResult) -> Vec<EvictorFinding> {
+    let of_level = |level: &str| {
+        let pairs = result.evictions.iter().filter(|pair| pair.level == level && pair.evictor != pair.victim);
+        pairs.map(|pair| pair.lines as f64).sum::<f64>()
+    };
+    let finding = |evictor: &EvictorPlace| EvictorFinding {
+        level: evictor.level.clone(),
+        whose: evictor.program.clone().unwrap_or_else(|| THE_KERNEL.to_owned()),
+        is_code: evictor.is_code,
+        place: place(evictor.symbol.as_ref(), evictor.object.as_ref(), evictor.offset),
+        lines: evictor.lines,
+        share: Some(of_level(&evictor.level)).filter(|all| *all > 0.0).map(|all| evictor.lines as f64 / all),
+    };
+    result.evictors.iter().map(finding).collect()
+}
+
+fn place(symbol: Option<&String>, object: Option<&String>, offset: u64) -> String {
+    match (symbol, object) {
+        (Some(symbol), _) => symbol.clone(),
+        (None, Some(object)) => format!("{}+{offset:#x}", object.rsplit('/').next().unwrap_or(object)),
+        (None, None) if offset == 0 => "memory of no known file".to_owned(),
+        (None, None) => format!("{offset:#x}"),
+    }
+}

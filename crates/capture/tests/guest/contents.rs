@@ -1,0 +1,44 @@
+//! What the kernel's data is, by names: known where `__switch_to_asm` is concerned, which stores registers on the stack of the task that
+//! leaves, the stack pointer in its `task_struct`, and loads both of the next.
+
+use std::collections::BTreeMap;
+
+use trace::{Block, Chunk, KernelSymbols, Reference, TraceReader};
+
+/// Loads and stores of the kernel.
+fn each_reference(trace: &[u8], mut see: impl FnMut(&Block, &Reference)) {
+    let mut reader = TraceReader::new(trace).expect("a trace");
+    let mut chunk = Chunk::default();
+    while reader.next_into(&mut chunk).expect("a whole trace") {
+        let mut references = chunk.references.iter();
+        for block in chunk.blocks.iter() {
+            let own = references.by_ref().take(usize::from(block.references));
+            own.filter(|_| block.flags.is_kernel()).for_each(|reference| see(block, reference));
+        }
+    }
+}
+
+/// `switch` is the address of `__switch_to_asm`.
+pub(crate) fn check(symbols: &KernelSymbols, trace: &[u8], switch: u64) {
+    let mut of_switch: BTreeMap<Option<&str>, u64> = BTreeMap::new();
+    let (mut of_kernel, mut unnamed) = (0_u64, 0_u64);
+    each_reference(trace, |block, reference| {
+        let name = symbols.at(reference.address());
+        if reference.address() >> 47 != 0 {
+            of_kernel += 1;
+            unnamed += u64::from(name.is_none());
+        }
+        if block.address == switch {
+            *of_switch.entry(name).or_default() += 1;
+        }
+    });
+    println!("{of_switch:?}; {unnamed} of {of_kernel} references to the kernel's memory have no name");
+    let count = |name: &str| of_switch.get(&Some(name)).copied().unwrap_or(0);
+    let tasks = count("task_struct (slab)") + count("init_task");
+    let stacks = count("kernel stack") + count("init_stack") + count("init_thread_union");
+    assert!(count("task_struct (slab)") > 0 && count("kernel stack") > 0, "{of_switch:?}");
+    // Beside these a canary is moved from the one to the CPU's own memory.
+    let all: u64 = of_switch.values().sum();
+    assert!((tasks + stacks) as f64 > 0.8 * all as f64, "{of_switch:?}");
+    assert!((unnamed as f64) < 0.01 * of_kernel as f64, "{unnamed} of {of_kernel} have no name");
+}

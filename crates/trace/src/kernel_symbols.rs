@@ -1,0 +1,176 @@
+//! Names of what lies where in the kernel whose instructions are in a trace: functions, variables, and what pages of its memory hold.
+
+/// More than any kernel has.
+const MOST: usize = 1 << 20;
+/// As the kernel's own limit (KSYM_NAME_LEN).
+const LONGEST_NAME: usize = 511;
+const MOST_BYTES: usize = 32 << 20;
+const PAGE: u64 = 4096;
+/// Where it begins nothing is known.
+const NOTHING: &str = "-";
+
+/// What lies at the addresses of a kernel.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct KernelSymbols {
+    /// Ascending, with where each name ends in `names`.
+    starts: Vec<(u64, u32)>,
+    names: String,
+}
+
+/// How many, since all of them are more than anyone reads.
+impl std::fmt::Debug for KernelSymbols {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "KernelSymbols({})", self.starts.len())
+    }
+}
+
+impl KernelSymbols {
+    /// Of lines `ADDRESS NAME`, addresses in hexadecimal and ascending, as /proc/kallsyms has them. A name may have spaces inside; where
+    /// it is `-`, nothing is known of what begins there. Of several names for an address the first counts. None where a line is another, and
+    /// where there are more than any kernel has.
+    pub fn of_lines(text: &[u8]) -> Option<KernelSymbols> {
+        if text.len() > MOST_BYTES {
+            return None;
+        }
+        let mut symbols = KernelSymbols::default();
+        for line in std::str::from_utf8(text).ok()?.lines() {
+            let (address, name) = line.split_once(' ')?;
+            symbols.add(u64::from_str_radix(address, 16).ok()?, name)?;
+        }
+        Some(symbols)
+    }
+
+    /// The same of lines in any order. Where something is known to begin at an address, that nothing is does not count.
+    pub fn of_unsorted_lines(text: &[u8]) -> Option<KernelSymbols> {
+        let mut lines: Vec<(u64, &str)> = Vec::new();
+        for line in std::str::from_utf8(text).ok()?.lines() {
+            let (address, name) = line.split_once(' ')?;
+            lines.push((u64::from_str_radix(address, 16).ok()?, name));
+        }
+        lines.sort_by_key(|&(address, name)| (address, name == NOTHING));
+        let mut symbols = KernelSymbols::default();
+        lines.into_iter().try_for_each(|(address, name)| symbols.add(address, name))?;
+        Some(symbols)
+    }
+
+    /// As [`KernelSymbols::of_lines`] reads them.
+    pub fn to_lines(&self) -> String {
+        let mut begin = 0;
+        let line = |&(address, end): &(u64, u32)| {
+            let name = &self.names[begin..end as usize];
+            begin = end as usize;
+            format!("{address:x} {name}\n")
+        };
+        self.starts.iter().map(line).collect()
+    }
+
+    fn add(&mut self, address: u64, name: &str) -> Option<()> {
+        let is_printed = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
+        if name.is_empty() || name.len() > LONGEST_NAME || name.trim() != name || !name.bytes().all(is_printed) {
+            return None;
+        }
+        match self.starts.last() {
+            Some(&(last, _)) if last == address => return Some(()),
+            Some(&(last, _)) if last > address => return None,
+            _ if self.starts.len() == MOST => return None,
+            _ => {}
+        }
+        self.names.push_str(name);
+        self.starts.push((address, self.names.len() as u32));
+        Some(())
+    }
+
+    /// What an address lies in: the last that begins there or before. Where the last of all ends is not known: of what is more than a
+    /// page behind its start (modules) none is.
+    pub fn at(&self, address: u64) -> Option<&str> {
+        let (last, _) = self.starts.last()?;
+        if address.saturating_sub(*last) > PAGE {
+            return None;
+        }
+        let number = self.starts.partition_point(|&(start, _)| start <= address).checked_sub(1)?;
+        let begin = number.checked_sub(1).map_or(0, |before| self.starts[before].1);
+        self.names.get(begin as usize..self.starts[number].1 as usize).filter(|name| *name != NOTHING)
+    }
+
+    /// Whether none is known.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// How many are known.
+    pub fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The body of a record: a zstd frame of the lines.
+    pub(crate) fn encode(&self) -> std::io::Result<Vec<u8>> {
+        zstd::bulk::compress(self.to_lines().as_bytes(), 0)
+    }
+
+    /// The reverse.
+    pub(crate) fn decode(body: &[u8]) -> Result<KernelSymbols, &'static str> {
+        // What is empty is zero frames to zstd.
+        if body.is_empty() {
+            return Err("it is empty");
+        }
+        let lines = zstd::bulk::decompress(body, capacity(body)).map_err(|_| "it is no zstd frame, or too long")?;
+        KernelSymbols::of_lines(&lines).ok_or("it has a line that names nothing, or is out of order")
+    }
+}
+
+/// What a frame says it holds, within bounds.
+fn capacity(body: &[u8]) -> usize {
+    let claimed = zstd::zstd_safe::get_frame_content_size(body).ok().flatten().unwrap_or(0);
+    usize::try_from(claimed).unwrap_or(MOST_BYTES).min(MOST_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: &[u8] = b"ffffffff81000000 startup_64\nffffffff81000000 _stext\nffffffff81000040 do_it\n";
+
+    #[test]
+    fn an_address_lies_in_what_begins_before_it() {
+        let symbols = KernelSymbols::of_lines(LINES).expect("lines");
+        let found =
+            [0xffff_ffff_80ff_ffff, 0xffff_ffff_8100_0000, 0xffff_ffff_8100_003f, 0xffff_ffff_8100_0041, u64::MAX];
+        assert_eq!(
+            found.map(|address| symbols.at(address)),
+            [None, Some("startup_64"), Some("startup_64"), Some("do_it"), None]
+        );
+        assert_eq!(symbols.count(), 2);
+        assert_eq!(KernelSymbols::default().at(0), None);
+    }
+
+    #[test]
+    fn behind_what_is_known_nothing_is() {
+        let lines =
+            b"ffff888000001000 runqueues\nffff888000001d00 -\nffff888000004000 page table\nffffffff81000000 _text\n";
+        let symbols = KernelSymbols::of_lines(lines).expect("lines");
+        let found = [0xfff, 0x1cff, 0x1d00, 0x3fff, 0x4000].map(|offset| symbols.at(0xffff_8880_0000_0000 + offset));
+        assert_eq!(found, [None, Some("runqueues"), None, None, Some("page table")]);
+        assert_eq!(symbols.to_lines().as_bytes(), lines);
+        let unsorted = b"3000 -\n2000 b\n3000 c\n1000 a\n2000 -\n2000 again\n";
+        let symbols = KernelSymbols::of_unsorted_lines(unsorted).expect("lines");
+        assert_eq!(symbols.to_lines(), "1000 a\n2000 b\n3000 c\n");
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let symbols = KernelSymbols::of_lines(LINES).expect("lines");
+        let body = symbols.encode().expect("memory does not fail");
+        assert_eq!(KernelSymbols::decode(&body), Ok(symbols));
+        for end in 0..body.len() {
+            assert!(KernelSymbols::decode(&body[..end]).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_of_functions_is_refused() {
+        let long = format!("1 {}\n", "x".repeat(512));
+        for text in ["x", "zz name", "2 b\n1 a\n", "1 ", "1  two", "1 two ", "1 \u{e9}", &long] {
+            assert_eq!(KernelSymbols::of_lines(text.as_bytes()), None, "{text}");
+        }
+    }
+}
