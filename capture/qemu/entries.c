@@ -84,6 +84,17 @@ static void on_number(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address
     }
 }
 
+/* mmap, mprotect, munmap, mremap, shmat, shmdt, remap_file_pages; after an execve the address space is another one. */
+static bool changes_mappings(uint16_t number)
+{
+    static const uint16_t changing[] = { 9, 10, 11, 25, 30, 67, 216 };
+
+    for (size_t index = 0; index < sizeof changing / sizeof *changing; index++)
+        if (changing[index] == number)
+            return true;
+    return false;
+}
+
 static void on_return(unsigned cpu, void *data)
 {
     struct entries *entries = switches_entries();
@@ -94,6 +105,8 @@ static void on_return(unsigned cpu, void *data)
         entries->depth--;
     if (entries->depth > 0)
         return;
+    if (entries->of[0].kind == SC_ENTRY_SYSCALL && changes_mappings(entries->of[0].number))
+        mappings_changed();
     switches_return();
     if (entries->of[0].kind == SC_ENTRY_SYSCALL)
         switches_note(SC_SYSCALL_EXIT, entries->of[0].number, NULL, 0);

@@ -28,6 +28,15 @@ struct sc_guest_entry {
     uint64_t kind;
 };
 
+/* Offsets, by the kernel's BTF, of what tells which file lies behind an address. */
+struct sc_mapping_layout {
+    uint32_t is_known;
+    uint32_t tree;                           /* in struct mm_struct: the root of the areas */
+    uint32_t start, end, page, file, flags;  /* in struct vm_area_struct */
+    uint32_t entry;                          /* in struct file: its struct dentry */
+    uint32_t parent, name;                   /* in struct dentry */
+};
+
 struct sc_guest {
     uint64_t signal;       /* where the store goes */
     uint64_t switch_to;    /* address of __switch_to_asm */
@@ -35,6 +44,7 @@ struct sc_guest {
     uint32_t sp, state, pid, tgid, comm, mm, active_mm, real_parent, nvcsw, nivcsw;
     /* In struct mm_struct. */
     uint32_t pgd, unused;
+    struct sc_mapping_layout mappings;
     uint64_t entry_count;
     struct sc_guest_entry entries[SC_MOST_ENTRIES];
 };

@@ -166,6 +166,33 @@ static void find_fields(struct sc_guest *guest)
     guest->pgd = field("mm_struct", "pgd");
 }
 
+/* Notes where there is none. */
+static uint32_t optional(const char *owner, const char *name, int *are_all)
+{
+    const struct btf_type *type = find_structure(owner);
+    long offset = type ? offset_in(type, name) : -1;
+
+    *are_all = *are_all && offset >= 0;
+    return offset;
+}
+
+/* Without them nothing is told about mappings. */
+static void find_mappings(struct sc_mapping_layout *mappings)
+{
+    int are_all = 1;
+
+    mappings->tree = optional("mm_struct", "mm_mt", &are_all) + optional("maple_tree", "ma_root", &are_all);
+    mappings->start = optional("vm_area_struct", "vm_start", &are_all);
+    mappings->end = optional("vm_area_struct", "vm_end", &are_all);
+    mappings->page = optional("vm_area_struct", "vm_pgoff", &are_all);
+    mappings->file = optional("vm_area_struct", "vm_file", &are_all);
+    mappings->flags = optional("vm_area_struct", "vm_flags", &are_all);
+    mappings->entry = optional("file", "f_path", &are_all) + optional("path", "dentry", &are_all);
+    mappings->parent = optional("dentry", "d_parent", &are_all);
+    mappings->name = optional("dentry", "d_name", &are_all) + optional("qstr", "name", &are_all);
+    mappings->is_known = are_all;
+}
+
 static int has_error_code(const char *exception)
 {
     static const char *const with[] = { "double_fault", "invalid_tss", "segment_not_present", "stack_segment",
@@ -303,6 +330,7 @@ static void find_slabs(struct layout *layout)
 void layout_find(struct sc_guest *guest, struct layout *layout, struct listing *symbols)
 {
     find_fields(guest);
+    find_mappings(&guest->mappings);
     find_slabs(layout);
     find_symbols(guest, layout, symbols);
     layout->direct_map = layout->direct_map ? kernel_word(layout->direct_map) : DIRECT_MAP;

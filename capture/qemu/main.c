@@ -129,6 +129,7 @@ static void on_signal(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address
             ring_fail("no readable memory of the guest");
         entries_know(&guest);
         switches_know(&guest);
+        mappings_know(&guest);
     }
     stage = (uintptr_t)kind;
     /* No reset at the end: QEMU 7.2 may use callbacks that it has thrown away. */

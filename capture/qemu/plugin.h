@@ -131,9 +131,20 @@ bool switches_has_space(uint32_t space);
 uint64_t switches_page_tables(void);
 /* A task is about to be back in its own code. */
 void switches_return(void);
-/* Marks that wait for the end of the code that made them. */
+/* The struct mm_struct of whoever runs; 0 for threads of the kernel. */
+uint64_t switches_memory(void);
+/* Marks that wait for the end of the code that made them, and whether so many words more fit. */
+bool switches_has_room(UInt words);
 void switches_note(ULong tag, ULong immediate, const ULong *words, UInt count);
 void switches_tell(void);
+
+/* mappings.c: what files lie behind addresses. */
+void mappings_know(const struct sc_guest *guest);
+/* A new address space with its parent's. */
+void mappings_fork(uint32_t parent, uint32_t child);
+/* Whoever runs may have changed them; they are looked at when it is back in its own code. */
+void mappings_changed(void);
+void mappings_look(void);
 
 /* pages.c: where the pages lie. In place of paths_run and paths_touch, where that is told, too. */
 void pages_run(unsigned cpu, void *code);

@@ -9,7 +9,7 @@
 #define NO_SLOT ((UInt)-1)
 #define NAME_BYTES 16
 #define NAME_WORDS (NAME_BYTES / 8)
-#define MOST_NEWS 4096
+#define MOST_NEWS 16384
 /* Of __switch_to_asm. */
 #define LONGEST_FUNCTION 256
 #define NO_MEMORY ((uint64_t)-1)
@@ -71,6 +71,12 @@ static UInt read_name(uint64_t task, ULong *words)
     return 1 + (words[0] + 7) / 8;
 }
 
+bool switches_has_room(UInt words)
+{
+    /* Some is left for what has to be told. */
+    return news_words + words <= MOST_NEWS - 1024;
+}
+
 void switches_note(ULong tag, ULong immediate, const ULong *words, UInt count)
 {
     if (news_words + 1 + count > MOST_NEWS)
@@ -119,7 +125,7 @@ static UInt neighbour_of(UInt slot)
 
 static UInt bear(uint64_t pointer)
 {
-    UInt slot = free_slot(), neighbour;
+    UInt slot = free_slot(), neighbour, parent;
     ULong words[3 + NAME_WORDS];
 
     tasks[slot] = (struct task){
@@ -128,7 +134,10 @@ static UInt bear(uint64_t pointer)
     };
     neighbour = neighbour_of(slot);
     tasks[slot].space = neighbour == slot ? ++spaces : tasks[neighbour].space;
-    words[0] = (ULong)slot_at(word_of(pointer, guest.real_parent)) << 32 | neighbour;
+    parent = slot_at(word_of(pointer, guest.real_parent));
+    if (neighbour == slot && parent != NO_SLOT)
+        mappings_fork(tasks[parent].space, tasks[slot].space);
+    words[0] = (ULong)parent << 32 | neighbour;
     words[1] = (ULong)half_of(pointer, guest.tgid) << 32 | tasks[slot].pid;
     switches_note(SC_BIRTH, slot, words, 2 + read_name(pointer, words + 2));
     return slot;
@@ -185,6 +194,7 @@ void switches_return(void)
         return;
     look_for_exec(running_task - tasks);
     translate_for(running_task);
+    mappings_look();
 }
 
 uint32_t switches_space(void)
@@ -198,6 +208,11 @@ bool switches_has_space(uint32_t space)
         if (tasks[slot].pointer && tasks[slot].memory != NO_MEMORY && tasks[slot].space == space)
             return true;
     return false;
+}
+
+uint64_t switches_memory(void)
+{
+    return running_task ? word_of(running, guest.mm) : 0;
 }
 
 uint64_t switches_page_tables(void)

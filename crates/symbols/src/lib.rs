@@ -1,16 +1,19 @@
 //! Functions and source lines for places in object files.
 //!
 //! What comes in: a path, the build ID that the file had when it was traced, an offset in the file. What goes out: the
-//! function and the line of source there, from the file's own debugging information or symbols, or those that the
+//! function and the line of source there, from the file's own debugging information or symbols (with their sizes), or those that the
 //! system keeps for its build ID. Paths come from traced programs and are hostile: only regular files are opened, and
 //! only if they are still the files that were traced.
+
+mod table;
 
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
-use object::read::{Object, ObjectSegment, ReadCache};
+use object::read::{Object, ObjectSection, ObjectSegment, ReadCache};
+use table::Table;
 
 /// What lies at a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,9 +33,17 @@ pub struct Symbols {
 struct Opened {
     /// From offsets in the file to addresses: (first offset, length, first address).
     segments: Vec<(u64, u64, u64)>,
+    /// First offset, length, name.
+    sections: Vec<(u64, u64, String)>,
+    table: Table,
     loader: Loader,
     /// Separate debugging information of the same build.
-    debug: Option<Loader>,
+    debug: Option<Debug>,
+}
+
+struct Debug {
+    table: Table,
+    loader: Loader,
 }
 
 /// Larger files are not opened: debugging information of browsers has a few GiB.
@@ -47,9 +58,12 @@ impl Symbols {
         self.opened(path, build_id).map(|opened| opened.place(offset)).unwrap_or_default()
     }
 
-    /// The function or variable at `offset` of the file at `path`, by its table of symbols alone; else as [`Symbols::resolve`].
-    pub fn symbol(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> Option<String> {
-        self.opened(path, build_id)?.symbol(offset)
+    /// The function or variable at `offset` of the file at `path`, by its table of symbols alone, or the section that it lies in, with
+    /// the file's name: `libc.so.6 .dynsym`. None as in [`Symbols::resolve`].
+    pub fn symbol_or_section(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> Option<String> {
+        let opened = self.opened(path, build_id)?;
+        let section = || Some(format!("{} {}", path.file_name()?.to_string_lossy(), opened.section(offset)?));
+        opened.symbol(offset).or_else(section)
     }
 
     fn opened(&mut self, path: &Path, build_id: Option<&str>) -> Option<&Opened> {
@@ -72,8 +86,13 @@ impl Opened {
         }
         let segments = file.segments().map(|segment| (segment.file_range(), segment.address()));
         let segments = segments.map(|((offset, length), address)| (offset, length, address)).collect();
-        let debug = found.as_deref().and_then(debug_file).and_then(|path| Loader::new(path).ok());
-        Some(Opened { segments, loader: Loader::new(path).ok()?, debug })
+        let debug = found.as_deref().and_then(debug_file).and_then(|path| Debug::open(&path));
+        let sections = file.sections().filter_map(|section| {
+            let (offset, length) = section.file_range()?;
+            Some((offset, length, section.name().ok()?.to_owned()))
+        });
+        let sections = sections.collect();
+        Some(Opened { segments, sections, table: Table::of(&file), loader: Loader::new(path).ok()?, debug })
     }
 
     /// Where an offset of the file is loaded, before it is moved.
@@ -84,17 +103,23 @@ impl Opened {
         Some(start.wrapping_add(offset - first))
     }
 
+    fn section(&self, offset: u64) -> Option<&str> {
+        let is_inside =
+            |(first, length, _): &&(u64, u64, String)| offset.checked_sub(*first).is_some_and(|from| from < *length);
+        self.sections.iter().find(is_inside).map(|(_, _, name)| name.as_str())
+    }
+
     fn symbol(&self, offset: u64) -> Option<String> {
         let address = self.address(offset)?;
-        let of = |loader: &Loader| symbol_at(loader, address);
-        self.debug.as_ref().and_then(of).or_else(|| of(&self.loader))
+        self.debug.as_ref().and_then(|debug| debug.table.at(address)).or_else(|| self.table.at(address))
     }
 
     fn place(&self, offset: u64) -> Place {
         let Some(address) = self.address(offset) else { return Place::default() };
-        let mut place = self.debug.as_ref().map(|loader| look_up(loader, address)).unwrap_or_default();
+        let mut place =
+            self.debug.as_ref().map(|debug| look_up(&debug.loader, &debug.table, address)).unwrap_or_default();
         if place.function.is_none() || place.line.is_none() {
-            let own = look_up(&self.loader, address);
+            let own = look_up(&self.loader, &self.table, address);
             place.function = place.function.or(own.function);
             place.line = place.line.or(own.line);
         }
@@ -102,7 +127,15 @@ impl Opened {
     }
 }
 
-fn look_up(loader: &Loader, address: u64) -> Place {
+impl Debug {
+    fn open(path: &Path) -> Option<Debug> {
+        let contents = ReadCache::new(open_regular(path)?);
+        let table = Table::of(&object::File::parse(&contents).ok()?);
+        Some(Debug { table, loader: Loader::new(path).ok()? })
+    }
+}
+
+fn look_up(loader: &Loader, table: &Table, address: u64) -> Place {
     let line = loader.find_location(address).ok().flatten().and_then(|location| {
         let file = location.file?;
         Some(location.line.map_or(file.to_owned(), |line| format!("{file}:{line}")))
@@ -115,11 +148,7 @@ fn look_up(loader: &Loader, address: u64) -> Place {
         }
         Some(outermost?.demangle().ok()?.into_owned())
     });
-    Place { function: function.or_else(|| symbol_at(loader, address)), line }
-}
-
-fn symbol_at(loader: &Loader, address: u64) -> Option<String> {
-    loader.find_symbol(address).map(|name| addr2line::demangle_auto(name.into(), None).into_owned())
+    Place { function: function.or_else(|| table.at(address)), line }
 }
 
 fn open_regular(path: &Path) -> Option<File> {
@@ -188,9 +217,14 @@ mod tests {
         let (path, build_id, offset) = offset_of("A_VARIABLE_TO_BE_FOUND");
         let build_id = Some(build_id.as_str()).filter(|id| !id.is_empty());
         assert_eq!(std::hint::black_box(&A_VARIABLE_TO_BE_FOUND)[0], 7);
-        let symbol = Symbols::default().symbol(&path, build_id, offset + 9);
+        let symbol = Symbols::default().symbol_or_section(&path, build_id, offset + 9);
         assert!(symbol.as_deref().is_some_and(|name| name.contains("A_VARIABLE_TO_BE_FOUND")), "{symbol:?}");
-        assert_eq!(Symbols::default().symbol(&path, Some("00ff"), offset), None);
+        assert_eq!(Symbols::default().symbol_or_section(&path, Some("00ff"), offset), None);
+        let contents = fs::read(&path).expect("readable");
+        let file = object::File::parse(contents.as_slice()).expect("an ELF file");
+        let strings = file.section_by_name(".dynstr").and_then(|section| section.file_range()).expect("it is linked");
+        let found = Symbols::default().symbol_or_section(&path, build_id, strings.0).expect("a section");
+        assert!(found.ends_with(" .dynstr"), "{found}");
     }
 
     #[test]

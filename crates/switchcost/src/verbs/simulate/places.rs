@@ -50,7 +50,7 @@ impl Names<'_> {
 
     fn of_data(&mut self, object: Option<&str>, build_id: Option<&str>, offset: u64) -> Option<String> {
         match object {
-            Some(object) => self.of_files.symbol(Path::new(object), build_id, offset),
+            Some(object) => self.of_files.symbol_or_section(Path::new(object), build_id, offset),
             None => self.kernel.at(offset).map(str::to_owned),
         }
     }

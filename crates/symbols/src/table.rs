@@ -1,0 +1,53 @@
+//! Symbols with their sizes, since what lies behind the end of one is none of it: the tables of a stripped file have few of its functions
+//! and variables, and the nearest one before an address is mostly another.
+
+use std::collections::BTreeMap;
+
+use object::read::{Object, ObjectSymbol, ReadRef};
+use object::{File, SymbolKind};
+
+/// Functions and variables by their addresses, before they are moved.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// Size, or 0 where it is not told, as of functions in assembler: up to the next symbol then; and name, as in the file.
+    symbols: BTreeMap<u64, (u64, String)>,
+}
+
+impl Table {
+    /// Of both tables of a file. Of several names for an address, the first with a size counts.
+    pub(crate) fn of<'data>(file: &File<'data, impl ReadRef<'data>>) -> Table {
+        let mut symbols: BTreeMap<u64, (u64, String)> = BTreeMap::new();
+        for symbol in file.symbols().chain(file.dynamic_symbols()) {
+            let is_kept = symbol.is_definition() && matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data);
+            let Some(name) = symbol.name().ok().filter(|name| is_kept && !name.is_empty()) else { continue };
+            let entry = symbols.entry(symbol.address()).or_insert_with(|| (symbol.size(), name.to_owned()));
+            if entry.0 == 0 && symbol.size() > 0 {
+                *entry = (symbol.size(), name.to_owned());
+            }
+        }
+        Table { symbols }
+    }
+
+    /// The symbol that an address lies in, demangled.
+    pub(crate) fn at(&self, address: u64) -> Option<String> {
+        let (start, (size, name)) = self.symbols.range(..=address).next_back()?;
+        let is_inside = *size == 0 || address - start < *size;
+        is_inside.then(|| addr2line::demangle_auto(name.into(), None).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_the_end_of_a_symbol_is_none() {
+        let symbols = [(0x1000, (0x10, "main".to_owned())), (0x2000, (0, "in_assembler".to_owned()))];
+        let table = Table { symbols: symbols.into() };
+        let found = [0xfff, 0x1000, 0x100f, 0x1010, 0x2000, 0x9000].map(|address| table.at(address));
+        assert_eq!(
+            found.map(|name| name.unwrap_or_default()),
+            ["", "main", "main", "", "in_assembler", "in_assembler"]
+        );
+    }
+}
