@@ -1,5 +1,5 @@
-//! One screen: the cost in words, by design, by cause, who evicts whom where it costs most, the code that pays, and what to
-//! know, worst first. Everything else is behind `--details` and in the page.
+//! One screen: the cost in words, by design, by cause, who evicts whom where it costs most, the code (and the kernel's
+//! data) that pays, and what to know, worst first. Everything else is behind `--details` and in the page.
 
 use analysis::simulation::{Cost, DesignFinding, Findings, Group, GroupFinding, LevelFinding, PlaceFinding};
 use simulation_result::{ByView, Simulation};
@@ -27,6 +27,9 @@ const CAUSES: usize = 4;
 /// Levels.
 const LEVELS: usize = 4;
 
+/// Places of code and of data where both are shown.
+const PLACES_OF_BOTH: usize = 3;
+
 /// Places of the code, where there is room for them.
 const PLACES: usize = 5;
 
@@ -51,9 +54,15 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         table.into_iter().for_each(|table| origins::add_evictions(page, design, table));
     }
     let notes = notes::in_short(findings);
-    let room = MOST_LINES.saturating_sub(page.lines() + if notes.is_empty() { 0 } else { NOTE_LINES });
     if let Some(design) = findings.designs.first() {
-        add_code(page, design, room.saturating_sub(HEADING_LINES).min(PLACES));
+        let room_for_notes = if notes.is_empty() { 0 } else { NOTE_LINES };
+        // The kernel's data has names.
+        let has_data = design.kernel.is_some();
+        let most = if has_data { PLACES_OF_BOTH } else { PLACES };
+        add_places(page, design, "The code that pays", "function", &design.code, most, room_for_notes);
+        if has_data {
+            add_places(page, design, "The data that pays", "variable", &design.data, most, room_for_notes);
+        }
     }
     if !notes.is_empty() {
         page.gap();
@@ -205,28 +214,38 @@ fn name(group: &GroupFinding) -> String {
     }
 }
 
-/// The few places with the most excess cycles attributed to them.
-fn add_code(page: &mut Page, design: &DesignFinding, places: usize) {
+/// The few places with the most excess cycles attributed to them, as far as there is room for them and some lines more.
+fn add_places(
+    page: &mut Page,
+    design: &DesignFinding,
+    title: &str,
+    what: &str,
+    places: &[PlaceFinding],
+    most: usize,
+    room_for_notes: usize,
+) {
+    let room = MOST_LINES.saturating_sub(page.lines() + room_for_notes + HEADING_LINES);
     let mut grid = Grid::with_one_line_a_row(1);
-    for name in ["program", "function", "after"] {
+    for name in ["program", what, "after"] {
         grid.column(name, Side::Left);
     }
     for name in ["excess cycles", "share"] {
         grid.column(name, Side::Right);
     }
-    let row = |code: &PlaceFinding| {
-        let cells = [&code.program, &code.place, &code.cause].map(Entry::from);
+    let row = |found: &PlaceFinding| {
+        let cells = [&found.program, &found.place, &found.cause].map(Entry::from);
         cells
             .into_iter()
             .chain([
-                rounded(code.excess_cycles as f64).into(),
-                code.share.map(|part| share(Some(part))).unwrap_or_default().into(),
+                rounded(found.excess_cycles as f64).into(),
+                found.share.map(|part| share(Some(part))).unwrap_or_default().into(),
             ])
             .collect()
     };
-    design.code.iter().filter(|code| code.excess_cycles > 0).take(places).for_each(|code| grid.row(row(code)));
+    let most_excess = places.iter().filter(|found| found.excess_cycles > 0).take(most.min(room));
+    most_excess.for_each(|found| grid.row(row(found)));
     if !grid.is_empty() {
-        page.heading("The code that pays", &format!("most excess cycles on {}", design.name));
+        page.heading(title, &format!("most excess cycles on {}", design.name));
         page.grid(&grid);
     }
 }
