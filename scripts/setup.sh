@@ -263,15 +263,25 @@ want_clang() {
 
 has_guest_kernel() { compgen -G "$target/qemu/kernel/boot/vmlinuz*" > /dev/null; }
 
-# The package that a name of Debian's stands for, which changes with each release of the kernel.
+# The package that a name of Debian's stands for, which changes with each release of the kernel. Newer ones have the image in a further package,
+# and there among the modules, which are not needed.
 fetch_guest_kernel() {
-    local folder=$target/qemu/kernel package
+    local folder=$target/qemu/kernel package=linux-image-cloud-amd64 next image
     has apt-get && has dpkg-deb || return 1
-    package=$(apt-cache depends linux-image-cloud-amd64 2> /dev/null | sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
-    [ -n "$package" ] || return 1
+    for _ in image binary; do
+        next=$(apt-cache depends "$package" 2> /dev/null | sed -n 's/^ *Depends: \(linux-\(image\|binary\)-[^ ]*\)$/\1/p' | head -n 1)
+        package=${next:-$package}
+    done
     say "unpacking $package for guests, below $folder"
-    mkdir -p "$folder"
-    (cd "$folder" && apt-get download -q "$package" && dpkg-deb -x linux-image-*.deb . && rm -rf linux-image-*.deb lib usr) >&2
+    mkdir -p "$folder/boot"
+    (
+        cd "$folder"
+        apt-get download -q "$package" && dpkg-deb -x "$package"_*.deb . || exit 1
+        for image in usr/lib/modules/*/vmlinuz; do
+            [ ! -e "$image" ] || mv "$image" "boot/vmlinuz-$(basename "$(dirname "$image")")"
+        done
+        rm -rf "$package"_*.deb lib usr
+    ) >&2
 }
 
 want_guest() {

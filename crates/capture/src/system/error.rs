@@ -28,6 +28,12 @@ pub enum GuestError {
         shown(.0)
     )]
     NoKernel(Vec<PathBuf>),
+    /// What was named is no file, and cannot be a package.
+    #[error(
+        "found no file '{path}', need a kernel image or the name of a package of Debian's: --kernel linux-image-cloud-amd64",
+        path = .0.display()
+    )]
+    NoImage(PathBuf),
     /// The package manager has no such kernel.
     #[error(
         "found no kernel in package '{name}' ({why}), need an image or a package of Debian's: --kernel linux-image-cloud-amd64"

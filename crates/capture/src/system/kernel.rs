@@ -1,9 +1,12 @@
 //! The guest's kernel: an image that is there, or a package of the distribution's, downloaded and unpacked and never installed.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use host::temporary::TemporaryFolder;
 
 use super::error::GuestError;
 
@@ -47,38 +50,78 @@ fn numbers(path: &Path) -> Vec<u64> {
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
-/// Downloads a kernel's package into `folder` and unpacks it there, or takes what an earlier call has left.
+/// Downloads a kernel's package, unpacks it, and keeps its image in `folder`; or takes the one that an earlier call has kept.
 ///
 /// # Errors
 /// Where the package manager has no such package, or there is none.
 pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
     let refuse = |why: String| GuestError::Package { name: package.name.clone(), why };
-    let name = real_name(&package.name).map_err(|error| refuse(error.to_string()))?;
-    let within = folder.join(&name);
-    if let Some(kernel) = newest_in(&within.join("boot")) {
+    if !is_name(&package.name) {
+        return Err(GuestError::NoImage(PathBuf::from(&package.name)));
+    }
+    let name = package_with_image(&package.name).map_err(|error| refuse(error.to_string()))?;
+    let kept = folder.join(&name).join(BOOT);
+    if let Some(kernel) = newest_in(&kept) {
         return Ok(kernel);
     }
-    fs::create_dir_all(&within).map_err(|error| refuse(error.to_string()))?;
-    run(Command::new("apt-get").args(["download", &name]).current_dir(&within)).map_err(&refuse)?;
-    let file = fs::read_dir(&within).map_err(|error| refuse(error.to_string()))?.flatten();
-    let package_file = file.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "deb"));
-    let package_file = package_file.ok_or_else(|| refuse("it left no file".to_owned()))?;
-    run(Command::new("dpkg").arg("-x").arg(&package_file).arg(&within)).map_err(&refuse)?;
-    let _ = fs::remove_file(package_file);
-    // The modules are not needed, and are most of it.
-    let _ = fs::remove_dir_all(within.join("lib"));
-    let _ = fs::remove_dir_all(within.join("usr"));
-    newest_in(&within.join("boot")).ok_or_else(|| refuse("it has no image in /boot".to_owned()))
+    let keep = |place: &Path| fs::create_dir_all(place).map_err(|error| refuse(error.to_string()));
+    keep(folder)?;
+    let unpacked = TemporaryFolder::create_in(folder).map_err(|error| refuse(error.to_string()))?;
+    let root = unpacked.path();
+    run(Command::new("apt-get").args(["download", &name]).current_dir(root)).map_err(&refuse)?;
+    let files = fs::read_dir(root).map_err(|error| refuse(error.to_string()))?.flatten();
+    let file = files.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "deb"));
+    let file = file.ok_or_else(|| refuse("it left no file".to_owned()))?;
+    run(Command::new("dpkg").arg("-x").arg(&file).arg(root)).map_err(&refuse)?;
+    let (image, called) = image_in(root).ok_or_else(|| refuse("it has no image".to_owned()))?;
+    // All else is not needed, and most of it.
+    keep(&kept)?;
+    let image_kept = kept.join(called);
+    fs::rename(image, &image_kept).map_err(|error| refuse(error.to_string()))?;
+    Ok(Kernel { image: image_kept })
 }
 
-/// The package with the image, where the named one depends on it: linux-image-cloud-amd64 on that of a version.
-fn real_name(name: &str) -> io::Result<String> {
-    let shown = Command::new("apt-cache").args(["show", "--no-all-versions", name]).output()?;
-    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
-    let depends = text.lines().find_map(|line| line.strip_prefix("Depends: ")).unwrap_or_default();
-    let image = depends.split([',', '|']).map(|part| part.split_whitespace().next().unwrap_or_default());
-    let mut image = image.filter(|part| part.starts_with("linux-image-"));
-    Ok(image.next().unwrap_or(name).to_owned())
+const BOOT: &str = "boot";
+const MODULES: &str = "usr/lib/modules";
+
+/// Of an unpacked package: the image, and a name that tells it from others. It is in /boot, or with newer kernels of Debian's as `vmlinuz` in the
+/// folder that is named after the kernel's version.
+fn image_in(root: &Path) -> Option<(PathBuf, OsString)> {
+    if let Some(Kernel { image }) = newest_in(&root.join(BOOT)) {
+        let called = image.file_name()?.to_owned();
+        return Some((image, called));
+    }
+    let versions = fs::read_dir(root.join(MODULES)).ok()?.flatten().map(|entry| entry.path());
+    let Kernel { image } = versions.filter_map(|folder| newest_in(&folder)).next()?;
+    let version = image.parent()?.file_name()?.to_string_lossy().into_owned();
+    Some((image, format!("vmlinuz-{version}").into()))
+}
+
+/// A package's name, and where it is to be from, as apt takes it: `linux-image-cloud-amd64/bookworm-backports`.
+fn is_name(name: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "+-.=/:~".contains(letter);
+    name.starts_with(|letter: char| letter.is_ascii_alphanumeric()) && name.chars().all(is_letter)
+}
+
+/// What stands between a name and the package with the image: linux-image-cloud-amd64 depends on that of a version, which newer kernels of
+/// Debian's have in a further one.
+const PARTS: [&str; 2] = ["linux-image-", "linux-binary-"];
+
+fn package_with_image(name: &str) -> io::Result<String> {
+    let mut name = name.to_owned();
+    for _ in PARTS {
+        let shown = Command::new("apt-cache").args(["show", "--no-all-versions", &name]).output()?;
+        let Some(next) = dependency(&String::from_utf8_lossy(&shown.stdout)) else { break };
+        name = next;
+    }
+    Ok(name)
+}
+
+/// The package of a kernel that another depends on.
+fn dependency(shown: &str) -> Option<String> {
+    let depends = shown.lines().find_map(|line| line.strip_prefix("Depends: "))?;
+    let mut names = depends.split([',', '|']).filter_map(|part| part.split_whitespace().next());
+    names.find(|name| PARTS.iter().any(|part| name.starts_with(part))).map(str::to_owned)
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
@@ -103,5 +146,43 @@ mod tests {
         }
         let found = find_kernel(&[folder.path().to_owned()]).expect("there are three");
         assert_eq!(found.image, folder.path().join("vmlinuz-6.12.0"));
+    }
+
+    #[test]
+    fn the_image_is_found_wherever_a_package_has_it() {
+        for (place, called) in [
+            ("boot/vmlinuz-6.12.95+deb12-cloud-amd64", "vmlinuz-6.12.95+deb12-cloud-amd64"),
+            ("usr/lib/modules/7.3.4+deb13-cloud-amd64/vmlinuz", "vmlinuz-7.3.4+deb13-cloud-amd64"),
+        ] {
+            let root = tempfile::tempdir().expect("a folder");
+            let image = root.path().join(place);
+            fs::create_dir_all(image.parent().expect("it has one")).expect("folders");
+            fs::write(&image, b"").expect("a file");
+            assert_eq!(image_in(root.path()), Some((image, called.into())));
+        }
+        assert_eq!(image_in(Path::new("/nowhere")), None);
+    }
+
+    #[test]
+    fn the_package_with_the_image_is_found_behind_others() {
+        let old = "Package: linux-image-cloud-amd64\nDepends: linux-image-6.1.0-56-cloud-amd64 (= 6.1.192-2)\n";
+        assert_eq!(dependency(old).as_deref(), Some("linux-image-6.1.0-56-cloud-amd64"));
+        let new = "Depends: dracut | initramfs-tools (>= 0.120), linux-base-7.3.4 (= 7.3.4-1), linux-binary-7.3.4 (= 7.3.4-1)\n";
+        assert_eq!(dependency(new).as_deref(), Some("linux-binary-7.3.4"));
+        assert_eq!(dependency("Depends: linux-base-7.3.4 (= 7.3.4-1)\n"), None);
+        assert_eq!(dependency(""), None);
+    }
+
+    #[test]
+    fn what_is_neither_an_image_nor_a_name_is_told_without_asking_for_it() {
+        for name in ["./vmlinuz", "/boot/vmlinuz", "--help", "", "a b"] {
+            let package = Package { name: name.to_owned() };
+            let error = fetch(&package, Path::new("/nowhere")).expect_err("no package is called so");
+            let found = format!("found no file '{name}', need a kernel image or the name of a package of Debian's");
+            assert!(error.to_string().starts_with(&found), "{error}");
+        }
+        assert!(
+            is_name("linux-image-cloud-amd64/bookworm-backports") && is_name("linux-image-6.12.95+deb12-cloud-amd64")
+        );
     }
 }
