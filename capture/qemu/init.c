@@ -6,8 +6,8 @@
    variables, the arguments. What they write is kept in memory until recording has ended. Then the plugin is told all of it,
    a page at a time, as lines `status N STATUS`, `switches N`, `nanoseconds N` and, each followed by its bytes, `output N BYTES`; what is
    wrong as `error TEXT`. A serial line would take longer for that than many programs run: QEMU does each byte by itself. Before recording,
-   `symbols BYTES CHECKSUM FRAMES...` says where in memory the names of the kernel's functions and variables are, and afterwards `contents`,
-   in the same way, where what its pages hold is listed. */
+   `unknown WORD` names what the kernel found on its command line and could make nothing of, and `symbols BYTES CHECKSUM FRAMES...` says where in
+   memory the names of the kernel's functions and variables are; afterwards `contents`, in the same way, where what its pages hold is listed. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -217,6 +217,16 @@ static int start_all(void)
     return ends[1];
 }
 
+/* The kernel hands on what it could make nothing of: words as arguments, and those with a value as variables, beside two of its own. */
+static void tell_unknown_words(char **arguments, char **variables)
+{
+    while (*++arguments)
+        report("unknown %s\n", *arguments);
+    for (; *variables; variables++)
+        if (strncmp(*variables, "HOME=", 5) != 0 && strncmp(*variables, "TERM=", 5) != 0)
+            report("unknown %s\n", *variables);
+}
+
 /* Where something is listed: the bytes, their checksum (FNV-1a), and the frames of their pages. */
 static void tell_listing(const char *what, const struct listing *listing)
 {
@@ -326,12 +336,13 @@ static void tell(uint64_t counted, uint64_t nanoseconds)
     report("end\n");
 }
 
-int main(void)
+int main(int argument_count, char **arguments, char **variables)
 {
     struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
     uint64_t before, after, began, ended;
     int go, stat;
 
+    (void)argument_count;
     mount_all();
     layout_show_addresses();
     listing_open(&symbols, MOST_SYMBOLS_BYTES);
@@ -349,6 +360,7 @@ int main(void)
             leave();
         }
     }
+    tell_unknown_words(arguments, variables);
     tell_listing("symbols", &symbols);
     contents_list_areas(&contents);
     report("ready\n");

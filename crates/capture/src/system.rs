@@ -82,6 +82,13 @@ impl System {
         self.append.iter().fold(qemu::COMMAND_LINE.to_owned(), |line, more| format!("{line} {more}"))
     }
 
+    /// What to say of appended words that the kernel could make nothing of.
+    fn without_effect(&self, unknown: &[String]) -> Vec<String> {
+        let ours = |word: &String| qemu::COMMAND_LINE.split(' ').any(|our| our == word);
+        let said = |word: &String| format!("the guest's kernel knows no '{word}': it was started as without that");
+        unknown.iter().filter(|word| !ours(word)).map(said).collect()
+    }
+
     /// Instructions in a second of the guest's time.
     pub fn instructions_per_second(&self) -> u64 {
         1_000_000_000 >> self.halvings
@@ -155,7 +162,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     let bell = Bell::default();
     let guest = guest::Guest::of(commands, system)?;
     let machine = Machine::start(&guest, system, &ring).map_err(CaptureError::from)?;
-    let (outcome, symbols) = std::thread::scope(|scope| {
+    let Kept { report, symbols, unknown_words } = std::thread::scope(|scope| {
         let keeper = std::thread::Builder::new()
             .spawn_scoped(scope, || keep(machine, &ring, &bell, [stop, &has_all]))
             .map_err(CaptureError::from)?;
@@ -178,13 +185,13 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         statuses: Vec::new(),
         outputs: Vec::new(),
         symbols,
-        warnings: Vec::new(),
+        warnings: system.without_effect(&unknown_words),
     };
-    Ok(match outcome {
+    Ok(match report {
         _ if decoder.has_all() => GuestSummary { ending: Ending::SwitchLimit, ..ended },
         None => GuestSummary { ending: Ending::Interrupted, ..ended },
         Some(report) => {
-            let warnings = report.warnings(switches, system.seconds);
+            let warnings = [ended.warnings, report.warnings(switches, system.seconds)].concat();
             let Report { statuses, outputs, nanoseconds, .. } = report;
             GuestSummary { guest_ns: nanoseconds, statuses, outputs, warnings, ..ended }
         }
@@ -211,20 +218,23 @@ impl<T: Take<Error: std::error::Error + 'static>> Read for Telling<'_, '_, T> {
     }
 }
 
-/// Waits for the end of the guest; none where one of the flags ends it. Afterwards QEMU is gone, and the stream is complete.
-fn keep(
-    mut machine: Machine,
-    ring: &Ring,
-    bell: &Bell,
-    stop: [&AtomicBool; 2],
-) -> Result<(Option<Report>, KernelSymbols), GuestError> {
+/// What is left of a guest.
+struct Kept {
+    /// None where it did not end by itself.
+    report: Option<Report>,
+    symbols: KernelSymbols,
+    unknown_words: Vec<String>,
+}
+
+/// Waits for the end of the guest, or for one of the flags to end it. Afterwards QEMU is gone, and the stream is complete.
+fn keep(mut machine: Machine, ring: &Ring, bell: &Bell, stop: [&AtomicBool; 2]) -> Result<Kept, GuestError> {
     let outcome = watch(&mut machine, ring, bell, stop);
     ring.u32_at(header::IS_CLOSING).store(1, SeqCst);
     machine.dismiss();
     bell.finish();
     ring.tell_submission();
     let report = if outcome? { Some(machine.report()?) } else { None };
-    Ok((report, machine.symbols()))
+    Ok(Kept { report, symbols: machine.symbols(), unknown_words: machine.unknown_words() })
 }
 
 /// Whether it ended by itself.

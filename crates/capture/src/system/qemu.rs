@@ -120,6 +120,11 @@ impl Machine {
         Report::symbols(&said, word)
     }
 
+    /// Words of its command line that its kernel could make nothing of.
+    pub(super) fn unknown_words(&self) -> Vec<String> {
+        Report::unknown_words(&fs::read(self.report.path()).unwrap_or_default())
+    }
+
     pub(super) fn hung(&self, is_ready: bool) -> GuestError {
         if is_ready { GuestError::Hung(self.said()) } else { GuestError::SlowBoot(self.said()) }
     }

@@ -55,6 +55,12 @@ impl Listed {
     }
 }
 
+/// What stands behind `what` in the lines before the guest is ready.
+fn said_before<'a>(bytes: &'a [u8], what: &'a str) -> impl Iterator<Item = &'a str> {
+    let lines = bytes.split(|&byte| byte == b'\n').take_while(|line| *line != b"ready");
+    lines.filter_map(move |line| std::str::from_utf8(line).ok()?.strip_prefix(what))
+}
+
 /// As capture/qemu/init.c has it (Fowler, Noll, Vo).
 fn fnv_1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
@@ -73,6 +79,11 @@ impl Report {
         let listed = said.map(|said| Listed::of(said.split(' ').filter_map(|number| number.parse().ok())));
         let text: Vec<u8> = listed.filter_map(|listed| listed.read(&word)).flatten().collect();
         KernelSymbols::of_unsorted_lines(&text).unwrap_or_default()
+    }
+
+    /// Words of its command line that the kernel could make nothing of.
+    pub(super) fn unknown_words(bytes: &[u8]) -> Vec<String> {
+        said_before(bytes, "unknown ").map(str::to_owned).collect()
     }
 
     /// None where it is not whole.
@@ -174,6 +185,13 @@ mod tests {
         assert!(read("ready\n").is_empty());
         // A program's own words are none of the guest's first process.
         assert!(read(&("output 0 99\n".to_owned() + &listed("contents", pages, "4"))).is_empty());
+    }
+
+    #[test]
+    fn unknown_words_are_those_named_before_the_programs_begin() {
+        let text = b"unknown preempt=lazy\nsymbols 0 0\nunknown a b\nready\nunknown of a program\nend\n";
+        assert_eq!(Report::unknown_words(text), ["preempt=lazy", "a b"]);
+        assert_eq!(Report::unknown_words(b"error unknown\n"), [""; 0]);
     }
 
     #[test]

@@ -139,6 +139,7 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
 fn programs_without_end_are_ended_after_so_many_switches() {
     let Some(mut system) = system() else { return };
     system.stop_after_switches = Some(40);
+    system.append = Some("mitigations=auto preempt=sometimes".to_owned());
     system.files = vec!["/bin/true".into()];
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("loop"), "while :; do /bin/true; done\n").expect("a file");
@@ -148,6 +149,8 @@ fn programs_without_end_are_ended_after_so_many_switches() {
     let (summary, trace) = record(&commands, &system);
     assert_eq!((summary.ending, summary.switches), (Ending::SwitchLimit, 40), "{summary:?}");
     assert_eq!(summary.statuses, []);
+    let without_effect = "the guest's kernel knows no 'preempt=sometimes': it was started as without that";
+    assert_eq!(summary.warnings, [without_effect]);
     let marks = marks(&trace);
     assert_eq!(marks.iter().filter(|mark| mark.is_switch()).count(), 40);
     assert!(marks.last().is_some_and(Mark::is_switch), "the last one ends it: {:?}", marks.last());
