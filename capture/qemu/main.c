@@ -13,11 +13,10 @@
 /* The version of the interface that it is built for. QEMU refuses one that is older than it still serves, or newer than its own. */
 EXPORTED int qemu_plugin_version = PLUGIN_VERSION;
 
-static qemu_plugin_id_t plugin;
 static uint64_t stage;
 static bool has_pages;
 
-static void on_translation_booting(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+static void on_translation_booting(struct qemu_plugin_tb *tb);
 
 /* 0 where the instruction is no signal's first. */
 static uint64_t signal_in(const struct qemu_plugin_insn *insn)
@@ -31,23 +30,21 @@ static uint64_t signal_in(const struct qemu_plugin_insn *insn)
     return value - SC_SIGNAL <= SC_GUEST_SAYS ? value - SC_SIGNAL : 0;
 }
 
-static void on_exit_of_qemu(qemu_plugin_id_t id, void *data)
+static void on_exit_of_qemu(void)
 {
-    (void)id;
-    (void)data;
     if (stage == SC_GUEST_BEGIN) {
         paths_end();
         stream_end();
     }
 }
 
-static void on_translation_armed(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void on_translation_armed(struct qemu_plugin_tb *tb)
 {
     switches_watch_who(tb);
-    on_translation_booting(id, tb);
+    on_translation_booting(tb);
 }
 
-static void on_translation_recording(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void on_translation_recording(struct qemu_plugin_tb *tb)
 {
     struct code *code = code_of(tb, entries_is_exception(qemu_plugin_tb_vaddr(tb)));
 
@@ -58,7 +55,7 @@ static void on_translation_recording(qemu_plugin_id_t id, struct qemu_plugin_tb 
         if (has_pages)
             pages_watch(tb);
     } else {
-        on_translation_booting(id, tb);
+        on_translation_booting(tb);
     }
     for (size_t index = 0; index < code->count; index++)
         if (code->instructions[index].touches != TOUCHES_NOTHING)
@@ -67,30 +64,30 @@ static void on_translation_recording(qemu_plugin_id_t id, struct qemu_plugin_tb 
 }
 
 /* Again as before. */
-static void on_flush(qemu_plugin_id_t id)
+static void on_flush(void)
 {
-    qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
-    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation_recording);
+    callbacks_at_exit(on_exit_of_qemu);
+    callbacks_of_code(on_translation_recording);
 }
 
 void flush_translations(void)
 {
     if (stage == SC_GUEST_BEGIN)
-        qemu_plugin_reset(plugin, on_flush);
+        callbacks_anew(on_flush);
 }
 
 /* QEMU has thrown away all code by now: what is translated from here on is watched as the stage wants it. */
-static void on_reset(qemu_plugin_id_t id)
+static void on_reset(void)
 {
-    qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
+    callbacks_at_exit(on_exit_of_qemu);
     switch (stage) {
     case SC_GUEST_ARM:
-        qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation_armed);
+        callbacks_of_code(on_translation_armed);
         break;
     case SC_GUEST_BEGIN:
         stream_begin();
         switches_begin();
-        qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation_recording);
+        callbacks_of_code(on_translation_recording);
         break;
     }
 }
@@ -136,14 +133,13 @@ static void on_signal(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address
     if (stage == SC_GUEST_END)
         paths_stop();
     else
-        qemu_plugin_reset(plugin, on_reset);
+        callbacks_anew(on_reset);
 }
 
-static void on_translation_booting(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void on_translation_booting(struct qemu_plugin_tb *tb)
 {
     size_t count = qemu_plugin_tb_n_insns(tb);
 
-    (void)id;
     for (size_t index = 0; index + 1 < count; index++) {
         uint64_t kind = signal_in(qemu_plugin_tb_get_insn(tb, index));
         if (kind)
@@ -180,7 +176,7 @@ EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, i
         ring_fail("no ring of this version");
     if (!memory || !memory_open(memory))
         ring_fail("no memory of the guest");
-    plugin = id;
-    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation_booting);
+    callbacks_know(id);
+    callbacks_of_code(on_translation_booting);
     return 0;
 }

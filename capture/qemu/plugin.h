@@ -20,6 +20,14 @@ typedef int64_t Long;
 /* main.c: has QEMU translate anew whatever runs after the present piece of code. */
 void flush_translations(void);
 
+/* callbacks.c: those of the plugin as a whole, whichever version of the interface QEMU has. */
+void callbacks_know(qemu_plugin_id_t id);
+/* Before translated code is run for the first time. */
+void callbacks_of_code(void (*callback)(struct qemu_plugin_tb *tb));
+void callbacks_at_exit(void (*callback)(void));
+/* When QEMU has thrown away all translated code and all other callbacks, which it does soon. */
+void callbacks_anew(void (*callback)(void));
+
 /* ring.c: the shared memory. */
 bool ring_open(const char *path);
 void ring_fail(const char *found);

@@ -35,13 +35,17 @@ impl Parts {
     }
 
     /// The plugin for a QEMU: it refuses objects for older interfaces than it serves.
-    pub(super) fn plugin(&self, qemu_major: u32) -> PathBuf {
-        self.folder.join(if qemu_major < FIRST_WITH_SECOND { "switchcost-1.so" } else { "switchcost-2.so" })
+    pub(super) fn plugin(&self, qemu: Version) -> PathBuf {
+        let interface = INTERFACES.iter().rfind(|(first, _)| *first <= qemu).map_or(1, |(_, interface)| *interface);
+        self.folder.join(format!("switchcost-{interface}.so"))
     }
 }
 
-/// The first QEMU with the second version of the interface.
-const FIRST_WITH_SECOND: u32 = 9;
+/// The first two numbers of a version of QEMU.
+pub(super) type Version = (u32, u32);
+
+/// QEMU from which on the interface is the least that it serves.
+const INTERFACES: [(Version, u32); 4] = [((0, 0), 1), ((9, 0), 2), ((11, 0), 6), ((11, 1), 7)];
 
 fn find_in(named: Option<PathBuf>, executable: Option<&Path>) -> Result<Parts, GuestError> {
     let beside = executable.into_iter().flat_map(|executable| {
@@ -78,7 +82,8 @@ mod tests {
     #[test]
     fn a_plugin_is_chosen_by_the_version_of_qemu() {
         let parts = Parts::of("/q".into());
-        assert_eq!(parts.plugin(7), PathBuf::from("/q/switchcost-1.so"));
-        assert_eq!(parts.plugin(10), PathBuf::from("/q/switchcost-2.so"));
+        for (qemu, plugin) in [((7, 2), 1), ((9, 0), 2), ((10, 2), 2), ((11, 0), 6), ((11, 1), 7), ((12, 0), 7)] {
+            assert_eq!(parts.plugin(qemu), PathBuf::from(format!("/q/switchcost-{plugin}.so")), "{qemu:?}");
+        }
     }
 }

@@ -17,6 +17,7 @@ use trace::KernelSymbols;
 use super::System;
 use super::error::GuestError;
 use super::guest::Guest;
+use super::parts::Version;
 use super::report::Report;
 use crate::ring::Ring;
 
@@ -45,14 +46,14 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn start(guest: &Guest, system: &System, ring: &Ring) -> Result<Machine, GuestError> {
-        let (qemu, major) = find()?;
+        let (qemu, version) = find()?;
         let root = SharedFile::create("switchcost-root", 1)?;
         fs::write(root.path(), &guest.root)?;
         let megabytes = megabytes(guest, system);
         let memory = SharedFile::create("switchcost-guest", (megabytes * MEBIBYTE / 8) as usize)?;
         let (report, console) =
             (SharedFile::create("switchcost-report", 1)?, SharedFile::create("switchcost-console", 1)?);
-        let arguments = arguments(&qemu, major, system, megabytes, &memory, &root, ring);
+        let arguments = arguments(&qemu, version, system, megabytes, &memory, &root, ring);
         let program = Program {
             path: text(qemu.as_os_str().as_bytes())?,
             arguments: arguments.iter().map(|argument| text(argument.as_bytes())).collect::<io::Result<_>>()?,
@@ -142,27 +143,27 @@ fn text(bytes: &[u8]) -> io::Result<CString> {
     Ok(CString::new(bytes)?)
 }
 
-/// QEMU of PATH, and the first number of its version.
-fn find() -> Result<(PathBuf, u32), GuestError> {
+/// QEMU of PATH, and its version.
+fn find() -> Result<(PathBuf, Version), GuestError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let missing = |error: io::Error| GuestError::NoQemu { program: QEMU.to_owned(), error };
     let found = std::env::split_paths(&path).map(|folder| folder.join(QEMU)).find(|path| path.is_file());
     let found = found.ok_or_else(|| missing(io::Error::other("not in PATH")))?;
     let output = std::process::Command::new(&found).arg("--version").output().map_err(missing)?;
-    let major = major(&String::from_utf8_lossy(&output.stdout));
-    match major {
+    match version(&String::from_utf8_lossy(&output.stdout)) {
         // Its interface cannot be told from that of 7.2, and needs what the plugin for 9 does.
-        Some(8) => {
+        Some((8, _)) => {
             Err(missing(io::Error::other("QEMU 8 tells plugins addresses of libraries that are other processes'")))
         }
-        Some(major) => Ok((found, major)),
+        Some(version) => Ok((found, version)),
         None => Err(missing(io::Error::other("it does not say its version"))),
     }
 }
 
 /// Of `QEMU emulator version 7.2.22 (...)`.
-fn major(version: &str) -> Option<u32> {
-    version.split_once("version ")?.1.split('.').next()?.parse().ok()
+fn version(said: &str) -> Option<Version> {
+    let mut numbers = said.split_once("version ")?.1.split('.').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 /// Where in the file of the guest's memory a physical address is. QEMU's pc keeps the last addresses below 4 GiB for devices: of 3.5 GiB or
@@ -185,7 +186,7 @@ fn megabytes(guest: &Guest, system: &System) -> u64 {
 
 fn arguments(
     qemu: &Path,
-    major: u32,
+    version: Version,
     system: &System,
     megabytes: u64,
     memory: &SharedFile,
@@ -193,7 +194,7 @@ fn arguments(
     ring: &Ring,
 ) -> Vec<String> {
     let path = |file: &SharedFile| file.path().display().to_string();
-    let plugin = system.parts.plugin(major);
+    let plugin = system.parts.plugin(version);
     let pages = if system.has_pages { ",physical=on" } else { "" };
     let options = [
         ("-machine", "pc,accel=tcg,hpet=off,memory-backend=memory".to_owned()),
@@ -233,8 +234,8 @@ mod tests {
 
     #[test]
     fn the_version_is_read_from_what_qemu_says() {
-        assert_eq!(major("QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)\nCopyright"), Some(7));
-        assert_eq!(major("QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)"), Some(10));
-        assert_eq!(major("something else"), None);
+        assert_eq!(version("QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)\nCopyright"), Some((7, 2)));
+        assert_eq!(version("QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)"), Some((10, 0)));
+        assert_eq!(version("something else"), None);
     }
 }
