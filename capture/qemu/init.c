@@ -6,8 +6,8 @@
    variables, the arguments. What they write is kept in memory until recording has ended. Then the plugin is told all of it,
    a page at a time, as lines `status N STATUS`, `switches N`, `nanoseconds N` and, each followed by its bytes, `output N BYTES`; what is
    wrong as `error TEXT`. A serial line would take longer for that than many programs run: QEMU does each byte by itself. Before recording,
-   `unknown WORD` names what the kernel found on its command line and could make nothing of, and `symbols BYTES CHECKSUM FRAMES...` says where in
-   memory the names of the kernel's functions and variables are; afterwards `contents`, in the same way, where what its pages hold is listed. */
+   `preempt MODES` says which the kernel offers, the one that it has in brackets, and `symbols BYTES CHECKSUM FRAMES...` where in memory the
+   names of the kernel's functions and variables are; afterwards `contents`, in the same way, where what its pages hold is listed. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -217,14 +217,16 @@ static int start_all(void)
     return ends[1];
 }
 
-/* The kernel hands on what it could make nothing of: words as arguments, and those with a value as variables, beside two of its own. */
-static void tell_unknown_words(char **arguments, char **variables)
+/* None where it cannot be chosen. */
+static void tell_preemption(void)
 {
-    while (*++arguments)
-        report("unknown %s\n", *arguments);
-    for (; *variables; variables++)
-        if (strncmp(*variables, "HOME=", 5) != 0 && strncmp(*variables, "TERM=", 5) != 0)
-            report("unknown %s\n", *variables);
+    char modes[128] = "";
+    int fd = open("/sys/kernel/debug/sched/preempt", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0 && read(fd, modes, sizeof modes - 1) > 0)
+        modes[strcspn(modes, "\n")] = '\0';
+    report("preempt %s\n", modes);
+    close(fd);
 }
 
 /* Where something is listed: the bytes, their checksum (FNV-1a), and the frames of their pages. */
@@ -336,13 +338,12 @@ static void tell(uint64_t counted, uint64_t nanoseconds)
     report("end\n");
 }
 
-int main(int argument_count, char **arguments, char **variables)
+int main(void)
 {
     struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
     uint64_t before, after, began, ended;
     int go, stat;
 
-    (void)argument_count;
     mount_all();
     layout_show_addresses();
     listing_open(&symbols, MOST_SYMBOLS_BYTES);
@@ -360,7 +361,7 @@ int main(int argument_count, char **arguments, char **variables)
             leave();
         }
     }
-    tell_unknown_words(arguments, variables);
+    tell_preemption();
     tell_listing("symbols", &symbols);
     contents_list_areas(&contents);
     report("ready\n");

@@ -82,13 +82,6 @@ impl System {
         self.append.iter().fold(qemu::COMMAND_LINE.to_owned(), |line, more| format!("{line} {more}"))
     }
 
-    /// What to say of appended words that the kernel could make nothing of.
-    fn without_effect(&self, unknown: &[String]) -> Vec<String> {
-        let ours = |word: &String| qemu::COMMAND_LINE.split(' ').any(|our| our == word);
-        let said = |word: &String| format!("the guest's kernel knows no '{word}': it was started as without that");
-        unknown.iter().filter(|word| !ours(word)).map(said).collect()
-    }
-
     /// Instructions in a second of the guest's time.
     pub fn instructions_per_second(&self) -> u64 {
         1_000_000_000 >> self.halvings
@@ -162,7 +155,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     let bell = Bell::default();
     let guest = guest::Guest::of(commands, system)?;
     let machine = Machine::start(&guest, system, &ring).map_err(CaptureError::from)?;
-    let Kept { report, symbols, unknown_words } = std::thread::scope(|scope| {
+    let Kept { report, symbols, preemption } = std::thread::scope(|scope| {
         let keeper = std::thread::Builder::new()
             .spawn_scoped(scope, || keep(machine, &ring, &bell, [stop, &has_all]))
             .map_err(CaptureError::from)?;
@@ -185,7 +178,10 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         statuses: Vec::new(),
         outputs: Vec::new(),
         symbols,
-        warnings: system.without_effect(&unknown_words),
+        warnings: preemption
+            .and_then(|offered| without_preemption(&system.command_line(), &offered))
+            .into_iter()
+            .collect(),
     };
     Ok(match report {
         _ if decoder.has_all() => GuestSummary { ending: Ending::SwitchLimit, ..ended },
@@ -196,6 +192,17 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
             GuestSummary { guest_ns: nanoseconds, statuses, outputs, warnings, ..ended }
         }
     })
+}
+
+/// What to say of `preempt=` where the kernel has another, with which it starts without a word.
+fn without_preemption(command_line: &str, offered: &str) -> Option<String> {
+    let wanted = command_line.split_whitespace().rev().find_map(|word| word.strip_prefix("preempt="))?;
+    let what = match offered {
+        "" => "it cannot choose any".to_owned(),
+        _ if offered.contains(&format!("({wanted})")) => return None,
+        _ => format!("it offers {offered}, and was started with the one in brackets"),
+    };
+    Some(format!("the guest's kernel has no preempt={wanted}: {what}"))
 }
 
 /// Decodes, and says when no more is wanted.
@@ -223,7 +230,7 @@ struct Kept {
     /// None where it did not end by itself.
     report: Option<Report>,
     symbols: KernelSymbols,
-    unknown_words: Vec<String>,
+    preemption: Option<String>,
 }
 
 /// Waits for the end of the guest, or for one of the flags to end it. Afterwards QEMU is gone, and the stream is complete.
@@ -234,7 +241,7 @@ fn keep(mut machine: Machine, ring: &Ring, bell: &Bell, stop: [&AtomicBool; 2]) 
     bell.finish();
     ring.tell_submission();
     let report = if outcome? { Some(machine.report()?) } else { None };
-    Ok(Kept { report, symbols: machine.symbols(), unknown_words: machine.unknown_words() })
+    Ok(Kept { report, symbols: machine.symbols(), preemption: machine.preemption() })
 }
 
 /// Whether it ended by itself.
@@ -257,5 +264,27 @@ fn watch(machine: &mut Machine, ring: &Ring, bell: &Bell, stop: [&AtomicBool; 2]
         if since.elapsed() > if is_ready { LONGEST_PAUSE } else { LONGEST_BOOT } {
             return Err(machine.hung(is_ready));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preemption_that_is_not_offered_is_told() {
+        assert_eq!(without_preemption("quiet preempt=full", "none voluntary (full)"), None);
+        assert_eq!(without_preemption("quiet", "none (voluntary) full"), None);
+        assert_eq!(without_preemption("preempt=lazy preempt=none", "(none) voluntary full"), None, "the last counts");
+        assert_eq!(
+            without_preemption("preempt=none preempt=lazy", "(none) voluntary full").as_deref(),
+            Some(
+                "the guest's kernel has no preempt=lazy: it offers (none) voluntary full, and was started with the one in brackets"
+            )
+        );
+        assert_eq!(
+            without_preemption("preempt=full", "").as_deref(),
+            Some("the guest's kernel has no preempt=full: it cannot choose any")
+        );
     }
 }

@@ -121,9 +121,9 @@ impl Machine {
         Report::symbols(&said, word)
     }
 
-    /// Words of its command line that its kernel could make nothing of.
-    pub(super) fn unknown_words(&self) -> Vec<String> {
-        Report::unknown_words(&fs::read(self.report.path()).unwrap_or_default())
+    /// What preemption its kernel offers; none where it has not come to its programs.
+    pub(super) fn preemption(&self) -> Option<String> {
+        Report::preemption(&fs::read(self.report.path()).unwrap_or_default())
     }
 
     pub(super) fn hung(&self, is_ready: bool) -> GuestError {

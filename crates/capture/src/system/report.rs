@@ -81,9 +81,9 @@ impl Report {
         KernelSymbols::of_unsorted_lines(&text).unwrap_or_default()
     }
 
-    /// Words of its command line that the kernel could make nothing of.
-    pub(super) fn unknown_words(bytes: &[u8]) -> Vec<String> {
-        said_before(bytes, "unknown ").map(str::to_owned).collect()
+    /// What preemption the kernel offers, with the one that it has in brackets: `none (voluntary) full`. Empty where it cannot be chosen.
+    pub(super) fn preemption(bytes: &[u8]) -> Option<String> {
+        said_before(bytes, "preempt ").next().map(|said| said.trim_end().to_owned())
     }
 
     /// None where it is not whole.
@@ -188,10 +188,11 @@ mod tests {
     }
 
     #[test]
-    fn unknown_words_are_those_named_before_the_programs_begin() {
-        let text = b"unknown preempt=lazy\nsymbols 0 0\nunknown a b\nready\nunknown of a program\nend\n";
-        assert_eq!(Report::unknown_words(text), ["preempt=lazy", "a b"]);
-        assert_eq!(Report::unknown_words(b"error unknown\n"), [""; 0]);
+    fn what_preemption_there_is_is_named_before_the_programs_begin() {
+        let text = b"preempt none (voluntary) full \nsymbols 0 0\nready\npreempt of a program\nend\n";
+        assert_eq!(Report::preemption(text).as_deref(), Some("none (voluntary) full"));
+        assert_eq!(Report::preemption(b"preempt \nready\n").as_deref(), Some(""));
+        assert_eq!(Report::preemption(b"ready\npreempt full\n"), None);
     }
 
     #[test]
