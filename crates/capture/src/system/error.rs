@@ -80,8 +80,14 @@ pub enum GuestError {
     /// The guest does nothing.
     #[error("found no instruction executed by the guest for two minutes, need it to go on{}", last(.0))]
     Hung(String),
+    /// QEMU takes no plugin of ours.
+    #[error(
+        "found a QEMU that does not take the plugin ({0}), need one with an interface that there is a plugin \
+         for: 7.2, or 9 to 11.1; put the folder of such a qemu-system-x86_64 first in PATH"
+    )]
+    Interface(String),
     /// QEMU ended before the programs did.
-    #[error("found the guest ended before its programs ({status}), need it to run to their end; see what it said{}", last(.said))]
+    #[error("found the guest ended before its programs ({status}), need it to run to their end; {}", last_or_advice(.said))]
     Died {
         /// How QEMU ended.
         status: std::process::ExitStatus,
@@ -96,7 +102,11 @@ pub enum GuestError {
     )]
     NotStopped(String),
     /// The system refused something.
-    #[error("found no way to start a guest ({0}), need working memory files, pipes and /proc")]
+    #[error(
+        "found no way to start a guest ({error}), {remedy}",
+        error = .0,
+        remedy = remedies::for_starting(.0, "need working memory files, pipes and /proc")
+    )]
     System(#[from] io::Error),
 }
 
@@ -106,10 +116,24 @@ fn shown(folders: &[PathBuf]) -> String {
 
 /// What programs wrote, if anything.
 fn wrote(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("; what they wrote:\n{text}") }
+    if text.is_empty() { String::new() } else { format!("; what they wrote: {}", in_a_line(text)) }
 }
 
 /// What was said last, if anything was.
 fn last(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!(":\n{said}") }
+    if said.is_empty() { String::new() } else { format!("; what it said last: {}", in_a_line(said)) }
+}
+
+/// Where nothing was said, memory was too little for its kernel to say anything, most often.
+fn last_or_advice(said: &str) -> String {
+    if said.is_empty() {
+        "it said nothing: give it more --memory, or try another --kernel or --append".to_owned()
+    } else {
+        format!("see what it said: {}", in_a_line(said))
+    }
+}
+
+/// As messages are.
+fn in_a_line(text: &str) -> String {
+    text.lines().collect::<Vec<_>>().join(" | ")
 }

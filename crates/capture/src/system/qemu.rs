@@ -23,8 +23,9 @@ use crate::ring::Ring;
 
 const QEMU: &str = "qemu-system-x86_64";
 /// What the plugin relies on: addresses of the kernel that are the same each time. Without the rest a guest would be slower, and its
-/// time less regular: QEMU translates code anew at each address that it has, and a program that starts again has the same ones.
-pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr norandmaps mitigations=off panic=1 tsc=reliable";
+/// time less regular: QEMU translates code anew at each address that it has, and a program that starts again has the same ones. After a panic
+/// it restarts at once, which ends QEMU: a second of waiting is a long loop.
+pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr norandmaps mitigations=off panic=-1 tsc=reliable";
 /// No instructions with a random outcome; page tables of four levels; strings are copied by words, as they take so long on
 /// real processors, and not by bytes.
 const CPU: &str = "max,-rdrand,-rdseed,-la57,-erms,-fsrm";
@@ -107,7 +108,10 @@ impl Machine {
     pub(super) fn report(&self) -> Result<Report, GuestError> {
         let report = Report::read(&fs::read(self.report.path())?)?;
         let status = self.status.unwrap_or_default();
-        report.ok_or_else(|| GuestError::Died { status, said: self.said() })
+        report.ok_or_else(|| match refusal(&self.console()) {
+            Some(why) => GuestError::Interface(why.to_owned()),
+            None => GuestError::Died { status, said: self.said() },
+        })
     }
 
     /// Its kernel's symbols; none where it has not come to its programs.
@@ -130,13 +134,27 @@ impl Machine {
         if is_ready { GuestError::Hung(self.said()) } else { GuestError::SlowBoot(self.said()) }
     }
 
-    /// The last lines of the console.
     fn said(&self) -> String {
-        let bytes = fs::read(self.console.path()).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-        lines[lines.len().saturating_sub(SAID_LINES)..].join("\n")
+        last_words(&self.console())
     }
+
+    fn console(&self) -> String {
+        String::from_utf8_lossy(&fs::read(self.console.path()).unwrap_or_default()).into_owned()
+    }
+}
+
+/// Of a console: why the kernel gave up and the lines behind that, or else the last ones.
+fn last_words(console: &str) -> String {
+    let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let panic = lines.iter().position(|line| line.contains("Kernel panic"));
+    let first = panic.unwrap_or(lines.len().saturating_sub(SAID_LINES));
+    lines[first..].iter().take(SAID_LINES).copied().collect::<Vec<_>>().join("\n")
+}
+
+/// Why QEMU does not load the plugin, if it is for the version of its interface.
+fn refusal(console: &str) -> Option<&str> {
+    let line = console.lines().find(|line| line.contains("plugin requires API version"))?;
+    line.find("plugin requires").map(|start| line[start..].trim_end())
 }
 
 fn text(bytes: &[u8]) -> io::Result<CString> {
@@ -230,6 +248,30 @@ mod tests {
         assert_eq!(place_of(3 * GIBIBYTE + 5, 7 * GIBIBYTE / 2 - 1), Some(3 * GIBIBYTE + 5));
         assert_eq!(place_of(3 * GIBIBYTE, 7 * GIBIBYTE / 2), None);
         assert_eq!(place_of(4 * GIBIBYTE + 5, 7 * GIBIBYTE / 2), Some(3 * GIBIBYTE + 5));
+    }
+
+    #[test]
+    fn of_a_panic_its_reason_is_told_and_of_any_other_end_the_last_lines() {
+        let trace = "\r\n[ 1.4]  kernel_init+0x16/0x130".repeat(20);
+        let console =
+            format!("[ 1.3] md: Waiting\r\n[ 1.4] Kernel panic - not syncing: VFS: Unable to mount root{trace}");
+        let said = last_words(&console);
+        assert!(said.starts_with("[ 1.4] Kernel panic - not syncing: VFS: Unable to mount root\n"), "{said}");
+        assert_eq!(said.lines().count(), SAID_LINES);
+        assert_eq!(last_words("one\n\ntwo\n"), "one\ntwo");
+        let lines: String = (1..20).map(|number| format!("{number}\n")).collect();
+        assert_eq!(last_words(&lines), "12\n13\n14\n15\n16\n17\n18\n19");
+    }
+
+    #[test]
+    fn a_plugin_of_another_interface_is_known_from_what_qemu_says() {
+        let said = "qemu-system-x86_64: Could not load plugin /q/switchcost-7.so: plugin requires API version 7, but this QEMU supports only a \
+                    minimum version of 8\n";
+        assert_eq!(
+            refusal(said),
+            Some("plugin requires API version 7, but this QEMU supports only a minimum version of 8")
+        );
+        assert_eq!(refusal("qemu-system-x86_64: cannot set up guest memory\n"), None);
     }
 
     #[test]

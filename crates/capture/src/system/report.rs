@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "found a program that ended before it had stopped itself, need each to do so when it is ready (kill -STOP $$), or as \
-             long as it takes (--seconds); what they wrote:\nno such."
+             long as it takes (--seconds); what they wrote: no such."
         );
     }
 }

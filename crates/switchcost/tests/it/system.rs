@@ -79,11 +79,39 @@ fn a_guest_that_panics_is_an_error_with_its_last_words() {
         on_stage("echo ready; echo 'Kernel panic - not syncing: Attempted to kill init!' >&2; exit 3", &["/bin/true"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("found the guest ended before its programs (exit status: 3), need it to run to their end"),
+        ran.stderr.contains(
+            "found the guest ended before its programs (exit status: 3), need it to run to their end; see what it said: Kernel panic - not \
+             syncing: Attempted to kill init!"
+        ),
         "{}",
         ran.stderr
     );
-    assert!(ran.stderr.contains("Kernel panic - not syncing: Attempted to kill init!"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_guest_that_says_nothing_may_have_too_little_memory() {
+    let ran = on_stage("exit 0", &["/bin/true"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("it said nothing: give it more --memory, or try another --kernel or --append"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_qemu_that_refuses_the_plugin_is_told_from_a_guest_that_fails() {
+    let why = "plugin requires API version 1, but this QEMU supports only a minimum version of 2";
+    let ran =
+        on_stage(&format!("echo 'qemu: Could not load plugin /q/switchcost-1.so: {why}' >&2; exit 1"), &["/bin/true"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(&format!(
+            "found a QEMU that does not take the plugin ({why}), need one with an interface that there is a plugin for: 7.2, or 9 to 11.1"
+        )),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
