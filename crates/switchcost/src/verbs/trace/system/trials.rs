@@ -98,8 +98,11 @@ fn named(path: &Path, names: &[String]) -> PathBuf {
     path.with_file_name(file)
 }
 
+/// The image's own name, wherever it is; of a package also what it is to be from.
 fn kernel_name(kernel: &OsString) -> String {
-    words_name(&Path::new(kernel).file_name().unwrap_or_default().to_string_lossy())
+    let path = Path::new(kernel);
+    let name = if path.is_file() { path.file_name().unwrap_or_default() } else { kernel };
+    words_name(&name.to_string_lossy())
 }
 
 /// `3ms`, `0.5ms`.
@@ -146,6 +149,9 @@ mod tests {
         assert_eq!(name(&["pti=on", "3ms"]), Path::new("a/all.pti=on.3ms.sct"));
         assert_eq!(name(&["pti=on nosmt"]), Path::new("a/all.pti=on-nosmt.sct"));
         assert_eq!(name(&["", "a/b"]), Path::new("a/all.default.a-b.sct"));
+        assert_eq!(kernel_name(&"linux-image-cloud-amd64/trixie".into()), "linux-image-cloud-amd64-trixie");
+        let image = std::env::current_exe().expect("a file that is there");
+        assert_eq!(Some(kernel_name(&image.clone().into()).as_str()), image.file_name().and_then(|name| name.to_str()));
         assert_eq!(named(Path::new("trace"), &[slice_name(&Nanos(500_000))]), Path::new("trace.0.5ms"));
     }
 }
