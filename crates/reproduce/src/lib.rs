@@ -8,6 +8,7 @@
 //! A claim is about a *shape* (an order, a knee, a ratio), which any machine can show, and not about nanoseconds, which
 //! only the paper's machine can.
 
+mod arm;
 mod blog;
 mod chart;
 mod claims;

@@ -6,8 +6,9 @@ use simulation_result::{LostCycles, LostTo};
 use units::Bytes;
 use workload::Access;
 
-use super::steps::hand_off::{ARMS, Arm, HAND_OFFS, Machine, SETTINGS, SIZES_KIB, step};
+use super::steps::hand_off::{HAND_OFFS, Machine, SETTINGS, SIZES_KIB, step};
 use super::steps::{BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, OUTER_BUSES, points, sensitivity_step, simulated_step};
+use crate::arm::{ARMS, Arm};
 use crate::li2007::interference;
 use crate::testing::{self, Told, case, measured, simulated, verdicts};
 use crate::{Cell, Exhibit, Paper, Records, Verdict};

@@ -5,8 +5,9 @@ use record::Mechanism;
 use simulation_result::LevelCounts;
 use workload::Access;
 
-use super::with_kernel::{ARMS, Arm, LAYERS, Layer, Variant, step};
+use super::with_kernel::{LAYERS, Layer, Variant, step};
 use super::{KERNEL, QUICKLY_SIMULATED_KIB, SIMULATED_KIB, USER, simulated_step};
+use crate::arm::{ARMS, Arm};
 use crate::testing::{self, Told, case, measured, simulated, verdicts};
 use crate::{Paper, Records, Verdict};
 

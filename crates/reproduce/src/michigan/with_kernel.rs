@@ -4,6 +4,7 @@ use simulation_result::HierarchyCounts;
 use units::Bytes;
 
 use super::simulated::level;
+use crate::arm::{ARMS, Arm};
 use crate::claims::{Found, Quantities, Term, exact, ranged};
 use crate::exhibit::Cell;
 use crate::text::number;
@@ -23,15 +24,7 @@ pub(super) enum Layer {
     User,
 }
 
-/// Whether tasks alternate, or have all their turns one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arm {
-    Alone,
-    Two,
-}
-
 pub(super) const LAYERS: [Layer; 2] = [Layer::Kernel, Layer::User];
-pub(super) const ARMS: [Arm; 2] = [Arm::Alone, Arm::Two];
 
 /// What is varied of the design, in the order of the record: the last one fastest.
 const VARIED: &str = "--vary L2.inclusion=neither,inclusive --vary ITLB+DTLB+STLB.on_switch=flush,keep";
@@ -62,8 +55,7 @@ pub(super) fn step(layer: Layer, arm: Arm, kib: u64) -> String {
 
 fn named(stem: &str, layer: Layer, arm: Arm, kib: u64) -> String {
     let layer = if layer == Layer::Kernel { "kernel" } else { "user" };
-    let arm = if arm == Arm::Alone { "alone" } else { "two" };
-    format!("{stem}-{layer}-{arm}-{kib}KiB")
+    format!("{stem}-{layer}-{}-{kib}KiB", arm.name())
 }
 
 pub(super) fn steps(effort: Effort) -> Vec<Step> {
@@ -77,8 +69,8 @@ pub(super) fn steps(effort: Effort) -> Vec<Step> {
 fn both(layer: Layer, arm: Arm, kib: u64) -> [Step; 2] {
     let trace = named("michigan-turns", layer, arm, kib);
     let mechanism = if layer == Layer::Kernel { "pipe" } else { "ucontext" };
-    let alone = if arm == Arm::Alone { " --alone" } else { "" };
-    let line = format!("trace walks --system --mechanism {mechanism} --size {kib}KiB --turns {TURNS}{alone}");
+    let option = arm.option();
+    let line = format!("trace walks --system --mechanism {mechanism} --size {kib}KiB --turns {TURNS}{option}");
     let simulate = format!("simulate TRACE --design michigan-xeon-d1541 {VARIED}");
     let simulate = Step { trace_of: Some(trace.clone()), ..Step::new(step(layer, arm, kib), &simulate) };
     [Step::new(trace, &line), simulate]

@@ -9,9 +9,8 @@ use record::{Between, Mechanism};
 use simulation_result::LostCycles;
 use units::Bytes;
 
-use super::super::steps::hand_off::{
-    ARMS, Arm, HAND_OFFS, MACHINES, MEASURED, Machine, SETTINGS, SIZES_KIB, USUAL, step,
-};
+use super::super::steps::hand_off::{HAND_OFFS, MACHINES, MEASURED, Machine, SETTINGS, SIZES_KIB, USUAL, step};
+use crate::arm::{ARMS, Arm};
 use crate::claims::{Found, Quantities, Term, exact, ranged};
 use crate::exhibit::Cell;
 use crate::interval::Interval;

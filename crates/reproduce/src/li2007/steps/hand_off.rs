@@ -1,5 +1,6 @@
 //! The hand-off in a guest, and its parts as measured here.
 
+use crate::arm::{ARMS, Arm};
 use crate::li2007::steps::{LATENCIES, OUTER_BUSES, list};
 use crate::{Effort, Site, Step};
 
@@ -15,15 +16,6 @@ pub(in crate::li2007) const MEASURED: &str = "li2007-hand-off-measured";
 /// Designs of the Xeon, and the one with the usual latency and bus.
 pub(in crate::li2007) const SETTINGS: usize = LATENCIES.len() * OUTER_BUSES.len();
 pub(in crate::li2007) const USUAL: usize = OUTER_BUSES.len() + 1;
-
-/// To whom the byte is handed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::li2007) enum Arm {
-    Alone,
-    Two,
-}
-
-pub(in crate::li2007) const ARMS: [Arm; 2] = [Arm::Alone, Arm::Two];
 
 /// Whose caches are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +40,7 @@ pub(in crate::li2007) fn step(machine: Machine, arm: Arm, kib: u64) -> String {
 }
 
 fn named(what: &str, arm: Arm, kib: u64) -> String {
-    let arm = if arm == Arm::Alone { "alone" } else { "two" };
-    format!("li2007-hand-off-{what}-{arm}-{kib}KiB")
+    format!("li2007-hand-off-{what}-{}-{kib}KiB", arm.name())
 }
 
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
@@ -66,8 +57,8 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
 /// The trace, and its two simulations.
 fn simulated(arm: Arm, kib: u64) -> [Step; 3] {
     let trace = named("trace", arm, kib);
-    let alone = if arm == Arm::Alone { " --alone" } else { "" };
-    let line = format!("trace walks --system --mechanism pipe --size {kib}KiB --turns {TURNS}{alone}");
+    let option = arm.option();
+    let line = format!("trace walks --system --mechanism pipe --size {kib}KiB --turns {TURNS}{option}");
     let xeon = format!(
         "simulate TRACE --design li2007-xeon --vary L2.miss_cycles={} --vary L2.bus_cycles={}",
         list(&LATENCIES),
