@@ -1,47 +1,14 @@
-/* Which references a piece of code makes. QEMU does not say that when it translates; so they are learnt as they come. A path is a
-   sequence of references from the start of a piece of code. Each time that it is run it is followed along the paths that are known, and
-   most often that is the one of the last time: then only addresses are written that do not follow from others.
+/* What runs, and what of it is written. Each time that a piece of code is run it is followed along the paths that are known of it (learn.c),
+   and most often that is the one of the last time: then only addresses are written that do not follow from others.
 
    A path is divided into segments of no more explicit addresses than the reader takes at once. A segment is a shape of the stream once it
    is known where it ends. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin.h"
+#include "path.h"
 
-/* So near to an explicit address, a reference is tried relative to it. */
-#define NEAR 2048
-/* Parts of one access of an instruction, joined again: QEMU accesses no more than 8 bytes at once. */
-#define LONGEST_JOINED 32
-/* More would not fit into the record of a definition. */
-#define MOST_REFERENCES 80
 #define MOST_WORDS 255
-
-/* How code was left before its end. */
-struct cut {
-    struct cut *next;
-    UInt end;
-    ULong word;
-};
-
-/* A reference, and what comes before it. What following it needs lies in one line of the cache. */
-struct path {
-    struct instruction *instruction; /* NULL at the start of a piece of code */
-    qemu_plugin_meminfo_t info;
-    uint8_t how;       /* SC_EXPLICIT, SC_FIXED or SC_RELATIVE */
-    uint8_t base;      /* relative: to which explicit address of the segment, from 1 */
-    bool opens;        /* the first of its segment, an explicit one */
-    bool joins;        /* a further part of the access before */
-    uint64_t value;    /* the address, or how far it lies behind the base */
-    struct path *child, *sibling, *up;
-    ULong word;        /* what is written where the code ends behind it; 0 not yet known */
-    _Alignas(64)
-    ULong closes;      /* what is written for the segment that ends before it, where it opens one */
-    struct cut *cuts;
-    UInt first;        /* instruction that its segment begins with */
-    UInt explicit;     /* addresses of the segment so far */
-    UInt references;
-};
 
 /* What is run: the code, how far it has come, and where the head of its segment will stand. */
 struct run {
@@ -60,16 +27,6 @@ static UInt torn_since;
 bool paths_has_news;
 static UInt next_id = 1;
 static bool is_stopping;
-
-static UInt index_of(const struct instruction *instruction)
-{
-    return instruction - instruction->code->instructions;
-}
-
-static UInt bytes_of(const struct path *path)
-{
-    return 1 << qemu_plugin_mem_size_shift(path->info);
-}
 
 static bool is_first(const struct path *path)
 {
@@ -295,126 +252,6 @@ void paths_run(unsigned cpu, void *data)
     begin(code);
 }
 
-static struct path *new_path(void)
-{
-    struct path *path = aligned_alloc(_Alignof(struct path), sizeof *path);
-
-    if (!path)
-        ring_fail("no memory for another path");
-    return memset(path, 0, sizeof *path);
-}
-
-static struct path *extended(struct path *up, struct instruction *instruction, qemu_plugin_meminfo_t info)
-{
-    struct path *path = new_path();
-
-    path->instruction = instruction;
-    path->info = info;
-    path->up = up;
-    path->first = up->first;
-    path->explicit = up->explicit;
-    path->references = up->references + 1;
-    return path;
-}
-
-struct path *paths_start(void)
-{
-    return new_path();
-}
-
-/* The address that a derived reference has, by those before. */
-static uint64_t derived(const struct path *path)
-{
-    return path->how == SC_FIXED ? path->value : now.head[path->base] + path->value;
-}
-
-static UInt joined_bytes(const struct path *path)
-{
-    UInt bytes = bytes_of(path);
-
-    for (; path->joins; path = path->up)
-        bytes += bytes_of(path->up);
-    return bytes;
-}
-
-static uint64_t last_address(const struct path *path)
-{
-    return path->how == SC_EXPLICIT ? now.head[path->explicit] : derived(path);
-}
-
-/* A part of an access that QEMU has divided. */
-static bool try_joined(struct path *path, uint64_t address)
-{
-    struct path *up = path->up;
-
-    if (!up->instruction || up->instruction != path->instruction || up->info != path->info || bytes_of(up) != 8
-        || joined_bytes(up) + 8 > LONGEST_JOINED || last_address(up) + 8 != address)
-        return false;
-    path->joins = true;
-    path->how = up->how == SC_FIXED ? SC_FIXED : SC_RELATIVE;
-    path->base = up->how == SC_EXPLICIT ? up->explicit : up->base;
-    path->value = up->how == SC_EXPLICIT ? 8 : up->value + 8;
-    return true;
-}
-
-static bool try_fixed(struct path *path, uint64_t address)
-{
-    if (path->instruction->is_fixed) {
-        path->how = SC_FIXED;
-        path->value = address;
-    }
-    return path->instruction->is_fixed;
-}
-
-static bool try_relative(struct path *path, uint64_t address)
-{
-    for (UInt base = path->up->explicit; base > 0; base--) {
-        uint64_t distance = address - now.head[base];
-        if (distance + NEAR < 2 * NEAR) {
-            path->how = SC_RELATIVE;
-            path->base = base;
-            path->value = distance;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Of so many references that another segment had better begin. */
-static bool is_long(const struct path *path)
-{
-    return path->references >= MOST_REFERENCES / 2;
-}
-
-static void make_explicit(struct path *path)
-{
-    const struct path *up = path->up;
-
-    path->how = SC_EXPLICIT;
-    if ((up->explicit >= SC_LANES || is_long(up)) && up->instruction != path->instruction) {
-        path->opens = true;
-        path->first = index_of(path->instruction);
-        path->explicit = 0;
-        path->references = 1;
-    }
-    path->explicit++;
-}
-
-/* Nothing like it came after what came before. */
-static struct path *learn(struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address, bool is_other)
-{
-    struct path *up = now.here, *path = extended(up, instruction, info);
-
-    /* What was tried before was wrong. */
-    if (is_other || (is_long(up) && up->instruction != instruction))
-        make_explicit(path);
-    else if (!try_joined(path, address) && !try_fixed(path, address) && !try_relative(path, address))
-        make_explicit(path);
-    path->sibling = up->child;
-    up->child = path;
-    return path;
-}
-
 /* Such accesses are of instructions that save or load all registers at once. */
 static bool is_too_long(const struct instruction *instruction)
 {
@@ -462,11 +299,11 @@ __attribute__((noinline, cold)) static void touch_slowly(struct instruction *ins
     for (path = now.here->child; path; path = path->sibling) {
         if (path->instruction != instruction || path->info != info)
             continue;
-        if (path->how == SC_EXPLICIT || derived(path) == address)
+        if (path->how == SC_EXPLICIT || derived(path, now.head) == address)
             break;
         is_other = true;
     }
-    take(path ? path : learn(instruction, info, address, is_other), address);
+    take(path ? path : learn(now.here, instruction, info, address, now.head, is_other), address);
 }
 
 /* Behind each access. */
@@ -482,7 +319,7 @@ void paths_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, voi
             now.here = path;
             return;
         }
-        if (derived(path) == address) {
+        if (derived(path, now.head) == address) {
             now.here = path;
             return;
         }

@@ -80,13 +80,15 @@ struct code {
 
 struct code *code_of(const struct qemu_plugin_tb *tb, bool is_entry);
 
-/* paths.c: which references a piece of code makes. */
+/* learn.c: what references a piece of code makes; nothing is known of it yet. */
+struct path *paths_start(void);
+
+/* paths.c: code that runs, followed along what is known of it. */
 void paths_end(void);
 /* After the code that runs: what runs behind it is not recorded. */
 void paths_stop(void);
 /* A record in front of what runs. */
 void paths_record_before(ULong tag, const ULong *words, UInt count);
-struct path *paths_start(void);
 void paths_run(unsigned cpu, void *code);
 void paths_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *instruction);
 /* The code that ran before the present one was left before this address was executed. */

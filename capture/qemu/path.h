@@ -1,0 +1,57 @@
+/* A path: references that a piece of code has made one after the other. GPL-2.0-or-later, see ../valgrind/COPYING. */
+#ifndef SWITCHCOST_PATH_H
+#define SWITCHCOST_PATH_H
+
+#include "plugin.h"
+
+/* More would not fit into the record of a definition. */
+#define MOST_REFERENCES 80
+
+/* How code was left before its end. */
+struct cut {
+    struct cut *next;
+    UInt end;
+    ULong word;
+};
+
+/* A reference, and what comes before it. What following it needs lies in one line of the cache. */
+struct path {
+    struct instruction *instruction; /* NULL at the start of a piece of code */
+    qemu_plugin_meminfo_t info;
+    uint8_t how;       /* SC_EXPLICIT, SC_FIXED or SC_RELATIVE */
+    uint8_t base;      /* relative: to which explicit address of the segment, from 1 */
+    bool opens;        /* the first of its segment, an explicit one */
+    bool joins;        /* a further part of the access before */
+    uint64_t value;    /* the address, or how far it lies behind the base */
+    struct path *child, *sibling, *up;
+    ULong word;        /* what is written where the code ends behind it; 0 not yet known */
+    _Alignas(64)
+    ULong closes;      /* what is written for the segment that ends before it, where it opens one */
+    struct cut *cuts;
+    UInt first;        /* instruction that its segment begins with */
+    UInt explicit;     /* addresses of the segment so far */
+    UInt references;
+};
+
+static inline UInt index_of(const struct instruction *instruction)
+{
+    return instruction - instruction->code->instructions;
+}
+
+static inline UInt bytes_of(const struct path *path)
+{
+    return 1 << qemu_plugin_mem_size_shift(path->info);
+}
+
+/* The address that a derived reference has, by the explicit ones of its segment, which stand behind the head. */
+static inline uint64_t derived(const struct path *path, const ULong *head)
+{
+    return path->how == SC_FIXED ? path->value : head[path->base] + path->value;
+}
+
+/* learn.c: the path that goes on from `up` by a reference which it has not had there; `is_other` where one was tried as derived, and is not.
+   `head` is that of the segment. */
+struct path *learn(struct path *up, struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address, const ULong *head,
+                   bool is_other);
+
+#endif
