@@ -48,6 +48,13 @@ struct Captured {
     bytes: f64,
 }
 
+impl Captured {
+    /// Bytes an instruction.
+    fn size(&self) -> f64 {
+        self.bytes / self.instructions
+    }
+}
+
 pub(crate) fn all(program: &Program) -> Vec<Row> {
     let command = "switchcost trace --system -o FILE -- sh SCRIPT TEXT (10 times gzip, 300 times ls, 10 times md5sum and sha256sum, \
                    and sort, at once; TEXT being 2 MB of made-up words), and -- true"
@@ -68,20 +75,21 @@ fn rows(program: &Program, command: &str) -> Result<Vec<Row>, String> {
     let (text, script) = (text.display().to_string(), script.display().to_string());
     let mix = ["sh", &script, &text];
     let path = path_without_plugin(&program.path("without-plugin"))?;
-    let (mut rates, mut rates_without) = (Vec::new(), Vec::new());
-    let mut size = 0.0;
+    let (mut rates, mut rates_physical, mut rates_without) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut size, mut size_physical) = (0.0, 0.0);
     for _ in 0..ROUNDS {
-        let nothing = capture(program, &["true"])?;
-        let mixed = capture(program, &mix)?;
-        let nothing_without = elapsed(program, &["true"], Some(&path))?;
-        let mixed_without = elapsed(program, &mix, Some(&path))?;
-        let millions = (mixed.instructions - nothing.instructions) / 1e6;
-        rates.push(millions / (mixed.elapsed.as_secs_f64() - nothing.elapsed.as_secs_f64()));
+        let [(rate, mixed, millions), (rate_physical, physical, _)] =
+            [round(program, &mix, &[])?, round(program, &mix, &["--physical"])?];
+        let nothing_without = elapsed(program, &["true"], &[], Some(&path))?;
+        let mixed_without = elapsed(program, &mix, &[], Some(&path))?;
+        rates.push(rate);
+        rates_physical.push(rate_physical);
         rates_without.push(millions / (mixed_without.as_secs_f64() - nothing_without.as_secs_f64()));
-        size = mixed.bytes / mixed.instructions;
+        (size, size_physical) = (mixed.size(), physical.size());
     }
-    let short = capture(program, &["wc", &text])?;
+    let short = capture(program, &["wc", &text], &[])?;
     let rate = Spread::of(&rates).ok_or("no round")?;
+    let rate_physical = Spread::of(&rates_physical).ok_or("no round")?;
     let rate_without = Spread::of(&rates_without).ok_or("no round")?;
     Ok(vec![
         Row {
@@ -90,6 +98,13 @@ fn rows(program: &Program, command: &str) -> Result<Vec<Row>, String> {
             measured: format!("{rate}; QEMU without a plugin {rate_without}; {ROUNDS} rounds"),
             is_met: Some(rate.median >= LEAST_RATE),
             command: format!("{command}; QEMU's own cache plugin is not in Debian's package"),
+        },
+        Row {
+            what: "the same with where its pages lie (--physical)".to_owned(),
+            must_reach: "side by side".to_owned(),
+            measured: format!("{rate_physical}; {size_physical:.3} B an instruction; {ROUNDS} rounds"),
+            is_met: None,
+            command: command.replace("--system", "--system --physical"),
         },
         Row {
             what: "size of the trace of a whole system".to_owned(),
@@ -106,6 +121,15 @@ fn rows(program: &Program, command: &str) -> Result<Vec<Row>, String> {
             command: "switchcost trace --system -o FILE -- wc TEXT".to_owned(),
         },
     ])
+}
+
+/// Millions of instructions a second that the mix of programs takes beyond what it takes to run nothing, its capture, and how many
+/// millions these are.
+fn round(program: &Program, mix: &[&str], options: &[&str]) -> Result<(f64, Captured, f64), String> {
+    let nothing = capture(program, &["true"], options)?;
+    let mixed = capture(program, mix, options)?;
+    let millions = (mixed.instructions - nothing.instructions) / 1e6;
+    Ok((millions / (mixed.elapsed.as_secs_f64() - nothing.elapsed.as_secs_f64()), mixed, millions))
 }
 
 /// A PATH whose first folder has a QEMU that drops the plugin.
@@ -125,8 +149,8 @@ fn path_without_plugin(folder: &Path) -> Result<OsString, String> {
     std::env::join_paths(folders).map_err(|error| error.to_string())
 }
 
-fn capture(program: &Program, words: &[&str]) -> Result<Captured, String> {
-    let elapsed = elapsed(program, words, None)?;
+fn capture(program: &Program, words: &[&str], options: &[&str]) -> Result<Captured, String> {
+    let elapsed = elapsed(program, words, options, None)?;
     let trace = program.path("system.sct").display().to_string();
     let info = program.run(&["trace", "info", &trace])?.json;
     let at = |name: &str| number(&info, name).ok_or(format!("trace info names no {name}"));
@@ -134,14 +158,15 @@ fn capture(program: &Program, words: &[&str]) -> Result<Captured, String> {
 }
 
 /// How long a capture takes, with the QEMU of a PATH.
-fn elapsed(program: &Program, words: &[&str], path: Option<&OsString>) -> Result<Duration, String> {
+fn elapsed(program: &Program, words: &[&str], options: &[&str], path: Option<&OsString>) -> Result<Duration, String> {
     let trace = program.path("system.sct");
     // A trace is never written over another.
     let _ = fs::remove_file(&trace);
     let trace = trace.display().to_string();
     let started = STARTED.map(|name| format!("/usr/bin/{name}"));
     let files: Vec<&str> = started.iter().flat_map(|path| ["--file", path]).collect();
-    let mut command = program.command(&[&["trace", "--system", "-o", &trace], &files[..], &["--"], words].concat());
+    let mut command =
+        program.command(&[&["trace", "--system", "-o", &trace], options, &files[..], &["--"], words].concat());
     command.envs(path.map(|path| ("PATH", path)));
     Ok(run(command, None)?.wall)
 }
