@@ -101,6 +101,35 @@ fn mutants_of_a_record_are_what_they_are_called() {
     }
 }
 
+/// Traces of whole systems, with the records and marks that only these have.
+#[test]
+fn mutants_of_a_system_trace_are_what_they_are_called() {
+    let place = Place::new();
+    for (kind, code, part) in [
+        ("small-system", 0, "sound: 1 chunks with 3 blocks, 6 instructions, 3 references and 8 marks"),
+        (
+            "symbols-out-of-order",
+            5,
+            "symbols of the kernel that cannot be read (it has a line that names nothing, or is out of order)",
+        ),
+        (
+            "symbols-with-escape-codes",
+            5,
+            "symbols of the kernel that cannot be read (it has a line that names nothing, or is",
+        ),
+        ("symbols-without-end", 5, "symbols of the kernel that cannot be read (it is no zstd frame, or too long)"),
+        ("page-of-odd-size", 5, "found a page of 3 bytes at 0x400000"),
+    ] {
+        let file = root().join("corpus/trace_file").join(kind);
+        let ran = place.run(&["trace", "check", text(&file)]);
+        assert!(ran.code == code && format!("{}{}", ran.stdout, ran.stderr).contains(part), "{kind}: {}", ran.stderr);
+        // What has no names is simulated without them.
+        let record = place.path(&format!("{kind}.parquet"));
+        let ran = place.run(&["simulate", text(&file), "--design", "zen4-epyc-9004", "--record", text(&record)]);
+        assert!(matches!(ran.code, 0 | 3), "{kind}: {}", ran.stderr);
+    }
+}
+
 /// Records of simulations whose checksum is right: what only the Parquet reader would meet.
 #[test]
 fn sealed_mutants_of_a_simulation_are_refused_before_parquet_reads_them() {

@@ -125,6 +125,12 @@ pub enum ReadTraceError {
     /// The trace cannot be read from the middle.
     #[error("found no index that can be used ({0}), need one to begin in the middle; read the trace from its start")]
     NoIndex(String),
+    /// The names behind the index are damaged.
+    #[error(
+        "found symbols of the kernel that cannot be read ({0}), need them as switchcost trace --system writes them; trace again to have \
+         them, all else can be used without"
+    )]
+    Symbols(String),
     /// There is no such instruction.
     #[error("found {instructions} instructions, need more than {wanted} to begin there; choose an earlier one")]
     Beyond {

@@ -154,13 +154,13 @@ impl<F: Read + Seek> TraceFile<F> {
 pub fn kernel_symbols(file: &mut (impl Read + Seek)) -> Result<KernelSymbols, ReadTraceError> {
     let mut body = Vec::new();
     read_index(file, &mut body)?;
-    let refuse = |what: &str| ReadTraceError::NoIndex(what.to_owned());
-    let failed = |source: std::io::Error| ReadTraceError::NoIndex(source.to_string());
+    let damaged = |what: &str| ReadTraceError::Symbols(what.to_owned());
+    let failed = |source: std::io::Error| ReadTraceError::Symbols(source.to_string());
     // It follows the index; otherwise the footer does.
     match read_record(file, kind::KERNEL_SYMBOLS, limits::BODY_BYTES, &mut body).map_err(failed)? {
-        Ok(()) => KernelSymbols::decode(&body).map_err(refuse),
+        Ok(()) => KernelSymbols::decode(&body).map_err(damaged),
         Err(ANOTHER) => Ok(KernelSymbols::default()),
-        Err(what) => Err(refuse(what)),
+        Err(what) => Err(damaged(what)),
     }
 }
 

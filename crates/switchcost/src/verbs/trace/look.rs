@@ -30,9 +30,21 @@ pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
 pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let found = trace::check(open(&arguments.file)?);
+    if found.is_sound() {
+        check_symbols(&arguments.file)?;
+    }
     let text = report::trace::render_check(&found, arguments.form.format, output.style(Depth::default()));
     output.write(&text)?;
     Ok(if found.is_sound() { Exit::Success } else { Exit::Record })
+}
+
+/// What stands behind the index; only a file can be read again.
+fn check_symbols(path: &Path) -> Result<(), Failure> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let mut file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
+    trace::kernel_symbols(&mut file).map(drop).map_err(|source| lost(path, source))
 }
 
 pub(super) fn head(arguments: &HeadArguments) -> Result<Exit, Failure> {
