@@ -9,7 +9,7 @@ use std::str::FromStr;
 use ::trace::reorder::Schedule;
 use units::Nanos;
 
-use super::system::GuestArguments;
+use super::system::{GuestArguments, once};
 use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
 use super::{Depth, Form, parse_named};
 
@@ -157,7 +157,7 @@ Timesharing needs the Debian packages magic, scm, make, gcc, vim-tiny and procps
 
 /// Runs, traces and simulates current counterparts of a set of programs of Mogul and Borg 1990 (Table 2).
 #[derive(Clone, Debug, Args)]
-#[command(after_help = WORKLOAD_EXAMPLES)]
+#[command(after_help = WORKLOAD_EXAMPLES, mut_arg("kernel", once), mut_arg("append", once))]
 pub(crate) struct WorkloadArguments {
     /// The set: timesharing, compute-bound, client-server
     #[arg(value_parser = parse_named::<programs::Set>)]

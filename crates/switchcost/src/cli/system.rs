@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, ArgAction, Args};
 use units::{Bytes, Nanos};
 
 /// Instructions in a second of the guest's time, in millions: those of a processor of 1990 to those of today's.
@@ -17,28 +17,13 @@ pub(crate) struct SystemArguments {
     #[arg(long, conflicts_with_all = ["order", "processes", "cpu", "quantum"], help_heading = "A whole system")]
     pub(crate) system: bool,
 
-    /// The guest's kernel: an image, or a package of Debian's, which is downloaded and not installed; several kernels, appended
-    /// words or slices are as many trials, each of all combinations in a trace of its own
-    /// [default: the one that make setup has fetched]
-    #[arg(long, value_name = "IMAGE|PACKAGE", requires = "system", help_heading = "A whole system")]
-    pub(crate) kernel: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) guest: GuestArguments,
 
-    /// Further words for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'; may be given several times
-    #[arg(
-        long,
-        value_name = "WORDS",
-        requires = "system",
-        allow_hyphen_values = true,
-        help_heading = "A whole system"
-    )]
-    pub(crate) append: Vec<String>,
-
-    /// How long a task of the guest runs before another's turn, or several such times [default: as its scheduler has it]
+    /// How long a task of the guest runs before another's turn [default: as its scheduler has it]. Several kernels, appended words or
+    /// slices are as many trials, each of all combinations in a trace of its own
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "system", value_parser = parse_slice, help_heading = "A whole system")]
     pub(crate) slice: Vec<Nanos>,
-
-    #[command(flatten)]
-    pub(crate) machine: MachineArguments,
 
     /// End the programs after so many seconds of the guest's time
     #[arg(long, value_name = "NUMBER", requires = "system", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..),
@@ -54,13 +39,13 @@ pub(crate) struct SystemArguments {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// The guest of a workload, whose turns and files are known.
+/// What a guest is and is started with. A verb that has one guest takes each [`once`].
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GuestArguments {
     /// The guest's kernel: an image, or a package of Debian's, which is downloaded and not installed
     /// [default: the one that make setup has fetched]
     #[arg(long, value_name = "IMAGE|PACKAGE", requires = "system", help_heading = "A whole system")]
-    pub(crate) kernel: Option<OsString>,
+    pub(crate) kernel: Vec<OsString>,
 
     /// Further words for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'
     #[arg(
@@ -70,15 +55,8 @@ pub(crate) struct GuestArguments {
         allow_hyphen_values = true,
         help_heading = "A whole system"
     )]
-    pub(crate) append: Option<String>,
+    pub(crate) append: Vec<String>,
 
-    #[command(flatten)]
-    pub(crate) machine: MachineArguments,
-}
-
-/// What a guest is made of.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct MachineArguments {
     /// Memory of the guest [default: what its files take, and 384 MiB]
     #[arg(long, value_name = "SIZE", requires = "system", help_heading = "A whole system")]
     pub(crate) memory: Option<Bytes>,
@@ -92,6 +70,11 @@ pub(crate) struct MachineArguments {
     /// then have these addresses instead of assigned ones
     #[arg(long, requires = "system", help_heading = "A whole system")]
     pub(crate) physical: bool,
+}
+
+/// Of an argument that another verb takes several times.
+pub(crate) fn once(argument: Arg) -> Arg {
+    argument.action(ArgAction::Set)
 }
 
 /// How often 1000 million instructions a second are halved.

@@ -9,7 +9,7 @@ use strum::{Display, EnumIter, EnumString};
 use units::{Bytes, CpuId};
 use workload::{Access, Pattern};
 
-use super::system::{GuestArguments, SystemArguments};
+use super::system::{GuestArguments, SystemArguments, once};
 use super::{Form, parse_named};
 
 /// Length of a scheduled turn: that of Mogul and Borg 1990.
@@ -160,7 +160,7 @@ Examples:
 /// the same addresses in the same order, without the kernel's; or with --system the tasks of measure themselves in a guest,
 /// with the hand-off between their walks.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = WALKS_EXAMPLES)]
+#[command(after_help = WALKS_EXAMPLES, mut_arg("kernel", once), mut_arg("append", once))]
 pub(crate) struct WalksArguments {
     /// Size of each process's array
     #[arg(long, value_name = "SIZE")]

@@ -196,7 +196,7 @@ fn simulated(place: &Place, trace: &str, design: &str, options: &[&str]) -> Valu
 }
 
 /// Whether this machine has no guest to run; says why.
-fn is_without_guest(ran: &Ran) -> bool {
+pub(crate) fn is_without_guest(ran: &Ran) -> bool {
     let is =
         ["found no plugin", "found no working", "found no kernel image"].iter().any(|what| ran.stderr.contains(what));
     if is {
@@ -345,6 +345,7 @@ fn walks_in_a_guest_are_of_tasks_that_hand_on_a_token() {
         (&["--system", "--tasks", "1"], "found 1 task, need two or more"),
         (&["--system", "--instructions", "13"], "cannot be used with"),
         (&["--alone"], "--system"),
+        (&["--system", "--append", "pti=on", "--append", "pti=off"], "cannot be used multiple times"),
     ] {
         let why = refused(options);
         assert!(why.contains(told), "{why}");

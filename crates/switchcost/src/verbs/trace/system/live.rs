@@ -33,8 +33,7 @@ impl LiveGuest {
         files: Vec<PathBuf>,
         folder: PlacedFolder,
     ) -> Result<LiveGuest, Failure> {
-        let GuestArguments { kernel, append, machine } = arguments;
-        let mut system = one(kernel.as_ref(), append.as_ref(), machine, OF_1990).map_err(CaptureError::from)?;
+        let mut system = one(arguments, OF_1990).map_err(CaptureError::from)?;
         system.slice = Some(Duration::from_nanos(quantum_instructions << system.halvings));
         system.stop_after_switches = Some(switches);
         system.files = files;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use capture::{GuestError, Kernel, Package, Parts, System};
 use units::Nanos;
 
-use crate::cli::system::{GuestArguments, Halvings, MachineArguments};
+use crate::cli::system::{GuestArguments, Halvings};
 use crate::cli::trace::TraceArguments;
 
 /// A guest, and where its trace goes.
@@ -18,15 +18,15 @@ pub(super) struct Trial {
 
 /// One guest with its trace in `path`; of several, each in a file named after it, beside that: `all.sct` becomes `all.pti=on.sct`.
 pub(super) fn of(arguments: &TraceArguments, path: &Path) -> Result<Vec<Trial>, GuestError> {
-    let given = &arguments.system;
+    let (given, guests) = (&arguments.system, &arguments.system.guest);
     let mut trials = Vec::new();
-    for kernel in one_or_all(&given.kernel) {
-        for append in one_or_all(&given.append) {
-            let guest = one(kernel, append, &given.machine, AS_FAST_AS_CAN_BE)?;
+    for kernel in one_or_all(&guests.kernel) {
+        for append in one_or_all(&guests.append) {
+            let guest = one_of(guests, kernel, append, AS_FAST_AS_CAN_BE)?;
             for slice in one_or_all(&given.slice) {
                 let names = [
-                    (given.kernel.len() > 1).then(|| kernel.map_or_else(String::new, kernel_name)),
-                    (given.append.len() > 1).then(|| append.map_or_else(String::new, |words| words_name(words))),
+                    (guests.kernel.len() > 1).then(|| kernel.map_or_else(String::new, kernel_name)),
+                    (guests.append.len() > 1).then(|| append.map_or_else(String::new, |words| words_name(words))),
                     (given.slice.len() > 1).then(|| slice.map_or_else(String::new, slice_name)),
                 ];
                 let system = System {
@@ -49,17 +49,19 @@ const AS_FAST_AS_CAN_BE: Halvings = Halvings(0);
 
 /// One guest for programs that stop themselves and end soon.
 pub(super) fn between_stops(arguments: &GuestArguments) -> Result<System, GuestError> {
-    let GuestArguments { kernel, append, machine } = arguments;
-    let guest = one(kernel.as_ref(), append.as_ref(), machine, AS_FAST_AS_CAN_BE)?;
-    Ok(System { is_between_stops: true, ..guest })
+    Ok(System { is_between_stops: true, ..one(arguments, AS_FAST_AS_CAN_BE)? })
 }
 
 /// A guest with the scheduler's own slices, that ends by itself. `usual`: how long its instructions take where the user says nothing
 /// of it.
-pub(super) fn one(
+pub(super) fn one(arguments: &GuestArguments, usual: Halvings) -> Result<System, GuestError> {
+    one_of(arguments, arguments.kernel.first(), arguments.append.first(), usual)
+}
+
+fn one_of(
+    arguments: &GuestArguments,
     kernel: Option<&OsString>,
     append: Option<&String>,
-    machine: &MachineArguments,
     usual: Halvings,
 ) -> Result<System, GuestError> {
     let parts = Parts::find()?;
@@ -67,15 +69,15 @@ pub(super) fn one(
         kernel: image(kernel, &parts)?,
         parts,
         append: append.cloned(),
-        memory: machine.memory,
+        memory: arguments.memory,
         slice: None,
-        halvings: machine.mips.unwrap_or(usual).0,
+        halvings: arguments.mips.unwrap_or(usual).0,
         seconds: u64::from(u32::MAX),
         stop_after_switches: None,
         is_between_stops: false,
         files: Vec::new(),
         folders: Vec::new(),
-        has_pages: machine.physical,
+        has_pages: arguments.physical,
     })
 }
 
