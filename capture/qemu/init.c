@@ -4,7 +4,7 @@
    /switchcost/commands has what to run, each text ended by a 0: seconds, the length of a slice, whether the programs stop themselves where
    recording begins and where it ends, the number of commands; for each command its directory, how many variables and arguments it has, the
    variables, the arguments. What they write is kept in memory until recording has ended. Then the plugin is told all of it,
-   a page at a time, as lines `status N STATUS`, `switches N`, `nanoseconds N` and, each followed by its bytes, `output N BYTES`; what is
+   a page at a time, as lines `status N STATUS`, `switches N` (if it is known), `nanoseconds N` and, each followed by its bytes, `output N BYTES`; what is
    wrong as `error TEXT`. A serial line would take longer for that than many programs run: QEMU does each byte by itself. Before recording,
    `preempt MODES` says which the kernel offers, the one that it has in brackets, and `symbols BYTES CHECKSUM FRAMES...` where in memory the
    names of the kernel's functions and variables are; afterwards `contents`, in the same way, where what its pages hold is listed. */
@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -312,6 +313,22 @@ static uint64_t switches(int fd)
     return line ? strtoull(line + 6, NULL, 10) : 0;
 }
 
+static long preemptions(void)
+{
+    struct rusage used;
+
+    return getrusage(RUSAGE_SELF, &used) == 0 ? used.ru_nivcsw : -1;
+}
+
+/* The count of switches; -1 where somebody else ran meanwhile: nobody knows which of these are in it. */
+static int64_t switches_undisturbed(int fd)
+{
+    long before = preemptions();
+    int64_t counted = switches(fd);
+
+    return preemptions() == before ? counted : -1;
+}
+
 static void report_file(int fd)
 {
     ssize_t bytes;
@@ -321,9 +338,10 @@ static void report_file(int fd)
         say(bytes);
 }
 
-static void tell(uint64_t counted, uint64_t nanoseconds)
+static void tell(int64_t counted, uint64_t nanoseconds)
 {
-    report("switches %lu\n", counted);
+    if (counted >= 0)
+        report("switches %ld\n", counted);
     report("nanoseconds %lu\n", nanoseconds);
     if (is_late)
         report("late %ld\n", (long)seconds);
@@ -341,7 +359,8 @@ static void tell(uint64_t counted, uint64_t nanoseconds)
 int main(void)
 {
     struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
-    uint64_t before, after, began, ended;
+    uint64_t began, ended;
+    int64_t before, after;
     int go, stat;
 
     mount_all();
@@ -369,7 +388,9 @@ int main(void)
     /* All that is left of booting; and a switch away from here and back. */
     for (int times = 0; times < 10; times++)
         nanosleep(&moment, NULL);
-    before = switches(stat);
+    do
+        before = switches_undisturbed(stat);
+    while (before < 0);
     signal_plugin(SC_GUEST_BEGIN);
     began = __builtin_ia32_rdtsc();
     if (are_stopping) {
@@ -384,7 +405,7 @@ int main(void)
     }
     ended = __builtin_ia32_rdtsc();
     signal_plugin(SC_GUEST_END);
-    after = switches(stat);
+    after = switches_undisturbed(stat);
     contents_list(&layout, &contents);
     if (are_stopping) {
         let_go_on();
@@ -392,7 +413,7 @@ int main(void)
         alarm(0);
     }
     tell_listing("contents", &contents);
-    tell(after - before, ended - began);
+    tell(after < 0 ? -1 : after - before, ended - began);
     leave();
     return 0;
 }

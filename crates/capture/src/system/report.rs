@@ -10,8 +10,8 @@ use super::error::GuestError;
 /// How it went, by the guest itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
-    /// Switches that its kernel counted while they were recorded.
-    pub(super) switches: u64,
+    /// Switches that its kernel counted while they were recorded, where it could be asked at the very end.
+    pub(super) switches: Option<u64>,
     /// Of the guest's time while they were recorded: by QEMU's count of instructions, and what all tasks slept.
     pub(super) nanoseconds: u64,
     /// Whether the programs were ended because their time was up.
@@ -98,7 +98,7 @@ impl Report {
             match what {
                 "error" => return Err(GuestError::Kernel(said.to_owned())),
                 "unready" => is_unready = true,
-                "switches" => report.switches = numbers.next().unwrap_or(0) as u64,
+                "switches" => report.switches = numbers.next().and_then(|number| number.try_into().ok()),
                 "nanoseconds" => report.nanoseconds = numbers.next().unwrap_or(0) as u64,
                 "late" => report.is_late = true,
                 "status" => report.statuses.extend(numbers.nth(1).map(|status| ExitStatus::from_raw(status as i32))),
@@ -123,8 +123,7 @@ impl Report {
 
     /// What the reader of the trace should know. `seen` is how many switches are in the trace.
     pub(super) fn warnings(&self, seen: u64, seconds: u64) -> Vec<String> {
-        let counted = self.switches;
-        let differs = (counted != seen).then(|| {
+        let differs = self.switches.filter(|counted| *counted != seen).map(|counted| {
             format!("the guest's kernel counted {counted} switches (ctxt of /proc/stat), and the trace has {seen}")
         });
         let late = self.is_late.then(|| {
@@ -142,11 +141,13 @@ mod tests {
     fn a_whole_report_is_read_and_a_cut_one_is_none() {
         let text = b"ready\nswitches 12\nstatus 0 256\nstatus 1 0\noutput 0 4\na\nb\noutput 1 0\nend\n";
         let report = Report::read(text).expect("no error in it").expect("it is whole");
-        assert_eq!(report.switches, 12);
+        assert_eq!(report.switches, Some(12));
         assert_eq!(report.statuses, [ExitStatus::from_raw(256), ExitStatus::from_raw(0)]);
         assert_eq!(report.outputs, [b"a\nb\n".to_vec(), Vec::new()]);
         assert_eq!(report.warnings(12, 60), [""; 0]);
         assert_eq!(report.warnings(11, 60).len(), 1);
+        let unknown = Report { switches: None, ..report.clone() };
+        assert_eq!(unknown.warnings(11, 60), [""; 0]);
         for length in 0..text.len() {
             assert_eq!(Report::read(&text[..length]).expect("no error in it"), None, "{length}");
         }
