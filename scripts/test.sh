@@ -203,18 +203,18 @@ for program in "$notes"/programs/*; do
                 0)
                     note_again "$program" "$title (with another Valgrind)"
                     printf 'export SWITCHCOST_TOOL_DIR=%q\n' "$(cat "$notes/another")" >> "$noted/environment"
-                    short+=("$noted") ;;
+                    long+=("$noted") ;;
                 3) passed=$((passed + 1)); skip "programs (with another Valgrind)" "$(tail -n 1 "$notes/another-log")" ;;
                 *) cat "$notes/another-log" >&2; failures+=("scripts/another-valgrind.sh: the tool was not built") ;;
             esac ;;
         guest)
             note_again "$program" "$title"
-            short+=("$noted")
+            long+=("$noted")
             case $(cat "$notes/is-another-qemu") in
                 0)
                     note_again "$program" "$title (with another QEMU)"
                     printf 'export PATH=%q:$PATH\n' "$(cat "$notes/another-qemu")" >> "$noted/environment"
-                    short+=("$noted") ;;
+                    long+=("$noted") ;;
                 3) passed=$((passed + 1)); skip "guest (with another QEMU)" "$(tail -n 1 "$notes/another-qemu-log")" ;;
                 *) cat "$notes/another-qemu-log" >&2; failures+=("scripts/another-qemu.sh: it does not run") ;;
             esac ;;
