@@ -12,6 +12,9 @@ use units::Nanos;
 /// A documented `--budget` is cut to this.
 const LONGEST_BUDGET: &str = "2s";
 
+/// And the default, of a measurement of everything, to this: with 10 s there were too few repetitions for a number.
+const LONGEST_DEFAULT: &str = "18s";
+
 /// Columns that are there only where there is something to say.
 const OPTIONAL: [&str; 2] = ["notes", "+-"];
 
@@ -104,6 +107,8 @@ fn shortened(command: &[String]) -> Vec<String> {
         if time(budget) > time(LONGEST_BUDGET) {
             *budget = LONGEST_BUDGET.to_owned();
         }
+    } else if command[0] == "measure" {
+        short.extend(["--budget", LONGEST_DEFAULT].map(str::to_owned));
     }
     short
 }
@@ -213,4 +218,6 @@ fn commands_are_taken_from_console_blocks_alone() {
     assert_eq!(examples(page), [example(&["a", "b c"], "out\n\nmore"), example(&["d"], "")]);
     let long: Vec<String> = ["measure", "--budget", "18s", "--quick"].map(str::to_owned).to_vec();
     assert_eq!(shortened(&long), ["measure", "--budget", "2s", "--quick"]);
+    assert_eq!(shortened(&["measure".to_owned()]), ["measure", "--budget", "18s"]);
+    assert_eq!(shortened(&["report".to_owned()]), ["report"]);
 }
