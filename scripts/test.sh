@@ -140,8 +140,10 @@ read_ended() {
 # Our own crates as the tests of whole programs want them, which wait for them; and as unit tests do, which wait for the compiler.
 whole=(--release --config scripts/checked.toml --workspace --locked)
 units=("${whole[@]}" --config scripts/unoptimised.toml)
-# Clippy looks at what it compiles, so that nothing is compiled for it alone: `cargo clippy` says it so to a `cargo check`.
+# Clippy looks at what it compiles, so that nothing is compiled for it alone: `cargo clippy` says it so to a `cargo check`. It looks at
+# libraries where unit tests are built, and at programs and tests of whole programs where these are.
 lint=(env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__)
+lint_programs=("${lint[@]}" RUSTC_WORKSPACE_WRAPPER="$PWD/scripts/lint-programs.sh")
 
 # What is needed to run, while what is to be run is built. Packages are looked for when their lists are up to date.
 {
@@ -155,14 +157,14 @@ lint=(env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_H
 } &
 preparing=$!
 
-"${lint[@]}" cargo build --all-targets "${units[@]}" || exit 1
 # There are no documentation tests, which would be looked for in every crate.
 note_programs "${lint[@]}" cargo test --lib --bins "${units[@]}"
 # What measures, without checks, which one test looks at. The features of others are those of the whole workspace, as in the tests.
 cargo build --release --locked --workspace --example serve || exit 1
 SWITCHCOST_SERVER=$(realpath "$target/release/examples/serve")
 export SWITCHCOST_SERVER
-note_programs cargo test --test '*' "${whole[@]}"
+"${lint_programs[@]}" cargo build --bins --examples "${whole[@]}" || exit 1
+note_programs "${lint_programs[@]}" cargo test --test '*' "${whole[@]}"
 
 wait $preparing
 cat "$notes/setup"
