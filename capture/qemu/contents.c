@@ -119,7 +119,8 @@ static void list_pages(const struct layout *layout, struct listing *listing)
     }
 }
 
-/* Areas of vmalloc, by who asked for them; stacks of tasks have one function of fork or another. */
+/* Areas of vmalloc, by who asked for them; stacks of tasks have one function of fork or another. Some are free, but not yet given back
+   ("unpurged"). */
 void contents_list_areas(struct listing *listing)
 {
     static const char *const forks[] = { "kernel_clone", "copy_process", "dup_task_struct" };
@@ -132,6 +133,8 @@ void contents_list_areas(struct listing *listing)
         if (sscanf(line, "0x%" SCNx64 "-0x%" SCNx64 " %*u %127[^+ \n]", &start, &end, caller) != 3 || !is_of_kernel(start) || start >= end)
             continue;
         snprintf(name, sizeof name, "vmalloc by %s", caller);
+        if (strcmp(caller, "unpurged") == 0)
+            strcpy(name, "freed vmalloc area");
         for (index = 0; index < sizeof forks / sizeof *forks; index++)
             if (strcmp(caller, forks[index]) == 0)
                 strcpy(name, "kernel stack");
