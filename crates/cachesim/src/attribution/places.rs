@@ -22,6 +22,7 @@ struct Place<C> {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot<C> {
+    is_used: bool,
     address: u64,
     sum: i64,
     context: C,
@@ -79,15 +80,14 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
     pub(crate) fn add(&mut self, address: u64, more: i64, context: C, mappings: &Mappings) {
         let at = (address ^ address >> 10) as usize & (SLOTS - 1);
         let slot = self.slots[at];
-        if slot.sum != 0 && (slot.address, slot.context) != (address, context) {
+        let is_same = slot.is_used && (slot.address, slot.context) == (address, context);
+        if slot.is_used && !is_same {
             self.enter(slot, mappings);
-            self.slots[at] = Slot { address, sum: more, context };
-            return;
-        }
-        if slot.sum == 0 {
+        } else if !slot.is_used {
             self.used.push(at as u16);
         }
-        self.slots[at] = Slot { address, sum: slot.sum + more, context };
+        let sum = if is_same { slot.sum + more } else { more };
+        self.slots[at] = Slot { is_used: true, address, sum, context };
     }
 
     /// Looks the places up, before the mappings change.
@@ -95,14 +95,15 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         let mut used = std::mem::take(&mut self.used);
         for at in used.drain(..) {
             let slot = std::mem::take(&mut self.slots[usize::from(at)]);
-            if slot.sum != 0 {
-                self.enter(slot, mappings);
-            }
+            self.enter(slot, mappings);
         }
         self.used = used;
     }
 
     fn enter(&mut self, slot: Slot<C>, mappings: &Mappings) {
+        if slot.sum == 0 {
+            return;
+        }
         let is_kernel = owner(NOBODYS, slot.address) == KERNEL;
         let (object, offset) = match mappings.find(slot.address) {
             Some((mapping, offset)) if !mapping.path.is_empty() => {

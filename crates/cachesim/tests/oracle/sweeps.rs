@@ -38,7 +38,7 @@ fn agree_with_oracle(family: &Family, options: &Options, chunks: &[Chunk]) -> Re
 }
 
 proptest! {
-    #![proptest_config(cases(1500))]
+    #![proptest_config(cases(600))]
 
     #[test]
     fn a_family_agrees_with_each_member(

@@ -212,13 +212,19 @@ fn misses(place: &Place, trace: &str, design: &str) -> Vec<(String, u64)> {
     shared["levels"].as_array().expect("caches").iter().map(misses).collect()
 }
 
+/// A guest that boots waits for fractions of seconds of its own time, in which it executes instructions: here only so many millions a second.
+const SHORT_BOOT: &str = "62.5";
+
 /// Levels with physical addresses have the guest's own, where the trace says them, and none that is assigned.
 #[test]
 fn where_pages_lie_is_recorded_and_simulated() {
     let place = Place::new();
     let capture = |name: &str, options: &[&str]| {
         let output = place.path(name);
-        place.run(&[&["trace", "--system", "-o", text(&output)], options, &["--", "/bin/true"]].concat())
+        place.run(
+            &[&["trace", "--system", "--mips", SHORT_BOOT, "-o", text(&output)], options, &["--", "/bin/true"]]
+                .concat(),
+        )
     };
     let ran = capture("with.sct", &["--physical"]);
     if is_without_guest(&ran) {
@@ -395,7 +401,8 @@ fn several_command_lines_are_as_many_traces_that_can_be_compared() {
     let place = Place::new();
     let output = place.path("true.sct");
     let lines = ["--append", "pti=off", "--append", "pti=on nosmt"];
-    let command = [&["trace", "--system", "-o", text(&output)], &lines[..], &["--", "/bin/true"]].concat();
+    let usual = ["trace", "--system", "--mips", SHORT_BOOT, "-o", text(&output)];
+    let command = [&usual, &lines[..], &["--", "/bin/true"]].concat();
     let ran = place.run(&command);
     if ["found no plugin", "found no working", "found no kernel image"].iter().any(|what| ran.stderr.contains(what)) {
         eprintln!("skipped: {}", ran.stderr.trim());

@@ -63,7 +63,25 @@ fn the_same_pipeline_gives_the_same_bytes() {
         assert!(ran.stdout.contains("\n2\n1\n"), "{}", ran.stdout);
     }
     let bytes = |name| fs::read(place.path(name)).expect("a trace");
-    assert!(bytes("one.sct") == bytes("two.sct"), "two traces of one deterministic pipeline differ");
+    assert!(
+        bytes("one.sct") == bytes("two.sct"),
+        "two traces of one deterministic pipeline differ: {}",
+        difference(&place)
+    );
+}
+
+/// The first event that differs, with the one before it.
+fn difference(place: &Place) -> String {
+    let [one, two] = ["one.sct", "two.sct"]
+        .map(|name| place.run(&["trace", "head", text(&place.path(name)), "-n", "10000000"]).stdout);
+    let mut pairs = one.lines().zip(two.lines()).enumerate();
+    let mut before = "";
+    let found = pairs.find(|(_, (one, two))| {
+        let is_other = one != two;
+        before = if is_other { before } else { one };
+        is_other
+    });
+    format!("of {} and {} events {found:?}, behind {before:?}", one.lines().count(), two.lines().count())
 }
 
 #[test]
