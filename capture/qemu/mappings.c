@@ -225,13 +225,12 @@ static void remember(struct told *told, const struct mapping *all, size_t count)
 
 void mappings_fork(uint32_t parent, uint32_t child)
 {
+    /* Making room for it may do away with others. */
+    struct told *of_child = add_told(child);
     const struct told *of_parent = told_of(parent);
 
-    if (of_parent) {
-        struct mapping *all = of_parent->all;
-        size_t count = of_parent->count;
-        remember(add_told(child), all, count);
-    }
+    if (of_parent)
+        remember(of_child, of_parent->all, of_parent->count);
 }
 
 void mappings_changed(void)

@@ -8,7 +8,7 @@ use crate::address::{KERNEL, owner};
 use crate::mappings::Mappings;
 
 /// Data and evictors are listed by address, so many of each, for whoever knows the names to add up.
-const LISTED: usize = 4096;
+const LISTED: usize = 1 << 15;
 
 /// Where code runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
