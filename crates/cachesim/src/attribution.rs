@@ -13,4 +13,6 @@ mod places;
 pub(crate) use by_place::{ByPlace, Context, Lookup};
 pub(crate) use calls::Calls;
 pub(crate) use kernel_batches::KernelBatches;
+pub use places::{Names, Object};
+
 pub(crate) use ledger::{Arrival, Departure, Ledger, NOBODY};

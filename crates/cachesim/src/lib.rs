@@ -21,6 +21,7 @@ mod sweep;
 mod vary;
 mod world;
 
+pub use attribution::{Names, Object};
 pub use design_file::{DesignError, Location, read_design, write_design};
 pub use explain::explain;
 pub use host_design::{HostDesignError, host_design};

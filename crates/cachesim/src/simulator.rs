@@ -10,6 +10,7 @@ use design::Design;
 use simulation_result::{DesignResult, Interval, ProcessFacts, SwitchCause};
 use trace::Chunk;
 
+use crate::attribution::Names;
 pub(crate) use check::Check;
 pub use check::SimulationError;
 use pass::Pass;
@@ -30,7 +31,7 @@ pub struct Options {
     pub intervals: u32,
     /// Whether the kernel's touches of user memory during system calls count as loads and stores.
     pub kernel_touches: bool,
-    /// How many places in the code are listed for each design. Of data, and of what others' lines were evicted for, more are, by address.
+    /// How many places are listed for each design: in the code, in data, and for each cache of what others' lines were evicted for.
     pub places: usize,
     /// So many designs are all simulated in full. Of more, those that differ in the size, ways and cycles of their last
     /// levels only are simulated in one pass: the first of them in full, of the others counters and sums of tuples.
@@ -81,6 +82,7 @@ pub struct Simulator {
     passes: Passes,
     designs_in_full: usize,
     most_in_full: usize,
+    places: usize,
 }
 
 /// Who runs the passes.
@@ -112,6 +114,7 @@ impl Simulator {
             check: Check::new(passes.iter().map(Pass::most_processes).min().unwrap_or(u64::MAX)),
             designs_in_full: passes.iter().map(Pass::designs_in_full).sum(),
             most_in_full,
+            places: options.places,
             passes: match threads.min(passes.len()) {
                 0 | 1 => Passes::Here(passes),
                 threads => {
@@ -148,8 +151,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Ends the last segment and gives the counters.
-    pub fn finish(self, tuples: &mut Vec<Interval>) -> Outcome {
+    /// Ends the last segment and gives the counters. Data, and what evicts lines of others, are added up by name.
+    pub fn finish(self, tuples: &mut Vec<Interval>, names: &mut Names<'_>) -> Outcome {
         let ended = match self.passes {
             Passes::Here(passes) => passes.into_iter().map(Pass::finish).collect(),
             Passes::OnThreads(workers) => workers.finish(tuples),
@@ -158,7 +161,12 @@ impl Simulator {
         let mut designs: Vec<(u16, DesignResult)> = Vec::new();
         for mut ended in ended {
             outcome = ended.facts;
-            designs.append(&mut ended.designs);
+            for (number, mut result, by_place) in ended.designs {
+                if let Some(by_place) = by_place {
+                    by_place.fill(&mut result, self.places, &ended.programs, names);
+                }
+                designs.push((number, result));
+            }
             tuples.append(&mut ended.tuples);
         }
         designs.sort_unstable_by_key(|(number, _)| *number);

@@ -83,10 +83,6 @@ impl World {
         self.processes[process as usize].program
     }
 
-    pub(crate) fn program_name(&self, program: u32) -> &str {
-        &self.programs[program as usize]
-    }
-
     fn number_of(&mut self, process: ProcessId, name: &[u8]) -> u32 {
         if let Some(&number) = self.numbers.get(&process) {
             return number;
@@ -202,8 +198,9 @@ impl World {
         self.segment().instructions += instructions;
     }
 
-    /// The processes and the causes.
-    pub(crate) fn into_facts(self) -> (Vec<ProcessFacts>, Vec<simulation_result::SwitchCause>) {
-        (self.processes.into_iter().map(|process| process.facts).collect(), self.causes.into_list())
+    /// The processes, the causes, and the names of programs by their numbers.
+    pub(crate) fn into_facts(self) -> (Vec<ProcessFacts>, Vec<simulation_result::SwitchCause>, Vec<String>) {
+        let processes = self.processes.into_iter().map(|process| process.facts).collect();
+        (processes, self.causes.into_list(), self.programs)
     }
 }

@@ -1,14 +1,11 @@
 //! What is attributed to places in memory: excess cycles to the code that waited and to the data that it waited for, lines that others
 //! lost to what came in for them.
 
-use simulation_result::{EvictorPlace, PlaceCost};
+use simulation_result::{DesignResult, EvictorPlace, PlaceCost};
 
-use super::places::{Object, Places, Sum};
+use super::places::{Names, Places, Sum};
 use crate::address::{KERNEL, owner};
 use crate::mappings::Mappings;
-
-/// Data and evictors are listed by address, so many of each, for whoever knows the names to add up.
-const LISTED: usize = 1 << 15;
 
 /// Where code runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -76,56 +73,40 @@ impl ByPlace {
         self.evictors.iter_mut().for_each(|places| places.settle(mappings));
     }
 
-    /// The blocks of code with the most excess.
-    pub(crate) fn code<'a>(&self, most: usize, programs: &impl Fn(u32) -> &'a str) -> Vec<PlaceCost> {
-        costs(&self.code, most, programs)
-    }
-
-    /// The addresses of data with the most excess.
-    pub(crate) fn data<'a>(&self, programs: &impl Fn(u32) -> &'a str) -> Vec<PlaceCost> {
-        costs(&self.data, LISTED, programs)
-    }
-
-    /// For each cache the addresses that others lost most lines for.
-    pub(crate) fn evictors<'a>(&self, names: &[String], programs: &impl Fn(u32) -> &'a str) -> Vec<EvictorPlace> {
-        let program = |program: u32| (program != KERNEL).then(|| programs(program));
-        let of_cache = |(level, places): (&String, &Places<Evictor>)| {
+    /// What one design makes of it: so many blocks of code, data and, of each cache, evictors, the largest first. Data and evictors of one name
+    /// are added up.
+    pub(crate) fn fill(&self, result: &mut DesignResult, most: usize, programs: &[String], names: &mut Names<'_>) {
+        result.code = costs(&self.code, most, programs, &mut |_, _| None);
+        result.data = costs(&self.data, most, programs, names);
+        for (level, places) in result.design.levels.iter().zip(&self.evictors) {
+            let program = |number: u32| (number != KERNEL).then(|| &programs[number as usize]);
+            let key = |evictor: Evictor| (program(evictor.program), evictor.is_code);
             let place = |sum: Sum<'_, Evictor>| EvictorPlace {
-                level: level.clone(),
-                program: program(sum.context.program).map(str::to_owned),
+                level: level.name.clone(),
+                program: program(sum.context.program).cloned(),
                 is_code: sum.context.is_code,
-                object: sum.object.map(path),
-                build_id: sum.object.and_then(build_id),
+                object: sum.object.map(|object| object.path.clone()),
+                build_id: sum.object.and_then(|object| object.build_id.clone()),
                 offset: sum.offset,
-                symbol: None,
+                symbol: sum.symbol,
                 lines: sum.sum as u64,
             };
-            let key = |evictor: Evictor| (program(evictor.program), evictor.is_code);
-            places.largest(LISTED, key).into_iter().map(place).collect::<Vec<_>>()
-        };
-        names.iter().zip(&self.evictors).flat_map(of_cache).collect()
+            result.evictors.extend(places.largest(most, key, names).into_iter().map(place));
+        }
     }
 }
 
-fn costs<'a>(places: &Places<Context>, most: usize, programs: &impl Fn(u32) -> &'a str) -> Vec<PlaceCost> {
+fn costs(places: &Places<Context>, most: usize, programs: &[String], names: &mut Names<'_>) -> Vec<PlaceCost> {
     let cost = |sum: Sum<'_, Context>| PlaceCost {
-        program: programs(sum.context.program).to_owned(),
+        program: programs[sum.context.program as usize].clone(),
         cause: sum.context.cause,
-        object: sum.object.map(path),
-        build_id: sum.object.and_then(build_id),
+        object: sum.object.map(|object| object.path.clone()),
+        build_id: sum.object.and_then(|object| object.build_id.clone()),
         offset: sum.offset,
-        symbol: None,
+        symbol: sum.symbol,
         line: None,
         excess_cycles: sum.sum,
     };
-    let key = |context: Context| (programs(context.program), context.cause);
-    places.largest(most, key).into_iter().map(cost).collect()
-}
-
-fn path(object: &Object) -> String {
-    object.path.clone()
-}
-
-fn build_id(object: &Object) -> Option<String> {
-    object.build_id.clone()
+    let key = |context: Context| (&programs[context.program as usize], context.cause);
+    places.largest(most, key, names).into_iter().map(cost).collect()
 }

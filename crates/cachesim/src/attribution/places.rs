@@ -29,20 +29,25 @@ struct Slot<C> {
 }
 
 /// A file that lies behind addresses.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Object {
-    pub(crate) path: String,
-    /// In hexadecimal.
-    pub(crate) build_id: Option<String>,
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Object {
+    /// Its path; hostile data.
+    pub path: String,
+    /// Its GNU build ID in hexadecimal, where it has one.
+    pub build_id: Option<String>,
 }
 
+/// Gives the name of what lies at an offset of a file, or at an address without one; none where that is not known.
+pub type Names<'n> = dyn FnMut(Option<&Object>, u64) -> Option<String> + 'n;
+
 /// What is added up at one place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sum<'a, C> {
     pub(crate) context: C,
     pub(crate) object: Option<&'a Object>,
     /// In the object; the address itself without one.
     pub(crate) offset: u64,
+    pub(crate) symbol: Option<String>,
     pub(crate) sum: i64,
 }
 
@@ -138,18 +143,52 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         self.sums.retain(|_, sum| sum.unsigned_abs() > least);
     }
 
-    /// Those with the largest sums, in descending order; those of equal sums as `key` orders their contexts, then by object and offset.
-    pub(crate) fn largest<'a, K: Ord>(&'a self, most: usize, key: impl Fn(C) -> K) -> Vec<Sum<'a, C>> {
-        let sum = |(place, &sum): (&Place<C>, &i64)| Sum {
-            context: place.context,
-            object: self.objects.get(place.object as usize),
-            offset: place.offset,
-            sum,
-        };
-        let mut sums: Vec<Sum<'a, C>> = self.sums.iter().filter(|(_, sum)| **sum != 0).map(sum).collect();
-        let rest = |&Sum { context, object, offset, .. }: &Sum<'a, C>| (key(context), object, offset);
-        sums.sort_by(|a, b| b.sum.cmp(&a.sum).then_with(|| rest(a).cmp(&rest(b))));
+    /// The largest sums of what has one name, in descending order; those of equal sums as `key` orders their contexts, then by object and
+    /// offset. What has no name stays apart. Of parts of one name the least offset is told.
+    pub(crate) fn largest<K: Ord>(&self, most: usize, key: impl Fn(C) -> K, name: &mut Names<'_>) -> Vec<Sum<'_, C>> {
+        let mut wholes: HashMap<_, (i64, u64)> = HashMap::new();
+        for (place, &sum) in &self.sums {
+            let object = self.objects.get(place.object as usize);
+            let symbol = name(object, place.offset);
+            let apart = symbol.is_none().then_some(place.offset);
+            let whole = wholes.entry((place.context, object, symbol, apart)).or_insert((0, place.offset));
+            *whole = (whole.0 + sum, whole.1.min(place.offset));
+        }
+        let whole = |((context, object, symbol, _), (sum, offset))| Sum { context, object, offset, symbol, sum };
+        let mut sums: Vec<Sum<'_, C>> = wholes.into_iter().map(whole).filter(|whole| whole.sum != 0).collect();
+        sums.sort_by(|a, b| {
+            let by_context = || key(a.context).cmp(&key(b.context));
+            let by_place = || (a.object, a.offset, &a.symbol).cmp(&(b.object, b.offset, &b.symbol));
+            b.sum.cmp(&a.sum).then_with(by_context).then_with(by_place)
+        });
         sums.truncate(most);
         sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_one_name_is_added_up_before_the_largest_are_taken() {
+        let mappings = Mappings::default();
+        let mut places = Places::of_data();
+        let kernel = 0xffff_8880_0000_0000;
+        (0..100).for_each(|line| places.add(kernel + 64 * line, 1, 0_u32, &mappings));
+        places.add(kernel + 0x10_000, 60, 0, &mappings);
+        places.add(0x5555_0000, 7, 0, &mappings);
+        places.add(0x7fff_0000, 8, 0, &mappings);
+        places.settle(&mappings);
+        let mut names =
+            |_: Option<&Object>, offset| (kernel..kernel + 0x10_000).contains(&offset).then(|| "task".to_owned());
+        let largest = |most, names: &mut Names<'_>| -> Vec<(u64, Option<String>, i64)> {
+            let sums = places.largest(most, |context| context, names);
+            sums.into_iter().map(|sum| (sum.offset, sum.symbol, sum.sum)).collect()
+        };
+        let all = [(kernel, Some("task".to_owned()), 100), (kernel + 0x10_000, None, 60), (0, None, 15)];
+        assert_eq!(largest(9, &mut names), all, "memory of programs without a file is one place");
+        assert_eq!(largest(1, &mut names), all[..1]);
+        assert_eq!(largest(1, &mut |_, _| None), [(kernel + 0x10_000, None, 60)]);
     }
 }

@@ -6,6 +6,7 @@ use super::lines::Counts;
 use super::plan::{Kind, LevelPlan, Plan};
 use super::privates::Private;
 use super::{FLUSHED, Machine, PRIVATE, SHARED};
+use crate::attribution::ByPlace;
 use crate::frames::Frames;
 
 /// Sums over hierarchies.
@@ -64,13 +65,8 @@ fn level_counts(plan: &LevelPlan, counts: &Counts, references: [u64; 3]) -> Leve
 }
 
 impl Machine {
-    /// The result; `references` are the instructions, loads and stores of the whole trace.
-    pub(crate) fn into_result<'w>(
-        mut self,
-        references: [u64; 3],
-        places: usize,
-        programs: &impl Fn(u32) -> &'w str,
-    ) -> DesignResult {
+    /// The result, without what is attributed to places, and that; `references` are the instructions, loads and stores of the whole trace.
+    pub(crate) fn into_result(mut self, references: [u64; 3]) -> (DesignResult, ByPlace) {
         let plan = &self.plan;
         let (levels, clocks) = (&self.state.levels, &self.state.clocks);
         self.state.privates.all().for_each(|private| self.ended.add_private(private));
@@ -86,9 +82,7 @@ impl Machine {
             lost: level.lost,
             gained: level.gained,
         });
-        let by_place = &self.state.by_place;
-        let names: Vec<String> = plan.levels[..plan.caches].iter().map(|level| level.name.clone()).collect();
-        DesignResult {
+        let result = DesignResult {
             miss_differences: differences.collect(),
             depth: Depth::Full,
             hierarchies: ByView { shared, private, flushed },
@@ -99,10 +93,11 @@ impl Machine {
             calls: self.calls.into_costs(plan.levels.len()),
             kernel_batches: self.kernel_batches.into_batches(),
             physical_pages: self.state.frames.as_ref().map(Frames::counts),
-            code: by_place.code(places, programs),
-            data: by_place.data(programs),
-            evictors: by_place.evictors(&names, programs),
+            code: Vec::new(),
+            data: Vec::new(),
+            evictors: Vec::new(),
             design: self.design,
-        }
+        };
+        (result, self.state.by_place)
     }
 }

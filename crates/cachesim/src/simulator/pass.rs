@@ -6,7 +6,7 @@ use trace::{Block, BlockRun, Chunk, Mark, Reference};
 use super::pieces::{TakePieces, take_pieces};
 use super::runner::Runner;
 use super::{Options, Outcome};
-use crate::attribution::Context;
+use crate::attribution::{ByPlace, Context};
 use crate::causes::Why;
 use crate::machine::{Machine, Scene};
 use crate::world::{Change, World};
@@ -22,7 +22,9 @@ pub(super) struct PassResult {
     /// Of the trace, without designs.
     pub(super) facts: Outcome,
     /// With their numbers.
-    pub(super) designs: Vec<(u16, DesignResult)>,
+    pub(super) designs: Vec<(u16, DesignResult, Option<ByPlace>)>,
+    /// Their names, by the numbers that places are attributed with.
+    pub(super) programs: Vec<String>,
     /// Those that had not been taken.
     pub(super) tuples: Vec<Interval>,
 }
@@ -236,9 +238,8 @@ impl Pass {
         self.runner.give_sums(&mut self.tuples);
         let [instructions, loads, stores] = self.references;
         let seen = [instructions, loads + self.kernel_touches[0], stores + self.kernel_touches[1]];
-        let (world, places) = (self.world, self.options.places);
-        let designs = self.runner.into_results(seen, places, &|program| world.program_name(program));
-        let (processes, causes) = world.into_facts();
+        let designs = self.runner.into_results(seen);
+        let (processes, causes, programs) = self.world.into_facts();
         let facts = Outcome {
             instructions,
             loads,
@@ -249,7 +250,7 @@ impl Pass {
             causes,
             designs: Vec::new(),
         };
-        PassResult { facts, designs, tuples: self.tuples }
+        PassResult { facts, designs, programs, tuples: self.tuples }
     }
 }
 

@@ -4,6 +4,7 @@ use design::Design;
 use simulation_result::{DesignResult, Interval};
 use trace::{BlockRun, Reference};
 
+use crate::attribution::ByPlace;
 use crate::machine::{Machine, Scene};
 use crate::sweep::{Family, groups};
 
@@ -114,16 +115,14 @@ impl Runner {
         }
     }
 
-    /// Results with the numbers of their designs.
-    pub(super) fn into_results<'w>(
-        self,
-        references: [u64; 3],
-        places: usize,
-        programs: &impl Fn(u32) -> &'w str,
-    ) -> Vec<(u16, DesignResult)> {
+    /// Results with the numbers of their designs, and of those in full what is attributed to places.
+    pub(super) fn into_results(self, references: [u64; 3]) -> Vec<(u16, DesignResult, Option<ByPlace>)> {
         match self {
-            Runner::One(number, machine) => vec![(number, machine.into_result(references, places, programs))],
-            Runner::Many(family) => family.into_results(references, places, programs),
+            Runner::One(number, machine) => {
+                let (result, by_place) = machine.into_result(references);
+                vec![(number, result, Some(by_place))]
+            }
+            Runner::Many(family) => family.into_results(references),
         }
     }
 }

@@ -4,6 +4,7 @@ use design::Design;
 use simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
 use trace::{BlockRun, Reference};
 
+use crate::attribution::ByPlace;
 use crate::machine::{Kind, Machine, Scene};
 
 use super::behind::Behind;
@@ -195,15 +196,10 @@ impl Family {
     }
 
     /// What each member makes of it, by number; the guide's is the first.
-    pub(crate) fn into_results<'w>(
-        mut self,
-        references: [u64; 3],
-        places: usize,
-        programs: &impl Fn(u32) -> &'w str,
-    ) -> Vec<(u16, DesignResult)> {
+    pub(crate) fn into_results(mut self, references: [u64; 3]) -> Vec<(u16, DesignResult, Option<ByPlace>)> {
         let row = self.counted().to_vec();
         self.feed.finish();
-        let guide = self.guide.into_result(references, places, programs);
+        let (guide, by_place) = self.guide.into_result(references);
         let results = Results { row: &row, shapes: &self.shapes, feed: &self.feed, guide: &self.members[0] };
         debug_assert_eq!(results.hierarchies(&self.members[0], &guide.hierarchies), guide.hierarchies);
         let counters = |member: &Member| DesignResult {
@@ -222,8 +218,8 @@ impl Family {
             calls: Vec::new(),
             physical_pages: guide.physical_pages,
         };
-        let others: Vec<_> = self.members[1..].iter().map(|member| (member.number, counters(member))).collect();
-        std::iter::once((self.members[0].number, guide)).chain(others).collect()
+        let others: Vec<_> = self.members[1..].iter().map(|member| (member.number, counters(member), None)).collect();
+        std::iter::once((self.members[0].number, guide, Some(by_place))).chain(others).collect()
     }
 }
 

@@ -61,7 +61,7 @@ fn simulated(caches: &Caches, lackey: &[u8]) -> HierarchyCounts {
     while importer.next_into(&mut chunk).expect("lackey's text") {
         simulator.feed(&mut chunk, &mut tuples).expect("a sound chunk");
     }
-    simulator.finish(&mut tuples).designs.remove(0).hierarchies.shared
+    simulator.finish(&mut tuples, &mut |_, _| None).designs.remove(0).hierarchies.shared
 }
 
 /// Everything but the last level: these definitions always coincide.

@@ -74,7 +74,7 @@ pub(crate) fn feed(designs: &[Design], options: &Options, chunks: &[Chunk]) -> (
     for chunk in chunks {
         simulator.feed(&mut chunk.clone(), &mut tuples).expect("the chunk is sound");
     }
-    let outcome = simulator.finish(&mut tuples);
+    let outcome = simulator.finish(&mut tuples, &mut |_, _| None);
     (outcome, tuples)
 }
 
@@ -150,21 +150,27 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindin
     evictions.sort_by_key(|((level, evictor, victim), _)| (*level, place(*evictor), place(*victim)));
     let name = |level: usize| one.machine.design.levels[level].name.clone();
     let evictions = evictions.into_iter().map(|(&(level, by, of), &lines)| (name(level), by, of, lines));
-    let mut code = places_of_oracle(oracle, &one.code);
-    code.truncate(places);
+    let [code, data] = [&one.code, &one.data].map(|sums| {
+        let mut all = places_of_oracle(oracle, sums);
+        all.truncate(places);
+        all
+    });
     // Of equal numbers of lines the order is that of the keys.
     let mut evictors: Vec<_> = one.evictors.iter().collect();
     evictors.sort_by_key(|((level, ..), lines)| (*level, std::cmp::Reverse(**lines)));
-    let evictors = evictors.into_iter().map(|((level, program, is_code, place), &lines)| EvictorPlace {
-        level: name(*level),
-        program: program.clone(),
-        is_code: *is_code,
-        object: place.object.clone(),
-        build_id: place.build_id.clone(),
-        offset: place.offset,
-        symbol: None,
-        lines,
-    });
+    let of_one_level = evictors.chunk_by(|((one, ..), _), ((other, ..), _)| one == other);
+    let evictors = of_one_level.flat_map(|of_level| of_level.iter().take(places)).map(
+        |&((level, program, is_code, place), &lines)| EvictorPlace {
+            level: name(*level),
+            program: program.clone(),
+            is_code: *is_code,
+            object: place.object.clone(),
+            build_id: place.build_id.clone(),
+            offset: place.offset,
+            symbol: None,
+            lines,
+        },
+    );
     let cycles = one.machine.cycles();
     let excess = cycles.shared as i64 - cycles.private as i64;
     assert_eq!(one.machine.compared_cycles, excess, "whatever the views differ by arises in a lookup");
@@ -181,7 +187,7 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindin
         losses: one.machine.losses.clone(),
         evictions: evictions.collect(),
         code,
-        data: places_of_oracle(oracle, &one.data),
+        data,
         evictors: evictors.collect(),
         calls: calls.collect(),
     }

@@ -9,6 +9,7 @@ use simulation_result::{GuestFacts, Interval, Simulation, TraceFacts};
 use time::OffsetDateTime;
 use trace::{Chunk, Guest, KernelSymbols, TraceHeader};
 
+use super::places::Names;
 use super::user_only::without_kernel;
 use super::{designs, places};
 use crate::cli::simulate::DesignArguments;
@@ -120,10 +121,11 @@ impl Run {
 
     /// Ends the simulation, and gives the path of its record.
     pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<PathBuf, Failure> {
-        let mut outcome = self.simulator.finish(&mut self.tuples);
-        self.writer.write(&self.tuples)?;
         let symbols = self.symbols.unwrap_or_else(|| places::symbols_of(Path::new(&self.source)));
-        places::name(&mut outcome.designs, &symbols, self.options.places);
+        let mut names = Names::new(symbols);
+        let mut outcome = self.simulator.finish(&mut self.tuples, &mut |object, offset| names.of_data(object, offset));
+        names.name_code(&mut outcome.designs);
+        self.writer.write(&self.tuples)?;
         let of_trace = serde_json::to_value(self.header.order).ok();
         let of_trace = of_trace.as_ref().and_then(|order| order.as_str()).unwrap_or("unknown").to_owned();
         let (order, quantum_instructions) = self.order.unwrap_or((of_trace, self.header.quantum_instructions));
