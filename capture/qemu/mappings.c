@@ -8,7 +8,6 @@
 
 #define PAGE 4096ULL
 #define IS_EXECUTABLE 4ULL
-#define MOST_MAPPINGS 1024
 #define LONGEST_PATH 1024
 #define DEEPEST 32
 
@@ -26,17 +25,17 @@ struct mapping {
     bool is_executable;
 };
 
+/* In the order of their addresses. */
 struct list {
-    size_t count;
-    struct mapping all[MOST_MAPPINGS];
+    size_t count, room;
+    struct mapping *all;
 };
 
 /* As it was told, by address space. */
 struct told {
     uint32_t space;
     bool is_checked; /* against the guest's own list */
-    size_t count;
-    struct mapping *all;
+    struct list list;
 };
 
 static struct sc_mapping_layout layout;
@@ -65,6 +64,16 @@ static bool goes_on(const struct mapping *before, const struct mapping *mapping)
         && mapping->entry == before->entry && mapping->is_executable == before->is_executable;
 }
 
+static void make_room(struct list *list, size_t count)
+{
+    if (count <= list->room)
+        return;
+    list->room = 2 * count;
+    list->all = realloc(list->all, list->room * sizeof *list->all);
+    if (!list->all)
+        ring_fail("no memory for another mapping");
+}
+
 static void add_area(struct list *list, uint64_t area)
 {
     uint64_t start = word_at(area + layout.start), end = word_at(area + layout.end), file = word_at(area + layout.file);
@@ -75,10 +84,12 @@ static void add_area(struct list *list, uint64_t area)
     mapping.offset = word_at(area + layout.page) * PAGE;
     mapping.entry = word_at(file + layout.entry);
     mapping.is_executable = word_at(area + layout.flags) & IS_EXECUTABLE;
-    if (list->count > 0 && goes_on(&list->all[list->count - 1], &mapping))
+    if (list->count > 0 && goes_on(&list->all[list->count - 1], &mapping)) {
         list->all[list->count - 1].bytes += mapping.bytes;
-    else if (list->count < MOST_MAPPINGS)
-        list->all[list->count++] = mapping;
+        return;
+    }
+    make_room(list, list->count + 1);
+    list->all[list->count++] = mapping;
 }
 
 /* Pivots say where the ranges of the slots end, up to one that has the end of the whole node, or 0 for that. */
@@ -108,31 +119,26 @@ static bool agree(const struct mapping *one, const struct mapping *other)
         && one->is_executable == other->is_executable;
 }
 
-/* What of a mapping the others do not have: an area that is divided stays what it is. They are in the order of their addresses. Whether
-   there was room for all marks. */
-static bool tell_rest(const struct mapping *mapping, const struct mapping *others, size_t count, bool (*tell)(const struct mapping *))
+/* What of a mapping the others do not have: an area that is divided stays what it is. */
+static void tell_rest(const struct mapping *mapping, const struct list *others, void (*tell)(const struct mapping *))
 {
     uint64_t start = mapping->start, end = mapping->start + mapping->bytes;
-    bool has_room = true;
 
-    for (size_t index = 0; index <= count && start < end; index++) {
-        const struct mapping *other = &others[index];
-        uint64_t rest = index < count ? other->start : end;
-        if (index < count && (!agree(mapping, other) || other->start + other->bytes <= start))
+    for (size_t index = 0; index <= others->count && start < end; index++) {
+        const struct mapping *other = index < others->count ? &others->all[index] : NULL;
+        uint64_t rest = other && other->start < end ? other->start : end;
+        if (other && (!agree(mapping, other) || other->start + other->bytes <= start))
             continue;
-        if (rest > end)
-            rest = end;
         if (start < rest) {
             struct mapping part = *mapping;
             part.offset += start - part.start;
             part.start = start;
             part.bytes = rest - start;
-            has_room = tell(&part) && has_room;
+            tell(&part);
         }
-        if (index < count)
+        if (other)
             start = other->start + other->bytes;
     }
-    return has_room;
 }
 
 /* From the file up to the root of its file system; gives where it begins in the room, at whose end it is. */
@@ -155,31 +161,23 @@ static char *path_of(uint64_t entry, char *room)
     return path;
 }
 
-static bool tell_gone(const struct mapping *mapping)
+static void tell_gone(const struct mapping *mapping)
 {
     ULong words[2] = { mapping->start, mapping->bytes };
 
-    if (!switches_has_room(3))
-        return false;
     switches_note(SC_UNMAP, 0, words, 2);
-    return true;
 }
 
 /* Shared memory without a name is a file to the kernel, too. */
-static bool tell_new(const struct mapping *mapping)
+static void tell_new(const struct mapping *mapping)
 {
     char room[LONGEST_PATH], *path = path_of(mapping->entry, room);
     size_t length = room + LONGEST_PATH - path;
     ULong words[4 + LONGEST_PATH / 8] = { mapping->start, mapping->bytes, mapping->offset, mapping->is_executable | (ULong)length << 16 };
-    UInt count = 4 + (length + 7) / 8;
 
     memcpy(words + 4, path, length);
-    if (length == 0)
-        return true;
-    if (!switches_has_room(1 + count))
-        return false;
-    switches_note(SC_MAP, 0, words, count);
-    return true;
+    if (length > 0)
+        switches_note(SC_MAP, 0, words, 4 + (length + 7) / 8);
 }
 
 static struct told *told_of(uint32_t space)
@@ -199,7 +197,7 @@ static struct told *add_told(uint32_t space)
         if (switches_has_space(all_told[index].space))
             all_told[kept++] = all_told[index];
         else
-            free(all_told[index].all);
+            free(all_told[index].list.all);
     }
     if (told_count == told_room) {
         told_count = kept;
@@ -214,13 +212,12 @@ static struct told *add_told(uint32_t space)
     return &all_told[told_count++];
 }
 
-static void remember(struct told *told, const struct mapping *all, size_t count)
+static void copy_list(struct list *to, const struct list *from)
 {
-    told->all = realloc(told->all, (count + 1) * sizeof *all);
-    if (!told->all)
-        ring_fail("no memory for another mapping");
-    memcpy(told->all, all, count * sizeof *all);
-    told->count = count;
+    make_room(to, from->count);
+    to->count = from->count;
+    if (from->count > 0)
+        memcpy(to->all, from->all, from->count * sizeof *from->all);
 }
 
 void mappings_fork(uint32_t parent, uint32_t child)
@@ -230,7 +227,7 @@ void mappings_fork(uint32_t parent, uint32_t child)
     const struct told *of_parent = told_of(parent);
 
     if (of_parent)
-        remember(of_child, of_parent->all, of_parent->count);
+        copy_list(&of_child->list, &of_parent->list);
 }
 
 void mappings_changed(void)
@@ -242,33 +239,30 @@ void mappings_changed(void)
         told->is_checked = false;
 }
 
-/* What is gone is told before what has come, which may lie where that was. Where there is no room for all, all is told the next time. */
+/* What is gone is told before what has come, which may lie where that was. */
 void mappings_look(void)
 {
     static struct list now;
     uint32_t space = switches_space();
     struct told *told;
     uint64_t root;
-    bool is_whole = true;
 
     if (!layout.is_known || space == 0 || space == checked)
         return;
+    checked = space;
     told = told_of(space);
     if (!told)
         told = add_told(space);
-    checked = space;
     if (told->is_checked)
         return;
     now.count = 0;
     root = word_at(switches_memory() + layout.tree);
     if (IS_ROOT_NODE(root))
         walk(&now, root, UINT64_MAX, 0);
-    for (size_t index = 0; index < told->count; index++)
-        is_whole = tell_rest(&told->all[index], now.all, now.count, tell_gone) && is_whole;
+    for (size_t index = 0; index < told->list.count; index++)
+        tell_rest(&told->list.all[index], &now, tell_gone);
     for (size_t index = 0; index < now.count; index++)
-        is_whole = tell_rest(&now.all[index], told->all, told->count, tell_new) && is_whole;
-    if (is_whole)
-        remember(told, now.all, now.count);
-    told->is_checked = is_whole;
-    checked = is_whole ? space : 0;
+        tell_rest(&now.all[index], &told->list, tell_new);
+    copy_list(&told->list, &now);
+    told->is_checked = true;
 }

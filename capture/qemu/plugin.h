@@ -143,8 +143,7 @@ uint64_t switches_page_tables(void);
 void switches_return(void);
 /* The struct mm_struct of whoever runs; 0 for threads of the kernel. */
 uint64_t switches_memory(void);
-/* Marks that wait for the end of the code that made them, and whether so many words more fit. */
-bool switches_has_room(UInt words);
+/* Marks that wait for the end of the code that made them. */
 void switches_note(ULong tag, ULong immediate, const ULong *words, UInt count);
 void switches_tell(void);
 

@@ -9,7 +9,8 @@
 #define NO_SLOT ((UInt)-1)
 #define NAME_BYTES 16
 #define NAME_WORDS (NAME_BYTES / 8)
-#define MOST_NEWS 16384
+/* Most of them say what some two thousand files are mapped, when a process with so many is seen first; SLACK_WORDS has room for all. */
+#define MOST_NEWS 24576
 /* Of __switch_to_asm. */
 #define LONGEST_FUNCTION 256
 #define NO_MEMORY ((uint64_t)-1)
@@ -69,12 +70,6 @@ static UInt read_name(uint64_t task, ULong *words)
     memset(name + words[0], 0, sizeof name - words[0]);
     memcpy(words + 1, name, sizeof name);
     return 1 + (words[0] + 7) / 8;
-}
-
-bool switches_has_room(UInt words)
-{
-    /* Some is left for what has to be told. */
-    return news_words + words <= MOST_NEWS - 1024;
 }
 
 void switches_note(ULong tag, ULong immediate, const ULong *words, UInt count)

@@ -8,9 +8,12 @@ use crate::mappings::Mappings;
 
 /// Addresses whose sums are added up before their place is looked up; a power of two.
 const SLOTS: usize = 1024;
-/// Bounds the memory: where there are more places, the half with the least sums is forgotten.
+/// Bounds the memory: where there are more places, the half with the least sums becomes one.
 const MOST_PLACES: usize = 1 << 20;
 const NO_OBJECT: u32 = u32::MAX;
+/// Stands for all those.
+const ELSEWHERE: u32 = NO_OBJECT - 1;
+const ELSEWHERE_NAME: &str = "other places";
 const NOBODYS: u32 = 0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -119,7 +122,7 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         };
         *self.sums.entry(Place { context: slot.context, object, offset }).or_default() += slot.sum;
         if self.sums.len() > MOST_PLACES {
-            self.forget_half();
+            self.join_half();
         }
     }
 
@@ -136,11 +139,21 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         number
     }
 
-    fn forget_half(&mut self) {
+    fn join_half(&mut self) {
         let mut sizes: Vec<u64> = self.sums.values().map(|sum| sum.unsigned_abs()).collect();
         let middle = sizes.len() / 2;
         let (_, &mut least, _) = sizes.select_nth_unstable(middle);
-        self.sums.retain(|_, sum| sum.unsigned_abs() > least);
+        let mut joined: HashMap<C, i64> = HashMap::new();
+        self.sums.retain(|place, sum| {
+            let is_kept = sum.unsigned_abs() > least;
+            if !is_kept {
+                *joined.entry(place.context).or_default() += *sum;
+            }
+            is_kept
+        });
+        for (context, sum) in joined {
+            *self.sums.entry(Place { context, object: ELSEWHERE, offset: 0 }).or_default() += sum;
+        }
     }
 
     /// The largest sums of what has one name, in descending order; those of equal sums as `key` orders their contexts, then by object and
@@ -149,7 +162,10 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         let mut wholes: HashMap<_, (i64, u64)> = HashMap::new();
         for (place, &sum) in &self.sums {
             let object = self.objects.get(place.object as usize);
-            let symbol = name(object, place.offset);
+            let symbol = match place.object {
+                ELSEWHERE => Some(ELSEWHERE_NAME.to_owned()),
+                _ => name(object, place.offset),
+            };
             let apart = symbol.is_none().then_some(place.offset);
             let whole = wholes.entry((place.context, object, symbol, apart)).or_insert((0, place.offset));
             *whole = (whole.0 + sum, whole.1.min(place.offset));
@@ -169,6 +185,19 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_more_places_than_are_kept_nothing_is_lost() {
+        let mappings = Mappings::default();
+        let mut places = Places::of_data();
+        let many = MOST_PLACES as u64 + MOST_PLACES as u64 / 8;
+        (0..many).for_each(|line| places.add(0xffff_8880_0000_0000 + 64 * line, 1, 0_u32, &mappings));
+        places.settle(&mappings);
+        assert!(places.sums.len() <= MOST_PLACES);
+        let sums = places.largest(usize::MAX, |context| context, &mut |_, _| None);
+        assert_eq!(sums.iter().map(|sum| sum.sum).sum::<i64>(), many as i64);
+        assert_eq!(sums[0].symbol.as_deref(), Some(ELSEWHERE_NAME));
+    }
 
     #[test]
     fn what_has_one_name_is_added_up_before_the_largest_are_taken() {
