@@ -29,27 +29,19 @@ impl KernelSymbols {
     /// it is `-`, nothing is known of what begins there. Of several names for an address the first counts. None where a line is another, and
     /// where there are more than any kernel has.
     pub fn of_lines(text: &[u8]) -> Option<KernelSymbols> {
-        if text.len() > MOST_BYTES {
-            return None;
-        }
-        let mut symbols = KernelSymbols::default();
-        for line in std::str::from_utf8(text).ok()?.lines() {
-            let (address, name) = line.split_once(' ')?;
-            symbols.add(u64::from_str_radix(address, 16).ok()?, name)?;
-        }
-        Some(symbols)
+        KernelSymbols::of_pairs(pairs(text)?)
     }
 
     /// The same of lines in any order. Where something is known to begin at an address, that nothing is does not count.
     pub fn of_unsorted_lines(text: &[u8]) -> Option<KernelSymbols> {
-        let mut lines: Vec<(u64, &str)> = Vec::new();
-        for line in std::str::from_utf8(text).ok()?.lines() {
-            let (address, name) = line.split_once(' ')?;
-            lines.push((u64::from_str_radix(address, 16).ok()?, name));
-        }
-        lines.sort_by_key(|&(address, name)| (address, name == NOTHING));
+        let mut pairs = pairs(text)?;
+        pairs.sort_by_key(|&(address, name)| (address, name == NOTHING));
+        KernelSymbols::of_pairs(pairs)
+    }
+
+    fn of_pairs(pairs: Vec<(u64, &str)>) -> Option<KernelSymbols> {
         let mut symbols = KernelSymbols::default();
-        lines.into_iter().try_for_each(|(address, name)| symbols.add(address, name))?;
+        pairs.into_iter().try_for_each(|(address, name)| symbols.add(address, name))?;
         Some(symbols)
     }
 
@@ -116,6 +108,18 @@ impl KernelSymbols {
         let lines = zstd::bulk::decompress(body, capacity(body)).map_err(|_| "it is no zstd frame, or too long")?;
         KernelSymbols::of_lines(&lines).ok_or("it has a line that names nothing, or is out of order")
     }
+}
+
+/// Address and name of each line.
+fn pairs(text: &[u8]) -> Option<Vec<(u64, &str)>> {
+    if text.len() > MOST_BYTES {
+        return None;
+    }
+    let pairs = std::str::from_utf8(text).ok()?.lines().map(|line| {
+        let (address, name) = line.split_once(' ')?;
+        Some((u64::from_str_radix(address, 16).ok()?, name))
+    });
+    pairs.collect()
 }
 
 /// What a frame says it holds, within bounds.
