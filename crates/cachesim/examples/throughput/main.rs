@@ -84,7 +84,7 @@ fn simulate(designs: &[Design], source: &Source) -> Result<Outcome, Box<dyn Erro
             }
         }
     }
-    Ok(simulator.finish(&mut tuples))
+    Ok(simulator.finish(&mut tuples, &mut |_, _| None))
 }
 
 fn describe(outcome: &Outcome) {
