@@ -26,8 +26,8 @@ pub(crate) mod topology;
 use record::{Fact, HostManifest};
 use units::{Bytes, CpuId};
 
-pub use self::control_groups::refusing_real_time_share;
-pub use self::root::Root;
+pub use self::control_groups::{CpuThrottling, cpu_groups, cpu_throttling, refusing_real_time_share};
+pub use self::root::{Root, Unreadable};
 pub use self::scheduler::slice_extensions;
 pub use self::status::available_memory;
 pub use self::topology::{allowed_cpus, quietest_cpu, relation};

@@ -14,6 +14,7 @@ pub mod draft;
 mod errno;
 pub mod evidence;
 pub mod facts;
+pub mod held;
 pub mod ipc;
 pub mod memory;
 pub mod noise;

@@ -63,6 +63,9 @@ pub struct Observation {
     /// Limits on CPU time of the control groups of the observed, and what they took.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<Throttled>,
+    /// How switches and waits are spread over the window, in order; empty in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<Moment>,
     /// Time slices that were extended (rseq) on the whole machine; none where the kernel does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,
@@ -231,6 +234,10 @@ pub struct Lost {
     /// Records of switches, of which each is one switch at most; what is left of times before and after is not counted.
     #[serde(default)]
     pub records: u64,
+    /// Switches that are in the counts and of which no more is known: the task could not be followed, since it gained rights, or ran
+    /// on a CPU that came online later.
+    #[serde(default)]
+    pub unfollowed: u64,
 }
 
 impl Lost {
@@ -238,6 +245,21 @@ impl Lost {
     pub fn any(&self) -> bool {
         *self != Lost::default()
     }
+}
+
+/// What the observed did together in a stretch of the window, from the end of the one before on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    /// When it ends, from the start of the window on.
+    pub end_ns: Nanos,
+    /// Switches that they asked for by waiting.
+    pub voluntary: u64,
+    /// Switches that they did not ask for, and calls of sched_yield.
+    pub involuntary: u64,
+    /// Time on a CPU, counted as it ends.
+    pub run_ns: Nanos,
+    /// Time ready to run and waiting for a CPU, counted when the task leaves the CPU that it waited for.
+    pub wait_ns: Nanos,
 }
 
 /// What observing cost.
@@ -262,6 +284,9 @@ pub struct Throttled {
     pub times: u64,
     /// How long its tasks were kept from running.
     pub throttled_ns: Nanos,
+    /// When an observed process was first found in it, from the start on; none where one was in it from the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined_after_ns: Option<Nanos>,
 }
 
 /// Time slices that were extended because a thread was in a critical section that asked for it.

@@ -138,7 +138,6 @@ struct in_scheduler {
 struct control {
 	__u64 generation; // counts the changes of `targets`
 	__u64 all;	  // every task is observed
-	__u64 adopted;	  // children of this process are observed
 	__u64 no_room, no_cause, no_pair, no_event;
 };
 
@@ -227,7 +226,9 @@ const volatile __u8 wants_scheduler_time = 0;
 // The same of all times that take a clock, and of neighbours: a third of what all else does is to read it.
 const volatile __u8 counts_only = 0;
 
-// Processes to be observed, besides the children of those that are.
+// Processes and threads to be observed, by their numbers, besides what those start that are.
+#define TARGET_PROCESS 1
+#define TARGET_THREAD 2
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -300,6 +301,12 @@ static __always_inline void take_place(struct ref *ref, struct task_struct *task
 	ref->place = place;
 }
 
+static __always_inline bool is_target(__u32 number, __u32 kind)
+{
+	__u32 *kinds = bpf_map_lookup_elem(&targets, &number);
+	return kinds && *kinds & kind;
+}
+
 // The reference of a task. Whether it is observed is decided when it is first seen, and again when `targets` has changed.
 static __always_inline struct ref *ref_of(struct task_struct *task, struct control *c)
 {
@@ -308,8 +315,7 @@ static __always_inline struct ref *ref_of(struct task_struct *task, struct contr
 		return ref;
 	ref->generation = c->generation;
 	if (!ref->place) {
-		__u32 tgid = task->tgid;
-		if (c->all || bpf_map_lookup_elem(&targets, &tgid))
+		if (c->all || is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD))
 			take_place(ref, task, c);
 	}
 	return ref;
@@ -602,12 +608,11 @@ static __always_inline void ran_beside(struct cpu *on, struct task_struct *prev,
 // After its last switch a task needs its place no more. The observer takes what was counted, and frees it.
 static __always_inline void give_back(__u32 place, struct task *t, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	__u32 number = task->pid;
 	struct ref *ref = bpf_task_storage_get(&refs, task, 0, 0);
 	if (ref)
 		ref->place = 0;
-	if (task->pid == task->tgid)
-		bpf_map_delete_elem(&targets, &tgid);
+	bpf_map_delete_elem(&targets, &number);
 	t->state = 2;
 	bpf_ringbuf_output(&ended, &place, sizeof(place), BPF_RB_NO_WAKEUP);
 }
@@ -733,9 +738,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!c)
 		return 0;
 	struct ref *of_parent = bpf_task_storage_get(&refs, parent, 0, 0);
-	// A thread that the observer starts meanwhile is none of its children.
-	bool is_adopted = c->adopted && parent->tgid == c->adopted && child->tgid != c->adopted;
-	if (!(of_parent && of_parent->place) && !c->all && !is_adopted)
+	if (!(of_parent && of_parent->place) && !c->all)
 		return 0;
 	struct ref *ref = bpf_task_storage_get(&refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!ref || ref->place)

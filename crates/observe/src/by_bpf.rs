@@ -12,7 +12,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::kernel::{Kernel, NoBpf};
 use crate::layout::{self, CPUS, Control, FREE, Neighbour, TASKS};
 use crate::memory::{self, Memory};
-use crate::observer::{Counted, Options};
+use crate::observer::{Counted, Options, Totals};
 use crate::own_cost;
 use crate::relatives::relatives;
 use crate::sums::Sums;
@@ -26,6 +26,8 @@ pub(crate) struct ByBpf {
     ended: RingBuf<MapData>,
     events: RingBuf<MapData>,
     sums: Sums,
+    /// Of those whose places were used again.
+    ended_totals: Totals,
     own_cost: own_cost::OwnCost,
     memory: Memory,
     /// The place with which the next look at memory begins.
@@ -51,6 +53,7 @@ impl ByBpf {
             ended,
             events,
             sums: Sums::default(),
+            ended_totals: Totals::default(),
             own_cost: own_cost::OwnCost::default(),
             memory: Memory::default(),
             first_with_memory: 0,
@@ -61,12 +64,22 @@ impl ByBpf {
     }
 
     /// Observes these processes and what they start from here on.
-    pub(crate) fn add(&mut self, processes: impl IntoIterator<Item = u32>) -> Result<(), NoBpf> {
+    pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf> {
+        self.add_targets(processes, layout::TARGET_PROCESS)
+    }
+
+    /// The same of single threads.
+    pub(crate) fn add_threads(&mut self, threads: &[u32]) -> Result<(), NoBpf> {
+        self.add_targets(threads, layout::TARGET_THREAD)
+    }
+
+    fn add_targets(&mut self, numbers: &[u32], kind: u32) -> Result<(), NoBpf> {
         let mut targets = self.kernel.targets()?;
         let mut is_new = false;
-        for process in processes {
-            if targets.get(&process, 0).is_err() {
-                is_new |= targets.insert(process, 1, 0).is_ok();
+        for number in numbers {
+            let before = targets.get(number, 0).unwrap_or(0);
+            if before & kind == 0 {
+                is_new |= targets.insert(number, before | kind, 0).is_ok();
             }
         }
         if is_new {
@@ -75,10 +88,18 @@ impl ByBpf {
         Ok(())
     }
 
-    /// Observes every process that this one starts from here on, or no longer: those started before stay observed.
-    pub(crate) fn adopt_children(&mut self, is_on: bool) {
-        let own = if is_on { u64::from(std::process::id()) } else { 0 };
-        self.tables.control(Control::Adopted).store(own, Relaxed);
+    /// The observed processes with a task that is alive and has switched.
+    pub(crate) fn processes(&self) -> BTreeSet<u32> {
+        (1..TASKS).filter_map(|place| self.tables.process(place)).collect()
+    }
+
+    /// Sums over all observed tasks.
+    pub(crate) fn totals(&self) -> Totals {
+        let mut totals = self.ended_totals;
+        (1..TASKS)
+            .filter(|&place| self.tables.state(place) != FREE)
+            .for_each(|place| totals.add(self.tables.totals(place)));
+        totals
     }
 
     /// Observes all tasks, those of the kernel too.
@@ -94,6 +115,7 @@ impl ByBpf {
             drop(item);
             let Some(place) = place.filter(|place| (1..TASKS).contains(place)) else { continue };
             self.sums.add(&self.tables.task(place), Nanos(0), &self.memory);
+            self.ended_totals.add(self.tables.totals(place));
             self.tables.clear(place);
             // There is room: it was taken from there.
             let _ = self.places.push(place as u32, 0);
@@ -103,7 +125,7 @@ impl ByBpf {
     }
 
     /// Hands over the events since the last time.
-    pub(crate) fn take_events(&mut self, mut take: impl FnMut(Event)) {
+    pub(crate) fn take_events(&mut self, take: &mut dyn FnMut(Event)) {
         while let Some(item) = self.events.next() {
             if let Ok(event) = layout::Event::read_from_bytes(&item) {
                 take(event_of(&event));
@@ -145,7 +167,7 @@ impl ByBpf {
             causes: control(Control::NoCause),
             pairs: control(Control::NoPair) + sums.lost_pairs,
             events: control(Control::NoEvent),
-            records: 0,
+            ..Lost::default()
         };
         let own_cost = OwnCost {
             kernel_ns: self.own_cost.kernel,

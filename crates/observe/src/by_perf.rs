@@ -1,20 +1,23 @@
 //! Observing with the kernel's records of switches: when each was, and whether the task could have run on; not why, and not by whom.
 //! Threads that run already are of this user, or this process may trace them.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 
 use host::clock::monotonic;
+use host::facts::Root;
 use host::perf::{SwitchKind, SwitchRecord, SwitchRecords, Unavailable};
 use observation::{Lost, Source, bucket_of};
 use record::HostManifest;
 use units::{CpuId, Nanos};
 use zerocopy::FromZeros;
 
+use crate::kernel_counts::KernelCounts;
 use crate::layout::{BUCKETS, ENDED, IN_USE, TASKS, Task};
 use crate::memory::Memory;
-use crate::observer::Counted;
+use crate::observer::{Counted, Totals};
 use crate::relatives::relatives;
+use crate::subject::process_of;
 use crate::sums::Sums;
 
 /// A task that has not been on any CPU yet.
@@ -33,8 +36,10 @@ pub(crate) struct ByPerf {
     /// Others whose records come all the same: this thread, and what it has started.
     own: HashSet<u32>,
     sums: Sums,
-    /// From when on until when this process's children were adopted.
-    adoptions: VecDeque<(Nanos, Nanos)>,
+    /// Of tasks that have ended.
+    ended_totals: Totals,
+    /// What the kernel itself counts of the observed.
+    kernels: KernelCounts,
     memory: Memory,
     may_mark: bool,
     lost: Lost,
@@ -51,7 +56,8 @@ impl ByPerf {
             tasks: HashMap::new(),
             own: HashSet::from([rustix::thread::gettid().as_raw_nonzero().get() as u32]),
             sums: Sums::default(),
-            adoptions: VecDeque::new(),
+            ended_totals: Totals::default(),
+            kernels: KernelCounts::default(),
             memory: Memory::default(),
             may_mark,
             lost: Lost::default(),
@@ -60,24 +66,30 @@ impl ByPerf {
 
     /// Observes these processes and what they start from here on. Fails where the first of all threads may not be recorded; what fails
     /// later is counted as lost.
-    pub(crate) fn add(&mut self, processes: impl IntoIterator<Item = u32>) -> Result<(), Unavailable> {
-        self.take_until(Nanos(u64::MAX));
-        for process in processes {
+    pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), Unavailable> {
+        for &process in processes {
             // Threads that are started meanwhile are found at the second look, or were started by one that is recorded.
-            self.add_threads(process)?;
-            self.add_threads(process)?;
+            self.add_threads(&threads(process))?;
+            self.add_threads(&threads(process))?;
         }
         Ok(())
     }
 
-    fn add_threads(&mut self, process: u32) -> Result<(), Unavailable> {
-        for thread in threads(process) {
-            if self.tasks.contains_key(&thread) {
+    /// The same of single threads.
+    pub(crate) fn add_threads(&mut self, threads: &[u32]) -> Result<(), Unavailable> {
+        // Who has been started by this process is known by its records.
+        self.take_until(Nanos(u64::MAX));
+        for &thread in threads.iter() {
+            let Some(process) = process_of(&Root::system(), thread).filter(|_| !self.tasks.contains_key(&thread))
+            else {
                 continue;
-            }
+            };
             let added = if self.own.contains(&thread) { Ok(()) } else { self.records.add(thread) };
             match added {
-                Ok(()) => self.observe(process, thread, name_of(process, thread)),
+                Ok(()) => {
+                    self.kernels.begin(thread);
+                    self.observe(process, thread, name_of(process, thread));
+                }
                 Err(why) if self.tasks.is_empty() => return Err(why),
                 Err(_) => self.lost.tasks += 1,
             }
@@ -85,17 +97,21 @@ impl ByPerf {
         Ok(())
     }
 
-    /// Observes every process that this thread starts from here on, or no longer.
-    pub(crate) fn adopt_children(&mut self, is_on: bool) {
-        match self.adoptions.back_mut() {
-            Some((_, until)) if !is_on => *until = monotonic(),
-            _ if is_on => self.adoptions.push_back((monotonic(), Nanos(u64::MAX))),
-            _ => {}
-        }
+    /// The observed processes with a task that has not ended.
+    pub(crate) fn processes(&self) -> BTreeSet<u32> {
+        self.tasks.values().map(|task| task.tgid).collect()
+    }
+
+    /// Sums over all observed tasks.
+    pub(crate) fn totals(&self) -> Totals {
+        let mut totals = self.ended_totals;
+        self.tasks.values().for_each(|task| totals.add(totals_of(task)));
+        totals
     }
 
     /// Counts what has been recorded up to the last look: what other CPUs wrote before it is all here by now.
     pub(crate) fn tick(&mut self) {
+        self.kernels.look(self.tasks.keys().copied());
         let until = std::mem::replace(&mut self.looked_at, monotonic());
         self.take_until(until);
         let alive = || self.tasks.values().map(|task| task.tgid).collect();
@@ -104,7 +120,11 @@ impl ByPerf {
 
     /// Ends the observation.
     pub(crate) fn finish(mut self) -> Counted {
+        self.kernels.look_at_all(self.tasks.keys().copied());
         self.take_until(Nanos(u64::MAX));
+        for (&thread, task) in &mut self.tasks {
+            self.lost.unfollowed += self.kernels.correct(thread, task);
+        }
         self.so_far()
     }
 
@@ -141,10 +161,9 @@ impl ByPerf {
     fn take(&mut self, record: &SwitchRecord) {
         let at = record.at.0;
         match record.kind {
-            SwitchKind::Started { by_process, by_thread } => {
-                let parent = self.tasks.get(&by_thread).map(|parent| parent.name);
-                if parent.is_some() || self.is_adopted(record, by_process) {
-                    self.observe(record.process, record.thread, parent.unwrap_or_else(own_name));
+            SwitchKind::Started { by_thread, .. } => {
+                if let Some(name) = self.tasks.get(&by_thread).map(|parent| parent.name) {
+                    self.observe(record.process, record.thread, name);
                 } else {
                     self.own.insert(record.thread);
                 }
@@ -162,6 +181,7 @@ impl ByPerf {
                 let of = |task: &&Task| task.tgid == record.process && task.pid != record.thread;
                 let left = self.tasks.values().find(of).filter(|_| is_exec).map(|task| task.pid);
                 if let Some(mut task) = left.and_then(|thread| self.tasks.remove(&thread)) {
+                    self.kernels.renumber(task.pid, record.thread);
                     task.pid = record.thread;
                     self.tasks.insert(record.thread, task);
                 }
@@ -197,13 +217,6 @@ impl ByPerf {
         task.on_since = at;
     }
 
-    /// Whether a process was started by this one while it adopted its children. Its own threads are none.
-    fn is_adopted(&self, record: &SwitchRecord, by_process: u32) -> bool {
-        let own = std::process::id();
-        let is_while = |(from, until): &(Nanos, Nanos)| (*from..=*until).contains(&record.at);
-        by_process == own && record.process != own && self.adoptions.iter().any(is_while)
-    }
-
     fn observe(&mut self, process: u32, thread: u32, name: [u8; 16]) {
         if self.tasks.len() >= TASKS {
             self.lost.tasks += 1;
@@ -222,8 +235,10 @@ impl ByPerf {
         let Some(mut task) = self.tasks.remove(&thread) else { return };
         task.run_ns += take_since(&mut task.on_since, at).unwrap_or(0);
         task.voluntary += 1;
+        self.kernels.forget(thread);
         task.off_since = 0;
         task.state = ENDED;
+        self.ended_totals.add(totals_of(&task));
         self.sums.add(&task, Nanos(0), &self.memory);
     }
 }
@@ -247,7 +262,7 @@ fn name_of(process: u32, thread: u32) -> [u8; 16] {
     name
 }
 
-/// A child has its parent's name at first.
-fn own_name() -> [u8; 16] {
-    name_of(std::process::id(), std::process::id())
+fn totals_of(task: &Task) -> Totals {
+    let (voluntary, involuntary) = (task.voluntary, task.involuntary);
+    Totals { voluntary, involuntary, run: Nanos(task.run_ns), wait: Nanos(task.wait_ns) }
 }

@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use host::facts::Root;
 use observation::{Lost, Source, Tasks};
 use units::Nanos;
 
-use crate::observer::Counted;
+use crate::observer::{Counted, Totals};
+use crate::subject::process_of;
 use crate::sums::{Key, empty};
 
 /// Tasks that are looked at: each look reads two files of each.
@@ -27,17 +29,36 @@ struct Task {
     last: Counters,
 }
 
+impl Task {
+    fn since_first(&self) -> Totals {
+        let (first, last) = (&self.first, &self.last);
+        Totals {
+            voluntary: last.voluntary.saturating_sub(first.voluntary),
+            involuntary: last.involuntary.saturating_sub(first.involuntary),
+            run: Nanos(last.run_ns.saturating_sub(first.run_ns)),
+            wait: Nanos(last.wait_ns.saturating_sub(first.wait_ns)),
+        }
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct ByProc {
     is_all: bool,
     processes: BTreeSet<u32>,
+    /// Single threads, whose process is not observed.
+    threads: BTreeSet<u32>,
     tasks: BTreeMap<(u32, u32), Task>,
     no_room: u64,
 }
 
 impl ByProc {
-    pub(crate) fn add(&mut self, processes: impl IntoIterator<Item = u32>) {
+    pub(crate) fn add(&mut self, processes: &[u32]) {
         self.processes.extend(processes);
+        self.tick();
+    }
+
+    pub(crate) fn add_threads(&mut self, threads: &[u32]) {
+        self.threads.extend(threads);
         self.tick();
     }
 
@@ -60,18 +81,42 @@ impl ByProc {
                 }
             }
         }
+        for thread in self.threads.clone() {
+            if let Some(process) =
+                process_of(&Root::system(), thread).filter(|process| !self.processes.contains(process))
+            {
+                self.look_at(process, thread);
+            }
+        }
+    }
+
+    /// Those that have been seen; some may have ended.
+    pub(crate) fn processes(&self) -> BTreeSet<u32> {
+        self.tasks.keys().map(|&(process, _)| process).collect()
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        self.tasks.values().for_each(|task| totals.add(task.since_first()));
+        totals
     }
 
     fn look_at(&mut self, process: u32, number: u32) {
         let folder = format!("/proc/{process}/task/{number}");
         let Some(now) = counters(&folder) else { return };
         let key = (process, number);
+        let name = || {
+            let name = fs::read(format!("{folder}/comm")).unwrap_or_default();
+            String::from_utf8_lossy(&name).trim_end_matches('\n').to_owned()
+        };
         if let Some(task) = self.tasks.get_mut(&key) {
+            // Another program since, perhaps.
+            if task.last != now {
+                task.name = name();
+            }
             task.last = now;
         } else if self.tasks.len() < TASKS {
-            let name = fs::read(format!("{folder}/comm")).unwrap_or_default();
-            let name = String::from_utf8_lossy(&name).trim_end_matches('\n').to_owned();
-            self.tasks.insert(key, Task { name, first: now, last: now });
+            self.tasks.insert(key, Task { name: name(), first: now, last: now });
         } else {
             self.no_room += 1;
         }
@@ -85,10 +130,11 @@ impl ByProc {
             let key = Key { process: Some(process), name: task.name.clone(), is_kernel: false };
             let sum = groups.entry(key.clone()).or_insert_with(|| empty(key));
             sum.count += 1;
-            sum.voluntary += task.last.voluntary.saturating_sub(task.first.voluntary);
-            sum.involuntary += task.last.involuntary.saturating_sub(task.first.involuntary);
-            sum.run_ns.0 += task.last.run_ns.saturating_sub(task.first.run_ns);
-            sum.wait_ns = Nanos(sum.wait_ns.0 + task.last.wait_ns.saturating_sub(task.first.wait_ns));
+            let since = task.since_first();
+            sum.voluntary += since.voluntary;
+            sum.involuntary += since.involuntary;
+            sum.run_ns.0 += since.run.0;
+            sum.wait_ns.0 += since.wait.0;
         }
         let mut tasks: Vec<Tasks> = groups.into_values().collect();
         tasks.sort_by_key(|tasks| std::cmp::Reverse(tasks.voluntary + tasks.involuntary));
@@ -147,7 +193,7 @@ mod tests {
             .spawn()
             .expect("a shell");
         let mut proc = ByProc::default();
-        proc.add([child.id()]);
+        proc.add(&[child.id()]);
         std::thread::sleep(std::time::Duration::from_millis(600));
         let counted = proc.so_far();
         child.kill().and_then(|()| child.wait()).expect("it waits for its line");

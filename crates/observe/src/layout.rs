@@ -24,6 +24,11 @@ pub(crate) mod place {
     pub(crate) const OTHER: u32 = 0x1003;
 }
 
+/// What a number among the targets stands for: a process, all of whose threads are observed ...
+pub(crate) const TARGET_PROCESS: u32 = 1;
+/// ... or a thread.
+pub(crate) const TARGET_THREAD: u32 = 2;
+
 /// How the kernel marks its own threads among the flags of a task.
 pub(crate) const KERNEL_THREAD: u32 = 0x0020_0000;
 
@@ -118,7 +123,6 @@ pub(crate) const IN_SCHEDULER_WORDS: usize = size_of::<InScheduler>() / 8;
 pub(crate) enum Control {
     Generation,
     All,
-    Adopted,
     NoRoom,
     NoCause,
     NoPair,

@@ -1,8 +1,12 @@
 //! An observation at work, by the best way that there is.
 
+use std::collections::BTreeSet;
+
 use observation::{CpuTime, Event, InScheduler, Lost, OwnCost, Pair, Source, Tasks};
 use record::HostManifest;
+use units::Nanos;
 
+use crate::backend::Backend;
 use crate::by_bpf::ByBpf;
 use crate::by_perf::ByPerf;
 use crate::by_proc::ByProc;
@@ -14,7 +18,7 @@ use crate::kernel::NoBpf;
 pub struct Options {
     /// Who woke whom: it makes a switch dearer by a third more.
     pub wants_wakers: bool,
-    /// Each switch and wake-up of the observed, one by one: see [`Observer::take_events`].
+    /// Each switch and wake-up of the observed, one by one: see [`Backend::take_events`].
     pub wants_events: bool,
     /// How long the scheduler takes at each switch, where the kernel has tracepoints at its entry and exit.
     pub wants_scheduler_time: bool,
@@ -45,6 +49,28 @@ pub struct Counted {
     pub lost: Lost,
     /// What counting cost in the kernel; the user's side is left at 0. None where it is not known.
     pub own_cost: Option<OwnCost>,
+}
+
+/// Sums over all observed tasks, those that have ended included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Switches that they asked for by waiting.
+    pub voluntary: u64,
+    /// Switches that they did not ask for, and calls of sched_yield.
+    pub involuntary: u64,
+    /// Time on a CPU that is over.
+    pub run: Nanos,
+    /// Time ready to run and waiting for a CPU that is over.
+    pub wait: Nanos,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, other: Totals) {
+        self.voluntary += other.voluntary;
+        self.involuntary += other.involuntary;
+        self.run.0 += other.run.0;
+        self.wait.0 += other.wait.0;
+    }
 }
 
 /// Counts until it is finished or dropped.
@@ -83,16 +109,33 @@ impl Observer {
         self.why_not.first().filter(|_| !matches!(self.way, Way::Bpf(_))).map(String::as_str)
     }
 
-    /// Observes these processes, and but for the kernel's counters what they start from here on. Those observed already stay so.
-    ///
-    /// # Errors
-    /// Where the kernel takes no more.
-    pub fn add(&mut self, processes: impl IntoIterator<Item = u32>) -> Result<(), NoBpf> {
+    /// Counts by the kernel's counters, where nobody has been observed yet.
+    fn count_by_proc(&mut self, why: String) -> &mut ByProc {
+        self.why_not.push(why);
+        self.way = Way::Proc(ByProc::default());
+        let Way::Proc(proc) = &mut self.way else { unreachable!("it was made here") };
+        proc
+    }
+}
+
+impl Backend for Observer {
+    fn now(&self) -> Nanos {
+        host::clock::monotonic()
+    }
+
+    fn pause(&mut self, time: Nanos) {
+        std::thread::sleep(time.as_duration());
+    }
+
+    fn own_cpu_time(&self) -> Nanos {
+        Nanos(host::usage::own_cpu_time().as_nanos() as u64)
+    }
+
+    fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf> {
         match &mut self.way {
             Way::Bpf(bpf) => bpf.add(processes),
             Way::Perf(perf) => {
-                let processes: Vec<u32> = processes.into_iter().collect();
-                if let Err(why) = perf.add(processes.iter().copied()) {
+                if let Err(why) = perf.add(processes) {
                     self.count_by_proc(why.to_string()).add(processes);
                 }
                 Ok(())
@@ -104,18 +147,23 @@ impl Observer {
         }
     }
 
-    /// Observes every process that this one starts from here on, or no longer: those started before stay observed. The kernel's
-    /// own counters know nobody's children: see [`Observer::add`].
-    pub fn adopt_children(&mut self, is_on: bool) {
+    fn add_threads(&mut self, threads: &[u32]) -> Result<(), NoBpf> {
         match &mut self.way {
-            Way::Bpf(bpf) => bpf.adopt_children(is_on),
-            Way::Perf(perf) => perf.adopt_children(is_on),
-            Way::Proc(_) => {}
+            Way::Bpf(bpf) => bpf.add_threads(threads),
+            Way::Perf(perf) => {
+                if let Err(why) = perf.add_threads(threads) {
+                    self.count_by_proc(why.to_string()).add_threads(threads);
+                }
+                Ok(())
+            }
+            Way::Proc(proc) => {
+                proc.add_threads(threads);
+                Ok(())
+            }
         }
     }
 
-    /// Observes all tasks, those of the kernel too.
-    pub fn add_all(&mut self) {
+    fn add_all(&mut self) {
         match &mut self.way {
             Way::Bpf(bpf) => bpf.add_all(),
             Way::Perf(_) => self.count_by_proc("its records of switches are of one's own tasks".to_owned()).add_all(),
@@ -123,16 +171,7 @@ impl Observer {
         }
     }
 
-    /// Counts by the kernel's counters, where nobody has been observed yet.
-    fn count_by_proc(&mut self, why: String) -> &mut ByProc {
-        self.why_not.push(why);
-        self.way = Way::Proc(ByProc::default());
-        let Way::Proc(proc) = &mut self.way else { unreachable!("it was made here") };
-        proc
-    }
-
-    /// Keeps up with tasks that end. To be called several times a second.
-    pub fn tick(&mut self) {
+    fn tick(&mut self) {
         match &mut self.way {
             Way::Bpf(bpf) => bpf.tick(),
             Way::Perf(perf) => perf.tick(),
@@ -140,19 +179,30 @@ impl Observer {
         }
     }
 
-    /// Hands over the switches and wake-ups since the last time, where they were asked for: those of one CPU in order. To be called
-    /// several times a second; what finds no room meanwhile is lost and counted. Without programs in the kernel there are none.
-    pub fn take_events(&mut self, take: impl FnMut(Event)) {
+    /// Without programs in the kernel there are none.
+    fn take_events(&mut self, take: &mut dyn FnMut(Event)) {
         if let Way::Bpf(bpf) = &mut self.way {
             bpf.take_events(take);
         }
     }
 
-    /// What was counted so far. The observation goes on.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
-    pub fn so_far(&mut self) -> Result<Counted, NoBpf> {
+    fn processes(&self) -> BTreeSet<u32> {
+        match &self.way {
+            Way::Bpf(bpf) => bpf.processes(),
+            Way::Perf(perf) => perf.processes(),
+            Way::Proc(proc) => proc.processes(),
+        }
+    }
+
+    fn totals(&self) -> Totals {
+        match &self.way {
+            Way::Bpf(bpf) => bpf.totals(),
+            Way::Perf(perf) => perf.totals(),
+            Way::Proc(proc) => proc.totals(),
+        }
+    }
+
+    fn so_far(&mut self) -> Result<Counted, NoBpf> {
         let counted = match &mut self.way {
             Way::Bpf(bpf) => bpf.so_far()?,
             Way::Perf(perf) => perf.so_far(),
@@ -161,11 +211,7 @@ impl Observer {
         Ok(Counted { not_counted_by: self.why_not.clone(), ..counted })
     }
 
-    /// Ends the observation.
-    ///
-    /// # Errors
-    /// Where what was counted cannot be read any more.
-    pub fn finish(self) -> Result<Counted, NoBpf> {
+    fn finish(self) -> Result<Counted, NoBpf> {
         let mut counted = match self.way {
             Way::Bpf(bpf) => bpf.finish()?,
             Way::Perf(perf) => perf.finish(),

@@ -5,18 +5,24 @@ use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use host::shared_file::SharedFile;
+use units::Nanos;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kernel::Kernel;
 use crate::layout::{
     CPU_WORDS, CPUS, Control, Cpu, IN_SCHEDULER_WORDS, IN_USE, InScheduler, KERNEL_THREAD, TASK_WORDS, TASKS, Task,
 };
+use crate::observer::Totals;
 
 /// Where words of a task are; the number of its process is the upper half of the first.
 const TGID: usize = 0;
 const FLAGS: usize = offset_of!(Task, flags) / 8;
 const ON_SINCE: usize = offset_of!(Task, on_since) / 8;
 const OFF_SINCE: usize = offset_of!(Task, off_since) / 8;
+const VOLUNTARY: usize = offset_of!(Task, voluntary) / 8;
+const INVOLUNTARY: usize = offset_of!(Task, involuntary) / 8;
+const RUN_NS: usize = offset_of!(Task, run_ns) / 8;
+const WAIT_NS: usize = offset_of!(Task, wait_ns) / 8;
 
 pub(crate) struct Tables {
     tasks: SharedFile,
@@ -58,6 +64,17 @@ impl Tables {
         let has_memory = word(FLAGS) as u32 & KERNEL_THREAD == 0;
         let is_it = self.state(place) == IN_USE && has_memory && word(ON_SINCE) + word(OFF_SINCE) > 0;
         is_it.then(|| (word(TGID) >> 32) as u32)
+    }
+
+    /// Sums of a place, without reading all of it.
+    pub(crate) fn totals(&self, place: usize) -> Totals {
+        let word = |at: usize| self.tasks.u64s()[place * TASK_WORDS + at].load(Relaxed);
+        Totals {
+            voluntary: word(VOLUNTARY),
+            involuntary: word(INVOLUNTARY),
+            run: Nanos(word(RUN_NS)),
+            wait: Nanos(word(WAIT_NS)),
+        }
     }
 
     /// Makes a place as it was at first.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use cachesim::{DesignError, HostDesignError, SimulationError, VaryError};
 use capture::CaptureError;
 use measure::PlanError;
+use observe::ObserveError;
 use record::{ReadRecordError, WriteRecordError};
 use remedies::{for_reading, for_writing};
 use simulation_record::{ReadSimulationError, WriteSimulationError};
@@ -140,28 +141,18 @@ pub(crate) enum Failure {
          and let the process open more files (ulimit -n)"
     )]
     NoCpu,
-    #[error("failed to observe: {0}")]
-    Observe(#[from] observe::NoBpf),
+    #[error("{0}")]
+    Observe(#[from] observe::ObserveError),
     #[error("failed to trace switches one by one: {0}")]
     NoEvents(String),
     #[error("failed to write stacks of tasks and causes: {0}")]
     NoStacks(String),
-    #[error("failed to observe: {0}")]
-    Subject(#[from] observe::SubjectError),
-    #[error("failed to observe: found no process {0}, need one that runs; see ps -e")]
-    NoSuchProcess(u32),
     #[error("failed to show it live: {0}, need a terminal to draw on; leave --live away, or run it in one")]
     NoTerminal(String),
-    #[error(
-        "failed to count requests: found {found} from '{command}', need a whole number; try the command in a shell"
-    )]
-    Requests { command: String, found: String },
     #[error(
         "failed to listen on {address}: {why}, need an address of this machine and a port that is free; choose another with --listen"
     )]
     Listen { address: std::net::SocketAddr, why: String },
-    #[error("failed to start {program:?}: {source}, need a program that can be run; give its path, or look at PATH")]
-    Start { program: std::ffi::OsString, source: io::Error },
     #[error("failed to write the record: {0}")]
     WriteObservation(observation::WriteObservationError),
     #[error("failed to read the record: {0}")]
@@ -268,10 +259,13 @@ impl Failure {
             | Failure::NoProcess { .. }
             | Failure::NoTrace
             | Failure::NotLive
-            | Failure::Subject(_)
-            | Failure::NoSuchProcess(_)
             | Failure::NoStacks(_)
-            | Failure::Start { .. }
+            | Failure::Observe(
+                ObserveError::Subject(_)
+                | ObserveError::NoCommand
+                | ObserveError::Start { .. }
+                | ObserveError::Requests { .. },
+            )
             | Failure::LiveSchedule
             | Failure::LastLevel(..)
             | Failure::LiveQuantum(_)
@@ -280,7 +274,6 @@ impl Failure {
             | Failure::SeveralTraces(_)
             | Failure::Listen { .. }
             | Failure::NoTerminal(_)
-            | Failure::Requests { .. }
             | Failure::NoDesign(..)
             | Failure::Design(_)
             | Failure::DesignEncoding { .. }
@@ -298,7 +291,7 @@ impl Failure {
             | Failure::ReadObservation(_)
             | Failure::Empty(_) => Exit::Record,
             Failure::Write(_)
-            | Failure::Observe(_)
+            | Failure::Observe(ObserveError::Count(_))
             | Failure::NoEvents(_)
             | Failure::WriteObservation(_)
             | Failure::Output { .. }

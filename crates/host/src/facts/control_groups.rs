@@ -1,12 +1,45 @@
-//! The control group of this process (cgroups(7)): what it may use of the CPUs.
+//! Control groups (cgroups(7)): what they may use of the CPUs, and what that took from them.
 
 use record::CpuQuota;
+use units::Nanos;
 
 use super::Root;
 
+/// This process, below /proc.
+const OWN: &str = "self";
+
+/// What a limit on CPU time has taken from the tasks of a control group so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuThrottling {
+    /// How often its time was used up.
+    pub times: u64,
+    /// For how long its tasks were kept from running.
+    pub time: Nanos,
+}
+
+/// The folders of the control groups that bind the CPU time of a process: its own and those above, of version 2 and of `cpu` of
+/// version 1.
+pub fn cpu_groups(root: &Root, process: u32) -> Vec<String> {
+    let process = process.to_string();
+    let mut groups = folders(root, &process, "cpu", "cgroup", Some("cpu"));
+    groups.extend(folders(root, &process, "", "cgroup2", None));
+    groups
+}
+
+/// `cpu.stat` of either version; none of a group without a limit, which counts nothing.
+pub fn cpu_throttling(root: &Root, folder: &str) -> Option<CpuThrottling> {
+    let text = root.read(&format!("{folder}/cpu.stat")).ok()?;
+    let field = |name: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        value.trim().parse::<u64>().ok()
+    };
+    let ns = field("throttled_usec").map(|us| us.saturating_mul(1000)).or_else(|| field("throttled_time"))?;
+    Some(CpuThrottling { times: field("nr_throttled")?, time: Nanos(ns) })
+}
+
 /// The file with the real-time share of the first version's `cpu` group of this process.
 pub(crate) fn real_time_share_file(root: &Root) -> Option<String> {
-    Some(format!("{}/cpu.rt_runtime_us", folder(root, "cpu", "cgroup", Some("cpu"))?.0))
+    Some(format!("{}/cpu.rt_runtime_us", folder(root, OWN, "cpu", "cgroup", Some("cpu"))?.0))
 }
 
 /// The real-time share where it is 0, so that the kernel refuses real-time policies whatever rights a process has.
@@ -18,13 +51,13 @@ pub fn refusing_real_time_share(root: &Root) -> Option<String> {
 /// The narrowest limit on CPU time among the group of this process and those above it, as far as they are shown: a container may
 /// not see its own. `None` where there is none.
 pub(crate) fn cpu_quota(root: &Root) -> Option<CpuQuota> {
-    let first = folders(root, "cpu", "cgroup", Some("cpu")).into_iter().filter_map(|folder| {
+    let first = folders(root, OWN, "cpu", "cgroup", Some("cpu")).into_iter().filter_map(|folder| {
         let file = format!("{folder}/cpu.cfs_quota_us");
         let quota_us = root.line(&file).ok()?.parse().ok()?;
         let period_us = root.line(&format!("{folder}/cpu.cfs_period_us")).ok()?.parse().ok()?;
         Some(CpuQuota { file, quota_us, period_us })
     });
-    let second = folders(root, "", "cgroup2", None).into_iter().filter_map(|folder| {
+    let second = folders(root, OWN, "", "cgroup2", None).into_iter().filter_map(|folder| {
         let file = format!("{folder}/cpu.max");
         let text = root.line(&file).ok()?;
         let (quota, period) = text.split_once(' ')?;
@@ -35,23 +68,28 @@ pub(crate) fn cpu_quota(root: &Root) -> Option<CpuQuota> {
 
 /// The group of this process in the hierarchy of `controller`; the empty name is the second version's.
 pub(crate) fn own_group(root: &Root, controller: &str) -> Option<String> {
-    let text = root.read("/proc/self/cgroup").ok()?;
+    group(root, OWN, controller)
+}
+
+/// The same of a process: its folder below /proc.
+fn group(root: &Root, process: &str, controller: &str) -> Option<String> {
+    let text = root.read(&format!("/proc/{process}/cgroup")).ok()?;
     let mut lines = text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let found = lines.find(|(controllers, _)| controllers.split(',').any(|name| name == controller));
     found.map(|(_, group)| group.to_owned())
 }
 
-/// The folder of this process' group, and where its hierarchy is mounted.
-fn folder(root: &Root, controller: &str, kind: &str, option: Option<&str>) -> Option<(String, String)> {
-    let group = own_group(root, controller)?;
+/// The folder of a process' group, and where its hierarchy is mounted.
+fn folder(root: &Root, process: &str, controller: &str, kind: &str, option: Option<&str>) -> Option<(String, String)> {
+    let group = group(root, process, controller)?;
     let (mounted, point) = mount(root, kind, option)?;
     let within = group.strip_prefix(mounted.trim_end_matches('/'))?.trim_end_matches('/');
     Some((format!("{point}{within}"), point))
 }
 
 /// The same with all groups above it, itself first.
-fn folders(root: &Root, controller: &str, kind: &str, option: Option<&str>) -> Vec<String> {
-    let Some((own, point)) = folder(root, controller, kind, option) else { return Vec::new() };
+fn folders(root: &Root, process: &str, controller: &str, kind: &str, option: Option<&str>) -> Vec<String> {
+    let Some((own, point)) = folder(root, process, controller, kind, option) else { return Vec::new() };
     let is_within = |folder: &&str| folder.len() >= point.len();
     let above = std::iter::successors(Some(own.as_str()), |folder| folder.rsplit_once('/').map(|(above, _)| above));
     above.take_while(is_within).map(str::to_owned).collect()

@@ -15,7 +15,7 @@ pub struct Root {
 
 /// Why a file of the kernel could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unreadable {
+pub struct Unreadable {
     path: String,
     why: String,
 }
@@ -53,7 +53,10 @@ impl Root {
     }
 
     /// The text of the file; what is not UTF-8 is replaced.
-    pub(crate) fn read(&self, path: &str) -> Result<String, Unreadable> {
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is longer than any file of the kernel's.
+    pub fn read(&self, path: &str) -> Result<String, Unreadable> {
         self.bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -63,7 +66,7 @@ impl Root {
     }
 
     /// The names in a directory, sorted; none where it cannot be read.
-    pub(crate) fn names(&self, path: &str) -> Vec<String> {
+    pub fn names(&self, path: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.join(path)).into_iter().flatten().flatten();
         let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -71,7 +74,7 @@ impl Root {
     }
 
     /// Whether there is something at `path`.
-    pub(crate) fn has(&self, path: &str) -> bool {
+    pub fn has(&self, path: &str) -> bool {
         self.join(path).exists()
     }
 

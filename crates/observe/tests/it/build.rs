@@ -4,9 +4,9 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use switchcost_observe::Options;
+use switchcost_observe::{Backend, Options};
 
-use crate::{observer, turn};
+use crate::{begin, observer, turn};
 
 /// Enough that they wait for each other and for CPUs, and done in a few seconds.
 const TARGETS: usize = 60;
@@ -23,10 +23,9 @@ fn check(options: Options) {
     let Some(mut observer) = observer(options) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("Makefile"), makefile()).expect("a file");
-    observer.adopt_children(true);
     let mut make = Command::new("make");
-    let child = make.args(["-s", "-j", "8", "all"]).current_dir(folder.path()).spawn().expect("make is there");
-    observer.adopt_children(false);
+    make.args(["-s", "-j", "8", "all"]).current_dir(folder.path());
+    let child = begin(&mut make, &mut observer).expect("make is there");
     let ended = std::thread::spawn(move || host::usage::wait(child));
     while !ended.is_finished() {
         observer.tick();

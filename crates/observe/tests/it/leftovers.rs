@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use aya::programs::loaded_programs;
-use switchcost_observe::Options;
+use switchcost_observe::{Backend, Options};
 
 use crate::{observer, turn};
 
@@ -30,7 +30,7 @@ fn started_and_stopped_many_times_nothing_is_left() {
     let _turn = turn();
     for _ in 0..15 {
         let Some(mut observer) = observer(Options::default()) else { return };
-        observer.add([std::process::id()]).expect("there is room for one");
+        observer.add(&[std::process::id()]).expect("there is room for one");
         assert!(ours() > 0, "it is at work");
         observer.finish().expect("the tables are there");
     }

@@ -7,13 +7,14 @@ mod counts;
 mod leftovers;
 mod records;
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use host::facts::{Root, manifest};
+use host::held::Held;
 use observation::{Entry, Event, Source, Tasks, Why};
-use switchcost_observe::{Counted, Observer, Options};
+use switchcost_observe::{Backend, Counted, Observer, Options};
 
 /// One observes at a time: children of this process are adopted by whoever looks.
 static TURN: Mutex<()> = Mutex::new(());
@@ -51,9 +52,7 @@ fn traced(script: &str, options: Options) -> Option<(String, Counted, Vec<Event>
 fn program_traced(command: &mut Command, options: Options) -> Option<(String, Counted, Vec<Event>)> {
     let mut observer = observer(options)?;
     let mut events = Vec::new();
-    observer.adopt_children(true);
-    let child = command.stdout(Stdio::piped()).spawn();
-    observer.adopt_children(false);
+    let child = begin(command.stdout(Stdio::piped()), &mut observer);
     let child = child.inspect_err(|error| println!("skipped: {command:?} cannot be run ({error})")).ok()?;
     // What it prints fits into a pipe.
     let output = std::thread::spawn(move || child.wait_with_output());
@@ -64,10 +63,10 @@ fn program_traced(command: &mut Command, options: Options) -> Option<(String, Co
     };
     while !output.is_finished() || !is_over(&mut observer) {
         observer.tick();
-        observer.take_events(|event| events.push(event));
+        observer.take_events(&mut |event| events.push(event));
         std::thread::sleep(Duration::from_millis(10));
     }
-    observer.take_events(|event| events.push(event));
+    observer.take_events(&mut |event| events.push(event));
     let output = output.join().expect("it only waits").expect("it is our child");
     assert!(output.status.success());
     let counted = observer.finish().expect("the tables are there");
@@ -82,6 +81,13 @@ fn program_traced(command: &mut Command, options: Options) -> Option<(String, Co
     }
     assert_eq!(counted.source, by);
     Some((String::from_utf8(output.stdout).expect("it prints text"), counted, events))
+}
+
+/// Starts a program that is observed from its first instruction on.
+fn begin(command: &mut Command, observer: &mut Observer) -> std::io::Result<Child> {
+    let held = Held::start(std::mem::replace(command, Command::new("")))?;
+    observer.add(&[held.process()]).expect("there is room for one");
+    held.release()
 }
 
 /// Switches of one cause, over all observed.

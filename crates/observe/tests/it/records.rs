@@ -4,9 +4,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use observation::{Source, Tasks};
-use switchcost_observe::{Counted, Options};
+use switchcost_observe::{Backend, Counted, Options};
 
-use crate::{observed, observer, program_traced, turn};
+use crate::{begin, observed, observer, program_traced, turn};
 
 const BY_RECORDS: Options = Options {
     wants_wakers: false,
@@ -51,9 +51,8 @@ fn what_finds_no_room_is_counted() {
         if (!fork) { for (1..30000) { sysread($a, my $x, 1); syswrite($d, "x") } exit }
         for (1..30000) { syswrite($b, "x"); sysread($c, my $x, 1) }
         wait; open(my $f, "<", "/proc/self/status"); for (<$f>) { print "$1\n" if /^voluntary_ctxt_switches:\s+(\d+)/ }"#;
-    observer.adopt_children(true);
-    let child = Command::new("perl").args(["-e", script]).stdout(Stdio::piped()).spawn().expect("perl is there");
-    observer.adopt_children(false);
+    let mut perl = Command::new("perl");
+    let child = begin(perl.args(["-e", script]).stdout(Stdio::piped()), &mut observer).expect("perl is there");
     // Nobody looks meanwhile.
     let output = child.wait_with_output().expect("it is our child");
     let told: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a count");
@@ -76,7 +75,7 @@ fn threads_that_run_already_are_recorded() {
     let mut child = Command::new("perl").args(["-e", script]).spawn().expect("perl is there");
     std::thread::sleep(Duration::from_millis(100));
     let since = Instant::now();
-    observer.add([child.id()]).expect("there is room");
+    observer.add(&[child.id()]).expect("there is room");
     std::thread::sleep(Duration::from_millis(300));
     observer.tick();
     let counted = observer.finish().expect("records are read");

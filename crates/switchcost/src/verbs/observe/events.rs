@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use analysis::observation::DirectCosts;
 use host::clock;
 use observation::{Event, Observation};
-use observe::Observer;
 use report::observe::{Clocks, Perfetto};
 use time::OffsetDateTime;
 use units::Nanos;
@@ -45,9 +44,13 @@ pub(super) fn written(
 }
 
 impl Events<'_> {
-    /// Writes what has happened since the last time.
-    pub(super) fn look(&mut self, observer: &mut Observer) {
-        observer.take_events(|event| self.taken.push(event));
+    /// Takes one, in the order of its CPU.
+    pub(super) fn take(&mut self, event: Event) {
+        self.taken.push(event);
+    }
+
+    /// Writes what was taken since the last time.
+    pub(super) fn write(&mut self) {
         if let Ok(trace) = &mut self.trace
             && let Err(error) = trace.add(&self.taken)
         {
@@ -56,7 +59,8 @@ impl Events<'_> {
         self.taken.clear();
     }
 
-    fn end(self) -> io::Result<()> {
+    fn end(mut self) -> io::Result<()> {
+        self.write();
         self.trace?.end(now())?.flush()
     }
 }

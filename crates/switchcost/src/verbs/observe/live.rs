@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use analysis::observation::{Findings, ProcessFinding, analyse};
 use observation::Observation;
-use observe::NoBpf;
+use observe::{NoBpf, ObserveError};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::widgets::Paragraph;
@@ -89,7 +89,7 @@ impl Live {
         let mut is_changed = self.take_keys().map_err(lost)?;
         let is_time = self.drawn.is_none_or(|drawn| drawn.elapsed() >= EACH) && !self.is_paused;
         if is_time || (is_changed && !self.is_paused) {
-            let now = so_far().map_err(Failure::Observe)?;
+            let now = so_far().map_err(ObserveError::from)?;
             let shown = self.before.as_ref().map_or_else(|| now.clone(), |before| now.since(before));
             self.text = self.page(&shown);
             // A change of the order shows the same moment so far, not a shorter one.

@@ -2,20 +2,21 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::process::{Child, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use observe::Observer;
+use host::held::Held;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::exit::Failure;
-use crate::messages::say;
+use crate::backend::Backend;
+use crate::run::ObserveError;
 
 /// A command that is asked to end has so long for it.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// When it is dropped, the command has ended: by itself, or since it was asked to.
-pub(super) struct Command {
+#[derive(Debug)]
+pub struct Command {
     words: Vec<OsString>,
     /// Its output goes nowhere: the terminal is drawn on.
     is_silent: bool,
@@ -23,14 +24,14 @@ pub(super) struct Command {
 }
 
 impl Command {
-    pub(super) fn new(words: Vec<OsString>, is_silent: bool) -> Command {
+    /// A command of at least one word, not yet started.
+    pub fn new(words: Vec<OsString>, is_silent: bool) -> Command {
         Command { words, is_silent, child: None }
     }
 
-    /// Starts it, observed from its birth on.
-    pub(super) fn start(&mut self, observer: &mut Observer) -> Result<(), Failure> {
-        let (program, arguments) = self.words.split_first().ok_or(Failure::NoCommand)?;
-        observer.adopt_children(true);
+    /// Starts it. It is held until it is observed, so that not one of its switches is missed.
+    pub(crate) fn start(&mut self, backend: &mut impl Backend) -> Result<(), ObserveError> {
+        let (program, arguments) = self.words.split_first().ok_or(ObserveError::NoCommand)?;
         let mut command = std::process::Command::new(program);
         command.args(arguments);
         if self.is_silent {
@@ -39,30 +40,27 @@ impl Command {
             // Standard output is for what we say.
             command.stdout(duplicate(&io::stderr()));
         }
-        let child = command.spawn();
-        observer.adopt_children(false);
-        let child = child.map_err(|source| Failure::Start { program: program.clone(), source })?;
-        let process = child.id();
-        self.child = Some(child);
-        observer.add([process]).map_err(Failure::Observe)
+        let refused = |source| ObserveError::Start { program: program.clone(), source };
+        let held = Held::start(command).map_err(refused)?;
+        backend.add(&[held.process()])?;
+        self.child = Some(held.release().map_err(refused)?);
+        Ok(())
     }
 
-    pub(super) fn process(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
-    }
-
-    pub(super) fn is_running(&mut self) -> Result<bool, Failure> {
-        let Some(child) = &mut self.child else { return Ok(false) };
+    /// How it ended, once.
+    pub(crate) fn take_end(&mut self) -> Option<ExitStatus> {
         // Waiting fails for nobody's child alone.
-        let Ok(Some(status)) = child.try_wait() else { return Ok(true) };
-        if !status.success() {
-            say!("'{}' ended with {status}", self.words().join(" "));
-        }
+        let status = self.child.as_mut()?.try_wait().ok().flatten()?;
         self.child = None;
-        Ok(false)
+        Some(status)
     }
 
-    pub(super) fn words(&self) -> Vec<String> {
+    /// Whether it has been started and has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.child.is_none()
+    }
+
+    pub(crate) fn words(&self) -> Vec<String> {
         self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 }

@@ -1,0 +1,125 @@
+//! A program that has a process and waits before its first instruction, so that whoever is to count it sees all of it.
+
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustix::process::getpid;
+
+/// A process gets so many looks, a millisecond apart, to begin to wait.
+const LOOKS: u32 = 200;
+
+/// A process between its birth and its program. Dropped, it ends without having become one.
+#[derive(Debug)]
+pub struct Held {
+    process: u32,
+    gate: PipeWriter,
+    /// The standard library waits for the program to be there, and so has to do it elsewhere.
+    starter: JoinHandle<io::Result<Child>>,
+}
+
+impl Held {
+    /// Gives the command a process, which waits.
+    ///
+    /// # Errors
+    /// Where there is no process to be had. Whether the program can be run shows when it is released.
+    pub fn start(mut command: Command) -> io::Result<Held> {
+        let (mut number, told) = io::pipe()?;
+        let (waits, gate) = io::pipe()?;
+        let (theirs, ours) = (gate.as_raw_fd(), told.as_raw_fd());
+        // SAFETY: between fork and exec the closure makes system calls on files that it owns, and takes no lock and no memory.
+        unsafe { command.pre_exec(move || wait_at(&waits, theirs, ours)) };
+        let starter = thread::Builder::new().spawn(move || {
+            // The command holds the closure, and that its end of the pipes.
+            let child = command.spawn();
+            drop((command, told));
+            child
+        })?;
+        let mut bytes = [0; 4];
+        if number.read_exact(&mut bytes).is_err() {
+            let error = starter.join().map(Result::err).ok().flatten();
+            return Err(error.unwrap_or_else(|| io::Error::other("its process ended before it began")));
+        }
+        let held = Held { process: u32::from_ne_bytes(bytes), gate, starter };
+        held.wait_until_it_waits();
+        Ok(held)
+    }
+
+    /// The number of its process.
+    pub fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// Lets it become its program.
+    ///
+    /// # Errors
+    /// Where the program cannot be run.
+    pub fn release(mut self) -> io::Result<Child> {
+        // It may have been killed meanwhile: the starter knows.
+        let _ = self.gate.write_all(&[1]);
+        self.starter.join().unwrap_or_else(|_| Err(io::Error::other("its starter failed")))
+    }
+
+    /// So that the switch to waiting is none of the program's.
+    fn wait_until_it_waits(&self) {
+        let stat = format!("/proc/{}/stat", self.process);
+        let waits = || {
+            let text = std::fs::read_to_string(&stat).unwrap_or_default();
+            // Behind the name, which may hold anything.
+            text.rsplit_once(") ").is_none_or(|(_, rest)| !rest.starts_with('R'))
+        };
+        for _ in 0..LOOKS {
+            if waits() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// In the child: tells its number, and waits for a byte. The end of the parent is the end of the pipe.
+fn wait_at(mut gate: &PipeReader, gate_of_parent: RawFd, told: RawFd) -> io::Result<()> {
+    // SAFETY: the file is open in this copy of the parent, which uses it no more.
+    unsafe { libc::close(gate_of_parent) };
+    // SAFETY: the starter keeps it open until the program is there.
+    let told = unsafe { BorrowedFd::borrow_raw(told) };
+    rustix::io::write(told, &getpid().as_raw_nonzero().get().to_ne_bytes())?;
+    gate.read_exact(&mut [0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_program_runs_when_it_is_released_and_not_before() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let sign = folder.path().join("sign");
+        let mut command = Command::new("touch");
+        command.arg(&sign);
+        let held = Held::start(command).expect("a process");
+        thread::sleep(Duration::from_millis(20));
+        assert!(!sign.exists() && held.process() > 0);
+        let status = held.release().and_then(|mut child| child.wait()).expect("it ran");
+        assert!(status.success() && sign.exists());
+    }
+
+    #[test]
+    fn one_that_is_dropped_ends_and_one_that_cannot_be_run_says_so() {
+        let held = Held::start(Command::new("true")).expect("a process");
+        let folder = format!("/proc/{}", held.process());
+        drop(held);
+        let is_gone = || {
+            (0..1000).any(|_| {
+                thread::sleep(Duration::from_millis(5));
+                !std::path::Path::new(&folder).exists()
+            })
+        };
+        assert!(is_gone());
+        let error = Held::start(Command::new("/nonexistent")).and_then(Held::release).expect_err("there is none");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}

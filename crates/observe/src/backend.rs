@@ -1,0 +1,59 @@
+use std::collections::BTreeSet;
+
+use observation::Event;
+use units::Nanos;
+
+use crate::kernel::NoBpf;
+use crate::observer::{Counted, Totals};
+
+/// What an observation is driven with: it counts, and time passes by it. [`crate::Observer`] is the real one; tests play others.
+pub trait Backend {
+    /// The time by CLOCK_MONOTONIC.
+    fn now(&self) -> Nanos;
+
+    /// Lets time pass.
+    fn pause(&mut self, time: Nanos);
+
+    /// CPU time of this process so far.
+    fn own_cpu_time(&self) -> Nanos;
+
+    /// Observes these processes, and what they start from here on. Those observed already stay so.
+    ///
+    /// # Errors
+    /// Where no more can be observed.
+    fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf>;
+
+    /// The same of single threads.
+    ///
+    /// # Errors
+    /// Where no more can be observed.
+    fn add_threads(&mut self, threads: &[u32]) -> Result<(), NoBpf>;
+
+    /// Observes all tasks, those of the kernel too.
+    fn add_all(&mut self);
+
+    /// Keeps up with tasks that end. To be called several times a second.
+    fn tick(&mut self);
+
+    /// Hands over the switches and wake-ups since the last time, where they were asked for: those of one CPU in order. To be called
+    /// several times a second; what finds no room meanwhile is lost and counted.
+    fn take_events(&mut self, take: &mut dyn FnMut(Event));
+
+    /// The observed processes that have not ended, as far as they are known: some may have meanwhile.
+    fn processes(&self) -> BTreeSet<u32>;
+
+    /// Sums over all observed tasks.
+    fn totals(&self) -> Totals;
+
+    /// What was counted so far. The observation goes on.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn so_far(&mut self) -> Result<Counted, NoBpf>;
+
+    /// Ends the observation.
+    ///
+    /// # Errors
+    /// Where what was counted cannot be read any more.
+    fn finish(self) -> Result<Counted, NoBpf>;
+}

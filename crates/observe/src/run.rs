@@ -1,0 +1,222 @@
+//! The loop of an observation: who is observed, for how long, and who is told meanwhile.
+
+use std::ffi::OsString;
+use std::io;
+
+use host::facts::{Root, slice_extensions};
+use observation::{Event, Observation, OwnCost, SliceExtensions, Throttled};
+use units::Nanos;
+
+use crate::backend::Backend;
+use crate::kernel::NoBpf;
+use crate::moments::Moments;
+use crate::notice::Notice;
+use crate::observer::Counted;
+use crate::quotas::Quotas;
+use crate::requests::Requests;
+use crate::subject::SubjectError;
+use crate::whom::{Next, Whom};
+
+/// Between two looks at who has ended: far less than it takes to use up the places of tasks.
+const TICK: Nanos = Nanos::millis(20);
+
+/// What is to be observed.
+#[derive(Debug)]
+pub struct Task {
+    /// Who.
+    pub whom: Whom,
+    /// For how long; none until they have ended, or as is usual for those that do not.
+    pub duration: Option<Nanos>,
+    /// Whether it goes on until somebody stops it.
+    pub is_endless: bool,
+    /// Whether the time inside the scheduler is asked for.
+    pub wants_scheduler_time: bool,
+    /// Where the number of requests comes from.
+    pub requests: Requests,
+}
+
+/// Who is told while it is observed.
+pub trait Listener {
+    /// What may go wrong there.
+    type Error: From<ObserveError>;
+
+    /// Whether to end now.
+    fn should_stop(&self) -> bool;
+
+    /// All is ready, and counting has begun.
+    fn began(&mut self) {}
+
+    /// A switch or wake-up, where they were asked for.
+    fn take(&mut self, event: Event);
+
+    /// Called several times a second. `so_far` reads all that was counted.
+    ///
+    /// # Errors
+    /// Whatever shall end the observation without a result.
+    fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) -> Result<(), Self::Error>;
+
+    /// Something is to be said.
+    fn notice(&mut self, notice: Notice);
+}
+
+/// Why there is no observation.
+#[derive(Debug, thiserror::Error)]
+pub enum ObserveError {
+    /// The kernel does not count.
+    #[error("failed to observe: {0}")]
+    Count(#[from] NoBpf),
+    /// Nobody is meant.
+    #[error("failed to observe: {0}")]
+    Subject(#[from] SubjectError),
+    /// The command has no words.
+    #[error("failed to observe: found no command, need one after --, such as switchcost observe -- ls")]
+    NoCommand,
+    /// The command cannot be run.
+    #[error("failed to start {program:?}: {source}, need a program that can be run; give its path, or look at PATH")]
+    Start {
+        /// Its first word.
+        program: OsString,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The command that counts requests gives no number. Its words and what it printed are hostile until escaped.
+    #[error(
+        "failed to count requests: found {found} from '{command}', need a whole number; try the command in a shell"
+    )]
+    Requests {
+        /// The command.
+        command: String,
+        /// What it gave.
+        found: String,
+    },
+}
+
+/// Observes. `empty` is an observation of this machine in which nothing was counted; the kernel's files are read below `root`.
+///
+/// # Errors
+/// Where nobody can be observed, the command cannot be run, or what was counted cannot be read; and as the listener says.
+pub fn observe<B: Backend, L: Listener>(
+    mut backend: B,
+    task: Task,
+    root: &Root,
+    empty: &Observation,
+    listener: &mut L,
+) -> Result<Observation, L::Error> {
+    let Task { mut whom, duration, is_endless, wants_scheduler_time, requests } = task;
+    let requests = requests.begin()?;
+    let extensions = slice_extensions(root);
+    let began = Began { at: backend.now(), cpu: backend.own_cpu_time() };
+    whom.begin(root, &mut backend)?;
+    listener.began();
+    let usual = whom.usual_duration().filter(|_| !is_endless);
+    let limit = duration.or(usual).unwrap_or(Nanos(u64::MAX));
+    let mut quotas = Quotas::begin(root, began.at, &backend.processes());
+    let mut moments = Moments::begin(began.at);
+    loop {
+        let elapsed = backend.now().saturating_sub(began.at);
+        if listener.should_stop()
+            || elapsed >= limit
+            || !goes_on(&mut whom, duration.is_some(), root, &mut backend, listener)?
+        {
+            break;
+        }
+        backend.tick();
+        backend.take_events(&mut |event| listener.take(event));
+        quotas.look(root, backend.now(), || backend.processes());
+        moments.look(backend.now(), || backend.totals());
+        let subject = whom.subject();
+        listener.look(&mut || {
+            let counted = backend.so_far()?;
+            Ok(Observation { subject: subject.clone(), ..began.observation(&backend, counted, Vec::new(), empty) })
+        })?;
+        backend.pause(TICK.min(limit.saturating_sub(elapsed)));
+    }
+    let throttled = quotas.end(root);
+    let own_cpu_time = backend.own_cpu_time();
+    // What was observed is kept, with or without them.
+    let requests = requests.end().unwrap_or_else(|why| {
+        listener.notice(Notice::NoRequests(why.to_string()));
+        None
+    });
+    backend.take_events(&mut |event| listener.take(event));
+    moments.end(backend.now(), backend.totals());
+    let window = backend.now().saturating_sub(began.at);
+    let counted = backend.finish().map_err(ObserveError::from)?;
+    if wants_scheduler_time && counted.in_scheduler.is_none() {
+        listener.notice(Notice::NoSchedulerTime);
+    }
+    Ok(Observation {
+        subject: whom.subject(),
+        requests,
+        moments: moments.into_vec(),
+        slice_extensions: extensions.zip(slice_extensions(root)).map(extensions_between),
+        ..began.with(window, own_cpu_time, counted, throttled, empty)
+    })
+}
+
+fn goes_on<L: Listener>(
+    whom: &mut Whom,
+    is_timed: bool,
+    root: &Root,
+    backend: &mut impl Backend,
+    listener: &mut L,
+) -> Result<bool, L::Error> {
+    Ok(match whom.go_on(root, backend, is_timed)? {
+        Next::GoOn => true,
+        Next::End => false,
+        Next::Say(notice, goes_on) => {
+            listener.notice(notice);
+            goes_on
+        }
+    })
+}
+
+fn extensions_between(((granted, yielded), now): ((u64, u64), (u64, u64))) -> SliceExtensions {
+    SliceExtensions { granted: now.0.saturating_sub(granted), yielded: now.1.saturating_sub(yielded) }
+}
+
+/// When it began, and the CPU time that this process had used.
+struct Began {
+    at: Nanos,
+    cpu: Nanos,
+}
+
+impl Began {
+    fn observation(
+        &self,
+        backend: &impl Backend,
+        counted: Counted,
+        throttled: Vec<Throttled>,
+        empty: &Observation,
+    ) -> Observation {
+        let window = backend.now().saturating_sub(self.at);
+        self.with(window, backend.own_cpu_time(), counted, throttled, empty)
+    }
+
+    fn with(
+        &self,
+        window_ns: Nanos,
+        own_cpu_time: Nanos,
+        counted: Counted,
+        throttled: Vec<Throttled>,
+        empty: &Observation,
+    ) -> Observation {
+        let user_ns = own_cpu_time.saturating_sub(self.cpu);
+        Observation {
+            window_ns,
+            source: counted.source,
+            not_counted_by: counted.not_counted_by,
+            cpus: counted.cpus,
+            tasks: counted.tasks,
+            pairs: counted.pairs,
+            in_scheduler: counted.in_scheduler,
+            lost: counted.lost,
+            own_cost: counted.own_cost.map(|own| OwnCost { user_ns, ..own }),
+            throttled,
+            ..empty.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,312 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use host::facts::{Root, manifest};
+use observation::{Lost, Source, Subject, Throttled};
+use tempfile::TempDir;
+
+use super::*;
+use crate::observer::{Counted, Totals};
+
+/// A machine of files whose time passes by pauses, in which things happen at times.
+struct Script {
+    folder: TempDir,
+    now: Nanos,
+    events: BTreeMap<u64, Step>,
+    observed: Vec<Vec<u32>>,
+    threads: Vec<Vec<u32>>,
+    alive: BTreeSet<u32>,
+}
+
+type Step = Box<dyn Fn(&mut Script)>;
+
+impl Script {
+    fn new() -> Script {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (now, events, alive) = (Nanos::seconds(100), BTreeMap::new(), BTreeSet::new());
+        Script { folder, now, events, observed: Vec::new(), threads: Vec::new(), alive }
+    }
+
+    fn root(&self) -> Root {
+        Root::at(self.folder.path())
+    }
+
+    fn file(&self, path: &str, text: &str) {
+        let path = self.folder.path().join(path.trim_start_matches('/'));
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn process(&mut self, number: u32, name: &str) {
+        self.file(&format!("/proc/{number}/stat"), &format!("{number} ({name}) S 1"));
+        self.file(&format!("/proc/{number}/status"), &format!("Name:\t{name}\nTgid:\t{number}\n"));
+        self.file(&format!("/proc/{number}/comm"), &format!("{name}\n"));
+        self.alive.insert(number);
+    }
+
+    fn end(&mut self, number: u32) {
+        self.alive.remove(&number);
+        fs::remove_dir_all(self.folder.path().join(format!("proc/{number}"))).expect("it was there");
+    }
+
+    /// A control group of version 2 with these threads, that has been throttled so often for a millisecond each.
+    fn group(&self, name: &str, threads: &str, throttled: u64) {
+        let folder = format!("/sys/fs/cgroup/{name}");
+        self.file(&format!("{folder}/cgroup.procs"), "");
+        self.file(&format!("{folder}/cgroup.threads"), threads);
+        let stat = format!("nr_throttled {throttled}\nthrottled_usec {}\n", throttled * 1000);
+        self.file(&format!("{folder}/cpu.stat"), &stat);
+    }
+
+    /// At so many milliseconds after the start.
+    fn at(mut self, ms: u64, step: impl Fn(&mut Script) + 'static) -> Script {
+        self.events.insert(self.now.0 + ms * 1_000_000, Box::new(step));
+        self
+    }
+}
+
+impl Backend for &mut Script {
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn pause(&mut self, time: Nanos) {
+        self.now.0 += time.0.max(1);
+        let later = self.events.split_off(&(self.now.0 + 1));
+        for (_, step) in std::mem::replace(&mut self.events, later) {
+            step(self);
+        }
+    }
+
+    fn own_cpu_time(&self) -> Nanos {
+        Nanos(self.now.0 / 100)
+    }
+
+    fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf> {
+        self.observed.push(processes.to_vec());
+        Ok(())
+    }
+
+    fn add_threads(&mut self, threads: &[u32]) -> Result<(), NoBpf> {
+        self.threads.push(threads.to_vec());
+        Ok(())
+    }
+
+    fn add_all(&mut self) {}
+
+    fn tick(&mut self) {}
+
+    fn take_events(&mut self, _: &mut dyn FnMut(Event)) {}
+
+    fn processes(&self) -> BTreeSet<u32> {
+        self.alive.clone()
+    }
+
+    fn totals(&self) -> Totals {
+        Totals { voluntary: self.now.0 / 1_000_000, ..Totals::default() }
+    }
+
+    fn so_far(&mut self) -> Result<Counted, NoBpf> {
+        Ok(counted())
+    }
+
+    fn finish(self) -> Result<Counted, NoBpf> {
+        Ok(counted())
+    }
+}
+
+fn counted() -> Counted {
+    Counted {
+        source: Source::Proc,
+        not_counted_by: Vec::new(),
+        cpus: Vec::new(),
+        tasks: Vec::new(),
+        pairs: Vec::new(),
+        in_scheduler: None,
+        lost: Lost::default(),
+        own_cost: None,
+    }
+}
+
+/// Who listens, and what was said.
+#[derive(Default)]
+struct Said(Vec<String>);
+
+impl Listener for Said {
+    type Error = ObserveError;
+
+    fn should_stop(&self) -> bool {
+        false
+    }
+
+    fn take(&mut self, _: Event) {}
+
+    fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) -> Result<(), ObserveError> {
+        so_far().map(drop).map_err(ObserveError::from)
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        self.0.push(notice.to_string());
+    }
+}
+
+fn empty(root: &Root) -> Observation {
+    Observation {
+        schema: Observation::schema_now(),
+        program: String::new(),
+        started_at: String::new(),
+        host: manifest(root),
+        subject: Subject::Everything,
+        requests: None,
+        window_ns: Nanos(0),
+        source: Source::Proc,
+        not_counted_by: Vec::new(),
+        cpus: Vec::new(),
+        tasks: Vec::new(),
+        pairs: Vec::new(),
+        in_scheduler: None,
+        lost: Lost::default(),
+        own_cost: None,
+        throttled: Vec::new(),
+        moments: Vec::new(),
+        slice_extensions: None,
+        calibration: None,
+    }
+}
+
+fn observed(script: &mut Script, whom: Whom, duration: Option<Nanos>) -> (Observation, Vec<String>) {
+    let (root, mut said) = (script.root(), Said::default());
+    let (is_endless, wants_scheduler_time, requests) = (false, false, Requests::Unknown);
+    let task = Task { whom, duration, is_endless, wants_scheduler_time, requests };
+    let empty = empty(&root);
+    (observe(script, task, &root, &empty, &mut said).expect("nothing is refused"), said.0)
+}
+
+#[test]
+fn it_ends_with_the_last_process() {
+    let mut script = Script::new();
+    script.process(7, "a");
+    script.process(8, "b");
+    let mut script = script.at(300, |script| script.end(7)).at(700, |script| script.end(8));
+    let whom = Whom::processes(&script.root(), vec![7, 8]).expect("both are there");
+    let (observation, _) = observed(&mut script, whom, None);
+    assert!((700..=720).contains(&(observation.window_ns.0 / 1_000_000)), "{}", observation.window_ns);
+    assert_eq!(script.observed, [[7, 8]]);
+    let switches: u64 = observation.moments.iter().map(|moment| moment.voluntary).sum();
+    assert!(observation.moments.len() >= 6 && switches > 0, "{:?}", observation.moments);
+}
+
+#[test]
+fn a_window_cuts_to_the_nanosecond() {
+    let mut script = Script::new();
+    script.process(7, "a");
+    let whom = Whom::processes(&script.root(), vec![7]).expect("it is there");
+    let (observation, _) = observed(&mut script, whom, Some(Nanos(1_234_567_891)));
+    assert_eq!(observation.window_ns, Nanos(1_234_567_891));
+}
+
+#[test]
+fn a_number_of_a_thread_is_refused_with_that_of_its_process() {
+    let mut script = Script::new();
+    script.process(7, "server");
+    script.file("/proc/9/status", "Name:\tworker\nTgid:\t7\n");
+    script.file("/proc/9/stat", "9 (worker) S 1");
+    let refused = |numbers: &[u32]| Whom::processes(&script.root(), numbers.to_vec()).expect_err("refused").to_string();
+    assert_eq!(refused(&[7, 9]), "found that 9 is a thread of process 7 (server), need a process; observe that: -p 7");
+    assert_eq!(refused(&[10]), "found no process 10, need one that runs; see ps -e");
+    script.file("/proc/7/stat", "7 (server) Z 1");
+    assert_eq!(refused(&[7]), "found no process 7, need one that runs; see ps -e");
+}
+
+#[test]
+fn threads_of_a_control_group_are_observed_and_those_that_come_to_it() {
+    let script = Script::new();
+    script.group("pods", "", 0);
+    script.group("pods/one", "21\n22\n", 0);
+    let mut script = script.at(500, |script| script.group("pods/one", "21\n22\n23\n", 0));
+    let whom = Whom::group(&script.root(), "pods").expect("a group");
+    let (observation, _) = observed(&mut script, whom, Some(Nanos::seconds(1)));
+    assert_eq!(script.threads, [vec![21, 22], vec![23]]);
+    assert_eq!(observation.subject, Subject::ControlGroup("pods".to_owned()));
+}
+
+#[test]
+fn threads_of_a_group_of_version_1_are_in_its_file_of_tasks() {
+    let mut script = Script::new();
+    script.file("/sys/fs/cgroup/cpu/batch/cgroup.procs", "20\n");
+    script.file("/sys/fs/cgroup/cpu/batch/tasks", "21\n");
+    for name in ["cpu/batch", "batch", "/sys/fs/cgroup/cpu/batch/"] {
+        let whom = Whom::group(&script.root(), name).expect("a group");
+        observed(&mut script, whom, Some(Nanos::millis(40)));
+    }
+    assert_eq!(script.threads, [[21], [21], [21]]);
+}
+
+#[test]
+fn a_quota_that_binds_a_task_later_is_named_with_its_time() {
+    let mut script = Script::new();
+    script.process(7, "a");
+    script.file("/proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    script.file("/proc/7/cgroup", "0::/free\n");
+    script.group("free", "7\n", 0);
+    script.group("tight", "", 1000);
+    let mut script = script.at(1000, |script| script.file("/proc/7/cgroup", "0::/tight\n"));
+    script = script.at(2000, |script| script.group("tight", "7\n", 1005));
+    let whom = Whom::processes(&script.root(), vec![7]).expect("it is there");
+    let (observation, _) = observed(&mut script, whom, Some(Nanos::seconds(3)));
+    let [Throttled { group, times, throttled_ns, joined_after_ns: Some(joined) }] = &observation.throttled[..] else {
+        panic!("{:?}", observation.throttled)
+    };
+    assert_eq!((group.as_str(), *times, *throttled_ns), ("tight", 5, Nanos::millis(5)));
+    assert!((1000..=1300).contains(&(joined.0 / 1_000_000)), "{joined}");
+}
+
+#[test]
+fn one_that_binds_from_the_start_has_no_time() {
+    let mut script = Script::new();
+    script.process(7, "a");
+    script.file("/proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    script.file("/proc/7/cgroup", "0::/tight\n");
+    script.group("tight", "7\n", 1000);
+    let mut script = script.at(500, |script| script.group("tight", "7\n", 1002));
+    let whom = Whom::processes(&script.root(), vec![7]).expect("it is there");
+    let (observation, _) = observed(&mut script, whom, Some(Nanos::seconds(1)));
+    assert_eq!(
+        observation.throttled.iter().map(|group| (group.times, group.joined_after_ns)).collect::<Vec<_>>(),
+        [(2, None)]
+    );
+}
+
+fn command(script: &str) -> Whom {
+    Whom::Command(crate::Command::new(["sh", "-c", script].map(Into::into).to_vec(), true))
+}
+
+#[test]
+fn a_command_is_observed_before_it_runs() {
+    let mut script = Script::new();
+    // Time in this script passes faster than that of the command.
+    let whom = command("exit 3");
+    let (_, said) = observed(&mut script, whom, None);
+    assert_eq!(script.observed.len(), 1);
+    assert_eq!(said, ["'sh -c exit 3' ended with exit status: 3"]);
+}
+
+#[test]
+fn what_goes_on_behind_a_command_is_told_and_with_a_time_observed() {
+    for (duration, words) in [
+        (None, "; to observe that: switchcost observe -p 70,71 -d 10s, or -d with the command"),
+        (Some(Nanos::seconds(60)), ", and is observed further"),
+    ] {
+        let mut script = Script::new();
+        script.process(70, "daemon");
+        script.process(71, "worker");
+        let mut script = script.at(50_000, |script| {
+            script.end(70);
+            script.end(71);
+        });
+        let (observation, said) = observed(&mut script, command("exit 0"), duration);
+        assert_eq!(said, [format!("'sh -c exit 0' ended, and what it started goes on (daemon 70, worker 71){words}")]);
+        let goes_on = observation.window_ns >= Nanos::seconds(50);
+        assert_eq!(goes_on, duration.is_some(), "{}", observation.window_ns);
+    }
+}

@@ -1,0 +1,165 @@
+//! Who is observed, from what the user says to the tasks, and when it is over.
+
+use std::collections::BTreeSet;
+
+use host::facts::Root;
+use observation::Subject;
+use units::Nanos;
+
+use crate::backend::Backend;
+use crate::command::Command;
+use crate::notice::Notice;
+use crate::run::ObserveError;
+use crate::subject::{SubjectError, folder_of_group, is_there, name_of, process_of, threads_of_group};
+
+/// Those that never end by themselves are observed for so long.
+const USUAL: Nanos = Nanos::seconds(10);
+
+/// From one look at who has come to a control group to the next. Children of the observed are observed anyway.
+const EACH: Nanos = Nanos::millis(100);
+
+/// Who is observed.
+#[derive(Debug)]
+pub enum Whom {
+    /// A command, started when all is ready, and all that it starts.
+    Command(Command),
+    /// Processes, and what they start.
+    Processes(Vec<u32>),
+    /// The threads of a control group and of those below it.
+    Group(Group),
+    /// All tasks.
+    Everybody,
+}
+
+/// A control group.
+#[derive(Debug)]
+pub struct Group {
+    name: String,
+    folder: String,
+    known: BTreeSet<u32>,
+    looked_at: Nanos,
+}
+
+/// Whether there is still something to observe.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    GoOn,
+    End,
+    /// The same, with something to say first.
+    Say(Notice, bool),
+}
+
+impl Whom {
+    /// Processes that are there now.
+    ///
+    /// # Errors
+    /// Where one is not, or is a thread of another one.
+    pub fn processes(root: &Root, numbers: Vec<u32>) -> Result<Whom, SubjectError> {
+        for &number in &numbers {
+            match process_of(root, number) {
+                Some(process) if process != number => {
+                    return Err(SubjectError::Thread { thread: number, process, name: name_of(root, process) });
+                }
+                Some(_) if is_there(root, number) => {}
+                _ => return Err(SubjectError::NoProcess(number)),
+            }
+        }
+        Ok(Whom::Processes(numbers))
+    }
+
+    /// A control group: its folder, or its path below that of all.
+    ///
+    /// # Errors
+    /// Where there is none of that name.
+    pub fn group(root: &Root, name: &str) -> Result<Whom, SubjectError> {
+        let folder = folder_of_group(root, name)?;
+        Ok(Whom::Group(Group { name: name.to_owned(), folder, known: BTreeSet::new(), looked_at: Nanos(0) }))
+    }
+
+    /// For how long those are observed that do not end by themselves.
+    pub(crate) fn usual_duration(&self) -> Option<Nanos> {
+        matches!(self, Whom::Group(_) | Whom::Everybody).then_some(USUAL)
+    }
+
+    /// Begins: a command is started, the others are there.
+    pub(crate) fn begin(&mut self, root: &Root, backend: &mut impl Backend) -> Result<(), ObserveError> {
+        match self {
+            Whom::Command(command) => command.start(backend)?,
+            Whom::Processes(processes) => backend.add(processes)?,
+            Whom::Group(group) => group.begin(root, backend)?,
+            Whom::Everybody => backend.add_all(),
+        }
+        Ok(())
+    }
+
+    /// Whether there is still something to observe; who has come to a control group meanwhile is observed from here on. `is_timed`
+    /// says whether the user told for how long.
+    pub(crate) fn go_on(
+        &mut self,
+        root: &Root,
+        backend: &mut impl Backend,
+        is_timed: bool,
+    ) -> Result<Next, ObserveError> {
+        let is_one_there = match self {
+            Whom::Command(command) => return Ok(command_goes_on(command, root, backend, is_timed)),
+            Whom::Processes(processes) => processes.iter().any(|&process| is_there(root, process)),
+            Whom::Group(group) => group.look(root, backend)?,
+            Whom::Everybody => true,
+        };
+        Ok(if is_one_there { Next::GoOn } else { Next::End })
+    }
+
+    pub(crate) fn subject(&self) -> Subject {
+        match self {
+            Whom::Command(command) => Subject::Command(command.words()),
+            Whom::Processes(processes) => Subject::Processes(processes.clone()),
+            Whom::Group(group) => Subject::ControlGroup(group.name.clone()),
+            Whom::Everybody => Subject::Everything,
+        }
+    }
+}
+
+impl Group {
+    fn begin(&mut self, root: &Root, backend: &mut impl Backend) -> Result<(), ObserveError> {
+        self.looked_at = backend.now();
+        self.known = threads_of_group(root, &self.folder)?;
+        self.add(&self.known, backend)
+    }
+
+    /// One that is removed has no threads any more, and what was counted of them is there.
+    fn look(&mut self, root: &Root, backend: &mut impl Backend) -> Result<bool, ObserveError> {
+        if backend.now().0.saturating_sub(self.looked_at.0) < EACH.0 {
+            return Ok(true);
+        }
+        self.looked_at = backend.now();
+        let Ok(threads) = threads_of_group(root, &self.folder) else { return Ok(false) };
+        let before = std::mem::replace(&mut self.known, threads);
+        let new: BTreeSet<u32> = self.known.difference(&before).copied().collect();
+        self.add(&new, backend).map(|()| true)
+    }
+
+    fn add(&self, threads: &BTreeSet<u32>, backend: &mut impl Backend) -> Result<(), ObserveError> {
+        let threads: Vec<u32> = threads.iter().copied().collect();
+        if threads.is_empty() { Ok(()) } else { backend.add_threads(&threads).map_err(ObserveError::from) }
+    }
+}
+
+/// When the command has ended, what it started may go on: a daemon. It is observed further where the user said for how long.
+fn command_goes_on(command: &mut Command, root: &Root, backend: &mut impl Backend, is_timed: bool) -> Next {
+    let ended = command.take_end();
+    if !command.has_ended() {
+        return Next::GoOn;
+    }
+    let rest: Vec<u32> = backend.processes().into_iter().filter(|&process| is_there(root, process)).collect();
+    let goes_on = is_timed && !rest.is_empty();
+    let Some(status) = ended else { return if goes_on { Next::GoOn } else { Next::End } };
+    let words = command.words();
+    if !status.success() {
+        return Next::Say(Notice::CommandFailed { words, status }, goes_on);
+    }
+    if rest.is_empty() {
+        return Next::End;
+    }
+    let processes = rest.into_iter().map(|process| (process, name_of(root, process))).collect();
+    Next::Say(Notice::GoesOn { words, processes, is_observed: goes_on }, goes_on)
+}

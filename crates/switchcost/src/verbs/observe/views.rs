@@ -1,0 +1,59 @@
+//! Who looks while it is observed: the terminal, whoever asks over the network, and a trace of each switch.
+
+use observation::{Event, Observation};
+use observe::{Listener, NoBpf, Notice};
+
+use super::events::Events;
+use super::exporter::Exporter;
+use super::live::Live;
+use crate::cli::observe::ObserveArguments;
+use crate::exit::Failure;
+use crate::messages::say;
+use crate::signals::Interrupt;
+
+pub(super) struct Views<'a, 'b> {
+    interrupt: &'a Interrupt,
+    live: Option<Live>,
+    exporter: Option<Exporter>,
+    events: Option<&'a mut Events<'b>>,
+}
+
+impl<'a, 'b> Views<'a, 'b> {
+    pub(super) fn open(
+        arguments: &ObserveArguments,
+        interrupt: &'a Interrupt,
+        events: Option<&'a mut Events<'b>>,
+    ) -> Result<Views<'a, 'b>, Failure> {
+        let live = arguments.live.then(Live::start).transpose()?;
+        let exporter = arguments.listen.map(Exporter::listen).transpose()?;
+        Ok(Views { interrupt, live, exporter, events })
+    }
+}
+
+impl Listener for Views<'_, '_> {
+    type Error = Failure;
+
+    fn should_stop(&self) -> bool {
+        self.interrupt.is_raised() || self.live.as_ref().is_some_and(Live::is_left)
+    }
+
+    fn take(&mut self, event: Event) {
+        if let Some(events) = &mut self.events {
+            events.take(event);
+        }
+    }
+
+    fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) -> Result<(), Failure> {
+        if let Some(events) = &mut self.events {
+            events.write();
+        }
+        if let Some(exporter) = &mut self.exporter {
+            exporter.answer(&mut *so_far);
+        }
+        self.live.as_mut().map_or(Ok(()), |live| live.tick(so_far))
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        say!("{notice}");
+    }
+}
