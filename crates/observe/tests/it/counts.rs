@@ -100,9 +100,9 @@ fn check_switches(told: &str, counted: &Counted) -> (u64, u64) {
     let counted_of = |of: fn(&Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
     let own = (counted_of(|tasks| tasks.voluntary), counted_of(|tasks| tasks.involuntary));
     // After they have told, each ends: a switch that the kernel counts as voluntary, and what comes between. The first was held before
-    // it was observed, which was one.
+    // it was observed: one that waits, and on its way there it may have been preempted.
     assert!((voluntary + 1..voluntary + 20).contains(&own.0), "{own:?}, the kernel: {told}");
-    assert!((involuntary..involuntary + 20).contains(&own.1), "{own:?}, the kernel: {told}");
+    assert!((involuntary.saturating_sub(2)..involuntary + 20).contains(&own.1), "{own:?}, the kernel: {told}");
     own
 }
 
