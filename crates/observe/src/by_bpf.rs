@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use aya::maps::{MapData, Queue, RingBuf};
+use host::facts::Root;
 use observation::{CpuTime, Event, EventKind, Histogram, InScheduler, Lost, OwnCost, Source, Thread};
 use record::HostManifest;
 use units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::cpus::Cpus;
 use crate::kernel::{Kernel, NoBpf};
-use crate::layout::{self, CPUS, Control, FREE, Neighbour, TASKS};
+use crate::layout::{self, Control, FREE, Neighbour, TASKS};
 use crate::memory::{self, Memory};
 use crate::observer::{Counted, Options, Totals};
 use crate::own_cost;
@@ -34,7 +36,7 @@ pub(crate) struct ByBpf {
     first_with_memory: usize,
     may_mark: bool,
     counts_only: bool,
-    online: Vec<CpuId>,
+    cpus: Cpus,
 }
 
 impl ByBpf {
@@ -43,9 +45,9 @@ impl ByBpf {
         let mut kernel = Kernel::load(options)?;
         let tables = Tables::map(&mut kernel).map_err(|error| NoBpf::no_tables(&error))?;
         let (places, ended, events) = (kernel.take_places()?, kernel.take_ring("ended")?, kernel.take_ring("events")?);
-        set_relatives(&tables, host);
+        let cpus = Cpus::new(&host.cpus_online);
+        set_relatives(&tables, &cpus);
         kernel.attach()?;
-        let online = host.cpus_online.iter().copied().filter(|cpu| (cpu.0 as usize) < CPUS).collect();
         Ok(ByBpf {
             kernel,
             tables,
@@ -59,7 +61,7 @@ impl ByBpf {
             first_with_memory: 0,
             may_mark: options.may_mark_pages,
             counts_only: options.counts_only,
-            online,
+            cpus,
         })
     }
 
@@ -120,6 +122,9 @@ impl ByBpf {
             // There is room: it was taken from there.
             let _ = self.places.push(place as u32, 0);
         }
+        if self.cpus.have_come(&Root::system()) {
+            set_relatives(&self.tables, &self.cpus);
+        }
         self.own_cost.tick(&self.kernel, self.switches());
         self.memory.tick(|| processes(&self.tables, &mut self.first_with_memory), self.may_mark);
     }
@@ -134,7 +139,7 @@ impl ByBpf {
     }
 
     fn switches(&self) -> u64 {
-        self.online.iter().map(|cpu| self.tables.cpu(cpu.0 as usize).switches).sum()
+        self.cpus.known().iter().map(|cpu| self.tables.cpu(cpu.0 as usize).switches).sum()
     }
 
     /// Ends the observation.
@@ -190,7 +195,7 @@ impl ByBpf {
 
     fn in_scheduler(&self) -> Option<InScheduler> {
         let mut sum = InScheduler::default();
-        for cpu in &self.online {
+        for cpu in self.cpus.known() {
             let counted = self.tables.in_scheduler(cpu.0 as usize)?;
             sum.ns.0 += counted.ns;
             sum.times.add(&Histogram::of(counted.times.map(u64::from)));
@@ -208,7 +213,7 @@ impl ByBpf {
                 idle_ns: Nanos(counted.idle_ns),
             }
         };
-        self.online.iter().map(time).collect()
+        self.cpus.known().iter().map(time).collect()
     }
 }
 
@@ -238,8 +243,8 @@ fn processes(tables: &Tables, first: &mut usize) -> BTreeSet<u32> {
     found
 }
 
-fn set_relatives(tables: &Tables, host: &HostManifest) {
-    for (cpu, (core, cache)) in relatives(host) {
+fn set_relatives(tables: &Tables, cpus: &Cpus) {
+    for (cpu, (core, cache)) in relatives(cpus.known()) {
         tables.set_relatives(cpu.0 as usize, core, cache);
     }
 }

@@ -12,7 +12,7 @@ use record::HostManifest;
 use units::{CpuId, Nanos};
 use zerocopy::FromZeros;
 
-use crate::kernel_counts::KernelCounts;
+use crate::kernel_counts::{self, KernelCounts};
 use crate::layout::{BUCKETS, ENDED, IN_USE, TASKS, Task};
 use crate::memory::Memory;
 use crate::observer::{Counted, Totals};
@@ -52,7 +52,7 @@ impl ByPerf {
             records: SwitchRecords::of_own_children(&host.cpus_online)?,
             waiting: Vec::new(),
             looked_at: Nanos(0),
-            relatives: relatives(host),
+            relatives: relatives(&host.cpus_online),
             tasks: HashMap::new(),
             own: HashSet::from([rustix::thread::gettid().as_raw_nonzero().get() as u32]),
             sums: Sums::default(),
@@ -124,6 +124,9 @@ impl ByPerf {
         self.take_until(Nanos(u64::MAX));
         for (&thread, task) in &mut self.tasks {
             self.lost.unfollowed += self.kernels.correct(thread, task);
+            if !kernel_counts::is_alive(thread) {
+                task.state = ENDED;
+            }
         }
         self.so_far()
     }
@@ -234,6 +237,12 @@ impl ByPerf {
         self.own.remove(&thread);
         let Some(mut task) = self.tasks.remove(&thread) else { return };
         task.run_ns += take_since(&mut task.on_since, at).unwrap_or(0);
+        // The kernel says the same of one whose records end since it has gained rights.
+        if kernel_counts::is_alive(thread) {
+            task.off_since = 0;
+            self.tasks.insert(thread, task);
+            return;
+        }
         task.voluntary += 1;
         self.kernels.forget(thread);
         task.off_since = 0;

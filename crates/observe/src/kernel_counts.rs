@@ -4,7 +4,10 @@
 use std::collections::HashMap;
 use std::fs;
 
+use host::facts::Root;
+
 use crate::layout::Task;
+use crate::subject::is_there;
 
 /// Tasks looked at each time: each is a file.
 const EACH: usize = 32;
@@ -73,6 +76,11 @@ impl KernelCounts {
         self.first.remove(&thread);
         self.last.remove(&thread);
     }
+}
+
+/// Whether a thread has not ended.
+pub(crate) fn is_alive(thread: u32) -> bool {
+    is_there(&Root::system(), thread)
 }
 
 fn read(thread: u32) -> Option<Switches> {

@@ -21,6 +21,7 @@ mod by_perf;
 mod by_proc;
 mod command;
 mod container;
+mod cpus;
 mod kernel;
 mod kernel_counts;
 mod layout;

@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 
 use host::facts::{Root, relation};
-use record::{HostManifest, Relation};
+use record::Relation;
 use units::CpuId;
 
-use crate::layout::CPUS;
-
-/// Numbers those that share a core, and those that share a last-level cache.
-pub(crate) fn relatives(host: &HostManifest) -> BTreeMap<CpuId, (u32, u32)> {
+/// Names the core and the last-level cache of each by the first CPU that has it.
+pub(crate) fn relatives(cpus: &[CpuId]) -> BTreeMap<CpuId, (u32, u32)> {
     let root = Root::system();
     let mut firsts: BTreeMap<CpuId, (u32, u32)> = BTreeMap::new();
-    for (number, &cpu) in host.cpus_online.iter().filter(|cpu| (cpu.0 as usize) < CPUS).enumerate() {
-        let mut own = (number as u32, number as u32);
+    for &cpu in cpus {
+        let mut own = (cpu.0, cpu.0);
         for (&first, &(core, cache)) in &firsts {
             match relation(&root, first, cpu) {
                 Relation::Smt => own = (core, cache),

@@ -78,6 +78,7 @@ fn observation(tasks: Tasks) -> Observation {
         in_scheduler: None,
         own_cost: None,
         throttled: Vec::new(),
+        moments: Vec::new(),
         slice_extensions: None,
         calibration: Some(calibration()),
     }

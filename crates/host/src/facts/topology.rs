@@ -74,7 +74,8 @@ fn package(root: &Root, cpu: CpuId) -> Option<u32> {
     root.line(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id")).ok()?.parse().ok()
 }
 
-pub(crate) fn online(root: &Root) -> Vec<CpuId> {
+/// The CPUs that are online, as the kernel lists them.
+pub fn online(root: &Root) -> Vec<CpuId> {
     cpu_list(root, "/sys/devices/system/cpu/online").unwrap_or_else(|| listed(root))
 }
 

@@ -1,4 +1,6 @@
-use ::observation::{Calibration, CpuTime, Lost, Observation, OwnCost, SliceExtensions, Source, Subject, Throttled};
+use ::observation::{
+    Calibration, CpuTime, Lost, Moment, Observation, OwnCost, SliceExtensions, Source, Subject, Throttled,
+};
 use analysis::observation::Findings;
 use record::HostManifest;
 use serde::Serialize;
@@ -20,6 +22,7 @@ struct View<'a> {
     lost: &'a Lost,
     own_cost: Option<&'a OwnCost>,
     throttled: &'a [Throttled],
+    moments: &'a [Moment],
     slice_extensions: Option<SliceExtensions>,
     calibration: Option<&'a Calibration>,
     #[serde(flatten)]
@@ -40,6 +43,7 @@ pub(super) fn render(observation: &Observation, findings: &Findings) -> String {
         lost: &observation.lost,
         own_cost: observation.own_cost.as_ref(),
         throttled: &observation.throttled,
+        moments: &observation.moments,
         slice_extensions: observation.slice_extensions,
         calibration: observation.calibration.as_ref(),
         findings,

@@ -163,6 +163,7 @@ fn lost(observation: &Observation) -> Series {
         ("pairs", lost.pairs),
         ("events", lost.events),
         ("records", lost.records),
+        ("unfollowed", lost.unfollowed),
     ];
     let values = of.into_iter().map(|(of, count)| (vec![("of", of.to_owned())], Value::Count(count))).collect();
     Series { name: "lost", help: "What found no room and was not counted", unit: None, values }

@@ -1,4 +1,4 @@
-use ::observation::{Observation, Source};
+use ::observation::{Observation, Source, Throttled};
 use analysis::observation::Findings;
 
 use super::answer;
@@ -33,6 +33,8 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     for (number, of) in missing.iter().filter(|(number, _)| is_worth_a_note(*number)) {
         notes.push(format!("There was no room for {} {of}.", count(*number)));
     }
+    notes.extend(unfollowed(observation));
+    notes.extend(observation.throttled.iter().filter_map(joined));
     notes.extend(findings.widest.map(|widest| answer::widest(widest).to_owned()));
     if let Some(calibration) = &observation.calibration {
         notes.push(format!(
@@ -60,6 +62,24 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }
     page.gap();
     notes.iter().for_each(|note| page.item(note));
+}
+
+/// Switches that only the kernel's own counters know.
+fn unfollowed(observation: &Observation) -> Option<String> {
+    let switches = observation.lost.unfollowed;
+    (switches > 0).then(|| {
+        format!(
+            "{} switches are known by the kernel's counters alone: a task gained rights, or ran on a CPU that came online later. How \
+             long it ran is not known, and what it started is not counted.",
+            count(switches)
+        )
+    })
+}
+
+/// A quota that did not bind from the start.
+fn joined(group: &Throttled) -> Option<String> {
+    let after = group.joined_after_ns?;
+    Some(format!("The CPU quota of {} bound from {} on.", answer::name(&group.group), time(after.0 as f64)))
 }
 
 /// Who may take the CPU from a task inside the kernel, and when; and what else its scheduler brings.

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use crate::common::{Place, Ran, text};
@@ -131,6 +132,102 @@ fn without_bpf_switches_are_counted_and_the_reason_is_told() {
     assert!(ran.stdout.contains("why and by whom is not known"), "{}", ran.stdout);
     assert!(ran.stdout.replace('\n', " ").contains("(--no-bpf)"), "{}", ran.stdout);
     assert!(!ran.stdout.contains("Who ran in between"));
+}
+
+#[test]
+fn a_short_command_is_held_until_observation_has_begun() {
+    let place = Place::new();
+    for at in 0..5 {
+        let record = text(&place.path(&format!("{at}.json"))).to_owned();
+        let json = observe(&place, &["--no-bpf", "--format", "json", "--record", &record, "--", "true"]).json();
+        if json["source"] != "perf" {
+            println!("skipped: {}", json["not_counted_by"]);
+            return;
+        }
+        let processes = json["processes"].as_array().expect("processes");
+        assert!(json["all"]["switches"].as_u64() >= Some(1), "its end is one: {json}");
+        assert!(processes.iter().any(|process| process["name"] == "true"), "{processes:?}");
+    }
+}
+
+#[test]
+fn a_task_that_gains_rights_is_counted_and_that_it_could_not_be_followed_is_told() {
+    let place = Place::new();
+    // Which anybody can reach, as a program that anybody may execute with root's rights.
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+    };
+    let [perl, program] = ["perl", "switchcost"].map(|name| folder.path().join(name));
+    std::fs::copy("/usr/bin/perl", &perl).expect("perl is on every Debian");
+    std::fs::copy(env!("CARGO_BIN_EXE_switchcost"), &program).expect("there is room");
+    mode(folder.path(), 0o777);
+    mode(&program, 0o755);
+    mode(&perl, 0o4755);
+    let record = folder.path().join("o.json");
+    let script = format!("sleep 0.1; exec {} -e 'for (1..50) {{ select(undef, undef, undef, 0.01) }}'", text(&perl));
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(["observe", "--no-bpf"]);
+    command.args(["--no-calibration", "--format", "json", "--record", text(&record), "--", "sh", "-c", &script]);
+    let output = command.env("XDG_STATE_HOME", folder.path()).output().expect("setpriv is on every Debian");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let Ok(json) = serde_json::from_slice::<Value>(&output.stdout) else {
+        println!("skipped: {said}");
+        return;
+    };
+    if json["source"] != "perf" {
+        println!("skipped: {}", json["not_counted_by"]);
+        return;
+    }
+    assert!(json["all"]["switches"].as_u64() >= Some(50), "{}", json["all"]);
+    let unfollowed = json["lost"]["unfollowed"].as_u64().expect("a count");
+    let ran = place.run(&["report", text(&record)]);
+    let words = ran.stdout.replace("\n    ", " ");
+    assert_eq!(unfollowed > 0, words.contains("known by the kernel's counters alone: a task gained rights"), "{words}");
+    assert!(unfollowed > 20, "the kernel writes no records of it: {json}");
+}
+
+#[test]
+fn the_number_of_a_thread_is_refused_with_that_of_its_process() {
+    let place = Place::new();
+    let script =
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\ntime.sleep(60)";
+    let mut python = std::process::Command::new("python3").args(["-c", script]).spawn().expect("python3");
+    let process = python.id();
+    let thread = || {
+        let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+        let mut numbers = tasks.filter_map(|task| task.file_name().to_str()?.parse::<u32>().ok());
+        numbers.find(|&number| number != process)
+    };
+    let found = (0..1000).find_map(|_| {
+        thread().or_else(|| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            None
+        })
+    });
+    let thread = found.expect("it starts a thread");
+    let ran = observe(&place, &["-p", &thread.to_string(), "-d", "100ms"]);
+    python.kill().and_then(|()| python.wait()).expect("our child");
+    assert_eq!(ran.code, 2);
+    assert_eq!(
+        ran.stderr,
+        format!(
+            "switchcost: failed to observe: found that {thread} is a thread of process {process} (python3), need a process; observe \
+             that: -p {process}\n"
+        )
+    );
+}
+
+#[test]
+fn what_a_command_leaves_running_is_told() {
+    let place = Place::new();
+    // A daemon: its own session, and nobody waits for it.
+    let script = "setsid sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done' > /dev/null 2>&1 &";
+    let ran = observe(&place, &["--", "sh", "-c", script]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("and what it started goes on (sh "), "{}", ran.stderr);
+    let ran = observe(&place, &["-d", "20s", "--", "sh", "-c", script]);
+    assert!(ran.stderr.contains("and is observed further"), "{}", ran.stderr);
 }
 
 #[test]

@@ -78,6 +78,7 @@ fn observation(tasks: Vec<Tasks>) -> Observation {
         in_scheduler: None,
         own_cost: None,
         throttled: Vec::new(),
+        moments: Vec::new(),
         slice_extensions: None,
         calibration: Some(calibration(1_000.0, "2026-01-01T00:00:00Z")),
     }
@@ -254,7 +255,8 @@ fn what_no_record_has_is_left_out_and_what_one_side_has_not_says_why() {
     let mut new = unpriced(runs(&mut random, 3, 0.01, &[("server", Made { involuntary: 0.0, ..USUAL })]));
     for record in &mut new {
         let group = "g".to_owned();
-        record.throttled = vec![Throttled { group, times: 90, throttled_ns: Nanos(1_000_000_000) }];
+        record.throttled =
+            vec![Throttled { group, times: 90, throttled_ns: Nanos(1_000_000_000), joined_after_ns: None }];
     }
     let comparison = judged(&base, &new);
     let has = |quantity| comparison.pairs.iter().any(|pair| pair.quantity == quantity);
