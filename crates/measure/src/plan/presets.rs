@@ -33,6 +33,9 @@ pub(super) fn pace(preset: Preset, is_selected: bool, cases: usize) -> Pace {
         Preset::Quick => {
             Pace { budget: Nanos::seconds(6), precision_per_mille: 50, repetition: Nanos::millis(10), ..usual }
         }
+        Preset::Observe => {
+            Pace { budget: Nanos::seconds(4), precision_per_mille: 50, repetition: Nanos::millis(10), ..usual }
+        }
         Preset::Full => Pace { budget: Nanos::seconds(170), ..usual },
         Preset::Lmbench => Pace { budget: Nanos::seconds(30), ..usual },
     }
@@ -83,6 +86,14 @@ pub(super) fn default(host: &HostManifest) -> Vec<Draft> {
 
 pub(super) fn quick(host: &HostManifest) -> Vec<Draft> {
     let mut drafts = all_direct(true);
+    drafts.extend(ordinary(&[Between::Process]));
+    drafts.extend(sweep(&up_to(QUICK_TOP, sizes::quick_sizes(host)), Bytes(8), Access::Rmw));
+    drafts
+}
+
+pub(super) fn observe(host: &HostManifest) -> Vec<Draft> {
+    let direct = |mechanism| Draft::direct(mechanism, Between::Process);
+    let mut drafts = [Mechanism::Pipe, Mechanism::Yield, Mechanism::Preempt].map(direct).to_vec();
     drafts.extend(ordinary(&[Between::Process]));
     drafts.extend(sweep(&up_to(QUICK_TOP, sizes::quick_sizes(host)), Bytes(8), Access::Rmw));
     drafts

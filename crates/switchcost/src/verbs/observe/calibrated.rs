@@ -34,7 +34,7 @@ pub(super) fn find(
     say!(
         "no measurement of the last day is of this machine as it is now: measuring what a switch costs first (8 s, kept for later)"
     );
-    let record = MeasureRecord::read(&measure::measure_quickly(interrupt)?)?;
+    let record = MeasureRecord::read(&measure::measure_for_observe(interrupt)?)?;
     let calibration = of(&record, host);
     if calibration.is_none() && !interrupt.is_raised() {
         say!(
