@@ -1,7 +1,7 @@
 use ::observation::{Entry as KernelEntry, Why};
 use analysis::observation::{CauseFinding, Findings, Latency, NeighbourFinding, ProcessFinding, Range};
 
-use super::answer::name;
+use super::answer::{cpus, name};
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -47,10 +47,10 @@ fn title(title: &str, shown: usize, all: usize) -> String {
 
 fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most: usize) {
     let rows = &found[..found.len().min(most)];
-    page.heading(heading, &title("costs as a share of its CPU time", rows.len(), found.len()));
+    page.heading(heading, &title("costs as a share of its CPU time, and in CPUs", rows.len(), found.len()));
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("", Side::Left);
-    for column in ["switches/s", "involuntary", "CPU", "cost", "directly", "with caches", "wait p99"] {
+    for column in ["switches/s", "involuntary", "CPU", "cost", "in CPUs", "directly", "with caches", "wait p99"] {
         grid.column(column, Side::Right);
     }
     rows.iter().for_each(|process| grid.row(process_row(process)));
@@ -70,6 +70,7 @@ fn process_row(found: &ProcessFinding) -> Vec<Entry> {
         share(Some(found.involuntary_share)),
         share(found.cpus),
         found.share.and_then(|range| range.likely).map_or(NO_NUMBER.to_owned(), |likely| share(Some(likely))),
+        found.cost_cpus.and_then(|range| range.likely).map_or(NO_NUMBER.to_owned(), cpus),
         found.direct_share.map_or(NO_NUMBER.to_owned(), ends),
         found.share.map_or(NO_NUMBER.to_owned(), ends),
         quantile(found.wait, |wait| wait.p99_ns),
@@ -96,6 +97,9 @@ fn short(group: &str) -> String {
 
 fn ends(range: Range) -> String {
     let (low, high) = (share(Some(range.low)), share(Some(range.high)));
+    if !range.is_bounded() {
+        return format!(">= {low}");
+    }
     format!("{} to {high}", low.strip_suffix(" %").unwrap_or(&low))
 }
 

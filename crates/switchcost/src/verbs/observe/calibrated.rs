@@ -26,7 +26,7 @@ pub(super) fn find(
 ) -> Result<Option<Calibration>, Failure> {
     let remembered = runs::measurements().into_iter().rev().take(MOST).find_map(|path| {
         let record = MeasureRecord::read(&path).ok()?;
-        of(&record, host).filter(|calibration| !calibration.reloads.is_empty())
+        of(&record, host).filter(is_whole)
     });
     if remembered.is_some() || is_left_out {
         return Ok(remembered);
@@ -42,6 +42,11 @@ pub(super) fn find(
         );
     }
     Ok(calibration)
+}
+
+/// Whether it tells what reloading costs, likely and at most. Older versions measured less: then it is done again.
+fn is_whole(calibration: &Calibration) -> bool {
+    !calibration.reloads.is_empty() && calibration.loads.iter().any(|load| load.in_order_ns.is_some())
 }
 
 fn of(record: &MeasureRecord, host: &HostManifest) -> Option<Calibration> {
