@@ -22,8 +22,8 @@ pub use histogram::{Histogram, bucket_of};
 /// Name of the format; the file carries it with [`OBSERVATION_VERSION`] behind a slash.
 pub const OBSERVATION_SCHEMA: &str = "switchcost.record.observation";
 
-/// The newest version that this program writes and reads.
-pub const OBSERVATION_VERSION: u32 = 1;
+/// The newest version that this program writes and reads. Version 1: the first. Version 2: the record ends in a checksum.
+pub const OBSERVATION_VERSION: u32 = 2;
 
 /// What was observed, by whom, and all that was counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,9 @@ pub struct Observation {
     pub subject: Subject,
     /// For how long.
     pub window_ns: Nanos,
+    /// Whether it went on: the observer was killed before it could write all of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unfinished: bool,
     /// Requests that the observed served in the window, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,

@@ -69,6 +69,7 @@ fn observation(tasks: Tasks) -> Observation {
         subject: Subject::Everything,
         requests: None,
         window_ns: Nanos(2_000_000_000),
+        is_unfinished: false,
         source: Source::Bpf,
         not_counted_by: Vec::new(),
         cpus: Vec::new(),

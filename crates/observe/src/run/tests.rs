@@ -159,6 +159,7 @@ fn empty(root: &Root) -> Observation {
         subject: Subject::Everything,
         requests: None,
         window_ns: Nanos(0),
+        is_unfinished: false,
         source: Source::Proc,
         not_counted_by: Vec::new(),
         cpus: Vec::new(),

@@ -12,7 +12,7 @@ const RARE: f64 = 0.001;
 
 /// What to know about the numbers, the most important first.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings, is_all: bool) {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = integrity(observation).collect();
     let how = match observation.source {
         Source::Bpf => None,
         Source::BpfCounts => Some("times off the CPU and neighbours"),
@@ -62,6 +62,14 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }
     page.gap();
     notes.iter().for_each(|note| page.item(note));
+}
+
+/// What is missing of the record, or may be wrong in it.
+fn integrity(observation: &Observation) -> impl Iterator<Item = String> {
+    let unfinished = "The observer was killed: this is what it had written last, a few seconds before.";
+    let unchecked = "The record is of version 1: it has no checksum that tells whether it was changed.";
+    let notes = [(observation.is_unfinished, unfinished), (!observation.is_checked(), unchecked)];
+    notes.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note.to_owned())
 }
 
 /// Switches that only the kernel's own counters know.

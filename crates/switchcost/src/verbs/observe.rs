@@ -1,13 +1,12 @@
 //! `switchcost observe`: find out what a switch costs, observe, record, and show what came of it.
 
 mod calibrated;
+mod endpoint;
 mod events;
-mod exporter;
+mod kept;
 mod live;
 mod views;
 
-use std::fs::File;
-use std::io::{BufWriter, ErrorKind};
 use std::path::Path;
 
 use host::facts::{Root, manifest};
@@ -25,6 +24,7 @@ use crate::output::Output;
 use crate::runs;
 use crate::signals::Interrupt;
 use events::Events;
+use kept::Kept;
 use views::Views;
 
 pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
@@ -40,24 +40,19 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     }
     let now = OffsetDateTime::now_utc();
     let path = arguments.record.clone().map_or_else(|| runs::new_file(runs::OBSERVATION), Ok)?;
-    let record = File::create_new(&path).map_err(|source| match source.kind() {
-        ErrorKind::AlreadyExists => Failure::Taken(path.clone()),
-        _ => Failure::Output { path: path.clone(), source },
-    })?;
+    let mut kept = Kept::claim(path, arguments.record.is_none())?;
     let empty = empty(host, runs::stamp(now), calibration);
     let costs = empty.calibration.as_ref().and_then(analysis::observation::DirectCosts::of);
-    let observed = match trace {
-        None => observe(arguments, whom, &empty, &interrupt, None).map(|observation| (observation, Ok(()))),
-        Some(trace) => {
-            events::written(trace, costs, |events| observe(arguments, whom, &empty, &interrupt, Some(events)))
-        }
+    let (observation, traced) = match trace {
+        None => (observe(arguments, whom, &empty, &interrupt, &mut kept, None)?, Ok(())),
+        Some(trace) => events::written(trace, costs, |events| {
+            observe(arguments, whom, &empty, &interrupt, &mut kept, Some(events))
+        })?,
     };
-    let (observation, traced) = observed.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
-    let written = observation.write(BufWriter::new(record));
-    written.inspect_err(|_| drop(std::fs::remove_file(&path))).map_err(Failure::WriteObservation)?;
+    kept.write(&observation).map_err(Failure::WriteObservation)?;
     // What is shown is read back: with thousands of processes it is a part of all memory.
     drop(observation);
-    let exit = show(arguments, &path, output, stacks, &interrupt)?;
+    let exit = show(arguments, kept.path(), output, stacks, &interrupt)?;
     traced.map(|()| exit)
 }
 
@@ -66,6 +61,7 @@ fn observe(
     whom: Whom,
     empty: &Observation,
     interrupt: &Interrupt,
+    kept: &mut Kept,
     events: Option<&mut Events<'_>>,
 ) -> Result<Observation, Failure> {
     let options = Options {
@@ -76,7 +72,7 @@ fn observe(
         may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
         without_bpf: arguments.no_bpf,
     };
-    let mut views = Views::open(arguments, interrupt, events)?;
+    let mut views = Views::open(arguments, interrupt, kept, events)?;
     let observer = Observer::start(&empty.host, options);
     if let Some(reason) = observer.why_not_bpf().filter(|_| !arguments.no_bpf) {
         without_bpf(arguments, reason)?;
@@ -135,6 +131,7 @@ fn empty(host: HostManifest, started_at: String, calibration: Option<Calibration
         subject: Subject::Everything,
         requests: None,
         window_ns: Nanos(0),
+        is_unfinished: false,
         source: Source::Proc,
         not_counted_by: Vec::new(),
         cpus: Vec::new(),
