@@ -68,45 +68,76 @@ struct task_struct___before_5_14 {
 } OF_THE_KERNEL;
 
 // --- What the observer reads ---
+//
+// src/layout.rs has the same once more; its test compares every offset, length and enumerator with the type information of the object
+// that is made of this file.
 
+#define TASKS 16384
+#define CPUS 1024
 #define CAUSES 20
 #define NEIGHBOURS 5
 #define BUCKETS 56
-#define CPUS 1024
 
 // Why a task left its CPU. The kernel's own counters decide between voluntary and not.
-enum how {
-	BLOCKED = 0,		// it waits for something
-	YIELDED = 1,		// it called sched_yield
-	PREEMPTED_BY_WOKEN = 2, // by a task that was woken while it ran
-	PREEMPTED_BY_QUEUED = 3,// by one that had been waiting since before: the end of its time slice
-	NO_SUCCESSOR = 4,	// not voluntary, and yet the CPU idled: throttled, or stopped
-	ENDED = 5,		// its last switch
+enum reason {
+	REASON_BLOCKED = 1,	     // it waits for something
+	REASON_YIELDED,		     // it called sched_yield
+	REASON_PREEMPTED_BY_WOKEN,   // by a task that was woken while it ran
+	REASON_PREEMPTED_BY_QUEUED,  // by one that had been waiting since before: the end of its time slice
+	REASON_NO_SUCCESSOR,	     // not voluntary, and yet the CPU idled: throttled, or stopped
+	REASON_ENDED,		     // its last switch
 };
 
-// Where in the kernel it was: the number of the system call, or one of these.
-#define WHERE_COMPAT 0x0800
-#define WHERE_FAULT 0x1000
-#define WHERE_INTERRUPT 0x1001
-#define WHERE_KERNEL 0x1002
-#define WHERE_OTHER 0x1003
+// Where in the kernel it was: the number of the system call, with a bit for the ABI, or one of these.
+enum entry {
+	ENTRY_COMPAT = 0x0800,
+	ENTRY_FAULT = 0x1000,
+	ENTRY_INTERRUPT,
+	ENTRY_KERNEL,
+	ENTRY_OTHER,
+};
+
+enum task_state {
+	TASK_FREE,
+	TASK_IN_USE,
+	TASK_ENDED,
+};
+
+// Numbers of processes that are none.
+enum process {
+	PROCESS_NONE = 0,
+	PROCESS_KERNEL = -1, // all threads of the kernel
+};
+
+// What a number among the targets stands for; both bits may be set.
+enum target {
+	TARGET_PROCESS = 1, // with all its threads
+	TARGET_THREAD = 2,
+};
 
 struct cause {
-	__u32 key; // 1 + where, and how in the upper half; 0 if this one is free
-	__u32 unused;
+	union {
+		struct {
+			enum entry entry;
+			enum reason reason; // 0 if this one is free
+		};
+		__u64 key; // both
+	};
 	__u64 switches, off_ns, wait_ns;
 };
 
 // What another process did to a task.
 struct neighbour {
-	__u32 process, unused; // 0 if this one is free
+	enum process process;
+	__u32 unused;
 	__u64 ran_ns, runs, preempted, woke;
 	char name[16];
 };
 
 struct task {
 	__u32 pid, tgid;
-	__u32 flags, state; // flags of the kernel; 0 free, 1 in use, 2 ended
+	__u32 flags; // of the kernel
+	enum task_state state;
 	char name[16];
 	__u64 on_since, off_since, last_off;
 	__u64 voluntary, involuntary, voluntary_seen, delay_seen;
@@ -147,7 +178,7 @@ struct pair {
 
 struct thread {
 	__u32 pid, tgid;
-	__s32 prio;
+	__s32 priority;
 	__u32 state; // as the kernel's own event of a switch has it
 	char name[16];
 };
@@ -159,17 +190,15 @@ struct event {
 	struct thread from, to;
 };
 
-// The same in src/layout.rs: who changes one sees the other.
-_Static_assert(sizeof(struct task) == 1760 && sizeof(struct cpu) == 128 && sizeof(struct neighbour) == 56 && sizeof(struct event) == 80 &&
-		       sizeof(struct in_scheduler) == 256,
-	       "as in src/layout.rs");
+// No map has it as its value, and the type information of the object only what something has.
+const struct event layout_of_event = {};
 
 // --- Maps ---
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 16384);
+	__uint(max_entries, TASKS);
 	__type(key, __u32);
 	__type(value, struct task);
 } tasks SEC(".maps");
@@ -202,7 +231,7 @@ struct {
 // Places in `tasks` that are free.
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 16384);
+	__uint(max_entries, TASKS);
 	__type(value, __u32);
 } places SEC(".maps");
 
@@ -227,13 +256,11 @@ const volatile __u8 wants_scheduler_time = 0;
 const volatile __u8 counts_only = 0;
 
 // Processes and threads to be observed, by their numbers, besides what those start that are.
-#define TARGET_PROCESS 1
-#define TARGET_THREAD 2
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, enum target);
 } targets SEC(".maps");
 
 // What other processes did to an observed one, beyond what its tasks remember themselves.
@@ -297,13 +324,13 @@ static __always_inline void take_place(struct ref *ref, struct task_struct *task
 	t->cpu = CPUS;
 	t->cause = CAUSES;
 	bpf_probe_read_kernel_str(t->name, sizeof(t->name), task->comm);
-	t->state = 1;
+	t->state = TASK_IN_USE;
 	ref->place = place;
 }
 
 static __always_inline bool is_target(__u32 number, __u32 kind)
 {
-	__u32 *kinds = bpf_map_lookup_elem(&targets, &number);
+	enum target *kinds = bpf_map_lookup_elem(&targets, &number);
 	return kinds && *kinds & kind;
 }
 
@@ -347,27 +374,32 @@ static __always_inline void count_in(__u32 *histogram, __u64 ns)
 		histogram[at]++;
 }
 
-static __always_inline __u32 where_is(struct task_struct *task, struct task *t)
+static __always_inline __u32 entry_of(struct task_struct *task, struct task *t)
 {
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
-		return WHERE_KERNEL;
+		return ENTRY_KERNEL;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 #if defined(__TARGET_ARCH_x86)
 	unsigned long number = regs->orig_ax, ip = regs->ip;
-	__u32 compat = task->thread_info.status & TS_COMPAT ? WHERE_COMPAT : 0;
+	__u32 compat = task->thread_info.status & TS_COMPAT ? ENTRY_COMPAT : 0;
 #else
 	unsigned long number = (long)regs->syscallno, ip = regs->pc;
 	__u32 compat = 0;
 #endif
-	if (number < WHERE_COMPAT)
+	if (number < ENTRY_COMPAT)
 		return number | compat;
-	return t->fault_ip && t->fault_ip == ip ? WHERE_FAULT : WHERE_INTERRUPT;
+	return t->fault_ip && t->fault_ip == ip ? ENTRY_FAULT : ENTRY_INTERRUPT;
+}
+
+static __always_inline __u64 key_of(__u32 entry, enum reason reason)
+{
+	return (__u64)reason << 32 | entry;
 }
 
 // The index of a cause in the table of its task; mostly it is the last one again, or found at once. Where the table is full, the least
 // frequent makes room, and what it has counted goes to the last, which is for all the rest: what a program did once as it started does
 // not keep out what it does all the time.
-static __always_inline __u32 cause_of(struct task *t, __u32 key, struct control *c)
+static __always_inline __u32 cause_of(struct task *t, __u64 key, struct control *c)
 {
 	if (t->cause < CAUSES && t->causes[t->cause].key == key)
 		return t->cause;
@@ -394,7 +426,7 @@ static __always_inline __u32 cause_of(struct task *t, __u32 key, struct control 
 	if (least >= CAUSES)
 		return CAUSES;
 	struct cause *rest = &t->causes[CAUSES - 1], *leaves = &t->causes[least];
-	rest->key = 1 + WHERE_OTHER;
+	rest->key = key_of(ENTRY_OTHER, REASON_BLOCKED);
 	rest->switches += fewest;
 	rest->off_ns += leaves->off_ns;
 	rest->wait_ns += leaves->wait_ns;
@@ -430,7 +462,7 @@ static __always_inline struct neighbour *instead_of_the_lightest(struct task *t,
 // long. Tasks may be woken on one CPU while their neighbours run on another, so a free place is taken at once or not at all.
 static __always_inline struct neighbour *neighbour(struct task *t, struct task_struct *other, struct control *c)
 {
-	__u32 process = other->flags & PF_KTHREAD ? ~0u : other->tgid;
+	__u32 process = other->flags & PF_KTHREAD ? PROCESS_KERNEL : other->tgid;
 #pragma unroll
 	for (__u32 at = 0; at < NEIGHBOURS; at++) {
 		struct neighbour *n = &t->neighbours[at];
@@ -468,7 +500,7 @@ static __always_inline void fill(struct thread *thread, struct task_struct *task
 	__u32 state = state_of(task);
 	thread->pid = task->pid;
 	thread->tgid = task->tgid;
-	thread->prio = task->prio;
+	thread->priority = task->prio;
 	thread->state = was_preempted ? 0x100 : state & TASK_DEAD ? 0x10 : state == TASK_IDLE ? 0x80 : state & 0x7f;
 	bpf_probe_read_kernel_str(thread->name, sizeof(thread->name), task->comm);
 }
@@ -503,12 +535,12 @@ static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct
 	if (!bpf_core_field_exists(prev->sched_info.last_arrival))
 		return false;
 	// What was preempted itself was not woken.
-	if (comer && comer->cause < CAUSES && comer->causes[comer->cause].key >> 16 != BLOCKED)
+	if (comer && comer->cause < CAUSES && comer->causes[comer->cause].reason != REASON_BLOCKED)
 		return false;
 	return next->sched_info.last_queued > prev->sched_info.last_arrival;
 }
 
-static __always_inline enum how leaves(struct task *t, struct task_struct *prev, struct task_struct *next, struct task *comer,
+static __always_inline enum reason leaves(struct task *t, struct task_struct *prev, struct task_struct *next, struct task *comer,
 				       struct cpu *on, __u32 cpu, __u64 now, struct control *c)
 {
 	// How long it had waited to get here, for which it had left last time.
@@ -527,42 +559,42 @@ static __always_inline enum how leaves(struct task *t, struct task_struct *prev,
 	__u64 voluntary = prev->nvcsw;
 	bool is_voluntary = voluntary != t->voluntary_seen;
 	t->voluntary_seen = voluntary;
-	__u32 where = where_is(prev, t);
-	enum how how;
+	__u32 entry = entry_of(prev, t);
+	enum reason reason;
 	if (is_dead(prev))
-		how = ENDED;
+		reason = REASON_ENDED;
 	else if (is_voluntary)
-		how = BLOCKED;
+		reason = REASON_BLOCKED;
 #if defined(__TARGET_ARCH_x86)
-	else if (where == 24)
+	else if (entry == 24)
 #else
-	else if (where == 124)
+	else if (entry == 124)
 #endif
-		how = YIELDED;
+		reason = REASON_YIELDED;
 	else if (!next->pid)
-		how = NO_SUCCESSOR;
+		reason = REASON_NO_SUCCESSOR;
 	else
-		how = was_woken_meanwhile(prev, next, comer) ? PREEMPTED_BY_WOKEN : PREEMPTED_BY_QUEUED;
+		reason = was_woken_meanwhile(prev, next, comer) ? REASON_PREEMPTED_BY_WOKEN : REASON_PREEMPTED_BY_QUEUED;
 	if (is_voluntary)
 		t->voluntary++;
 	else
 		t->involuntary++;
 
-	__u32 at = cause_of(t, (how << 16) + where + 1, c);
+	__u32 at = cause_of(t, key_of(entry, reason), c);
 	if (at < CAUSES)
 		t->causes[at].switches++;
 	t->cause = at;
 	t->cpu = cpu;
 	if (counts_only)
-		return how;
+		return reason;
 	t->off_since = now;
 	t->busy_then = on->busy_ns;
-	if (how == PREEMPTED_BY_WOKEN || how == PREEMPTED_BY_QUEUED) {
+	if (reason == REASON_PREEMPTED_BY_WOKEN || reason == REASON_PREEMPTED_BY_QUEUED) {
 		struct neighbour *by = neighbour(t, next, c);
 		if (by)
 			by->preempted++;
 	}
-	return how;
+	return reason;
 }
 
 static __always_inline void comes(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
@@ -613,7 +645,7 @@ static __always_inline void give_back(__u32 place, struct task *t, struct task_s
 	if (ref)
 		ref->place = 0;
 	bpf_map_delete_elem(&targets, &number);
-	t->state = 2;
+	t->state = TASK_ENDED;
 	bpf_ringbuf_output(&ended, &place, sizeof(place), BPF_RB_NO_WAKEUP);
 }
 
@@ -658,8 +690,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			}
 			on->last_pid = prev->pid;
 			on->last_place = place;
-			enum how how = leaves(t, prev, next, comer, on, cpu, now, c);
-			if (how == ENDED) {
+			enum reason reason = leaves(t, prev, next, comer, on, cpu, now, c);
+			if (reason == REASON_ENDED) {
 				give_back(place, t, prev);
 				// Who runs after it is nobody's neighbour, and its place may be another's soon.
 				on->last_place = 0;

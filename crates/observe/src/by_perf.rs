@@ -13,7 +13,7 @@ use units::{CpuId, Nanos};
 use zerocopy::FromZeros;
 
 use crate::kernel_counts::{self, KernelCounts};
-use crate::layout::{BUCKETS, ENDED, IN_USE, TASKS, Task};
+use crate::layout::{BUCKETS, TASKS, Task, task_state};
 use crate::memory::Memory;
 use crate::observer::{Counted, Totals};
 use crate::relatives::relatives;
@@ -227,7 +227,8 @@ impl ByPerf {
         }
         self.tasks.entry(thread).or_insert_with(|| {
             let mut task = Task::new_zeroed();
-            (task.pid, task.tgid, task.state, task.cpu, task.name) = (thread, process, IN_USE, NO_CPU, name);
+            (task.pid, task.tgid, task.state, task.cpu, task.name) =
+                (thread, process, task_state::IN_USE, NO_CPU, name);
             task
         });
     }
@@ -246,7 +247,7 @@ impl ByPerf {
         task.voluntary += 1;
         self.kernels.forget(thread);
         task.off_since = 0;
-        task.state = ENDED;
+        task.state = task_state::ENDED;
         self.ended_totals.add(totals_of(&task));
         self.sums.add(&task, Nanos(0), &self.memory);
     }

@@ -11,7 +11,7 @@ use crate::container;
 use crate::layout::{NeighbourWords, TASKS};
 use crate::observer::Options;
 
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
+pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
 
 /// A function of the program, and the tracepoint of the kernel that calls it.
 struct Hook {

@@ -6,7 +6,7 @@ use observation::{Cause, Entry, Histogram, Pair, Tasks, Why};
 use syscalls::Sysno;
 use units::Nanos;
 
-use crate::layout::{self, ENDED, KERNEL, KERNEL_THREAD, Neighbour, Task, place};
+use crate::layout::{self, KERNEL_THREAD, Neighbour, Task, process, reason, task_state};
 use crate::memory::Memory;
 
 /// Groups of tasks told apart; all others are one group more. Names are anybody's, and there may be any number of them.
@@ -30,6 +30,8 @@ pub(crate) struct Sums {
     names: BTreeMap<u32, String>,
     pairs: BTreeMap<(u32, u32), Pair>,
     pub(crate) lost_pairs: u64,
+    /// Switches whose reason is none that this program knows.
+    pub(crate) lost_causes: u64,
 }
 
 impl Sums {
@@ -37,7 +39,7 @@ impl Sums {
     pub(crate) fn add(&mut self, task: &Task, now: Nanos, memory: &Memory) {
         let name = String::from_utf8_lossy(until_zero(&task.name)).into_owned();
         self.keep_name(task, &name);
-        let has_ended = task.state == ENDED;
+        let has_ended = task.state == task_state::ENDED;
         let mut key =
             Key { process: (!has_ended).then_some(task.tgid), name, is_kernel: task.flags & KERNEL_THREAD != 0 };
         if self.groups.len() >= GROUPS && !self.groups.contains_key(&key) {
@@ -64,9 +66,9 @@ impl Sums {
         sum.wait.add(&histogram(&task.wait));
         sum.others.add(&histogram(&task.others));
         for cause in task.causes.iter().filter(|cause| cause.switches > 0) {
-            add_cause(&mut sum.causes, cause);
+            self.lost_causes += add_cause(&mut sum.causes, cause);
         }
-        for neighbour in task.neighbours.iter().filter(|neighbour| neighbour.process != 0) {
+        for neighbour in task.neighbours.iter().filter(|neighbour| neighbour.process != process::NONE) {
             self.add_neighbour(task.tgid, neighbour);
         }
     }
@@ -90,7 +92,7 @@ impl Sums {
         let sum = self.pairs.entry(key).or_insert_with(|| Pair {
             process,
             process_name: String::new(),
-            other: (neighbour.process != KERNEL).then_some(neighbour.process),
+            other: (neighbour.process != process::KERNEL).then_some(neighbour.process),
             name: String::from_utf8_lossy(until_zero(&neighbour.name)).into_owned(),
             ran_ns: Nanos(0),
             runs: 0,
@@ -142,8 +144,10 @@ impl Sums {
     }
 }
 
-fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) {
-    let (why, entry) = (why(cause.key >> 16), entry((cause.key & 0xffff) - 1));
+/// Adds a cause; how many switches it has that cannot be told, for their reason is not known.
+fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) -> u64 {
+    let Some(why) = why(cause.reason) else { return cause.switches };
+    let entry = entry(cause.entry);
     let at = causes.iter().position(|known| known.why == why && known.entry == entry).unwrap_or_else(|| {
         causes.push(Cause { why, entry, switches: 0, off_ns: Nanos(0), wait_ns: Nanos(0) });
         causes.len() - 1
@@ -151,26 +155,30 @@ fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) {
     causes[at].switches += cause.switches;
     causes[at].off_ns.0 += cause.off_ns;
     causes[at].wait_ns.0 += cause.wait_ns;
+    0
 }
 
-fn why(how: u32) -> Why {
-    match how {
-        1 => Why::Yielded,
-        2 => Why::PreemptedByWoken,
-        3 => Why::SliceEnded,
-        4 => Why::Throttled,
-        5 => Why::Ended,
-        _ => Why::Blocked,
+fn why(reason: u32) -> Option<Why> {
+    match reason {
+        reason::BLOCKED => Some(Why::Blocked),
+        reason::YIELDED => Some(Why::Yielded),
+        reason::PREEMPTED_BY_WOKEN => Some(Why::PreemptedByWoken),
+        reason::PREEMPTED_BY_QUEUED => Some(Why::SliceEnded),
+        reason::NO_SUCCESSOR => Some(Why::Throttled),
+        reason::ENDED => Some(Why::Ended),
+        _ => None,
     }
 }
 
 fn entry(at: u32) -> Entry {
     match at {
-        place::FAULT => Entry::PageFault,
-        place::INTERRUPT => Entry::Interrupt,
-        place::KERNEL => Entry::Kernel,
-        place::OTHER => Entry::Other,
-        compat if compat & place::COMPAT != 0 => Entry::SystemCall(format!("32-bit call {}", compat & !place::COMPAT)),
+        layout::entry::FAULT => Entry::PageFault,
+        layout::entry::INTERRUPT => Entry::Interrupt,
+        layout::entry::KERNEL => Entry::Kernel,
+        layout::entry::OTHER => Entry::Other,
+        compat if compat & layout::entry::COMPAT != 0 => {
+            Entry::SystemCall(format!("32-bit call {}", compat & !layout::entry::COMPAT))
+        }
         number => Entry::SystemCall(
             Sysno::new(number as usize).map_or_else(|| format!("call {number}"), |call| call.name().to_owned()),
         ),
@@ -238,5 +246,23 @@ mod tests {
         assert_eq!(heavy.runs, 2 + 10 * u64::from(all));
         let told: u64 = pairs.iter().map(|pair| pair.runs).sum();
         assert_eq!(told + sums.lost_pairs, 12 * u64::from(all), "what is not told is counted");
+    }
+
+    #[test]
+    fn every_reason_of_the_program_is_a_cause_and_one_that_is_unknown_is_lost_not_a_wait() {
+        let cause = |reason| layout::Cause { reason, switches: 3, ..layout::Cause::default() };
+        for (name, reason) in reason::ALL {
+            let mut causes = Vec::new();
+            assert_eq!((add_cause(&mut causes, &cause(*reason)), causes.len()), (0, 1), "{name}");
+        }
+        let unknown = reason::ALL.iter().map(|(_, reason)| reason).max().expect("there are some") + 1;
+        for unknown in [0, unknown, u32::MAX] {
+            let mut task = Task::new_zeroed();
+            task.causes[0] = cause(unknown);
+            let mut sums = Sums::default();
+            sums.add(&task, Nanos(0), &Memory::default());
+            assert_eq!(sums.lost_causes, 3);
+            assert!(sums.into_tasks().iter().all(|tasks| tasks.causes.is_empty()));
+        }
     }
 }
