@@ -20,8 +20,19 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define PF_IO_WORKER 0x00000010
 #define PF_USER_WORKER 0x00004000
 #define PF_KTHREAD 0x00200000
+// Of tasks of programs before Linux 6.1, which has a state for it.
+#define PF_FROZEN 0x00010000
+#define TASK_INTERRUPTIBLE 0x00000001
+#define TASK_UNINTERRUPTIBLE 0x00000002
+#define TASK_STOPPED_BIT 0x00000004
+#define TASK_TRACED_BIT 0x00000008
 #define TASK_DEAD 0x00000080
 #define TASK_IDLE 0x00000402
+#define TASK_RTLOCK_WAIT 0x00001000
+#define TASK_FROZEN 0x00008000
+// A control group of version 2 is to be frozen, and this task with it.
+#define JOBCTL_TRAP_FREEZE 0x00800000
+#define MAX_RT_PRIO 100
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
@@ -32,15 +43,46 @@ struct pt_regs {
 #endif
 } OF_THE_KERNEL;
 
+// Calls of the two ABIs of 32 bits, of which that of x32 has a bit in its numbers.
 #if defined(__TARGET_ARCH_x86)
 #define TS_COMPAT 0x2
+#define X32_BIT 0x40000000
+#define NR_SCHED_YIELD 24
+#define NR_RESTART 219
 struct thread_info {
 	__u32 status;
 } OF_THE_KERNEL;
+#elif defined(__TARGET_ARCH_arm64)
+#define TIF_32BIT (1 << 22)
+#define NR_SCHED_YIELD 124
+#define NR_RESTART 128
+struct thread_info {
+	unsigned long flags;
+} OF_THE_KERNEL;
 #endif
+// The same number on i386 and arm.
+#define NR_COMPAT_SCHED_YIELD 158
+#define NR_COMPAT_RESTART 0
+
+struct rt_rq {
+	int rt_throttled;
+} OF_THE_KERNEL;
+
+struct cfs_rq {
+	int throttle_count;
+} OF_THE_KERNEL;
 
 struct sched_entity {
 	__u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+} OF_THE_KERNEL;
+
+struct sched_rt_entity {
+	struct rt_rq *rt_rq;
+} OF_THE_KERNEL;
+
+struct sched_dl_entity {
+	unsigned int dl_throttled : 1;
 } OF_THE_KERNEL;
 
 struct sched_info {
@@ -48,16 +90,17 @@ struct sched_info {
 } OF_THE_KERNEL;
 
 struct task_struct {
-#if defined(__TARGET_ARCH_x86)
 	struct thread_info thread_info;
-#endif
 	int pid, tgid;
 	unsigned int flags;
 	unsigned int __state;
 	int prio;
-	unsigned long nvcsw;
+	unsigned long nvcsw, jobctl;
+	bool throttled;
 	struct task_struct *group_leader;
 	struct sched_entity se;
+	struct sched_rt_entity rt;
+	struct sched_dl_entity dl;
 	struct sched_info sched_info;
 	char comm[16];
 } OF_THE_KERNEL;
@@ -80,12 +123,17 @@ struct task_struct___before_5_14 {
 
 // Why a task left its CPU. The kernel's own counters decide between voluntary and not.
 enum reason {
-	REASON_BLOCKED = 1,	     // it waits for something
-	REASON_YIELDED,		     // it called sched_yield
-	REASON_PREEMPTED_BY_WOKEN,   // by a task that was woken while it ran
-	REASON_PREEMPTED_BY_QUEUED,  // by one that had been waiting since before: the end of its time slice
-	REASON_NO_SUCCESSOR,	     // not voluntary, and yet the CPU idled: throttled, or stopped
-	REASON_ENDED,		     // its last switch
+	// It sleeps until somebody wakes it.
+	REASON_BLOCKED = 1,	   // it waits for something
+	REASON_STOPPED,		   // by a signal
+	REASON_TRACED,		   // for its debugger
+	REASON_FROZEN,		   // with its control group, or for a suspend of the machine
+	// It could have run on.
+	REASON_YIELDED,		   // it called sched_yield
+	REASON_PREEMPTED_BY_WOKEN, // by a task that was woken while it ran
+	REASON_PREEMPTED_BY_QUEUED,// by one that had been waiting since before: the end of its time slice
+	REASON_THROTTLED,	   // its CPU time is used up: a quota, or that of SCHED_DEADLINE
+	REASON_ENDED,		   // its last switch
 };
 
 // Where in the kernel it was: the number of the system call, with a bit for the ABI, or one of these.
@@ -95,6 +143,7 @@ enum entry {
 	ENTRY_INTERRUPT,
 	ENTRY_KERNEL,
 	ENTRY_OTHER,
+	ENTRY_X32 = 0x2000,
 };
 
 enum task_state {
@@ -146,6 +195,8 @@ struct task {
 	__u64 moved[3]; // to another thread of the core, below the same cache, further
 	__u64 fault_ip;
 	__u32 cpu, cause;
+	enum entry call; // the last system call in which it left its CPU
+	__u32 unused;
 	struct cause causes[CAUSES];
 	struct neighbour neighbours[NEIGHBOURS]; // the first ones; the others are in `pairs`
 	__u32 off[BUCKETS], wait[BUCKETS], others[BUCKETS];
@@ -374,6 +425,16 @@ static __always_inline void count_in(__u32 *histogram, __u64 ns)
 		histogram[at]++;
 }
 
+// A system call that was interrupted and is resumed under another number is the one that it was.
+static __always_inline __u32 of_call(struct task *t, __u32 entry)
+{
+	bool is_restart = entry == NR_RESTART || entry == (ENTRY_X32 | NR_RESTART) || entry == (ENTRY_COMPAT | NR_COMPAT_RESTART);
+	if (is_restart && t->call)
+		return t->call;
+	t->call = entry;
+	return entry;
+}
+
 static __always_inline __u32 entry_of(struct task_struct *task, struct task *t)
 {
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
@@ -384,11 +445,20 @@ static __always_inline __u32 entry_of(struct task_struct *task, struct task *t)
 	__u32 compat = task->thread_info.status & TS_COMPAT ? ENTRY_COMPAT : 0;
 #else
 	unsigned long number = (long)regs->syscallno, ip = regs->pc;
-	__u32 compat = 0;
+	__u32 compat = task->thread_info.flags & TIF_32BIT ? ENTRY_COMPAT : 0;
 #endif
 	if (number < ENTRY_COMPAT)
-		return number | compat;
+		return of_call(t, number | compat);
+#if defined(__TARGET_ARCH_x86)
+	if (number - X32_BIT < ENTRY_COMPAT)
+		return of_call(t, (number - X32_BIT) | ENTRY_X32);
+#endif
 	return t->fault_ip && t->fault_ip == ip ? ENTRY_FAULT : ENTRY_INTERRUPT;
+}
+
+static __always_inline bool is_yield(__u32 entry)
+{
+	return entry == NR_SCHED_YIELD || entry == (ENTRY_COMPAT | NR_COMPAT_SCHED_YIELD) || entry == (ENTRY_X32 | NR_SCHED_YIELD);
 }
 
 static __always_inline __u64 key_of(__u32 entry, enum reason reason)
@@ -501,6 +571,9 @@ static __always_inline void fill(struct thread *thread, struct task_struct *task
 	thread->pid = task->pid;
 	thread->tgid = task->tgid;
 	thread->priority = task->prio;
+	// Which has no letter for these, and calls them uninterruptible.
+	if (state & (TASK_RTLOCK_WAIT | TASK_FROZEN))
+		state = TASK_UNINTERRUPTIBLE;
 	thread->state = was_preempted ? 0x100 : state & TASK_DEAD ? 0x10 : state == TASK_IDLE ? 0x80 : state & 0x7f;
 	bpf_probe_read_kernel_str(thread->name, sizeof(thread->name), task->comm);
 }
@@ -524,9 +597,32 @@ static __always_inline void stream(struct task_struct *from, struct task_struct 
 
 // --- The switch ---
 
-static __always_inline bool is_dead(struct task_struct *task)
+// What a task sleeps for that the kernel counts as voluntary.
+static __always_inline enum reason sleeps_for(struct task_struct *task, __u32 state)
 {
-	return state_of(task) & TASK_DEAD;
+	if (state & TASK_TRACED_BIT)
+		return REASON_TRACED;
+	if (state & TASK_STOPPED_BIT)
+		return REASON_STOPPED;
+	bool is_frozen = state & TASK_FROZEN || task->flags & PF_FROZEN ||
+			 (state & TASK_INTERRUPTIBLE && task->jobctl & JOBCTL_TRAP_FREEZE);
+	return is_frozen && !(task->flags & PF_KTHREAD) ? REASON_FROZEN : REASON_BLOCKED;
+}
+
+// Whether the kernel took a task that could have run on off its queue, as its CPU time is used up. What is being throttled has its
+// mark already.
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	struct sched_dl_entity *dl = &task->dl;
+	if (task->prio < 0)
+		return BPF_CORE_READ_BITFIELD(dl, dl_throttled);
+	if (task->prio < MAX_RT_PRIO)
+		return bpf_core_field_exists(task->rt.rt_rq) && bpf_core_field_exists(struct rt_rq, rt_throttled) &&
+		       task->rt.rt_rq->rt_throttled;
+	// Since Linux 6.18 a task leaves its queue on its way back to its own code; before, its whole group did at once.
+	if (bpf_core_field_exists(task->throttled))
+		return task->throttled;
+	return bpf_core_field_exists(struct cfs_rq, throttle_count) && task->se.cfs_rq->throttle_count > 0;
 }
 
 // Whether `next` was woken while `prev` ran; if not, it had been waiting since before.
@@ -535,7 +631,7 @@ static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct
 	if (!bpf_core_field_exists(prev->sched_info.last_arrival))
 		return false;
 	// What was preempted itself was not woken.
-	if (comer && comer->cause < CAUSES && comer->causes[comer->cause].reason != REASON_BLOCKED)
+	if (comer && comer->cause < CAUSES && comer->causes[comer->cause].reason >= REASON_YIELDED)
 		return false;
 	return next->sched_info.last_queued > prev->sched_info.last_arrival;
 }
@@ -561,18 +657,16 @@ static __always_inline enum reason leaves(struct task *t, struct task_struct *pr
 	t->voluntary_seen = voluntary;
 	__u32 entry = entry_of(prev, t);
 	enum reason reason;
-	if (is_dead(prev))
+	__u32 state = state_of(prev);
+	if (state & TASK_DEAD)
 		reason = REASON_ENDED;
 	else if (is_voluntary)
-		reason = REASON_BLOCKED;
-#if defined(__TARGET_ARCH_x86)
-	else if (entry == 24)
-#else
-	else if (entry == 124)
-#endif
+		reason = sleeps_for(prev, state);
+	else if (is_yield(entry))
 		reason = REASON_YIELDED;
-	else if (!next->pid)
-		reason = REASON_NO_SUCCESSOR;
+	// Nothing else takes a CPU from a task for nobody.
+	else if (is_throttled(prev) || !next->pid)
+		reason = REASON_THROTTLED;
 	else
 		reason = was_woken_meanwhile(prev, next, comer) ? REASON_PREEMPTED_BY_WOKEN : REASON_PREEMPTED_BY_QUEUED;
 	if (is_voluntary)

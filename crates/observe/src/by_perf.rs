@@ -125,7 +125,7 @@ impl ByPerf {
         for (&thread, task) in &mut self.tasks {
             self.lost.unfollowed += self.kernels.correct(thread, task);
             if !kernel_counts::is_alive(thread) {
-                task.state = ENDED;
+                task.state = task_state::ENDED;
             }
         }
         self.so_far()

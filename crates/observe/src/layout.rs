@@ -52,11 +52,14 @@ enumerators! {
     /// Why a task left its CPU.
     mod reason {
         BLOCKED = 1,
-        YIELDED = 2,
-        PREEMPTED_BY_WOKEN = 3,
-        PREEMPTED_BY_QUEUED = 4,
-        NO_SUCCESSOR = 5,
-        ENDED = 6,
+        STOPPED = 2,
+        TRACED = 3,
+        FROZEN = 4,
+        YIELDED = 5,
+        PREEMPTED_BY_WOKEN = 6,
+        PREEMPTED_BY_QUEUED = 7,
+        THROTTLED = 8,
+        ENDED = 9,
     }
 }
 
@@ -68,6 +71,7 @@ enumerators! {
         INTERRUPT = 0x1001,
         KERNEL = 0x1002,
         OTHER = 0x1003,
+        X32 = 0x2000,
     }
 }
 
@@ -145,6 +149,8 @@ structures! {
         fault_ip: u64,
         pub(crate) cpu: u32,
         cause: u32,
+        call: u32,
+        unused: u32,
         pub(crate) causes: [Cause; CAUSES],
         pub(crate) neighbours: [Neighbour; NEIGHBOURS],
         pub(crate) off: [u32; BUCKETS],

@@ -161,10 +161,13 @@ fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) -> u64 {
 fn why(reason: u32) -> Option<Why> {
     match reason {
         reason::BLOCKED => Some(Why::Blocked),
+        reason::STOPPED => Some(Why::Stopped),
+        reason::TRACED => Some(Why::Traced),
+        reason::FROZEN => Some(Why::Frozen),
         reason::YIELDED => Some(Why::Yielded),
         reason::PREEMPTED_BY_WOKEN => Some(Why::PreemptedByWoken),
         reason::PREEMPTED_BY_QUEUED => Some(Why::SliceEnded),
-        reason::NO_SUCCESSOR => Some(Why::Throttled),
+        reason::THROTTLED => Some(Why::Throttled),
         reason::ENDED => Some(Why::Ended),
         _ => None,
     }
@@ -176,13 +179,29 @@ fn entry(at: u32) -> Entry {
         layout::entry::INTERRUPT => Entry::Interrupt,
         layout::entry::KERNEL => Entry::Kernel,
         layout::entry::OTHER => Entry::Other,
-        compat if compat & layout::entry::COMPAT != 0 => {
-            Entry::SystemCall(format!("32-bit call {}", compat & !layout::entry::COMPAT))
-        }
-        number => Entry::SystemCall(
-            Sysno::new(number as usize).map_or_else(|| format!("call {number}"), |call| call.name().to_owned()),
-        ),
+        call => Entry::SystemCall(name_of_call(call)),
     }
+}
+
+#[cfg(target_arch = "aarch64")]
+use syscalls::arm::Sysno as CompatSysno;
+#[cfg(not(target_arch = "aarch64"))]
+use syscalls::x86::Sysno as CompatSysno;
+
+/// Numbers that only calls of x32 have begin here.
+const X32_OWN: u32 = 512;
+
+/// The name of a system call by its ABI's table, or its number where it has none.
+fn name_of_call(call: u32) -> String {
+    let number = call & !(layout::entry::COMPAT | layout::entry::X32);
+    let (name, abi) = if call & layout::entry::COMPAT != 0 {
+        (CompatSysno::new(number as usize).map(|call| call.name()), "32-bit call")
+    } else {
+        let is_shared = call & layout::entry::X32 == 0 || number < X32_OWN;
+        let abi = if is_shared { "call" } else { "x32 call" };
+        (Sysno::new(number as usize).filter(|_| is_shared).map(|call| call.name()), abi)
+    };
+    name.map_or_else(|| format!("{abi} {number}"), str::to_owned)
 }
 
 fn histogram(counts: &[u32]) -> Histogram {
@@ -264,5 +283,16 @@ mod tests {
             assert_eq!(sums.lost_causes, 3);
             assert!(sums.into_tasks().iter().all(|tasks| tasks.causes.is_empty()));
         }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn system_calls_have_the_names_of_their_own_abi() {
+        let names = [24, 158, 1000].map(name_of_call);
+        assert_eq!(names, ["sched_yield", "arch_prctl", "call 1000"]);
+        let names = [24, 158, 1000].map(|call| name_of_call(call | layout::entry::COMPAT));
+        assert_eq!(names, ["getuid", "sched_yield", "32-bit call 1000"]);
+        let names = [24, 519].map(|call| name_of_call(call | layout::entry::X32));
+        assert_eq!(names, ["sched_yield", "x32 call 519"]);
     }
 }

@@ -4,8 +4,10 @@
 mod build;
 mod causes;
 mod counts;
+mod groups;
 mod leftovers;
 mod records;
+mod states;
 
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -169,7 +169,10 @@ pub(in crate::observe) fn what(why: Why) -> &'static str {
         Why::Yielded => "yields",
         Why::PreemptedByWoken => "preempted by a woken task",
         Why::SliceEnded => "end of time slice",
-        Why::Throttled => "throttled or stopped",
+        Why::Throttled => "throttled",
+        Why::Stopped => "stopped by a signal",
+        Why::Traced => "stopped by its debugger",
+        Why::Frozen => "frozen",
         Why::Ended => "ends",
     }
 }

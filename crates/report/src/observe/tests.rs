@@ -104,7 +104,17 @@ fn what_was_not_counted_is_told_with_its_reason() {
 
 #[test]
 fn every_cause_has_words() {
-    let whys = [Why::Blocked, Why::Yielded, Why::PreemptedByWoken, Why::SliceEnded, Why::Throttled, Why::Ended];
+    let whys = [
+        Why::Blocked,
+        Why::Yielded,
+        Why::PreemptedByWoken,
+        Why::SliceEnded,
+        Why::Throttled,
+        Why::Stopped,
+        Why::Traced,
+        Why::Frozen,
+        Why::Ended,
+    ];
     let entries =
         [Entry::SystemCall("read".to_owned()), Entry::PageFault, Entry::Interrupt, Entry::Kernel, Entry::Other];
     for why in whys {
