@@ -120,6 +120,9 @@ struct task_struct___before_5_14 {
 #define CAUSES 20
 #define NEIGHBOURS 5
 #define BUCKETS 56
+// Both powers of two.
+#define RUNS 16
+#define LONGEST 4
 
 // Why a task left its CPU. The kernel's own counters decide between voluntary and not.
 enum reason {
@@ -156,6 +159,10 @@ enum task_state {
 enum process {
 	PROCESS_NONE = 0,
 	PROCESS_KERNEL = -1, // all threads of the kernel
+	// What a task waited for that was behind no process.
+	PROCESS_NOBODY = -2,	// no task ran
+	PROCESS_MOVED = -3,	// in the queue of another CPU, before it was moved
+	PROCESS_OTHERS = -4,	// behind others that are not remembered
 };
 
 // What a number among the targets stands for; both bits may be set.
@@ -179,8 +186,26 @@ struct cause {
 struct neighbour {
 	enum process process;
 	__u32 unused;
-	__u64 ran_ns, runs, preempted, woke;
+	__u64 ran_ns, runs, preempted, woke, kept_waiting_ns, kept_waiting;
 	char name[16];
+};
+
+// A run of a task on a CPU.
+struct run {
+	__u64 end, ns;
+	enum process process;
+	__u32 unused;
+	char name[16]; // of the process
+};
+
+// A wait for a CPU that is among the longest.
+struct wait {
+	__u64 since, ns;
+	__u64 behind_ns; // most of it behind one
+	__u32 pid, tgid;
+	enum process behind;
+	__u32 unused;
+	char name[16], behind_name[16];
 };
 
 struct task {
@@ -197,6 +222,8 @@ struct task {
 	__u32 cpu, cause;
 	enum entry call; // the last system call in which it left its CPU
 	__u32 unused;
+	__u64 moved_ns; // waited on other CPUs since it left the last one
+	__u64 wait_nobody_ns, wait_throttled_ns, wait_moved_ns, wait_others_ns; // of `wait_ns`, what was behind no process
 	struct cause causes[CAUSES];
 	struct neighbour neighbours[NEIGHBOURS]; // the first ones; the others are in `pairs`
 	__u32 off[BUCKETS], wait[BUCKETS], others[BUCKETS];
@@ -207,7 +234,12 @@ struct cpu {
 	__u64 since, switches, busy_ns, idle_ns;
 	__u32 last_pid, last_place; // the last observed task that ran here
 	__u32 running_pid, running_place; // the task that runs here; place 0 if it is not observed
-	__u64 unused[9];
+	__u32 newest; // of `runs`
+	__u32 shortest; // of `longest`
+	__u64 long_ns; // that of it
+	struct run runs[RUNS]; // the last ones
+	struct wait longest[LONGEST]; // of tasks that got this CPU after it
+	__u64 unused[3]; // CPUs share no line
 };
 
 // A CPU inside the scheduler, and how long it was there each time that an observed task left it or came to it.
@@ -505,53 +537,187 @@ static __always_inline __u32 cause_of(struct task *t, __u64 key, struct control 
 	return least;
 }
 
+// Another process, and where its name is: with a task of it, or with a run.
+struct other {
+	__u32 process;
+	struct task_struct *task;
+	struct run *run;
+};
+
+static __always_inline __u32 process_of(struct task_struct *task)
+{
+	return task->flags & PF_KTHREAD ? PROCESS_KERNEL : task->tgid;
+}
+
+static __always_inline struct other of_task(struct task_struct *task)
+{
+	return (struct other){ process_of(task), task, NULL };
+}
+
+static __always_inline void name_it(struct neighbour *n, struct other other)
+{
+	bpf_probe_read_kernel_str(n->name, sizeof(n->name), other.run ? other.run->name : other.task->group_leader->comm);
+}
+
 // Where nothing has room any more, the lightest of the task's own neighbours makes it: so who is there most is told, and what is lost
 // is little. A wake-up that another CPU counts meanwhile may be the new one's.
-static __always_inline struct neighbour *instead_of_the_lightest(struct task *t, struct task_struct *other, __u32 process,
-								  struct control *c)
+static __always_inline struct neighbour *instead_of_the_lightest(struct task *t, struct other other, struct control *c)
 {
 	struct neighbour *lightest = &t->neighbours[0];
 	__u64 fewest = ~0ull;
 #pragma unroll
 	for (__u32 at = 0; at < NEIGHBOURS; at++) {
 		struct neighbour *n = &t->neighbours[at];
-		__u64 events = n->runs + n->preempted + n->woke;
+		__u64 events = n->runs + n->preempted + n->woke + n->kept_waiting;
 		if (events < fewest) {
 			fewest = events;
 			lightest = n;
 		}
 	}
 	__sync_fetch_and_add(&c->no_pair, fewest);
-	lightest->process = process;
+	t->wait_others_ns += lightest->kept_waiting_ns;
+	lightest->process = other.process;
 	lightest->ran_ns = lightest->runs = lightest->preempted = lightest->woke = 0;
-	bpf_probe_read_kernel_str(lightest->name, sizeof(lightest->name), other->group_leader->comm);
+	lightest->kept_waiting_ns = lightest->kept_waiting = 0;
+	name_it(lightest, other);
 	return lightest;
 }
 
 // The other process's place in the task's own table, which mostly holds it: looking it up among all pairs takes several times as
 // long. Tasks may be woken on one CPU while their neighbours run on another, so a free place is taken at once or not at all.
-static __always_inline struct neighbour *neighbour(struct task *t, struct task_struct *other, struct control *c)
+static __always_inline struct neighbour *neighbour(struct task *t, struct other other, struct control *c)
 {
-	__u32 process = other->flags & PF_KTHREAD ? PROCESS_KERNEL : other->tgid;
 #pragma unroll
 	for (__u32 at = 0; at < NEIGHBOURS; at++) {
 		struct neighbour *n = &t->neighbours[at];
-		if (n->process == process)
+		if (n->process == other.process)
 			return n;
-		if (!n->process && !__sync_val_compare_and_swap(&n->process, 0, process)) {
-			bpf_probe_read_kernel_str(n->name, sizeof(n->name), other->group_leader->comm);
+		if (!n->process && !__sync_val_compare_and_swap(&n->process, 0, other.process)) {
+			name_it(n, other);
 			return n;
 		}
 	}
-	struct pair key = { t->tgid, process };
+	struct pair key = { t->tgid, other.process };
 	struct neighbour *found = bpf_map_lookup_elem(&pairs, &key);
 	if (found)
 		return found;
-	struct neighbour new = { .process = process };
-	bpf_probe_read_kernel_str(new.name, sizeof(new.name), other->group_leader->comm);
+	struct neighbour new = { .process = other.process };
+	name_it(&new, other);
 	bpf_map_update_elem(&pairs, &key, &new, BPF_NOEXIST);
 	found = bpf_map_lookup_elem(&pairs, &key);
-	return found ? found : instead_of_the_lightest(t, other, process, c);
+	return found ? found : instead_of_the_lightest(t, other, c);
+}
+
+// --- Who kept a task waiting ---
+
+// Counts a part of a wait for the process that ran meanwhile.
+static __noinline int kept_waiting(struct task *t, struct run *run, __u64 ns, struct control *c)
+{
+	struct neighbour *n = neighbour(t, (struct other){ run->process, NULL, run }, c);
+	if (n) {
+		n->kept_waiting_ns += ns;
+		n->kept_waiting++;
+	}
+	return 0;
+}
+
+// All ones if `a` is less than `b`, else 0. Not a branch, after each of which the verifier would look at all that follows once more.
+static __always_inline __u64 is_less(__u64 a, __u64 b)
+{
+	__s64 sign = (__s64)(a - b) >> 63;
+	asm volatile("" : "+r"(sign));
+	return sign;
+}
+
+static __always_inline __u64 lesser(__u64 a, __u64 b)
+{
+	return b + ((a - b) & is_less(a, b));
+}
+
+static __always_inline __u64 greater(__u64 a, __u64 b)
+{
+	return a + ((b - a) & is_less(a, b));
+}
+
+// Keeps a wait in place of the shortest of the longest of this CPU.
+static __noinline int keep_wait(struct cpu *on, struct task *t, struct wait *wait)
+{
+	struct wait *kept = &on->longest[on->shortest & (LONGEST - 1)];
+	*kept = *wait;
+	kept->pid = t->pid;
+	kept->tgid = t->tgid;
+	__builtin_memcpy(kept->name, t->name, sizeof(kept->name));
+	__u64 least = on->longest[0].ns;
+	__u32 shortest = 0;
+#pragma unroll
+	for (__u32 at = 1; at < LONGEST; at++) {
+		__u64 is_shorter = is_less(on->longest[at].ns, least);
+		least += (on->longest[at].ns - least) & is_shorter;
+		shortest += (at - shortest) & is_shorter;
+	}
+	on->shortest = shortest;
+	on->long_ns = least;
+	return 0;
+}
+
+// Who was in the way for the most of a wait, and where that run is.
+struct most {
+	__u64 ns, process, run;
+};
+
+static __always_inline void behind(struct most *most, __u64 process, __u64 ns, __u64 run)
+{
+	__u64 is_more = is_less(most->ns, ns);
+	most->ns += (ns - most->ns) & is_more;
+	most->process += (process - most->process) & is_more;
+	most->run += (run - most->run) & is_more;
+}
+
+// Shares a wait out among those that ran meanwhile on the CPU that the task got after it, whose last runs end where the task's own,
+// which is not over yet, began. Nobody ran in what is between two runs. Not static: so the verifier looks at it once, by itself.
+__noinline int share_out(struct task *t, struct cpu *on, __u64 ns, struct control *c)
+{
+	if (!t || !on || !c)
+		return 0;
+	__u64 since = t->on_since - ns, moved = lesser(t->moved_ns, ns), at = t->on_since, until = since + moved, nobody = 0;
+	struct most most = { moved, PROCESS_MOVED, 0 };
+	for (__u32 back = 0; back < RUNS; back++) {
+		__u32 place = (on->newest - back) & (RUNS - 1);
+		struct run *run = &on->runs[place];
+		if (at <= until || !run->end)
+			break;
+		__u64 end = lesser(greater(run->end, until), at);
+		nobody += at - end;
+		at = lesser(greater(run->end - run->ns, until), end);
+		if (at == end)
+			continue;
+		kept_waiting(t, run, end - at, c);
+		behind(&most, run->process, end - at, place);
+	}
+	t->wait_moved_ns += moved;
+	t->wait_nobody_ns += nobody;
+	t->wait_others_ns += at - until;
+	behind(&most, PROCESS_NOBODY, nobody, 0);
+	behind(&most, PROCESS_OTHERS, at - until, 0);
+	if (ns <= on->long_ns)
+		return 0;
+	struct wait wait = { .since = since, .ns = ns, .behind_ns = most.ns, .behind = most.process };
+	__builtin_memcpy(wait.behind_name, on->runs[most.run & (RUNS - 1)].name, sizeof(wait.behind_name));
+	return keep_wait(on, t, &wait);
+}
+
+// Remembers a run that is over. What ran in its place before is mostly the same process, whose name needs not be looked up.
+static __always_inline void remember(struct cpu *on, struct task_struct *task, __u64 now, __u64 ran)
+{
+	__u32 at = (on->newest + 1) & (RUNS - 1), process = process_of(task);
+	struct run *run = &on->runs[at];
+	on->newest = at;
+	run->end = now;
+	run->ns = ran;
+	if (run->process == process)
+		return;
+	run->process = process;
+	bpf_probe_read_kernel_str(run->name, sizeof(run->name), task->group_leader->comm);
 }
 
 // --- Events ---
@@ -648,8 +814,13 @@ static __always_inline enum reason leaves(struct task *t, struct task_struct *pr
 	if (t->cause < CAUSES) {
 		t->wait_ns += wait;
 		t->causes[t->cause].wait_ns += wait;
-		if (!counts_only)
+		if (!counts_only) {
 			count_in(t->wait, wait);
+			if (t->causes[t->cause].reason == REASON_THROTTLED)
+				t->wait_throttled_ns += wait;
+			else if (wait)
+				share_out(t, on, wait, c);
+		}
 	}
 	// As the kernel counts it: it has just added one to either of the two counters of `prev`.
 	__u64 voluntary = prev->nvcsw;
@@ -684,15 +855,17 @@ static __always_inline enum reason leaves(struct task *t, struct task_struct *pr
 	t->off_since = now;
 	t->busy_then = on->busy_ns;
 	if (reason == REASON_PREEMPTED_BY_WOKEN || reason == REASON_PREEMPTED_BY_QUEUED) {
-		struct neighbour *by = neighbour(t, next, c);
+		struct neighbour *by = neighbour(t, of_task(next), c);
 		if (by)
 			by->preempted++;
 	}
 	return reason;
 }
 
-static __always_inline void comes(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
+static __always_inline void comes(struct task *t, struct task_struct *task, struct cpu *on, __u32 cpu, __u64 now)
 {
+	// The kernel adds a wait when it is over: what it has added already was over when the task was moved here.
+	t->moved_ns = run_delay(task) - t->delay_seen;
 	__u32 at = t->cause, last = t->cpu;
 	if (t->off_since) {
 		__u64 off = now - t->off_since;
@@ -715,16 +888,23 @@ static __always_inline void comes(struct task *t, struct cpu *on, __u32 cpu, __u
 	t->on_since = now;
 }
 
-// Counts a run for the observed task that had this CPU last, if it is not its own.
-static __always_inline void ran_beside(struct cpu *on, struct task_struct *prev, __u64 ran, struct control *c)
+// Counts a run for the observed task that had this CPU last, as long as that is off since, and has had no other CPU.
+static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_struct *prev, __u64 now, __u64 ran, struct control *c)
 {
 	__u32 place = on->last_place;
 	if (!place || on->last_pid == prev->pid)
 		return;
 	struct task *last = bpf_map_lookup_elem(&tasks, &place);
-	if (!last || last->pid != on->last_pid)
+	if (!last || last->pid != on->last_pid || last->cpu != cpu)
 		return;
-	struct neighbour *n = neighbour(last, prev, c);
+	if (!last->off_since) {
+		// It came back elsewhere, and this run may have begun before.
+		__u64 since = now - ran, came = last->on_since;
+		if (came <= since || came > now)
+			return;
+		ran = came - since;
+	}
+	struct neighbour *n = neighbour(last, of_task(prev), c);
 	if (n) {
 		n->ran_ns += ran;
 		n->runs++;
@@ -767,7 +947,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (prev->pid) {
 		on->busy_ns += ran;
 		if (!counts_only)
-			ran_beside(on, prev, ran, c);
+			ran_beside(on, cpu, prev, now, ran, c);
 		if (!place) {
 			struct ref *going = ref_of(prev, c);
 			place = going ? going->place : 0;
@@ -791,11 +971,13 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 				on->last_place = 0;
 			}
 		}
+		if (!counts_only)
+			remember(on, prev, now, ran);
 	} else {
 		on->idle_ns += ran;
 	}
 	if (comer && !counts_only)
-		comes(comer, on, cpu, now);
+		comes(comer, next, on, cpu, now);
 	if (wants_events && (comer || place))
 		stream(prev, next, now, cpu, false, preempt, c);
 	if (wants_scheduler_time && (comer || place)) {
@@ -851,7 +1033,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	// One that has not left its CPU yet is spared the switch.
 	if (!t || !t->off_since || !waker->pid)
 		return 0;
-	struct neighbour *by = neighbour(t, waker, c);
+	struct neighbour *by = neighbour(t, of_task(waker), c);
 	if (by)
 		by->woke++;
 	return 0;

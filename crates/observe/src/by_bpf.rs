@@ -13,6 +13,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::cpus::Cpus;
 use crate::kernel::{Kernel, NoBpf};
 use crate::layout::{self, Control, Neighbour, TASKS, target, task_state};
+use crate::longest;
 use crate::memory::{self, Memory};
 use crate::observer::{Counted, Options, Totals};
 use crate::own_cost;
@@ -165,7 +166,7 @@ impl ByBpf {
                 sums.add_neighbour(process, &neighbour);
             }
         }
-        let pairs = sums.take_pairs();
+        let (pairs, waits) = (sums.take_pairs(), sums.take_waits());
         let control = |which| self.tables.control(which).load(Relaxed);
         let lost = Lost {
             tasks: control(Control::NoRoom),
@@ -187,10 +188,17 @@ impl ByBpf {
             cpus: if self.counts_only { Vec::new() } else { self.cpus() },
             tasks: sums.into_tasks(),
             pairs,
+            waits,
+            longest_waits: longest::of(self.waits()),
             in_scheduler: self.in_scheduler(),
             lost,
             own_cost,
         })
+    }
+
+    /// The longest waits of each CPU.
+    fn waits(&self) -> impl Iterator<Item = layout::Wait> {
+        self.cpus.known().into_iter().flat_map(|cpu| self.tables.cpu(cpu.0 as usize).longest)
     }
 
     fn in_scheduler(&self) -> Option<InScheduler> {

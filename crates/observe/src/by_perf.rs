@@ -143,6 +143,8 @@ impl ByPerf {
             cpus: Vec::new(),
             tasks: sums.into_tasks(),
             pairs: Vec::new(),
+            waits: Vec::new(),
+            longest_waits: Vec::new(),
             lost: Lost { records: self.lost.records.max(self.records.lost()), ..self.lost.clone() },
             in_scheduler: None,
             own_cost: None,

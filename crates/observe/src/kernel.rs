@@ -78,7 +78,7 @@ pub enum NoBpf {
     Inside,
     /// The kernel lacks something, or the rest of what may go wrong.
     #[error(
-        "found a kernel that refuses {what} ({why}), need Linux 5.11 or newer with BPF tracepoints, and no lockdown"
+        "found a kernel that refuses {what} ({why}), need Linux 5.13 or newer with BPF tracepoints, and no lockdown"
     )]
     Refused {
         /// What it refuses.

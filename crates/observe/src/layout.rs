@@ -46,6 +46,10 @@ pub(crate) const NEIGHBOURS: usize = 5;
 pub(crate) const BUCKETS: usize = 56;
 /// CPUs told apart.
 pub(crate) const CPUS: usize = 1024;
+/// The last runs that are remembered of each CPU.
+pub(crate) const RUNS: usize = 16;
+/// The longest waits that are kept of each CPU.
+pub(crate) const LONGEST: usize = 4;
 /// Tasks observed at a time, and one place that is not used.
 pub(crate) const TASKS: usize = 16384;
 enumerators! {
@@ -90,6 +94,12 @@ enumerators! {
         NONE = 0,
         /// All threads of the kernel.
         KERNEL = u32::MAX,
+        /// Waited for while no task ran.
+        NOBODY = u32::MAX - 1,
+        /// Waited for in the queue of another CPU.
+        MOVED = u32::MAX - 2,
+        /// Waited for behind others that are not remembered.
+        OTHERS = u32::MAX - 3,
     }
 }
 
@@ -124,7 +134,33 @@ structures! {
         pub(crate) runs: u64,
         pub(crate) preempted: u64,
         pub(crate) woke: u64,
+        pub(crate) kept_waiting_ns: u64,
+        pub(crate) kept_waiting: u64,
         pub(crate) name: [u8; 16],
+    }
+
+    /// A run of a task on a CPU.
+    #[derive(Default)]
+    struct Run {
+        end: u64,
+        ns: u64,
+        process: u32,
+        unused: u32,
+        name: [u8; 16],
+    }
+
+    /// A wait for a CPU that is among the longest.
+    #[derive(Default)]
+    struct Wait {
+        pub(crate) since: u64,
+        pub(crate) ns: u64,
+        pub(crate) behind_ns: u64,
+        pub(crate) pid: u32,
+        pub(crate) tgid: u32,
+        pub(crate) behind: u32,
+        unused: u32,
+        pub(crate) name: [u8; 16],
+        pub(crate) behind_name: [u8; 16],
     }
 
     struct Task {
@@ -151,6 +187,11 @@ structures! {
         cause: u32,
         call: u32,
         unused: u32,
+        moved_ns: u64,
+        pub(crate) wait_nobody_ns: u64,
+        pub(crate) wait_throttled_ns: u64,
+        pub(crate) wait_moved_ns: u64,
+        pub(crate) wait_others_ns: u64,
         pub(crate) causes: [Cause; CAUSES],
         pub(crate) neighbours: [Neighbour; NEIGHBOURS],
         pub(crate) off: [u32; BUCKETS],
@@ -170,7 +211,12 @@ structures! {
         last_place: u32,
         running_pid: u32,
         running_place: u32,
-        unused: [u64; 9],
+        newest: u32,
+        shortest: u32,
+        long_ns: u64,
+        runs: [Run; RUNS],
+        pub(crate) longest: [Wait; LONGEST],
+        unused: [u64; 3],
     }
 
     /// A CPU inside the scheduler.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use observation::{Cause, Entry, Histogram, Pair, Tasks, Why};
+use observation::{Cause, Entry, Histogram, Pair, Tasks, Waits, Why};
 use syscalls::Sysno;
 use units::Nanos;
 
@@ -29,6 +29,7 @@ pub(crate) struct Sums {
     groups: BTreeMap<Key, Tasks>,
     names: BTreeMap<u32, String>,
     pairs: BTreeMap<(u32, u32), Pair>,
+    waits: BTreeMap<u32, Waits>,
     pub(crate) lost_pairs: u64,
     /// Switches whose reason is none that this program knows.
     pub(crate) lost_causes: u64,
@@ -39,6 +40,7 @@ impl Sums {
     pub(crate) fn add(&mut self, task: &Task, now: Nanos, memory: &Memory) {
         let name = String::from_utf8_lossy(until_zero(&task.name)).into_owned();
         self.keep_name(task, &name);
+        self.add_waits(task);
         let has_ended = task.state == task_state::ENDED;
         let mut key =
             Key { process: (!has_ended).then_some(task.tgid), name, is_kernel: task.flags & KERNEL_THREAD != 0 };
@@ -73,6 +75,29 @@ impl Sums {
         }
     }
 
+    fn add_waits(&mut self, task: &Task) {
+        let parts = [task.wait_nobody_ns, task.wait_throttled_ns, task.wait_moved_ns, task.wait_others_ns];
+        if parts != [0; 4] {
+            let sum = self.waits_of(task.tgid);
+            let sums = [&mut sum.nobody_ns, &mut sum.throttled_ns, &mut sum.moved_ns, &mut sum.others_ns];
+            sums.into_iter().zip(parts).for_each(|(sum, part)| sum.0 += part);
+        }
+    }
+
+    /// Those of more processes than are told apart are together, as of a process of no number.
+    fn waits_of(&mut self, process: u32) -> &mut Waits {
+        let has_room = self.waits.len() < GROUPS || self.waits.contains_key(&process);
+        let process = if has_room { process } else { process::NONE };
+        self.waits.entry(process).or_insert_with(|| Waits {
+            process,
+            process_name: String::new(),
+            nobody_ns: Nanos(0),
+            throttled_ns: Nanos(0),
+            moved_ns: Nanos(0),
+            others_ns: Nanos(0),
+        })
+    }
+
     fn keep_name(&mut self, task: &Task, name: &str) {
         let has_room = self.names.len() < GROUPS;
         let is_first_thread = task.pid == task.tgid;
@@ -98,28 +123,38 @@ impl Sums {
             runs: 0,
             preempted: 0,
             woke: 0,
+            kept_waiting_ns: Nanos(0),
+            kept_waiting: 0,
         });
         sum.ran_ns.0 += neighbour.ran_ns;
         sum.runs += neighbour.runs;
         sum.preempted += neighbour.preempted;
         sum.woke += neighbour.woke;
+        sum.kept_waiting_ns.0 += neighbour.kept_waiting_ns;
+        sum.kept_waiting += neighbour.kept_waiting;
     }
 
     /// Keeps the pairs with the most events; those of the others are counted as lost.
     fn drop_light_pairs(&mut self) {
-        let events = |pair: &Pair| pair.runs + pair.preempted + pair.woke;
+        let events = |pair: &Pair| pair.runs + pair.preempted + pair.woke + pair.kept_waiting;
         let mut sorted: Vec<u64> = self.pairs.values().map(events).collect();
         sorted.sort_unstable_by_key(|&events| std::cmp::Reverse(events));
         let Some(&least) = sorted.get(GROUPS) else { return };
         // Of those that are as light as the first that goes, some have room.
         let mut room = GROUPS - sorted.partition_point(|&events| events > least);
-        let lost = &mut self.lost_pairs;
+        let (lost, mut untold) = (&mut self.lost_pairs, Vec::new());
         self.pairs.retain(|_, pair| {
             let is_kept = events(pair) > least || (events(pair) == least && room > 0);
             room -= usize::from(is_kept && events(pair) == least);
-            *lost += if is_kept { 0 } else { events(pair) };
+            if !is_kept {
+                *lost += events(pair);
+                untold.push((pair.process, pair.kept_waiting_ns));
+            }
             is_kept
         });
+        for (process, ns) in untold.into_iter().filter(|(_, ns)| *ns > Nanos(0)) {
+            self.waits_of(process).others_ns.0 += ns.0;
+        }
     }
 
     /// All pairs, those that took the most time first.
@@ -131,6 +166,15 @@ impl Sums {
         }
         pairs.sort_by_key(|pair| std::cmp::Reverse((pair.ran_ns, pair.preempted, pair.woke)));
         pairs
+    }
+
+    /// Waits behind no process that is remembered.
+    pub(crate) fn take_waits(&mut self) -> Vec<Waits> {
+        let mut waits: Vec<Waits> = std::mem::take(&mut self.waits).into_values().collect();
+        for each in &mut waits {
+            each.process_name = self.names.get(&each.process).cloned().unwrap_or_default();
+        }
+        waits
     }
 
     /// All tasks, those with the most switches first.
@@ -252,6 +296,7 @@ mod tests {
         let neighbour = |process, runs| {
             let mut neighbour = Neighbour::new_zeroed();
             (neighbour.process, neighbour.runs) = (process, runs);
+            neighbour.kept_waiting_ns = runs;
             neighbour
         };
         let all = 3 * GROUPS as u32;
@@ -265,6 +310,9 @@ mod tests {
         assert_eq!(heavy.runs, 2 + 10 * u64::from(all));
         let told: u64 = pairs.iter().map(|pair| pair.runs).sum();
         assert_eq!(told + sums.lost_pairs, 12 * u64::from(all), "what is not told is counted");
+        let behind = |pairs: &[Pair]| pairs.iter().map(|pair| pair.kept_waiting_ns.0).sum::<u64>();
+        let others: u64 = sums.take_waits().iter().map(|waits| waits.others_ns.0).sum();
+        assert_eq!(behind(&pairs) + others, 12 * u64::from(all), "and no part of a wait is lost");
     }
 
     #[test]

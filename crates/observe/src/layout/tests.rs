@@ -19,6 +19,8 @@ fn structures_have_the_same_fields_at_the_same_places_on_both_sides() {
     let all = [
         ("cause", size_of::<Cause>(), Cause::FIELDS),
         ("neighbour", size_of::<Neighbour>(), Neighbour::FIELDS),
+        ("run", size_of::<Run>(), Run::FIELDS),
+        ("wait", size_of::<Wait>(), Wait::FIELDS),
         ("task", size_of::<Task>(), Task::FIELDS),
         ("cpu", size_of::<Cpu>(), Cpu::FIELDS),
         ("in_scheduler", size_of::<InScheduler>(), InScheduler::FIELDS),

@@ -8,6 +8,7 @@ mod groups;
 mod leftovers;
 mod records;
 mod states;
+mod waits;
 
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};

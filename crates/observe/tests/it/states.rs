@@ -14,7 +14,7 @@ fn all(tasks: &[Tasks], why: Why) -> u64 {
 }
 
 /// Computes on a CPU for so many seconds, unobserved.
-fn loop_on(cpu: usize, seconds: f64) -> Child {
+pub(crate) fn loop_on(cpu: usize, seconds: f64) -> Child {
     let script = format!("use Time::HiRes 'time'; my $t = time + {seconds}; 1 while time < $t");
     let cpu = cpu.to_string();
     Command::new("taskset").args(["-c", &cpu, "perl", "-e", &script]).spawn().expect("taskset and perl are there")
