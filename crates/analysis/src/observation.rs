@@ -17,6 +17,7 @@ mod stacks;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use ::observation::{Entry, Observation, Source, Tasks, Why};
 use serde::Serialize;
@@ -29,6 +30,7 @@ pub use neighbours::NeighbourFinding;
 pub use processes::ProcessFinding;
 pub use stacks::{Stack, stacks};
 pub use sums::{LabelSum, Times, by_label, off_times, wait_times};
+pub use waits::KeptWaitingFinding;
 
 /// Everything found in an observation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,6 +51,8 @@ pub struct Findings {
     pub causes: Vec<CauseFinding>,
     /// Who ran in between, who preempted, who woke; who ran longest first.
     pub neighbours: Vec<NeighbourFinding>,
+    /// Who kept the observed waiting for a CPU while they could run; for the longest first.
+    pub kept_waiting: Vec<KeptWaitingFinding>,
     /// Time off the CPU, of each switch; none where it was not counted.
     pub off: Option<Latency>,
     /// Wait for a CPU; none where it was not counted.
@@ -126,6 +130,7 @@ pub fn analyse(observation: &Observation) -> Findings {
         processes,
         causes,
         neighbours,
+        kept_waiting: waits::find(observation),
         advice,
     }
 }

@@ -13,8 +13,14 @@ pub enum Why {
     PreemptedByWoken,
     /// It was preempted by a task that had been waiting for the CPU since before it ran: the end of its time slice.
     SliceEnded,
-    /// It could have run on, and the CPU idled: its control group is throttled, or it was stopped.
+    /// It could have run on, but its CPU time is used up: the quota of its control group, or its share under SCHED_DEADLINE.
     Throttled,
+    /// It was stopped by a signal (SIGSTOP, Ctrl-Z).
+    Stopped,
+    /// It was stopped for who traces it, as a debugger does.
+    Traced,
+    /// It was frozen, with its control group or for a suspend of the machine.
+    Frozen,
     /// It ended.
     Ended,
 }

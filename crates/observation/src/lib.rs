@@ -9,6 +9,7 @@ mod event;
 mod file;
 mod histogram;
 mod since;
+mod wait;
 
 use record::HostManifest;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ pub use cause::{Entry, Why};
 pub use event::{Event, EventKind, Thread};
 pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::{Histogram, bucket_of};
+pub use wait::{Behind, LongWait, Waits};
 
 /// Name of the format; the file carries it with [`OBSERVATION_VERSION`] behind a slash.
 pub const OBSERVATION_SCHEMA: &str = "switchcost.record.observation";
@@ -56,6 +58,12 @@ pub struct Observation {
     pub tasks: Vec<Tasks>,
     /// What others did to them.
     pub pairs: Vec<Pair>,
+    /// Their waits for a CPU that were behind no process that is remembered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Waits>,
+    /// The longest of their waits for a CPU, the longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub longest_waits: Vec<LongWait>,
     /// How long the scheduler took at switches of the observed; none where that was not asked for, or the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_scheduler: Option<InScheduler>,
@@ -201,7 +209,7 @@ pub struct Pair {
     pub other: Option<u32>,
     /// Name of the other; hostile text until escaped.
     pub name: String,
-    /// Time that it ran between two turns of the observed one on the same CPU.
+    /// Time that it ran on the CPU that a task of the observed one had last, while that was off.
     pub ran_ns: Nanos,
     /// How often it did.
     pub runs: u64,
@@ -210,6 +218,12 @@ pub struct Pair {
     /// How often it ran as the observed one was woken: it woke it, or an interrupt came while it ran. 0 where wakers were not
     /// asked for.
     pub woke: u64,
+    /// Time that it ran while a task of the observed one waited for that CPU and could have run: a part of its `wait_ns`.
+    #[serde(default)]
+    pub kept_waiting_ns: Nanos,
+    /// How many runs that were.
+    #[serde(default)]
+    pub kept_waiting: u64,
 }
 
 /// Time inside the scheduler, from its entry to its exit, without what observing took of it: once for each switch from or to an

@@ -12,7 +12,8 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::cpus::Cpus;
 use crate::kernel::{Kernel, NoBpf};
-use crate::layout::{self, Control, FREE, Neighbour, TASKS};
+use crate::layout::{self, Control, Neighbour, TASKS, target, task_state};
+use crate::longest;
 use crate::memory::{self, Memory};
 use crate::observer::{Counted, Options, Totals};
 use crate::own_cost;
@@ -67,12 +68,12 @@ impl ByBpf {
 
     /// Observes these processes and what they start from here on.
     pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf> {
-        self.add_targets(processes, layout::TARGET_PROCESS)
+        self.add_targets(processes, target::PROCESS)
     }
 
     /// The same of single threads.
     pub(crate) fn add_threads(&mut self, threads: &[u32]) -> Result<(), NoBpf> {
-        self.add_targets(threads, layout::TARGET_THREAD)
+        self.add_targets(threads, target::THREAD)
     }
 
     fn add_targets(&mut self, numbers: &[u32], kind: u32) -> Result<(), NoBpf> {
@@ -99,7 +100,7 @@ impl ByBpf {
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = self.ended_totals;
         (1..TASKS)
-            .filter(|&place| self.tables.state(place) != FREE)
+            .filter(|&place| self.tables.state(place) != task_state::FREE)
             .for_each(|place| totals.add(self.tables.totals(place)));
         totals
     }
@@ -156,7 +157,7 @@ impl ByBpf {
         let now = host::clock::monotonic();
         let mut sums = self.sums.clone();
         for place in 1..TASKS {
-            if self.tables.state(place) != FREE {
+            if self.tables.state(place) != task_state::FREE {
                 sums.add(&self.tables.task(place), now, &self.memory);
             }
         }
@@ -165,11 +166,11 @@ impl ByBpf {
                 sums.add_neighbour(process, &neighbour);
             }
         }
-        let pairs = sums.take_pairs();
+        let (pairs, waits) = (sums.take_pairs(), sums.take_waits());
         let control = |which| self.tables.control(which).load(Relaxed);
         let lost = Lost {
             tasks: control(Control::NoRoom),
-            causes: control(Control::NoCause),
+            causes: control(Control::NoCause) + sums.lost_causes,
             pairs: control(Control::NoPair) + sums.lost_pairs,
             events: control(Control::NoEvent),
             ..Lost::default()
@@ -187,10 +188,17 @@ impl ByBpf {
             cpus: if self.counts_only { Vec::new() } else { self.cpus() },
             tasks: sums.into_tasks(),
             pairs,
+            waits,
+            longest_waits: longest::of(self.waits()),
             in_scheduler: self.in_scheduler(),
             lost,
             own_cost,
         })
+    }
+
+    /// The longest waits of each CPU.
+    fn waits(&self) -> impl Iterator<Item = layout::Wait> {
+        self.cpus.known().into_iter().flat_map(|cpu| self.tables.cpu(cpu.0 as usize).longest)
     }
 
     fn in_scheduler(&self) -> Option<InScheduler> {

@@ -11,7 +11,7 @@ use crate::container;
 use crate::layout::{NeighbourWords, TASKS};
 use crate::observer::Options;
 
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
+pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
 
 /// A function of the program, and the tracepoint of the kernel that calls it.
 struct Hook {
@@ -78,7 +78,7 @@ pub enum NoBpf {
     Inside,
     /// The kernel lacks something, or the rest of what may go wrong.
     #[error(
-        "found a kernel that refuses {what} ({why}), need Linux 5.11 or newer with BPF tracepoints, and no lockdown"
+        "found a kernel that refuses {what} ({why}), need Linux 5.13 or newer with BPF tracepoints, and no lockdown"
     )]
     Refused {
         /// What it refuses.

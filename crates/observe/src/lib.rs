@@ -25,6 +25,7 @@ mod cpus;
 mod kernel;
 mod kernel_counts;
 mod layout;
+mod longest;
 mod memory;
 mod moments;
 mod notice;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use observation::{CpuTime, Event, InScheduler, Lost, OwnCost, Pair, Source, Tasks};
+use observation::{CpuTime, Event, InScheduler, LongWait, Lost, OwnCost, Pair, Source, Tasks, Waits};
 use record::HostManifest;
 use units::Nanos;
 
@@ -43,6 +43,10 @@ pub struct Counted {
     pub tasks: Vec<Tasks>,
     /// What others did to them.
     pub pairs: Vec<Pair>,
+    /// Their waits for a CPU behind no process that is remembered.
+    pub waits: Vec<Waits>,
+    /// The longest of their waits for a CPU; when each began is by CLOCK_MONOTONIC.
+    pub longest_waits: Vec<LongWait>,
     /// How long the scheduler took at switches of the observed; none where that was not asked for, or the kernel does not tell.
     pub in_scheduler: Option<InScheduler>,
     /// What found no room.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 
 use host::facts::{Root, slice_extensions};
-use observation::{Event, Observation, OwnCost, SliceExtensions, Throttled};
+use observation::{Event, LongWait, Observation, OwnCost, SliceExtensions, Throttled};
 use units::Nanos;
 
 use crate::backend::Backend;
@@ -202,6 +202,11 @@ impl Began {
         self.with(window, backend.own_cpu_time(), counted, throttled, empty)
     }
 
+    /// When a wait began is told from the beginning of the window on.
+    fn in_window(&self, wait: LongWait) -> LongWait {
+        LongWait { since_ns: wait.since_ns.saturating_sub(self.at), ..wait }
+    }
+
     fn with(
         &self,
         window_ns: Nanos,
@@ -218,6 +223,8 @@ impl Began {
             cpus: counted.cpus,
             tasks: counted.tasks,
             pairs: counted.pairs,
+            waits: counted.waits,
+            longest_waits: counted.longest_waits.into_iter().map(|wait| self.in_window(wait)).collect(),
             in_scheduler: counted.in_scheduler,
             lost: counted.lost,
             own_cost: counted.own_cost.map(|own| OwnCost { user_ns, ..own }),

@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kernel::Kernel;
 use crate::layout::{
-    CPU_WORDS, CPUS, Control, Cpu, IN_SCHEDULER_WORDS, IN_USE, InScheduler, KERNEL_THREAD, TASK_WORDS, TASKS, Task,
+    CPU_WORDS, CPUS, Control, Cpu, IN_SCHEDULER_WORDS, InScheduler, KERNEL_THREAD, TASK_WORDS, TASKS, Task, task_state,
 };
 use crate::observer::Totals;
 
@@ -62,7 +62,7 @@ impl Tables {
     pub(crate) fn process(&self, place: usize) -> Option<u32> {
         let word = |at: usize| self.tasks.u64s()[place * TASK_WORDS + at].load(Relaxed);
         let has_memory = word(FLAGS) as u32 & KERNEL_THREAD == 0;
-        let is_it = self.state(place) == IN_USE && has_memory && word(ON_SINCE) + word(OFF_SINCE) > 0;
+        let is_it = self.state(place) == task_state::IN_USE && has_memory && word(ON_SINCE) + word(OFF_SINCE) > 0;
         is_it.then(|| (word(TGID) >> 32) as u32)
     }
 

@@ -75,7 +75,7 @@ pub(super) fn direct(tasks: &Tasks, calibration: &Calibration) -> Option<Range> 
 pub(super) fn of_cause(cause: &Cause, calibration: &Calibration) -> Option<Range> {
     let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
     let each = match cause.why {
-        Why::Blocked | Why::Ended => blocked,
+        Why::Blocked | Why::Stopped | Why::Traced | Why::Frozen | Why::Ended => blocked,
         Why::Yielded => calibration.yielded.unwrap_or(between),
         Why::PreemptedByWoken | Why::SliceEnded | Why::Throttled => between,
     };

@@ -1,7 +1,8 @@
 //! On an observation made by hand, whose costs can be worked out on paper.
 
 use ::observation::{
-    Calibration, Cause, Cost, Entry, Histogram, Lost, Observation, Pair, Reload, Source, Subject, Tasks, Why,
+    Behind, Calibration, Cause, Cost, Entry, Histogram, Lost, Observation, Pair, Reload, Source, Subject, Tasks, Waits,
+    Why,
 };
 use units::{Bytes, Nanos};
 
@@ -75,6 +76,8 @@ fn observation(tasks: Tasks) -> Observation {
         cpus: Vec::new(),
         tasks: vec![tasks],
         pairs: Vec::new(),
+        waits: Vec::new(),
+        longest_waits: Vec::new(),
         lost: Lost::default(),
         in_scheduler: None,
         own_cost: None,
@@ -170,7 +173,45 @@ fn quantiles_are_ends_of_buckets_and_open_where_the_last_has_none() {
 
 fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
     let (process_name, name) = ("worker".to_owned(), name.to_owned());
-    Pair { process: 7, process_name, other, name, ran_ns: Nanos(5_000), runs: 9, preempted, woke: 0 }
+    Pair {
+        process: 7,
+        process_name,
+        other,
+        name,
+        ran_ns: Nanos(5_000),
+        runs: 9,
+        preempted,
+        woke: 0,
+        kept_waiting_ns: Nanos(400),
+        kept_waiting: 2,
+    }
+}
+
+#[test]
+fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
+    let mut observed = observation(tasks(vec![cause(Why::PreemptedByWoken, read(), 1000)]));
+    observed.pairs = vec![pair("wrk", Some(9), 0), pair("wrk", Some(10), 0), pair("kworker", None, 0)];
+    let nothing = Nanos(0);
+    let waits = |process, nobody_ns, others_ns| Waits {
+        process,
+        process_name: "worker".to_owned(),
+        nobody_ns: Nanos(nobody_ns),
+        throttled_ns: nothing,
+        moved_ns: nothing,
+        others_ns: Nanos(others_ns),
+    };
+    observed.waits = vec![waits(7, 300, 0), waits(8, 300, 200)];
+    let found: Vec<_> =
+        analyse(&observed).kept_waiting.into_iter().map(|each| (each.behind, each.wait_ns, each.runs)).collect();
+    let expected = [
+        (Behind::Process("wrk".to_owned()), 800.0, Some(4)),
+        (Behind::Nobody, 600.0, None),
+        (Behind::Kernel, 400.0, Some(2)),
+        (Behind::Others, 200.0, None),
+    ];
+    assert_eq!(found, expected);
+    let share: f64 = analyse(&observed).kept_waiting.iter().map(|each| each.share).sum();
+    assert!((share - 1.0).abs() < 1e-9);
 }
 
 #[test]

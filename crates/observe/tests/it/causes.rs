@@ -1,9 +1,11 @@
 //! Causes equal what a program did on purpose, within the handful of switches that the kernel adds.
 
+use std::process::Command;
+
 use observation::{Entry, Why};
 use switchcost_observe::Options;
 
-use crate::{call, observed, switches, turn};
+use crate::{call, observed, program_traced, switches, turn};
 
 /// Puts all that follows onto one CPU: without another at work, nobody takes it from a task.
 const ON_ONE_CPU: &str = r#"system("taskset", "-pc", "0", $$) == 0 or die; "#;
@@ -75,6 +77,37 @@ fn yields_are_told_as_that() {
     assert!((1800..4020).contains(&yields), "{yields} of at most 4000 yields");
     let involuntary: u64 = counted.tasks.iter().map(|tasks| tasks.involuntary).sum();
     assert!(involuntary < yields + 200, "{involuntary}: hardly anything else was involuntary");
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn yields_of_32_bit_programs_are_told_as_that() {
+    let _turn = turn();
+    // The call gate of 32-bit programs, which 64-bit ones may use as well.
+    let source = r#"
+        #define _GNU_SOURCE
+        #include <sched.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        int main(void) {
+            cpu_set_t one; CPU_ZERO(&one); CPU_SET(0, &one); sched_setaffinity(0, sizeof one, &one);
+            int child = fork();
+            for (int i = 0; i < 2000; i++) { int result; __asm__ volatile("int $0x80" : "=a"(result) : "a"(158) : "memory"); }
+            return child && wait(0) < 0;
+        }"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, program) = (folder.path().join("yield32.c"), folder.path().join("yield32"));
+    std::fs::write(&file, source).expect("a file");
+    let mut compiler = Command::new("cc");
+    if !compiler.arg("-O1").arg(&file).arg("-o").arg(&program).status().is_ok_and(|status| status.success()) {
+        return println!("skipped: there is no C compiler");
+    }
+    if !Command::new(&program).status().is_ok_and(|status| status.success()) {
+        return println!("skipped: this kernel runs no 32-bit programs");
+    }
+    let Some((_, counted, _)) = program_traced(&mut Command::new(&program), Options::default()) else { return };
+    let yields = switches(&counted.tasks, Why::Yielded, &call("sched_yield"));
+    assert!((1800..4020).contains(&yields), "{yields} of at most 4000 yields: {:?}", counted.tasks);
 }
 
 #[test]

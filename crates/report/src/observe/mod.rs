@@ -10,6 +10,7 @@ mod stacks;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use ::observation::Observation;
 use analysis::observation::Findings;

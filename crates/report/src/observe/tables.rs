@@ -2,6 +2,7 @@ use ::observation::{Entry as KernelEntry, Why};
 use analysis::observation::{CauseFinding, Findings, Latency, NeighbourFinding, ProcessFinding, Range};
 
 use super::answer::name;
+use super::waits;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -33,6 +34,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, limits: &Limits) {
         add_processes(page, "By process", &findings.processes, limits.processes);
     }
     add_causes(page, findings, limits.causes);
+    waits::add(page, findings, limits.neighbours);
     add_neighbours(page, findings, limits.neighbours);
     add_latencies(page, findings);
 }
@@ -41,7 +43,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, limits: &Limits) {
 const RARE: f64 = 0.001;
 
 /// Says how many rows a table would have beyond those shown.
-fn title(title: &str, shown: usize, all: usize) -> String {
+pub(super) fn title(title: &str, shown: usize, all: usize) -> String {
     if all > shown { format!("{title}; {} of {}", count(shown as u64), count(all as u64)) } else { title.to_owned() }
 }
 
@@ -169,7 +171,10 @@ pub(in crate::observe) fn what(why: Why) -> &'static str {
         Why::Yielded => "yields",
         Why::PreemptedByWoken => "preempted by a woken task",
         Why::SliceEnded => "end of time slice",
-        Why::Throttled => "throttled or stopped",
+        Why::Throttled => "throttled",
+        Why::Stopped => "stopped by a signal",
+        Why::Traced => "stopped by its debugger",
+        Why::Frozen => "frozen",
         Why::Ended => "ends",
     }
 }
@@ -180,7 +185,10 @@ fn add_neighbours(page: &mut Page, findings: &Findings, most: usize) {
     }
     let rows = &findings.neighbours[..findings.neighbours.len().min(most)];
     let all = findings.neighbours.len();
-    page.heading("Who ran in between", &title("on the same CPU, until the observed ran there again", rows.len(), all));
+    page.heading(
+        "Who ran in between",
+        &title("on the CPU that the observed had last, while it was off", rows.len(), all),
+    );
     let mut grid = Grid::with_one_line_a_row(2);
     grid.column("", Side::Left);
     grid.column("observed", Side::Left);

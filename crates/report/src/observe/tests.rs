@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::observation::{Calibration, Cause, Cost, Entry, Observation, Pair, Reload, Source, Why};
+use ::observation::{Behind, Calibration, Cause, Cost, Entry, LongWait, Observation, Pair, Reload, Source, Why};
 use analysis::observation::analyse;
 use units::{Bytes, Nanos};
 
@@ -48,8 +48,21 @@ pub(super) fn large() -> Observation {
         runs: 3,
         preempted: 2,
         woke: 1,
+        kept_waiting_ns: Nanos(500),
+        kept_waiting: 2,
     };
     large.pairs = (1..500).map(pair).collect();
+    let wait = |at: u64| LongWait {
+        process: 1,
+        thread: 2,
+        name: "name of task 1".to_owned(),
+        since_ns: Nanos(at * 1_000_000),
+        wait_ns: Nanos(20_000_000 / at),
+        behind: Behind::Process("neighbour 1".to_owned()),
+        behind_process: Some(9999),
+        behind_ns: Nanos(10_000_000 / at),
+    };
+    large.longest_waits = (1..=3).map(wait).collect();
     large.calibration = Some(Calibration {
         measured_at: "2026-11-24T19:22:51.468684545Z".to_owned(),
         blocked: Some(cost(1500.0)),
@@ -104,7 +117,17 @@ fn what_was_not_counted_is_told_with_its_reason() {
 
 #[test]
 fn every_cause_has_words() {
-    let whys = [Why::Blocked, Why::Yielded, Why::PreemptedByWoken, Why::SliceEnded, Why::Throttled, Why::Ended];
+    let whys = [
+        Why::Blocked,
+        Why::Yielded,
+        Why::PreemptedByWoken,
+        Why::SliceEnded,
+        Why::Throttled,
+        Why::Stopped,
+        Why::Traced,
+        Why::Frozen,
+        Why::Ended,
+    ];
     let entries =
         [Entry::SystemCall("read".to_owned()), Entry::PageFault, Entry::Interrupt, Entry::Kernel, Entry::Other];
     for why in whys {

@@ -137,6 +137,8 @@ fn empty(host: HostManifest, started_at: String, calibration: Option<Calibration
         cpus: Vec::new(),
         tasks: Vec::new(),
         pairs: Vec::new(),
+        waits: Vec::new(),
+        longest_waits: Vec::new(),
         in_scheduler: None,
         lost: Lost::default(),
         own_cost: None,

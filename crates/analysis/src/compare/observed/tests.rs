@@ -75,6 +75,8 @@ fn observation(tasks: Vec<Tasks>) -> Observation {
         cpus: Vec::new(),
         tasks,
         pairs: Vec::new(),
+        waits: Vec::new(),
+        longest_waits: Vec::new(),
         lost: Lost::default(),
         in_scheduler: None,
         own_cost: None,
@@ -285,6 +287,8 @@ fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
             runs: times,
             preempted: times,
             woke: 0,
+            kept_waiting_ns: Nanos(0),
+            kept_waiting: 0,
         };
         records.into_iter().map(|record| Observation { pairs: vec![pair.clone()], ..record }).collect()
     };
