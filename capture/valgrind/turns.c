@@ -224,8 +224,10 @@ void turns_end_syscall(ThreadId tid)
 static void start_client_code(ThreadId tid, ULong blocks)
 {
     (void)blocks;
-    if (is_as_run() && !tasks_is_ending(tid))
+    if (is_as_run() && !tasks_is_ending(tid)) {
         stamps_enter(tid);
+        shapes_publish();
+    }
     if (tasks[tid].is_in_syscall)
         turns_end_syscall(tid);
     if (tasks[tid].is_turn_over || !tasks[tid].has_cpu)

@@ -1,7 +1,7 @@
 //! One capture from the first command's start to the last chunk.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -15,7 +15,7 @@ use crate::bell::Bell;
 use crate::command::Command;
 use crate::consume::{Read, Written, consume};
 use crate::control::{Control, Ending, Outcome};
-use crate::decode::{Chunks, Decoder, Take};
+use crate::decode::{Chunks, Decoder, Refused, Take};
 use crate::error::{CaptureError, Failure};
 use crate::leftovers;
 use crate::programs::Programs;
@@ -143,18 +143,46 @@ pub fn run<E: std::error::Error + 'static>(
     stop: &AtomicBool,
     sink: impl FnMut(&mut Chunk) -> Result<(), E>,
 ) -> Result<Summary, Failure<E>> {
-    capture(commands, options, stop, &mut Chunks::new(sink))
+    hand_on(sink, |chunks| capture_chunks(commands, options, stop, chunks))
+}
+
+/// Captures into chunks, which go to `sink`. Nothing that sees each shape knows what the sink is, or why it refuses a chunk.
+pub(crate) fn hand_on<S, E: std::error::Error + 'static>(
+    mut sink: impl FnMut(&mut Chunk) -> Result<(), E>,
+    capture: impl FnOnce(&mut Chunks<'_>) -> Result<S, Failure<Refused>>,
+) -> Result<S, Failure<E>> {
+    let mut refusal = None;
+    let mut keep_refusal = |chunk: &mut Chunk| {
+        sink(chunk).map_err(|error| {
+            refusal = Some(error);
+            Refused
+        })
+    };
+    let outcome = capture(&mut Chunks::new(&mut keep_refusal));
+    outcome.map_err(|failure| match failure {
+        Failure::Capture(error) => Failure::Capture(error),
+        Failure::Sink(Refused) => Failure::Sink(refusal.expect("who refuses says why")),
+    })
+}
+
+fn capture_chunks(
+    commands: &[Command],
+    options: Options,
+    stop: &AtomicBool,
+    chunks: &mut Chunks<'_>,
+) -> Result<Summary, Failure<Refused>> {
+    capture(commands, options, stop, chunks)
 }
 
 /// The same, straight into a trace: about twice as fast as by way of chunks.
 ///
 /// # Errors
 /// As [`run`].
-pub fn record<W: Write + Send + 'static>(
+pub fn record(
     commands: &[Command],
     options: Options,
     stop: &AtomicBool,
-    recorder: &mut Recorder<W>,
+    recorder: &mut Recorder<File>,
 ) -> Result<Summary, Failure<WriteTraceError>> {
     capture(commands, options, stop, recorder)
 }

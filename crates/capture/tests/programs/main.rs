@@ -6,4 +6,5 @@ mod deaths;
 mod long;
 mod random;
 mod scheduled;
+mod signals;
 mod support;

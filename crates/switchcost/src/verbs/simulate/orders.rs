@@ -139,7 +139,7 @@ pub(super) fn take_apart(path: &Path, interrupt: &Interrupt) -> Result<Option<Ar
     Ok(Some(Arc::new(reader.finish())))
 }
 
-pub(super) fn open(path: &Path) -> Result<TraceFile<File>, Failure> {
+pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
     let file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
     TraceFile::open(file).map_err(|source| Failure::ReadTrace { path: path.to_owned(), source })
 }
