@@ -5,6 +5,7 @@ use std::io;
 use aya::maps::{HashMap, MapData, Queue, RingBuf};
 use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
+use host::signals::undisturbed;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::container;
@@ -126,7 +127,12 @@ impl Kernel {
         }
         let mut ebpf = loader.load(OBJECT).map_err(|error| refused("its tables", &error))?;
         for hook in HOOKS.iter().filter(|hook| (hook.is_wanted)(options)) {
-            match point(&mut ebpf, hook).load(hook.tracepoint, &btf) {
+            // The verifier gives up at a signal (EAGAIN), and then it would all be tried again, several times. Between two programs it is
+            // heard.
+            let undisturbed = undisturbed().ok();
+            let loaded = point(&mut ebpf, hook).load(hook.tracepoint, &btf);
+            drop(undisturbed);
+            match loaded {
                 Err(error) if hook.is_needed => return Err(refused_program(hook.tracepoint, &error)),
                 _ => {}
             }
