@@ -862,10 +862,8 @@ static __always_inline enum reason leaves(struct task *t, struct task_struct *pr
 	return reason;
 }
 
-static __always_inline void comes(struct task *t, struct task_struct *task, struct cpu *on, __u32 cpu, __u64 now)
+static __always_inline void comes(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
 {
-	// The kernel adds a wait when it is over: what it has added already was over when the task was moved here.
-	t->moved_ns = run_delay(task) - t->delay_seen;
 	__u32 at = t->cause, last = t->cpu;
 	if (t->off_since) {
 		__u64 off = now - t->off_since;
@@ -884,7 +882,7 @@ static __always_inline void comes(struct task *t, struct task_struct *task, stru
 		if (from)
 			t->moved[from->core == on->core ? 0 : from->cache == on->cache ? 1 : 2]++;
 	}
-	t->off_since = 0;
+	t->off_since = t->moved_ns = 0;
 	t->on_since = now;
 }
 
@@ -945,7 +943,6 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	on->running_place = coming ? coming->place : 0;
 
 	if (prev->pid) {
-		on->busy_ns += ran;
 		if (!counts_only)
 			ran_beside(on, cpu, prev, now, ran, c);
 		if (!place) {
@@ -953,6 +950,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			place = going ? going->place : 0;
 		}
 		struct task *t = place ? bpf_map_lookup_elem(&tasks, &place) : NULL;
+		// The kernel has not found its reference as it came: it looks none up while a program that it has interrupted does.
+		if (t && t->off_since)
+			comes(t, on, cpu, greater(now - ran, t->off_since));
+		on->busy_ns += ran;
 		if (t) {
 			// It may have been running since before it was observed.
 			if (t->on_since)
@@ -976,8 +977,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	} else {
 		on->idle_ns += ran;
 	}
-	if (comer && !counts_only)
-		comes(comer, next, on, cpu, now);
+	if (comer && !counts_only) {
+		comes(comer, on, cpu, now);
+		// The kernel adds a wait when it is over: what it has added already was over when the task was moved here.
+		comer->moved_ns = run_delay(next) - comer->delay_seen;
+	}
 	if (wants_events && (comer || place))
 		stream(prev, next, now, cpu, false, preempt, c);
 	if (wants_scheduler_time && (comer || place)) {

@@ -198,7 +198,7 @@ impl ByBpf {
 
     /// The longest waits of each CPU.
     fn waits(&self) -> impl Iterator<Item = layout::Wait> {
-        self.cpus.known().into_iter().flat_map(|cpu| self.tables.cpu(cpu.0 as usize).longest)
+        self.cpus.known().iter().flat_map(|cpu| self.tables.cpu(cpu.0 as usize).longest)
     }
 
     fn in_scheduler(&self) -> Option<InScheduler> {

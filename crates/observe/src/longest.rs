@@ -48,13 +48,11 @@ mod tests {
             bytes[..name.len()].copy_from_slice(name.as_bytes());
             bytes
         };
-        let wait = |ns, behind| Wait {
-            since: 1000 - ns,
-            ns,
-            behind_ns: ns / 2,
-            behind,
-            behind_name: name("loop"),
-            ..Wait::default()
+        let wait = |ns, behind| {
+            let mut wait = Wait::default();
+            (wait.since, wait.ns, wait.behind_ns) = (1000 - ns, ns, ns / 2);
+            (wait.behind, wait.behind_name) = (behind, name("loop"));
+            wait
         };
         let waits = [
             wait(0, 0),

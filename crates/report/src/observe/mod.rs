@@ -4,13 +4,13 @@ mod answer;
 mod csv;
 mod json;
 mod metrics;
+mod neighbours;
 mod notes;
 mod perfetto;
 mod stacks;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod waits;
 
 use ::observation::Observation;
 use analysis::observation::Findings;

@@ -1,7 +1,7 @@
 use ::observation::{Observation, Source, Throttled};
 use analysis::observation::Findings;
 
-use super::{answer, waits};
+use super::{answer, neighbours};
 use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::time;
@@ -35,7 +35,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }
     notes.extend(unfollowed(observation));
     notes.extend(observation.throttled.iter().filter_map(joined));
-    notes.extend(waits::longest(observation));
+    notes.extend(neighbours::longest(observation));
     notes.extend(findings.widest.map(|widest| answer::widest(widest).to_owned()));
     if let Some(calibration) = &observation.calibration {
         notes.push(format!(

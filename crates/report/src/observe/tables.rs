@@ -1,8 +1,8 @@
 use ::observation::{Entry as KernelEntry, Why};
-use analysis::observation::{CauseFinding, Findings, Latency, NeighbourFinding, ProcessFinding, Range};
+use analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
 
 use super::answer::name;
-use super::waits;
+use super::neighbours;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -22,7 +22,7 @@ impl Limits {
     }
 }
 
-pub(super) const ONE_SCREEN: Limits = Limits { processes: 7, causes: 7, neighbours: 5 };
+pub(super) const ONE_SCREEN: Limits = Limits { processes: 7, causes: 5, neighbours: 4 };
 pub(super) const ALL: Limits = Limits { processes: usize::MAX, causes: usize::MAX, neighbours: usize::MAX };
 
 pub(super) fn add(page: &mut Page, findings: &Findings, limits: &Limits) {
@@ -34,8 +34,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, limits: &Limits) {
         add_processes(page, "By process", &findings.processes, limits.processes);
     }
     add_causes(page, findings, limits.causes);
-    waits::add(page, findings, limits.neighbours);
-    add_neighbours(page, findings, limits.neighbours);
+    neighbours::add(page, findings, limits.neighbours);
     add_latencies(page, findings);
 }
 
@@ -177,45 +176,6 @@ pub(in crate::observe) fn what(why: Why) -> &'static str {
         Why::Frozen => "frozen",
         Why::Ended => "ends",
     }
-}
-
-fn add_neighbours(page: &mut Page, findings: &Findings, most: usize) {
-    if findings.neighbours.is_empty() {
-        return;
-    }
-    let rows = &findings.neighbours[..findings.neighbours.len().min(most)];
-    let all = findings.neighbours.len();
-    page.heading(
-        "Who ran in between",
-        &title("on the CPU that the observed had last, while it was off", rows.len(), all),
-    );
-    let mut grid = Grid::with_one_line_a_row(2);
-    grid.column("", Side::Left);
-    grid.column("observed", Side::Left);
-    for column in ["ran", "times", "each", "preempted it"] {
-        grid.column(column, Side::Right);
-    }
-    let has_wakers = findings.neighbours.iter().any(|neighbour| neighbour.woke > 0);
-    if has_wakers {
-        grid.column("woke it", Side::Right);
-    }
-    rows.iter().for_each(|neighbour| grid.row(neighbour_row(neighbour, has_wakers)));
-    page.grid(&grid);
-}
-
-fn neighbour_row(found: &NeighbourFinding, has_wakers: bool) -> Vec<Entry> {
-    let other = match (found.other.as_str(), found.is_own) {
-        ("", _) => "[the kernel's threads]".to_owned(),
-        (other, true) => format!("{} (observed itself)", name(other)),
-        (other, false) => name(other),
-    };
-    let each = found.run_ns.map_or(NO_NUMBER.to_owned(), time);
-    let mut cells =
-        vec![other, name(&found.observed), time(found.ran_ns), count(found.runs), each, count(found.preempted)];
-    if has_wakers {
-        cells.push(count(found.woke));
-    }
-    cells.into_iter().map(Entry::from).collect()
 }
 
 fn add_latencies(page: &mut Page, findings: &Findings) {

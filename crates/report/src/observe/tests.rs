@@ -83,6 +83,8 @@ fn the_answer_fits_a_screen_however_much_there_is() {
     assert!(text.lines().count() <= 45, "{}\n{text}", text.lines().count());
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.contains("7 of 499") && text.contains("2026-11-24T19:22 UTC"), "{text}");
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("20.0 ms of name of task 1 (2) at 0.001 s, 10.0 ms of it behind neighbour 1;"), "{text}");
     let style = Style { is_detailed: true, ..Style::default() };
     let all = render(&large, &analyse(&large), Format::Table, style);
     assert!(all.contains("By process") && all.lines().count() > 1_000, "everything is behind --details");
