@@ -3,8 +3,10 @@
 mod as_run;
 mod building;
 mod deaths;
+mod instructions;
 mod long;
 mod random;
 mod scheduled;
 mod signals;
 mod support;
+mod surroundings;
