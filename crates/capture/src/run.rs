@@ -20,6 +20,7 @@ use crate::error::{CaptureError, Failure};
 use crate::leftovers;
 use crate::programs::Programs;
 use crate::protocol::{self, header};
+use crate::remarks::remarks;
 use crate::ring::Ring;
 use crate::start;
 use crate::tool::Tool;
@@ -253,7 +254,9 @@ fn schedule<R: Read>(
         drop(attendance);
         let outcome = controller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
-        Ok((outcome?, no_pid_namespace))
+        let mut outcome = outcome?;
+        outcome.warnings.extend(remarks(&ring));
+        Ok((outcome, no_pid_namespace))
     })
 }
 
@@ -273,7 +276,8 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     let shown = commands.iter().map(Command::shown).collect();
     let mut decoder = Decoder::new(Vec::new(), take).ordered_as_run();
     let outcome = AsRun::new(&ring, programs, stop, stop_after_switches, shown, &mut decoder).run()?;
-    let as_run::Outcome { ending, statuses, warnings, switches_elsewhere } = outcome;
+    let as_run::Outcome { ending, statuses, mut warnings, switches_elsewhere } = outcome;
+    warnings.extend(remarks(&ring));
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
     Ok(Summary { ending, switches, instructions, statuses, warnings, no_pid_namespace, switches_elsewhere })
 }
@@ -302,6 +306,7 @@ fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(
         shared: Some(ring.shared()),
         cpu: options.cpu,
         has_fixed_addresses: true,
+        has_callers_files: true,
         input: input?,
         output: output?,
         errors: errors?,
