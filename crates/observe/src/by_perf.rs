@@ -188,7 +188,10 @@ impl ByPerf {
                 if let Some(mut task) = left.and_then(|thread| self.tasks.remove(&thread)) {
                     self.kernels.renumber(task.pid, record.thread);
                     task.pid = record.thread;
-                    self.tasks.insert(record.thread, task);
+                    // Whose number it was has ended, though somebody of that number is alive.
+                    if let Some(first) = self.tasks.insert(record.thread, task) {
+                        self.count_ended(first);
+                    }
                 }
                 if let Some(task) = self.tasks.get_mut(&record.thread) {
                     task.name = name;
@@ -246,8 +249,12 @@ impl ByPerf {
             self.tasks.insert(thread, task);
             return;
         }
-        task.voluntary += 1;
         self.kernels.forget(thread);
+        self.count_ended(task);
+    }
+
+    fn count_ended(&mut self, mut task: Task) {
+        task.voluntary += 1;
         task.off_since = 0;
         task.state = task_state::ENDED;
         self.ended_totals.add(totals_of(&task));
