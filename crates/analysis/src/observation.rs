@@ -8,6 +8,8 @@
 //! meanwhile had the time to walk so much.
 
 mod advice;
+#[cfg(test)]
+mod advice_tests;
 mod calibration;
 mod cost;
 mod latency;
@@ -22,7 +24,7 @@ mod waits;
 use ::observation::{Entry, Observation, Source, Tasks, Why};
 use serde::Serialize;
 
-pub use advice::Advice;
+pub use advice::{Advice, AtMost, Change};
 pub use calibration::calibration;
 pub use cost::{DirectCosts, Range};
 pub use latency::Latency;

@@ -15,7 +15,7 @@ use record::HostManifest;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, CpuId, Nanos};
 
-pub use cause::{Entry, Why};
+pub use cause::{Entry, FutexWait, Why};
 pub use event::{Event, EventKind, Thread};
 pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::{Histogram, bucket_of};

@@ -6,10 +6,10 @@ use ::observation::{
 };
 use units::{Bytes, Nanos};
 
-use super::{Advice, Range, Widest, analyse};
+use super::{Range, Widest, analyse};
 use crate::testing;
 
-fn cost(ns: f64, half: f64) -> Cost {
+pub(super) fn cost(ns: f64, half: f64) -> Cost {
     Cost { ns, low_ns: ns - half, high_ns: ns + half }
 }
 
@@ -27,12 +27,12 @@ fn calibration() -> Calibration {
     }
 }
 
-fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
+pub(super) fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
     Cause { why, entry, switches, off_ns: Nanos(switches * 700), wait_ns: Nanos(switches * 300) }
 }
 
 /// Others ran for 512 to 768 ns each time.
-fn tasks(causes: Vec<Cause>) -> Tasks {
+pub(super) fn tasks(causes: Vec<Cause>) -> Tasks {
     let of =
         |is: bool| causes.iter().filter(|cause| cause.why.is_involuntary() == is).map(|cause| cause.switches).sum();
     let all = causes.iter().map(|cause| cause.switches).sum();
@@ -61,7 +61,7 @@ fn tasks(causes: Vec<Cause>) -> Tasks {
     }
 }
 
-fn observation(tasks: Tasks) -> Observation {
+pub(super) fn observation(tasks: Tasks) -> Observation {
     Observation {
         schema: Observation::schema_now(),
         program: String::new(),
@@ -88,7 +88,7 @@ fn observation(tasks: Tasks) -> Observation {
     }
 }
 
-fn read() -> Entry {
+pub(super) fn read() -> Entry {
     Entry::SystemCall("read".to_owned())
 }
 
@@ -212,24 +212,4 @@ fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
     assert_eq!(found, expected);
     let share: f64 = analyse(&observed).kept_waiting.iter().map(|each| each.share).sum();
     assert!((share - 1.0).abs() < 1e-9);
-}
-
-#[test]
-fn who_takes_the_cpu_is_to_be_given_another() {
-    let mut preempted = observation(tasks(vec![cause(Why::PreemptedByWoken, read(), 1000)]));
-    preempted.pairs = vec![pair("wrk", Some(9), 900), pair("wrk", Some(10), 50), pair("kworker", None, 50)];
-    let found = analyse(&preempted);
-    assert_eq!(found.neighbours.len(), 2, "processes of one name are together, as are the kernel's threads");
-    assert_eq!(found.advice, [Advice::Separate { observed: "worker".to_owned(), other: "wrk".to_owned() }]);
-    // The same between its own threads.
-    preempted.pairs = vec![pair("worker", Some(7), 1000)];
-    assert_eq!(analyse(&preempted).advice, [Advice::FewerAtATime]);
-}
-
-#[test]
-fn what_costs_nothing_needs_no_advice() {
-    let few = Tasks { run_ns: Nanos(1_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
-    assert_eq!(analyse(&observation(few)).advice, [Advice::Nothing]);
-    let many = analyse(&observation(tasks(vec![cause(Why::Blocked, read(), 100)])));
-    assert_eq!(many.advice, [Advice::MoreForEachWakeUp { call: "read".to_owned() }]);
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use ::observation::{Entry, Observation};
+use ::observation::{Entry, FutexWait, Observation};
 use analysis::observation::{Stack, stacks};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -40,6 +40,8 @@ pub fn pprof(observation: &Observation) -> Vec<u8> {
 fn frames(stack: &Stack<'_>) -> [String; 3] {
     let entry = match stack.entry {
         Entry::SystemCall(call) => call,
+        Entry::Futex(FutexWait::Lock) => "futex, for a lock",
+        Entry::Futex(FutexWait::Timed) => "futex, for a time at most",
         Entry::PageFault => "page fault",
         Entry::Interrupt => "own code",
         Entry::Kernel => "kernel",

@@ -1,4 +1,4 @@
-use ::observation::{Entry as KernelEntry, Why};
+use ::observation::{Entry as KernelEntry, FutexWait, Why};
 use analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
 
 use super::answer::name;
@@ -148,6 +148,8 @@ fn cause_row(cause: &CauseFinding) -> Vec<Entry> {
 pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
     let place = match entry {
         KernelEntry::SystemCall(call) => format!("in {call}"),
+        KernelEntry::Futex(FutexWait::Lock) => "in futex, for a lock".to_owned(),
+        KernelEntry::Futex(FutexWait::Timed) => "in futex, for a time at most".to_owned(),
         KernelEntry::PageFault => "in a page fault".to_owned(),
         KernelEntry::Interrupt => "in its own code".to_owned(),
         KernelEntry::Kernel => "in the kernel".to_owned(),

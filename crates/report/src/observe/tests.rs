@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use ::observation::{Behind, Calibration, Cause, Cost, Entry, LongWait, Observation, Pair, Reload, Source, Why};
+use ::observation::{
+    Behind, Calibration, Cause, Cost, Entry, FutexWait, LongWait, Observation, Pair, Reload, Source, Why,
+};
 use analysis::observation::analyse;
 use units::{Bytes, Nanos};
 
@@ -130,8 +132,15 @@ fn every_cause_has_words() {
         Why::Frozen,
         Why::Ended,
     ];
-    let entries =
-        [Entry::SystemCall("read".to_owned()), Entry::PageFault, Entry::Interrupt, Entry::Kernel, Entry::Other];
+    let entries = [
+        Entry::SystemCall("read".to_owned()),
+        Entry::PageFault,
+        Entry::Interrupt,
+        Entry::Kernel,
+        Entry::Other,
+        Entry::Futex(FutexWait::Lock),
+        Entry::Futex(FutexWait::Timed),
+    ];
     for why in whys {
         for entry in &entries {
             let words = super::tables::reason(why, entry);
