@@ -134,7 +134,7 @@ pub struct Tasks {
     /// What its own PID namespace calls the process, where that is another than the observer's, as in a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_inside: Option<u32>,
-    /// The control group of the process, where that is not the root and it was there at the end; hostile text until escaped.
+    /// The control group of the process, where it was there at the end; hostile text until escaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_group: Option<String>,
     /// The name of its threads, as the kernel keeps it; hostile text until escaped.

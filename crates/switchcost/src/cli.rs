@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use record::{Between, Mechanism, Policy, printable};
 use report::Format;
+use report::observe::By;
 use strum::IntoEnumIterator;
 use units::{Bytes, CpuId, Nanos};
 use workload::{Access, Pages, Pattern, Sharing};
@@ -105,6 +106,14 @@ impl Form {
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.format != Format::Table || self.out.is_some()
     }
+}
+
+/// What is listed of an observation.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Rows {
+    /// What the first table of an observation has a row for: program, or control-group
+    #[arg(long, value_name = "WHAT", default_value_t = By::Program, value_parser = parse_named::<By>, help_heading = "Output")]
+    pub(crate) by: By,
 }
 
 /// Files for tools that show stacks.
@@ -354,6 +363,9 @@ pub(crate) struct ReportArguments {
 
     #[command(flatten)]
     pub(crate) stacks: Stacks,
+
+    #[command(flatten)]
+    pub(crate) rows: Rows,
 
     #[command(flatten)]
     pub(crate) depth: Depth,

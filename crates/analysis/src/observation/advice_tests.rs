@@ -126,7 +126,7 @@ fn what_costs_nothing_needs_no_advice() {
 #[test]
 fn a_quota_is_to_be_raised_where_it_bound() {
     let throttled = |ns| {
-        let group = Throttled { group: "build".to_owned(), times: 9, throttled_ns: Nanos(ns) };
+        let group = Throttled { group: "build".to_owned(), times: 9, throttled_ns: Nanos(ns), joined_after_ns: None };
         let few = Tasks { run_ns: Nanos(1_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
         advice(&Observation { throttled: vec![group], ..observation(few) })
     };

@@ -213,3 +213,44 @@ fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
     let share: f64 = analyse(&observed).kept_waiting.iter().map(|each| each.share).sum();
     assert!((share - 1.0).abs() < 1e-9);
 }
+
+#[test]
+fn threads_of_a_pool_are_one_row_and_who_has_most_of_a_cause() {
+    let named =
+        |name: &str, switches| Tasks { name: name.to_owned(), ..tasks(vec![cause(Why::Blocked, read(), switches)]) };
+    let mut pool = observation(named("main", 50));
+    pool.tasks.extend((1..=9).map(|at| named(&format!("pool-1-thread-{at}"), 10)));
+    let found = analyse(&pool);
+    let rows: Vec<(&str, u64, u64)> =
+        found.names.iter().map(|found| (found.name.as_str(), found.tasks, found.switches)).collect();
+    assert_eq!(rows, [("pool-1-thread-*", 9, 90), ("main", 1, 50)]);
+    assert_eq!(found.causes[0].mostly, "pool-1-thread-*");
+    // One alone is no pool.
+    pool.tasks.truncate(2);
+    assert!(analyse(&pool).names.iter().any(|found| found.name == "pool-1-thread-1"));
+}
+
+#[test]
+fn everybody_can_be_listed_by_control_group() {
+    let of = |process, group: Option<&str>, switches| Tasks {
+        process,
+        control_group: group.map(str::to_owned),
+        ..tasks(vec![cause(Why::Blocked, read(), switches)])
+    };
+    let mut all = observation(of(Some(1), Some("/system.slice/nginx.service"), 400));
+    all.tasks.extend([
+        of(Some(2), Some("/system.slice/nginx.service"), 400),
+        of(Some(3), Some("/"), 300),
+        of(None, None, 200),
+        Tasks { is_kernel: true, ..of(Some(4), None, 100) },
+    ]);
+    let found = analyse(&all);
+    let rows: Vec<(&str, u64)> = found.groups.iter().map(|found| (found.name.as_str(), found.switches)).collect();
+    let expected = [
+        ("/system.slice/nginx.service", 800),
+        ("/", 300),
+        ("(not known: ended)", 200),
+        ("(threads of the kernel)", 100),
+    ];
+    assert_eq!(rows, expected);
+}

@@ -214,7 +214,7 @@ mod tests {
             let function = profile.function.iter().find(|function| function.id == first.location_id[at]);
             text(function.expect("a location is of one function of its number").name)
         };
-        assert_eq!(["name of task 1", "waits", "a_system_call_with_a_long_name_0"], [name(2), name(1), name(0)]);
+        assert_eq!(["name of task 1.", "waits", "a_system_call_with_a_long_name_0"], [name(2), name(1), name(0)]);
         assert_eq!((text(first.label[0].key), first.label[0].num), ("process", 1));
         // Without a price there is no cost, not one of 0.
         let unpriced = read(&pprof(&Observation { calibration: None, ..large }));

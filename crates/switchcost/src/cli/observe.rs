@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use units::Nanos;
 
-use super::{Depth, Form, Stacks};
+use super::{Depth, Form, Rows, Stacks};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -103,7 +103,7 @@ pub(crate) struct ObserveArguments {
 
     /// Show the last second again and again: c, s, i and w sort by cost, switches, involuntary ones and wait; p pauses, q leaves.
     /// What a command writes is not shown
-    #[arg(long, conflicts_with_all = ["format", "out", "details"])]
+    #[arg(long, conflicts_with_all = ["format", "out", "details", "by"])]
     pub(crate) live: bool,
 
     /// Do not measure what a switch costs here where no measurement of this machine is at hand (8 s, before anything is observed)
@@ -116,6 +116,9 @@ pub(crate) struct ObserveArguments {
 
     #[command(flatten)]
     pub(crate) stacks: Stacks,
+
+    #[command(flatten)]
+    pub(crate) rows: Rows,
 
     #[command(flatten)]
     pub(crate) form: Form,

@@ -159,7 +159,7 @@ fn show(
     if arguments.depth.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
-    let loaded = Loaded::read(path)?;
+    let loaded = Loaded::read(path)?.by(arguments.rows.by);
     let exit = show_loaded(&loaded, path, &arguments.form, arguments.depth, output)?;
     stacks.write(&loaded)?;
     Ok(interrupt.exit().unwrap_or(exit))
