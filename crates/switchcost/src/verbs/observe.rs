@@ -72,7 +72,7 @@ fn observe(
         may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
         without_bpf: arguments.no_bpf,
     };
-    let mut views = Views::open(arguments, interrupt, kept, events)?;
+    let mut views = Views::open(arguments, announcement(arguments, &whom), interrupt, kept, events)?;
     let observer = Observer::start(&empty.host, options);
     if let Some(reason) = observer.why_not_bpf().filter(|_| !arguments.no_bpf) {
         without_bpf(arguments, reason)?;
@@ -93,12 +93,39 @@ fn whom(arguments: &ObserveArguments) -> Result<Whom, Failure> {
         return Ok(Whom::Command(Command::new(arguments.command.clone(), arguments.live)));
     } else if let Some(name) = &arguments.cgroup {
         Whom::group(&root, name)
+    } else if !arguments.comm.is_empty() {
+        Whom::named(&root, &arguments.comm)
     } else if arguments.pid.is_empty() {
         return Ok(Whom::Everybody);
     } else {
-        Whom::processes(&root, arguments.pid.clone())
+        Whom::processes(&root, arguments.pid.iter().flat_map(|processes| processes.0.clone()).collect())
     };
     found.map_err(|why| ObserveError::from(why).into())
+}
+
+/// What is said as it begins: whom, and for how long.
+fn announcement(arguments: &ObserveArguments, whom: &Whom) -> String {
+    let usual = whom.usual_duration().filter(|_| !(arguments.live || arguments.listen.is_some()));
+    let end = match (whom, arguments.duration.or(usual)) {
+        (_, Some(duration)) => format!("for {duration}"),
+        (Whom::Command(_), None) => "until it ends".to_owned(),
+        (Whom::Processes(_), None) => "until the last ends, or Ctrl-C".to_owned(),
+        (Whom::Group(_) | Whom::Everybody, None) => "until Ctrl-C".to_owned(),
+    };
+    format!("observing {} {end}", named(arguments, whom))
+}
+
+fn named(arguments: &ObserveArguments, whom: &Whom) -> String {
+    match whom {
+        Whom::Command(_) => arguments.command.first().map_or(String::new(), |word| word.to_string_lossy().into_owned()),
+        Whom::Processes(processes) => match processes.as_slice() {
+            [one] => format!("process {one}"),
+            several if arguments.comm.is_empty() => format!("{} processes", several.len()),
+            several => format!("{} processes of {}", several.len(), arguments.comm.join(", ")),
+        },
+        Whom::Group(_) => format!("control group {}", arguments.cgroup.as_deref().unwrap_or_default()),
+        Whom::Everybody => "everybody".to_owned(),
+    }
 }
 
 fn requests(arguments: &ObserveArguments) -> Requests {
