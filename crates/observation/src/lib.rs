@@ -9,6 +9,7 @@ mod event;
 mod file;
 mod histogram;
 mod since;
+mod stacks;
 mod wait;
 
 use record::HostManifest;
@@ -19,6 +20,7 @@ pub use cause::{Entry, FutexWait, Why};
 pub use event::{Event, EventKind, Thread};
 pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::{Histogram, bucket_of};
+pub use stacks::{Frame, Module, SampledStacks, UserStack};
 pub use wait::{Behind, LongWait, Waits};
 
 /// Name of the format; the file carries it with [`OBSERVATION_VERSION`] behind a slash.
@@ -77,6 +79,9 @@ pub struct Observation {
     /// How switches and waits are spread over the window, in order; empty in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
+    /// Stacks at switches, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<SampledStacks>,
     /// Time slices that were extended (rseq) on the whole machine; none where the kernel does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,

@@ -120,7 +120,7 @@ pub(crate) struct Rows {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Stacks {
     /// Write what was observed to FILE as folded stacks for flame graphs: the task's name, why it left its CPU, where, and for how
-    /// long, in nanoseconds
+    /// long, in nanoseconds; or with observe --stacks the sampled stacks of the program, and how many switches they stand for
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) folded: Option<PathBuf>,
 

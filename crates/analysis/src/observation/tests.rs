@@ -83,6 +83,7 @@ pub(super) fn observation(tasks: Tasks) -> Observation {
         own_cost: None,
         throttled: Vec::new(),
         moments: Vec::new(),
+        stacks: None,
         slice_extensions: None,
         calibration: Some(calibration()),
     }

@@ -127,6 +127,7 @@ fn counted() -> Counted {
         in_scheduler: None,
         lost: Lost::default(),
         own_cost: None,
+        stacks: None,
     }
 }
 
@@ -174,6 +175,7 @@ fn empty(root: &Root) -> Observation {
         own_cost: None,
         throttled: Vec::new(),
         moments: Vec::new(),
+        stacks: None,
         slice_extensions: None,
         calibration: None,
     }

@@ -11,6 +11,7 @@ mod stacks;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod user_stacks;
 
 use ::observation::Observation;
 use analysis::observation::Findings;

@@ -117,7 +117,7 @@ pub(in crate::observe) fn of_container(found: &ProcessFinding) -> String {
 
 /// The last part of a control group's name; of the 64 digits that number a container as many as its tools show.
 fn short(group: &str) -> String {
-    let last = group.rsplit('/').next().unwrap_or(group);
+    let last = group.rsplit('/').next().filter(|last| !last.is_empty()).unwrap_or(group);
     let mut numbers = last.split(|c: char| !c.is_ascii_hexdigit());
     numbers.find(|number| number.len() == 64).map_or(last, |number| &number[..12]).to_owned()
 }

@@ -116,6 +116,12 @@ pub(crate) struct ObserveArguments {
     #[arg(long, conflicts_with_all = ["folded", "pprof"])]
     pub(crate) no_bpf: bool,
 
+    /// Sample the program's stack at N switches a second, 100 where no number is given, by frame pointers; --folded and --pprof write
+    /// those then
+    #[arg(long = "stacks", value_name = "N", num_args = 0..=1, default_missing_value = "100",
+          value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "no_bpf")]
+    pub(crate) stacks_per_second: Option<u32>,
+
     /// Serve what was counted so far as OpenMetrics at /metrics of this address (127.0.0.1 unless it is named, such as 9435), for
     /// Prometheus; until the command ends, Ctrl-C or --duration
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_address)]

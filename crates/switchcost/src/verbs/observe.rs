@@ -3,6 +3,7 @@
 mod calibrated;
 mod endpoint;
 mod events;
+mod functions;
 mod kept;
 mod live;
 mod views;
@@ -43,12 +44,13 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let mut kept = Kept::claim(path, arguments.record.is_none())?;
     let empty = empty(host, runs::stamp(now), calibration);
     let costs = empty.calibration.as_ref().and_then(analysis::observation::DirectCosts::of);
-    let (observation, traced) = match trace {
+    let (mut observation, traced) = match trace {
         None => (observe(arguments, whom, &empty, &interrupt, &mut kept, None)?, Ok(())),
         Some(trace) => events::written(trace, costs, |events| {
             observe(arguments, whom, &empty, &interrupt, &mut kept, Some(events))
         })?,
     };
+    observation.stacks.iter_mut().for_each(functions::name);
     kept.write(&observation).map_err(Failure::WriteObservation)?;
     // What is shown is read back: with thousands of processes it is a part of all memory.
     drop(observation);
@@ -70,6 +72,7 @@ fn observe(
         wants_scheduler_time: arguments.scheduler_time,
         counts_only: arguments.counts_only,
         may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
+        stacks_per_second: arguments.stacks_per_second,
         without_bpf: arguments.no_bpf,
     };
     let mut views = Views::open(arguments, announcement(arguments, &whom), interrupt, kept, events)?;
@@ -141,7 +144,7 @@ fn without_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure
     if arguments.events.is_some() {
         return Err(Failure::NoEvents(reason.to_owned()));
     }
-    if arguments.stacks.folded.is_some() || arguments.stacks.pprof.is_some() {
+    if arguments.stacks_per_second.is_some() || arguments.stacks.folded.is_some() || arguments.stacks.pprof.is_some() {
         return Err(Failure::NoStacks(reason.to_owned()));
     }
     say!("switches are counted without causes and neighbours: {reason}");
@@ -171,6 +174,7 @@ fn empty(host: HostManifest, started_at: String, calibration: Option<Calibration
         own_cost: None,
         throttled: Vec::new(),
         moments: Vec::new(),
+        stacks: None,
         slice_extensions: None,
         calibration,
     }

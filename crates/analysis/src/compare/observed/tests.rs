@@ -82,6 +82,7 @@ fn observation(tasks: Vec<Tasks>) -> Observation {
         own_cost: None,
         throttled: Vec::new(),
         moments: Vec::new(),
+        stacks: None,
         slice_extensions: None,
         calibration: Some(calibration(1_000.0, "2026-01-01T00:00:00Z")),
     }
