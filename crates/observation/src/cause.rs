@@ -43,6 +43,8 @@ impl Why {
 pub enum Entry {
     /// A system call, by its name, or its number where that has no name here.
     SystemCall(String),
+    /// The system call futex, to wait for something that its arguments tell.
+    Futex(FutexWait),
     /// A page fault.
     PageFault,
     /// An interrupt that came while its own code ran.
@@ -51,4 +53,15 @@ pub enum Entry {
     Kernel,
     /// Not told apart any more: the task had too many causes.
     Other,
+}
+
+/// What a wait in futex is for, as far as its arguments tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum FutexWait {
+    /// A lock that another thread holds: the word says that it is taken and waited for.
+    Lock,
+    /// Something, for no longer than a time.
+    Timed,
 }

@@ -9,16 +9,18 @@ mod event;
 mod file;
 mod histogram;
 mod since;
+mod stacks;
 mod wait;
 
 use record::HostManifest;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, CpuId, Nanos};
 
-pub use cause::{Entry, Why};
+pub use cause::{Entry, FutexWait, Why};
 pub use event::{Event, EventKind, Thread};
 pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::{Histogram, bucket_of};
+pub use stacks::{Frame, Module, SampledStacks, UserStack};
 pub use wait::{Behind, LongWait, Waits};
 
 /// Name of the format; the file carries it with [`OBSERVATION_VERSION`] behind a slash.
@@ -77,6 +79,9 @@ pub struct Observation {
     /// How switches and waits are spread over the window, in order; empty in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
+    /// Stacks at switches, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<SampledStacks>,
     /// Time slices that were extended (rseq) on the whole machine; none where the kernel does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,
@@ -134,7 +139,7 @@ pub struct Tasks {
     /// What its own PID namespace calls the process, where that is another than the observer's, as in a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_inside: Option<u32>,
-    /// The control group of the process, where that is not the root and it was there at the end; hostile text until escaped.
+    /// The control group of the process, where it was there at the end; hostile text until escaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_group: Option<String>,
     /// The name of its threads, as the kernel keeps it; hostile text until escaped.

@@ -36,8 +36,9 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-	unsigned long orig_ax, ip;
+	unsigned long dx, si, orig_ax, ip, r10;
 #elif defined(__TARGET_ARCH_arm64)
+	__u64 regs[31];
 	__s32 syscallno;
 	__u64 pc;
 #endif
@@ -146,6 +147,8 @@ enum entry {
 	ENTRY_INTERRUPT,
 	ENTRY_KERNEL,
 	ENTRY_OTHER,
+	ENTRY_FUTEX_LOCK,  // in the system call futex, for a lock
+	ENTRY_FUTEX_TIMED, // the same, for a time at most
 	ENTRY_X32 = 0x2000,
 };
 
@@ -498,6 +501,36 @@ static __always_inline __u64 key_of(__u32 entry, enum reason reason)
 	return (__u64)reason << 32 | entry;
 }
 
+#if defined(__TARGET_ARCH_x86)
+#define FUTEX 202
+#define ARGUMENT(regs, x86, arm64) ((regs)->x86)
+#else
+#define FUTEX 98
+#define ARGUMENT(regs, x86, arm64) ((regs)->regs[arm64])
+#endif
+
+#define FUTEX_WAIT 0
+#define FUTEX_LOCK_PI 6
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_LOCK_PI2 13
+#define FUTEX_FLAGS (128 | 256)
+#define FUTEX_WAITERS 0x80000000
+
+// What a wait in futex is for, as its arguments tell. The word of a lock that is taken and waited for holds 2 (glibc, Rust, Go, GLib) or
+// has the highest bit set (musl, and what the kernel itself defines for such words); all bits are set in one by which a thread parks.
+static __always_inline __u32 futex_waits_for(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 command = ARGUMENT(regs, si, 1) & ~FUTEX_FLAGS, word = ARGUMENT(regs, dx, 2);
+	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
+		return ENTRY_FUTEX_LOCK;
+	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
+		return FUTEX;
+	if (ARGUMENT(regs, r10, 3))
+		return ENTRY_FUTEX_TIMED;
+	return word == 2 || (word & FUTEX_WAITERS && word != ~0u) ? ENTRY_FUTEX_LOCK : FUTEX;
+}
+
 // The index of a cause in the table of its task; mostly it is the last one again, or found at once. Where the table is full, the least
 // frequent makes room, and what it has counted goes to the last, which is for all the rest: what a program did once as it started does
 // not keep out what it does all the time.
@@ -840,6 +873,8 @@ static __always_inline enum reason leaves(struct task *t, struct task_struct *pr
 		reason = REASON_THROTTLED;
 	else
 		reason = was_woken_meanwhile(prev, next, comer) ? REASON_PREEMPTED_BY_WOKEN : REASON_PREEMPTED_BY_QUEUED;
+	if (reason == REASON_BLOCKED && entry == FUTEX)
+		entry = futex_waits_for(prev);
 	if (is_voluntary)
 		t->voluntary++;
 	else

@@ -18,6 +18,7 @@ use crate::memory::{self, Memory};
 use crate::observer::{Counted, Options, Totals};
 use crate::own_cost;
 use crate::relatives::relatives;
+use crate::stacks::Stacks;
 use crate::sums::Sums;
 use crate::tables::Tables;
 
@@ -38,6 +39,7 @@ pub(crate) struct ByBpf {
     may_mark: bool,
     counts_only: bool,
     cpus: Cpus,
+    stacks: Option<Stacks>,
 }
 
 impl ByBpf {
@@ -48,6 +50,7 @@ impl ByBpf {
         let (places, ended, events) = (kernel.take_places()?, kernel.take_ring("ended")?, kernel.take_ring("events")?);
         let cpus = Cpus::new(&host.cpus_online);
         set_relatives(&tables, &cpus);
+        let stacks = options.stacks_per_second.map(Stacks::start).transpose()?;
         kernel.attach()?;
         Ok(ByBpf {
             kernel,
@@ -63,11 +66,15 @@ impl ByBpf {
             may_mark: options.may_mark_pages,
             counts_only: options.counts_only,
             cpus,
+            stacks,
         })
     }
 
     /// Observes these processes and what they start from here on.
     pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf> {
+        if let Some(stacks) = &mut self.stacks {
+            stacks.add(processes.iter().copied());
+        }
         self.add_targets(processes, target::PROCESS)
     }
 
@@ -107,6 +114,9 @@ impl ByBpf {
 
     /// Observes all tasks, those of the kernel too.
     pub(crate) fn add_all(&mut self) {
+        if let Some(stacks) = &mut self.stacks {
+            stacks.add_all();
+        }
         self.tables.control(Control::All).store(1, Relaxed);
         self.tables.control(Control::Generation).fetch_add(1, Relaxed);
     }
@@ -126,7 +136,12 @@ impl ByBpf {
         if self.cpus.have_come(&Root::system()) {
             set_relatives(&self.tables, &self.cpus);
         }
-        self.own_cost.tick(&self.kernel, self.switches());
+        if let Some(stacks) = &mut self.stacks {
+            let tables = &self.tables;
+            stacks.tick(|| (1..TASKS).filter_map(|place| tables.process(place)).collect());
+        }
+        let run_time = || run_time(&self.kernel, self.stacks.as_ref());
+        self.own_cost.tick(run_time, self.switches());
         self.memory.tick(|| processes(&self.tables, &mut self.first_with_memory), self.may_mark);
     }
 
@@ -146,9 +161,10 @@ impl ByBpf {
     /// Ends the observation.
     pub(crate) fn finish(mut self) -> Result<Counted, NoBpf> {
         let switches = self.switches();
-        self.own_cost.end(&self.kernel, switches);
+        self.own_cost.end(|| run_time(&self.kernel, self.stacks.as_ref()), switches);
         self.kernel.detach();
-        self.so_far()
+        let stacks = self.stacks.take().map(Stacks::finish);
+        Ok(Counted { stacks, ..self.so_far()? })
     }
 
     /// What was counted so far.
@@ -193,6 +209,7 @@ impl ByBpf {
             in_scheduler: self.in_scheduler(),
             lost,
             own_cost,
+            stacks: None,
         })
     }
 
@@ -223,6 +240,11 @@ impl ByBpf {
         };
         self.cpus.known().iter().map(time).collect()
     }
+}
+
+/// Nanoseconds that all programs have run, as far as they were accounted for.
+fn run_time(kernel: &Kernel, stacks: Option<&Stacks>) -> u64 {
+    own_cost::run_time(kernel.programs().chain(stacks.into_iter().flat_map(Stacks::programs)))
 }
 
 fn event_of(event: &layout::Event) -> Event {

@@ -148,6 +148,7 @@ impl ByPerf {
             lost: Lost { records: self.lost.records.max(self.records.lost()), ..self.lost.clone() },
             in_scheduler: None,
             own_cost: None,
+            stacks: None,
         }
     }
 

@@ -149,6 +149,7 @@ impl ByProc {
             lost: Lost { tasks: self.no_room, ..Lost::default() },
             in_scheduler: None,
             own_cost: None,
+            stacks: None,
         }
     }
 }

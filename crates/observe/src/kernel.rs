@@ -214,11 +214,11 @@ fn point<'a>(ebpf: &'a mut Ebpf, hook: &Hook) -> &'a mut BtfTracePoint {
     program.try_into().expect("a function at a tracepoint")
 }
 
-fn refused_program(what: &str, error: &ProgramError) -> NoBpf {
+pub(crate) fn refused_program(what: &str, error: &ProgramError) -> NoBpf {
     of(what, error, error.to_string())
 }
 
-fn refused(what: &str, error: &EbpfError) -> NoBpf {
+pub(crate) fn refused(what: &str, error: &EbpfError) -> NoBpf {
     of(what, error, error.to_string())
 }
 

@@ -75,6 +75,8 @@ enumerators! {
         INTERRUPT = 0x1001,
         KERNEL = 0x1002,
         OTHER = 0x1003,
+        FUTEX_LOCK = 0x1004,
+        FUTEX_TIMED = 0x1005,
         X32 = 0x2000,
     }
 }

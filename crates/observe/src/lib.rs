@@ -35,6 +35,7 @@ mod quotas;
 mod relatives;
 mod requests;
 mod run;
+mod stacks;
 mod subject;
 mod sums;
 mod tables;

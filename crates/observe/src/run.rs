@@ -229,6 +229,7 @@ impl Began {
             lost: counted.lost,
             own_cost: counted.own_cost.map(|own| OwnCost { user_ns, ..own }),
             throttled,
+            stacks: counted.stacks,
             ..empty.clone()
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use observation::{Cause, Entry, Histogram, Pair, Tasks, Waits, Why};
+use observation::{Cause, Entry, FutexWait, Histogram, Pair, Tasks, Waits, Why};
 use syscalls::Sysno;
 use units::Nanos;
 
@@ -223,6 +223,8 @@ fn entry(at: u32) -> Entry {
         layout::entry::INTERRUPT => Entry::Interrupt,
         layout::entry::KERNEL => Entry::Kernel,
         layout::entry::OTHER => Entry::Other,
+        layout::entry::FUTEX_LOCK => Entry::Futex(FutexWait::Lock),
+        layout::entry::FUTEX_TIMED => Entry::Futex(FutexWait::Timed),
         call => Entry::SystemCall(name_of_call(call)),
     }
 }

@@ -6,10 +6,10 @@ use ::observation::{
 };
 use units::{Bytes, Nanos};
 
-use super::{Advice, Range, Widest, analyse};
+use super::{Range, Widest, analyse};
 use crate::testing;
 
-fn cost(ns: f64, half: f64) -> Cost {
+pub(super) fn cost(ns: f64, half: f64) -> Cost {
     Cost { ns, low_ns: ns - half, high_ns: ns + half }
 }
 
@@ -27,12 +27,12 @@ fn calibration() -> Calibration {
     }
 }
 
-fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
+pub(super) fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
     Cause { why, entry, switches, off_ns: Nanos(switches * 700), wait_ns: Nanos(switches * 300) }
 }
 
 /// Others ran for 512 to 768 ns each time.
-fn tasks(causes: Vec<Cause>) -> Tasks {
+pub(super) fn tasks(causes: Vec<Cause>) -> Tasks {
     let of =
         |is: bool| causes.iter().filter(|cause| cause.why.is_involuntary() == is).map(|cause| cause.switches).sum();
     let all = causes.iter().map(|cause| cause.switches).sum();
@@ -61,7 +61,7 @@ fn tasks(causes: Vec<Cause>) -> Tasks {
     }
 }
 
-fn observation(tasks: Tasks) -> Observation {
+pub(super) fn observation(tasks: Tasks) -> Observation {
     Observation {
         schema: Observation::schema_now(),
         program: String::new(),
@@ -83,12 +83,13 @@ fn observation(tasks: Tasks) -> Observation {
         own_cost: None,
         throttled: Vec::new(),
         moments: Vec::new(),
+        stacks: None,
         slice_extensions: None,
         calibration: Some(calibration()),
     }
 }
 
-fn read() -> Entry {
+pub(super) fn read() -> Entry {
     Entry::SystemCall("read".to_owned())
 }
 
@@ -215,21 +216,42 @@ fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
 }
 
 #[test]
-fn who_takes_the_cpu_is_to_be_given_another() {
-    let mut preempted = observation(tasks(vec![cause(Why::PreemptedByWoken, read(), 1000)]));
-    preempted.pairs = vec![pair("wrk", Some(9), 900), pair("wrk", Some(10), 50), pair("kworker", None, 50)];
-    let found = analyse(&preempted);
-    assert_eq!(found.neighbours.len(), 2, "processes of one name are together, as are the kernel's threads");
-    assert_eq!(found.advice, [Advice::Separate { observed: "worker".to_owned(), other: "wrk".to_owned() }]);
-    // The same between its own threads.
-    preempted.pairs = vec![pair("worker", Some(7), 1000)];
-    assert_eq!(analyse(&preempted).advice, [Advice::FewerAtATime]);
+fn threads_of_a_pool_are_one_row_and_who_has_most_of_a_cause() {
+    let named =
+        |name: &str, switches| Tasks { name: name.to_owned(), ..tasks(vec![cause(Why::Blocked, read(), switches)]) };
+    let mut pool = observation(named("main", 50));
+    pool.tasks.extend((1..=9).map(|at| named(&format!("pool-1-thread-{at}"), 10)));
+    let found = analyse(&pool);
+    let rows: Vec<(&str, u64, u64)> =
+        found.names.iter().map(|found| (found.name.as_str(), found.tasks, found.switches)).collect();
+    assert_eq!(rows, [("pool-1-thread-*", 9, 90), ("main", 1, 50)]);
+    assert_eq!(found.causes[0].mostly, "pool-1-thread-*");
+    // One alone is no pool.
+    pool.tasks.truncate(2);
+    assert!(analyse(&pool).names.iter().any(|found| found.name == "pool-1-thread-1"));
 }
 
 #[test]
-fn what_costs_nothing_needs_no_advice() {
-    let few = Tasks { run_ns: Nanos(1_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
-    assert_eq!(analyse(&observation(few)).advice, [Advice::Nothing]);
-    let many = analyse(&observation(tasks(vec![cause(Why::Blocked, read(), 100)])));
-    assert_eq!(many.advice, [Advice::MoreForEachWakeUp { call: "read".to_owned() }]);
+fn everybody_can_be_listed_by_control_group() {
+    let of = |process, group: Option<&str>, switches| Tasks {
+        process,
+        control_group: group.map(str::to_owned),
+        ..tasks(vec![cause(Why::Blocked, read(), switches)])
+    };
+    let mut all = observation(of(Some(1), Some("/system.slice/nginx.service"), 400));
+    all.tasks.extend([
+        of(Some(2), Some("/system.slice/nginx.service"), 400),
+        of(Some(3), Some("/"), 300),
+        of(None, None, 200),
+        Tasks { is_kernel: true, ..of(Some(4), None, 100) },
+    ]);
+    let found = analyse(&all);
+    let rows: Vec<(&str, u64)> = found.groups.iter().map(|found| (found.name.as_str(), found.switches)).collect();
+    let expected = [
+        ("/system.slice/nginx.service", 800),
+        ("/", 300),
+        ("(not known: ended)", 200),
+        ("(threads of the kernel)", 100),
+    ];
+    assert_eq!(rows, expected);
 }

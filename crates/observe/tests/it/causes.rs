@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use observation::{Entry, Why};
+use observation::{Cause, Entry, FutexWait, Why};
 use switchcost_observe::Options;
 
 use crate::{call, observed, program_traced, switches, turn};
@@ -140,4 +140,38 @@ fn who_is_woken_takes_the_cpu_and_is_told_as_that() {
     // The interrupt of the timer comes while the other runs.
     let woke: u64 = counted.pairs.iter().filter(|pair| pair.name == "perl").map(|pair| pair.woke).sum();
     assert!(woke > 200, "{woke} wake-ups while the other ran");
+}
+
+/// One that calls futex, whose wait ends by a signal of its child's end.
+fn waits_in_futex(number: u32, operation: u32, word: u32, timeout: &str) -> Option<Vec<Cause>> {
+    let script = format!(
+        "my $word = pack('L', {word}); my $time = pack('qq', 0, 20_000_000);
+         $SIG{{CHLD}} = sub {{}};
+         if (fork) {{ syscall({number}, $word, {operation}, {word}, {timeout}, 0, 0xffffffff) }} else {{ select(undef, undef, undef, 0.05) }}"
+    );
+    let (_, counted) = observed(&script, Options::default())?;
+    Some(counted.tasks.into_iter().flat_map(|tasks| tasks.causes).filter(|cause| cause.why == Why::Blocked).collect())
+}
+
+#[test]
+fn waits_in_futex_are_told_apart_by_what_they_are_for() {
+    let _turn = turn();
+    let number = if cfg!(target_arch = "x86_64") { 202 } else { 98 };
+    let (lock, timed) = (Entry::Futex(FutexWait::Lock), Entry::Futex(FutexWait::Timed));
+    let cases = [
+        // A lock of glibc: 2 is taken and waited for. One of musl, and one with FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG.
+        (0, 2, "0", &lock),
+        (0, 0x8000_0010, "0", &lock),
+        (9 | 128, 2, "0", &lock),
+        // The same for 20 ms at most; a condition or semaphore; a thread that parks.
+        (0, 2, "$time", &timed),
+        (128, 0, "0", &call("futex")),
+        (128, u32::MAX, "0", &call("futex")),
+    ];
+    for (operation, word, timeout, expected) in cases {
+        let Some(causes) = waits_in_futex(number, operation, word, timeout) else { return };
+        let is_futex = |cause: &&Cause| matches!(cause.entry, Entry::Futex(_)) || cause.entry == call("futex");
+        let told: Vec<&Cause> = causes.iter().filter(is_futex).collect();
+        assert!(told.len() == 1 && told[0].entry == *expected && told[0].switches == 1, "{word:#x}: {told:?}");
+    }
 }

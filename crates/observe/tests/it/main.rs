@@ -7,6 +7,7 @@ mod counts;
 mod groups;
 mod leftovers;
 mod records;
+mod stacks;
 mod states;
 mod waits;
 

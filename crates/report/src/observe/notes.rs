@@ -54,6 +54,17 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
             time(ns)
         )
     }));
+    notes.extend(observation.stacks.as_ref().map(|stacks| {
+        let lost = match stacks.lost_switches {
+            0 => String::new(),
+            lost => format!("; there was no room for those of {}", count(lost)),
+        };
+        format!(
+            "Stacks were sampled at {} switches, by chance (--stacks {}){lost}; --folded and --pprof write them.",
+            count(stacks.samples()),
+            stacks.per_second
+        )
+    }));
     if is_all {
         notes.extend(of_the_kernel(observation));
     }

@@ -1,6 +1,7 @@
-use ::observation::{Entry as KernelEntry, Why};
+use ::observation::{Entry as KernelEntry, FutexWait, Why};
 use analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
 
+use super::By;
 use super::answer::name;
 use super::neighbours;
 use crate::entry::{Entry, Side};
@@ -25,12 +26,18 @@ impl Limits {
 pub(super) const ONE_SCREEN: Limits = Limits { processes: 7, causes: 5, neighbours: 4 };
 pub(super) const ALL: Limits = Limits { processes: usize::MAX, causes: usize::MAX, neighbours: usize::MAX };
 
-pub(super) fn add(page: &mut Page, findings: &Findings, limits: &Limits) {
+pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits) {
     if findings.all.switches == 0 {
         return;
     }
-    add_processes(page, "Who pays", &findings.names, limits.processes);
+    match by {
+        By::Program => add_processes(page, "Who pays", &findings.names, limits.processes),
+        By::ControlGroup => add_groups(page, &findings.groups, limits.processes),
+    }
     if limits.is_all() {
+        if by == By::Program && findings.groups.len() > 1 {
+            add_groups(page, &findings.groups, limits.processes);
+        }
         add_processes(page, "By process", &findings.processes, limits.processes);
     }
     add_causes(page, findings, limits.causes);
@@ -47,6 +54,23 @@ pub(super) fn title(title: &str, shown: usize, all: usize) -> String {
 }
 
 fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most: usize) {
+    add_payers(page, heading, found, most, label);
+}
+
+/// Of containers there is no more than their tools show.
+fn add_groups(page: &mut Page, found: &[ProcessFinding], most: usize) {
+    add_payers(page, "Who pays, by control group", found, most, |group| {
+        format!("{} x {}", name(&short(&group.name)), count(group.tasks))
+    });
+}
+
+fn add_payers(
+    page: &mut Page,
+    heading: &str,
+    found: &[ProcessFinding],
+    most: usize,
+    label: fn(&ProcessFinding) -> String,
+) {
     let rows = &found[..found.len().min(most)];
     page.heading(heading, &title("costs as a share of its CPU time", rows.len(), found.len()));
     let mut grid = Grid::with_one_line_a_row(1);
@@ -54,17 +78,20 @@ fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most:
     for column in ["switches/s", "involuntary", "CPU", "cost", "directly", "with caches", "wait p99"] {
         grid.column(column, Side::Right);
     }
-    rows.iter().for_each(|process| grid.row(process_row(process)));
+    rows.iter().for_each(|process| grid.row(process_row(label(process), process)));
     page.grid(&grid);
 }
 
-fn process_row(found: &ProcessFinding) -> Vec<Entry> {
+fn label(found: &ProcessFinding) -> String {
     let label = match (found.process, found.tasks) {
         (Some(process), _) => format!("{} {process}{}", name(&found.name), of_container(found)),
         (None, 1) => name(&found.name),
         (None, tasks) => format!("{} x {}", name(&found.name), count(tasks)),
     };
-    let label = if found.is_kernel { format!("[{label}]") } else { label };
+    if found.is_kernel { format!("[{label}]") } else { label }
+}
+
+fn process_row(label: String, found: &ProcessFinding) -> Vec<Entry> {
     let cells = [
         label,
         rounded(found.per_second),
@@ -90,7 +117,7 @@ pub(in crate::observe) fn of_container(found: &ProcessFinding) -> String {
 
 /// The last part of a control group's name; of the 64 digits that number a container as many as its tools show.
 fn short(group: &str) -> String {
-    let last = group.rsplit('/').next().unwrap_or(group);
+    let last = group.rsplit('/').next().filter(|last| !last.is_empty()).unwrap_or(group);
     let mut numbers = last.split(|c: char| !c.is_ascii_hexdigit());
     numbers.find(|number| number.len() == 64).map_or(last, |number| &number[..12]).to_owned()
 }
@@ -148,6 +175,8 @@ fn cause_row(cause: &CauseFinding) -> Vec<Entry> {
 pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
     let place = match entry {
         KernelEntry::SystemCall(call) => format!("in {call}"),
+        KernelEntry::Futex(FutexWait::Lock) => "in futex, for a lock".to_owned(),
+        KernelEntry::Futex(FutexWait::Timed) => "in futex, for a time at most".to_owned(),
         KernelEntry::PageFault => "in a page fault".to_owned(),
         KernelEntry::Interrupt => "in its own code".to_owned(),
         KernelEntry::Kernel => "in the kernel".to_owned(),

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use ::observation::{Behind, Calibration, Cause, Cost, Entry, LongWait, Observation, Pair, Reload, Source, Why};
+use ::observation::{
+    Behind, Calibration, Cause, Cost, Entry, FutexWait, LongWait, Observation, Pair, Reload, Source, Why,
+};
 use analysis::observation::analyse;
 use units::{Bytes, Nanos};
 
-use super::{Scraped, metrics, render};
+use super::{By, Scraped, metrics, render};
 use crate::{Format, Style};
 
 fn small() -> Observation {
@@ -31,7 +33,7 @@ pub(super) fn large() -> Observation {
     };
     let named = |at: u32| ::observation::Tasks {
         process: Some(at),
-        name: format!("name of task {at}"),
+        name: format!("name of task {at}."),
         voluntary: 10_000,
         run_ns: Nanos(1_000_000_000),
         resident_bytes: Some(Bytes::mib(1)),
@@ -41,7 +43,7 @@ pub(super) fn large() -> Observation {
     large.tasks = (1..500).map(named).collect();
     let pair = |at: u32| Pair {
         process: at,
-        process_name: format!("name of task {at}"),
+        process_name: format!("name of task {at}."),
         other: Some(9999),
         name: format!("neighbour {at}"),
         ran_ns: Nanos(1_000),
@@ -73,7 +75,7 @@ pub(super) fn large() -> Observation {
 }
 
 fn screen(observation: &Observation) -> String {
-    render(observation, &analyse(observation), Format::Table, Style::default())
+    render(observation, &analyse(observation), By::Program, Format::Table, Style::default())
 }
 
 #[test]
@@ -86,7 +88,7 @@ fn the_answer_fits_a_screen_however_much_there_is() {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("20.0 ms of name of task 1 (2) at 0.001 s, 10.0 ms of it behind neighbour 1;"), "{text}");
     let style = Style { is_detailed: true, ..Style::default() };
-    let all = render(&large, &analyse(&large), Format::Table, style);
+    let all = render(&large, &analyse(&large), By::Program, Format::Table, style);
     assert!(all.contains("By process") && all.lines().count() > 1_000, "everything is behind --details");
 }
 
@@ -130,8 +132,15 @@ fn every_cause_has_words() {
         Why::Frozen,
         Why::Ended,
     ];
-    let entries =
-        [Entry::SystemCall("read".to_owned()), Entry::PageFault, Entry::Interrupt, Entry::Kernel, Entry::Other];
+    let entries = [
+        Entry::SystemCall("read".to_owned()),
+        Entry::PageFault,
+        Entry::Interrupt,
+        Entry::Kernel,
+        Entry::Other,
+        Entry::Futex(FutexWait::Lock),
+        Entry::Futex(FutexWait::Timed),
+    ];
     for why in whys {
         for entry in &entries {
             let words = super::tables::reason(why, entry);
@@ -247,4 +256,16 @@ fn the_dashboard_asks_for_nothing_that_is_not_served() {
         asked += 1;
     }
     assert!(asked >= panels.len() && panels.len() >= 8);
+}
+
+#[test]
+fn everybody_is_listed_by_control_group_where_that_is_asked_for() {
+    let mut all = large();
+    for (at, tasks) in all.tasks.iter_mut().enumerate() {
+        tasks.control_group = Some(format!("/system.slice/{}.service", ["nginx", "redis"][at % 2]));
+    }
+    let by = |by| render(&all, &analyse(&all), by, Format::Table, Style::default());
+    let groups = by(By::ControlGroup);
+    assert!(groups.contains("Who pays, by control group") && groups.contains("\nnginx.service x "), "{groups}");
+    assert!(!by(By::Program).contains("nginx.service"), "{}", by(By::Program));
 }

@@ -3,6 +3,7 @@
 mod calibrated;
 mod endpoint;
 mod events;
+mod functions;
 mod kept;
 mod live;
 mod views;
@@ -43,12 +44,13 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let mut kept = Kept::claim(path, arguments.record.is_none())?;
     let empty = empty(host, runs::stamp(now), calibration);
     let costs = empty.calibration.as_ref().and_then(analysis::observation::DirectCosts::of);
-    let (observation, traced) = match trace {
+    let (mut observation, traced) = match trace {
         None => (observe(arguments, whom, &empty, &interrupt, &mut kept, None)?, Ok(())),
         Some(trace) => events::written(trace, costs, |events| {
             observe(arguments, whom, &empty, &interrupt, &mut kept, Some(events))
         })?,
     };
+    observation.stacks.iter_mut().for_each(functions::name);
     kept.write(&observation).map_err(Failure::WriteObservation)?;
     // What is shown is read back: with thousands of processes it is a part of all memory.
     drop(observation);
@@ -70,9 +72,10 @@ fn observe(
         wants_scheduler_time: arguments.scheduler_time,
         counts_only: arguments.counts_only,
         may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
+        stacks_per_second: arguments.stacks_per_second,
         without_bpf: arguments.no_bpf,
     };
-    let mut views = Views::open(arguments, interrupt, kept, events)?;
+    let mut views = Views::open(arguments, announcement(arguments, &whom), interrupt, kept, events)?;
     let observer = Observer::start(&empty.host, options);
     if let Some(reason) = observer.why_not_bpf().filter(|_| !arguments.no_bpf) {
         without_bpf(arguments, reason)?;
@@ -93,12 +96,39 @@ fn whom(arguments: &ObserveArguments) -> Result<Whom, Failure> {
         return Ok(Whom::Command(Command::new(arguments.command.clone(), arguments.live)));
     } else if let Some(name) = &arguments.cgroup {
         Whom::group(&root, name)
+    } else if !arguments.comm.is_empty() {
+        Whom::named(&root, &arguments.comm)
     } else if arguments.pid.is_empty() {
         return Ok(Whom::Everybody);
     } else {
-        Whom::processes(&root, arguments.pid.clone())
+        Whom::processes(&root, arguments.pid.iter().flat_map(|processes| processes.0.clone()).collect())
     };
     found.map_err(|why| ObserveError::from(why).into())
+}
+
+/// What is said as it begins: whom, and for how long.
+fn announcement(arguments: &ObserveArguments, whom: &Whom) -> String {
+    let usual = whom.usual_duration().filter(|_| !(arguments.live || arguments.listen.is_some()));
+    let end = match (whom, arguments.duration.or(usual)) {
+        (_, Some(duration)) => format!("for {duration}"),
+        (Whom::Command(_), None) => "until it ends".to_owned(),
+        (Whom::Processes(_), None) => "until the last ends, or Ctrl-C".to_owned(),
+        (Whom::Group(_) | Whom::Everybody, None) => "until Ctrl-C".to_owned(),
+    };
+    format!("observing {} {end}", named(arguments, whom))
+}
+
+fn named(arguments: &ObserveArguments, whom: &Whom) -> String {
+    match whom {
+        Whom::Command(_) => arguments.command.first().map_or(String::new(), |word| word.to_string_lossy().into_owned()),
+        Whom::Processes(processes) => match processes.as_slice() {
+            [one] => format!("process {one}"),
+            several if arguments.comm.is_empty() => format!("{} processes", several.len()),
+            several => format!("{} processes of {}", several.len(), arguments.comm.join(", ")),
+        },
+        Whom::Group(_) => format!("control group {}", arguments.cgroup.as_deref().unwrap_or_default()),
+        Whom::Everybody => "everybody".to_owned(),
+    }
 }
 
 fn requests(arguments: &ObserveArguments) -> Requests {
@@ -114,7 +144,7 @@ fn without_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure
     if arguments.events.is_some() {
         return Err(Failure::NoEvents(reason.to_owned()));
     }
-    if arguments.stacks.folded.is_some() || arguments.stacks.pprof.is_some() {
+    if arguments.stacks_per_second.is_some() || arguments.stacks.folded.is_some() || arguments.stacks.pprof.is_some() {
         return Err(Failure::NoStacks(reason.to_owned()));
     }
     say!("switches are counted without causes and neighbours: {reason}");
@@ -144,6 +174,7 @@ fn empty(host: HostManifest, started_at: String, calibration: Option<Calibration
         own_cost: None,
         throttled: Vec::new(),
         moments: Vec::new(),
+        stacks: None,
         slice_extensions: None,
         calibration,
     }
@@ -159,7 +190,7 @@ fn show(
     if arguments.depth.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
-    let loaded = Loaded::read(path)?;
+    let loaded = Loaded::read(path)?.by(arguments.rows.by);
     let exit = show_loaded(&loaded, path, &arguments.form, arguments.depth, output)?;
     stacks.write(&loaded)?;
     Ok(interrupt.exit().unwrap_or(exit))

@@ -270,8 +270,10 @@ fn who_cannot_be_observed_is_told() {
     let place = Place::new();
     for (arguments, code, words) in [
         (&["-p", "4194305"][..], 2, "found no process 4194305"),
-        (&["-p", "0"], 2, "0 is not in 1.."),
-        (&["-p", "x"], 2, "invalid digit"),
+        (&["-p", "0"], 2, "found '0', need the number of a process"),
+        (&["-p", "1 x"], 2, "found 'x', need the number of a process"),
+        (&["-p", ""], 2, "found no number"),
+        (&["--comm", "no such name"], 2, "found no process named 'no such name'"),
         (&["--cgroup", "no/such/group"], 2, "found no control group no/such/group"),
         (&["--", "/no/such/program"], 2, "failed to start \"/no/such/program\""),
         (&[], 2, "required"),

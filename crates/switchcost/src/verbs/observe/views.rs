@@ -13,6 +13,7 @@ use crate::messages::say;
 use crate::signals::Interrupt;
 
 pub(super) struct Views<'a, 'b> {
+    announcement: String,
     interrupt: &'a Interrupt,
     kept: &'a mut Kept,
     live: Option<Live>,
@@ -24,13 +25,14 @@ pub(super) struct Views<'a, 'b> {
 impl<'a, 'b> Views<'a, 'b> {
     pub(super) fn open(
         arguments: &ObserveArguments,
+        announcement: String,
         interrupt: &'a Interrupt,
         kept: &'a mut Kept,
         events: Option<&'a mut Events<'b>>,
     ) -> Result<Views<'a, 'b>, Failure> {
         let live = arguments.live.then(Live::start).transpose()?;
         let address = arguments.listen.map(Address::claim).transpose()?;
-        Ok(Views { interrupt, kept, live, address, endpoint: None, events })
+        Ok(Views { announcement, interrupt, kept, live, address, endpoint: None, events })
     }
 }
 
@@ -41,7 +43,11 @@ impl Listener for Views<'_, '_> {
         self.interrupt.is_raised() || self.live.as_ref().is_some_and(Live::is_left)
     }
 
+    /// A screen of its own shows by itself that it has begun.
     fn began(&mut self) -> Result<(), Failure> {
+        if self.live.is_none() {
+            say!("{}", self.announcement);
+        }
         self.endpoint = self.address.take().map(Endpoint::serve).transpose()?;
         Ok(())
     }
