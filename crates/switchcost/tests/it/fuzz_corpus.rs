@@ -135,8 +135,8 @@ fn mutants_of_a_system_trace_are_what_they_are_called() {
 fn mutants_of_drmemtrace_are_what_they_are_called() {
     let place = Place::new();
     for (kind, code, part) in [
-        ("small.zip", 0, "1 instructions in "),
-        ("small.sz", 0, "1 instructions in "),
+        ("small.zip", 0, "7 instructions in "),
+        ("small.sz", 0, "7 instructions in "),
         ("small-core", 0, "5 instructions in "),
         ("cut.zip", 5, "found a file that cannot be unpacked ("),
         ("code-alone", 0, "the trace has no data references"),

@@ -185,7 +185,7 @@ fn what_a_source_lacks_is_said_at_import_and_with_every_result() {
         (&["trace", "info"], &trace),
         (&["trace", "check"], &trace),
         (&["simulate", "--design", "plain-lru", "--record", text(&record)], &trace),
-        (&["simulate", "--design", "plain-lru", "--quantum", "2,3"], &trace),
+        (&["simulate", "--design", "plain-lru", "--quantum", "1000,2000"], &trace),
         (&["simulate", "--design", "plain-lru", "--at-once", "2"], &trace),
         (&["report"], &record),
     ] {
