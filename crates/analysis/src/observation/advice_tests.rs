@@ -16,7 +16,18 @@ fn idle(of: Observation, ns: u64) -> Observation {
 
 fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
     let (process_name, name) = ("worker".to_owned(), name.to_owned());
-    Pair { process: 7, process_name, other, name, ran_ns: Nanos(500_000_000), runs: 9, preempted, woke: 0 }
+    Pair {
+        process: 7,
+        process_name,
+        other,
+        name,
+        ran_ns: Nanos(500_000_000),
+        runs: 9,
+        preempted,
+        woke: 0,
+        kept_waiting: 0,
+        kept_waiting_ns: Nanos(0),
+    }
 }
 
 fn preempted(why: Why, entry: Entry, pairs: Vec<Pair>) -> Observation {
