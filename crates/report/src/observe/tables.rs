@@ -23,7 +23,7 @@ impl Limits {
     }
 }
 
-pub(super) const ONE_SCREEN: Limits = Limits { processes: 7, causes: 5, neighbours: 4 };
+pub(super) const ONE_SCREEN: Limits = Limits { processes: 6, causes: 5, neighbours: 3 };
 pub(super) const ALL: Limits = Limits { processes: usize::MAX, causes: usize::MAX, neighbours: usize::MAX };
 
 pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits) {
