@@ -98,7 +98,7 @@ impl ByBpf {
         Ok(())
     }
 
-    /// The observed processes with a task that is alive and has switched.
+    /// The observed processes with a task that is alive.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
         (1..TASKS).filter_map(|place| self.tables.process(place)).collect()
     }
@@ -138,7 +138,7 @@ impl ByBpf {
         }
         if let Some(stacks) = &mut self.stacks {
             let tables = &self.tables;
-            stacks.tick(|| (1..TASKS).filter_map(|place| tables.process(place)).collect());
+            stacks.tick(|| (1..TASKS).filter_map(|place| tables.process_that_switched(place)).collect());
         }
         let run_time = || run_time(&self.kernel, self.stacks.as_ref());
         self.own_cost.tick(run_time, self.switches());
@@ -263,7 +263,7 @@ fn event_of(event: &layout::Event) -> Event {
 fn processes(tables: &Tables, first: &mut usize) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     for place in (*first..TASKS).chain(0..*first) {
-        let Some(process) = tables.process(place) else { continue };
+        let Some(process) = tables.process_that_switched(place) else { continue };
         if found.len() == memory::PROCESSES && !found.contains(&process) {
             *first = place;
             break;
