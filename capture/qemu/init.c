@@ -364,6 +364,7 @@ int main(void)
     int go, stat;
 
     mount_all();
+    entropy_give();
     layout_show_addresses();
     listing_open(&symbols, MOST_SYMBOLS_BYTES);
     listing_open(&contents, MOST_CONTENTS_BYTES);

@@ -47,6 +47,9 @@ void contents_list(const struct layout *layout, struct listing *listing);
 /* For root, addresses are no secret, as they are of kallsyms. */
 void layout_show_addresses(void);
 
+/* All that the kernel wants, the same each time. */
+void entropy_give(void);
+
 /* In nanoseconds; -1 where the scheduler has no such setting. */
 int layout_set_slice(long nanoseconds);
 

@@ -2,10 +2,14 @@
 #include "builder.h"
 
 #include "libvex_guest_amd64.h"
+#include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcproc.h"
 #include "pub_tool_machine.h"
 #include "pub_tool_options.h"
 #include "pub_tool_tooliface.h"
+#include "pub_tool_vki.h"
 
 /* coregrind/pub_core_transtab.h: allowed where Valgrind holds no address of a translation, as in a system call and at the start of
    a turn. */
@@ -18,6 +22,17 @@ static Bool is_any_translated;
 static UInt bytes_of(const struct builder *builder, IRExpr *value)
 {
     return sizeofIRType(typeOfIRExpr(builder->out->tyenv, value));
+}
+
+/* A load, or the lane of a gather. */
+static void add_load(struct builder *builder, IRExpr *address, UInt bytes)
+{
+    const struct lane *lane = gathers_lane(address);
+
+    if (lane)
+        builder_add_guarded(builder, lane->is_on, lane->address, bytes, False);
+    else
+        builder_add_reference(builder, address, bytes, False);
 }
 
 static void add_guarded_load(struct builder *builder, const IRLoadG *load)
@@ -109,6 +124,18 @@ static UInt count_explicit(const struct builder *builder, const IRSB *in, Int in
     return explicit;
 }
 
+/* The program came to an instruction that Valgrind does not know, and gets a signal; some raise that on purpose (UD2 and its like). */
+static void tell_undecoded(Addr address)
+{
+    const UChar *code = (const UChar *)address;
+    ULong bytes = *code;
+
+    if (VG_(am_is_valid_for_client)(address, sizeof bytes, VKI_PROT_READ))
+        VG_(memcpy)(&bytes, code, sizeof bytes);
+    if ((bytes & 0xffff) != 0x0b0f && (bytes & 0xffff) != 0xb90f && (bytes & 0xffff) != 0xff0f)
+        ring_note_undecoded(VG_(getpid)(), bytes);
+}
+
 /* What has happened so far is to be in the stream where this is taken. */
 static IRStmt *leave(struct builder *builder, IRStmt *exit)
 {
@@ -135,14 +162,18 @@ static IRStmt *observe(struct builder *builder, const IRSB *in, Int index)
     switch (statement->tag) {
     case Ist_IMark:
         /* Of no length where it cannot be decoded. */
+        if (statement->Ist.IMark.len == 0)
+            tell_undecoded(statement->Ist.IMark.addr);
+        gathers_begin(statement->Ist.IMark.addr, statement->Ist.IMark.len);
         builder_add_instruction(builder, statement->Ist.IMark.addr, statement->Ist.IMark.len ? statement->Ist.IMark.len : 1,
                         count_explicit(builder, in, index));
         break;
     case Ist_WrTmp:
         origins_learn(statement->Ist.WrTmp.tmp, statement->Ist.WrTmp.data);
+        gathers_learn(statement->Ist.WrTmp.tmp, statement->Ist.WrTmp.data);
         if (statement->Ist.WrTmp.data->tag == Iex_Load)
-            builder_add_reference(builder, statement->Ist.WrTmp.data->Iex.Load.addr,
-                          sizeofIRType(statement->Ist.WrTmp.data->Iex.Load.ty), False);
+            add_load(builder, statement->Ist.WrTmp.data->Iex.Load.addr,
+                     sizeofIRType(statement->Ist.WrTmp.data->Iex.Load.ty));
         break;
     case Ist_Store:
         builder_add_reference(builder, statement->Ist.Store.addr, bytes_of(builder, statement->Ist.Store.data), True);

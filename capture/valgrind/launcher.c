@@ -1,18 +1,55 @@
 /* Starts the tool, in the place of Valgrind's own launcher. GPL-2.0-or-later, see COPYING.
 
    The tool has Valgrind's core in it; all that the core wants of a launcher is to know what to start for each program that is
-   executed later. So what was built together runs together, whichever Valgrind is installed by then, or none. */
+   executed later. So what was built together runs together, whichever Valgrind is installed by then, or none. The core also gets a limit of open
+   files under which it finds room for its own beside the program's, and is told what the program's is (limits.c). */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define TOOL "switchcost-amd64-linux"
+/* Of one length, so that nothing in the process depends on the limit. */
+#define FILES "--files="
+#define DIGITS 20
+/* More than a traced program has open. Valgrind walks over all numbers where a program closes them. */
+#define MANY_FILES 65536
+
+/* Raises the limit, and puts down what it was. */
+static void note_files(char *option, size_t room)
+{
+    struct rlimit limit = { 0, 0 };
+    rlim_t wanted;
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    snprintf(option, room, FILES "%0*llu", DIGITS, (unsigned long long)limit.rlim_cur);
+    wanted = limit.rlim_max < MANY_FILES ? limit.rlim_max : MANY_FILES;
+    if (limit.rlim_cur < wanted) {
+        limit.rlim_cur = wanted;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* The option comes first, in the place of that of the program before. */
+static char **with_option(int count, char **arguments, char *option)
+{
+    int old = count > 1 && strncmp(arguments[1], FILES, strlen(FILES)) == 0;
+    char **all = calloc(count + 2, sizeof *all);
+
+    if (!all)
+        return arguments;
+    all[0] = arguments[0];
+    all[1] = option;
+    memcpy(all + 2, arguments + 1 + old, (count - 1 - old) * sizeof *all);
+    return all;
+}
 
 int main(int count, char **arguments)
 {
-    char self[PATH_MAX], tool[PATH_MAX];
+    char self[PATH_MAX], tool[PATH_MAX], option[sizeof FILES + DIGITS];
     const char *folder = getenv("VALGRIND_LIB");
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 
@@ -23,8 +60,9 @@ int main(int count, char **arguments)
         return 127;
     }
     self[length] = '\0';
+    note_files(option, sizeof option);
     if (setenv("VALGRIND_LAUNCHER", self, 1) == 0)
-        execv(tool, arguments);
+        execv(tool, with_option(count, arguments, option));
     perror(tool);
     return 127;
 }

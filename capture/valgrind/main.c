@@ -22,11 +22,13 @@ extern const HChar *VG_(libdir);
 
 static const HChar *ring_path;
 static const HChar *padding;
+static const HChar *files;
 
 static Bool take_option(const HChar *argument)
 {
     if VG_STR_CLO(argument, "--ring", ring_path) {}
     else if VG_STR_CLO(argument, "--pad", padding) {}
+    else if VG_STR_CLO(argument, "--files", files) {}
     else return False;
     return True;
 }
@@ -34,7 +36,8 @@ static Bool take_option(const HChar *argument)
 static void print_usage(void)
 {
     VG_(printf)("    --ring=PATH        shared memory made by `switchcost trace`\n"
-                "    --pad=TEXT         ignored: keeps a command line at the same length\n");
+                "    --pad=TEXT         ignored: keeps a command line at the same length\n"
+                "    --files=NUMBER     how many files the program may have open\n");
 }
 
 static void print_debug_usage(void)
@@ -82,6 +85,7 @@ static void start(void)
         VG_(exit)(1);
     }
     ring_open(ring_path);
+    limits_start(files ? VG_(strtoull10)(files, NULL) : 0);
     threads_start();
 }
 

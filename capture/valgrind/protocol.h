@@ -8,7 +8,7 @@
 #define SWITCHCOST_PROTOCOL_H
 
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
-#define SC_VERSION 8
+#define SC_VERSION 9
 
 /* How tasks take turns. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
@@ -43,7 +43,10 @@ struct sc_header { /* at offset 0 */
     UInt slots_used;         /* slots from here on were never claimed */
     UInt submissions;        /* scheduled: futex: who submits a buffer adds 1 */
     UInt consumer_sleeps;    /* scheduled: nonzero: who submits must FUTEX_WAKE it */
-    ULong reserved[13];
+    UInt restricted_pid;     /* a process whose seccomp filter is not in force; 0 for none */
+    UInt undecoded_pid;      /* a process that came to an instruction that Valgrind does not know; 0 for none */
+    ULong undecoded;         /* the first bytes of that instruction */
+    ULong reserved[11];
 };
 
 #define SC_FAULT_SLOTS 1 /* no free task slot */

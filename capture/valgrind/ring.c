@@ -264,6 +264,18 @@ void ring_queue(UInt slot, UInt why)
     ring_set_state(slot, SC_QUEUED);
 }
 
+/* What the reader of the trace should know. */
+void ring_note_restricted(UInt pid)
+{
+    __atomic_store_n(&ring->restricted_pid, pid, __ATOMIC_SEQ_CST);
+}
+
+void ring_note_undecoded(UInt pid, ULong code)
+{
+    ring->undecoded = code;
+    __atomic_store_n(&ring->undecoded_pid, pid, __ATOMIC_SEQ_CST);
+}
+
 /* The controller waits for who is being made: in the slot of who makes it, so that it waits for nobody whom the dead make. */
 void ring_set_making(UInt slot, Bool is_making)
 {

@@ -1,7 +1,8 @@
 /* Shapes: what is the same each time that some blocks of code run one after the other. GPL-2.0-or-later, see COPYING.
 
-   Translation happens only for a task that holds the virtual CPU, but for one: a thread that comes out of an interrupted
-   system call. Its shapes wait here until it has the CPU. */
+   Mostly a task that holds the virtual CPU translates. A thread that comes out of an interrupted system call does not hold it yet;
+   nor, as run, does one that has got Valgrind's lock back from another thread and goes on where nothing is translated, as in a handler
+   of a signal. Their shapes wait here until they have the CPU. */
 #include "switchcost.h"
 
 #include "pub_tool_hashtable.h"

@@ -5,7 +5,8 @@
    of tasks. stamps.c is the as-run mode. stream.c writes records. shapes.c, origins.c, builder.c and instrument.c turn superblocks
    into inline writes; hot.c finds those that run most, superblocks.c makes them longer; liveness.c and exits.c leave out of them what
    is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU. syscalls.c and
-   mappings.c tell what the kernel does, threads.c what becomes of threads. main.c registers the tool. */
+   mappings.c tell what the kernel does, threads.c what becomes of threads. gathers.c, limits.c and seccomp.c mend what Valgrind does otherwise
+   than the machine. main.c registers the tool. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
 
@@ -72,6 +73,8 @@ UInt ring_find_execed(void);
 void ring_set_state(UInt slot, UInt state);
 void ring_queue(UInt slot, UInt why);
 void ring_set_making(UInt slot, Bool is_making);
+void ring_note_restricted(UInt pid);
+void ring_note_undecoded(UInt pid, ULong code);
 
 /* buffers.c */
 /* Words that stay free in the current buffer whenever a run ends, for records and for the controller's marks. */
@@ -150,6 +153,15 @@ void origins_forget(UInt temps);
 void origins_learn(IRTemp temp, const IRExpr *value);
 struct origin origins_of(const IRExpr *atom);
 
+/* gathers.c */
+struct lane {
+    IRExpr *is_on;
+    IRExpr *address;
+};
+void gathers_begin(Addr address, UInt bytes);
+void gathers_learn(IRTemp temp, const IRExpr *value);
+const struct lane *gathers_lane(const IRExpr *address);
+
 /* The head of a shape is written, and the cursor moved. */
 struct departure {
     ULong head;
@@ -215,6 +227,16 @@ void turns_first(ThreadId tid, UInt why);
 void turns_pass(ThreadId tid, UInt why);
 void turns_leave(ThreadId tid, UInt state);
 void turns_end_syscall(ThreadId tid);
+
+/* limits.c */
+void limits_start(ULong files);
+void limits_before(UInt number, const UWord *arguments);
+void limits_after(UInt number, const UWord *arguments, Bool is_done);
+ULong limits_hand_on(void);
+void limits_keep(ULong files);
+
+/* seccomp.c */
+Bool seccomp_answers(UWord number, UWord a, UWord b, UWord c, SysRes *result);
 
 /* syscalls.c */
 void syscalls_register(void);

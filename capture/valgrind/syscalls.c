@@ -74,6 +74,7 @@ static void before(ThreadId tid, UInt number, UWord *arguments, UInt count)
         tasks_end_process();
     if (number == __NR_rt_sigaction && will_handle_faults(arguments))
         instrument_exactly();
+    limits_before(number, arguments);
 }
 
 static void settle_birth(struct task *task, UInt number, SysRes result)
@@ -89,7 +90,8 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
 {
     struct task *task = &tasks[tid];
 
-    (void)arguments, (void)count;
+    (void)count;
+    limits_after(number, arguments, !sr_isError(result));
     if (task->has_cpu)
         stamps_look(tid);
     settle_birth(task, number, result);

@@ -8,7 +8,7 @@
    a time than surely fit. Each must be counted for that, so that no jump may be linked past the event check that Valgrind
    leaves out of jumps forward (the Makefile sees to it). release_BigLock is the last thing that happens before the
    kernel is entered for a system call that may block, acquire_BigLock the first thing after it: there the task leaves
-   the virtual CPU and asks for it again, before it takes any lock. do_syscall makes execs and forks. */
+   the virtual CPU and asks for it again, before it takes any lock. do_syscall makes execs and forks, and what does not block. */
 #include "switchcost.h"
 
 #include "libvex_guest_amd64.h"
@@ -206,11 +206,20 @@ static void leave_for_core(ThreadId tid, Bool is_last)
 SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g, UWord h)
 {
     ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;
+    ULong files = 0;
+    SysRes result;
 
+    if (seccomp_answers(number, a, b, c, &result))
+        return result;
     if (tid != VG_INVALID_THREADID && tasks[tid].has_cpu && tasks[tid].is_in_syscall
         && (is_exec(number) || is_waiting_fork(number, a)))
         leave_for_core(tid, is_exec(number));
-    return __real_vgPlain_do_syscall(number, a, b, c, d, e, f, g, h);
+    if (is_exec(number))
+        files = limits_hand_on();
+    result = __real_vgPlain_do_syscall(number, a, b, c, d, e, f, g, h);
+    if (is_exec(number))
+        limits_keep(files);
+    return result;
 }
 
 /* A system call of the task is over, or was cut off by a signal and will be made again. */
@@ -224,8 +233,10 @@ void turns_end_syscall(ThreadId tid)
 static void start_client_code(ThreadId tid, ULong blocks)
 {
     (void)blocks;
-    if (is_as_run() && !tasks_is_ending(tid))
+    if (is_as_run() && !tasks_is_ending(tid)) {
         stamps_enter(tid);
+        shapes_publish();
+    }
     if (tasks[tid].is_in_syscall)
         turns_end_syscall(tid);
     if (tasks[tid].is_turn_over || !tasks[tid].has_cpu)

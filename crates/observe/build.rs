@@ -1,24 +1,29 @@
-//! Compiles the program for the kernel with clang. Without clang the crate builds, and says at run time what it lacks.
+//! Compiles the programs for the kernel with clang. Without clang the crate builds, and says at run time what it lacks.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-const SOURCE: &str = "bpf/switches.bpf.c";
+const PROGRAMS: [&str; 2] = ["switches", "stacks"];
 
 fn main() {
-    println!("cargo:rerun-if-changed={SOURCE}");
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CLANG");
-    let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("switches.bpf.o");
-    let Err(why) = compile(&object) else { return };
+    PROGRAMS.into_iter().for_each(build);
+}
+
+fn build(program: &str) {
+    let source = format!("bpf/{program}.bpf.c");
+    println!("cargo:rerun-if-changed={source}");
+    let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join(format!("{program}.bpf.o"));
+    let Err(why) = compile(&source, &object) else { return };
     println!("cargo:warning=switchcost observe will count no causes and no neighbours: {why}");
     // A file that is never there makes cargo try again at the next build.
     println!("cargo:rerun-if-changed={}", object.with_extension("missing").display());
     std::fs::write(&object, []).expect("OUT_DIR can be written");
 }
 
-fn compile(object: &PathBuf) -> Result<(), String> {
+fn compile(source: &str, object: &PathBuf) -> Result<(), String> {
     let machine = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     let (name, headers) = match machine.as_str() {
         "x86_64" => ("x86", "x86_64-linux-gnu"),
@@ -27,7 +32,7 @@ fn compile(object: &PathBuf) -> Result<(), String> {
     };
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
     let output = Command::new(&clang)
-        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", "-c", SOURCE])
+        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", "-c", source])
         .arg(format!("-D__TARGET_ARCH_{name}"))
         // Those of this machine; or those for another, where a cross-compiler has them.
         .arg(format!("-I/usr/include/{headers}"))
@@ -35,8 +40,8 @@ fn compile(object: &PathBuf) -> Result<(), String> {
         .arg("-o")
         .arg(object)
         .output()
-        .map_err(|error| format!("found no {clang} ({error}), need it to compile {SOURCE}"))?;
+        .map_err(|error| format!("found no {clang} ({error}), need it to compile {source}"))?;
     let words = String::from_utf8_lossy(&output.stderr);
     let first = words.lines().next().unwrap_or_default();
-    if output.status.success() { Ok(()) } else { Err(format!("{clang} refused {SOURCE}: {first}")) }
+    if output.status.success() { Ok(()) } else { Err(format!("{clang} refused {source}: {first}")) }
 }

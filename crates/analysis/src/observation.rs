@@ -7,22 +7,28 @@
 //! the task and those who ran meanwhile had the time to walk so much.
 
 mod advice;
+#[cfg(test)]
+mod advice_tests;
 mod bound;
 mod calibration;
 mod cost;
 mod latency;
 mod neighbours;
+mod pools;
 mod processes;
 mod stacks;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod waits;
+
+use std::collections::BTreeMap;
 
 use ::observation::{Calibration, Entry, Observation, Source, Tasks, Why};
 use serde::Serialize;
 use units::Bytes;
 
-pub use advice::Advice;
+pub use advice::{Advice, AtMost, Change};
 pub use calibration::calibration;
 pub use cost::{DirectCosts, Range};
 pub use latency::Latency;
@@ -31,6 +37,7 @@ use processes::Priced;
 pub use processes::ProcessFinding;
 pub use stacks::{Stack, stacks};
 pub use sums::{LabelSum, Times, by_label, off_times, wait_times};
+pub use waits::KeptWaitingFinding;
 
 /// Everything found in an observation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,14 +50,18 @@ pub struct Findings {
     pub switches_a_request: Option<f64>,
     /// Cost of switching for each request, in nanoseconds of CPU time.
     pub cost_a_request_ns: Option<Range>,
-    /// By name of tasks; the costliest first.
+    /// By name of tasks, pools of numbered names as one; the costliest first.
     pub names: Vec<ProcessFinding>,
+    /// By control group of those alive at the end; the costliest first.
+    pub groups: Vec<ProcessFinding>,
     /// By process, and by name those that ended; the costliest first.
     pub processes: Vec<ProcessFinding>,
     /// By cause, the most frequent first.
     pub causes: Vec<CauseFinding>,
     /// Who ran in between, who preempted, who woke; who ran longest first.
     pub neighbours: Vec<NeighbourFinding>,
+    /// Who kept the observed waiting for a CPU while they could run; for the longest first.
+    pub kept_waiting: Vec<KeptWaitingFinding>,
     /// Time off the CPU, of each switch; none where it was not counted.
     pub off: Option<Latency>,
     /// Wait for a CPU; none where it was not counted.
@@ -110,8 +121,9 @@ pub fn analyse(observation: &Observation) -> Findings {
     let seconds = observation.window_ns.0 as f64 / 1e9;
     let priced = Priced::of(observation);
     let all = processes::all(&priced);
-    let processes = processes::find(&priced);
-    let causes = causes(observation);
+    let names = pools::Names::of(observation);
+    let processes = processes::find(&priced, &names);
+    let causes = causes(observation, &names);
     let neighbours = neighbours::find(observation);
     let advice = advice::find(observation, &all, &causes, &neighbours);
     let own = observation.own_cost.as_ref().filter(|own| own.measured_ns.0 > 0);
@@ -131,10 +143,12 @@ pub fn analyse(observation: &Observation) -> Findings {
         own_share: own.map(|own| own.kernel_ns.0 as f64 / own.measured_ns.0 as f64 + user),
         own_ns_a_switch: own.filter(|own| own.switches > 0).map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
         all,
-        names: processes::by_name(&priced),
+        names: processes::by_name(&priced, &names),
+        groups: processes::by_group(&priced),
         processes,
         causes,
         neighbours,
+        kept_waiting: waits::find(observation),
         advice,
     }
 }
@@ -144,8 +158,8 @@ fn observed(observation: &Observation) -> impl Iterator<Item = &Tasks> {
     observation.tasks.iter().filter(|tasks| !tasks.is_kernel)
 }
 
-fn causes(observation: &Observation) -> Vec<CauseFinding> {
-    let mut sums: Vec<(CauseFinding, u64)> = Vec::new();
+fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<CauseFinding> {
+    let mut sums: Vec<(CauseFinding, BTreeMap<&str, u64>)> = Vec::new();
     for tasks in observed(observation) {
         for cause in &tasks.causes {
             let at = sums.iter().position(|(sum, _)| sum.why == cause.why && sum.entry == cause.entry);
@@ -160,22 +174,27 @@ fn causes(observation: &Observation) -> Vec<CauseFinding> {
                     wait_ns: None,
                     mostly: String::new(),
                 };
-                sums.push((new, 0));
+                sums.push((new, BTreeMap::new()));
                 sums.len() - 1
             });
-            let (sum, most) = &mut sums[at];
+            let (sum, switches) = &mut sums[at];
             sum.switches = sum.switches.saturating_add(cause.switches);
             sum.off_ns = Some(sum.off_ns.unwrap_or(0.0) + cause.off_ns.0 as f64);
             sum.wait_ns = Some(sum.wait_ns.unwrap_or(0.0) + cause.wait_ns.0 as f64);
-            if cause.switches > *most {
-                *most = cause.switches;
-                sum.mostly.clone_from(&tasks.name);
-            }
+            let of_these = switches.entry(names.label(tasks)).or_default();
+            *of_these = of_these.saturating_add(cause.switches);
         }
     }
     let has_times = observation.source != Source::BpfCounts;
     let all = sums.iter().fold(0u64, |all, (sum, _)| all.saturating_add(sum.switches));
-    let mut causes: Vec<CauseFinding> = sums.into_iter().map(|(sum, _)| sum).collect();
+    let with_most = |(sum, switches): (CauseFinding, BTreeMap<&str, u64>)| CauseFinding {
+        mostly: switches
+            .into_iter()
+            .max_by_key(|(_, switches)| *switches)
+            .map_or(String::new(), |(name, _)| name.to_owned()),
+        ..sum
+    };
+    let mut causes: Vec<CauseFinding> = sums.into_iter().map(with_most).collect();
     for cause in &mut causes {
         let count = cause.switches.max(1) as f64;
         cause.share = cause.switches as f64 / all.max(1) as f64;

@@ -125,10 +125,11 @@ fn case(program: &Program, order: Order, kib: usize) -> Result<Case, String> {
         let roles = if run % 2 == 0 { ["alone", "pair"] } else { ["pair", "alone"] };
         let [first, second] = [cpu_ns(workload(roles[0])?)?, cpu_ns(workload(roles[1])?)?];
         let more = if run % 2 == 0 { second - first } else { first - second };
-        costs.push(more / (2 * rounds) as f64);
-        let of_run = of_a_switch(&observed(program, &workload("pair")?)?);
-        let of_run = of_run.ok_or("no cost was told".to_owned())?;
-        told.iter_mut().zip(of_run).for_each(|(told, end)| told.push(end));
+        // Of all its switches, of which those of its start are a few.
+        let switches = (2 * rounds) as f64;
+        costs.push(more / switches);
+        let ends = ends(&observed(program, &workload("pair")?)?).ok_or("no cost was told".to_owned())?;
+        told.iter_mut().zip(ends).for_each(|(told, end)| told.push(end / switches));
     }
     let [low, likely, high] = told.map(|ends| Spread::of(&ends).map_or(f64::NAN, |spread| spread.median));
     Ok(Case { order, kib, cost: Spread::of(&costs).ok_or("nothing ran".to_owned())?, low, likely, high })
@@ -145,9 +146,7 @@ fn cpu_ns(mut workload: std::process::Command) -> Result<f64, String> {
     }
 }
 
-fn of_a_switch(observed: &Value) -> Option<[f64; 3]> {
-    let switches = number(observed, "all.switches").filter(|switches| *switches > 0.0)?;
-    let [low, likely, high] =
-        ["low", "likely", "high"].map(|end| Some(number(observed, &format!("all.cost_ns.{end}"))? / switches));
+fn ends(observed: &Value) -> Option<[f64; 3]> {
+    let [low, likely, high] = ["low", "likely", "high"].map(|end| number(observed, &format!("all.cost_ns.{end}")));
     Some([low?, likely?, high?])
 }

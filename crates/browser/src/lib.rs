@@ -73,6 +73,7 @@ impl Browser {
             shared: None,
             cpu: None,
             has_fixed_addresses: false,
+            has_callers_files: false,
             input: input.into(),
             output: File::create(&output)?.into(),
             errors: File::create(&errors)?.into(),

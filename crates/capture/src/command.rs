@@ -111,6 +111,7 @@ fn check_file(path: &Path, interpreters: u32) -> Result<(), Unfit> {
 
 fn check_start(start: &[u8], path: &Path, interpreters: u32) -> Result<(), Unfit> {
     const ELF_64_LITTLE_ENDIAN: &[u8] = b"\x7fELF\x02\x01";
+    const ELF_32: &[u8] = b"\x7fELF\x01";
     const X86_64: [u8; 2] = [62, 0];
     let shown = path.display();
     if let Some(line) = start.strip_prefix(b"#!") {
@@ -122,6 +123,9 @@ fn check_start(start: &[u8], path: &Path, interpreters: u32) -> Result<(), Unfit
     }
     if !start.starts_with(b"\x7fELF") {
         return Err(unfit(format!("{shown}, which is neither an ELF file nor a script with #!"), "a program"));
+    }
+    if start.starts_with(ELF_32) {
+        return Err(unfit(format!("{shown}, a program of 32 bits"), "a 64-bit x86 program"));
     }
     if !start.starts_with(ELF_64_LITTLE_ENDIAN) || start.get(18..20) != Some(&X86_64) {
         return Err(unfit(format!("{shown}, a program for another kind of processor"), "a 64-bit x86 program"));

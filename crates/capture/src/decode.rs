@@ -20,7 +20,7 @@ use crate::protocol::{NOT_DONE, tag};
 pub(crate) use runs::is_birth;
 use spaces::Spaces;
 pub(crate) use stamps::{Counts, Left, Stamp};
-pub(crate) use take::{Chunks, Take};
+pub(crate) use take::{Chunks, Refused, Take};
 
 /// What is wrong with a stream. Reads well behind "buffer 3, word 17: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

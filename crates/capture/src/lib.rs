@@ -20,6 +20,7 @@ mod leftovers;
 mod probe;
 mod programs;
 mod protocol;
+mod remarks;
 mod ring;
 mod run;
 mod scheduler;

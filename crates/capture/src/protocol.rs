@@ -2,7 +2,7 @@
 //! holds the two against each other. Offsets are in bytes.
 
 pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
-pub(crate) const VERSION: u32 = 8;
+pub(crate) const VERSION: u32 = 9;
 pub(crate) const SCHEDULED: u32 = 0;
 pub(crate) const AS_RUN: u32 = 1;
 pub(crate) const SYSTEM: u32 = 2;
@@ -41,6 +41,9 @@ pub(crate) mod header {
     pub(crate) const SLOTS_USED: usize = 132;
     pub(crate) const SUBMISSIONS: usize = 136;
     pub(crate) const CONSUMER_SLEEPS: usize = 140;
+    pub(crate) const RESTRICTED_PID: usize = 144;
+    pub(crate) const UNDECODED_PID: usize = 148;
+    pub(crate) const UNDECODED: usize = 152;
     pub(crate) const BYTES: usize = 248;
 }
 

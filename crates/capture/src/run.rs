@@ -1,7 +1,7 @@
 //! One capture from the first command's start to the last chunk.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -15,11 +15,12 @@ use crate::bell::Bell;
 use crate::command::Command;
 use crate::consume::{Read, Written, consume};
 use crate::control::{Control, Ending, Outcome};
-use crate::decode::{Chunks, Decoder, Take};
+use crate::decode::{Chunks, Decoder, Refused, Take};
 use crate::error::{CaptureError, Failure};
 use crate::leftovers;
 use crate::programs::Programs;
 use crate::protocol::{self, header};
+use crate::remarks::remarks;
 use crate::ring::Ring;
 use crate::start;
 use crate::tool::Tool;
@@ -143,18 +144,46 @@ pub fn run<E: std::error::Error + 'static>(
     stop: &AtomicBool,
     sink: impl FnMut(&mut Chunk) -> Result<(), E>,
 ) -> Result<Summary, Failure<E>> {
-    capture(commands, options, stop, &mut Chunks::new(sink))
+    hand_on(sink, |chunks| capture_chunks(commands, options, stop, chunks))
+}
+
+/// Captures into chunks, which go to `sink`. Nothing that sees each shape knows what the sink is, or why it refuses a chunk.
+pub(crate) fn hand_on<S, E: std::error::Error + 'static>(
+    mut sink: impl FnMut(&mut Chunk) -> Result<(), E>,
+    capture: impl FnOnce(&mut Chunks<'_>) -> Result<S, Failure<Refused>>,
+) -> Result<S, Failure<E>> {
+    let mut refusal = None;
+    let mut keep_refusal = |chunk: &mut Chunk| {
+        sink(chunk).map_err(|error| {
+            refusal = Some(error);
+            Refused
+        })
+    };
+    let outcome = capture(&mut Chunks::new(&mut keep_refusal));
+    outcome.map_err(|failure| match failure {
+        Failure::Capture(error) => Failure::Capture(error),
+        Failure::Sink(Refused) => Failure::Sink(refusal.expect("who refuses says why")),
+    })
+}
+
+fn capture_chunks(
+    commands: &[Command],
+    options: Options,
+    stop: &AtomicBool,
+    chunks: &mut Chunks<'_>,
+) -> Result<Summary, Failure<Refused>> {
+    capture(commands, options, stop, chunks)
 }
 
 /// The same, straight into a trace: about twice as fast as by way of chunks.
 ///
 /// # Errors
 /// As [`run`].
-pub fn record<W: Write + Send + 'static>(
+pub fn record(
     commands: &[Command],
     options: Options,
     stop: &AtomicBool,
-    recorder: &mut Recorder<W>,
+    recorder: &mut Recorder<File>,
 ) -> Result<Summary, Failure<WriteTraceError>> {
     capture(commands, options, stop, recorder)
 }
@@ -225,7 +254,9 @@ fn schedule<R: Read>(
         drop(attendance);
         let outcome = controller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
-        Ok((outcome?, no_pid_namespace))
+        let mut outcome = outcome?;
+        outcome.warnings.extend(remarks(&ring));
+        Ok((outcome, no_pid_namespace))
     })
 }
 
@@ -245,7 +276,8 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     let shown = commands.iter().map(Command::shown).collect();
     let mut decoder = Decoder::new(Vec::new(), take).ordered_as_run();
     let outcome = AsRun::new(&ring, programs, stop, stop_after_switches, shown, &mut decoder).run()?;
-    let as_run::Outcome { ending, statuses, warnings, switches_elsewhere } = outcome;
+    let as_run::Outcome { ending, statuses, mut warnings, switches_elsewhere } = outcome;
+    warnings.extend(remarks(&ring));
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
     Ok(Summary { ending, switches, instructions, statuses, warnings, no_pid_namespace, switches_elsewhere })
 }
@@ -274,6 +306,7 @@ fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(
         shared: Some(ring.shared()),
         cpu: options.cpu,
         has_fixed_addresses: true,
+        has_callers_files: true,
         input: input?,
         output: output?,
         errors: errors?,

@@ -28,10 +28,11 @@ use crate::bell::Bell;
 use crate::command::Command;
 use crate::consume::{Read, consume};
 use crate::control::Ending;
-use crate::decode::{Chunks, Decoder, Take};
+use crate::decode::{Chunks, Decoder, Refused, Take};
 use crate::error::{CaptureError, Failure};
 use crate::protocol::{self, header};
 use crate::ring::Ring;
+use crate::run::hand_on;
 pub use error::GuestError;
 pub use kernel::{Kernel, Package, fetch, find_kernel};
 pub use parts::Parts;
@@ -126,7 +127,16 @@ pub fn run_system<E: std::error::Error + 'static>(
     stop: &AtomicBool,
     sink: impl FnMut(&mut Chunk) -> Result<(), E>,
 ) -> Result<GuestSummary, Failure<E>> {
-    capture(commands, system, stop, &mut Chunks::new(sink))
+    hand_on(sink, |chunks| capture_chunks(commands, system, stop, chunks))
+}
+
+fn capture_chunks(
+    commands: &[Command],
+    system: &System,
+    stop: &AtomicBool,
+    chunks: &mut Chunks<'_>,
+) -> Result<GuestSummary, Failure<Refused>> {
+    capture(commands, system, stop, chunks)
 }
 
 /// The same, straight into a trace.

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use libc::c_int;
 
 use crate::signal_action::{SignalAction, raise};
+use crate::signal_set::SignalSet;
 
 const ENDING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
@@ -44,6 +45,28 @@ fn hold_back_these(signals: &[c_int]) -> io::Result<HeldBack> {
         held.before.push((signal, before));
     }
     Ok(held)
+}
+
+/// Until it is dropped, no signal reaches the calling thread but those that end it at once (SIGKILL, faults of its own).
+pub struct Undisturbed {
+    before: SignalSet,
+}
+
+/// Keeps all signals from the calling thread for a call that a signal would end, and that would be tried again: one that comes meanwhile
+/// takes effect behind it, or on another thread.
+///
+/// # Errors
+/// Where the kernel refuses it.
+pub fn undisturbed() -> io::Result<Undisturbed> {
+    let before = SignalSet::blocked()?;
+    SignalSet::of(&(1..=libc::SIGRTMAX()).collect::<Vec<_>>()).block()?;
+    Ok(Undisturbed { before })
+}
+
+impl Drop for Undisturbed {
+    fn drop(&mut self) {
+        let _ = self.before.block_only();
+    }
 }
 
 impl Drop for HeldBack {
@@ -86,5 +109,15 @@ mod tests {
         assert_eq!(EFFECTS.load(SeqCst), 2, "nothing came");
         // SAFETY: puts back what was there.
         unsafe { before.set(SIGNAL) }.expect("as before");
+    }
+
+    #[test]
+    fn an_undisturbed_thread_gets_its_signals_afterwards() {
+        let is_blocked = || SignalSet::blocked().expect("own mask").contains(libc::SIGTERM);
+        assert!(!is_blocked());
+        let undisturbed = undisturbed().expect("the kernel lets us");
+        assert!(is_blocked());
+        drop(undisturbed);
+        assert!(!is_blocked());
     }
 }

@@ -9,6 +9,7 @@
 
 mod child;
 mod fork;
+mod inherited;
 mod pid_namespace;
 mod process;
 mod program;

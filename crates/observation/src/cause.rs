@@ -13,8 +13,14 @@ pub enum Why {
     PreemptedByWoken,
     /// It was preempted by a task that had been waiting for the CPU since before it ran: the end of its time slice.
     SliceEnded,
-    /// It could have run on, and the CPU idled: its control group is throttled, or it was stopped.
+    /// It could have run on, but its CPU time is used up: the quota of its control group, or its share under SCHED_DEADLINE.
     Throttled,
+    /// It was stopped by a signal (SIGSTOP, Ctrl-Z).
+    Stopped,
+    /// It was stopped for who traces it, as a debugger does.
+    Traced,
+    /// It was frozen, with its control group or for a suspend of the machine.
+    Frozen,
     /// It ended.
     Ended,
 }
@@ -37,6 +43,8 @@ impl Why {
 pub enum Entry {
     /// A system call, by its name, or its number where that has no name here.
     SystemCall(String),
+    /// The system call futex, to wait for something that its arguments tell.
+    Futex(FutexWait),
     /// A page fault.
     PageFault,
     /// An interrupt that came while its own code ran.
@@ -45,4 +53,15 @@ pub enum Entry {
     Kernel,
     /// Not told apart any more: the task had too many causes.
     Other,
+}
+
+/// What a wait in futex is for, as far as its arguments tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum FutexWait {
+    /// A lock that another thread holds: the word says that it is taken and waited for.
+    Lock,
+    /// Something, for no longer than a time.
+    Timed,
 }

@@ -1,6 +1,7 @@
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use record::Chain;
 use remedies::{for_reading, for_writing};
 use units::Bytes;
 
@@ -8,6 +9,9 @@ use crate::{OBSERVATION_SCHEMA, OBSERVATION_VERSION, Observation};
 
 /// A longer file is no record: ten thousand tasks take less.
 const LIMIT: Bytes = Bytes::mib(256);
+
+/// From this version on the record ends in a checksum.
+const CHECKED_SINCE: u32 = 2;
 
 /// Why a record could not be written. Reads well behind "failed to write the record: ".
 #[derive(Debug, thiserror::Error)]
@@ -47,14 +51,21 @@ impl Observation {
         format!("{OBSERVATION_SCHEMA}/{OBSERVATION_VERSION}")
     }
 
-    /// Writes it as JSON, one value a line where that is short.
+    /// Writes it as JSON, with a checksum of all before as its last field.
     ///
     /// # Errors
     /// Where `to` takes no more.
     pub fn write(&self, mut to: impl Write) -> Result<(), WriteObservationError> {
-        serde_json::to_writer(&mut to, self).map_err(io::Error::from)?;
-        to.write_all(b"\n")?;
+        let mut text = serde_json::to_vec(self).map_err(io::Error::from)?;
+        Chain::default().seal(&mut text);
+        text.push(b'\n');
+        to.write_all(&text)?;
         Ok(to.flush()?)
+    }
+
+    /// Whether it was written with a checksum, which was right when it was read: one of version 1 may have been changed unseen.
+    pub fn is_checked(&self) -> bool {
+        version(&self.schema).is_some_and(|version| version >= CHECKED_SINCE)
     }
 
     /// Reads a record.
@@ -73,14 +84,91 @@ impl Observation {
         let is_ours = text.starts_with(format!("{{\"schema\":\"{OBSERVATION_SCHEMA}/").as_bytes());
         let kind = if is_ours { "a damaged record" } else { "something else" };
         let head: Head = serde_json::from_slice(&text).map_err(|error| unfit(format!("{kind} ({error})")))?;
-        if head.schema != Observation::schema_now() {
-            return Err(unfit(record::printable(&head.schema)));
+        let damaged = |why: String| unfit(format!("a damaged record ({why})"));
+        match version(&head.schema) {
+            Some(version) if version >= CHECKED_SINCE => open_sealed(&mut text).map_err(damaged)?,
+            Some(_) => {}
+            None => return Err(unfit(record::printable(&head.schema))),
         }
-        serde_json::from_slice(&text).map_err(|error| unfit(format!("a damaged record ({error})")))
+        let observation: Observation = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        observation.contradiction().map_or(Ok(observation), |why| Err(damaged(why)))
     }
+
+    /// Sums that cannot be of one observation: each switch has one cause, and one that the kernel was just counting may be in one sum
+    /// and not yet in the other.
+    fn contradiction(&self) -> Option<String> {
+        self.tasks.iter().filter(|tasks| !tasks.causes.is_empty()).find_map(|tasks| {
+            let causes = tasks.causes.iter().fold(0u64, |sum, cause| sum.saturating_add(cause.switches));
+            let switches = tasks.switches();
+            (causes.abs_diff(switches) > tasks.count).then(|| {
+                let name = record::printable(&tasks.name);
+                format!("{name} has {switches} switches and {causes} causes of switches")
+            })
+        })
+    }
+}
+
+/// The version in a schema of ours that this program reads.
+fn version(schema: &str) -> Option<u32> {
+    let version = schema.strip_prefix(OBSERVATION_SCHEMA)?.strip_prefix('/')?.parse().ok()?;
+    (1..=OBSERVATION_VERSION).contains(&version).then_some(version)
+}
+
+fn open_sealed(text: &mut Vec<u8>) -> Result<(), String> {
+    if text.last() == Some(&b'\n') {
+        text.pop();
+    }
+    Chain::default().open(text).map(drop).map_err(|broken| broken.to_string())
 }
 
 #[derive(serde::Deserialize)]
 struct Head {
     schema: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Observation {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
+        Observation::read(&path).expect("a record that is read")
+    }
+
+    fn read(text: &[u8]) -> Result<Observation, String> {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), text).expect("it can be written");
+        Observation::read(file.path()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn each_changed_digit_is_found() {
+        let observation = Observation { schema: Observation::schema_now(), ..sample() };
+        let mut text = Vec::new();
+        observation.write(&mut text).expect("memory takes it");
+        assert_eq!(read(&text), Ok(observation.clone()));
+        assert!(observation.is_checked());
+        for at in (0..text.len()).filter(|&at| text[at].is_ascii_digit()) {
+            let mut changed = text.clone();
+            changed[at] = if changed[at] == b'9' { b'8' } else { changed[at] + 1 };
+            let error = read(&changed).expect_err("it was changed");
+            assert!(error.contains("checksum") || error.contains("found switchcost.record.observation/"), "{error}");
+        }
+        let at = text.len() - 10;
+        assert!(read(&text[..at]).expect_err("it was cut").contains("a damaged record"));
+    }
+
+    #[test]
+    fn records_of_version_1_are_read_and_known_to_be_unchecked() {
+        let before = Observation { schema: format!("{OBSERVATION_SCHEMA}/1"), ..sample() };
+        let text = serde_json::to_vec(&before).expect("it is written");
+        let found = read(&text).expect("an older record");
+        assert!(!found.is_checked());
+        let mut other = before;
+        other.tasks.iter_mut().for_each(|tasks| tasks.voluntary += 1000);
+        let text = serde_json::to_vec(&other).expect("it is written");
+        assert!(read(&text).expect_err("its sums differ").contains("causes of switches)"));
+        let newer = String::from_utf8(text).expect("text").replacen("observation/1", "observation/9", 1);
+        assert!(read(newer.as_bytes()).expect_err("unknown").contains("found switchcost.record.observation/9"));
+    }
 }

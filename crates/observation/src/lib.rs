@@ -9,21 +9,25 @@ mod event;
 mod file;
 mod histogram;
 mod since;
+mod stacks;
+mod wait;
 
 use record::HostManifest;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, CpuId, Nanos};
 
-pub use cause::{Entry, Why};
+pub use cause::{Entry, FutexWait, Why};
 pub use event::{Event, EventKind, Thread};
 pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::{Histogram, bucket_of};
+pub use stacks::{Frame, Module, SampledStacks, UserStack};
+pub use wait::{Behind, LongWait, Waits};
 
 /// Name of the format; the file carries it with [`OBSERVATION_VERSION`] behind a slash.
 pub const OBSERVATION_SCHEMA: &str = "switchcost.record.observation";
 
-/// The newest version that this program writes and reads.
-pub const OBSERVATION_VERSION: u32 = 1;
+/// The newest version that this program writes and reads. Version 1: the first. Version 2: the record ends in a checksum.
+pub const OBSERVATION_VERSION: u32 = 2;
 
 /// What was observed, by whom, and all that was counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +44,9 @@ pub struct Observation {
     pub subject: Subject,
     /// For how long.
     pub window_ns: Nanos,
+    /// Whether it went on: the observer was killed before it could write all of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unfinished: bool,
     /// Requests that the observed served in the window, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
@@ -53,6 +60,12 @@ pub struct Observation {
     pub tasks: Vec<Tasks>,
     /// What others did to them.
     pub pairs: Vec<Pair>,
+    /// Their waits for a CPU that were behind no process that is remembered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Waits>,
+    /// The longest of their waits for a CPU, the longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub longest_waits: Vec<LongWait>,
     /// How long the scheduler took at switches of the observed; none where that was not asked for, or the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_scheduler: Option<InScheduler>,
@@ -66,6 +79,9 @@ pub struct Observation {
     /// How switches and waits are spread over the window, in order; empty in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
+    /// Stacks at switches, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<SampledStacks>,
     /// Time slices that were extended (rseq) on the whole machine; none where the kernel does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,
@@ -123,7 +139,7 @@ pub struct Tasks {
     /// What its own PID namespace calls the process, where that is another than the observer's, as in a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_inside: Option<u32>,
-    /// The control group of the process, where that is not the root and it was there at the end; hostile text until escaped.
+    /// The control group of the process, where it was there at the end; hostile text until escaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_group: Option<String>,
     /// The name of its threads, as the kernel keeps it; hostile text until escaped.
@@ -198,7 +214,7 @@ pub struct Pair {
     pub other: Option<u32>,
     /// Name of the other; hostile text until escaped.
     pub name: String,
-    /// Time that it ran between two turns of the observed one on the same CPU.
+    /// Time that it ran on the CPU that a task of the observed one had last, while that was off.
     pub ran_ns: Nanos,
     /// How often it did.
     pub runs: u64,
@@ -207,6 +223,12 @@ pub struct Pair {
     /// How often it ran as the observed one was woken: it woke it, or an interrupt came while it ran. 0 where wakers were not
     /// asked for.
     pub woke: u64,
+    /// Time that it ran while a task of the observed one waited for that CPU and could have run: a part of its `wait_ns`.
+    #[serde(default)]
+    pub kept_waiting_ns: Nanos,
+    /// How many runs that were.
+    #[serde(default)]
+    pub kept_waiting: u64,
 }
 
 /// Time inside the scheduler, from its entry to its exit, without what observing took of it: once for each switch from or to an

@@ -1,6 +1,6 @@
 use units::Nanos;
 
-use crate::{Cause, CpuTime, Histogram, Observation, Pair, Tasks};
+use crate::{Cause, CpuTime, Histogram, Observation, Pair, Tasks, Waits};
 
 impl Observation {
     /// What was counted since an earlier moment of the same observation. Sizes of memory stay as they are: they are of no time.
@@ -24,9 +24,18 @@ impl Observation {
                 pair.runs = pair.runs.saturating_sub(before.runs);
                 pair.preempted = pair.preempted.saturating_sub(before.preempted);
                 pair.woke = pair.woke.saturating_sub(before.woke);
+                pair.kept_waiting_ns = less(pair.kept_waiting_ns, before.kept_waiting_ns);
+                pair.kept_waiting = pair.kept_waiting.saturating_sub(before.kept_waiting);
             }
         }
-        since.pairs.retain(|pair| pair.runs + pair.preempted + pair.woke > 0);
+        since.pairs.retain(|pair| pair.runs + pair.preempted + pair.woke + pair.kept_waiting > 0);
+        for before in &earlier.waits {
+            if let Some(waits) = since.waits.iter_mut().find(|waits| waits.process == before.process) {
+                subtract_waits(waits, before);
+            }
+        }
+        since.waits.retain(|waits| waits.sum() > Nanos(0));
+        since.longest_waits.retain(|wait| wait.since_ns >= earlier.window_ns);
         for before in &earlier.cpus {
             if let Some(cpu) = since.cpus.iter_mut().find(|cpu: &&mut CpuTime| cpu.cpu == before.cpu) {
                 cpu.switches = cpu.switches.saturating_sub(before.switches);
@@ -47,6 +56,13 @@ impl Observation {
 
 fn less(a: Nanos, b: Nanos) -> Nanos {
     Nanos(a.0.saturating_sub(b.0))
+}
+
+fn subtract_waits(waits: &mut Waits, before: &Waits) {
+    waits.nobody_ns = less(waits.nobody_ns, before.nobody_ns);
+    waits.throttled_ns = less(waits.throttled_ns, before.throttled_ns);
+    waits.moved_ns = less(waits.moved_ns, before.moved_ns);
+    waits.others_ns = less(waits.others_ns, before.others_ns);
 }
 
 fn subtract(tasks: &mut Tasks, before: &Tasks) {

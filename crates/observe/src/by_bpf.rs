@@ -12,11 +12,13 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::cpus::Cpus;
 use crate::kernel::{Kernel, NoBpf};
-use crate::layout::{self, Control, FREE, Neighbour, TASKS};
+use crate::layout::{self, Control, Neighbour, TASKS, target, task_state};
+use crate::longest;
 use crate::memory::{self, Memory};
 use crate::observer::{Counted, Options, Totals};
 use crate::own_cost;
 use crate::relatives::relatives;
+use crate::stacks::Stacks;
 use crate::sums::Sums;
 use crate::tables::Tables;
 
@@ -37,6 +39,7 @@ pub(crate) struct ByBpf {
     may_mark: bool,
     counts_only: bool,
     cpus: Cpus,
+    stacks: Option<Stacks>,
 }
 
 impl ByBpf {
@@ -47,6 +50,7 @@ impl ByBpf {
         let (places, ended, events) = (kernel.take_places()?, kernel.take_ring("ended")?, kernel.take_ring("events")?);
         let cpus = Cpus::new(&host.cpus_online);
         set_relatives(&tables, &cpus);
+        let stacks = options.stacks_per_second.map(Stacks::start).transpose()?;
         kernel.attach()?;
         Ok(ByBpf {
             kernel,
@@ -62,17 +66,21 @@ impl ByBpf {
             may_mark: options.may_mark_pages,
             counts_only: options.counts_only,
             cpus,
+            stacks,
         })
     }
 
     /// Observes these processes and what they start from here on.
     pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf> {
-        self.add_targets(processes, layout::TARGET_PROCESS)
+        if let Some(stacks) = &mut self.stacks {
+            stacks.add(processes.iter().copied());
+        }
+        self.add_targets(processes, target::PROCESS)
     }
 
     /// The same of single threads.
     pub(crate) fn add_threads(&mut self, threads: &[u32]) -> Result<(), NoBpf> {
-        self.add_targets(threads, layout::TARGET_THREAD)
+        self.add_targets(threads, target::THREAD)
     }
 
     fn add_targets(&mut self, numbers: &[u32], kind: u32) -> Result<(), NoBpf> {
@@ -90,7 +98,7 @@ impl ByBpf {
         Ok(())
     }
 
-    /// The observed processes with a task that is alive and has switched.
+    /// The observed processes with a task that is alive.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
         (1..TASKS).filter_map(|place| self.tables.process(place)).collect()
     }
@@ -99,13 +107,16 @@ impl ByBpf {
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = self.ended_totals;
         (1..TASKS)
-            .filter(|&place| self.tables.state(place) != FREE)
+            .filter(|&place| self.tables.state(place) != task_state::FREE)
             .for_each(|place| totals.add(self.tables.totals(place)));
         totals
     }
 
     /// Observes all tasks, those of the kernel too.
     pub(crate) fn add_all(&mut self) {
+        if let Some(stacks) = &mut self.stacks {
+            stacks.add_all();
+        }
         self.tables.control(Control::All).store(1, Relaxed);
         self.tables.control(Control::Generation).fetch_add(1, Relaxed);
     }
@@ -125,7 +136,12 @@ impl ByBpf {
         if self.cpus.have_come(&Root::system()) {
             set_relatives(&self.tables, &self.cpus);
         }
-        self.own_cost.tick(&self.kernel, self.switches());
+        if let Some(stacks) = &mut self.stacks {
+            let tables = &self.tables;
+            stacks.tick(|| (1..TASKS).filter_map(|place| tables.process_that_switched(place)).collect());
+        }
+        let run_time = || run_time(&self.kernel, self.stacks.as_ref());
+        self.own_cost.tick(run_time, self.switches());
         self.memory.tick(|| processes(&self.tables, &mut self.first_with_memory), self.may_mark);
     }
 
@@ -145,9 +161,10 @@ impl ByBpf {
     /// Ends the observation.
     pub(crate) fn finish(mut self) -> Result<Counted, NoBpf> {
         let switches = self.switches();
-        self.own_cost.end(&self.kernel, switches);
+        self.own_cost.end(|| run_time(&self.kernel, self.stacks.as_ref()), switches);
         self.kernel.detach();
-        self.so_far()
+        let stacks = self.stacks.take().map(Stacks::finish);
+        Ok(Counted { stacks, ..self.so_far()? })
     }
 
     /// What was counted so far.
@@ -156,7 +173,7 @@ impl ByBpf {
         let now = host::clock::monotonic();
         let mut sums = self.sums.clone();
         for place in 1..TASKS {
-            if self.tables.state(place) != FREE {
+            if self.tables.state(place) != task_state::FREE {
                 sums.add(&self.tables.task(place), now, &self.memory);
             }
         }
@@ -165,11 +182,11 @@ impl ByBpf {
                 sums.add_neighbour(process, &neighbour);
             }
         }
-        let pairs = sums.take_pairs();
+        let (pairs, waits) = (sums.take_pairs(), sums.take_waits());
         let control = |which| self.tables.control(which).load(Relaxed);
         let lost = Lost {
             tasks: control(Control::NoRoom),
-            causes: control(Control::NoCause),
+            causes: control(Control::NoCause) + sums.lost_causes,
             pairs: control(Control::NoPair) + sums.lost_pairs,
             events: control(Control::NoEvent),
             ..Lost::default()
@@ -187,10 +204,18 @@ impl ByBpf {
             cpus: if self.counts_only { Vec::new() } else { self.cpus() },
             tasks: sums.into_tasks(),
             pairs,
+            waits,
+            longest_waits: longest::of(self.waits()),
             in_scheduler: self.in_scheduler(),
             lost,
             own_cost,
+            stacks: None,
         })
+    }
+
+    /// The longest waits of each CPU.
+    fn waits(&self) -> impl Iterator<Item = layout::Wait> {
+        self.cpus.known().iter().flat_map(|cpu| self.tables.cpu(cpu.0 as usize).longest)
     }
 
     fn in_scheduler(&self) -> Option<InScheduler> {
@@ -217,6 +242,11 @@ impl ByBpf {
     }
 }
 
+/// Nanoseconds that all programs have run, as far as they were accounted for.
+fn run_time(kernel: &Kernel, stacks: Option<&Stacks>) -> u64 {
+    own_cost::run_time(kernel.programs().chain(stacks.into_iter().flat_map(Stacks::programs)))
+}
+
 fn event_of(event: &layout::Event) -> Event {
     let thread = |thread: &layout::Thread| Thread {
         thread: thread.pid,
@@ -233,7 +263,7 @@ fn event_of(event: &layout::Event) -> Event {
 fn processes(tables: &Tables, first: &mut usize) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     for place in (*first..TASKS).chain(0..*first) {
-        let Some(process) = tables.process(place) else { continue };
+        let Some(process) = tables.process_that_switched(place) else { continue };
         if found.len() == memory::PROCESSES && !found.contains(&process) {
             *first = place;
             break;

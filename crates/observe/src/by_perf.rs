@@ -13,7 +13,7 @@ use units::{CpuId, Nanos};
 use zerocopy::FromZeros;
 
 use crate::kernel_counts::{self, KernelCounts};
-use crate::layout::{BUCKETS, ENDED, IN_USE, TASKS, Task};
+use crate::layout::{BUCKETS, TASKS, Task, task_state};
 use crate::memory::Memory;
 use crate::observer::{Counted, Totals};
 use crate::relatives::relatives;
@@ -125,7 +125,7 @@ impl ByPerf {
         for (&thread, task) in &mut self.tasks {
             self.lost.unfollowed += self.kernels.correct(thread, task);
             if !kernel_counts::is_alive(thread) {
-                task.state = ENDED;
+                task.state = task_state::ENDED;
             }
         }
         self.so_far()
@@ -143,9 +143,12 @@ impl ByPerf {
             cpus: Vec::new(),
             tasks: sums.into_tasks(),
             pairs: Vec::new(),
+            waits: Vec::new(),
+            longest_waits: Vec::new(),
             lost: Lost { records: self.lost.records.max(self.records.lost()), ..self.lost.clone() },
             in_scheduler: None,
             own_cost: None,
+            stacks: None,
         }
     }
 
@@ -186,7 +189,10 @@ impl ByPerf {
                 if let Some(mut task) = left.and_then(|thread| self.tasks.remove(&thread)) {
                     self.kernels.renumber(task.pid, record.thread);
                     task.pid = record.thread;
-                    self.tasks.insert(record.thread, task);
+                    // Whose number it was has ended, though somebody of that number is alive.
+                    if let Some(first) = self.tasks.insert(record.thread, task) {
+                        self.count_ended(first);
+                    }
                 }
                 if let Some(task) = self.tasks.get_mut(&record.thread) {
                     task.name = name;
@@ -227,7 +233,8 @@ impl ByPerf {
         }
         self.tasks.entry(thread).or_insert_with(|| {
             let mut task = Task::new_zeroed();
-            (task.pid, task.tgid, task.state, task.cpu, task.name) = (thread, process, IN_USE, NO_CPU, name);
+            (task.pid, task.tgid, task.state, task.cpu, task.name) =
+                (thread, process, task_state::IN_USE, NO_CPU, name);
             task
         });
     }
@@ -243,10 +250,14 @@ impl ByPerf {
             self.tasks.insert(thread, task);
             return;
         }
-        task.voluntary += 1;
         self.kernels.forget(thread);
+        self.count_ended(task);
+    }
+
+    fn count_ended(&mut self, mut task: Task) {
+        task.voluntary += 1;
         task.off_since = 0;
-        task.state = ENDED;
+        task.state = task_state::ENDED;
         self.ended_totals.add(totals_of(&task));
         self.sums.add(&task, Nanos(0), &self.memory);
     }

@@ -144,9 +144,12 @@ impl ByProc {
             cpus: Vec::new(),
             tasks,
             pairs: Vec::new(),
+            waits: Vec::new(),
+            longest_waits: Vec::new(),
             lost: Lost { tasks: self.no_room, ..Lost::default() },
             in_scheduler: None,
             own_cost: None,
+            stacks: None,
         }
     }
 }

@@ -38,7 +38,7 @@ fn inside(status: &str) -> Option<u32> {
 const CONTAINER_DIGITS: usize = 64;
 
 /// The one that names a container, or else that of version 2, or else of `cpu`, or else of another hierarchy where the observer is in
-/// another group (`own` are its groups); none for the root. Where hierarchies of both versions are mounted, a container may have groups
+/// another group (`own` are its groups), or else the root of either. Where hierarchies of both versions are mounted, a container may have groups
 /// of its own in any of them.
 fn control_group(text: &str, own: &str) -> Option<String> {
     let mut groups: Vec<(u8, &str)> = Vec::new();
@@ -46,6 +46,7 @@ fn control_group(text: &str, own: &str) -> Option<String> {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?);
         let rank = match () {
+            () if path == "/" && (controllers.is_empty() || controllers.split(',').any(|one| one == "cpu")) => 0,
             () if path == "/" => continue,
             () if names_container(path) => 4,
             () if controllers.is_empty() => 3,
@@ -84,7 +85,7 @@ mod tests {
         let both = "4:memory:/m\n2:cpu,cpuacct:/docker/7f:3\n0::/docker.slice\n";
         assert_eq!(group(both).as_deref(), Some("/docker.slice"));
         assert_eq!(group("4:memory:/m\n2:cpu,cpuacct:/docker/7f:3\n0::/\n").as_deref(), Some("/docker/7f:3"));
-        assert_eq!((group("0::/\n"), group("")), (None, None));
+        assert_eq!((group("0::/\n").as_deref(), group("")), (Some("/"), None));
     }
 
     #[test]
@@ -100,6 +101,6 @@ mod tests {
         assert_eq!(control_group(&of_systemd), Some(format!("/system.slice/docker-{number}.scope")));
         assert_eq!(control_group("4:cpu:/x\n9:memory:/decade\n"), Some("/x".to_owned()), "a short word is no number");
         assert_eq!(control_group("9:memory:/lxc/web\n4:cpu:/\n0::/\n"), Some("/lxc/web".to_owned()));
-        assert_eq!(control_group("9:memory:/own\n4:cpu:/\n"), None, "it is the observer's, too");
+        assert_eq!(control_group("9:memory:/own\n4:cpu:/\n").as_deref(), Some("/"), "it is the observer's, too");
     }
 }

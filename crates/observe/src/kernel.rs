@@ -5,13 +5,14 @@ use std::io;
 use aya::maps::{HashMap, MapData, Queue, RingBuf};
 use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
+use host::signals::undisturbed;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::container;
 use crate::layout::{NeighbourWords, TASKS};
 use crate::observer::Options;
 
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
+pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
 
 /// A function of the program, and the tracepoint of the kernel that calls it.
 struct Hook {
@@ -78,7 +79,7 @@ pub enum NoBpf {
     Inside,
     /// The kernel lacks something, or the rest of what may go wrong.
     #[error(
-        "found a kernel that refuses {what} ({why}), need Linux 5.11 or newer with BPF tracepoints, and no lockdown"
+        "found a kernel that refuses {what} ({why}), need Linux 5.13 or newer with BPF tracepoints, and no lockdown"
     )]
     Refused {
         /// What it refuses.
@@ -126,7 +127,12 @@ impl Kernel {
         }
         let mut ebpf = loader.load(OBJECT).map_err(|error| refused("its tables", &error))?;
         for hook in HOOKS.iter().filter(|hook| (hook.is_wanted)(options)) {
-            match point(&mut ebpf, hook).load(hook.tracepoint, &btf) {
+            // The verifier gives up at a signal (EAGAIN), and then it would all be tried again, several times. Between two programs it is
+            // heard.
+            let undisturbed = undisturbed().ok();
+            let loaded = point(&mut ebpf, hook).load(hook.tracepoint, &btf);
+            drop(undisturbed);
+            match loaded {
                 Err(error) if hook.is_needed => return Err(refused_program(hook.tracepoint, &error)),
                 _ => {}
             }
@@ -208,11 +214,11 @@ fn point<'a>(ebpf: &'a mut Ebpf, hook: &Hook) -> &'a mut BtfTracePoint {
     program.try_into().expect("a function at a tracepoint")
 }
 
-fn refused_program(what: &str, error: &ProgramError) -> NoBpf {
+pub(crate) fn refused_program(what: &str, error: &ProgramError) -> NoBpf {
     of(what, error, error.to_string())
 }
 
-fn refused(what: &str, error: &EbpfError) -> NoBpf {
+pub(crate) fn refused(what: &str, error: &EbpfError) -> NoBpf {
     of(what, error, error.to_string())
 }
 

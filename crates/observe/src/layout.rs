@@ -1,6 +1,42 @@
-//! What the program in the kernel writes, as `bpf/switches.bpf.c` lays it out.
+//! What the program in the kernel writes, as `bpf/switches.bpf.c` lays it out: its test compares all of this with the type
+//! information of the program.
+
+#[cfg(test)]
+mod btf;
+#[cfg(test)]
+mod tests;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Structures of the program, and what the test needs to compare them with it.
+macro_rules! structures {
+    ($($(#[$meta:meta])* struct $name:ident { $($(#[$of_field:meta])* $vis:vis $field:ident: $type:ty,)* })*) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+        #[repr(C)]
+        pub(crate) struct $name { $($(#[$of_field])* $vis $field: $type,)* }
+
+        #[cfg(test)]
+        impl $name {
+            /// Name, offset and size of each field.
+            const FIELDS: &'static [(&'static str, usize, usize)] =
+                &[$((stringify!($field), std::mem::offset_of!($name, $field), size_of::<$type>()),)*];
+        }
+    )* };
+}
+
+/// Enumerators of the program, the same way.
+macro_rules! enumerators {
+    ($(#[$meta:meta])* mod $name:ident { $($(#[$of:meta])* $each:ident = $value:expr,)* }) => {
+        $(#[$meta])*
+        pub(crate) mod $name {
+            $($(#[$of])* pub(crate) const $each: u32 = $value;)*
+
+            #[cfg(test)]
+            pub(crate) const ALL: &[(&str, u32)] = &[$((stringify!($each), $each),)*];
+        }
+    };
+}
 
 /// Causes that a task's table holds, the last for all the rest.
 pub(crate) const CAUSES: usize = 20;
@@ -10,112 +46,208 @@ pub(crate) const NEIGHBOURS: usize = 5;
 pub(crate) const BUCKETS: usize = 56;
 /// CPUs told apart.
 pub(crate) const CPUS: usize = 1024;
+/// The last runs that are remembered of each CPU.
+pub(crate) const RUNS: usize = 16;
+/// The longest waits that are kept of each CPU.
+pub(crate) const LONGEST: usize = 4;
 /// Tasks observed at a time, and one place that is not used.
 pub(crate) const TASKS: usize = 16384;
-/// The process that stands for all threads of the kernel.
-pub(crate) const KERNEL: u32 = u32::MAX;
-
-/// Where a task was that was in no system call.
-pub(crate) mod place {
-    pub(crate) const COMPAT: u32 = 0x0800;
-    pub(crate) const FAULT: u32 = 0x1000;
-    pub(crate) const INTERRUPT: u32 = 0x1001;
-    pub(crate) const KERNEL: u32 = 0x1002;
-    pub(crate) const OTHER: u32 = 0x1003;
+enumerators! {
+    /// Why a task left its CPU.
+    mod reason {
+        BLOCKED = 1,
+        STOPPED = 2,
+        TRACED = 3,
+        FROZEN = 4,
+        YIELDED = 5,
+        PREEMPTED_BY_WOKEN = 6,
+        PREEMPTED_BY_QUEUED = 7,
+        THROTTLED = 8,
+        ENDED = 9,
+    }
 }
 
-/// What a number among the targets stands for: a process, all of whose threads are observed ...
-pub(crate) const TARGET_PROCESS: u32 = 1;
-/// ... or a thread.
-pub(crate) const TARGET_THREAD: u32 = 2;
+enumerators! {
+    /// Where in the kernel it was: the number of a system call, with a bit for the ABI, or one of these.
+    mod entry {
+        COMPAT = 0x0800,
+        FAULT = 0x1000,
+        INTERRUPT = 0x1001,
+        KERNEL = 0x1002,
+        OTHER = 0x1003,
+        FUTEX_LOCK = 0x1004,
+        FUTEX_TIMED = 0x1005,
+        X32 = 0x2000,
+    }
+}
+
+enumerators! {
+    /// What a place in the table of tasks is used for.
+    mod task_state {
+        FREE = 0,
+        IN_USE = 1,
+        ENDED = 2,
+    }
+}
+
+enumerators! {
+    /// Numbers of processes that are none.
+    mod process {
+        NONE = 0,
+        /// All threads of the kernel.
+        KERNEL = u32::MAX,
+        /// Waited for while no task ran.
+        NOBODY = u32::MAX - 1,
+        /// Waited for in the queue of another CPU.
+        MOVED = u32::MAX - 2,
+        /// Waited for behind others that are not remembered.
+        OTHERS = u32::MAX - 3,
+    }
+}
+
+enumerators! {
+    /// What a number among the targets stands for; both bits may be set.
+    mod target {
+        /// A process, all of whose threads are observed.
+        PROCESS = 1,
+        THREAD = 2,
+    }
+}
 
 /// How the kernel marks its own threads among the flags of a task.
 pub(crate) const KERNEL_THREAD: u32 = 0x0020_0000;
 
-/// A place in the table of tasks that nobody has.
-pub(crate) const FREE: u32 = 0;
-/// One of a task that is alive.
-pub(crate) const IN_USE: u32 = 1;
-/// One of a task that has had its last switch.
-pub(crate) const ENDED: u32 = 2;
+structures! {
+    #[derive(Default)]
+    struct Cause {
+        pub(crate) entry: u32,
+        /// 0 if this one is free.
+        pub(crate) reason: u32,
+        pub(crate) switches: u64,
+        pub(crate) off_ns: u64,
+        pub(crate) wait_ns: u64,
+    }
 
-#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub(crate) struct Cause {
-    /// 1 + where, and how in the upper half; 0 if this one is free.
-    pub(crate) key: u32,
-    unused: u32,
-    pub(crate) switches: u64,
-    pub(crate) off_ns: u64,
-    pub(crate) wait_ns: u64,
+    /// What another process did to a task, or to a process.
+    struct Neighbour {
+        pub(crate) process: u32,
+        unused: u32,
+        pub(crate) ran_ns: u64,
+        pub(crate) runs: u64,
+        pub(crate) preempted: u64,
+        pub(crate) woke: u64,
+        pub(crate) kept_waiting_ns: u64,
+        pub(crate) kept_waiting: u64,
+        pub(crate) name: [u8; 16],
+    }
+
+    /// A run of a task on a CPU.
+    #[derive(Default)]
+    struct Run {
+        end: u64,
+        ns: u64,
+        process: u32,
+        unused: u32,
+        name: [u8; 16],
+    }
+
+    /// A wait for a CPU that is among the longest.
+    #[derive(Default)]
+    struct Wait {
+        pub(crate) since: u64,
+        pub(crate) ns: u64,
+        pub(crate) behind_ns: u64,
+        pub(crate) pid: u32,
+        pub(crate) tgid: u32,
+        pub(crate) behind: u32,
+        unused: u32,
+        pub(crate) name: [u8; 16],
+        pub(crate) behind_name: [u8; 16],
+    }
+
+    struct Task {
+        pub(crate) pid: u32,
+        pub(crate) tgid: u32,
+        pub(crate) flags: u32,
+        pub(crate) state: u32,
+        pub(crate) name: [u8; 16],
+        pub(crate) on_since: u64,
+        pub(crate) off_since: u64,
+        last_off: u64,
+        pub(crate) voluntary: u64,
+        pub(crate) involuntary: u64,
+        voluntary_seen: u64,
+        delay_seen: u64,
+        pub(crate) run_ns: u64,
+        pub(crate) off_ns: u64,
+        pub(crate) wait_ns: u64,
+        pub(crate) others_ns: u64,
+        busy_then: u64,
+        pub(crate) moved: [u64; 3],
+        fault_ip: u64,
+        pub(crate) cpu: u32,
+        cause: u32,
+        call: u32,
+        unused: u32,
+        moved_ns: u64,
+        pub(crate) wait_nobody_ns: u64,
+        pub(crate) wait_throttled_ns: u64,
+        pub(crate) wait_moved_ns: u64,
+        pub(crate) wait_others_ns: u64,
+        pub(crate) causes: [Cause; CAUSES],
+        pub(crate) neighbours: [Neighbour; NEIGHBOURS],
+        pub(crate) off: [u32; BUCKETS],
+        pub(crate) wait: [u32; BUCKETS],
+        pub(crate) others: [u32; BUCKETS],
+    }
+
+    #[derive(Default)]
+    struct Cpu {
+        pub(crate) core: u32,
+        pub(crate) cache: u32,
+        pub(crate) since: u64,
+        pub(crate) switches: u64,
+        pub(crate) busy_ns: u64,
+        pub(crate) idle_ns: u64,
+        last_pid: u32,
+        last_place: u32,
+        running_pid: u32,
+        running_place: u32,
+        newest: u32,
+        shortest: u32,
+        long_ns: u64,
+        runs: [Run; RUNS],
+        pub(crate) longest: [Wait; LONGEST],
+        unused: [u64; 3],
+    }
+
+    /// A CPU inside the scheduler.
+    struct InScheduler {
+        entered: u64,
+        own: u64,
+        pub(crate) ns: u64,
+        unused: u64,
+        pub(crate) times: [u32; BUCKETS],
+    }
+
+    /// One side of an event.
+    struct Thread {
+        pub(crate) pid: u32,
+        pub(crate) tgid: u32,
+        pub(crate) priority: i32,
+        pub(crate) state: u32,
+        pub(crate) name: [u8; 16],
+    }
+
+    /// A switch or a wake-up.
+    struct Event {
+        pub(crate) at: u64,
+        pub(crate) cpu: u32,
+        pub(crate) is_wakeup: u32,
+        pub(crate) from: Thread,
+        pub(crate) to: Thread,
+    }
 }
-
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub(crate) struct Task {
-    pub(crate) pid: u32,
-    pub(crate) tgid: u32,
-    pub(crate) flags: u32,
-    pub(crate) state: u32,
-    pub(crate) name: [u8; 16],
-    pub(crate) on_since: u64,
-    pub(crate) off_since: u64,
-    last_off: u64,
-    pub(crate) voluntary: u64,
-    pub(crate) involuntary: u64,
-    voluntary_seen: u64,
-    delay_seen: u64,
-    pub(crate) run_ns: u64,
-    pub(crate) off_ns: u64,
-    pub(crate) wait_ns: u64,
-    pub(crate) others_ns: u64,
-    busy_then: u64,
-    pub(crate) moved: [u64; 3],
-    fault_ip: u64,
-    pub(crate) cpu: u32,
-    cause: u32,
-    pub(crate) causes: [Cause; CAUSES],
-    pub(crate) neighbours: [Neighbour; NEIGHBOURS],
-    pub(crate) off: [u32; BUCKETS],
-    pub(crate) wait: [u32; BUCKETS],
-    pub(crate) others: [u32; BUCKETS],
-}
-
-/// Words of 64 bits in a task's place.
-pub(crate) const TASK_WORDS: usize = size_of::<Task>() / 8;
-
-#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub(crate) struct Cpu {
-    pub(crate) core: u32,
-    pub(crate) cache: u32,
-    pub(crate) since: u64,
-    pub(crate) switches: u64,
-    pub(crate) busy_ns: u64,
-    pub(crate) idle_ns: u64,
-    last_pid: u32,
-    last_place: u32,
-    running_pid: u32,
-    running_place: u32,
-    unused: [u64; 9],
-}
-
-/// Words of 64 bits for a CPU.
-pub(crate) const CPU_WORDS: usize = size_of::<Cpu>() / 8;
-
-/// A CPU inside the scheduler.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub(crate) struct InScheduler {
-    entered: u64,
-    own: u64,
-    pub(crate) ns: u64,
-    unused: u64,
-    pub(crate) times: [u32; BUCKETS],
-}
-
-/// Words of 64 bits for a CPU inside the scheduler.
-pub(crate) const IN_SCHEDULER_WORDS: usize = size_of::<InScheduler>() / 8;
 
 /// Words of 64 bits that control the program, by what they are for.
 #[derive(Clone, Copy, Debug)]
@@ -130,46 +262,11 @@ pub(crate) enum Control {
     Count,
 }
 
-/// What another process did to a task, or to a process.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub(crate) struct Neighbour {
-    /// [`KERNEL`] for the threads of the kernel; 0 if this one is free.
-    pub(crate) process: u32,
-    unused: u32,
-    pub(crate) ran_ns: u64,
-    pub(crate) runs: u64,
-    pub(crate) preempted: u64,
-    pub(crate) woke: u64,
-    pub(crate) name: [u8; 16],
-}
-
-/// One side of an event.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub(crate) struct Thread {
-    pub(crate) pid: u32,
-    pub(crate) tgid: u32,
-    pub(crate) priority: i32,
-    pub(crate) state: u32,
-    pub(crate) name: [u8; 16],
-}
-
-/// A switch or a wake-up.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub(crate) struct Event {
-    pub(crate) at: u64,
-    pub(crate) cpu: u32,
-    pub(crate) is_wakeup: u32,
-    pub(crate) from: Thread,
-    pub(crate) to: Thread,
-}
-
+/// Words of 64 bits in a task's place.
+pub(crate) const TASK_WORDS: usize = size_of::<Task>() / 8;
+/// Words of 64 bits for a CPU.
+pub(crate) const CPU_WORDS: usize = size_of::<Cpu>() / 8;
+/// Words of 64 bits for a CPU inside the scheduler.
+pub(crate) const IN_SCHEDULER_WORDS: usize = size_of::<InScheduler>() / 8;
 /// The same as the words that the kernel hands out.
 pub(crate) type NeighbourWords = [u64; size_of::<Neighbour>() / 8];
-
-// The same in bpf/switches.bpf.c: who changes one sees the other.
-const _: () = assert!(size_of::<Task>() == 1760 && size_of::<Cpu>() == 128);
-const _: () = assert!(size_of::<Neighbour>() == 56 && size_of::<Event>() == 80);
-const _: () = assert!(size_of::<InScheduler>() == 256);

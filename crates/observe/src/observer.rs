@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use observation::{CpuTime, Event, InScheduler, Lost, OwnCost, Pair, Source, Tasks};
+use observation::{CpuTime, Event, InScheduler, LongWait, Lost, OwnCost, Pair, SampledStacks, Source, Tasks, Waits};
 use record::HostManifest;
 use units::Nanos;
 
@@ -26,6 +26,8 @@ pub struct Options {
     pub counts_only: bool,
     /// How much memory is touched, for which the kernel's marks of pages are cleared now and then.
     pub may_mark_pages: bool,
+    /// So many switches a second have the user's stack sampled.
+    pub stacks_per_second: Option<u32>,
     /// Whether to do without programs in the kernel, even where it would take them.
     pub without_bpf: bool,
 }
@@ -43,12 +45,18 @@ pub struct Counted {
     pub tasks: Vec<Tasks>,
     /// What others did to them.
     pub pairs: Vec<Pair>,
+    /// Their waits for a CPU behind no process that is remembered.
+    pub waits: Vec<Waits>,
+    /// The longest of their waits for a CPU; when each began is by CLOCK_MONOTONIC.
+    pub longest_waits: Vec<LongWait>,
     /// How long the scheduler took at switches of the observed; none where that was not asked for, or the kernel does not tell.
     pub in_scheduler: Option<InScheduler>,
     /// What found no room.
     pub lost: Lost,
     /// What counting cost in the kernel; the user's side is left at 0. None where it is not known.
     pub own_cost: Option<OwnCost>,
+    /// Stacks, where they were asked for and it is over; without functions.
+    pub stacks: Option<SampledStacks>,
 }
 
 /// Sums over all observed tasks, those that have ended included.

@@ -7,10 +7,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use aya::programs::ProgramFd;
 use aya::sys::{Stats, enable_stats};
 use units::Nanos;
-
-use crate::kernel::Kernel;
 
 /// Of each second so much is accounted for.
 const SAMPLED: Duration = Duration::from_millis(100);
@@ -33,10 +32,10 @@ struct Sample {
 }
 
 impl OwnCost {
-    /// Begins and ends samples as time goes by. `switches` is their number on all CPUs so far.
-    pub(crate) fn tick(&mut self, kernel: &Kernel, switches: u64) {
+    /// Begins and ends samples as time goes by. `run_time` is that of the programs. `switches` is their number on all CPUs so far.
+    pub(crate) fn tick(&mut self, run_time: impl Fn() -> u64, switches: u64) {
         match &self.sample {
-            Some(sample) if sample.began.elapsed() >= SAMPLED => self.end(kernel, switches),
+            Some(sample) if sample.began.elapsed() >= SAMPLED => self.end(run_time, switches),
             Some(_) => {}
             None if self.last.is_none_or(|last| last.elapsed() >= EACH) => {
                 self.last = Some(Instant::now());
@@ -44,7 +43,7 @@ impl OwnCost {
                 self.sample = enable_stats(Stats::RunTime).ok().map(|accounts| Sample {
                     _accounts: accounts,
                     began: Instant::now(),
-                    kernel: run_time(kernel),
+                    kernel: run_time(),
                     switches,
                 });
             }
@@ -53,17 +52,17 @@ impl OwnCost {
     }
 
     /// Ends a sample that was begun, however short.
-    pub(crate) fn end(&mut self, kernel: &Kernel, switches: u64) {
+    pub(crate) fn end(&mut self, run_time: impl Fn() -> u64, switches: u64) {
         let Some(sample) = self.sample.take() else { return };
         self.measured.0 += sample.began.elapsed().as_nanos() as u64;
-        self.kernel.0 += run_time(kernel).saturating_sub(sample.kernel);
+        self.kernel.0 += run_time().saturating_sub(sample.kernel);
         self.switches += switches.saturating_sub(sample.switches);
     }
 }
 
 /// Nanoseconds that the programs have run, as far as they were accounted for.
-fn run_time(kernel: &Kernel) -> u64 {
-    kernel.programs().filter_map(|program| run_time_of(program.as_fd().as_raw_fd()).ok()).sum()
+pub(crate) fn run_time<'a>(programs: impl Iterator<Item = &'a ProgramFd>) -> u64 {
+    programs.filter_map(|program| run_time_of(program.as_fd().as_raw_fd()).ok()).sum()
 }
 
 fn run_time_of(descriptor: i32) -> io::Result<u64> {

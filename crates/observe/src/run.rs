@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 
 use host::facts::{Root, slice_extensions};
-use observation::{Event, Observation, OwnCost, SliceExtensions, Throttled};
+use observation::{Event, LongWait, Observation, OwnCost, SliceExtensions, Throttled};
 use units::Nanos;
 
 use crate::backend::Backend;
@@ -43,8 +43,13 @@ pub trait Listener {
     /// Whether to end now.
     fn should_stop(&self) -> bool;
 
-    /// All is ready, and counting has begun.
-    fn began(&mut self) {}
+    /// Counting has begun.
+    ///
+    /// # Errors
+    /// Whatever shall end the observation without a result.
+    fn began(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// A switch or wake-up, where they were asked for.
     fn take(&mut self, event: Event);
@@ -107,7 +112,7 @@ pub fn observe<B: Backend, L: Listener>(
     let extensions = slice_extensions(root);
     let began = Began { at: backend.now(), cpu: backend.own_cpu_time() };
     whom.begin(root, &mut backend)?;
-    listener.began();
+    listener.began()?;
     let usual = whom.usual_duration().filter(|_| !is_endless);
     let limit = duration.or(usual).unwrap_or(Nanos(u64::MAX));
     let mut quotas = Quotas::begin(root, began.at, &backend.processes());
@@ -127,7 +132,11 @@ pub fn observe<B: Backend, L: Listener>(
         let subject = whom.subject();
         listener.look(&mut || {
             let counted = backend.so_far()?;
-            Ok(Observation { subject: subject.clone(), ..began.observation(&backend, counted, Vec::new(), empty) })
+            Ok(Observation {
+                subject: subject.clone(),
+                is_unfinished: true,
+                ..began.observation(&backend, counted, Vec::new(), empty)
+            })
         })?;
         backend.pause(TICK.min(limit.saturating_sub(elapsed)));
     }
@@ -193,6 +202,11 @@ impl Began {
         self.with(window, backend.own_cpu_time(), counted, throttled, empty)
     }
 
+    /// When a wait began is told from the beginning of the window on.
+    fn in_window(&self, wait: LongWait) -> LongWait {
+        LongWait { since_ns: wait.since_ns.saturating_sub(self.at), ..wait }
+    }
+
     fn with(
         &self,
         window_ns: Nanos,
@@ -209,10 +223,13 @@ impl Began {
             cpus: counted.cpus,
             tasks: counted.tasks,
             pairs: counted.pairs,
+            waits: counted.waits,
+            longest_waits: counted.longest_waits.into_iter().map(|wait| self.in_window(wait)).collect(),
             in_scheduler: counted.in_scheduler,
             lost: counted.lost,
             own_cost: counted.own_cost.map(|own| OwnCost { user_ns, ..own }),
             throttled,
+            stacks: counted.stacks,
             ..empty.clone()
         }
     }

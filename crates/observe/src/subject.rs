@@ -21,6 +21,9 @@ pub enum SubjectError {
     /// Nothing has that number.
     #[error("found no process {0}, need one that runs; see ps -e")]
     NoProcess(u32),
+    /// No process has that name.
+    #[error("found no process named '{0}', need the name of one that runs, as ps -e -o comm has it")]
+    NoName(String),
     /// The number is that of a thread which does not lead its process.
     #[error(
         "found that {thread} is a thread of process {process} ({name}), need a process; observe that: -p {process}"
@@ -70,6 +73,20 @@ pub(crate) fn is_there(root: &Root, process: u32) -> bool {
     let stat = root.read(&format!("/proc/{process}/stat")).unwrap_or_default();
     // Behind the name, which may hold anything, the last parenthesis.
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// The kernel keeps so many bytes of a name.
+const KEPT: usize = 15;
+
+/// The processes of a name that are there now, as pgrep -x finds them, but for this one. A name is compared as far as the kernel keeps it.
+pub(crate) fn processes_named(root: &Root, name: &str) -> Result<Vec<u32>, SubjectError> {
+    let kept = |name: &str| name.as_bytes()[..name.len().min(KEPT)].to_owned();
+    let numbers = root.names("/proc").into_iter().filter_map(|number| number.parse::<u32>().ok());
+    let is_it = |number: &u32| {
+        *number != std::process::id() && kept(&name_of(root, *number)) == kept(name) && is_there(root, *number)
+    };
+    let found: Vec<u32> = numbers.filter(is_it).collect();
+    if found.is_empty() { Err(SubjectError::NoName(name.to_owned())) } else { Ok(found) }
 }
 
 /// The name of a process; empty where it is gone.

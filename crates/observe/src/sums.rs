@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use observation::{Cause, Entry, Histogram, Pair, Tasks, Why};
+use observation::{Cause, Entry, FutexWait, Histogram, Pair, Tasks, Waits, Why};
 use syscalls::Sysno;
 use units::Nanos;
 
-use crate::layout::{self, ENDED, KERNEL, KERNEL_THREAD, Neighbour, Task, place};
+use crate::layout::{self, KERNEL_THREAD, Neighbour, Task, process, reason, task_state};
 use crate::memory::Memory;
 
 /// Groups of tasks told apart; all others are one group more. Names are anybody's, and there may be any number of them.
@@ -29,7 +29,10 @@ pub(crate) struct Sums {
     groups: BTreeMap<Key, Tasks>,
     names: BTreeMap<u32, String>,
     pairs: BTreeMap<(u32, u32), Pair>,
+    waits: BTreeMap<u32, Waits>,
     pub(crate) lost_pairs: u64,
+    /// Switches whose reason is none that this program knows.
+    pub(crate) lost_causes: u64,
 }
 
 impl Sums {
@@ -37,7 +40,8 @@ impl Sums {
     pub(crate) fn add(&mut self, task: &Task, now: Nanos, memory: &Memory) {
         let name = String::from_utf8_lossy(until_zero(&task.name)).into_owned();
         self.keep_name(task, &name);
-        let has_ended = task.state == ENDED;
+        self.add_waits(task);
+        let has_ended = task.state == task_state::ENDED;
         let mut key =
             Key { process: (!has_ended).then_some(task.tgid), name, is_kernel: task.flags & KERNEL_THREAD != 0 };
         if self.groups.len() >= GROUPS && !self.groups.contains_key(&key) {
@@ -64,11 +68,34 @@ impl Sums {
         sum.wait.add(&histogram(&task.wait));
         sum.others.add(&histogram(&task.others));
         for cause in task.causes.iter().filter(|cause| cause.switches > 0) {
-            add_cause(&mut sum.causes, cause);
+            self.lost_causes += add_cause(&mut sum.causes, cause);
         }
-        for neighbour in task.neighbours.iter().filter(|neighbour| neighbour.process != 0) {
+        for neighbour in task.neighbours.iter().filter(|neighbour| neighbour.process != process::NONE) {
             self.add_neighbour(task.tgid, neighbour);
         }
+    }
+
+    fn add_waits(&mut self, task: &Task) {
+        let parts = [task.wait_nobody_ns, task.wait_throttled_ns, task.wait_moved_ns, task.wait_others_ns];
+        if parts != [0; 4] {
+            let sum = self.waits_of(task.tgid);
+            let sums = [&mut sum.nobody_ns, &mut sum.throttled_ns, &mut sum.moved_ns, &mut sum.others_ns];
+            sums.into_iter().zip(parts).for_each(|(sum, part)| sum.0 += part);
+        }
+    }
+
+    /// Those of more processes than are told apart are together, as of a process of no number.
+    fn waits_of(&mut self, process: u32) -> &mut Waits {
+        let has_room = self.waits.len() < GROUPS || self.waits.contains_key(&process);
+        let process = if has_room { process } else { process::NONE };
+        self.waits.entry(process).or_insert_with(|| Waits {
+            process,
+            process_name: String::new(),
+            nobody_ns: Nanos(0),
+            throttled_ns: Nanos(0),
+            moved_ns: Nanos(0),
+            others_ns: Nanos(0),
+        })
     }
 
     fn keep_name(&mut self, task: &Task, name: &str) {
@@ -90,34 +117,44 @@ impl Sums {
         let sum = self.pairs.entry(key).or_insert_with(|| Pair {
             process,
             process_name: String::new(),
-            other: (neighbour.process != KERNEL).then_some(neighbour.process),
+            other: (neighbour.process != process::KERNEL).then_some(neighbour.process),
             name: String::from_utf8_lossy(until_zero(&neighbour.name)).into_owned(),
             ran_ns: Nanos(0),
             runs: 0,
             preempted: 0,
             woke: 0,
+            kept_waiting_ns: Nanos(0),
+            kept_waiting: 0,
         });
         sum.ran_ns.0 += neighbour.ran_ns;
         sum.runs += neighbour.runs;
         sum.preempted += neighbour.preempted;
         sum.woke += neighbour.woke;
+        sum.kept_waiting_ns.0 += neighbour.kept_waiting_ns;
+        sum.kept_waiting += neighbour.kept_waiting;
     }
 
     /// Keeps the pairs with the most events; those of the others are counted as lost.
     fn drop_light_pairs(&mut self) {
-        let events = |pair: &Pair| pair.runs + pair.preempted + pair.woke;
+        let events = |pair: &Pair| pair.runs + pair.preempted + pair.woke + pair.kept_waiting;
         let mut sorted: Vec<u64> = self.pairs.values().map(events).collect();
         sorted.sort_unstable_by_key(|&events| std::cmp::Reverse(events));
         let Some(&least) = sorted.get(GROUPS) else { return };
         // Of those that are as light as the first that goes, some have room.
         let mut room = GROUPS - sorted.partition_point(|&events| events > least);
-        let lost = &mut self.lost_pairs;
+        let (lost, mut untold) = (&mut self.lost_pairs, Vec::new());
         self.pairs.retain(|_, pair| {
             let is_kept = events(pair) > least || (events(pair) == least && room > 0);
             room -= usize::from(is_kept && events(pair) == least);
-            *lost += if is_kept { 0 } else { events(pair) };
+            if !is_kept {
+                *lost += events(pair);
+                untold.push((pair.process, pair.kept_waiting_ns));
+            }
             is_kept
         });
+        for (process, ns) in untold.into_iter().filter(|(_, ns)| *ns > Nanos(0)) {
+            self.waits_of(process).others_ns.0 += ns.0;
+        }
     }
 
     /// All pairs, those that took the most time first.
@@ -131,6 +168,15 @@ impl Sums {
         pairs
     }
 
+    /// Waits behind no process that is remembered.
+    pub(crate) fn take_waits(&mut self) -> Vec<Waits> {
+        let mut waits: Vec<Waits> = std::mem::take(&mut self.waits).into_values().collect();
+        for each in &mut waits {
+            each.process_name = self.names.get(&each.process).cloned().unwrap_or_default();
+        }
+        waits
+    }
+
     /// All tasks, those with the most switches first.
     pub(crate) fn into_tasks(self) -> Vec<Tasks> {
         let mut tasks: Vec<Tasks> = self.groups.into_values().collect();
@@ -142,8 +188,10 @@ impl Sums {
     }
 }
 
-fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) {
-    let (why, entry) = (why(cause.key >> 16), entry((cause.key & 0xffff) - 1));
+/// Adds a cause; how many switches it has that cannot be told, for their reason is not known.
+fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) -> u64 {
+    let Some(why) = why(cause.reason) else { return cause.switches };
+    let entry = entry(cause.entry);
     let at = causes.iter().position(|known| known.why == why && known.entry == entry).unwrap_or_else(|| {
         causes.push(Cause { why, entry, switches: 0, off_ns: Nanos(0), wait_ns: Nanos(0) });
         causes.len() - 1
@@ -151,30 +199,55 @@ fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) {
     causes[at].switches += cause.switches;
     causes[at].off_ns.0 += cause.off_ns;
     causes[at].wait_ns.0 += cause.wait_ns;
+    0
 }
 
-fn why(how: u32) -> Why {
-    match how {
-        1 => Why::Yielded,
-        2 => Why::PreemptedByWoken,
-        3 => Why::SliceEnded,
-        4 => Why::Throttled,
-        5 => Why::Ended,
-        _ => Why::Blocked,
+fn why(reason: u32) -> Option<Why> {
+    match reason {
+        reason::BLOCKED => Some(Why::Blocked),
+        reason::STOPPED => Some(Why::Stopped),
+        reason::TRACED => Some(Why::Traced),
+        reason::FROZEN => Some(Why::Frozen),
+        reason::YIELDED => Some(Why::Yielded),
+        reason::PREEMPTED_BY_WOKEN => Some(Why::PreemptedByWoken),
+        reason::PREEMPTED_BY_QUEUED => Some(Why::SliceEnded),
+        reason::THROTTLED => Some(Why::Throttled),
+        reason::ENDED => Some(Why::Ended),
+        _ => None,
     }
 }
 
 fn entry(at: u32) -> Entry {
     match at {
-        place::FAULT => Entry::PageFault,
-        place::INTERRUPT => Entry::Interrupt,
-        place::KERNEL => Entry::Kernel,
-        place::OTHER => Entry::Other,
-        compat if compat & place::COMPAT != 0 => Entry::SystemCall(format!("32-bit call {}", compat & !place::COMPAT)),
-        number => Entry::SystemCall(
-            Sysno::new(number as usize).map_or_else(|| format!("call {number}"), |call| call.name().to_owned()),
-        ),
+        layout::entry::FAULT => Entry::PageFault,
+        layout::entry::INTERRUPT => Entry::Interrupt,
+        layout::entry::KERNEL => Entry::Kernel,
+        layout::entry::OTHER => Entry::Other,
+        layout::entry::FUTEX_LOCK => Entry::Futex(FutexWait::Lock),
+        layout::entry::FUTEX_TIMED => Entry::Futex(FutexWait::Timed),
+        call => Entry::SystemCall(name_of_call(call)),
     }
+}
+
+#[cfg(target_arch = "aarch64")]
+use syscalls::arm::Sysno as CompatSysno;
+#[cfg(not(target_arch = "aarch64"))]
+use syscalls::x86::Sysno as CompatSysno;
+
+/// Numbers that only calls of x32 have begin here.
+const X32_OWN: u32 = 512;
+
+/// The name of a system call by its ABI's table, or its number where it has none.
+fn name_of_call(call: u32) -> String {
+    let number = call & !(layout::entry::COMPAT | layout::entry::X32);
+    let (name, abi) = if call & layout::entry::COMPAT != 0 {
+        (CompatSysno::new(number as usize).map(|call| call.name()), "32-bit call")
+    } else {
+        let is_shared = call & layout::entry::X32 == 0 || number < X32_OWN;
+        let abi = if is_shared { "call" } else { "x32 call" };
+        (Sysno::new(number as usize).filter(|_| is_shared).map(|call| call.name()), abi)
+    };
+    name.map_or_else(|| format!("{abi} {number}"), str::to_owned)
 }
 
 fn histogram(counts: &[u32]) -> Histogram {
@@ -225,6 +298,7 @@ mod tests {
         let neighbour = |process, runs| {
             let mut neighbour = Neighbour::new_zeroed();
             (neighbour.process, neighbour.runs) = (process, runs);
+            neighbour.kept_waiting_ns = runs;
             neighbour
         };
         let all = 3 * GROUPS as u32;
@@ -238,5 +312,37 @@ mod tests {
         assert_eq!(heavy.runs, 2 + 10 * u64::from(all));
         let told: u64 = pairs.iter().map(|pair| pair.runs).sum();
         assert_eq!(told + sums.lost_pairs, 12 * u64::from(all), "what is not told is counted");
+        let behind = |pairs: &[Pair]| pairs.iter().map(|pair| pair.kept_waiting_ns.0).sum::<u64>();
+        let others: u64 = sums.take_waits().iter().map(|waits| waits.others_ns.0).sum();
+        assert_eq!(behind(&pairs) + others, 12 * u64::from(all), "and no part of a wait is lost");
+    }
+
+    #[test]
+    fn every_reason_of_the_program_is_a_cause_and_one_that_is_unknown_is_lost_not_a_wait() {
+        let cause = |reason| layout::Cause { reason, switches: 3, ..layout::Cause::default() };
+        for (name, reason) in reason::ALL {
+            let mut causes = Vec::new();
+            assert_eq!((add_cause(&mut causes, &cause(*reason)), causes.len()), (0, 1), "{name}");
+        }
+        let unknown = reason::ALL.iter().map(|(_, reason)| reason).max().expect("there are some") + 1;
+        for unknown in [0, unknown, u32::MAX] {
+            let mut task = Task::new_zeroed();
+            task.causes[0] = cause(unknown);
+            let mut sums = Sums::default();
+            sums.add(&task, Nanos(0), &Memory::default());
+            assert_eq!(sums.lost_causes, 3);
+            assert!(sums.into_tasks().iter().all(|tasks| tasks.causes.is_empty()));
+        }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn system_calls_have_the_names_of_their_own_abi() {
+        let names = [24, 158, 1000].map(name_of_call);
+        assert_eq!(names, ["sched_yield", "arch_prctl", "call 1000"]);
+        let names = [24, 158, 1000].map(|call| name_of_call(call | layout::entry::COMPAT));
+        assert_eq!(names, ["getuid", "sched_yield", "32-bit call 1000"]);
+        let names = [24, 519].map(|call| name_of_call(call | layout::entry::X32));
+        assert_eq!(names, ["sched_yield", "x32 call 519"]);
     }
 }

@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kernel::Kernel;
 use crate::layout::{
-    CPU_WORDS, CPUS, Control, Cpu, IN_SCHEDULER_WORDS, IN_USE, InScheduler, KERNEL_THREAD, TASK_WORDS, TASKS, Task,
+    CPU_WORDS, CPUS, Control, Cpu, IN_SCHEDULER_WORDS, InScheduler, KERNEL_THREAD, TASK_WORDS, TASKS, Task, task_state,
 };
 use crate::observer::Totals;
 
@@ -57,18 +57,26 @@ impl Tables {
         (self.tasks.u64s()[place * TASK_WORDS + 1].load(Relaxed) >> 32) as u32
     }
 
-    /// The process of a place whose task is alive, has switched and has memory of its own: without reading all of it, which would
-    /// take most of what the observer takes where there are many.
+    /// The process of a place whose task is alive and none of the kernel's: without reading all of it, which would take most of what the
+    /// observer takes where there are many.
     pub(crate) fn process(&self, place: usize) -> Option<u32> {
-        let word = |at: usize| self.tasks.u64s()[place * TASK_WORDS + at].load(Relaxed);
-        let has_memory = word(FLAGS) as u32 & KERNEL_THREAD == 0;
-        let is_it = self.state(place) == IN_USE && has_memory && word(ON_SINCE) + word(OFF_SINCE) > 0;
-        is_it.then(|| (word(TGID) >> 32) as u32)
+        let is_it = self.state(place) == task_state::IN_USE && self.word(place, FLAGS) as u32 & KERNEL_THREAD == 0;
+        is_it.then(|| (self.word(place, TGID) >> 32) as u32)
+    }
+
+    /// The same of one that has switched: one that was started just now has its parent's memory.
+    pub(crate) fn process_that_switched(&self, place: usize) -> Option<u32> {
+        let has_switched = || self.word(place, ON_SINCE) + self.word(place, OFF_SINCE) > 0;
+        self.process(place).filter(|_| has_switched())
+    }
+
+    fn word(&self, place: usize, at: usize) -> u64 {
+        self.tasks.u64s()[place * TASK_WORDS + at].load(Relaxed)
     }
 
     /// Sums of a place, without reading all of it.
     pub(crate) fn totals(&self, place: usize) -> Totals {
-        let word = |at: usize| self.tasks.u64s()[place * TASK_WORDS + at].load(Relaxed);
+        let word = |at| self.word(place, at);
         Totals {
             voluntary: word(VOLUNTARY),
             involuntary: word(INVOLUNTARY),

@@ -10,7 +10,7 @@ use crate::backend::Backend;
 use crate::command::Command;
 use crate::notice::Notice;
 use crate::run::ObserveError;
-use crate::subject::{SubjectError, folder_of_group, is_there, name_of, process_of, threads_of_group};
+use crate::subject::{SubjectError, folder_of_group, is_there, name_of, process_of, processes_named, threads_of_group};
 
 /// Those that never end by themselves are observed for so long.
 const USUAL: Nanos = Nanos::seconds(10);
@@ -67,6 +67,18 @@ impl Whom {
         Ok(Whom::Processes(numbers))
     }
 
+    /// Processes of these names that are there now.
+    ///
+    /// # Errors
+    /// Where there is none of a name.
+    pub fn named(root: &Root, names: &[String]) -> Result<Whom, SubjectError> {
+        let mut found = BTreeSet::new();
+        for name in names {
+            found.extend(processes_named(root, name)?);
+        }
+        Ok(Whom::Processes(found.into_iter().collect()))
+    }
+
     /// A control group: its folder, or its path below that of all.
     ///
     /// # Errors
@@ -77,7 +89,7 @@ impl Whom {
     }
 
     /// For how long those are observed that do not end by themselves.
-    pub(crate) fn usual_duration(&self) -> Option<Nanos> {
+    pub fn usual_duration(&self) -> Option<Nanos> {
         matches!(self, Whom::Group(_) | Whom::Everybody).then_some(USUAL)
     }
 

@@ -11,7 +11,8 @@ use crate::{
     ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Refusal, Sample, SelfTest,
     printable,
 };
-use chain::{BrokenChain, Chain, is_sealed};
+use chain::is_sealed;
+pub use chain::{BrokenChain, Chain};
 
 /// From this version on each line ends in a checksum.
 const CHECKED_SINCE: u32 = 2;

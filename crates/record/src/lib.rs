@@ -19,7 +19,7 @@ mod printable;
 mod sample;
 
 pub use cycles::{Batch, Batches, Cycles};
-pub use file::{MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
+pub use file::{BrokenChain, Chain, MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
 pub use fitness::{Check, Fitness, Severity};
 pub use header::{
     ClockFacts, Control, ControlOutcome, CoreClock, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA,

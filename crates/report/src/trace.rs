@@ -160,6 +160,10 @@ fn info_table(info: &Info<'_>, style: Style) -> String {
     }
     page.heading("Processes", "");
     page.grid(&processes(info));
+    if !info.header.notes.is_empty() {
+        page.gap();
+    }
+    add_notes(&mut page, &info.header.notes);
     if let Some(loss) = &info.loss {
         page.gap();
         page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);
@@ -196,7 +200,7 @@ fn processes(info: &Info<'_>) -> Grid {
 }
 
 #[derive(Serialize)]
-struct Checked {
+struct Checked<'a> {
     schema: &'static str,
     is_sound: bool,
     chunks: u64,
@@ -206,6 +210,7 @@ struct Checked {
     marks: u64,
     problem_count: u64,
     problems: Vec<String>,
+    notes: &'a [String],
     loss: Option<String>,
 }
 
@@ -224,6 +229,7 @@ pub fn render_check(report: &CheckReport, format: Format, style: Style) -> Strin
             marks: report.marks,
             problem_count: report.problem_count,
             problems,
+            notes: &report.notes,
             loss,
         }),
         Format::Csv => {
@@ -255,7 +261,13 @@ fn check_table(report: &CheckReport, problems: &[String], loss: Option<&str>, st
     } else {
         page.line(&format!("read: {held}"), Tone::Usual);
     }
+    add_notes(&mut page, &report.notes);
     page.finish()
+}
+
+/// What its source left out, or had to make up.
+fn add_notes(page: &mut Page, notes: &[String]) {
+    notes.iter().for_each(|note| page.line(&format!("note: {}", plain(note)), Tone::Suspect));
 }
 
 /// Up to `most` events of a chunk, one a line, in their order; how many lines there are is the second value.
@@ -330,6 +342,14 @@ fn mark_text(mark: &Mark) -> String {
 mod tests {
     use super::*;
     use trace::{Block, ProcessId, Reference, TaskId};
+
+    #[test]
+    fn what_a_source_left_out_is_repeated_harmlessly() {
+        let report = CheckReport { notes: vec!["no data\x1b[31m".to_owned()], ..CheckReport::default() };
+        let text = render_check(&report, Format::Table, Style::default());
+        assert!(text.lines().any(|line| line.starts_with("note: no data")) && !text.contains('\x1b'), "{text:?}");
+        assert!(render_check(&report, Format::Json, Style::default()).contains("no data"));
+    }
 
     #[test]
     fn shows_events_in_their_order_and_makes_names_harmless() {

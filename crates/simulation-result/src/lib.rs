@@ -282,6 +282,9 @@ pub struct TraceFacts {
     /// The guest that was traced, where it was a whole system.
     #[serde(default)]
     pub guest: Option<GuestFacts>,
+    /// What the trace says that is to be known of every number from it; hostile data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// What a guest was started with.

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use record::{Between, Mechanism, Policy, printable};
 use report::Format;
+use report::observe::By;
 use strum::IntoEnumIterator;
 use units::{Bytes, CpuId, Nanos};
 use workload::{Access, Pages, Pattern, Sharing};
@@ -107,11 +108,19 @@ impl Form {
     }
 }
 
+/// What is listed of an observation.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Rows {
+    /// What the first table of an observation has a row for: program, or control-group
+    #[arg(long, value_name = "WHAT", default_value_t = By::Program, value_parser = parse_named::<By>, help_heading = "Output")]
+    pub(crate) by: By,
+}
+
 /// Files for tools that show stacks.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Stacks {
     /// Write what was observed to FILE as folded stacks for flame graphs: the task's name, why it left its CPU, where, and for how
-    /// long, in nanoseconds
+    /// long, in nanoseconds; or with observe --stacks the sampled stacks of the program, and how many switches they stand for
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) folded: Option<PathBuf>,
 
@@ -354,6 +363,9 @@ pub(crate) struct ReportArguments {
 
     #[command(flatten)]
     pub(crate) stacks: Stacks,
+
+    #[command(flatten)]
+    pub(crate) rows: Rows,
 
     #[command(flatten)]
     pub(crate) depth: Depth,

@@ -229,6 +229,20 @@ pub(crate) enum Failure {
     UnfitPiece(#[from] trace::UnfitPiece),
     #[error("failed to export: found --pieces with --to lackey, need it with --to din only: lackey's lines have sizes")]
     Pieces,
+    #[error("failed to import: found --cpu with --from {0}, need it with --from drmemtrace only: {0} names no CPUs")]
+    NoCpus(String),
+    #[error(
+        "failed to import {0}: found when which thread ran where, need the threads themselves: the *.trace files beside it, or the \
+         folder that holds them, which say it, too"
+    )]
+    Schedule(PathBuf),
+    #[error(
+        "failed to import {path}: found a folder without *.trace files, need those that drmemtrace writes after its post-processing\
+         {}", if *.is_raw { ": drrun -t drmemtrace -indir FOLDER -tool basic_counts makes them of its raw files" } else { "" }
+    )]
+    NoThreads { path: PathBuf, is_raw: bool },
+    #[error("failed to import {path}: found a file that cannot be unpacked ({source}), need a zip file that is whole")]
+    Unzip { path: PathBuf, source: std::io::Error },
     #[error(
         "failed to export: found no block of process {process} in {path}, need one of those that switchcost trace info lists"
     )]
@@ -256,6 +270,7 @@ impl Failure {
             | Failure::With(_)
             | Failure::UnfitPiece(_)
             | Failure::Pieces
+            | Failure::NoCpus(_)
             | Failure::NoProcess { .. }
             | Failure::NoTrace
             | Failure::NotLive
@@ -287,6 +302,9 @@ impl Failure {
             | Failure::Open { .. }
             | Failure::ReadTrace { .. }
             | Failure::Import { .. }
+            | Failure::Schedule(_)
+            | Failure::NoThreads { .. }
+            | Failure::Unzip { .. }
             | Failure::ReadSimulation(_)
             | Failure::ReadObservation(_)
             | Failure::Empty(_) => Exit::Record,

@@ -2,7 +2,9 @@
 
 pub(crate) mod core_sharing;
 
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -13,6 +15,9 @@ use time::macros::format_description;
 use crate::exit::Failure;
 use crate::messages::say;
 use crate::records;
+
+/// For this user alone.
+const PRIVATE: u32 = 0o700;
 
 /// How names of records end: those of measurements, of observations and of simulations.
 const MEASURE: &str = "measure.jsonl";
@@ -54,9 +59,31 @@ fn new_name(now: OffsetDateTime, ending: &str) -> Result<PathBuf, Failure> {
     Ok(folder.join(format!("{stamp}-{}-{ending}", std::process::id())))
 }
 
+/// Removes what runs have left that were killed before they had anything to keep: empty files with a name of ours and the number of a
+/// process that is no more.
+fn sweep(folder: &Path) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for path in entries.filter(|path| is_record(path) && is_empty(path) && !is_of_living(path)) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+fn is_empty(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|file| file.is_file() && file.len() == 0)
+}
+
+/// Whether the process lives whose number is in the name: `2026-11-24T20-45-31-12474-observation.json`.
+fn is_of_living(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let number = name.rsplit('-').nth(1).and_then(|number| number.parse::<u32>().ok());
+    number.is_none_or(|number| Path::new(&format!("/proc/{number}")).exists())
+}
+
 /// Makes a folder where it is not there yet, and sees whether files can be made in it.
 fn make_writable(folder: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(folder)?;
+    // Command lines are in records, and what others type in theirs.
+    DirBuilder::new().recursive(true).mode(PRIVATE).create(folder)?;
+    sweep(folder);
     tempfile::tempfile_in(folder).map(drop)
 }
 
@@ -92,7 +119,7 @@ pub(crate) fn newest_record() -> Result<PathBuf, Failure> {
     let folder = folder()?;
     let entries = std::fs::read_dir(&folder).map_err(|_| Failure::NoRecord(folder.clone()))?;
     let paths = entries.flatten().map(|entry| entry.path());
-    paths.filter(|path| is_record(path)).max().ok_or(Failure::NoRecord(folder))
+    paths.filter(|path| is_record(path) && !is_empty(path)).max().ok_or(Failure::NoRecord(folder))
 }
 
 /// The records of measurements in the usual folder, the newest last.
@@ -112,11 +139,12 @@ fn is_record(path: &Path) -> bool {
     [MEASURE, OBSERVATION, SIMULATION].iter().any(|ending| ends_with(path, ending))
 }
 
-/// Whether a file is named as records are, wherever it lies. Much else is JSON: of that it takes what begins as an observation.
+/// Whether a file is named as records are, wherever it lies, and has something in it. Much else is JSON: of that it takes what begins as an observation.
 pub(crate) fn is_named_as_record(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| {
-        extension == "jsonl" || extension == "parquet" || (extension == "json" && records::is_observation(path))
-    })
+    !is_empty(path)
+        && path.extension().is_some_and(|extension| {
+            extension == "jsonl" || extension == "parquet" || (extension == "json" && records::is_observation(path))
+        })
 }
 
 /// The moment as the record's header has it.

@@ -36,6 +36,8 @@ pub struct CheckReport {
     pub problems: Vec<Problem>,
     /// How many problems there are in all.
     pub problem_count: u64,
+    /// What the trace says that is to be known of its numbers.
+    pub notes: Vec<String>,
     /// What ended the reading before the end of the trace.
     pub loss: Option<ReadTraceError>,
 }
@@ -61,7 +63,7 @@ pub fn check<R: Read>(mut reader: TraceReader<R>) -> CheckReport {
     if let Some(index) = reader.index() {
         checker.index(index, reader.bytes());
     }
-    CheckReport { loss, ..checker.finish() }
+    CheckReport { notes: reader.header().notes.clone(), loss, ..checker.finish() }
 }
 
 /// Follows a stream and notes who breaks its rules.

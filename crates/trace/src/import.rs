@@ -1,6 +1,7 @@
 //! Traces of other tools, read as a stream: any length, a few chunks of memory.
 //!
-//! What comes in: text of Valgrind's lackey or of Dinero, or records of DynamoRIO's drmemtrace. What goes out: chunks.
+//! What comes in: text of Valgrind's lackey or of Dinero, or records of DynamoRIO's drmemtrace, in one file or in several. What goes
+//! out: chunks, and what the source does not say or had to be made up.
 //! A format without tasks has one, `imported`, whose birth and the switch to it come first. What these formats say and
 //! do not say is in `docs/formats/importers.md`.
 
@@ -10,6 +11,7 @@ mod drmemtrace;
 mod error;
 mod lackey;
 mod lines;
+mod unzip;
 
 use std::io::BufRead;
 
@@ -20,15 +22,20 @@ use drmemtrace::Drmemtrace;
 use lines::{Lines, Parsed, harmless};
 
 pub use error::{ImportError, Place};
+pub use unzip::Unzipped;
 
-enum Format<R> {
+/// Text that begins with references, or has nothing else.
+const MADE_UP: &str = "the trace begins with data that no instruction touches, so one was made up for each reference until an \
+                       instruction came: numbers of instructions, CPI and caches of instructions are no program's";
+
+enum Format<R: BufRead> {
     Lackey(Lines<R>),
     Din { lines: Lines<R>, word_bytes: u8 },
     Drmemtrace(Box<Drmemtrace<R>>),
 }
 
 /// Another tool's trace, as a stream of chunks.
-pub struct Importer<R> {
+pub struct Importer<R: BufRead> {
     format: Format<R>,
     assembler: Assembler,
     ignored: u64,
@@ -52,13 +59,22 @@ impl<R: BufRead> Importer<R> {
         Ok(Importer::new(Format::Din { lines: Lines::new(from), word_bytes }, Assembler::with_one_task()))
     }
 
-    /// An offline trace of drmemtrace after its post-processing (`*.trace`, `*.trace.gz`), of a 64-bit program.
-    /// Its threads become tasks, and its processes processes.
+    /// An offline trace of drmemtrace after its post-processing, of a 64-bit program: one file of one thread, of several or of one
+    /// core, as it is or packed by gzip or snappy. Its threads become tasks, and its processes processes.
     ///
     /// # Errors
     /// Where the file cannot be read.
     pub fn drmemtrace(from: R) -> Result<Self, ImportError> {
-        Ok(Importer::new(Format::Drmemtrace(Box::new(Drmemtrace::new(from)?)), Assembler::default()))
+        Importer::drmemtrace_files(vec![(String::new(), from)], None)
+    }
+
+    /// The same of files of one thread each, with their names: they take turns as their time stamps say. With `cpu`, of what ran on that
+    /// CPU of the traced machine alone.
+    ///
+    /// # Errors
+    /// Where a file cannot be read.
+    pub fn drmemtrace_files(files: Vec<(String, R)>, cpu: Option<u64>) -> Result<Self, ImportError> {
+        Ok(Importer::new(Format::Drmemtrace(Box::new(Drmemtrace::new(files, cpu)?)), Assembler::default()))
     }
 
     fn new(format: Format<R>, assembler: Assembler) -> Self {
@@ -103,6 +119,7 @@ impl<R: BufRead> Importer<R> {
         match parsed {
             Parsed::Instruction { address, bytes } => self.assembler.instruction(place, address, bytes)?,
             Parsed::Data { address, bytes, loads, stores } => {
+                self.assembler.make_up_instruction();
                 for is_store in [loads.then_some(false), stores.then_some(true)].into_iter().flatten() {
                     self.assembler.reference(place, address, bytes, is_store)?;
                 }
@@ -118,6 +135,34 @@ impl<R: BufRead> Importer<R> {
     /// Lines, or records, so far that say nothing of the trace.
     pub fn ignored_lines(&self) -> u64 {
         self.ignored
+    }
+
+    /// Instructions so far that the source does not have: for references that come before any, and for each 65,535 of one.
+    pub fn made_up_instructions(&self) -> u64 {
+        self.assembler.made_up
+    }
+
+    /// References so far whose size the source does not know.
+    pub fn unknown_sizes(&self) -> u64 {
+        self.assembler.unknown_sizes
+    }
+
+    /// What is to be known of all numbers from the trace, a sentence each: complete with the first chunk.
+    pub fn notes(&self) -> Vec<String> {
+        let of_format = match &self.format {
+            Format::Lackey(_) | Format::Din { .. } => Vec::new(),
+            Format::Drmemtrace(records) => records.notes(),
+        };
+        let made_up = self.assembler.begins_with_data().then_some(MADE_UP);
+        of_format.into_iter().chain(made_up).map(str::to_owned).collect()
+    }
+
+    /// The architecture of the traced code, where the source says it.
+    pub fn arch(&self) -> Option<&'static str> {
+        match &self.format {
+            Format::Lackey(_) | Format::Din { .. } => None,
+            Format::Drmemtrace(records) => records.arch(),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub use file::{
     TRACE_VERSION, TraceFile, TraceHeader, TraceIndex, TraceOrder, TraceReader, TraceWriter, WriteTraceError, Written,
     kernel_symbols, read_ahead,
 };
-pub use import::{ImportError, Importer, Place as ImportPlace};
+pub use import::{ImportError, Importer, Place as ImportPlace, Unzipped};
 pub use kernel_symbols::KernelSymbols;
 pub use lives::{Lives, Task};
 pub use mark::{Cause, Mapping, Mark, ProcessId, TaskId};

@@ -1,7 +1,7 @@
-use ::observation::{Entry, Observation, Why};
+use ::observation::{Cause, Entry, FutexWait, Observation, Subject, Tasks, Why};
 use serde::Serialize;
 
-use super::{CauseFinding, NeighbourFinding, ProcessFinding};
+use super::{CauseFinding, NeighbourFinding, ProcessFinding, cost, observed};
 
 /// Below this share of a workload's CPU time nothing about its switches is worth a change.
 const WORTH: f64 = 0.01;
@@ -9,37 +9,95 @@ const WORTH: f64 = 0.01;
 /// From this share on, something is what there is to talk about.
 const MOSTLY: f64 = 0.5;
 
-/// What is likely to make a workload lose less to its switches.
+/// So many CPUs' worth of idle time are a CPU that somebody could be given: on less everybody takes what is given from another.
+const FREE_CPUS: f64 = 0.5;
+
+/// Calls in which a task waits for input, or for room for its output: more of it at a time makes fewer waits. Who waits for another
+/// process to end, say, has nothing to do more of.
+const TRANSFERS: [&str; 27] = [
+    "read",
+    "readv",
+    "pread64",
+    "preadv",
+    "preadv2",
+    "write",
+    "writev",
+    "pwrite64",
+    "pwritev",
+    "pwritev2",
+    "recvfrom",
+    "recvmsg",
+    "recvmmsg",
+    "sendto",
+    "sendmsg",
+    "sendmmsg",
+    "accept",
+    "accept4",
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "io_getevents",
+    "io_uring_enter",
+];
+
+/// What is likely to make a workload lose less to its switches, and what that can win.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// What to change.
+    #[serde(flatten)]
+    pub change: Change,
+    /// The most that it can win.
+    pub at_most: AtMost,
+}
+
+/// What to change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
-pub enum Advice {
+pub enum Change {
     /// Nothing: switching costs less than one part in a hundred, even at the upper end.
     Nothing,
     /// A control group used up its CPU time: its quota costs more than its switches.
     RaiseQuota {
         /// Its name; hostile text until escaped.
         group: String,
-        /// For how long its tasks were kept from running, in nanoseconds.
-        throttled_ns: u64,
     },
-    /// Another program takes the CPU: give one of the two another.
+    /// Another program takes the CPU while others idle: give one of the two another.
     Separate {
         /// The observed; hostile text until escaped.
         observed: String,
         /// The other; hostile text until escaped.
         other: String,
     },
-    /// The observed take the CPU from one another: run fewer at a time, or let each run for longer.
+    /// More of the observed can run than there are CPUs for, and they take the CPU from one another: run fewer at a time.
     FewerAtATime,
     /// Time slices end: let them be longer.
     LongerSlices,
     /// They wait for locks: hold them for shorter, or have fewer threads want them.
     FewerLocks,
-    /// They wait for input or time: do more for each wake-up.
+    /// They wait for input or for room for output: do more for each wake-up.
     MoreForEachWakeUp {
         /// The system call that they wait in.
         call: String,
     },
+    /// They sleep for a time: do so less often.
+    SleepLonger {
+        /// The system call that they sleep in.
+        call: String,
+    },
+}
+
+/// The most that a change can win.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct AtMost {
+    /// CPU time that the switches concerned cost at their upper end, as a share of all of the observed; none where it is none of
+    /// that which is won.
+    pub cpu_share: Option<f64>,
+    /// Time for which they could not go on, of all tasks together, in nanoseconds; none where that is not what is won.
+    pub waits_ns: Option<u64>,
 }
 
 pub(super) fn find(
@@ -51,36 +109,121 @@ pub(super) fn find(
     let mut advice: Vec<Advice> =
         observation.throttled.iter().filter(|group| group.throttled_ns.0 > 0).map(raise).collect();
     if all.is_negligible() || all.share.is_some_and(|share| share.high < WORTH) {
-        advice.push(Advice::Nothing);
+        advice.push(Advice { change: Change::Nothing, at_most: AtMost::default() });
         return advice;
     }
-    let of = |is: &dyn Fn(&CauseFinding) -> bool| {
-        causes.iter().filter(|cause| is(cause)).map(|cause| cause.share).sum::<f64>()
-    };
-    let preempted = of(&|cause| cause.why.is_preemption());
-    if preempted >= MOSTLY {
-        let first = neighbours
-            .iter()
-            .filter(|neighbour| !neighbour.other.is_empty())
-            .max_by_key(|neighbour| neighbour.preempted);
-        match first {
-            Some(first) if !first.is_own && first.preempted_share >= MOSTLY => {
-                advice.push(Advice::Separate { observed: first.observed.clone(), other: first.other.clone() });
-            }
-            _ if of(&|cause| cause.why == Why::SliceEnded) >= preempted / 2.0 => advice.push(Advice::LongerSlices),
-            _ => advice.push(Advice::FewerAtATime),
-        }
-    }
-    let blocked = causes.iter().filter(|cause| cause.why == Why::Blocked).max_by_key(|cause| cause.switches);
-    if let Some(CauseFinding { entry: Entry::SystemCall(call), share, .. }) = blocked
-        && *share >= MOSTLY
-    {
-        let is_lock = call == "futex";
-        advice.push(if is_lock { Advice::FewerLocks } else { Advice::MoreForEachWakeUp { call: call.clone() } });
-    }
+    let counted = Counted { observation, all, causes, neighbours };
+    let candidates = [counted.about_preemptions(), counted.about_waits()];
+    let is_worth_it = |advice: &Advice| advice.at_most.cpu_share.is_some_and(|share| share >= WORTH);
+    advice.extend(candidates.into_iter().flatten().filter(is_worth_it));
     advice
 }
 
 fn raise(group: &::observation::Throttled) -> Advice {
-    Advice::RaiseQuota { group: group.group.clone(), throttled_ns: group.throttled_ns.0 }
+    let at_most = AtMost { cpu_share: None, waits_ns: Some(group.throttled_ns.0) };
+    Advice { change: Change::RaiseQuota { group: group.group.clone() }, at_most }
+}
+
+/// What the premises of an advice are looked up in: it is given where each of them was counted.
+struct Counted<'a> {
+    observation: &'a Observation,
+    all: &'a ProcessFinding,
+    causes: &'a [CauseFinding],
+    neighbours: &'a [NeighbourFinding],
+}
+
+impl Counted<'_> {
+    fn about_preemptions(&self) -> Option<Advice> {
+        if self.share(|why, _| why.is_preemption()) < MOSTLY {
+            return None;
+        }
+        // Who is let in by a system call of the observed was woken by it: they work together, and what one CPU is too few for is not
+        // what takes it.
+        let are_apart = self.share(is_by_its_own_call) < MOSTLY * self.share(|why, _| why.is_preemption());
+        let separate = self.separate().filter(|_| are_apart);
+        let fewer = (are_apart && self.are_too_many()).then_some(Change::FewerAtATime);
+        let is_preempted = |cause: &Cause| cause.why.is_preemption();
+        if let Some(change) = separate.or(fewer) {
+            return self.advice(change, is_preempted, |cause| cause.wait_ns.0);
+        }
+        let slices = self.share(|why, _| why == Why::SliceEnded);
+        (slices >= MOSTLY)
+            .then(|| self.advice(Change::LongerSlices, |cause| cause.why == Why::SliceEnded, |_| 0))
+            .flatten()
+    }
+
+    fn about_waits(&self) -> Option<Advice> {
+        let blocked =
+            self.causes.iter().filter(|cause| cause.why == Why::Blocked).max_by_key(|cause| cause.switches)?;
+        let is_it = |cause: &Cause| cause.why == Why::Blocked && cause.entry == blocked.entry;
+        if blocked.share < MOSTLY {
+            return None;
+        }
+        match &blocked.entry {
+            Entry::Futex(FutexWait::Lock) => self.advice(Change::FewerLocks, is_it, |cause| cause.off_ns.0),
+            Entry::SystemCall(call) => self.advice(for_waits_in(call)?, is_it, |_| 0),
+            _ => None,
+        }
+    }
+
+    /// Another program that takes the CPU from the observed, where its own work has room on CPUs that idle.
+    fn separate(&self) -> Option<Change> {
+        let first = self.mostly_preempted_by()?;
+        let idle = self.observation.cpus.iter().map(|cpu| cpu.idle_ns.0 as f64).sum::<f64>();
+        let window = self.observation.window_ns.0 as f64;
+        let has_room = idle >= FREE_CPUS * window && idle >= first.ran_ns && self.observation.cpus.len() > 1;
+        (has_room && !self.is_own(first))
+            .then(|| Change::Separate { observed: first.observed.clone(), other: first.other.clone() })
+    }
+
+    /// Whether the observed mostly take the CPU from one another, and more of them could run than got CPUs.
+    fn are_too_many(&self) -> bool {
+        let sum = |of: fn(&Tasks) -> u64| observed(self.observation).map(|tasks| of(tasks) as f64).sum::<f64>();
+        let window = self.observation.window_ns.0.max(1) as f64;
+        let (running, waiting) = (sum(|tasks| tasks.run_ns.0) / window, sum(|tasks| tasks.wait_ns.0) / window);
+        // A little above a whole number of CPUs is no CPU more.
+        let cpus = (running - 0.1).ceil().max(1.0);
+        let is_own = self.mostly_preempted_by().is_some_and(|first| self.is_own(first));
+        is_own && self.all.tasks > 1 && running + waiting > cpus
+    }
+
+    fn mostly_preempted_by(&self) -> Option<&NeighbourFinding> {
+        let told = self.neighbours.iter().filter(|neighbour| !neighbour.other.is_empty());
+        told.max_by_key(|neighbour| neighbour.preempted).filter(|first| first.preempted_share >= MOSTLY)
+    }
+
+    /// Where everybody is observed, another program is not of one's own.
+    fn is_own(&self, neighbour: &NeighbourFinding) -> bool {
+        let is_one = self.observation.subject != Subject::Everything || neighbour.observed == neighbour.other;
+        neighbour.is_own && is_one
+    }
+
+    fn share(&self, is: impl Fn(Why, &Entry) -> bool) -> f64 {
+        self.causes.iter().filter(|cause| is(cause.why, &cause.entry)).map(|cause| cause.share).sum()
+    }
+
+    /// With what the switches of some causes cost at most; none where that is not known.
+    fn advice(&self, change: Change, is: impl Fn(&Cause) -> bool, waits: fn(&Cause) -> u64) -> Option<Advice> {
+        let calibration = self.observation.calibration.as_ref()?;
+        let causes = || observed(self.observation).flat_map(|tasks| &tasks.causes).filter(|cause| is(cause));
+        let direct = causes().try_fold(0.0, |sum, cause| Some(sum + cost::of_cause(cause, calibration)?.high))?;
+        // What caches cost belongs to no cause: all of it may be of these.
+        let most = (direct + self.all.indirect_ns?.high).min(self.all.cost_ns?.high);
+        let waits_ns = causes().fold(0u64, |sum, cause| sum.saturating_add(waits(cause)));
+        let at_most =
+            AtMost { cpu_share: Some(most / self.all.cpu_ns?), waits_ns: Some(waits_ns).filter(|waits| *waits > 0) };
+        Some(Advice { change, at_most })
+    }
+}
+
+/// A preemption by a task that was woken while the observed was in a system call of its own.
+fn is_by_its_own_call(why: Why, entry: &Entry) -> bool {
+    why == Why::PreemptedByWoken && matches!(entry, Entry::SystemCall(_) | Entry::Futex(_))
+}
+
+fn for_waits_in(call: &str) -> Option<Change> {
+    match call {
+        "nanosleep" | "clock_nanosleep" => Some(Change::SleepLonger { call: call.to_owned() }),
+        _ => TRANSFERS.contains(&call).then(|| Change::MoreForEachWakeUp { call: call.to_owned() }),
+    }
 }

@@ -4,6 +4,7 @@ use ::observation::{Calibration, Observation, Pair, Source, Tasks};
 use serde::Serialize;
 
 use super::cost::{self, Range, Reloading};
+use super::pools::Names;
 use super::{Latency, latency, observed};
 
 /// The switches of a process, or of several together, and what they cost.
@@ -133,29 +134,56 @@ pub(super) fn all(priced: &Priced<'_>) -> ProcessFinding {
 }
 
 /// One finding for each process, and for each name of those that ended.
-pub(super) fn find(priced: &Priced<'_>) -> Vec<ProcessFinding> {
+pub(super) fn find(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding> {
     // The threads of a process have names of their own.
-    together(priced, |tasks| match tasks.process {
-        Some(process) if !tasks.is_kernel => (Some(process), ""),
-        process => (process, tasks.name.as_str()),
+    let key = |tasks: &Tasks| match tasks.process {
+        Some(process) if !tasks.is_kernel => (Some(process), String::new()),
+        process => (process, names.label(tasks).to_owned()),
+    };
+    together(priced, key, |process, tasks| {
+        let most = tasks.iter().max_by_key(|tasks| tasks.switches()).map(|tasks| tasks.name.clone());
+        let name = if process.is_some() { most.unwrap_or_default() } else { names.label(tasks[0]).to_owned() };
+        finding(priced, process, name, tasks)
     })
 }
 
-/// One finding for each name of tasks.
-pub(super) fn by_name(priced: &Priced<'_>) -> Vec<ProcessFinding> {
-    together(priced, |tasks| (None, tasks.name.as_str()))
+/// One finding for each name of tasks, and for each pool of numbered names.
+pub(super) fn by_name(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding> {
+    let key = |tasks: &Tasks| (None, names.label(tasks).to_owned());
+    together(priced, key, |_, tasks| finding(priced, None, names.label(tasks[0]).to_owned(), tasks))
 }
 
-fn together<'a>(priced: &'a Priced<'_>, key: impl Fn(&'a Tasks) -> (Option<u32>, &'a str)) -> Vec<ProcessFinding> {
-    let mut groups: BTreeMap<(Option<u32>, &str), Vec<&Tasks>> = BTreeMap::new();
+/// One finding for each control group. Of processes that have ended it is not known.
+pub(super) fn by_group(priced: &Priced<'_>) -> Vec<ProcessFinding> {
+    let key = |tasks: &Tasks| (None, group_of(tasks).to_owned());
+    together(priced, key, |_, tasks| finding(priced, None, group_of(tasks[0]).to_owned(), tasks))
+}
+
+fn group_of(tasks: &Tasks) -> &str {
+    match &tasks.control_group {
+        _ if tasks.is_kernel => OF_THE_KERNEL,
+        Some(group) => group,
+        None => NOT_KNOWN,
+    }
+}
+
+/// What tasks are told as that are in none, or had ended when it was looked for.
+const OF_THE_KERNEL: &str = "(threads of the kernel)";
+const NOT_KNOWN: &str = "(not known: ended)";
+
+type Key = (Option<u32>, String);
+
+fn together<'a>(
+    priced: &'a Priced<'_>,
+    key: impl Fn(&'a Tasks) -> Key,
+    of: impl Fn(Option<u32>, &[&'a Tasks]) -> ProcessFinding,
+) -> Vec<ProcessFinding> {
+    let mut groups: BTreeMap<Key, Vec<&Tasks>> = BTreeMap::new();
     for tasks in &priced.observation.tasks {
         groups.entry(key(tasks)).or_default().push(tasks);
     }
-    let of = |((process, _), tasks): ((Option<u32>, &str), Vec<&Tasks>)| {
-        let name = tasks.iter().max_by_key(|tasks| tasks.switches()).map(|tasks| tasks.name.clone());
-        finding(priced, process, name.unwrap_or_default(), &tasks)
-    };
-    let mut found: Vec<ProcessFinding> = groups.into_iter().map(of).filter(|found| found.switches > 0).collect();
+    let found = groups.into_iter().map(|((process, _), tasks)| of(process, &tasks));
+    let mut found: Vec<ProcessFinding> = found.filter(|found| found.switches > 0).collect();
     // As the tables show it.
     let costs =
         |found: &ProcessFinding| found.cost_ns.map_or(found.switches as f64, |cost| cost.likely.unwrap_or(cost.high));
@@ -182,7 +210,9 @@ fn finding(priced: &Priced<'_>, process: Option<u32>, name: String, tasks: &[&Ta
         name,
         process,
         process_inside: process.and_then(|_| tasks.iter().find_map(|tasks| tasks.process_inside)),
-        control_group: process.and_then(|_| tasks.iter().find_map(|tasks| tasks.control_group.clone())),
+        control_group: process
+            .and_then(|_| tasks.iter().find_map(|tasks| tasks.control_group.clone()))
+            .filter(|group| group != "/"),
         is_kernel: tasks.iter().any(|tasks| tasks.is_kernel),
         tasks: sum(|tasks| tasks.count),
         switches,

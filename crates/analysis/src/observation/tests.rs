@@ -1,14 +1,15 @@
 //! On an observation made by hand, whose costs can be worked out on paper.
 
 use ::observation::{
-    Calibration, Cause, Cost, Entry, Histogram, Load, Lost, Observation, Pair, Reload, Source, Subject, Tasks, Why,
+    Behind, Calibration, Cause, Cost, Entry, Histogram, Load, Lost, Observation, Pair, Reload, Source, Subject, Tasks,
+    Waits, Why,
 };
 use units::{Bytes, Nanos};
 
-use super::{Advice, Range, Widest, analyse};
+use super::{Advice, Change, Range, Widest, analyse};
 use crate::testing;
 
-fn cost(ns: f64, half: f64) -> Cost {
+pub(super) fn cost(ns: f64, half: f64) -> Cost {
     Cost { ns, low_ns: ns - half, high_ns: ns + half }
 }
 
@@ -35,14 +36,14 @@ fn calibration() -> Calibration {
 }
 
 /// What the kernel may touch at a switch: twice 48 KiB.
-const KERNEL_NS: f64 = 1_536.0 * 100.0;
+pub(super) const KERNEL_NS: f64 = 1_536.0 * 100.0;
 
-fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
+pub(super) fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
     Cause { why, entry, switches, off_ns: Nanos(switches * 700), wait_ns: Nanos(switches * 300) }
 }
 
 /// Others ran for 512 to 768 ns each time.
-fn tasks(causes: Vec<Cause>) -> Tasks {
+pub(super) fn tasks(causes: Vec<Cause>) -> Tasks {
     let of =
         |is: bool| causes.iter().filter(|cause| cause.why.is_involuntary() == is).map(|cause| cause.switches).sum();
     let all = causes.iter().map(|cause| cause.switches).sum();
@@ -55,7 +56,7 @@ fn tasks(causes: Vec<Cause>) -> Tasks {
         is_kernel: false,
         voluntary: of(false),
         involuntary: of(true),
-        run_ns: Nanos(10_000_000),
+        run_ns: Nanos(100_000_000),
         off_ns: Nanos(0),
         wait_ns: Nanos(0),
         others_ns: Nanos(0),
@@ -71,7 +72,7 @@ fn tasks(causes: Vec<Cause>) -> Tasks {
     }
 }
 
-fn observation(tasks: Tasks) -> Observation {
+pub(super) fn observation(tasks: Tasks) -> Observation {
     Observation {
         schema: Observation::schema_now(),
         program: String::new(),
@@ -80,22 +81,26 @@ fn observation(tasks: Tasks) -> Observation {
         subject: Subject::Everything,
         requests: None,
         window_ns: Nanos(2_000_000_000),
+        is_unfinished: false,
         source: Source::Bpf,
         not_counted_by: Vec::new(),
         cpus: Vec::new(),
         tasks: vec![tasks],
         pairs: Vec::new(),
+        waits: Vec::new(),
+        longest_waits: Vec::new(),
         lost: Lost::default(),
         in_scheduler: None,
         own_cost: None,
         throttled: Vec::new(),
         moments: Vec::new(),
+        stacks: None,
         slice_extensions: None,
         calibration: Some(calibration()),
     }
 }
 
-fn read() -> Entry {
+pub(super) fn read() -> Entry {
     Entry::SystemCall("read".to_owned())
 }
 
@@ -176,7 +181,7 @@ fn a_reload_costs_at_most_all_lines_one_behind_another_or_as_many_as_others_coul
 #[test]
 fn others_that_ran_for_long_have_evicted_all_of_it() {
     let long = Tasks { others: Histogram::of([0, 100]), ..blocked() };
-    assert_eq!(indirect(long).high, 1e7 - 90_000.0, "1.9 ms each are more than it ran");
+    assert_eq!(indirect(long).high, 1e8 - 90_000.0, "1.9 ms each are more than it ran");
     let all = 16_384.0 * 100.0 + 256.0 * 300.0 + KERNEL_NS;
     let once = Tasks { others: Histogram::of([0, 1]), ..busy(blocked()) };
     assert_eq!(indirect(once).high, all);
@@ -279,7 +284,7 @@ fn less_than_a_hundredth_of_a_cpu_is_negligible_whatever_share_of_its_time_it_is
     // Of 0.5 ms in 2 s all may be for switches.
     let idle = analyse(&observation(Tasks { run_ns: Nanos(500_000), ..blocked() }));
     assert!(idle.all.is_negligible() && idle.all.share.is_some_and(|share| share.high > 0.9), "{:?}", idle.all.share);
-    assert_eq!(idle.advice, [Advice::Nothing]);
+    assert!(matches!(idle.advice.as_slice(), [Advice { change: Change::Nothing, .. }]), "{:?}", idle.advice);
     assert_eq!(idle.all.cost_cpus.map(|cpus| cpus.low), Some(90_000.0 / 2e9));
     assert!(!analyse(&observation(busy(blocked()))).all.is_negligible());
 }
@@ -310,8 +315,9 @@ fn a_request_has_its_share_of_the_cost() {
     let served = Observation { requests: Some(50), ..observation(tasks(vec![cause(Why::Blocked, read(), 100)])) };
     let found = analyse(&served);
     assert_eq!(found.switches_a_request, Some(2.0));
-    // Two switches of 1,000, and two reloads of 200; at most all of the CPU time.
-    assert_eq!(found.cost_a_request_ns, Some(Range { low: 1_800.0, likely: Some(2_400.0), high: 200_000.0 }));
+    // Two switches of 1,000, and two reloads of 200; at most 1,100, and what others of 768 ns evict, 256 pages and the kernel's path.
+    let most = 2.0 * (1_100.0 + 768.0 * 50.0 + 256.0 * 300.0 + KERNEL_NS);
+    assert_eq!(found.cost_a_request_ns, Some(Range { low: 1_800.0, likely: Some(2_400.0), high: most }));
     let none = Observation { requests: Some(0), ..served };
     assert_eq!(analyse(&none).cost_a_request_ns, None);
 }
@@ -326,30 +332,84 @@ fn quantiles_are_ends_of_buckets_and_open_where_the_last_has_none() {
 
 fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
     let (process_name, name) = ("worker".to_owned(), name.to_owned());
-    Pair { process: 7, process_name, other, name, ran_ns: Nanos(5_000), runs: 9, preempted, woke: 0 }
-}
-
-/// In 10 ms, all of which they ran.
-fn in_a_short_time(tasks: Tasks) -> Observation {
-    Observation { window_ns: Nanos(10_000_000), ..observation(tasks) }
-}
-
-#[test]
-fn who_takes_the_cpu_is_to_be_given_another() {
-    let mut preempted = in_a_short_time(tasks(vec![cause(Why::PreemptedByWoken, read(), 1000)]));
-    preempted.pairs = vec![pair("wrk", Some(9), 900), pair("wrk", Some(10), 50), pair("kworker", None, 50)];
-    let found = analyse(&preempted);
-    assert_eq!(found.neighbours.len(), 2, "processes of one name are together, as are the kernel's threads");
-    assert_eq!(found.advice, [Advice::Separate { observed: "worker".to_owned(), other: "wrk".to_owned() }]);
-    // The same between its own threads.
-    preempted.pairs = vec![pair("worker", Some(7), 1000)];
-    assert_eq!(analyse(&preempted).advice, [Advice::FewerAtATime]);
+    Pair {
+        process: 7,
+        process_name,
+        other,
+        name,
+        ran_ns: Nanos(5_000),
+        runs: 9,
+        preempted,
+        woke: 0,
+        kept_waiting_ns: Nanos(400),
+        kept_waiting: 2,
+    }
 }
 
 #[test]
-fn what_costs_nothing_needs_no_advice() {
-    let few = Tasks { run_ns: Nanos(10_000_000_000), ..blocked() };
-    assert_eq!(analyse(&observation(few)).advice, [Advice::Nothing]);
-    let many = analyse(&in_a_short_time(blocked()));
-    assert_eq!(many.advice, [Advice::MoreForEachWakeUp { call: "read".to_owned() }]);
+fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
+    let mut observed = observation(tasks(vec![cause(Why::PreemptedByWoken, read(), 1000)]));
+    observed.pairs = vec![pair("wrk", Some(9), 0), pair("wrk", Some(10), 0), pair("kworker", None, 0)];
+    let nothing = Nanos(0);
+    let waits = |process, nobody_ns, others_ns| Waits {
+        process,
+        process_name: "worker".to_owned(),
+        nobody_ns: Nanos(nobody_ns),
+        throttled_ns: nothing,
+        moved_ns: nothing,
+        others_ns: Nanos(others_ns),
+    };
+    observed.waits = vec![waits(7, 300, 0), waits(8, 300, 200)];
+    let found: Vec<_> =
+        analyse(&observed).kept_waiting.into_iter().map(|each| (each.behind, each.wait_ns, each.runs)).collect();
+    let expected = [
+        (Behind::Process("wrk".to_owned()), 800.0, Some(4)),
+        (Behind::Nobody, 600.0, None),
+        (Behind::Kernel, 400.0, Some(2)),
+        (Behind::Others, 200.0, None),
+    ];
+    assert_eq!(found, expected);
+    let share: f64 = analyse(&observed).kept_waiting.iter().map(|each| each.share).sum();
+    assert!((share - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn threads_of_a_pool_are_one_row_and_who_has_most_of_a_cause() {
+    let named =
+        |name: &str, switches| Tasks { name: name.to_owned(), ..tasks(vec![cause(Why::Blocked, read(), switches)]) };
+    let mut pool = observation(named("main", 50));
+    pool.tasks.extend((1..=9).map(|at| named(&format!("pool-1-thread-{at}"), 10)));
+    let found = analyse(&pool);
+    let rows: Vec<(&str, u64, u64)> =
+        found.names.iter().map(|found| (found.name.as_str(), found.tasks, found.switches)).collect();
+    assert_eq!(rows, [("pool-1-thread-*", 9, 90), ("main", 1, 50)]);
+    assert_eq!(found.causes[0].mostly, "pool-1-thread-*");
+    // One alone is no pool.
+    pool.tasks.truncate(2);
+    assert!(analyse(&pool).names.iter().any(|found| found.name == "pool-1-thread-1"));
+}
+
+#[test]
+fn everybody_can_be_listed_by_control_group() {
+    let of = |process, group: Option<&str>, switches| Tasks {
+        process,
+        control_group: group.map(str::to_owned),
+        ..tasks(vec![cause(Why::Blocked, read(), switches)])
+    };
+    let mut all = observation(of(Some(1), Some("/system.slice/nginx.service"), 400));
+    all.tasks.extend([
+        of(Some(2), Some("/system.slice/nginx.service"), 400),
+        of(Some(3), Some("/"), 300),
+        of(None, None, 200),
+        Tasks { is_kernel: true, ..of(Some(4), None, 100) },
+    ]);
+    let found = analyse(&all);
+    let rows: Vec<(&str, u64)> = found.groups.iter().map(|found| (found.name.as_str(), found.switches)).collect();
+    let expected = [
+        ("/system.slice/nginx.service", 800),
+        ("/", 300),
+        ("(not known: ended)", 200),
+        ("(threads of the kernel)", 100),
+    ];
+    assert_eq!(rows, expected);
 }

@@ -91,8 +91,13 @@ impl<'a> Analyser<'a> {
     }
 }
 
+/// What the source of the trace left out or had to make up holds for every number.
+fn of_the_source(note: &str) -> Flag {
+    Flag { name: "source", detail: note.to_owned() }
+}
+
 fn flags(head: &Simulation) -> Vec<Flag> {
-    let mut flags = Vec::new();
+    let mut flags: Vec<Flag> = head.trace.notes.iter().map(|note| of_the_source(note)).collect();
     if let Some(why) = &head.trace.incomplete {
         flags.push(Flag { name: "incomplete", detail: format!("not all of the trace was simulated: {why}") });
     }

@@ -91,6 +91,7 @@ pub(crate) fn head(depth: Depth) -> Simulation {
             involuntary_switches: 0,
             incomplete: None,
             guest: None,
+            notes: Vec::new(),
         },
         interval_instructions: LENGTH,
         intervals: INTERVALS,

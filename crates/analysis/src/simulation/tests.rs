@@ -41,6 +41,14 @@ fn the_cost_is_the_integral_up_to_the_cut_off() {
 }
 
 #[test]
+fn what_the_source_of_the_trace_left_out_is_the_first_flag() {
+    let mut run = uniform(20);
+    run.head.trace.notes = vec!["no data".to_owned()];
+    let found = run.findings();
+    assert_eq!((found.flags[0].name, found.flags[0].detail.as_str()), ("source", "no data"));
+}
+
+#[test]
 fn lost_less_gained_is_the_cost() {
     let mut run = uniform(100);
     let design = run.design();

@@ -56,6 +56,13 @@ fn each_unfit_program_is_named_with_the_reason() {
     );
     assert_eq!(
         with_file(b"\x7fELF\x01\x01\x01", 0o755),
+        "found FOLDER/program, a program of 32 bits in the command 'FOLDER/program', need a 64-bit x86 program"
+    );
+    let mut arm = [0; 20];
+    arm[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    arm[18] = 183;
+    assert_eq!(
+        with_file(&arm, 0o755),
         "found FOLDER/program, a program for another kind of processor in the command 'FOLDER/program', need a \
          64-bit x86 program"
     );

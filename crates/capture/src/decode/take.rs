@@ -85,9 +85,18 @@ struct Shape {
     instructions: u32,
 }
 
-/// Puts chunks together and hands each that is full to a sink, which may take its memory.
-pub(crate) struct Chunks<S> {
-    sink: S,
+/// Whoever takes the chunks wants no more, and keeps to itself why.
+#[derive(Debug, thiserror::Error)]
+#[error("no more is wanted")]
+pub(crate) struct Refused;
+
+/// Takes a chunk that is full, and perhaps its memory.
+pub(crate) type Sink<'s> = dyn FnMut(&mut Chunk) -> Result<(), Refused> + 's;
+
+/// Puts chunks together and hands each that is full to a sink. It is of one type whatever the sink is: what takes each shape is
+/// compiled once, in this crate.
+pub(crate) struct Chunks<'s> {
+    sink: &'s mut Sink<'s>,
     chunk: Chunk,
     shapes: Vec<Shape>,
     blocks: Vec<Block>,
@@ -100,8 +109,8 @@ pub(crate) struct Chunks<S> {
 const MOST_REFERENCES: usize = 8 * Chunk::BLOCKS;
 const MOST_MARKS: usize = Chunk::BLOCKS / 4;
 
-impl<S> Chunks<S> {
-    pub(crate) fn new(sink: S) -> Chunks<S> {
+impl<'s> Chunks<'s> {
+    pub(crate) fn new(sink: &'s mut Sink<'s>) -> Chunks<'s> {
         Chunks {
             sink,
             chunk: Chunk::default(),
@@ -128,8 +137,8 @@ impl<S> Chunks<S> {
     }
 }
 
-impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
-    type Error = E;
+impl Take for Chunks<'_> {
+    type Error = Refused;
 
     fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<u32, Problem> {
         let key = (blocks.to_vec(), forms.to_vec());
@@ -156,7 +165,7 @@ impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
         Ok(number)
     }
 
-    fn shapes<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> Result<usize, E> {
+    fn shapes<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> Result<usize, Refused> {
         let mut rest = words;
         while let Some((shape, addresses)) = self.next::<R>(rest, numbers) {
             if is_full(&self.chunk) {
@@ -173,7 +182,7 @@ impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
         Ok(words.len() - rest.len())
     }
 
-    fn mark(&mut self, mark: Mark) -> Result<(), E> {
+    fn mark(&mut self, mark: Mark) -> Result<(), Refused> {
         if self.chunk.marks.len() >= MOST_MARKS {
             self.flush()?;
         }
@@ -181,7 +190,7 @@ impl<E, S: FnMut(&mut Chunk) -> Result<(), E>> Take for Chunks<S> {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), E> {
+    fn flush(&mut self) -> Result<(), Refused> {
         if !self.chunk.is_empty() {
             (self.sink)(&mut self.chunk)?;
             self.chunk.clear();

@@ -1,4 +1,3 @@
-use std::convert::Infallible;
 use std::sync::atomic::AtomicU64;
 
 use proptest::prelude::*;
@@ -11,20 +10,21 @@ use crate::protocol::{NO_SLOT, head, how};
 
 fn decode_all(buffers: &[&[u64]]) -> Result<(Vec<Chunk>, u64, u64), DecodeError> {
     let mut chunks = Vec::new();
-    let mut take = Chunks::new(|chunk: &mut Chunk| {
+    let mut sink = |chunk: &mut Chunk| {
         chunks.push(std::mem::take(chunk));
-        Ok::<(), Infallible>(())
-    });
+        Ok(())
+    };
+    let mut take = Chunks::new(&mut sink);
     let mut decoder = Decoder::new(vec![b"first".to_vec(), b"second".to_vec()], &mut take);
     for words in buffers {
         let words: Vec<AtomicU64> = words.iter().map(|&word| AtomicU64::new(word)).collect();
         match decoder.buffer(7, &words) {
             Ok(()) => {}
             Err(Stopped::Damaged(error)) => return Err(error),
-            Err(Stopped::Refused(never)) => match never {},
+            Err(Stopped::Refused(Refused)) => unreachable!("all are wanted"),
         }
     }
-    let Ok(()) = decoder.flush();
+    decoder.flush().expect("all are wanted");
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
     Ok((chunks, switches, instructions))
 }
@@ -282,10 +282,11 @@ fn threads_share_shapes_and_ends_are_told_once() {
 /// Words as tasks write them that run as the kernel lets them: who runs is said from outside.
 fn as_run(words: &[u64], then: &[u64]) -> (Vec<Mark>, Option<Left>, Vec<u32>) {
     let mut marks = Vec::new();
-    let mut take = Chunks::new(|chunk: &mut Chunk| {
+    let mut sink = |chunk: &mut Chunk| {
         marks.extend(chunk.marks.drain(..).map(|placed| placed.mark));
-        Ok::<(), Infallible>(())
-    });
+        Ok(())
+    };
+    let mut take = Chunks::new(&mut sink);
     let mut decoder = Decoder::new(Vec::new(), &mut take).ordered_as_run();
     let atomics = |words: &[u64]| -> Vec<AtomicU64> { words.iter().map(|&word| AtomicU64::new(word)).collect() };
     let birth = atomics(&birth(0, NO_SLOT, 0));
@@ -299,7 +300,7 @@ fn as_run(words: &[u64], then: &[u64]) -> (Vec<Mark>, Option<Left>, Vec<u32>) {
     }
     decoder.buffer_from(1, &atomics(then), at).expect("a good stream");
     let ended = decoder.take_ended();
-    let Ok(()) = decoder.flush();
+    decoder.flush().expect("all are wanted");
     (marks, left, ended)
 }
 

@@ -85,6 +85,9 @@ fn header_fields_are_where_the_tool_has_them() {
             ("slots_used", SLOTS_USED),
             ("submissions", SUBMISSIONS),
             ("consumer_sleeps", CONSUMER_SLEEPS),
+            ("restricted_pid", RESTRICTED_PID),
+            ("undecoded_pid", UNDECODED_PID),
+            ("undecoded", UNDECODED),
         ],
     );
 }

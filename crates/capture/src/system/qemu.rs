@@ -69,6 +69,7 @@ impl Machine {
             shared: None,
             cpu: None,
             has_fixed_addresses: true,
+            has_callers_files: false,
             input: fs::File::open("/dev/null")?.as_fd().try_clone_to_owned()?,
             output: of(&report)?,
             errors: of(&console)?,

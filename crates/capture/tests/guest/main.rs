@@ -15,6 +15,8 @@ use trace::{Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, Trace
 
 /// Instructions between the two looks at the guest's clock and the ends of the recording: eight to ten, as the compiler has it.
 const AROUND: u64 = 16;
+/// Three short programs take some two million each. To gather randomness takes the kernel a second of the guest's time, 1,000 million.
+const MOST_FOR_THREE: u64 = 20_000_000;
 
 /// None, and why, where this machine has no guest to offer.
 fn system() -> Option<System> {
@@ -94,11 +96,16 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
     let folder = tempfile::tempdir().expect("a folder");
     let input = folder.path().join("input");
     std::fs::write(&input, "some words\n".repeat(2000)).expect("a file");
-    let commands =
-        [Command::new(["cat", "/proc/self/maps"]), Command::new(["wc".as_ref(), "-l".as_ref(), input.as_os_str()])];
+    let commands = [
+        Command::new(["cat", "/proc/self/maps"]),
+        Command::new(["wc".as_ref(), "-l".as_ref(), input.as_os_str()]),
+        Command::new(["head", "-c", "16", "/dev/urandom"]),
+    ];
     let (summary, trace) = record(&commands, &system);
     assert!(summary.statuses.iter().all(std::process::ExitStatus::success), "{summary:?}");
     assert_eq!(summary.outputs[1], format!("2000 {}\n", input.display()).into_bytes());
+    assert_eq!(summary.outputs[2].len(), 16, "random, and the same each time");
+    assert!(summary.instructions < MOST_FOR_THREE, "the kernel did not gather randomness first: {summary:?}");
     // The switches are compared with the kernel's own count there.
     assert_eq!(summary.warnings, [""; 0]);
     assert!(summary.instructions.abs_diff(summary.guest_ns) <= AROUND, "{summary:?}");
@@ -113,13 +120,13 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
     let marks = marks(&trace);
     assert_eq!(marks.iter().filter(|mark| mark.is_switch()).count() as u64, summary.switches);
     let execs = |of: &[u8]| marks.iter().filter(|mark| matches!(mark, Mark::Exec { name, .. } if name == of)).count();
-    assert_eq!((execs(b"cat"), execs(b"wc")), (1, 1));
+    assert_eq!((execs(b"cat"), execs(b"wc"), execs(b"head")), (1, 1, 1));
     let exits =
         marks.iter().filter(|mark| matches!(mark, Mark::Switch { cause: Cause::Exit, is_voluntary: true, .. })).count();
-    assert_eq!(exits, 2, "each command leaves the CPU for the last time");
+    assert_eq!(exits, 3, "each command leaves the CPU for the last time");
     const EXECVE: u16 = 59;
     let calls = |number| marks.iter().filter(|mark| **mark == Mark::SyscallEnter { number }).count();
-    assert_eq!(calls(EXECVE), 2);
+    assert_eq!(calls(EXECVE), 3);
 
     assert!(summary.symbols.count() > 10_000, "{} symbols of the kernel", summary.symbols.count());
     let lines = summary.symbols.to_lines();

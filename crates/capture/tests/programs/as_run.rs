@@ -1,12 +1,12 @@
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use switchcost_capture::{Command, Ending, Options, Order, Summary, record, run};
-use trace::{Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader};
+use switchcost_capture::{Command, Ending, Options, Order, Summary, run};
+use trace::{Cause, Chunk, Mark, TaskId, TraceReader};
 use units::CpuId;
 
 use super::support::{
-    LONGEST, PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options, switches, tool,
+    LONGEST, PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options, recorded, switches, tool,
 };
 
 fn as_run() -> Options {
@@ -15,14 +15,8 @@ fn as_run() -> Options {
 
 /// A capture into a trace, which keeps every rule of the format, and its chunks.
 fn traced(commands: &[Command], options: Options, stop: &AtomicBool) -> (Summary, Vec<Chunk>) {
-    let header = TraceHeader::new("valgrind", TraceOrder::AsRun, "x86_64");
-    let mut recorder = Recorder::create(Vec::new(), &header).expect("memory takes it");
-    let summary = record(commands, options, stop, &mut recorder).expect("a capture");
-    let (file, written) = recorder.finish().expect("memory takes it");
-    let report = trace::check(TraceReader::new(&file[..]).expect("a trace"));
-    assert!(report.is_sound(), "{:?} {:?}", report.problems, report.loss);
-    assert_eq!(written.instructions, summary.instructions);
-    let mut reader = TraceReader::new(&file[..]).expect("a trace");
+    let (summary, trace) = recorded(commands, options, stop);
+    let mut reader = TraceReader::new(&trace[..]).expect("a trace");
     let (mut chunks, mut chunk) = (Vec::new(), Chunk::default());
     while reader.next_into(&mut chunk).expect("a whole trace") {
         chunks.push(chunk.clone());

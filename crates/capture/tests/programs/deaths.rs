@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
-use switchcost_capture::{CaptureError, Command, Ending, Failure, Options, Order, Summary, Tool, record, run};
-use trace::{Chunk, Recorder, TraceHeader, TraceOrder, TraceReader};
+use switchcost_capture::{CaptureError, Command, Ending, Failure, Options, Order, Summary, Tool, run};
+use trace::Chunk;
 
-use super::support::{await_that, compiled, living_with, options, processes_with, scratch, tool};
+use super::support::{await_that, compiled, living_with, options, processes_with, recorded, scratch, tool};
 
 const ORDERS: [Order; 2] = [Order::Scheduled { quantum_instructions: 50_000 }, Order::AsRun];
 /// In the environment of the traced programs alone.
@@ -70,15 +70,9 @@ fn in_time<T>(body: impl FnOnce(&AtomicBool) -> T) -> T {
     })
 }
 
-/// A capture into a trace that keeps every rule of the format.
 fn sound(commands: &[Command], options: Options, stop: &AtomicBool) -> Summary {
-    let order = if options.order == Order::AsRun { TraceOrder::AsRun } else { TraceOrder::Scheduled };
-    let mut recorder = Recorder::create(Vec::new(), &TraceHeader::new("valgrind", order, "x86_64")).expect("memory");
-    let summary = record(commands, options, stop, &mut recorder).expect("a capture");
-    let (file, written) = recorder.finish().expect("memory takes it");
-    let report = trace::check(TraceReader::new(&file[..]).expect("a trace"));
-    assert!(report.is_sound(), "{:?} {:?}", report.problems, report.loss);
-    assert!(written.instructions > 0, "{summary:?}");
+    let (summary, _) = recorded(commands, options, stop);
+    assert!(summary.instructions > 0, "{summary:?}");
     summary
 }
 

@@ -3,7 +3,11 @@
 mod as_run;
 mod building;
 mod deaths;
+mod instructions;
+mod languages;
 mod long;
 mod random;
 mod scheduled;
+mod signals;
 mod support;
+mod surroundings;

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use switchcost_capture::{Options, Output, Tool};
-use trace::{Cause, Chunk, Mark};
+use std::sync::atomic::AtomicBool;
+
+use switchcost_capture::{Command, Options, Order, Output, Summary, Tool, record};
+use trace::{Cause, Chunk, Mark, Recorder, TraceHeader, TraceOrder, TraceReader};
 
 /// Only what hangs takes so long.
 pub(crate) const LONGEST: Duration = Duration::from_secs(300);
@@ -43,6 +45,21 @@ pub(crate) fn scratch() -> PathBuf {
 
 pub(crate) fn options() -> Options {
     Options { output: Output::Nowhere, ..Options::new(tool()) }
+}
+
+/// A capture straight into a trace, which keeps every rule of the format; and that trace.
+pub(crate) fn recorded(commands: &[Command], options: Options, stop: &AtomicBool) -> (Summary, Vec<u8>) {
+    let order = if options.order == Order::AsRun { TraceOrder::AsRun } else { TraceOrder::Scheduled };
+    let path = tempfile::NamedTempFile::new().expect("a file").into_temp_path();
+    let file = std::fs::File::create(&path).expect("a file");
+    let mut recorder = Recorder::create(file, &TraceHeader::new("valgrind", order, "x86_64")).expect("a trace");
+    let summary = record(commands, options, stop, &mut recorder).expect("a capture");
+    let (_, written) = recorder.finish().expect("a whole trace");
+    assert_eq!(written.instructions, summary.instructions);
+    let trace = std::fs::read(&path).expect("a trace");
+    let report = trace::check(TraceReader::new(&trace[..]).expect("a trace"));
+    assert!(report.is_sound(), "{:?} {:?}", report.problems, report.loss);
+    (summary, trace)
 }
 
 pub(crate) fn marks(chunks: &[Chunk]) -> impl Iterator<Item = &Mark> {

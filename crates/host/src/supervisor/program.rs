@@ -32,6 +32,8 @@ pub struct Setting<'a> {
     pub cpu: Option<CpuId>,
     /// Whether addresses stay where they are from run to run (ADDR_NO_RANDOMIZE).
     pub has_fixed_addresses: bool,
+    /// Whether they also have the files that our caller has opened for what it starts.
+    pub has_callers_files: bool,
     /// What they read as standard input.
     pub input: OwnedFd,
     /// What they write as standard output.

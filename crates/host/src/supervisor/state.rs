@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use rustix::thread::CpuSet;
 
+use super::inherited::inherited;
 use super::pid_namespace::PidNamespace;
 use super::program::{Program, Setting};
 use crate::control::cpu_set;
@@ -63,6 +64,9 @@ impl<'a> State<'a> {
             [&state.orders, &state.report_to, &setting.input, &setting.output, &setting.errors].map(AsRawFd::as_raw_fd),
         );
         state.kept.extend(setting.shared.map(|file| file.as_fd().as_raw_fd()));
+        if setting.has_callers_files {
+            state.kept.extend(inherited()?);
+        }
         state.kept.sort_unstable();
         Ok(state)
     }

@@ -30,6 +30,7 @@ fn supervisor(programs: &[Program], in_pid_namespace: bool) -> Option<(Superviso
         shared: None,
         cpu: Some(CpuId(0)),
         has_fixed_addresses: true,
+        has_callers_files: true,
         input: null(),
         output: writer.into(),
         errors: null(),
@@ -179,4 +180,20 @@ fn who_lives_in_a_pid_namespace_has_the_rights_of_the_user_and_no_more() {
     });
     let texts = texts.into_inner();
     assert!(texts.iter().all(|text| text.lines().count() == 7 && *text == texts[0]), "{texts:?}");
+}
+
+#[test]
+fn programs_have_the_files_that_the_caller_opened_for_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("words");
+    std::fs::write(&path, "handed on").expect("written");
+    let file = std::fs::File::open(&path).expect("a file");
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).expect("a file of ours");
+    let script = format!("cat /dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
+    both_ways(&[shell(&script)], |mut supervisor, output, _| {
+        supervisor.launch(0).expect("a supervisor at work");
+        while !matches!(next(&mut supervisor), Report::Ended { .. }) {}
+        supervisor.dismiss();
+        assert_eq!(all_of(output), "handed on");
+    });
 }

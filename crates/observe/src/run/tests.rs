@@ -122,9 +122,12 @@ fn counted() -> Counted {
         cpus: Vec::new(),
         tasks: Vec::new(),
         pairs: Vec::new(),
+        waits: Vec::new(),
+        longest_waits: Vec::new(),
         in_scheduler: None,
         lost: Lost::default(),
         own_cost: None,
+        stacks: None,
     }
 }
 
@@ -159,16 +162,20 @@ fn empty(root: &Root) -> Observation {
         subject: Subject::Everything,
         requests: None,
         window_ns: Nanos(0),
+        is_unfinished: false,
         source: Source::Proc,
         not_counted_by: Vec::new(),
         cpus: Vec::new(),
         tasks: Vec::new(),
         pairs: Vec::new(),
+        waits: Vec::new(),
+        longest_waits: Vec::new(),
         in_scheduler: None,
         lost: Lost::default(),
         own_cost: None,
         throttled: Vec::new(),
         moments: Vec::new(),
+        stacks: None,
         slice_extensions: None,
         calibration: None,
     }
@@ -309,4 +316,19 @@ fn what_goes_on_behind_a_command_is_told_and_with_a_time_observed() {
         let goes_on = observation.window_ns >= Nanos::seconds(50);
         assert_eq!(goes_on, duration.is_some(), "{}", observation.window_ns);
     }
+}
+
+#[test]
+fn processes_of_a_name_are_those_that_pgrep_finds() {
+    let mut script = Script::new();
+    for (number, name) in [(7, "redis-server"), (8, "redis-cli"), (9, "redis-server"), (11, "a name that is ")] {
+        script.process(number, name);
+    }
+    let named = |name: &str| match Whom::named(&script.root(), &[name.to_owned()]) {
+        Ok(Whom::Processes(processes)) => Ok(processes),
+        other => Err(format!("{other:?}")),
+    };
+    assert_eq!(named("redis-server"), Ok(vec![7, 9]));
+    assert_eq!(named("a name that is longer than what is kept"), Ok(vec![11]));
+    assert!(named("redis").is_err_and(|why| why.contains("NoName")));
 }

@@ -1,9 +1,11 @@
 //! Causes equal what a program did on purpose, within the handful of switches that the kernel adds.
 
-use observation::{Entry, Why};
+use std::process::Command;
+
+use observation::{Cause, Entry, FutexWait, Why};
 use switchcost_observe::Options;
 
-use crate::{call, observed, switches, turn};
+use crate::{call, observed, program_traced, switches, turn};
 
 /// Puts all that follows onto one CPU: without another at work, nobody takes it from a task.
 const ON_ONE_CPU: &str = r#"system("taskset", "-pc", "0", $$) == 0 or die; "#;
@@ -78,6 +80,37 @@ fn yields_are_told_as_that() {
 }
 
 #[test]
+#[cfg(target_arch = "x86_64")]
+fn yields_of_32_bit_programs_are_told_as_that() {
+    let _turn = turn();
+    // The call gate of 32-bit programs, which 64-bit ones may use as well.
+    let source = r#"
+        #define _GNU_SOURCE
+        #include <sched.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        int main(void) {
+            cpu_set_t one; CPU_ZERO(&one); CPU_SET(0, &one); sched_setaffinity(0, sizeof one, &one);
+            int child = fork();
+            for (int i = 0; i < 2000; i++) { int result; __asm__ volatile("int $0x80" : "=a"(result) : "a"(158) : "memory"); }
+            return child && wait(0) < 0;
+        }"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, program) = (folder.path().join("yield32.c"), folder.path().join("yield32"));
+    std::fs::write(&file, source).expect("a file");
+    let mut compiler = Command::new("cc");
+    if !compiler.arg("-O1").arg(&file).arg("-o").arg(&program).status().is_ok_and(|status| status.success()) {
+        return println!("skipped: there is no C compiler");
+    }
+    if !Command::new(&program).status().is_ok_and(|status| status.success()) {
+        return println!("skipped: this kernel runs no 32-bit programs");
+    }
+    let Some((_, counted, _)) = program_traced(&mut Command::new(&program), Options::default()) else { return };
+    let yields = switches(&counted.tasks, Why::Yielded, &call("sched_yield"));
+    assert!((1800..4020).contains(&yields), "{yields} of at most 4000 yields: {:?}", counted.tasks);
+}
+
+#[test]
 fn time_slices_that_end_are_told_as_that() {
     let _turn = turn();
     // Two that compute on one CPU, for a second of CPU time each: slices of some milliseconds. The clock is a system call, and looked
@@ -107,4 +140,38 @@ fn who_is_woken_takes_the_cpu_and_is_told_as_that() {
     // The interrupt of the timer comes while the other runs.
     let woke: u64 = counted.pairs.iter().filter(|pair| pair.name == "perl").map(|pair| pair.woke).sum();
     assert!(woke > 200, "{woke} wake-ups while the other ran");
+}
+
+/// One that calls futex, whose wait ends by a signal of its child's end.
+fn waits_in_futex(number: u32, operation: u32, word: u32, timeout: &str) -> Option<Vec<Cause>> {
+    let script = format!(
+        "my $word = pack('L', {word}); my $time = pack('qq', 0, 20_000_000);
+         $SIG{{CHLD}} = sub {{}};
+         if (fork) {{ syscall({number}, $word, {operation}, {word}, {timeout}, 0, 0xffffffff) }} else {{ select(undef, undef, undef, 0.05) }}"
+    );
+    let (_, counted) = observed(&script, Options::default())?;
+    Some(counted.tasks.into_iter().flat_map(|tasks| tasks.causes).filter(|cause| cause.why == Why::Blocked).collect())
+}
+
+#[test]
+fn waits_in_futex_are_told_apart_by_what_they_are_for() {
+    let _turn = turn();
+    let number = if cfg!(target_arch = "x86_64") { 202 } else { 98 };
+    let (lock, timed) = (Entry::Futex(FutexWait::Lock), Entry::Futex(FutexWait::Timed));
+    let cases = [
+        // A lock of glibc: 2 is taken and waited for. One of musl, and one with FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG.
+        (0, 2, "0", &lock),
+        (0, 0x8000_0010, "0", &lock),
+        (9 | 128, 2, "0", &lock),
+        // The same for 20 ms at most; a condition or semaphore; a thread that parks.
+        (0, 2, "$time", &timed),
+        (128, 0, "0", &call("futex")),
+        (128, u32::MAX, "0", &call("futex")),
+    ];
+    for (operation, word, timeout, expected) in cases {
+        let Some(causes) = waits_in_futex(number, operation, word, timeout) else { return };
+        let is_futex = |cause: &&Cause| matches!(cause.entry, Entry::Futex(_)) || cause.entry == call("futex");
+        let told: Vec<&Cause> = causes.iter().filter(is_futex).collect();
+        assert!(told.len() == 1 && told[0].entry == *expected && told[0].switches == 1, "{word:#x}: {told:?}");
+    }
 }

@@ -4,8 +4,12 @@
 mod build;
 mod causes;
 mod counts;
+mod groups;
 mod leftovers;
 mod records;
+mod stacks;
+mod states;
+mod waits;
 
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};

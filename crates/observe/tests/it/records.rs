@@ -14,6 +14,7 @@ const BY_RECORDS: Options = Options {
     wants_scheduler_time: false,
     counts_only: false,
     may_mark_pages: false,
+    stacks_per_second: None,
     without_bpf: true,
 };
 

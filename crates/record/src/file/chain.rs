@@ -16,7 +16,7 @@ const SEAL_BYTES: usize = FIELD.len() + DIGITS + CLOSE.len();
 
 /// Why a line is not the one that was written here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BrokenChain {
+pub enum BrokenChain {
     /// No checksum at the end.
     #[error("it does not end in its checksum")]
     NoCheck,
@@ -32,11 +32,11 @@ pub(super) enum BrokenChain {
 
 /// The checksum of the line before: the seed of the next one's. Before the first line it is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Chain(u64);
+pub struct Chain(u64);
 
 impl Chain {
     /// Adds the checksum to a JSON object as its last field, and gives the chain up to this line.
-    pub(super) fn seal(self, line: &mut Vec<u8>) -> Chain {
+    pub fn seal(self, line: &mut Vec<u8>) -> Chain {
         assert_eq!(line.pop(), Some(b'}'), "every line is an object");
         let check = xxh3_64_with_seed(line, self.0);
         line.extend_from_slice(FIELD);
@@ -46,7 +46,10 @@ impl Chain {
     }
 
     /// Takes the checksum off a line where it is right, and gives the chain up to this line.
-    pub(super) fn open(self, line: &mut Vec<u8>) -> Result<Chain, BrokenChain> {
+    ///
+    /// # Errors
+    /// Where it has none, or that of something else.
+    pub fn open(self, line: &mut Vec<u8>) -> Result<Chain, BrokenChain> {
         let body = line.len().checked_sub(SEAL_BYTES).ok_or(BrokenChain::NoCheck)?;
         let found = check(&line[body..]).ok_or(BrokenChain::NoCheck)?;
         let right = xxh3_64_with_seed(&line[..body], self.0);

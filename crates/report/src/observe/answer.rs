@@ -1,5 +1,5 @@
 use ::observation::{Observation, Source, Subject};
-use analysis::observation::{Advice, Findings, Range, Widest};
+use analysis::observation::{Advice, Change, Findings, Range, Widest};
 
 use crate::page::Page;
 use crate::plain::plain;
@@ -27,7 +27,8 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
         text += &format!(" Each of {} requests took {} switches{cost}.", count(requests), rounded(switches));
     }
     // Of what costs too little to matter that was said already.
-    let advice = findings.advice.iter().filter(|advice| **advice != Advice::Nothing || !findings.all.is_negligible());
+    let advice =
+        findings.advice.iter().filter(|advice| advice.change != Change::Nothing || !findings.all.is_negligible());
     for advice in advice.take(2) {
         text += &format!(" {}", advised(advice));
     }
@@ -100,11 +101,14 @@ fn in_cpus(cost: Option<Range>, observation: &Observation) -> String {
     format!(", {much} of {all}")
 }
 
-/// `0.022`, or `<0.001`.
+/// `0.02`, or `<0.01`.
 pub(super) fn cpus(value: f64) -> String {
-    if 0.0 < value && value < 0.001 { "<0.001".to_owned() } else { rounded(value) }
+    match value {
+        value if 0.0 < value && value < 0.01 => "<0.01".to_owned(),
+        value if value < 10.0 => format!("{value:.2}"),
+        value => rounded(value),
+    }
 }
-
 /// `4.1 % (3.2 to 6.0 %)`, without what is likely `3.2 to 6.0 %`, and without an upper end `4.1 % (3.2 % or more)`.
 fn of_range(range: Range) -> String {
     let low = share(Some(range.low));
@@ -147,30 +151,52 @@ fn often(observation: &Observation, findings: &Findings) -> String {
     format!("There {of}: {involuntary} involuntary{by}{why}.")
 }
 
+/// An advice with the most that it can win.
 fn advised(advice: &Advice) -> String {
-    match advice {
-        Advice::Nothing => "That is too little to be worth a change.".to_owned(),
-        Advice::RaiseQuota { group, throttled_ns } => format!(
-            "The CPU quota of {} kept its tasks from running for {}: that is lost to the quota, not to switches.",
-            name(group),
-            time(*throttled_ns as f64)
+    let waits =
+        |of: &str| advice.at_most.waits_ns.map_or(String::new(), |ns| format!(", and {} of {of}", time(ns as f64)));
+    let waits = match &advice.change {
+        Change::Nothing => return "That is too little to be worth a change.".to_owned(),
+        Change::RaiseQuota { group } => return of_a_quota(group, advice.at_most.waits_ns.unwrap_or(0)),
+        Change::FewerLocks => waits("waiting for locks"),
+        _ => waits("waiting for a CPU"),
+    };
+    let cpu = share(advice.at_most.cpu_share);
+    format!("Most likely to help: {}. That wins at most {cpu} of its CPU time{waits}.", what_to_change(&advice.change))
+}
+
+fn of_a_quota(group: &str, throttled_ns: u64) -> String {
+    format!(
+        "The CPU quota of {} kept its tasks from running for {}: that is lost to the quota, not to switches, and the most that a \
+         larger one wins.",
+        name(group),
+        time(throttled_ns as f64)
+    )
+}
+
+fn what_to_change(change: &Change) -> String {
+    match change {
+        Change::Nothing | Change::RaiseQuota { .. } => String::new(),
+        Change::Separate { observed, other } => format!(
+            "give {} and {} CPUs of their own (taskset, cpusets); there were some that idled",
+            name(observed),
+            name(other)
         ),
-        Advice::Separate { observed, other } => {
-            format!("Most likely to help: give {} and {} CPUs of their own (taskset, cpusets).", name(observed), name(other))
+        Change::FewerAtATime => {
+            "fewer of its threads at a time, no more than it has CPUs; they preempt one another".to_owned()
         }
-        Advice::FewerAtATime => {
-            "Most likely to help: fewer of its threads at a time, no more than it has CPUs; they preempt one another.".to_owned()
-        }
-        Advice::LongerSlices => {
-            "Most likely to help: longer time slices (chrt --batch, or a longer base_slice_ns of the scheduler).".to_owned()
-        }
-        Advice::FewerLocks => {
-            "Most likely to help: fewer threads that want the same lock, or a lock held for shorter: most switches wait in futex."
+        Change::LongerSlices => {
+            "longer time slices (base_slice_ns of the scheduler, or sched_runtime of its tasks by sched_setattr)"
                 .to_owned()
         }
-        Advice::MoreForEachWakeUp { call } => {
-            format!("Most likely to help: more work for each wake-up (batches, larger buffers): most switches wait in {call}.")
+        Change::FewerLocks => {
+            "fewer threads that want the same lock, or a lock held for shorter: most switches wait for one in futex"
+                .to_owned()
         }
+        Change::MoreForEachWakeUp { call } => {
+            format!("more work for each wake-up (batches, larger buffers): most switches wait in {call}")
+        }
+        Change::SleepLonger { call } => format!("to sleep longer and so less often: most switches wait in {call}"),
     }
 }
 

@@ -1,5 +1,5 @@
 use ::observation::{
-    Calibration, CpuTime, Lost, Moment, Observation, OwnCost, SliceExtensions, Source, Subject, Throttled,
+    Calibration, CpuTime, LongWait, Lost, Moment, Observation, OwnCost, SliceExtensions, Source, Subject, Throttled,
 };
 use analysis::observation::Findings;
 use record::HostManifest;
@@ -19,6 +19,7 @@ struct View<'a> {
     source: Source,
     not_counted_by: &'a [String],
     cpus: &'a [CpuTime],
+    longest_waits: &'a [LongWait],
     lost: &'a Lost,
     own_cost: Option<&'a OwnCost>,
     throttled: &'a [Throttled],
@@ -40,6 +41,7 @@ pub(super) fn render(observation: &Observation, findings: &Findings) -> String {
         source: observation.source,
         not_counted_by: &observation.not_counted_by,
         cpus: &observation.cpus,
+        longest_waits: &observation.longest_waits,
         lost: &observation.lost,
         own_cost: observation.own_cost.as_ref(),
         throttled: &observation.throttled,

@@ -126,6 +126,7 @@ fn causes(findings: &Findings) -> Series {
     let of = |cause: &analysis::observation::CauseFinding| {
         let entry = match &cause.entry {
             Entry::SystemCall(call) => call.clone(),
+            Entry::Futex(wait) => format!("futex-{wait}"),
             Entry::PageFault => "page-fault".to_owned(),
             Entry::Interrupt => "interrupt".to_owned(),
             Entry::Kernel => "kernel".to_owned(),

@@ -4,15 +4,18 @@ mod answer;
 mod csv;
 mod json;
 mod metrics;
+mod neighbours;
 mod notes;
 mod perfetto;
 mod stacks;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod user_stacks;
 
 use ::observation::Observation;
 use analysis::observation::Findings;
+use strum::{Display, EnumIter, EnumString};
 
 pub(crate) use answer::name;
 pub use metrics::{Scraped, metrics};
@@ -27,13 +30,24 @@ use crate::{Format, Style};
 /// Version 1: the first.
 pub const OBSERVE_REPORT_SCHEMA: &str = "switchcost.observe/1";
 
+/// What the first table has a row for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub enum By {
+    /// Each program: tasks of a name, or of a pool of numbered names.
+    #[default]
+    Program,
+    /// Each control group.
+    ControlGroup,
+}
+
 /// The findings of an observation as text that ends in a newline.
-pub fn render(observation: &Observation, findings: &Findings, format: Format, style: Style) -> String {
+pub fn render(observation: &Observation, findings: &Findings, by: By, format: Format, style: Style) -> String {
     match format {
         Format::Table => {
             let mut page = Page::new(style);
             let limits = if style.is_detailed { tables::ALL } else { tables::ONE_SCREEN };
-            add(&mut page, observation, findings, &limits);
+            add(&mut page, observation, findings, by, &limits);
             page.finish()
         }
         Format::Json => json::render(observation, findings),
@@ -44,13 +58,13 @@ pub fn render(observation: &Observation, findings: &Findings, format: Format, st
 /// The findings for a reader of figures.
 pub(crate) fn blocks(observation: &Observation, findings: &Findings) -> Vec<Block> {
     let mut page = Page::with_figures();
-    add(&mut page, observation, findings, &tables::ALL);
+    add(&mut page, observation, findings, By::Program, &tables::ALL);
     page.into_blocks()
 }
 
 /// First the answer, then who, why and by whom, then what to know about it.
-fn add(page: &mut Page, observation: &Observation, findings: &Findings, limits: &tables::Limits) {
+fn add(page: &mut Page, observation: &Observation, findings: &Findings, by: By, limits: &tables::Limits) {
     answer::add(page, observation, findings);
-    tables::add(page, findings, limits);
+    tables::add(page, findings, by, limits);
     notes::add(page, observation, findings, limits.is_all());
 }

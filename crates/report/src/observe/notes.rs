@@ -1,7 +1,7 @@
 use ::observation::{Observation, Source, Throttled};
 use analysis::observation::{Findings, Widest};
 
-use super::answer;
+use super::{answer, neighbours};
 use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::time;
@@ -12,7 +12,7 @@ const RARE: f64 = 0.001;
 
 /// What to know about the numbers, the most important first.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings, is_all: bool) {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = integrity(observation).collect();
     let how = match observation.source {
         Source::Bpf => None,
         Source::BpfCounts => Some("times off the CPU and neighbours"),
@@ -35,6 +35,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }
     notes.extend(unfollowed(observation));
     notes.extend(observation.throttled.iter().filter_map(joined));
+    notes.extend(neighbours::longest(observation));
     let is_worth_narrowing = |_: &Widest| !findings.all.is_negligible();
     let widest = findings.widest.filter(is_worth_narrowing);
     notes.extend(widest.map(|widest| answer::widest(widest, findings.with_a_tenth)));
@@ -56,6 +57,17 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
             time(ns)
         )
     }));
+    notes.extend(observation.stacks.as_ref().map(|stacks| {
+        let lost = match stacks.lost_switches {
+            0 => String::new(),
+            lost => format!("; there was no room for those of {}", count(lost)),
+        };
+        format!(
+            "Stacks were sampled at {} switches, by chance (--stacks {}){lost}; --folded and --pprof write them.",
+            count(stacks.samples()),
+            stacks.per_second
+        )
+    }));
     if is_all {
         notes.extend(of_the_kernel(observation));
     }
@@ -65,6 +77,14 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }
     page.gap();
     notes.iter().for_each(|note| page.item(note));
+}
+
+/// What is missing of the record, or may be wrong in it.
+fn integrity(observation: &Observation) -> impl Iterator<Item = String> {
+    let unfinished = "The observer was killed: this is what it had written last, a few seconds before.";
+    let unchecked = "The record is of version 1: it has no checksum that tells whether it was changed.";
+    let notes = [(observation.is_unfinished, unfinished), (!observation.is_checked(), unchecked)];
+    notes.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note.to_owned())
 }
 
 /// Switches that only the kernel's own counters know.

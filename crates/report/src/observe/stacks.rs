@@ -1,89 +1,129 @@
-//! What was observed as stacks: the name of the task, why it left its CPU, and where. As folded stacks, for flame graphs, and as a
-//! profile of pprof.
+//! What was observed as stacks: the name of the task, why it left its CPU, and where; or where they were sampled the program's own. As
+//! folded stacks, for flame graphs, and as a profile of pprof.
 //!
 //! Field numbers are those of pprof's `profile.proto`, of which this is the part that is used.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use ::observation::{Entry, Observation};
+use ::observation::{Entry, FutexWait, Observation};
 use analysis::observation::{Stack, stacks};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
 
 use super::tables::what;
+use super::user_stacks;
 use crate::plain::plain;
 
-/// Stacks as lines of frames, the outermost first, and the time off the CPU in nanoseconds. Those without any, which never came back,
-/// are left out.
+/// Stacks as lines of frames, the outermost first, and the time off the CPU in nanoseconds, or of sampled stacks the switches that they
+/// stand for. Those without any are left out: after some causes nobody comes back.
 pub fn folded(observation: &Observation) -> String {
+    let rows = Rows::of(observation);
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-    for stack in stacks(observation) {
+    for row in &rows.rows {
         // A semicolon ends a frame.
-        let frames = frames(&stack).map(|frame| frame.replace(';', ":")).join(";");
+        let frames = row.frames.iter().map(|frame| frame.replace(';', ":")).collect::<Vec<_>>().join(";");
         let sum = sums.entry(frames).or_default();
-        *sum = sum.saturating_add(stack.off_ns);
+        *sum = sum.saturating_add(row.values[rows.usual]);
     }
-    sums.retain(|_, ns| *ns > 0);
-    sums.into_iter().map(|(frames, ns)| format!("{frames} {ns}\n")).collect()
+    sums.retain(|_, value| *value > 0);
+    sums.into_iter().map(|(frames, value)| format!("{frames} {value}\n")).collect()
 }
 
-/// The same as a gzipped profile: switches, time off the CPU, of it the wait for one, and where it is known the direct cost.
+/// The same as a gzipped profile: switches, time off the CPU, of it the wait for one, and where it is known the direct cost; or samples
+/// and the switches that they stand for.
 pub fn pprof(observation: &Observation) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(&profile(observation).encode_to_vec()).expect("memory takes every write");
     packed.finish().expect("memory takes every write")
 }
 
+/// Stacks with their values.
+pub(super) struct Rows {
+    /// Names of the values, with their units.
+    pub(super) kinds: Vec<(&'static str, &'static str)>,
+    /// The index of the value that is shown first.
+    pub(super) usual: usize,
+    pub(super) rows: Vec<Row>,
+    /// What a reader of the profile has to know.
+    pub(super) comment: Option<String>,
+}
+
+pub(super) struct Row {
+    /// The outermost first.
+    pub(super) frames: Vec<String>,
+    pub(super) values: Vec<u64>,
+    pub(super) process: Option<u32>,
+}
+
+impl Rows {
+    fn of(observation: &Observation) -> Rows {
+        observation.stacks.as_ref().map_or_else(|| of_causes(observation), user_stacks::rows)
+    }
+}
+
+/// The name of the task, why it left its CPU, and where.
+fn of_causes(observation: &Observation) -> Rows {
+    let stacks = stacks(observation);
+    let has_cost = stacks.iter().any(|stack| stack.direct_ns.is_some());
+    let mut kinds = vec![("switches", "count"), ("off_cpu", "nanoseconds"), ("cpu_wait", "nanoseconds")];
+    kinds.extend(has_cost.then_some(("direct_cost", "nanoseconds")));
+    let row = |stack: &Stack<'_>| {
+        let mut values = vec![stack.switches, stack.off_ns, stack.wait_ns];
+        values.extend(has_cost.then(|| stack.direct_ns.unwrap_or_default().round() as u64));
+        Row { frames: frames(stack).into(), values, process: stack.process }
+    };
+    Rows { kinds, usual: 1, rows: stacks.iter().map(row).collect(), comment: None }
+}
+
 /// The outermost first.
 fn frames(stack: &Stack<'_>) -> [String; 3] {
     let entry = match stack.entry {
         Entry::SystemCall(call) => call,
+        Entry::Futex(FutexWait::Lock) => "futex, for a lock",
+        Entry::Futex(FutexWait::Timed) => "futex, for a time at most",
         Entry::PageFault => "page fault",
         Entry::Interrupt => "own code",
         Entry::Kernel => "kernel",
         Entry::Other => "elsewhere",
     };
-    let name = if stack.name.is_empty() { "(no name)" } else { stack.name };
-    [name, what(stack.why), entry].map(|text| plain(text).into_owned())
+    [named(stack.name), what(stack.why), entry].map(|text| plain(text).into_owned())
+}
+
+/// Of a task, which may have none.
+pub(super) fn named(name: &str) -> &str {
+    if name.is_empty() { "(no name)" } else { name }
 }
 
 fn profile(observation: &Observation) -> Profile {
-    let stacks = stacks(observation);
+    let rows = Rows::of(observation);
     let mut strings = Strings::default();
-    let has_cost = stacks.iter().any(|stack| stack.direct_ns.is_some());
-    let (count, ns) = (strings.at("count"), strings.at("nanoseconds"));
-    let mut types: Vec<ValueType> = [("switches", count), ("off_cpu", ns), ("cpu_wait", ns)]
-        .map(|(name, unit)| ValueType { r#type: strings.at(name), unit })
-        .into();
-    if has_cost {
-        types.push(ValueType { r#type: strings.at("direct_cost"), unit: ns });
-    }
-    let (process, off_cpu) = (strings.at("process"), strings.at("off_cpu"));
+    let sample_type: Vec<ValueType> =
+        rows.kinds.iter().map(|(name, unit)| ValueType { r#type: strings.at(name), unit: strings.at(unit) }).collect();
+    let process = strings.at("process");
     let mut functions: BTreeMap<i64, u64> = BTreeMap::new();
     let mut sample = Vec::new();
-    for stack in &stacks {
+    for row in &rows.rows {
         // A frame is a place and a function of one name, both numbered from 1 on; the innermost is first.
-        let location = frames(stack).into_iter().rev().map(|frame| {
+        let location = row.frames.iter().rev().map(|frame| {
             let next = functions.len() as u64 + 1;
-            *functions.entry(strings.at(&frame)).or_insert(next)
+            *functions.entry(strings.at(frame)).or_insert(next)
         });
         let location_id = location.collect();
-        let mut values = vec![stack.switches, stack.off_ns, stack.wait_ns];
-        values.extend(has_cost.then(|| stack.direct_ns.unwrap_or_default().round() as u64));
-        let value = values.into_iter().map(|value| i64::try_from(value).unwrap_or(i64::MAX)).collect();
-        let label = stack.process.map(|number| Label { key: process, num: i64::from(number) });
+        let value = row.values.iter().map(|&value| i64::try_from(value).unwrap_or(i64::MAX)).collect();
+        let label = row.process.map(|number| Label { key: process, num: i64::from(number) });
         sample.push(Sample { location_id, value, label: label.into_iter().collect() });
     }
     Profile {
-        sample_type: types,
+        default_sample_type: sample_type[rows.usual].r#type,
+        comment: rows.comment.iter().map(|comment| strings.at(comment)).collect(),
+        sample_type,
         sample,
         location: functions.values().map(|&id| Location { id, line: vec![Line { function_id: id }] }).collect(),
         function: functions.iter().map(|(&name, &id)| Function { id, name }).collect(),
         string_table: strings.table,
         duration_nanos: i64::try_from(observation.window_ns.0).unwrap_or(i64::MAX),
-        default_sample_type: off_cpu,
     }
 }
 
@@ -125,6 +165,8 @@ struct Profile {
     string_table: Vec<String>,
     #[prost(int64, tag = "10")]
     duration_nanos: i64,
+    #[prost(int64, repeated, tag = "13")]
+    comment: Vec<i64>,
     #[prost(int64, tag = "14")]
     default_sample_type: i64,
 }
@@ -212,7 +254,7 @@ mod tests {
             let function = profile.function.iter().find(|function| function.id == first.location_id[at]);
             text(function.expect("a location is of one function of its number").name)
         };
-        assert_eq!(["name of task 1", "waits", "a_system_call_with_a_long_name_0"], [name(2), name(1), name(0)]);
+        assert_eq!(["name of task 1.", "waits", "a_system_call_with_a_long_name_0"], [name(2), name(1), name(0)]);
         assert_eq!((text(first.label[0].key), first.label[0].num), ("process", 1));
         // Without a price there is no cost, not one of 0.
         let unpriced = read(&pprof(&Observation { calibration: None, ..large }));

@@ -1,7 +1,9 @@
-use ::observation::{Entry as KernelEntry, Why};
-use analysis::observation::{CauseFinding, Findings, Latency, NeighbourFinding, ProcessFinding, Range};
+use ::observation::{Entry as KernelEntry, FutexWait, Why};
+use analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
 
+use super::By;
 use super::answer::{cpus, name};
+use super::neighbours;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -21,19 +23,25 @@ impl Limits {
     }
 }
 
-pub(super) const ONE_SCREEN: Limits = Limits { processes: 7, causes: 7, neighbours: 5 };
+pub(super) const ONE_SCREEN: Limits = Limits { processes: 6, causes: 5, neighbours: 3 };
 pub(super) const ALL: Limits = Limits { processes: usize::MAX, causes: usize::MAX, neighbours: usize::MAX };
 
-pub(super) fn add(page: &mut Page, findings: &Findings, limits: &Limits) {
+pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits) {
     if findings.all.switches == 0 {
         return;
     }
-    add_processes(page, "Who pays", &findings.names, limits.processes);
+    match by {
+        By::Program => add_processes(page, "Who pays", &findings.names, limits.processes),
+        By::ControlGroup => add_groups(page, &findings.groups, limits.processes),
+    }
     if limits.is_all() {
+        if by == By::Program && findings.groups.len() > 1 {
+            add_groups(page, &findings.groups, limits.processes);
+        }
         add_processes(page, "By process", &findings.processes, limits.processes);
     }
     add_causes(page, findings, limits.causes);
-    add_neighbours(page, findings, limits.neighbours);
+    neighbours::add(page, findings, limits.neighbours);
     add_latencies(page, findings);
 }
 
@@ -41,29 +49,49 @@ pub(super) fn add(page: &mut Page, findings: &Findings, limits: &Limits) {
 const RARE: f64 = 0.001;
 
 /// Says how many rows a table would have beyond those shown.
-fn title(title: &str, shown: usize, all: usize) -> String {
+pub(super) fn title(title: &str, shown: usize, all: usize) -> String {
     if all > shown { format!("{title}; {} of {}", count(shown as u64), count(all as u64)) } else { title.to_owned() }
 }
 
 fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most: usize) {
+    add_payers(page, heading, found, most, label);
+}
+
+/// Of containers there is no more than their tools show.
+fn add_groups(page: &mut Page, found: &[ProcessFinding], most: usize) {
+    add_payers(page, "Who pays, by control group", found, most, |group| {
+        format!("{} x {}", name(&short(&group.name)), count(group.tasks))
+    });
+}
+
+fn add_payers(
+    page: &mut Page,
+    heading: &str,
+    found: &[ProcessFinding],
+    most: usize,
+    label: fn(&ProcessFinding) -> String,
+) {
     let rows = &found[..found.len().min(most)];
     page.heading(heading, &title("costs as a share of its CPU time, and in CPUs", rows.len(), found.len()));
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("", Side::Left);
-    for column in ["switches/s", "involuntary", "CPU", "cost", "in CPUs", "directly", "with caches", "wait p99"] {
+    for column in ["switches/s", "involuntary", "CPU", "cost", "CPUs", "directly", "at most", "wait p99"] {
         grid.column(column, Side::Right);
     }
-    rows.iter().for_each(|process| grid.row(process_row(process)));
+    rows.iter().for_each(|process| grid.row(process_row(label(process), process)));
     page.grid(&grid);
 }
 
-fn process_row(found: &ProcessFinding) -> Vec<Entry> {
+fn label(found: &ProcessFinding) -> String {
     let label = match (found.process, found.tasks) {
         (Some(process), _) => format!("{} {process}{}", name(&found.name), of_container(found)),
         (None, 1) => name(&found.name),
         (None, tasks) => format!("{} x {}", name(&found.name), count(tasks)),
     };
-    let label = if found.is_kernel { format!("[{label}]") } else { label };
+    if found.is_kernel { format!("[{label}]") } else { label }
+}
+
+fn process_row(label: String, found: &ProcessFinding) -> Vec<Entry> {
     let cells = [
         label,
         rounded(found.per_second),
@@ -72,7 +100,7 @@ fn process_row(found: &ProcessFinding) -> Vec<Entry> {
         found.share.and_then(|range| range.likely).map_or(NO_NUMBER.to_owned(), |likely| share(Some(likely))),
         found.cost_cpus.and_then(|range| range.likely).map_or(NO_NUMBER.to_owned(), cpus),
         found.direct_share.map_or(NO_NUMBER.to_owned(), ends),
-        found.share.map_or(NO_NUMBER.to_owned(), ends),
+        at_most(found.share),
         quantile(found.wait, |wait| wait.p99_ns),
     ];
     cells.into_iter().map(Entry::from).collect()
@@ -90,7 +118,7 @@ pub(in crate::observe) fn of_container(found: &ProcessFinding) -> String {
 
 /// The last part of a control group's name; of the 64 digits that number a container as many as its tools show.
 fn short(group: &str) -> String {
-    let last = group.rsplit('/').next().unwrap_or(group);
+    let last = group.rsplit('/').next().filter(|last| !last.is_empty()).unwrap_or(group);
     let mut numbers = last.split(|c: char| !c.is_ascii_hexdigit());
     numbers.find(|number| number.len() == 64).map_or(last, |number| &number[..12]).to_owned()
 }
@@ -101,6 +129,11 @@ fn ends(range: Range) -> String {
         return format!(">= {low}");
     }
     format!("{} to {high}", low.strip_suffix(" %").unwrap_or(&low))
+}
+
+/// The upper end with caches, where something bounds it.
+fn at_most(range: Option<Range>) -> String {
+    range.filter(Range::is_bounded).map_or(NO_NUMBER.to_owned(), |range| share(Some(range.high)))
 }
 
 fn quantile(latency: Option<Latency>, of: fn(&Latency) -> Option<f64>) -> String {
@@ -151,6 +184,8 @@ fn cause_row(cause: &CauseFinding) -> Vec<Entry> {
 pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
     let place = match entry {
         KernelEntry::SystemCall(call) => format!("in {call}"),
+        KernelEntry::Futex(FutexWait::Lock) => "in futex, for a lock".to_owned(),
+        KernelEntry::Futex(FutexWait::Timed) => "in futex, for a time at most".to_owned(),
         KernelEntry::PageFault => "in a page fault".to_owned(),
         KernelEntry::Interrupt => "in its own code".to_owned(),
         KernelEntry::Kernel => "in the kernel".to_owned(),
@@ -173,45 +208,12 @@ pub(in crate::observe) fn what(why: Why) -> &'static str {
         Why::Yielded => "yields",
         Why::PreemptedByWoken => "preempted by a woken task",
         Why::SliceEnded => "end of time slice",
-        Why::Throttled => "throttled or stopped",
+        Why::Throttled => "throttled",
+        Why::Stopped => "stopped by a signal",
+        Why::Traced => "stopped by its debugger",
+        Why::Frozen => "frozen",
         Why::Ended => "ends",
     }
-}
-
-fn add_neighbours(page: &mut Page, findings: &Findings, most: usize) {
-    if findings.neighbours.is_empty() {
-        return;
-    }
-    let rows = &findings.neighbours[..findings.neighbours.len().min(most)];
-    let all = findings.neighbours.len();
-    page.heading("Who ran in between", &title("on the same CPU, until the observed ran there again", rows.len(), all));
-    let mut grid = Grid::with_one_line_a_row(2);
-    grid.column("", Side::Left);
-    grid.column("observed", Side::Left);
-    for column in ["ran", "times", "each", "preempted it"] {
-        grid.column(column, Side::Right);
-    }
-    let has_wakers = findings.neighbours.iter().any(|neighbour| neighbour.woke > 0);
-    if has_wakers {
-        grid.column("woke it", Side::Right);
-    }
-    rows.iter().for_each(|neighbour| grid.row(neighbour_row(neighbour, has_wakers)));
-    page.grid(&grid);
-}
-
-fn neighbour_row(found: &NeighbourFinding, has_wakers: bool) -> Vec<Entry> {
-    let other = match (found.other.as_str(), found.is_own) {
-        ("", _) => "[the kernel's threads]".to_owned(),
-        (other, true) => format!("{} (observed itself)", name(other)),
-        (other, false) => name(other),
-    };
-    let each = found.run_ns.map_or(NO_NUMBER.to_owned(), time);
-    let mut cells =
-        vec![other, name(&found.observed), time(found.ran_ns), count(found.runs), each, count(found.preempted)];
-    if has_wakers {
-        cells.push(count(found.woke));
-    }
-    cells.into_iter().map(Entry::from).collect()
 }
 
 fn add_latencies(page: &mut Page, findings: &Findings) {

@@ -10,6 +10,7 @@ mod curves;
 mod designs;
 mod details;
 mod figures;
+mod heavy_calls;
 mod json;
 mod notes;
 mod orders;

@@ -94,6 +94,7 @@ pub(crate) fn head() -> Simulation {
             involuntary_switches: 5,
             incomplete: None,
             guest: None,
+            notes: Vec::new(),
         },
         interval_instructions: 10_000,
         intervals: 100,

@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use clap::Args;
 use units::Nanos;
 
-use super::{Depth, Form, Stacks};
+use super::{Depth, Form, Rows, Stacks};
 
 const EXAMPLES: &str = "\
 Examples:
   switchcost observe -- make -j4                a command, until it ends
   switchcost observe -p 1234 -d 30s             a process and what it starts, for half a minute
+  switchcost observe --comm redis-server -d 30s the processes of a name
   switchcost observe --cgroup system.slice/nginx.service
                                                 the processes of a control group
   switchcost observe -p 1234 -d 10s --rate-cmd 'cat /run/service/served'
@@ -33,18 +34,37 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
         .ok_or_else(|| format!("found '{text}', need a port or an address and a port, such as 9435"))
 }
 
+/// Numbers of processes.
+#[derive(Clone, Debug)]
+pub(crate) struct Processes(pub(crate) Vec<u32>);
+
+fn parse_processes(text: &str) -> Result<Processes, String> {
+    let words = text.split(|c: char| c == ',' || c.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    let number = |word: &str| {
+        let number = word.parse::<u32>().ok().filter(|number| *number > 0);
+        number.ok_or_else(|| format!("found '{word}', need the number of a process"))
+    };
+    let numbers = words.map(number).collect::<Result<Vec<u32>, String>>()?;
+    let none = || Err("found no number, need that of a process: there may be none that pgrep finds".to_owned());
+    if numbers.is_empty() { none() } else { Ok(Processes(numbers)) }
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-#[group(id = "who", required = true, multiple = false, args = ["command", "pid", "cgroup", "all"])]
+#[group(id = "who", required = true, multiple = false, args = ["command", "pid", "comm", "cgroup", "all"])]
 pub(crate) struct ObserveArguments {
     /// Command to run and observe, with all that it starts; its standard output goes to standard error
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 
-    /// Observe these processes and what they start meanwhile
-    #[arg(short, long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..),
-          help_heading = "Whom to observe")]
-    pub(crate) pid: Vec<u32>,
+    /// Observe these processes and what they start meanwhile: numbers with commas, blanks or new lines between them, as pgrep prints
+    /// them
+    #[arg(short, long, value_name = "LIST", value_parser = parse_processes, help_heading = "Whom to observe")]
+    pub(crate) pid: Vec<Processes>,
+
+    /// Observe the processes of this name, those that run now, and what they start meanwhile: the same as -p "$(pgrep -x NAME)"
+    #[arg(long, value_name = "NAME", help_heading = "Whom to observe")]
+    pub(crate) comm: Vec<String>,
 
     /// Observe the processes of this control group and of those below it: a folder, or its path below /sys/fs/cgroup
     #[arg(long, value_name = "PATH", help_heading = "Whom to observe")]
@@ -96,6 +116,12 @@ pub(crate) struct ObserveArguments {
     #[arg(long, conflicts_with_all = ["folded", "pprof"])]
     pub(crate) no_bpf: bool,
 
+    /// Sample the program's stack at N switches a second, 100 where no number is given, by frame pointers; --folded and --pprof write
+    /// those then
+    #[arg(long = "stacks", value_name = "N", num_args = 0..=1, default_missing_value = "100",
+          value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "no_bpf")]
+    pub(crate) stacks_per_second: Option<u32>,
+
     /// Serve what was counted so far as OpenMetrics at /metrics of this address (127.0.0.1 unless it is named, such as 9435), for
     /// Prometheus; until the command ends, Ctrl-C or --duration
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_address)]
@@ -103,7 +129,7 @@ pub(crate) struct ObserveArguments {
 
     /// Show the last second again and again: c, s, i and w sort by cost, switches, involuntary ones and wait; p pauses, q leaves.
     /// What a command writes is not shown
-    #[arg(long, conflicts_with_all = ["format", "out", "details"])]
+    #[arg(long, conflicts_with_all = ["format", "out", "details", "by"])]
     pub(crate) live: bool,
 
     /// Do not measure what a switch costs here where no measurement of this machine is at hand (8 s, before anything is observed)
@@ -118,8 +144,27 @@ pub(crate) struct ObserveArguments {
     pub(crate) stacks: Stacks,
 
     #[command(flatten)]
+    pub(crate) rows: Rows,
+
+    #[command(flatten)]
     pub(crate) form: Form,
 
     #[command(flatten)]
     pub(crate) depth: Depth,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_are_numbers_as_pgrep_prints_them() {
+        let parsed = |text| parse_processes(text).map(|processes| processes.0);
+        for text in ["7,8,9", "7 8 9", "7\n8\n9\n", " 7, 8,\t9 "] {
+            assert_eq!(parsed(text), Ok(vec![7, 8, 9]), "{text:?}");
+        }
+        for text in ["", "\n", "7;8", "0", "-1", "nginx"] {
+            assert!(parsed(text).is_err(), "{text:?}");
+        }
+    }
 }

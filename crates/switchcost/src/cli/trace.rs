@@ -224,7 +224,7 @@ pub(crate) enum ForeignFormat {
     Lackey,
     /// Text of Dinero
     Din,
-    /// Records of DynamoRIO's drmemtrace, also in gzip
+    /// Records of DynamoRIO's drmemtrace, also packed; of a folder the threads that have files of their own
     Drmemtrace,
 }
 
@@ -234,12 +234,16 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "FORMAT", value_parser = parse_named::<ForeignFormat>)]
     pub(crate) from: ForeignFormat,
 
-    /// The file; - for stdin
+    /// The file; - for stdin; of drmemtrace also the folder with a file for each thread
     pub(crate) file: PathBuf,
 
     /// Write the trace to FILE, which must not exist
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+
+    /// Of drmemtrace: only what ran on this CPU of the traced machine
+    #[arg(long, value_name = "CPU")]
+    pub(crate) cpu: Option<CpuId>,
 
     /// Size of a reference and of an instruction, for din, which names none
     #[arg(long, value_name = "SIZE", default_value = "4B")]

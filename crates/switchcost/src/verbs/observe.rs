@@ -1,13 +1,13 @@
 //! `switchcost observe`: find out what a switch costs, observe, record, and show what came of it.
 
 mod calibrated;
+mod endpoint;
 mod events;
-mod exporter;
+mod functions;
+mod kept;
 mod live;
 mod views;
 
-use std::fs::File;
-use std::io::{BufWriter, ErrorKind};
 use std::path::Path;
 
 use host::facts::{Root, manifest};
@@ -25,6 +25,7 @@ use crate::output::Output;
 use crate::runs;
 use crate::signals::Interrupt;
 use events::Events;
+use kept::Kept;
 use views::Views;
 
 pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
@@ -40,24 +41,20 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     }
     let now = OffsetDateTime::now_utc();
     let path = arguments.record.clone().map_or_else(|| runs::new_file(runs::OBSERVATION), Ok)?;
-    let record = File::create_new(&path).map_err(|source| match source.kind() {
-        ErrorKind::AlreadyExists => Failure::Taken(path.clone()),
-        _ => Failure::Output { path: path.clone(), source },
-    })?;
+    let mut kept = Kept::claim(path, arguments.record.is_none())?;
     let empty = empty(host, runs::stamp(now), calibration);
     let costs = empty.calibration.as_ref().and_then(analysis::observation::DirectCosts::of);
-    let observed = match trace {
-        None => observe(arguments, whom, &empty, &interrupt, None).map(|observation| (observation, Ok(()))),
-        Some(trace) => {
-            events::written(trace, costs, |events| observe(arguments, whom, &empty, &interrupt, Some(events)))
-        }
+    let (mut observation, traced) = match trace {
+        None => (observe(arguments, whom, &empty, &interrupt, &mut kept, None)?, Ok(())),
+        Some(trace) => events::written(trace, costs, |events| {
+            observe(arguments, whom, &empty, &interrupt, &mut kept, Some(events))
+        })?,
     };
-    let (observation, traced) = observed.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
-    let written = observation.write(BufWriter::new(record));
-    written.inspect_err(|_| drop(std::fs::remove_file(&path))).map_err(Failure::WriteObservation)?;
+    observation.stacks.iter_mut().for_each(functions::name);
+    kept.write(&observation).map_err(Failure::WriteObservation)?;
     // What is shown is read back: with thousands of processes it is a part of all memory.
     drop(observation);
-    let exit = show(arguments, &path, output, stacks, &interrupt)?;
+    let exit = show(arguments, kept.path(), output, stacks, &interrupt)?;
     traced.map(|()| exit)
 }
 
@@ -66,6 +63,7 @@ fn observe(
     whom: Whom,
     empty: &Observation,
     interrupt: &Interrupt,
+    kept: &mut Kept,
     events: Option<&mut Events<'_>>,
 ) -> Result<Observation, Failure> {
     let options = Options {
@@ -74,9 +72,10 @@ fn observe(
         wants_scheduler_time: arguments.scheduler_time,
         counts_only: arguments.counts_only,
         may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
+        stacks_per_second: arguments.stacks_per_second,
         without_bpf: arguments.no_bpf,
     };
-    let mut views = Views::open(arguments, interrupt, events)?;
+    let mut views = Views::open(arguments, announcement(arguments, &whom), interrupt, kept, events)?;
     let observer = Observer::start(&empty.host, options);
     if let Some(reason) = observer.why_not_bpf().filter(|_| !arguments.no_bpf) {
         without_bpf(arguments, reason)?;
@@ -97,12 +96,39 @@ fn whom(arguments: &ObserveArguments) -> Result<Whom, Failure> {
         return Ok(Whom::Command(Command::new(arguments.command.clone(), arguments.live)));
     } else if let Some(name) = &arguments.cgroup {
         Whom::group(&root, name)
+    } else if !arguments.comm.is_empty() {
+        Whom::named(&root, &arguments.comm)
     } else if arguments.pid.is_empty() {
         return Ok(Whom::Everybody);
     } else {
-        Whom::processes(&root, arguments.pid.clone())
+        Whom::processes(&root, arguments.pid.iter().flat_map(|processes| processes.0.clone()).collect())
     };
     found.map_err(|why| ObserveError::from(why).into())
+}
+
+/// What is said as it begins: whom, and for how long.
+fn announcement(arguments: &ObserveArguments, whom: &Whom) -> String {
+    let usual = whom.usual_duration().filter(|_| !(arguments.live || arguments.listen.is_some()));
+    let end = match (whom, arguments.duration.or(usual)) {
+        (_, Some(duration)) => format!("for {duration}"),
+        (Whom::Command(_), None) => "until it ends".to_owned(),
+        (Whom::Processes(_), None) => "until the last ends, or Ctrl-C".to_owned(),
+        (Whom::Group(_) | Whom::Everybody, None) => "until Ctrl-C".to_owned(),
+    };
+    format!("observing {} {end}", named(arguments, whom))
+}
+
+fn named(arguments: &ObserveArguments, whom: &Whom) -> String {
+    match whom {
+        Whom::Command(_) => arguments.command.first().map_or(String::new(), |word| word.to_string_lossy().into_owned()),
+        Whom::Processes(processes) => match processes.as_slice() {
+            [one] => format!("process {one}"),
+            several if arguments.comm.is_empty() => format!("{} processes", several.len()),
+            several => format!("{} processes of {}", several.len(), arguments.comm.join(", ")),
+        },
+        Whom::Group(_) => format!("control group {}", arguments.cgroup.as_deref().unwrap_or_default()),
+        Whom::Everybody => "everybody".to_owned(),
+    }
 }
 
 fn requests(arguments: &ObserveArguments) -> Requests {
@@ -118,7 +144,7 @@ fn without_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure
     if arguments.events.is_some() {
         return Err(Failure::NoEvents(reason.to_owned()));
     }
-    if arguments.stacks.folded.is_some() || arguments.stacks.pprof.is_some() {
+    if arguments.stacks_per_second.is_some() || arguments.stacks.folded.is_some() || arguments.stacks.pprof.is_some() {
         return Err(Failure::NoStacks(reason.to_owned()));
     }
     say!("switches are counted without causes and neighbours: {reason}");
@@ -135,16 +161,20 @@ fn empty(host: HostManifest, started_at: String, calibration: Option<Calibration
         subject: Subject::Everything,
         requests: None,
         window_ns: Nanos(0),
+        is_unfinished: false,
         source: Source::Proc,
         not_counted_by: Vec::new(),
         cpus: Vec::new(),
         tasks: Vec::new(),
         pairs: Vec::new(),
+        waits: Vec::new(),
+        longest_waits: Vec::new(),
         in_scheduler: None,
         lost: Lost::default(),
         own_cost: None,
         throttled: Vec::new(),
         moments: Vec::new(),
+        stacks: None,
         slice_extensions: None,
         calibration,
     }
@@ -160,7 +190,7 @@ fn show(
     if arguments.depth.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
-    let loaded = Loaded::read(path)?;
+    let loaded = Loaded::read(path)?.by(arguments.rows.by);
     let exit = show_loaded(&loaded, path, &arguments.form, arguments.depth, output)?;
     stacks.write(&loaded)?;
     Ok(interrupt.exit().unwrap_or(exit))

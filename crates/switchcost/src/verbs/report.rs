@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let paths = if arguments.record.is_empty() { vec![runs::newest_record()?] } else { arguments.record.clone() };
     let stacks = StackFiles::claim(&paths, &arguments.stacks)?;
     if arguments.output.is_none() && arguments.figures.is_none() && !stacks.is_any() {
-        return print(&paths, &arguments.form, arguments.depth);
+        return print(&paths, arguments);
     }
     let output = arguments.output.as_deref().map(|page| claim(&paths, Some(page))).transpose()?;
     let loaded: Vec<Loaded> = paths.iter().map(|path| Loaded::read(path)).collect::<Result<_, _>>()?;
@@ -75,19 +75,20 @@ fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     )
 }
 
-fn print(paths: &[PathBuf], form: &Form, depth: Depth) -> Result<Exit, Failure> {
+fn print(paths: &[PathBuf], arguments: &ReportArguments) -> Result<Exit, Failure> {
+    let (form, by) = (&arguments.form, arguments.rows.by);
     if form.format != Format::Table && paths.len() > 1 {
         return Err(Failure::OneRecord(paths.len()));
     }
     let output = claim(paths, form.out.as_deref())?;
     if let [path] = paths {
-        return show(path, form, depth, output);
+        return show_loaded(&Loaded::read(path)?.by(by), path, form, arguments.depth, output);
     }
-    let style = output.style(depth);
+    let style = output.style(arguments.depth);
     let mut text = String::new();
     let mut exit = Exit::Success;
     for path in paths {
-        let loaded = Loaded::read(path)?;
+        let loaded = Loaded::read(path)?.by(by);
         text += &headed(&loaded, path, style);
         exit = worse(exit, loaded.exit());
     }

@@ -75,6 +75,11 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
     Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Reservations }))
 }
 
+/// What is to be known of all numbers from a trace; where a table has no room for it.
+fn tell_notes(header: &TraceHeader) {
+    header.notes.iter().for_each(|note| say!("{note}"));
+}
+
 /// Simulates a trace: where the record is, and whether it is of all of the trace; none where there is nothing in it.
 fn simulate(
     path: &Path,

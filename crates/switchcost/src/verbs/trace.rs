@@ -1,7 +1,9 @@
 //! `switchcost trace`: captures programs, and looks at, checks and converts traces.
 
 pub(crate) mod capture;
-mod convert;
+mod export;
+mod foreign;
+mod import;
 pub(crate) mod look;
 pub(crate) mod system;
 mod walks;
@@ -17,7 +19,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
         Some(TraceAction::Check(file)) => look::check(file),
         Some(TraceAction::Head(head)) => look::head(head),
         Some(TraceAction::Walks(arguments)) => walks::run(arguments),
-        Some(TraceAction::Import(import)) => convert::import(import),
-        Some(TraceAction::Export(export)) => convert::export(export),
+        Some(TraceAction::Import(import)) => import::import(import),
+        Some(TraceAction::Export(export)) => export::export(export),
     }
 }

@@ -130,6 +130,26 @@ fn mutants_of_a_system_trace_are_what_they_are_called() {
     }
 }
 
+/// Traces of drmemtrace, in what they come in and of what they are.
+#[test]
+fn mutants_of_drmemtrace_are_what_they_are_called() {
+    let place = Place::new();
+    for (kind, code, part) in [
+        ("small.zip", 0, "7 instructions in "),
+        ("small.sz", 0, "7 instructions in "),
+        ("small-core", 0, "5 instructions in "),
+        ("cut.zip", 5, "found a file that cannot be unpacked ("),
+        ("code-alone", 0, "the trace has no data references"),
+        ("idle-core", 5, "this core ran nothing"),
+        ("other-architecture", 5, "found a trace of aarch64, need one of x86_64"),
+        ("two-threads", 5, "need the end of the file behind a footer (type 26)"),
+    ] {
+        let (file, out) = (root().join("corpus/drmemtrace").join(kind), place.path(&format!("{kind}.sct")));
+        let ran = place.run(&["trace", "import", "--from", "drmemtrace", text(&file), "-o", text(&out)]);
+        assert!(ran.code == code && ran.stderr.contains(part), "{kind}: {} {}", ran.code, ran.stderr);
+    }
+}
+
 /// Records of simulations whose checksum is right: what only the Parquet reader would meet.
 #[test]
 fn sealed_mutants_of_a_simulation_are_refused_before_parquet_reads_them() {

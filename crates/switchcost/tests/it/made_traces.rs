@@ -160,6 +160,87 @@ fn foreign_traces_come_in_and_go_out() {
     assert_eq!((both.code, both.stderr.contains("with --to din only")), (2, true), "{}", both.stderr);
 }
 
+/// Records of drmemtrace: type, size, address.
+fn records(records: &[(u16, u16, u64)]) -> Vec<u8> {
+    let record = |&(kind, size, address): &(u16, u16, u64)| {
+        [&kind.to_le_bytes()[..], &size.to_le_bytes(), &address.to_le_bytes()].concat()
+    };
+    records.iter().flat_map(record).collect()
+}
+
+/// Of file type 0x44, which is that of traces without data, or another: nine instructions.
+fn thread(file_type: u64, thread: u64, now: u64) -> Vec<u8> {
+    let head = [(25, 0, 7), (28, 9, file_type), (22, 8, thread), (24, 8, 9), (28, 2, now), (28, 3, thread % 2)];
+    records(&[&head[..], &[(10, 4, 0x40_1000); 9], &[(23, 8, thread), (26, 0, 0)]].concat())
+}
+
+#[test]
+fn what_a_source_lacks_is_said_at_import_and_with_every_result() {
+    let place = Place::new();
+    let (foreign, trace) = (place.path("code.trace"), place.path("code.sct"));
+    fs::write(&foreign, thread(0x44, 10, 1)).expect("room");
+    let (record, part) = (place.path("code.parquet"), "the trace has no data references");
+    for (verb, file) in [
+        (&["trace", "import", "--from", "drmemtrace", "-o", text(&trace)][..], &foreign),
+        (&["trace", "info"], &trace),
+        (&["trace", "check"], &trace),
+        (&["simulate", "--design", "plain-lru", "--record", text(&record)], &trace),
+        (&["simulate", "--design", "plain-lru", "--quantum", "1000,2000"], &trace),
+        (&["simulate", "--design", "plain-lru", "--at-once", "2"], &trace),
+        (&["report"], &record),
+    ] {
+        let ran = place.run(&[verb, &[text(file)]].concat());
+        // Lines are folded.
+        let said = format!("{}{}", ran.stdout, ran.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(matches!(ran.code, 0 | 3) && said.contains(part), "{verb:?} says {said}");
+    }
+}
+
+#[test]
+fn a_folder_of_threads_is_one_trace_and_of_one_cpu_another() {
+    let place = Place::new();
+    let folder = place.path("run");
+    fs::create_dir_all(folder.join("trace")).expect("room");
+    for (number, name) in [(10, "a.10.trace"), (11, "a.11.trace"), (12, "a.12.trace")] {
+        fs::write(folder.join("trace").join(name), thread(0xe40, number, number)).expect("room");
+    }
+    fs::write(folder.join("trace/cpu_schedule.bin.zip"), "PK").expect("room");
+    let import = |more: &[&str], instructions: &str| {
+        let trace = place.path("run.sct");
+        let _ = fs::remove_file(&trace);
+        let words = ["trace", "import", "--from", "drmemtrace", text(&folder), "-o", text(&trace)];
+        let ran = place.run(&[&words[..], more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("{instructions} instructions in ")), "{}", ran.stderr);
+        ran.stderr
+    };
+    assert!(import(&[], "27").contains("its switches are not the machine's"));
+    assert!(!import(&["--cpu", "0"], "18").contains("its switches"));
+    let refused =
+        |words: &[&str]| place.run(&[&["trace", "import", "-o", text(&place.path("no.sct"))][..], words].concat());
+    let schedule = folder.join("trace/cpu_schedule.bin.zip");
+    for (words, code, part) in [
+        (
+            &["--from", "drmemtrace", text(&schedule)][..],
+            5,
+            "found when which thread ran where, need the threads themselves",
+        ),
+        (
+            &["--from", "drmemtrace", text(&place.path("."))],
+            5,
+            "found a folder without *.trace files, need those that drmemtrace",
+        ),
+        (
+            &["--from", "din", "--cpu", "1", text(&schedule)],
+            2,
+            "need it with --from drmemtrace only: din names no CPUs",
+        ),
+    ] {
+        let ran = refused(words);
+        assert!(ran.code == code && ran.stderr.contains(part), "{words:?}: {} {}", ran.code, ran.stderr);
+    }
+}
+
 #[test]
 fn what_one_text_cannot_tell_is_said() {
     let place = Place::new();

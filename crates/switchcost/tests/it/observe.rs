@@ -225,7 +225,7 @@ fn what_a_command_leaves_running_is_told() {
     let script = "setsid sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done' > /dev/null 2>&1 &";
     let ran = observe(&place, &["--", "sh", "-c", script]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("and what it started goes on (sh "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("ended, and what it started goes on ("), "{}", ran.stderr);
     let ran = observe(&place, &["-d", "20s", "--", "sh", "-c", script]);
     assert!(ran.stderr.contains("and is observed further"), "{}", ran.stderr);
 }
@@ -270,8 +270,10 @@ fn who_cannot_be_observed_is_told() {
     let place = Place::new();
     for (arguments, code, words) in [
         (&["-p", "4194305"][..], 2, "found no process 4194305"),
-        (&["-p", "0"], 2, "0 is not in 1.."),
-        (&["-p", "x"], 2, "invalid digit"),
+        (&["-p", "0"], 2, "found '0', need the number of a process"),
+        (&["-p", "1 x"], 2, "found 'x', need the number of a process"),
+        (&["-p", ""], 2, "found no number"),
+        (&["--comm", "no such name"], 2, "found no process named 'no such name'"),
         (&["--cgroup", "no/such/group"], 2, "found no control group no/such/group"),
         (&["--", "/no/such/program"], 2, "failed to start \"/no/such/program\""),
         (&[], 2, "required"),
@@ -297,7 +299,7 @@ fn a_record_is_not_overwritten_and_a_damaged_one_is_refused() {
     std::fs::write(&record, &whole[..whole.len() / 2]).expect("it may be written");
     let damaged = place.run(&["report", &record]);
     assert!(damaged.code == 5 && damaged.stderr.contains("damaged"), "{}: {}", damaged.code, damaged.stderr);
-    std::fs::write(&record, whole.replacen("/1\"", "/99\"", 1)).expect("it may be written");
+    std::fs::write(&record, whole.replacen("/2\"", "/99\"", 1)).expect("it may be written");
     let newer = place.run(&["report", &record]);
     assert!(newer.code == 5 && newer.stderr.contains("observation/99"), "{}: {}", newer.code, newer.stderr);
 }
@@ -305,10 +307,54 @@ fn a_record_is_not_overwritten_and_a_damaged_one_is_refused() {
 /// The answer to one request, whole.
 fn asked(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
-    write!(stream, "{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("it reads");
+    write!(stream, "{request} HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("it reads");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("it answers with text");
     answer
+}
+
+#[test]
+fn a_kill_costs_no_more_than_some_seconds_of_an_observation() {
+    let place = Place::new();
+    let record = place.path("o.json");
+    let mut child = place
+        .command(&["observe", "--no-calibration", "--record", text(&record), "-a", "-d", "60s"])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let has_snapshot = (0..1500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        record.exists()
+    });
+    child.kill().and_then(|()| child.wait()).expect("our child");
+    assert!(has_snapshot, "no snapshot within 30 s");
+    let ran = place.run(&["report", text(&record)]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let words = ran.stdout.replace("\n    ", " ");
+    assert!(words.contains("The observer was killed: this is what it had written last"), "{words}");
+}
+
+#[test]
+fn empty_records_of_dead_runs_are_passed_over_and_swept() {
+    let place = Place::new();
+    let ran = observe(&place, &["--", "true"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let folder = place.folder().join("switchcost/runs");
+    let mode = |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    let records = || -> Vec<_> {
+        let entries = std::fs::read_dir(&folder).expect("a folder").flatten().map(|entry| entry.path());
+        entries.filter(|path| text(path).ends_with("-observation.json")).collect()
+    };
+    let [record] = &records()[..] else { panic!("{:?}", records()) };
+    assert_eq!(mode(record), 0o600, "a command line is nobody else's business");
+    // No process has this number.
+    let dead = folder.join("2999-01-01T00-00-00-4194305-observation.json");
+    std::fs::write(&dead, "").expect("it can be written");
+    assert_eq!(place.run(&["report"]).code, 0, "the newest that has something in it");
+    assert_eq!(place.run(&["compare", text(&folder), text(&folder)]).code, 2, "the same run, and nothing empty");
+    observe(&place, &["--", "true"]);
+    assert!(!dead.exists());
 }
 
 #[test]

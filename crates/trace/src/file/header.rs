@@ -45,6 +45,9 @@ pub struct TraceHeader {
     /// The guest that ran, where a whole system was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
+    /// What to know of every number from it: what its source left out, or had to make up. A sentence each; hostile data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// What a guest was started with.
@@ -72,6 +75,7 @@ impl TraceHeader {
             commands: Vec::new(),
             arch: arch.to_owned(),
             guest: None,
+            notes: Vec::new(),
         }
     }
 

@@ -10,9 +10,15 @@ use crate::{Chunk, KernelSymbols, Mark, Placed, TaskId};
 
 const FOOTER_BYTES: u64 = HEAD_BYTES as u64 + 8;
 
-/// A trace that can be read from any chunk, by its index.
-pub struct TraceFile<F> {
-    file: BufReader<F>,
+/// What a trace can be read from.
+trait Source: Read + Seek {}
+
+impl<F: Read + Seek> Source for F {}
+
+/// A trace that can be read from any chunk, by its index. Of one type whatever it is read from, so that who plays it again is compiled
+/// here, with the rest of what walks over chunks.
+pub struct TraceFile<'f> {
+    file: BufReader<Box<dyn Source + Send + 'f>>,
     header: TraceHeader,
     index: TraceIndex,
     decoder: ChunkDecoder,
@@ -29,9 +35,10 @@ pub struct Standing {
     pub lives: Vec<(TaskId, Mark)>,
 }
 
-impl<F: Read + Seek> TraceFile<F> {
+impl<'f> TraceFile<'f> {
     /// Reads header and index.
-    pub fn open(mut file: F) -> Result<Self, ReadTraceError> {
+    pub fn open(file: impl Read + Seek + Send + 'f) -> Result<Self, ReadTraceError> {
+        let mut file: Box<dyn Source + Send + 'f> = Box::new(file);
         let header = TraceReader::new(&mut file)?.header().clone();
         let mut body = Vec::new();
         let index = read_index(&mut file, &mut body)?;

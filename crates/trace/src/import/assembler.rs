@@ -7,6 +7,8 @@ use super::{ImportError, Place};
 const LARGEST_REFERENCE: u64 = SIZES[SIZES.len() - 1] as u64;
 /// Dirty helpers of Valgrind touch up to some KiB; more is no reference.
 const LARGEST_DATA: u64 = 1 << 20;
+/// Of instructions that are made up: the last page of a user's half, where Linux maps nothing.
+const MADE_UP: u64 = 0x7fff_ffff_f000;
 /// A block with more references takes no further instruction.
 const MANY_REFERENCES: u16 = u16::MAX / 2;
 /// Marks that a chunk holds, as blocks: a trace of nothing but switches is cut, too.
@@ -19,8 +21,16 @@ pub(super) struct Assembler {
     chunk: Chunk,
     /// The block that the next instruction may still belong to.
     open: Option<Block>,
+    /// Length of the open block's last instruction.
+    last_bytes: u8,
     /// What kind of code comes next.
-    pub(super) flags: BlockFlags,
+    flags: BlockFlags,
+    has_instructions: bool,
+    /// Instructions that the source does not have.
+    pub(super) made_up: u64,
+    begins_with_data: bool,
+    /// References whose size the source does not know.
+    pub(super) unknown_sizes: u64,
 }
 
 impl Assembler {
@@ -44,24 +54,74 @@ impl Assembler {
         let length = u8::try_from(bytes).ok().filter(|&bytes| bytes > 0);
         let length = length.ok_or(ImportError::Size { place, bytes, most })?;
         check_address(place, address)?;
+        self.has_instructions = true;
         if let Some(block) = &mut self.open {
             let follows = block.address.checked_add(u64::from(block.bytes)) == Some(address);
             if follows && block.bytes + u16::from(length) <= Block::LONGEST && block.references < MANY_REFERENCES {
                 block.bytes += u16::from(length);
                 block.instructions += 1;
+                self.last_bytes = length;
                 return Ok(());
             }
         }
-        self.end();
-        let flags = self.flags;
-        let bytes = u16::from(length);
-        self.open = Some(Block { address, bytes, instructions: 1, references: 0, first_bytes: length, flags });
+        self.begin(address, length);
         Ok(())
+    }
+
+    fn begin(&mut self, address: u64, length: u8) {
+        self.end();
+        self.last_bytes = length;
+        let (bytes, flags) = (u16::from(length), self.flags);
+        self.open = Some(Block { address, bytes, instructions: 1, references: 0, first_bytes: length, flags });
+    }
+
+    /// Where no instruction came so far, makes one up for the data that comes.
+    pub(super) fn make_up_instruction(&mut self) {
+        if !self.has_instructions {
+            self.begins_with_data = true;
+            self.begin(MADE_UP, 1);
+            self.made_up += 1;
+        }
+    }
+
+    /// Whether an instruction was made up for what came first.
+    pub(super) fn begins_with_data(&self) -> bool {
+        self.begins_with_data
+    }
+
+    /// The open block takes no more references, so its last instruction is there once more for those that come.
+    fn repeat_instruction(&mut self, place: Place) -> Result<(), ImportError> {
+        let block = self.open.as_ref().ok_or(ImportError::NoInstruction { place })?;
+        if block.references == u16::MAX {
+            let end = block.address.wrapping_add(block.bytes.into());
+            self.begin(end.wrapping_sub(self.last_bytes.into()), self.last_bytes);
+            self.made_up += 1;
+        }
+        Ok(())
+    }
+
+    /// What kind of code comes next.
+    pub(super) fn set_flags(&mut self, flags: BlockFlags) {
+        if flags != self.flags {
+            self.end();
+            self.flags = flags;
+        }
     }
 
     /// Where the next instruction lies if none was jumped over.
     pub(super) fn next_address(&self) -> Option<u64> {
         self.open.as_ref()?.address.checked_add(self.open.as_ref()?.bytes.into())
+    }
+
+    /// Touches at least the byte that it names.
+    pub(super) fn reference_of_unknown_size(
+        &mut self,
+        place: Place,
+        address: u64,
+        is_store: bool,
+    ) -> Result<(), ImportError> {
+        self.unknown_sizes += 1;
+        self.reference(place, address, 1, is_store)
     }
 
     pub(super) fn reference(
@@ -75,12 +135,13 @@ impl Assembler {
             return Err(ImportError::Size { place, bytes, most: LARGEST_DATA });
         }
         check_address(place, address)?;
-        let block = self.open.as_mut().ok_or(ImportError::NoInstruction { place })?;
         let mut start = 0;
         while start < bytes {
+            self.repeat_instruction(place)?;
+            let block = self.open.as_mut().ok_or(ImportError::NoInstruction { place })?;
             let piece = (bytes - start).min(LARGEST_REFERENCE);
             let code = Reference::size_code(piece).ok_or(ImportError::Size { place, bytes, most: LARGEST_DATA })?;
-            block.references = block.references.checked_add(1).ok_or(ImportError::References { place })?;
+            block.references += 1;
             let reference = Reference::new(address.wrapping_add(start), code, block.bytes - 1, is_store);
             self.chunk.references.push(reference);
             start += piece;

@@ -1,107 +1,87 @@
-//! Records of DynamoRIO's drmemtrace, as its post-processing writes them: 12 bytes each, little-endian: type (16 bits),
-//! size (16 bits), address (64 bits). Read without its code, from the facts of its public documentation ("Trace
-//! Format", "DrCacheSim Offline Trace Debugging") and of the numbering in its public header `trace_entry.h`, versions 1
-//! to 7, which only ever grew at its end since there are files. The first record of a file, a header of type 25, proves
-//! the numbering up to it: earlier headers, from before there were files, numbered otherwise.
+//! Traces of DynamoRIO's drmemtrace, as its post-processing writes them: the records of one core, of one thread, or of all of them
+//! in files of their own. Read without its code, from the facts of its public documentation ("Trace Format", "DrCacheSim Offline
+//! Trace Debugging") and of the numbering in its public header `trace_entry.h`, versions 1 to 7, which only ever grew at its end
+//! since there are files. The first record of a file, a header of type 25, proves the numbering up to it: earlier headers, from
+//! before there were files, numbered otherwise.
 
+mod file;
+mod file_type;
+mod numbers;
+mod records;
 mod threads;
 
-use std::io::{self, BufRead, Read};
-
-use flate2::bufread::MultiGzDecoder;
-
-use crate::BlockFlags;
+use std::collections::BTreeSet;
+use std::io::BufRead;
 
 use super::assembler::Assembler;
+use super::lines::harmless;
 use super::{ImportError, Place};
+use file::File;
+use file_type::FileType;
+use numbers::{kind, marker};
+use records::Record;
 use threads::Threads;
 
-const RECORD_BYTES: u64 = 12;
-/// First byte of every gzip file; no record that may stand first begins with it.
-const GZIP: u8 = 0x1f;
-
-mod kind {
-    pub(super) const READ: u16 = 0;
-    pub(super) const WRITE: u16 = 1;
-    pub(super) const FIRST_PREFETCH: u16 = 2;
-    pub(super) const LAST_PREFETCH: u16 = 9;
-    pub(super) const FIRST_INSTRUCTION: u16 = 10;
-    pub(super) const LAST_INSTRUCTION: u16 = 16;
-    pub(super) const BUNDLE: u16 = 17;
-    pub(super) const FIRST_FLUSH: u16 = 18;
-    pub(super) const LAST_FLUSH: u16 = 21;
-    pub(super) const THREAD: u16 = 22;
-    pub(super) const THREAD_EXIT: u16 = 23;
-    pub(super) const PROCESS: u16 = 24;
-    pub(super) const HEADER: u16 = 25;
-    pub(super) const FOOTER: u16 = 26;
-    pub(super) const HARDWARE_PREFETCH: u16 = 27;
-    pub(super) const MARKER: u16 = 28;
-    pub(super) const NOT_FETCHED: u16 = 29;
-    pub(super) const SYSENTER: u16 = 31;
-    pub(super) const FIRST_LATER_PREFETCH: u16 = 32;
-    pub(super) const ENCODING: u16 = 47;
-    pub(super) const TAKEN_JUMP: u16 = 48;
-    pub(super) const UNTAKEN_JUMP: u16 = 49;
-}
-
-mod marker {
-    pub(super) const FILE_TYPE: u16 = 9;
-    pub(super) const KERNEL_BEGINS: u16 = 27;
-    pub(super) const KERNEL_ENDS: u16 = 28;
-}
-
-/// Bits of the file type: filtered through a cache, both kinds, instructions, data.
-const FILTERED: u64 = 0x1 | 0x80 | 0x100;
-const VERSIONS: std::ops::RangeInclusive<u64> = 1..=7;
-
 const NEEDED_RECORD: &str = "one that a trace of a 64-bit program holds, of type 0 to 29 or 31 to 49";
-const NEEDED_HEADER: &str =
-    "a header (type 25) of version 1 to 7 first, as drmemtrace writes after its post-processing";
 
-enum Input<R> {
-    Plain(R),
-    Gzip(Box<MultiGzDecoder<R>>),
-}
+/// Threads in files of their own take turns here.
+const INTERLEAVED: &str = "threads that may have run at once on several CPUs take turns in the trace, in the order of their time stamps, \
+                           as if on one: its switches are not the machine's; import what one CPU ran (--cpu) for those";
 
-pub(super) struct Drmemtrace<R> {
-    from: Input<R>,
-    offset: u64,
+pub(super) struct Drmemtrace<R: BufRead> {
+    files: Vec<File<R>>,
+    /// The file whose records come.
+    current: usize,
+    /// The CPU of the traced machine that is wanted alone, and all that are named.
+    cpu: Option<u64>,
+    cpus: BTreeSet<u64>,
+    file_type: Option<FileType>,
     threads: Threads,
-    /// A footer ended what the last header began.
-    is_ended: bool,
-}
-
-struct Record {
-    kind: u16,
-    size: u16,
-    address: u64,
+    has_run: bool,
+    was_idle: bool,
 }
 
 impl<R: BufRead> Drmemtrace<R> {
-    pub(super) fn new(mut from: R) -> Result<Self, ImportError> {
-        let place = Place::Byte(0);
-        let first = first_byte(&mut from).map_err(|source| ImportError::Io { place, source })?;
-        let is_packed = first == Some(GZIP);
-        let from = if is_packed { Input::Gzip(Box::new(MultiGzDecoder::new(from))) } else { Input::Plain(from) };
-        Ok(Drmemtrace { from, offset: 0, threads: Threads::default(), is_ended: true })
+    pub(super) fn new(files: Vec<(String, R)>, cpu: Option<u64>) -> Result<Self, ImportError> {
+        let is_one = files.len() == 1;
+        let open = |(name, from): (String, R)| {
+            let name = harmless(name.as_bytes());
+            File::new(name.clone(), from).map_err(|why| of_file(is_one, &name, why))
+        };
+        Ok(Drmemtrace {
+            files: files.into_iter().map(open).collect::<Result<_, _>>()?,
+            current: 0,
+            cpu,
+            cpus: BTreeSet::new(),
+            file_type: None,
+            threads: Threads::default(),
+            has_run: false,
+            was_idle: false,
+        })
+    }
+
+    /// What to know of all numbers, as far as it was read.
+    pub(super) fn notes(&self) -> Vec<&'static str> {
+        let interleaved = self.is_interleaved().then_some(INTERLEAVED);
+        self.file_type.iter().flat_map(|file_type| file_type.notes()).chain(interleaved).collect()
+    }
+
+    /// The architecture, where it is said.
+    pub(super) fn arch(&self) -> Option<&'static str> {
+        self.file_type.and_then(FileType::arch)
     }
 
     /// Reads one record; false at the end.
     pub(super) fn step(&mut self, into: &mut Assembler, ignored: &mut u64) -> Result<bool, ImportError> {
-        let place = Place::Byte(self.offset);
-        let Some(record) = self.next_record()? else {
-            if self.is_ended && self.offset > 0 {
-                return Ok(false);
-            }
-            let needed = if self.offset == 0 { NEEDED_HEADER } else { "a footer (type 26) last" };
-            return Err(ImportError::Cut { place, needed });
+        let Some(file) = self.files.get_mut(self.current) else { return Ok(false) };
+        let place = file.records.place();
+        let is_core = self.file_type.is_some_and(FileType::is_core);
+        let step = match file.next_record(is_core) {
+            Ok(Some(record)) => self.follow(&record, place, into, ignored).map(|()| true),
+            Ok(None) => return self.next_file(into),
+            Err(why) => Err(why),
         };
-        if self.is_ended && !is_header(&record) {
-            return Err(ImportError::Unknown { place, found: described(&record), needed: NEEDED_HEADER });
-        }
-        self.follow(&record, place, into, ignored)?;
-        Ok(true)
+        step.map_err(|why| of_file(self.files.len() == 1, &self.files[self.current].name, why))
     }
 
     fn follow(
@@ -111,116 +91,186 @@ impl<R: BufRead> Drmemtrace<R> {
         into: &mut Assembler,
         ignored: &mut u64,
     ) -> Result<(), ImportError> {
+        match record.kind {
+            kind::THREAD => self.belongs_to(Some(record.address), None),
+            kind::PROCESS => self.belongs_to(self.files[self.current].thread, Some(record.address)),
+            kind::THREAD_EXIT => self.threads.exit(record.address, !self.is_elsewhere(), into),
+            kind::HEADER => self.was_idle |= record.address == 0,
+            kind::MARKER => return self.marker(record, place, into),
+            kind::FOOTER | kind::ENCODING => {}
+            _ if self.is_elsewhere() => {}
+            _ => return self.executed(record, place, into, ignored),
+        }
+        Ok(())
+    }
+
+    /// What an instruction does.
+    fn executed(
+        &mut self,
+        record: &Record,
+        place: Place,
+        into: &mut Assembler,
+        ignored: &mut u64,
+    ) -> Result<(), ImportError> {
         let Record { kind, size, address } = *record;
         match kind {
+            // The tracer does not know how much some instructions touch, such as those that save registers.
+            kind::READ | kind::WRITE if size == 0 => {
+                into.reference_of_unknown_size(place, address, kind == kind::WRITE)?;
+            }
             kind::READ | kind::WRITE => into.reference(place, address, size.into(), kind == kind::WRITE)?,
             // An instruction that is not fetched again is the next turn of a repeated string instruction: one more.
             kind::FIRST_INSTRUCTION..=kind::LAST_INSTRUCTION
             | kind::NOT_FETCHED
             | kind::SYSENTER
             | kind::TAKEN_JUMP
-            | kind::UNTAKEN_JUMP => {
-                self.threads.run(place, into)?;
-                into.instruction(place, address, size.into())?;
-            }
+            | kind::UNTAKEN_JUMP => self.instruction(place, address, size.into(), into)?,
             kind::BUNDLE => self.bundle(record, place, into)?,
-            kind::THREAD => self.threads.thread(address),
-            kind::PROCESS => self.threads.process(address),
-            kind::THREAD_EXIT => self.threads.exit(address, into),
-            kind::HEADER if is_header(record) => self.is_ended = false,
-            kind::FOOTER => self.is_ended = true,
-            kind::MARKER => mark(record, place, into)?,
-            kind::ENCODING => {}
             kind::FIRST_PREFETCH..=kind::LAST_PREFETCH
             | kind::FIRST_FLUSH..=kind::LAST_FLUSH
             | kind::HARDWARE_PREFETCH
-            | kind::FIRST_LATER_PREFETCH..kind::ENCODING => *ignored += 1,
-            _ => return Err(ImportError::Unknown { place, found: described(record), needed: NEEDED_RECORD }),
+            | kind::FIRST_LATER_PREFETCH..=kind::LAST_LATER_PREFETCH => *ignored += 1,
+            _ => return Err(ImportError::Unknown { place, found: record.described(), needed: NEEDED_RECORD }),
         }
         Ok(())
+    }
+
+    fn instruction(&mut self, place: Place, address: u64, bytes: u64, into: &mut Assembler) -> Result<(), ImportError> {
+        self.has_run = true;
+        self.threads.run(place, into)?;
+        into.set_flags(self.threads.flags(address));
+        into.instruction(place, address, bytes)
     }
 
     /// Up to eight instructions that follow the one before; their lengths stand in place of an address.
     fn bundle(&mut self, record: &Record, place: Place, into: &mut Assembler) -> Result<(), ImportError> {
-        self.threads.run(place, into)?;
         let lengths = record.address.to_le_bytes();
         let lengths = lengths.get(..record.size.into()).filter(|lengths| !lengths.is_empty()).ok_or_else(|| {
             let needed = "a bundle of 1 to 8 instructions";
-            ImportError::Unknown { place, found: described(record), needed }
+            ImportError::Unknown { place, found: record.described(), needed }
         })?;
         for &length in lengths {
             let address = into.next_address().ok_or(ImportError::NoInstruction { place })?;
-            into.instruction(place, address, length.into())?;
+            self.instruction(place, address, length.into(), into)?;
         }
         Ok(())
     }
 
-    fn next_record(&mut self) -> Result<Option<Record>, ImportError> {
-        let mut bytes = [0; RECORD_BYTES as usize];
-        let place = Place::Byte(self.offset);
-        let filled = match &mut self.from {
-            Input::Plain(from) => fill(from, &mut bytes),
-            Input::Gzip(from) => fill(from.as_mut(), &mut bytes),
+    fn marker(&mut self, record: &Record, place: Place, into: &mut Assembler) -> Result<(), ImportError> {
+        let value = record.address;
+        match record.size {
+            marker::FILE_TYPE => return self.file_type(FileType::new(value, place)?, place),
+            marker::TIMESTAMP => self.stamp(value, into),
+            marker::CPU => self.cpu(value, into),
+            marker::SYSCALL_TRACE_BEGINS => self.threads.in_kernel(true),
+            marker::SYSCALL_TRACE_ENDS => self.threads.in_kernel(false),
+            marker::SWITCH_TRACE_BEGINS => self.threads.switching(true),
+            marker::SWITCH_TRACE_ENDS => self.threads.switching(false),
+            _ if self.is_elsewhere() || self.is_interleaved() => {}
+            marker::SYSCALL => self.threads.call(value),
+            marker::MAY_BLOCK => self.threads.may_block(),
+            marker::CORE_IDLE => {
+                self.was_idle = true;
+                self.threads.idle();
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn file_type(&mut self, found: FileType, place: Place) -> Result<(), ImportError> {
+        let core = |needed| Err(ImportError::Core { place, needed });
+        if found.is_core() && self.files.len() > 1 {
+            return core("it alone");
+        }
+        if found.is_core() && self.cpu.is_some() {
+            return core("no --cpu");
+        }
+        let before = self.file_type.or_else(|| self.has_run.then(FileType::default));
+        FileType::agree(before, found, place)?;
+        self.file_type = Some(found);
+        Ok(())
+    }
+
+    /// Whether threads take turns that they had on no CPU: what a thread did before says not why another follows.
+    fn is_interleaved(&self) -> bool {
+        self.files.len() > 1 && self.cpu.is_none()
+    }
+
+    /// Whether the records that come ran on another CPU than the one that is wanted.
+    fn is_elsewhere(&self) -> bool {
+        self.cpu.is_some() && self.cpu != self.files[self.current].cpu
+    }
+
+    fn present(&mut self) -> &mut File<R> {
+        &mut self.files[self.current]
+    }
+
+    /// The present file's records are a thread's, whose process may not be told again.
+    fn belongs_to(&mut self, thread: Option<u64>, process: Option<u64>) {
+        let file = self.present();
+        (file.thread, file.process) = (thread, process);
+        self.present_thread();
+    }
+
+    /// The thread of the present file's records is the one that they come from.
+    fn present_thread(&mut self) {
+        let file = &self.files[self.current];
+        self.threads.thread(file.thread.unwrap_or_default());
+        if let Some(process) = file.process {
+            self.threads.process(process);
+        }
+    }
+
+    /// The next records of the present file ran at this time: those of another file may have run before.
+    fn stamp(&mut self, microseconds: u64, into: &mut Assembler) {
+        self.present().now = microseconds;
+        self.choose(into);
+    }
+
+    /// Who knows on which CPU it ran says so in the lower 12 bits.
+    fn cpu(&mut self, value: u64, into: &mut Assembler) {
+        let cpu = (value != u64::MAX).then_some(value & 0xfff);
+        if self.cpu.is_some() && self.present().cpu != cpu {
+            into.end();
+        }
+        self.present().cpu = cpu;
+        self.cpus.extend(cpu);
+    }
+
+    /// Goes on with the file whose records come first; false where all have been read.
+    fn choose(&mut self, into: &mut Assembler) -> bool {
+        let unread = self.files.iter().enumerate().filter(|(_, file)| !file.is_read);
+        let Some((first, _)) = unread.min_by_key(|(number, file)| (file.now, *number != self.current)) else {
+            return false;
         };
-        let filled = filled.map_err(|source| ImportError::Io { place, source })?;
-        if filled == 0 {
-            return Ok(None);
+        if first != self.current {
+            self.current = first;
+            self.present_thread();
+            // What comes belongs to no instruction of the file before.
+            into.end();
         }
-        if filled < bytes.len() {
-            return Err(ImportError::Cut { place, needed: "a whole record of 12 bytes" });
+        true
+    }
+
+    fn next_file(&mut self, into: &mut Assembler) -> Result<bool, ImportError> {
+        self.present().is_read = true;
+        if self.choose(into) {
+            return Ok(true);
         }
-        self.offset += RECORD_BYTES;
-        let [t0, t1, s0, s1, address @ ..] = bytes;
-        let (kind, size) = (u16::from_le_bytes([t0, t1]), u16::from_le_bytes([s0, s1]));
-        Ok(Some(Record { kind, size, address: u64::from_le_bytes(address) }))
-    }
-}
-
-fn mark(record: &Record, place: Place, into: &mut Assembler) -> Result<(), ImportError> {
-    match record.size {
-        marker::FILE_TYPE if record.address & FILTERED != 0 => return Err(ImportError::Filtered { place }),
-        marker::KERNEL_BEGINS => set_flags(into, BlockFlags::KERNEL),
-        marker::KERNEL_ENDS => set_flags(into, BlockFlags::USER),
-        _ => {}
-    }
-    Ok(())
-}
-
-fn set_flags(into: &mut Assembler, flags: BlockFlags) {
-    into.end();
-    into.flags = flags;
-}
-
-fn is_header(record: &Record) -> bool {
-    record.kind == kind::HEADER && VERSIONS.contains(&record.address)
-}
-
-fn described(record: &Record) -> String {
-    format!("a record of type {}, size {} and address {:#x}", record.kind, record.size, record.address)
-}
-
-fn first_byte(from: &mut impl BufRead) -> io::Result<Option<u8>> {
-    loop {
-        match from.fill_buf() {
-            Ok(bytes) => return Ok(bytes.first().copied()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        self.threads.end(into);
+        match self.cpu {
+            _ if self.has_run => Ok(false),
+            Some(cpu) => Err(ImportError::NothingOnCpu { cpu, seen: self.cpus.iter().copied().collect() }),
+            None if self.was_idle => Err(ImportError::Idle),
+            None => Ok(false),
         }
     }
 }
 
-/// Reads until `bytes` is full or the end; how much there was.
-fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match from.read(&mut bytes[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
+/// Of several files an error names the one.
+fn of_file(is_one: bool, name: &str, why: ImportError) -> ImportError {
+    if is_one { why } else { ImportError::OfFile { file: name.to_owned(), source: Box::new(why) } }
 }
 
 #[cfg(test)]

@@ -63,12 +63,6 @@ pub enum ImportError {
         /// The address.
         address: u64,
     },
-    /// More data than one instruction can touch.
-    #[error("{place}: found an instruction of more than {} references, need fewer; is it the right format?", u16::MAX)]
-    References {
-        /// Where it is.
-        place: Place,
-    },
     /// Threads without end.
     #[error("{place}: found more than {most} threads, need fewer; is it the right format?")]
     Threads {
@@ -79,12 +73,84 @@ pub enum ImportError {
     },
     /// Records that a cache has left out.
     #[error(
-        "{place}: found a trace that was filtered through a cache when it was taken, need every reference; \
+        "{place}: found a trace that was filtered through a cache {until} it was taken, need every reference; \
          trace again without a filter"
     )]
     Filtered {
         /// Where it says so.
         place: Place,
+        /// Whether all of the time.
+        until: &'static str,
+    },
+    /// A trace of other code than that of 64-bit x86.
+    #[error("{place}: found a trace of {found}, need one of x86_64: no other is read")]
+    Architecture {
+        /// Where it says so.
+        place: Place,
+        /// What it is of.
+        found: &'static str,
+    },
+    /// Pieces of a kernel that some other trace is completed with.
+    #[error(
+        "{place}: found templates of the kernel's code, which drmemtrace puts into other traces, need the trace of a \
+         program; give drmemtrace both, and import what it writes"
+    )]
+    Templates {
+        /// Where it says so.
+        place: Place,
+    },
+    /// Parts that are to be read differently.
+    #[error("{place}: found file type {found:#x} behind {before:#x}, need parts of one kind; import them one by one")]
+    Mixed {
+        /// Where it is.
+        place: Place,
+        /// The type that stands there.
+        found: u64,
+        /// The type before.
+        before: u64,
+    },
+    /// Several cores, or a CPU of one.
+    #[error(
+        "{place}: found the trace of one core, need {needed}: cores run at once, and a trace here is what one CPU ran"
+    )]
+    Core {
+        /// Where it says so.
+        place: Place,
+        /// What would do.
+        needed: &'static str,
+    },
+    /// A core that was idle all the time.
+    #[error("found no instruction, need one: this core ran nothing")]
+    Idle,
+    /// A CPU on which nothing ran.
+    #[error("found no instruction on CPU {cpu}, need one of the CPUs that the trace names: {}", list(.seen))]
+    NothingOnCpu {
+        /// The CPU that was asked for.
+        cpu: u64,
+        /// Those that are named.
+        seen: Vec<u64>,
+    },
+    /// Something is packed in a way that is not read, or not from there.
+    #[error("found {format}, need what is in it: {unpack} FILE | switchcost trace import --from drmemtrace - -o TRACE")]
+    Packed {
+        /// What it is.
+        format: &'static str,
+        /// What unpacks it to its standard output.
+        unpack: &'static str,
+    },
+    /// Records of the tracer itself.
+    #[error(
+        "found a raw file of drmemtrace, need one after its post-processing: drrun -t drmemtrace -indir FOLDER -tool \
+         basic_counts makes them beside it, in FOLDER/trace"
+    )]
+    Raw,
+    /// One of several files.
+    #[error("{file}, {source}")]
+    OfFile {
+        /// Its name, made harmless.
+        file: String,
+        /// What is wrong.
+        source: Box<ImportError>,
     },
     /// A binary file that ends too early.
     #[error("{place}: found the end of the file, need {needed}; the file is cut. What came before is whole")]
@@ -105,4 +171,9 @@ pub enum ImportError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+fn list(numbers: &[u64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    if numbers.is_empty() { "none".to_owned() } else { numbers.join(", ") }
 }

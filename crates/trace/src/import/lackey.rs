@@ -1,26 +1,44 @@
 //! `I  04001000,3`, ` L 1fff000758,8`, ` S ...`, ` M ...` (a load and a store); anything that Valgrind or the program
-//! says itself begins with `==` or `--` or stands between.
+//! says itself begins with `==` or `--` or stands between. Courses hand such text out with other blanks, which count for
+//! nothing here: what has the letter and a word of an event is one, or wrong.
 
-use super::lines::Parsed;
+use super::lines::{Parsed, hexadecimal};
 
 pub(super) const NEEDED: &str = "'I  ADDRESS,SIZE', ' L ADDRESS,SIZE', ' S ...' or ' M ...' with a hexadecimal address";
 
 pub(super) fn parse(line: &[u8]) -> Parsed {
-    let (is_instruction, loads, stores) = match line.get(..3) {
-        Some(b"I  ") => (true, false, false),
-        Some(b" L ") => (false, true, false),
-        Some(b" S ") => (false, false, true),
-        Some(b" M ") => (false, true, true),
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let (is_instruction, loads, stores) = match words.next() {
+        Some(b"I") => (true, false, false),
+        Some(b"L") => (false, true, false),
+        Some(b"S") => (false, false, true),
+        Some(b"M") => (false, true, true),
         _ => return Parsed::Noise,
     };
-    match address_and_size(&line[3..]) {
+    let (word, more) = (words.next().unwrap_or_default(), words.next());
+    match address_and_size(word).filter(|_| more.is_none()) {
+        None if !is_meant(line) && !looks_meant(word) => Parsed::Noise,
         None => Parsed::Unknown,
         Some((address, bytes)) if is_instruction => Parsed::Instruction { address, bytes },
         Some((address, bytes)) => Parsed::Data { address, bytes, loads, stores },
     }
 }
 
-fn address_and_size(text: &[u8]) -> Option<(u64, u64)> {
-    let (address, size) = std::str::from_utf8(text).ok()?.trim().split_once(',')?;
-    Some((u64::from_str_radix(address, 16).ok()?, size.parse().ok()?))
+/// With lackey's own blanks it is no text of a program's.
+fn is_meant(line: &[u8]) -> bool {
+    matches!(line.get(..3), Some(b"I  " | b" L " | b" S " | b" M "))
+}
+
+/// Something with a comma inside or behind a number, or an address as long as lackey writes it, whose size is missing.
+fn looks_meant(word: &[u8]) -> bool {
+    match word.iter().position(|&byte| byte == b',') {
+        Some(comma) => comma + 1 < word.len() || word.iter().any(u8::is_ascii_digit),
+        None => word.len() >= 8 && word.iter().all(u8::is_ascii_hexdigit),
+    }
+}
+
+fn address_and_size(word: &[u8]) -> Option<(u64, u64)> {
+    let comma = word.iter().position(|&byte| byte == b',')?;
+    let size = std::str::from_utf8(&word[comma + 1..]).ok()?;
+    Some((hexadecimal(&word[..comma])?, size.parse().ok()?))
 }

@@ -47,6 +47,17 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
+/// A number with or without `0x` before it.
+pub(super) fn hexadecimal(word: &[u8]) -> Option<u64> {
+    let digits = word.strip_prefix(b"0x").or_else(|| word.strip_prefix(b"0X")).unwrap_or(word);
+    // Dinero takes a prefix alone for 0, and from_str_radix a sign before digits.
+    match digits {
+        [] if !word.is_empty() => Some(0),
+        [first, ..] if first.is_ascii_hexdigit() => u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok(),
+        _ => None,
+    }
+}
+
 /// A line as it may stand in a message: short, one line, no control characters.
 pub(super) fn harmless(line: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(line).chars().take(60).collect();

@@ -1,7 +1,6 @@
 //! Chunks of the file, decoded when a task comes to them and kept while there is room.
 
 use std::collections::VecDeque;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 
 use crate::{Chunk, ReadTraceError, Reference, TraceFile};
@@ -39,14 +38,14 @@ impl Decoded {
 }
 
 /// The file, and what was decoded of it last.
-pub(super) struct DecodedChunks<F> {
-    file: TraceFile<F>,
+pub(super) struct DecodedChunks<'f> {
+    file: TraceFile<'f>,
     kept: VecDeque<(u32, Arc<Decoded>)>,
     bytes: usize,
 }
 
-impl<F: Read + Seek> DecodedChunks<F> {
-    pub(super) fn new(file: TraceFile<F>) -> Self {
+impl<'f> DecodedChunks<'f> {
+    pub(super) fn new(file: TraceFile<'f>) -> Self {
         DecodedChunks { file, kept: VecDeque::new(), bytes: 0 }
     }
 

@@ -1,7 +1,6 @@
 //! A trace taken apart: which pieces of which chunks are one task's stream, and how each of them ended.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 use std::ops::Range;
 
 use crate::{Cause, Chunk, Mark, ProcessId, ReadTraceError, TaskId, TraceFile};
@@ -74,8 +73,8 @@ pub(super) fn is_moved(mark: &Mark) -> bool {
 }
 
 /// Takes a trace apart, chunk by chunk.
-pub struct StreamsReader<F> {
-    file: TraceFile<F>,
+pub struct StreamsReader<'f> {
+    file: TraceFile<'f>,
     streams: Streams,
     running: TaskId,
     turn: u64,
@@ -84,9 +83,9 @@ pub struct StreamsReader<F> {
     chunk: Chunk,
 }
 
-impl<F: Read + Seek> StreamsReader<F> {
+impl<'f> StreamsReader<'f> {
     /// Begins with the first chunk.
-    pub fn new(file: TraceFile<F>) -> Self {
+    pub fn new(file: TraceFile<'f>) -> Self {
         let (streams, running, chunk) = (Streams::default(), TaskId::NONE, Chunk::default());
         StreamsReader { file, streams, running, turn: 0, chunks: 0, instructions: 0, chunk }
     }

@@ -1,6 +1,5 @@
 //! The streams played again under a schedule.
 
-use std::io::{Read, Seek};
 use std::sync::Arc;
 
 use super::decoded::{Decoded, DecodedChunks};
@@ -44,8 +43,8 @@ struct Left {
 
 /// A trace in another order, made while it is read. Numbers of tasks and processes are those of the trace: so they are not in
 /// the order of births.
-pub struct Reordered<F> {
-    chunks: DecodedChunks<F>,
+pub struct Reordered<'f> {
+    chunks: DecodedChunks<'f>,
     streams: Arc<Streams>,
     quantum: Option<u64>,
     queue: Queue,
@@ -59,9 +58,9 @@ pub struct Reordered<F> {
     is_begun: bool,
 }
 
-impl<F: Read + Seek> Reordered<F> {
+impl<'f> Reordered<'f> {
     /// The streams of `file` under a schedule; of those schedules that end turns, after so many instructions.
-    pub fn new(file: TraceFile<F>, streams: Arc<Streams>, schedule: Schedule, quantum_instructions: u64) -> Self {
+    pub fn new(file: TraceFile<'f>, streams: Arc<Streams>, schedule: Schedule, quantum_instructions: u64) -> Self {
         let start = |stream: &super::pieces::Stream| {
             let (block, mark) = stream.pieces.first().map_or((0, 0), start_of);
             Player { block, mark, ..Player::default() }

@@ -19,9 +19,7 @@ const SCHEDULES: [Schedule; 6] = [
     Schedule::Batch(3),
 ];
 
-type File = Cursor<Vec<u8>>;
-
-fn file(chunks: &[Chunk]) -> TraceFile<File> {
+fn file(chunks: &[Chunk]) -> TraceFile<'static> {
     let header = TraceHeader::new("synthetic", TraceOrder::Synthetic, "x86_64");
     let mut writer = TraceWriter::create(Vec::new(), &header).expect("memory takes it");
     chunks.iter().for_each(|chunk| writer.write(chunk).expect("memory takes it"));

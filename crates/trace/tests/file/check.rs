@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 use switchcost_trace::testing::{chunks, seeded};
 use switchcost_trace::{
-    Block, BlockFlags, Cause, CheckReport, Chunk, Mapping, Mark, ProcessId, TaskId, TraceReader, Trouble, check,
+    Block, BlockFlags, Cause, CheckReport, Chunk, Mapping, Mark, ProcessId, TaskId, TraceHeader, TraceOrder,
+    TraceReader, TraceWriter, Trouble, check,
 };
 
 use crate::support::{records, written};
@@ -100,6 +101,19 @@ fn each_broken_rule_is_named_with_its_place() {
         troubles(vec![birth(2, 2, 1), switch(2, 1)], 0)[..1],
         chunk("found a switch from task 2, need one from task 1, which runs")
     );
+}
+
+#[test]
+fn what_a_trace_says_of_its_numbers_is_repeated() {
+    let header = TraceHeader {
+        notes: vec!["no data".to_owned()],
+        ..TraceHeader::new("drmemtrace", TraceOrder::Imported, "x86_64")
+    };
+    let (file, _) = TraceWriter::create(Vec::new(), &header).expect("memory").finish().expect("memory");
+    let report = check(TraceReader::new(&file[..]).expect("has a header"));
+    assert!(report.is_sound());
+    assert_eq!(report.notes, ["no data"]);
+    assert_eq!(checked(&[]).notes, [""; 0]);
 }
 
 #[test]

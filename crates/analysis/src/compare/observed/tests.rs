@@ -70,17 +70,21 @@ fn observation(tasks: Vec<Tasks>) -> Observation {
         host: testing::host(),
         subject: Subject::Command(vec!["server".to_owned()]),
         window_ns: Nanos(10_000_000_000),
+        is_unfinished: false,
         requests: None,
         source: Source::Bpf,
         not_counted_by: Vec::new(),
         cpus: Vec::new(),
         tasks,
         pairs: Vec::new(),
+        waits: Vec::new(),
+        longest_waits: Vec::new(),
         lost: Lost::default(),
         in_scheduler: None,
         own_cost: None,
         throttled: Vec::new(),
         moments: Vec::new(),
+        stacks: None,
         slice_extensions: None,
         calibration: Some(calibration(1_000.0, "2026-01-01T00:00:00Z")),
     }
@@ -286,6 +290,8 @@ fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
             runs: times,
             preempted: times,
             woke: 0,
+            kept_waiting_ns: Nanos(0),
+            kept_waiting: 0,
         };
         records.into_iter().map(|record| Observation { pairs: vec![pair.clone()], ..record }).collect()
     };
@@ -307,7 +313,7 @@ fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
 fn names_do_not_widen_the_intervals_of_the_whole() {
     let width = |names: usize| {
         let mut random = ChaCha8Rng::seed_from_u64(7);
-        let of: Vec<String> = (0..names).map(|at| format!("name {at}")).collect();
+        let of: Vec<String> = (0..names).map(|at| format!("name {}", char::from(b'a' + at as u8))).collect();
         let of: Vec<(&str, Made)> = of.iter().map(|name| (name.as_str(), USUAL)).collect();
         let mut side = || runs(&mut random, 4, 0.0, &of);
         let comparison = judged(&side(), &side());

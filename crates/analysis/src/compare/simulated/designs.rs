@@ -17,6 +17,8 @@ pub(super) struct Record<'a> {
     pub(super) design: &'a Design,
     pub(super) finding: &'a DesignFinding,
     pub(super) is_whole: bool,
+    /// What the source of the trace left out or had to make up.
+    pub(super) has_notes: bool,
 }
 
 /// A design of each side; none where a side has no such design.
@@ -63,6 +65,7 @@ fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
             design: &head.designs[place].design,
             finding: findings.designs.get(place)?,
             is_whole: head.trace.incomplete.is_none(),
+            has_notes: !head.trace.notes.is_empty(),
         })
     };
     side.iter().filter_map(of_record).collect()

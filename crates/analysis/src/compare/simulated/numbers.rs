@@ -34,7 +34,8 @@ pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, options: Opt
             keys.push((part, *quantity));
         }
     }
-    let is_suspect = matched.base.iter().chain(&matched.new).any(is_suspect);
+    let records = || matched.base.iter().chain(&matched.new);
+    let (is_suspect, has_notes) = (records().any(is_suspect), records().any(|record| record.has_notes));
     let candidate = |(part, quantity): (&Part, Quantity)| {
         let (base, new) = (select(&base, part, quantity), select(&new, part, quantity));
         let sides = [("base", &base), ("new", &new)];
@@ -43,7 +44,7 @@ pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, options: Opt
         let mut candidate = without_verdict(matched, part.clone(), quantity, why);
         candidate.pair.base = cost(&base, options.confidence);
         candidate.pair.new = cost(&new, options.confidence);
-        candidate.pair.is_suspect = is_suspect && quantity != Quantity::MissesPerInstruction;
+        candidate.pair.is_suspect = has_notes || is_suspect && quantity != Quantity::MissesPerInstruction;
         candidate.ratio = judged.ok();
         candidate
     };

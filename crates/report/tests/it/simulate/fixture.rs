@@ -159,6 +159,7 @@ fn empty_head() -> Simulation {
             involuntary_switches: 150,
             incomplete: None,
             guest: None,
+            notes: Vec::new(),
         },
         interval_instructions: LENGTH,
         intervals: 100,

@@ -9,6 +9,7 @@ use observe::{NoBpf, ObserveError};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::widgets::Paragraph;
+use report::observe::By;
 use report::{Format, Style};
 
 use crate::exit::Failure;
@@ -125,7 +126,7 @@ impl Live {
         findings.names.sort_by(|a, b| self.order.value(b).total_cmp(&self.order.value(a)));
         let width = self.terminal.size().map_or(Style::USUAL_WIDTH, |size| size.width);
         let style = Style { width: Some(width), ..Style::default() };
-        report::observe::render(observation, &findings, Format::Table, style)
+        report::observe::render(observation, &findings, By::Program, Format::Table, style)
     }
 
     fn draw(&mut self) -> io::Result<()> {

@@ -1,10 +1,11 @@
-//! Who looks while it is observed: the terminal, whoever asks over the network, and a trace of each switch.
+//! Who looks while it is observed: the record, the terminal, whoever asks over the network, and a trace of each switch.
 
 use observation::{Event, Observation};
 use observe::{Listener, NoBpf, Notice};
 
+use super::endpoint::{Address, Endpoint};
 use super::events::Events;
-use super::exporter::Exporter;
+use super::kept::Kept;
 use super::live::Live;
 use crate::cli::observe::ObserveArguments;
 use crate::exit::Failure;
@@ -12,21 +13,26 @@ use crate::messages::say;
 use crate::signals::Interrupt;
 
 pub(super) struct Views<'a, 'b> {
+    announcement: String,
     interrupt: &'a Interrupt,
+    kept: &'a mut Kept,
     live: Option<Live>,
-    exporter: Option<Exporter>,
+    address: Option<Address>,
+    endpoint: Option<Endpoint>,
     events: Option<&'a mut Events<'b>>,
 }
 
 impl<'a, 'b> Views<'a, 'b> {
     pub(super) fn open(
         arguments: &ObserveArguments,
+        announcement: String,
         interrupt: &'a Interrupt,
+        kept: &'a mut Kept,
         events: Option<&'a mut Events<'b>>,
     ) -> Result<Views<'a, 'b>, Failure> {
         let live = arguments.live.then(Live::start).transpose()?;
-        let exporter = arguments.listen.map(Exporter::listen).transpose()?;
-        Ok(Views { interrupt, live, exporter, events })
+        let address = arguments.listen.map(Address::claim).transpose()?;
+        Ok(Views { announcement, interrupt, kept, live, address, endpoint: None, events })
     }
 }
 
@@ -35,6 +41,15 @@ impl Listener for Views<'_, '_> {
 
     fn should_stop(&self) -> bool {
         self.interrupt.is_raised() || self.live.as_ref().is_some_and(Live::is_left)
+    }
+
+    /// A screen of its own shows by itself that it has begun.
+    fn began(&mut self) -> Result<(), Failure> {
+        if self.live.is_none() {
+            say!("{}", self.announcement);
+        }
+        self.endpoint = self.address.take().map(Endpoint::serve).transpose()?;
+        Ok(())
     }
 
     fn take(&mut self, event: Event) {
@@ -47,8 +62,9 @@ impl Listener for Views<'_, '_> {
         if let Some(events) = &mut self.events {
             events.write();
         }
-        if let Some(exporter) = &mut self.exporter {
-            exporter.answer(&mut *so_far);
+        self.kept.look(so_far);
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.look(so_far);
         }
         self.live.as_mut().map_or(Ok(()), |live| live.tick(so_far))
     }

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use ::observation::Observation;
+use ::report::observe::By;
 use ::report::{Format, Style, html, measure, observe, simulate};
 use analysis::simulation::Options;
 use analysis::{CoreSharing, Findings, Point, Verdict, observation, simulation};
@@ -18,7 +19,7 @@ pub(crate) struct Loaded {
 
 enum Content {
     Measured { record: Box<MeasureRecord>, findings: Findings, points: Vec<Point> },
-    Observed { record: Box<Observation>, findings: Box<observation::Findings> },
+    Observed { record: Box<Observation>, findings: Box<observation::Findings>, by: By },
     Simulated { head: Box<Simulation>, findings: simulation::Findings },
 }
 
@@ -32,6 +33,14 @@ impl Loaded {
             () => measured(path)?,
         };
         Ok(Loaded { name, content })
+    }
+
+    /// The same, where it is of an observation with a first table by that.
+    pub(crate) fn by(mut self, wanted: By) -> Self {
+        if let Content::Observed { by, .. } = &mut self.content {
+            *by = wanted;
+        }
+        self
     }
 
     pub(super) fn name(&self) -> &str {
@@ -53,7 +62,7 @@ impl Loaded {
     pub(super) fn text(&self, format: Format, style: Style) -> String {
         match &self.content {
             Content::Measured { record, findings, .. } => measure::render(record, findings, format, style),
-            Content::Observed { record, findings } => observe::render(record, findings, format, style),
+            Content::Observed { record, findings, by } => observe::render(record, findings, *by, format, style),
             Content::Simulated { head, findings } => simulate::render(head, findings, format, style),
         }
     }
@@ -62,7 +71,7 @@ impl Loaded {
         let name = &self.name;
         match &self.content {
             Content::Measured { record, findings, points } => html::Part::Measured { name, record, findings, points },
-            Content::Observed { record, findings } => html::Part::Observed { name, observation: record, findings },
+            Content::Observed { record, findings, .. } => html::Part::Observed { name, observation: record, findings },
             Content::Simulated { head, findings } => html::Part::Simulated { name, head, findings },
         }
     }
@@ -85,7 +94,7 @@ fn measured(path: &Path) -> Result<Content, Failure> {
 fn observed(path: &Path) -> Result<Content, Failure> {
     let record = Box::new(Observation::read(path)?);
     let findings = Box::new(observation::analyse(&record));
-    Ok(Content::Observed { record, findings })
+    Ok(Content::Observed { record, findings, by: By::default() })
 }
 
 fn simulated(path: &Path) -> Result<Content, Failure> {

@@ -30,7 +30,10 @@ impl StackFiles {
             return Ok(());
         }
         let observation = loaded.observation().ok_or(no_causes("a record of something else"))?;
-        if observation.tasks.iter().all(|tasks| tasks.causes.is_empty()) && !observation.tasks.is_empty() {
+        if observation.stacks.is_none()
+            && observation.tasks.iter().all(|tasks| tasks.causes.is_empty())
+            && !observation.tasks.is_empty()
+        {
             return Err(no_causes("an observation without causes"));
         }
         if let Some(output) = self.folded {

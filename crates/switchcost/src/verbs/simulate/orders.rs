@@ -13,7 +13,7 @@ use trace::TraceFile;
 use trace::reorder::{Reordered, Schedule, Streams, StreamsReader};
 use units::Nanos;
 
-use super::{DEFAULT_INTERVAL, Run, designs, feed};
+use super::{DEFAULT_INTERVAL, Run, designs, feed, tell_notes};
 use crate::cli::simulate::{DesignArguments, Quantum, SimulateArguments};
 use crate::cli::trace::QUANTUM_INSTRUCTIONS;
 use crate::exit::{Exit, Failure};
@@ -106,6 +106,7 @@ pub(super) fn run(path: &Path, orders: &[Order], arguments: &DesignArguments) ->
     }
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
+    tell_notes(open(path)?.header());
     let Some(streams) = take_apart(path, &interrupt)? else { return Ok(interrupt.exit().unwrap_or(Exit::Broken)) };
     let mut records = Vec::new();
     for (number, order) in orders.iter().enumerate() {
@@ -139,7 +140,7 @@ pub(super) fn take_apart(path: &Path, interrupt: &Interrupt) -> Result<Option<Ar
     Ok(Some(Arc::new(reader.finish())))
 }
 
-pub(super) fn open(path: &Path) -> Result<TraceFile<File>, Failure> {
+pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
     let file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
     TraceFile::open(file).map_err(|source| Failure::ReadTrace { path: path.to_owned(), source })
 }

@@ -141,6 +141,7 @@ impl Run {
             involuntary_switches: outcome.involuntary_switches,
             incomplete,
             guest: self.header.guest.map(facts),
+            notes: self.header.notes,
         };
         let head = Simulation {
             schema: format!("{SIMULATION_SCHEMA}/{SIMULATION_VERSION}"),

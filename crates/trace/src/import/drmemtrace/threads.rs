@@ -1,15 +1,18 @@
 //! Threads and processes of the traced machine, as tasks and processes of a trace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::import::assembler::Assembler;
 use crate::import::{ImportError, Place};
-use crate::{Cause, Mark, ProcessId, TaskId};
+use crate::{BlockFlags, Cause, Mark, ProcessId, TaskId};
 
 /// Far more threads than traced programs have; what is kept of each is bounded by this.
 const MOST_TASKS: u32 = 1 << 20;
+/// The one page of the kernel's half that is the user's code (vsyscall).
+const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
 
-/// Who runs, by the numbers of the traced machine; a number may be given again after the end of its thread.
+/// Who runs, by the numbers of the traced machine. That of a thread may be given again after its end; that of a process means
+/// one address space: it lives on other cores, or in other files, when its last thread here has ended.
 #[derive(Default)]
 pub(super) struct Threads {
     /// The thread of the records that come, and its process where it is told.
@@ -17,11 +20,39 @@ pub(super) struct Threads {
     process: Option<u64>,
     /// The task of a thread and the number of its process.
     tasks: BTreeMap<u64, (TaskId, u64)>,
-    /// Processes that have threads, and how many.
-    processes: BTreeMap<u64, (ProcessId, u32)>,
-    last_process: u32,
+    processes: BTreeMap<u64, Process>,
     last_task: u32,
     running: TaskId,
+    leaving: Leaving,
+    /// Threads that are in a system call whose code is in the trace.
+    in_kernel: BTreeSet<u64>,
+    is_switching: bool,
+}
+
+struct Process {
+    id: ProcessId,
+    living: u32,
+    /// The last task, whose end is told when another is born: until then nobody else lives in the address space.
+    ended: Option<TaskId>,
+}
+
+/// What the running task did last, since its last instruction.
+#[derive(Default)]
+struct Leaving {
+    call: Option<u16>,
+    may_block: bool,
+    has_ended: bool,
+    is_idle: bool,
+}
+
+impl Leaving {
+    fn cause(&self) -> Cause {
+        match self.call {
+            _ if self.has_ended => Cause::Exit,
+            Some(number) => Cause::Syscall(number),
+            None => Cause::Unknown,
+        }
+    }
 }
 
 impl Threads {
@@ -36,20 +67,63 @@ impl Threads {
         self.process = Some(process);
     }
 
-    /// The thread has ended; one that never ran was never born. With the last of a process its address space ends: the number may
-    /// come again, for another one.
-    pub(super) fn exit(&mut self, thread: u64, into: &mut Assembler) {
-        let Some((task, process)) = self.tasks.remove(&thread) else { return };
-        into.mark(Mark::Exit { task });
-        self.leave(process);
+    /// The running task calls the kernel; a number that no call has is not told.
+    pub(super) fn call(&mut self, number: u64) {
+        self.leaving.call = u16::try_from(number).ok();
     }
 
-    fn leave(&mut self, process: u64) {
-        if let Some((_, threads)) = self.processes.get_mut(&process) {
-            *threads -= 1;
-            if *threads == 0 {
-                self.processes.remove(&process);
-            }
+    /// The call that began may wait.
+    pub(super) fn may_block(&mut self) {
+        self.leaving.may_block = true;
+    }
+
+    /// Nobody runs for a time.
+    pub(super) fn idle(&mut self) {
+        self.leaving.is_idle = true;
+    }
+
+    /// The present thread's code is the kernel's from here on, or no longer.
+    pub(super) fn in_kernel(&mut self, is_in_kernel: bool) {
+        if is_in_kernel {
+            self.in_kernel.insert(self.thread);
+        } else {
+            self.in_kernel.remove(&self.thread);
+        }
+    }
+
+    /// The code is that of a switch from here on, or no longer.
+    pub(super) fn switching(&mut self, is_switching: bool) {
+        self.is_switching = is_switching;
+    }
+
+    /// Whose code an instruction of the present thread is. The upper half of all addresses is the kernel's.
+    pub(super) fn flags(&self, address: u64) -> BlockFlags {
+        let is_above = address >> 47 & 1 == 1 && !VSYSCALL.contains(&address);
+        if is_above || self.is_switching || self.in_kernel.contains(&self.thread) {
+            BlockFlags::KERNEL
+        } else {
+            BlockFlags::USER
+        }
+    }
+
+    /// The thread has ended, on this CPU or another that it went to; one that never ran was never born.
+    pub(super) fn exit(&mut self, thread: u64, is_here: bool, into: &mut Assembler) {
+        self.in_kernel.remove(&thread);
+        let Some((task, number)) = self.tasks.remove(&thread) else { return };
+        self.leaving.has_ended |= is_here && task == self.running;
+        let Some(process) = self.processes.get_mut(&number) else { return };
+        process.living -= 1;
+        if process.living == 0 {
+            process.ended = Some(task);
+        } else {
+            into.mark(Mark::Exit { task });
+        }
+    }
+
+    /// Nothing follows.
+    pub(super) fn end(&mut self, into: &mut Assembler) {
+        for task in self.processes.values_mut().filter_map(|process| process.ended.take()) {
+            into.mark(Mark::Exit { task });
         }
     }
 
@@ -60,9 +134,11 @@ impl Threads {
             Some((task, process)) if self.process.is_none_or(|told| told == process) => task,
             _ => self.birth(place, into)?,
         };
-        if task != self.running {
+        let leaving = std::mem::take(&mut self.leaving);
+        if task != self.running || leaving.is_idle {
             let from = std::mem::replace(&mut self.running, task);
-            into.mark(Mark::Switch { from, to: task, is_voluntary: false, cause: Cause::Unknown });
+            let is_voluntary = leaving.may_block || leaving.has_ended;
+            into.mark(Mark::Switch { from, to: task, is_voluntary, cause: leaving.cause() });
         }
         Ok(())
     }
@@ -74,16 +150,15 @@ impl Threads {
         self.last_task += 1;
         let task = TaskId(self.last_task);
         let number = self.process.unwrap_or_default();
-        let (process, threads) = self.processes.entry(number).or_insert_with(|| {
-            self.last_process += 1;
-            (ProcessId(self.last_process), 0)
-        });
-        *threads += 1;
-        let process = *process;
-        if let Some((_, left)) = self.tasks.insert(self.thread, (task, number)) {
-            self.leave(left);
+        let next = ProcessId(self.processes.len() as u32 + 1);
+        let process = self.processes.entry(number).or_insert(Process { id: next, living: 0, ended: None });
+        process.living += 1;
+        self.tasks.insert(self.thread, (task, number));
+        let name = format!("process {number}").into_bytes();
+        into.mark(Mark::Birth { task, process: process.id, parent: TaskId::NONE, name });
+        if let Some(task) = process.ended.take() {
+            into.mark(Mark::Exit { task });
         }
-        into.mark(Mark::Birth { task, process, parent: TaskId::NONE, name: format!("process {number}").into_bytes() });
         Ok(task)
     }
 }

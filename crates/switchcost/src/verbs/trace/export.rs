@@ -1,61 +1,16 @@
-//! Traces from and for other tools.
+//! Traces for other tools.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::io::{self, Read};
 
 use trace::{
-    Chunk, DinExporter, Exported, Exporter, Importer, LackeyExporter, PieceSize, ProcessId, ReadTraceError,
-    TraceHeader, TraceOrder, TraceReader,
+    Chunk, DinExporter, Exported, Exporter, LackeyExporter, PieceSize, ProcessId, ReadTraceError, TraceReader,
 };
 
-use super::capture::NewTrace;
 use super::look;
-use crate::cli::trace::{ExportArguments, ExportFormat, ForeignFormat, ImportArguments};
+use crate::cli::trace::{ExportArguments, ExportFormat};
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
-
-pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
-    let from = input(&arguments.file)?;
-    let failed = |source| Failure::Import { path: arguments.file.clone(), source };
-    let mut importer = match arguments.from {
-        ForeignFormat::Lackey => Importer::lackey(from),
-        ForeignFormat::Din => Importer::din(from, arguments.word.0).map_err(failed)?,
-        ForeignFormat::Drmemtrace => Importer::drmemtrace(from).map_err(failed)?,
-    };
-    let header = TraceHeader::new(&arguments.from.to_string(), TraceOrder::Imported, std::env::consts::ARCH);
-    let mut trace = NewTrace::create(&arguments.output, &header)?;
-    let mut chunk = Chunk::default();
-    let outcome = loop {
-        match importer.next_into(&mut chunk) {
-            Ok(true) => trace.write(&chunk)?,
-            Ok(false) => break Ok(()),
-            // What was understood is kept: it is whole, and the message says where it ends.
-            Err(error) => break Err(failed(error)),
-        }
-    };
-    let written = trace.finish()?;
-    if importer.ignored_lines() > 0 {
-        say!("passed over {} lines that are no events", importer.ignored_lines());
-    }
-    if written.instructions > 0 {
-        say!("{} instructions in {}", written.instructions, arguments.output.display());
-    }
-    outcome?;
-    if written.instructions == 0 {
-        return Err(Failure::Empty(arguments.file.clone()));
-    }
-    Ok(Exit::Success)
-}
-
-fn input(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
-    if path == Path::new("-") {
-        return Ok(Box::new(io::stdin().lock()));
-    }
-    let file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
-    Ok(Box::new(BufReader::with_capacity(1 << 20, file)))
-}
 
 pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let pieces = match (arguments.to, arguments.pieces) {

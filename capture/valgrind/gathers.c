@@ -1,0 +1,68 @@
+/* Gathers of AVX2: loads of which each happens where its lane is on. GPL-2.0-or-later, see COPYING.
+
+   For a lane that is off, Valgrind loads from the top of the stack, and throws away what it gets. The program makes no such reference. */
+#include "switchcost.h"
+
+#include "pub_tool_libcassert.h"
+
+/* Choices in a gather of eight lanes: where each lies, what it becomes, and copies of both. */
+#define MOST_CHOICES 64
+
+static struct lane lanes[MOST_CHOICES];
+static IRTemp temps[MOST_CHOICES];
+static UInt count;
+static Bool is_gather;
+
+static Bool is_prefix(UChar byte)
+{
+    switch (byte) {
+    case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65: case 0x67:
+        return True;
+    default:
+        return False;
+    }
+}
+
+/* VEX.66.0F38 90 to 93 (Intel's manual, volume 2: VGATHER, VPGATHER); of a segment, or with short addresses. */
+static Bool is_gather_at(const UChar *code, UInt bytes)
+{
+    for (; bytes > 0 && is_prefix(*code); bytes--)
+        code++;
+    return bytes > 3 && code[0] == 0xc4 && (code[1] & 0x1f) == 2 && (code[3] & 0xfc) == 0x90;
+}
+
+/* An instruction begins, of so many bytes. */
+void gathers_begin(Addr address, UInt bytes)
+{
+    count = 0;
+    is_gather = is_gather_at((const UChar *)address, bytes);
+}
+
+/* The lane that is loaded from that address; NULL where it is no lane's. */
+const struct lane *gathers_lane(const IRExpr *address)
+{
+    UInt index;
+
+    for (index = 0; index < count; index++)
+        if (address->tag == Iex_RdTmp && address->Iex.RdTmp.tmp == temps[index])
+            return &lanes[index];
+    return NULL;
+}
+
+static void add(IRTemp temp, struct lane lane)
+{
+    tl_assert(count < MOST_CHOICES);
+    temps[count] = temp;
+    lanes[count++] = lane;
+}
+
+/* It gives a temporary its value; where a loop was unrolled, it may be a copy. */
+void gathers_learn(IRTemp temp, const IRExpr *value)
+{
+    if (!is_gather)
+        return;
+    if (value->tag == Iex_ITE)
+        add(temp, (struct lane){ value->Iex.ITE.cond, value->Iex.ITE.iftrue });
+    else if (gathers_lane(value))
+        add(temp, *gathers_lane(value));
+}

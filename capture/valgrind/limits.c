@@ -1,0 +1,120 @@
+/* How many files a program may have open. GPL-2.0-or-later, see COPYING.
+
+   Valgrind has files of its own, with the highest numbers that it is allowed, and lets no program have others, or any other hard limit. So
+   the launcher starts it with a limit of many more files than a program has open, and the program is told its own: in the system calls that
+   ask for them, and only there, Valgrind's limits are the program's. */
+#include "switchcost.h"
+
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+
+/* coregrind/pub_core_clientstate.h */
+extern Int VG_(fd_soft_limit);
+extern Int VG_(fd_hard_limit);
+
+#define MOST 0x7fffffff
+
+/* Of the program. */
+static Int soft, hard;
+/* Valgrind's own files begin here. */
+static Int own;
+/* Before the call that sets another. */
+static Int hard_before;
+
+static Int least(ULong one, ULong other)
+{
+    return one < other ? one : other;
+}
+
+static void hide(void)
+{
+    VG_(fd_soft_limit) = least(soft, own);
+    VG_(fd_hard_limit) = own;
+}
+
+/* The program's soft limit is what the launcher found. */
+void limits_start(ULong files)
+{
+    struct vki_rlimit real = { 0, 0 };
+
+    VG_(getrlimit)(VKI_RLIMIT_NOFILE, &real);
+    own = VG_(fd_hard_limit);
+    hard = least(real.rlim_max, MOST);
+    soft = files == 0 ? own : least(files, hard);
+    hide();
+}
+
+static Bool is_about_files(UInt number, const UWord *arguments)
+{
+    switch (number) {
+    case __NR_getrlimit: case __NR_setrlimit:
+        return arguments[0] == VKI_RLIMIT_NOFILE;
+    case __NR_prlimit64:
+        return arguments[1] == VKI_RLIMIT_NOFILE && (arguments[0] == 0 || arguments[0] == (UWord)VG_(getpid)());
+    default:
+        return False;
+    }
+}
+
+/* NULL where none is to be set, or it cannot be read. */
+static const struct vki_rlimit *wanted(UInt number, const UWord *arguments)
+{
+    UWord at = number == __NR_setrlimit ? arguments[1] : number == __NR_prlimit64 ? arguments[2] : 0;
+
+    return VG_(am_is_valid_for_client)(at, sizeof(struct vki_rlimit), VKI_PROT_READ) ? (const struct vki_rlimit *)at : NULL;
+}
+
+/* Valgrind takes a new hard limit only where it is the old one. */
+void limits_before(UInt number, const UWord *arguments)
+{
+    const struct vki_rlimit *limit;
+
+    if (!is_about_files(number, arguments))
+        return;
+    VG_(fd_soft_limit) = soft;
+    VG_(fd_hard_limit) = hard;
+    hard_before = hard;
+    limit = wanted(number, arguments);
+    if (limit && limit->rlim_cur <= limit->rlim_max && limit->rlim_max <= (ULong)hard)
+        VG_(fd_hard_limit) = limit->rlim_max;
+}
+
+void limits_after(UInt number, const UWord *arguments, Bool is_done)
+{
+    struct vki_rlimit *old;
+
+    if (!is_about_files(number, arguments))
+        return;
+    if (is_done) {
+        soft = VG_(fd_soft_limit);
+        hard = VG_(fd_hard_limit);
+    }
+    old = (struct vki_rlimit *)(number == __NR_prlimit64 ? arguments[3] : 0);
+    if (is_done && old)
+        old->rlim_max = hard_before;
+    hide();
+}
+
+/* The next program of the process has them from the kernel. What is returned is for limits_keep, where there is none after all. */
+ULong limits_hand_on(void)
+{
+    struct vki_rlimit real = { 0, 0 }, own_limits;
+
+    VG_(getrlimit)(VKI_RLIMIT_NOFILE, &real);
+    own_limits = real;
+    own_limits.rlim_cur = soft;
+    own_limits.rlim_max = least(real.rlim_max, hard);
+    VG_(setrlimit)(VKI_RLIMIT_NOFILE, &own_limits);
+    return real.rlim_cur;
+}
+
+void limits_keep(ULong files)
+{
+    struct vki_rlimit real = { 0, 0 };
+
+    VG_(getrlimit)(VKI_RLIMIT_NOFILE, &real);
+    real.rlim_cur = files < real.rlim_max ? files : real.rlim_max;
+    VG_(setrlimit)(VKI_RLIMIT_NOFILE, &real);
+}

@@ -1,0 +1,119 @@
+/* Programs that restrict their own system calls. GPL-2.0-or-later, see COPYING.
+
+   Valgrind makes system calls of its own in the program's process, which filters know nothing of, and strict mode allows none of: it would be
+   killed, or end with a message about itself. So a restriction is taken and not put in force; the reader of the trace is told. */
+#include "switchcost.h"
+
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+
+#define GET_MODE 21 /* prctl */
+#define SET_MODE 22
+#define MODE_STRICT 1
+#define MODE_FILTER 2
+#define SYSCALL_SECCOMP 317
+#define SET_STRICT 0
+#define SET_FILTER 1
+/* A file that tells another process of the calls: there will be none to tell. */
+#define NEW_LISTENER 8
+#define LONGEST_FILTER 4096
+
+/* coregrind/pub_core_syscall.h */
+extern SysRes VG_(mk_SysRes_Success)(UWord value);
+extern SysRes VG_(mk_SysRes_Error)(UWord error);
+
+/* coregrind/m_syswrap/priv_types_n_macros.h */
+struct entry {
+    void (*before)(ThreadId tid, const void *layout, void *arguments, void *status, UWord *flags);
+    void (*after)(ThreadId tid, void *arguments, void *status);
+};
+#define MAY_BLOCK 2
+
+extern struct entry *__real_vgModuleLocal_get_linux_syscall_entry(UInt number);
+struct entry *__wrap_vgModuleLocal_get_linux_syscall_entry(UInt number);
+
+static ULong mode;
+static struct entry real_control;
+
+/* struct sock_fprog of the kernel. */
+struct filter {
+    UShort length;
+    Addr instructions;
+};
+
+static SysRes take(ULong wanted)
+{
+    mode = wanted;
+    ring_note_restricted(VG_(getpid)());
+    return VG_(mk_SysRes_Success)(0);
+}
+
+static SysRes take_filter(Addr at, ULong flags)
+{
+    const struct filter *filter = (const struct filter *)at;
+
+    if (flags & NEW_LISTENER)
+        return VG_(mk_SysRes_Error)(VKI_EINVAL);
+    if (!VG_(am_is_valid_for_client)(at, sizeof *filter, VKI_PROT_READ))
+        return VG_(mk_SysRes_Error)(VKI_EFAULT);
+    if (filter->length == 0 || filter->length > LONGEST_FILTER)
+        return VG_(mk_SysRes_Error)(VKI_EINVAL);
+    return take(MODE_FILTER);
+}
+
+static Bool control(UWord option, UWord wanted, UWord filter, SysRes *result)
+{
+    if (option == GET_MODE && mode != 0)
+        *result = VG_(mk_SysRes_Success)(mode);
+    else if (option == SET_MODE && wanted == MODE_STRICT)
+        *result = take(MODE_STRICT);
+    else if (option == SET_MODE && wanted == MODE_FILTER)
+        *result = take_filter(filter, 0);
+    else
+        return False;
+    return True;
+}
+
+/* Whether a system call is not the kernel's to make; and what it returns. */
+Bool seccomp_answers(UWord number, UWord a, UWord b, UWord c, SysRes *result)
+{
+    if (number == __NR_prctl)
+        return control(a, b, c, result);
+    if (number != SYSCALL_SECCOMP || a > SET_FILTER)
+        return False;
+    if (a == SET_FILTER)
+        *result = take_filter(c, b);
+    else
+        *result = b == 0 && c == 0 ? take(MODE_STRICT) : VG_(mk_SysRes_Error)(VKI_EINVAL);
+    return True;
+}
+
+static void hand_to_kernel(ThreadId tid, const void *layout, void *arguments, void *status, UWord *flags)
+{
+    (void)tid, (void)layout, (void)arguments, (void)status, (void)flags;
+}
+
+/* It does not block: the core makes it with its lock, and by itself, where it is seen. */
+static void control_before(ThreadId tid, const void *layout, void *arguments, void *status, UWord *flags)
+{
+    real_control.before(tid, layout, arguments, status, flags);
+    *flags &= ~(UWord)MAY_BLOCK;
+}
+
+/* What Valgrind does at a system call; it has nothing for seccomp. */
+struct entry *__wrap_vgModuleLocal_get_linux_syscall_entry(UInt number)
+{
+    static struct entry own_control, seccomp = { hand_to_kernel, NULL };
+    struct entry *entry = __real_vgModuleLocal_get_linux_syscall_entry(number);
+
+    if (number == SYSCALL_SECCOMP)
+        return &seccomp;
+    if (number != __NR_prctl || !entry)
+        return entry;
+    real_control = *entry;
+    own_control = (struct entry){ control_before, entry->after };
+    return &own_control;
+}

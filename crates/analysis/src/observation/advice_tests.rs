@@ -1,0 +1,170 @@
+//! Each advice on an observation where it is right, and on one where its premise does not hold.
+
+use ::observation::{CpuTime, Entry, FutexWait, Observation, Pair, Subject, Tasks, Throttled, Why};
+use units::{CpuId, Nanos};
+
+use super::tests::{KERNEL_NS, cause, observation, read, tasks};
+use super::{Advice, Change, analyse};
+
+const WINDOW: u64 = 2_000_000_000;
+
+/// Two CPUs, of whose time so much together went to the idle task.
+fn idle(of: Observation, ns: u64) -> Observation {
+    let cpu = |cpu| CpuTime { cpu: CpuId(cpu), switches: 0, busy_ns: Nanos(WINDOW - ns / 2), idle_ns: Nanos(ns / 2) };
+    Observation { cpus: vec![cpu(0), cpu(1)], ..of }
+}
+
+fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
+    let (process_name, name) = ("worker".to_owned(), name.to_owned());
+    Pair {
+        process: 7,
+        process_name,
+        other,
+        name,
+        ran_ns: Nanos(500_000_000),
+        runs: 9,
+        preempted,
+        woke: 0,
+        kept_waiting: 0,
+        kept_waiting_ns: Nanos(0),
+    }
+}
+
+fn preempted(why: Why, entry: Entry, pairs: Vec<Pair>) -> Observation {
+    Observation { pairs, ..observation(tasks(vec![cause(why, entry, 1000)])) }
+}
+
+fn advice(observation: &Observation) -> Vec<Advice> {
+    analyse(observation).advice
+}
+
+fn changes(observation: &Observation) -> Vec<Change> {
+    advice(observation).into_iter().map(|advice| advice.change).collect()
+}
+
+fn separate() -> Change {
+    Change::Separate { observed: "worker".to_owned(), other: "wrk".to_owned() }
+}
+
+#[test]
+fn who_takes_the_cpu_is_to_be_given_another_where_one_idles() {
+    let pairs = vec![pair("wrk", Some(9), 900), pair("wrk", Some(10), 50), pair("kworker", None, 50)];
+    let by_wrk = preempted(Why::PreemptedByWoken, Entry::Interrupt, pairs);
+    assert_eq!(analyse(&by_wrk).neighbours.len(), 2, "processes of one name are together, as are the kernel's threads");
+    assert_eq!(changes(&idle(by_wrk.clone(), WINDOW)), [separate()]);
+    // All CPUs are taken; or what idles has no room for the other; or what the CPUs did is not known.
+    assert_eq!(changes(&idle(by_wrk.clone(), WINDOW / 4)), []);
+    let mut longer = by_wrk.clone();
+    longer.pairs[0].ran_ns = Nanos(WINDOW);
+    assert_eq!(changes(&idle(longer, WINDOW)), []);
+    assert_eq!(changes(&by_wrk), []);
+}
+
+#[test]
+fn who_is_let_in_by_a_call_of_the_observed_works_with_it() {
+    let in_write = Entry::SystemCall("write".to_owned());
+    let by_client = preempted(Why::PreemptedByWoken, in_write, vec![pair("wrk", Some(9), 1000)]);
+    assert_eq!(changes(&idle(by_client, WINDOW)), []);
+}
+
+#[test]
+fn they_preempt_one_another_where_more_can_run_than_there_are_cpus() {
+    let with = |change: fn(&mut Tasks)| {
+        // Often enough to be worth a change.
+        let mut own = observation(tasks(vec![cause(Why::SliceEnded, Entry::Interrupt, 1_000_000)]));
+        own.pairs = vec![pair("worker", Some(7), 1_000_000)];
+        own.tasks[0].run_ns = Nanos(2 * WINDOW);
+        change(&mut own.tasks[0]);
+        changes(&own)
+    };
+    let many = |tasks: &mut Tasks| (tasks.count, tasks.wait_ns) = (8, Nanos(6 * WINDOW));
+    assert_eq!(with(many), [Change::FewerAtATime]);
+    let as_many_as_cpus = |tasks: &mut Tasks| (tasks.count, tasks.wait_ns) = (2, Nanos(0));
+    assert_eq!(with(as_many_as_cpus), [Change::LongerSlices]);
+    let one = |tasks: &mut Tasks| (tasks.count, tasks.wait_ns) = (1, Nanos(6 * WINDOW));
+    assert_eq!(with(one), [Change::LongerSlices]);
+}
+
+#[test]
+fn of_everybody_no_other_program_is_of_ones_own() {
+    let mut all = preempted(Why::PreemptedByWoken, Entry::Interrupt, vec![pair("wrk", Some(9), 1000)]);
+    let back = Pair { process: 9, process_name: "wrk".to_owned(), preempted: 0, ..pair("worker", Some(7), 0) };
+    all.pairs.push(back);
+    all.tasks[0].count = 8;
+    all.tasks[0].wait_ns = Nanos(6 * WINDOW);
+    assert_eq!(changes(&idle(all.clone(), WINDOW)), [separate()]);
+    let of_a_command = Observation { subject: Subject::Command(vec!["make".to_owned()]), ..all };
+    assert_eq!(changes(&idle(of_a_command, WINDOW)), [Change::FewerAtATime]);
+}
+
+#[test]
+fn slices_that_end_are_to_be_longer_and_no_others() {
+    let by_wrk = |why| preempted(why, Entry::Interrupt, vec![pair("wrk", Some(9), 1000)]);
+    assert_eq!(changes(&by_wrk(Why::SliceEnded)), [Change::LongerSlices]);
+    assert_eq!(changes(&by_wrk(Why::PreemptedByWoken)), []);
+}
+
+#[test]
+fn a_lock_is_wanted_by_fewer_where_most_wait_for_one_and_not_for_a_time() {
+    let waits = |entry| changes(&observation(tasks(vec![cause(Why::Blocked, entry, 100)])));
+    assert_eq!(waits(Entry::Futex(FutexWait::Lock)), [Change::FewerLocks]);
+    assert_eq!(waits(Entry::Futex(FutexWait::Timed)), []);
+    // A thread of a pool that waits for work, on a condition.
+    assert_eq!(waits(Entry::SystemCall("futex".to_owned())), []);
+}
+
+#[test]
+fn more_is_done_for_each_wake_up_by_who_waits_for_input_only() {
+    let waits = |call: &str| {
+        let entry = Entry::SystemCall(call.to_owned());
+        changes(&observation(tasks(vec![cause(Why::Blocked, entry, 100)])))
+    };
+    assert_eq!(waits("read"), [Change::MoreForEachWakeUp { call: "read".to_owned() }]);
+    assert_eq!(waits("clock_nanosleep"), [Change::SleepLonger { call: "clock_nanosleep".to_owned() }]);
+    assert_eq!(waits("wait4"), []);
+    let in_faults = observation(tasks(vec![cause(Why::Blocked, Entry::PageFault, 100)]));
+    assert_eq!(changes(&in_faults), []);
+}
+
+#[test]
+fn what_costs_nothing_needs_no_advice() {
+    let few = Tasks { run_ns: Nanos(10_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
+    assert_eq!(changes(&observation(few)), [Change::Nothing]);
+    let unknown = Observation { calibration: None, ..observation(tasks(vec![cause(Why::Blocked, read(), 100)])) };
+    assert_eq!(changes(&unknown), [], "without a price nothing tells what a change is worth");
+}
+
+#[test]
+fn a_quota_is_to_be_raised_where_it_bound() {
+    let throttled = |ns| {
+        let group = Throttled { group: "build".to_owned(), times: 9, throttled_ns: Nanos(ns), joined_after_ns: None };
+        let few = Tasks { run_ns: Nanos(10_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
+        advice(&Observation { throttled: vec![group], ..observation(few) })
+    };
+    let bound = throttled(700);
+    assert_eq!(bound[0].change, Change::RaiseQuota { group: "build".to_owned() });
+    assert_eq!((bound[0].at_most.cpu_share, bound[0].at_most.waits_ns), (None, Some(700)));
+    assert_eq!(throttled(0)[0].change, Change::Nothing);
+}
+
+#[test]
+fn an_advice_wins_at_most_what_the_switches_concerned_cost_at_their_upper_end() {
+    let causes = vec![cause(Why::Blocked, read(), 100), cause(Why::Blocked, Entry::Futex(FutexWait::Lock), 300)];
+    let locks = &advice(&observation(Tasks { run_ns: Nanos(1_000_000_000), ..tasks(causes) }))[0];
+    // 300 waits of up to 1,100 ns; 400 reloads that may all be theirs, of what others of 768 ns evict, 256 pages and the kernel's path.
+    let most = (300.0 * 1_100.0 + 400.0 * (768.0 * 50.0 + 256.0 * 300.0 + KERNEL_NS)) / 1e9;
+    assert!((locks.at_most.cpu_share.expect("priced") - most).abs() < 1e-9, "{locks:?}");
+    assert_eq!(locks.at_most.waits_ns, Some(300 * 700), "for so long they waited");
+}
+
+#[test]
+fn what_can_win_too_little_is_not_advised() {
+    // Switches cost 1.2 % at most, but the waits of which there are most are half of it.
+    let half = |call: &str| cause(Why::Blocked, Entry::SystemCall(call.to_owned()), 50_000);
+    let mut half_and_half = tasks(vec![half("read"), half("wait4")]);
+    half_and_half.others = ::observation::Histogram::default();
+    half_and_half.run_ns = Nanos(9_000_000_000);
+    let found = analyse(&observation(half_and_half));
+    assert!(found.all.share.expect("priced").high > 0.01);
+    assert_eq!(found.advice, []);
+}

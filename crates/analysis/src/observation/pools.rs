@@ -1,0 +1,125 @@
+//! Threads of a pool, whose names are numbered: `pool-1-thread-7` is one of `pool-1-thread-*`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ::observation::{Observation, Tasks};
+
+/// The kernel keeps so many bytes of a name: a longer one is cut, in the middle of its number or before it.
+const KEPT: usize = 15;
+
+/// Names of tasks as they are told: of a pool as one, of all others as they are.
+pub(super) struct Names<'a> {
+    labels: BTreeMap<(&'a str, bool), String>,
+}
+
+impl<'a> Names<'a> {
+    /// A pool is of two names at least that differ in their numbers alone.
+    pub(super) fn of(observation: &'a Observation) -> Names<'a> {
+        let names: BTreeSet<(&str, bool)> = observation.tasks.iter().map(key).collect();
+        let mut sizes: BTreeMap<(String, bool), usize> = BTreeMap::new();
+        for &(name, is_kernel) in &names {
+            *sizes.entry((pool(name, is_kernel), is_kernel)).or_default() += 1;
+        }
+        let label = |(name, is_kernel): (&'a str, bool)| {
+            let pool = (pool(name, is_kernel), is_kernel);
+            let is_pool = sizes[&pool] > 1 || is_cut_before_its_number(name);
+            ((name, is_kernel), if is_pool { pool.0 } else { name.to_owned() })
+        };
+        Names { labels: names.iter().copied().map(label).collect() }
+    }
+
+    /// What tasks of the same observation are told as.
+    pub(super) fn label<'b>(&'b self, tasks: &'b Tasks) -> &'b str {
+        self.labels.get(&key(tasks)).map_or("", String::as_str)
+    }
+}
+
+fn key(tasks: &Tasks) -> (&str, bool) {
+    (&tasks.name, tasks.is_kernel)
+}
+
+/// A name without its number.
+fn pool(name: &str, is_kernel: bool) -> String {
+    if is_kernel {
+        return without_numbers_of_cpus(name);
+    }
+    if is_cut_before_its_number(name) {
+        return format!("{name}*");
+    }
+    // The virtual CPUs of QEMU are numbered before their end: CPU 3/KVM.
+    let (body, end) = match name.strip_suffix("/KVM") {
+        Some(body) => (body, "/KVM"),
+        None => (name, ""),
+    };
+    let rest = body.trim_end_matches(|c: char| c.is_ascii_digit());
+    if rest.len() == body.len() || rest.is_empty() { name.to_owned() } else { format!("{rest}*{end}") }
+}
+
+fn is_cut_before_its_number(name: &str) -> bool {
+    name.len() >= KEPT && name.ends_with(['-', '_', '#', ':', '/', ' '])
+}
+
+/// Threads of the kernel have the number of their CPU behind a slash, and that of a worker behind it: `kworker/3:1H`. A number that
+/// belongs to a word, as in `kworker/u8:1`, is its name.
+fn without_numbers_of_cpus(name: &str) -> String {
+    let Some(slash) = name.find('/') else { return name.to_owned() };
+    let mut label = name[..slash].to_owned();
+    let mut before = '\0';
+    for letter in name[slash..].chars() {
+        let is_number = letter.is_ascii_digit() && !before.is_ascii_alphabetic();
+        match (is_number, before) {
+            (true, '*') => continue,
+            (true, _) => label.push('*'),
+            (false, _) => label.push(letter),
+        }
+        before = match letter {
+            _ if is_number => '*',
+            // The digits that follow are of the same word.
+            digit if digit.is_ascii_digit() => before,
+            other => other,
+        };
+    }
+    label
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_is_called_after_what_its_threads_have_in_common() {
+        let cases = [
+            ("pool-1-thread-7", "pool-1-thread-*"),
+            ("pool-12-thread-", "pool-12-thread-*"),
+            ("ForkJoinPool-1-", "ForkJoinPool-1-*"),
+            ("ForkJoinPool.co", "ForkJoinPool.co"),
+            ("GC Thread#0", "GC Thread#*"),
+            ("CPU 0/KVM", "CPU */KVM"),
+            ("worker12", "worker*"),
+            ("redis-server", "redis-server"),
+            ("io-", "io-"),
+            ("123", "123"),
+            ("", ""),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(pool(name, false), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn threads_of_the_kernel_are_told_without_the_numbers_of_their_cpus() {
+        let cases = [
+            ("kworker/u8:1", "kworker/u8:*"),
+            ("kworker/0:1", "kworker/*:*"),
+            ("kworker/13:2H", "kworker/*:*H"),
+            ("ksoftirqd/11", "ksoftirqd/*"),
+            ("jbd2/vda1-8", "jbd2/vda1-*"),
+            ("irq/24-ahci", "irq/*-ahci"),
+            ("kthreadd", "kthreadd"),
+            ("kcompactd0", "kcompactd0"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(pool(name, true), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+use std::collections::BTreeMap;
+
+use ::observation::{Behind, Observation};
+use serde::Serialize;
+use units::Nanos;
+
+/// What the tasks of an observed program waited behind while they could run. Processes of one name are together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KeptWaitingFinding {
+    /// The observed; hostile text until escaped.
+    pub observed: String,
+    /// What they waited behind.
+    pub behind: Behind,
+    /// Whether that is of the observed processes themselves.
+    pub is_own: bool,
+    /// For how long, in nanoseconds.
+    pub wait_ns: f64,
+    /// Share of all time that the observed waited for CPUs.
+    pub share: f64,
+    /// Runs that they waited behind; none where that is no process.
+    pub runs: Option<u64>,
+}
+
+pub(super) fn find(observation: &Observation) -> Vec<KeptWaitingFinding> {
+    let mut sums: BTreeMap<(&str, Behind), KeptWaitingFinding> = BTreeMap::new();
+    for part in parts(observation).filter(|part| part.ns > Nanos(0)) {
+        let sum = sums.entry((part.observed, part.behind.clone())).or_insert_with(|| KeptWaitingFinding {
+            observed: part.observed.to_owned(),
+            behind: part.behind,
+            is_own: true,
+            wait_ns: 0.0,
+            share: 0.0,
+            runs: part.runs.map(|_| 0),
+        });
+        sum.is_own &= part.is_own;
+        sum.wait_ns += part.ns.0 as f64;
+        sum.runs = sum.runs.zip(part.runs).map(|(sum, runs)| sum.saturating_add(runs));
+    }
+    let mut found: Vec<KeptWaitingFinding> = sums.into_values().collect();
+    let all: f64 = found.iter().map(|each| each.wait_ns).sum();
+    found.iter_mut().for_each(|each| each.share = each.wait_ns / all);
+    found.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
+    found
+}
+
+/// A part of the waits of a process.
+struct Part<'a> {
+    observed: &'a str,
+    behind: Behind,
+    is_own: bool,
+    ns: Nanos,
+    runs: Option<u64>,
+}
+
+fn parts(observation: &Observation) -> impl Iterator<Item = Part<'_>> {
+    let own: std::collections::BTreeSet<u32> = observation.pairs.iter().map(|pair| pair.process).collect();
+    let of_pairs = observation.pairs.iter().map(move |pair| Part {
+        observed: &pair.process_name,
+        behind: pair.other.map_or(Behind::Kernel, |_| Behind::Process(pair.name.clone())),
+        is_own: pair.other.is_some_and(|other| own.contains(&other)),
+        ns: pair.kept_waiting_ns,
+        runs: Some(pair.kept_waiting),
+    });
+    let of_waits = observation.waits.iter().flat_map(|waits| {
+        let parts = [
+            (Behind::Nobody, waits.nobody_ns),
+            (Behind::Throttled, waits.throttled_ns),
+            (Behind::Moved, waits.moved_ns),
+            (Behind::Others, waits.others_ns),
+        ];
+        parts.map(|(behind, ns)| Part { observed: &waits.process_name, behind, is_own: false, ns, runs: None })
+    });
+    of_pairs.chain(of_waits)
+}

@@ -1,0 +1,65 @@
+//! What the tool noted of a process in passing, as the reader of the trace should know it.
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use crate::protocol::{NO_PROCESS, header};
+use crate::ring::Ring;
+
+/// Of the last process of each kind.
+pub(crate) fn remarks(ring: &Ring) -> Vec<String> {
+    let process = |offset| Some(ring.u32_at(offset).load(SeqCst)).filter(|&pid| pid != NO_PROCESS);
+    let code = ring.u64_at(header::UNDECODED).load(SeqCst).to_le_bytes();
+    let undecoded = process(header::UNDECODED_PID).map(|pid| undecoded(pid, code));
+    process(header::RESTRICTED_PID).map(restricted).into_iter().chain(undecoded).collect()
+}
+
+fn restricted(pid: u32) -> String {
+    format!(
+        "process {pid} restricted its own system calls (seccomp), which would bar those of Valgrind, too: that was not put in force, and \
+         calls were made that it forbids, if there were any"
+    )
+}
+
+fn undecoded(pid: u32, code: [u8; 8]) -> String {
+    /// What instructions of AVX-512 begin with (EVEX).
+    const EVEX: u8 = 0x62;
+    let bytes = code.map(|byte| format!("{byte:02x}")).join(" ");
+    match code[0] {
+        EVEX => format!(
+            "process {pid} came to an instruction of AVX-512 ({bytes}) and got SIGILL: this processor may have these, but Valgrind does \
+             not; build the program for one without (-march=x86-64-v3)"
+        ),
+        _ => format!("process {pid} came to an instruction that Valgrind does not know ({bytes}), and got SIGILL"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol;
+
+    #[test]
+    fn what_valgrind_lacks_is_put_down_to_valgrind() {
+        let ring = Ring::create(protocol::SCHEDULED).expect("memory");
+        assert_eq!(remarks(&ring), [""; 0]);
+        ring.u32_at(header::RESTRICTED_PID).store(4, SeqCst);
+        ring.u32_at(header::UNDECODED_PID).store(7, SeqCst);
+        let noted = |code: [u8; 8]| {
+            ring.u64_at(header::UNDECODED).store(u64::from_le_bytes(code), SeqCst);
+            remarks(&ring)
+        };
+        assert_eq!(
+            noted([0x62, 0xf2, 0x7d, 0x48, 0x7c, 0xc0, 0, 1]),
+            [
+                "process 4 restricted its own system calls (seccomp), which would bar those of Valgrind, too: that was not put in force, \
+                 and calls were made that it forbids, if there were any",
+                "process 7 came to an instruction of AVX-512 (62 f2 7d 48 7c c0 00 01) and got SIGILL: this processor may have these, but \
+                 Valgrind does not; build the program for one without (-march=x86-64-v3)"
+            ]
+        );
+        assert_eq!(
+            noted([0xc4, 0xe2, 0x7b, 0x49, 0, 0, 0, 0])[1],
+            "process 7 came to an instruction that Valgrind does not know (c4 e2 7b 49 00 00 00 00), and got SIGILL"
+        );
+    }
+}

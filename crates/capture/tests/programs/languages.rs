@@ -1,0 +1,138 @@
+//! Programs of several languages, with their runtimes: sound traces in both orders, and what they say is what they say alone.
+
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+use std::sync::atomic::AtomicBool;
+
+use switchcost_capture::{Command, Options, Order};
+
+use super::support::{options, recorded, scratch};
+
+/// Every program writes its output there.
+fn output() -> PathBuf {
+    scratch().join("said")
+}
+
+/// What a shell command writes, alone and traced in both orders.
+fn says_the_same(name: &str, command: &str) {
+    let file = output().with_extension(name);
+    let script = format!("({command}) > {}", file.display());
+    let said = || std::fs::read_to_string(&file).unwrap_or_default();
+    let alone = Process::new("sh").args(["-c", &script]).status().expect("sh runs");
+    let expected = said();
+    assert!(alone.success() && !expected.is_empty(), "{name} by itself: {alone}");
+    for order in [Order::default(), Order::AsRun] {
+        let _ = std::fs::remove_file(&file);
+        let options = Options { order, ..options() };
+        let (summary, _) = recorded(&[Command::new(["sh", "-c", &script])], options, &AtomicBool::new(false));
+        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{name}, {order:?}: {summary:?}");
+        assert_eq!(said(), expected, "{name}, {order:?}");
+    }
+}
+
+fn written(name: &str, source: &str) -> PathBuf {
+    let folder = scratch().join("languages");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join(name), source).expect("written");
+    folder.join(name)
+}
+
+fn made(compiler: &str, arguments: &[&str], at: &Path) {
+    let made = Process::new(compiler).args(arguments).current_dir(at).status().expect("it runs");
+    assert!(made.success(), "{compiler} {arguments:?}");
+}
+
+const RUST: &str = r#"
+use std::sync::mpsc::channel;
+fn main() {
+    let (give, take) = channel();
+    for thread in 0..3_u64 {
+        let give = give.clone();
+        std::thread::spawn(move || (0..200).for_each(|i| give.send(thread * i).expect("somebody listens")));
+    }
+    drop(give);
+    println!("{}", take.iter().sum::<u64>());
+}
+"#;
+
+const PYTHON: &str = "import threading, queue
+q = queue.Queue()
+threads = [threading.Thread(target=lambda n: [q.put(n * i) for i in range(50)], args=(n,)) for n in range(3)]
+[t.start() for t in threads]; [t.join() for t in threads]
+print(sum(q.queue))
+";
+
+const GO: &str = r#"
+package main
+import "fmt"
+func main() {
+	c := make(chan int)
+	for i := 0; i < 4; i++ {
+		go func(i int) { s := 0; for j := 0; j < 3000000; j++ { s += j % (i + 3) }; c <- s }(i)
+	}
+	s := 0
+	for i := 0; i < 4; i++ { s += <-c }
+	fmt.Println(s)
+}
+"#;
+
+const JAVA: &str = r#"
+public class Sums {
+    static int sum(int n) { int s = 0; for (int i = 0; i < 100000; i++) s += i % n; return s; }
+    public static void main(String[] words) {
+        System.out.println(java.util.stream.IntStream.range(3, 9).parallel().map(Sums::sum).sum());
+    }
+}
+"#;
+
+const NODE: &str = "const { Worker, isMainThread, parentPort } = require('worker_threads');
+if (isMainThread) new Worker(__filename).on('message', sum => console.log(sum));
+else { let sum = 0; for (let i = 0; i < 100000; i++) sum += i % 7; parentPort.postMessage(sum); }
+";
+
+fn is_there(program: &str) -> bool {
+    let is_there = Process::new(program).arg(if program == "go" { "version" } else { "--version" }).output().is_ok();
+    if !is_there {
+        eprintln!("skipped: found no {program}");
+    }
+    is_there
+}
+
+fn rust() -> String {
+    let source = written("channels.rs", RUST);
+    made("rustc", &["-o", "channels", "channels.rs"], source.parent().expect("a folder"));
+    source.with_extension("").display().to_string()
+}
+
+#[test]
+fn programs_in_rust_and_python_say_the_same_as_alone_in_both_orders() {
+    says_the_same("rust", &rust());
+    says_the_same("python", &format!("python3 -I -S {}", written("threads.py", PYTHON).display()));
+}
+
+#[test]
+#[ignore = "some runtimes take minutes: cargo test --test programs -- --ignored"]
+fn ten_programs_in_seven_languages_say_the_same_as_alone_in_both_orders() {
+    let inputs = "/etc/services /etc/protocols /etc/passwd";
+    says_the_same("gzip", &format!("cat {inputs} | gzip -c | gzip -dc | cksum"));
+    says_the_same("sort", "sort --parallel=2 -S 1M /etc/passwd | uniq -c");
+    says_the_same("awk", &format!("cat {inputs} | awk -F: '{{ n[$1]++ }} END {{ print length(n) }}'"));
+    says_the_same("tar", "tar -C /etc -cf - passwd group | tar -tf -");
+    says_the_same("rust", &rust());
+    says_the_same("python", &format!("python3 {}", written("threads.py", PYTHON).display()));
+    says_the_same("bash", "bash -c 'f() { echo $(( $1 * 2 )); }; for i in 1 2 3; do f $i | sed s/^/x/; done; wait'");
+    let (go, node) = (written("sums.go", GO), written("sums.js", NODE));
+    let folder = go.parent().expect("a folder");
+    written("Sums.java", JAVA);
+    if is_there("go") {
+        made("go", &["build", "-o", "sums", "sums.go"], folder);
+        says_the_same("go", &go.with_extension("").display().to_string());
+    }
+    if is_there("javac") {
+        made("javac", &["Sums.java"], folder);
+        says_the_same("java", &format!("java -cp {} Sums", folder.display()));
+    }
+    if is_there("node") {
+        says_the_same("node", &format!("node {}", node.display()));
+    }
+}

@@ -1,0 +1,50 @@
+//! Threads that are interrupted while they compute.
+
+use std::sync::atomic::AtomicBool;
+
+use switchcost_capture::{Command, Ending, Options, Order};
+
+use super::support::{compiled, options, recorded};
+
+/// A thread computes, and another sends it signals. Each has a handler of its own, which is translated when it first comes.
+const SIGNALLED: &str = r"
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static const int numbers[] = { SIGURG, SIGUSR1, SIGUSR2, SIGWINCH };
+static volatile int handled;
+static void one(int number) { handled += number > 0; }
+static void two(int number) { handled += number > 1; }
+static void three(int number) { handled += number > 2; }
+static void four(int number) { handled += number > 3; }
+static void (*const handlers[])(int) = { one, two, three, four };
+static void *compute(void *unused)
+{
+    while (handled < 4) {}
+    return unused;
+}
+int main(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < 4; i++)
+        signal(numbers[i], handlers[i]);
+    pthread_create(&thread, 0, compute, 0);
+    for (int i = 0; i < 4; i++) {
+        usleep(1000);
+        pthread_kill(thread, numbers[i]);
+    }
+    pthread_join(thread, 0);
+    return handled != 4;
+}
+";
+
+#[test]
+fn a_thread_that_computes_handles_a_signal_beside_another_thread() {
+    let program = compiled("signalled", SIGNALLED);
+    for order in [Order::AsRun, Order::default()] {
+        let options = Options { order, ..options() };
+        let (summary, _) = recorded(&[Command::new([&program])], options, &AtomicBool::new(false));
+        assert_eq!(summary.ending, Ending::Finished, "{order:?}");
+        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{order:?}: {summary:?}");
+    }
+}

@@ -1,0 +1,108 @@
+//! What a program has from its caller, and what it takes from itself: as without us, or told.
+
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use switchcost_capture::{Command, Options, Order, Summary};
+
+use super::support::{compiled, options, recorded, scratch};
+
+const ORDERS: [Order; 2] = [Order::Scheduled { quantum_instructions: 400_000 }, Order::AsRun];
+
+fn traced(words: &[&str], order: Order) -> Summary {
+    let options = Options { order, ..options() };
+    recorded(&[Command::new(words.iter().copied())], options, &AtomicBool::new(false)).0
+}
+
+fn ends_well(summary: &Summary) -> bool {
+    summary.statuses[0].is_some_and(|status| status.success())
+}
+
+#[test]
+fn limits_of_open_files_are_those_of_the_caller_and_can_be_set() {
+    // As a server sets both, and as a runtime raises the soft one; what a program leaves to the next one, too.
+    let script = "ulimit -Hn; ulimit -Sn; ulimit -Sn $(ulimit -Hn); ulimit -Sn; ulimit -Sn 70; ulimit -Hn 90; \
+                  sh -c 'ulimit -Sn; ulimit -Hn; ulimit -Sn 90; ulimit -Sn'";
+    let path = scratch().join("limits");
+    let limits = |run: &dyn Fn(&[&str])| {
+        run(&["sh", "-c", &format!("({script}) > {}", path.display())]);
+        fs::read_to_string(&path).expect("written")
+    };
+    let alone = limits(&|words| {
+        std::process::Command::new(words[0]).args(&words[1..]).status().expect("sh runs");
+    });
+    assert!(alone.ends_with("\n70\n90\n90\n"), "{alone}");
+    for order in ORDERS {
+        assert_eq!(limits(&|words| drop(traced(words, order))), alone, "{order:?}");
+    }
+}
+
+#[test]
+fn files_that_the_caller_opened_are_handed_on() {
+    let path = scratch().join("handed_on");
+    fs::write(&path, "words").expect("written");
+    let file = File::open(&path).expect("a file");
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).expect("a file of ours");
+    let by_number = format!("/dev/fd/{}", file.as_raw_fd());
+    let summary = traced(&["cmp", &by_number, path.to_str().expect("text")], Order::default());
+    assert!(ends_well(&summary), "{summary:?}");
+}
+
+/// Writes three lines into a file when it may make no system call but those that write and end.
+const RESTRICTED: &str = r#"
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int filter(int by_prctl)
+{
+    static struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { 5, code };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        return 1;
+    return by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
+                    : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+int main(int count, char **words)
+{
+    int file = open(words[2], O_WRONLY | O_CREAT | O_TRUNC, 0600), refused;
+    if (count < 3 || file < 0)
+        return 1;
+    refused = strcmp(words[1], "strict") == 0 ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT)
+                                              : filter(strcmp(words[1], "prctl") == 0);
+    if (refused)
+        return 2;
+    for (int i = 0; i < 3; i++)
+        write(file, "hi\n", 3);
+    syscall(SYS_exit, 0);
+}
+"#;
+
+#[test]
+fn a_program_that_restricts_its_system_calls_runs_on_and_the_reader_is_told() {
+    let program = compiled("restricted", RESTRICTED);
+    let path = scratch().join("restricted_lines");
+    let lines = |path: &Path| fs::read_to_string(path).expect("written");
+    for how in ["strict", "prctl", "seccomp"] {
+        for order in ORDERS {
+            let words = [program.as_path(), Path::new(how), path.as_path()].map(|word| word.to_str().expect("text"));
+            let summary = traced(&words, order);
+            assert!(ends_well(&summary), "{how}, {order:?}: {summary:?}");
+            assert_eq!(lines(&path), "hi\nhi\nhi\n", "{how}, {order:?}");
+            let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
+            assert!(warning.contains("restricted its own system calls (seccomp)"), "{warning}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Files that our caller has opened for what it starts.
+
+use std::fs;
+use std::io;
+use std::os::fd::RawFd;
+
+/// The files of this process, beyond the first three, that a program has which it executes: not those that it opened itself, which are
+/// closed then. As of `<(COMMAND)` in a shell.
+pub(super) fn inherited() -> io::Result<Vec<RawFd>> {
+    let mut inherited = Vec::new();
+    for entry in fs::read_dir("/proc/self/fdinfo")? {
+        let entry = entry?;
+        let number = entry.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
+        // One that was closed meanwhile is nobody's.
+        if let (Some(fd @ 3..), Ok(facts)) = (number, fs::read_to_string(entry.path()))
+            && !is_closed_by_exec(&facts)
+        {
+            inherited.push(fd);
+        }
+    }
+    Ok(inherited)
+}
+
+/// What the kernel says of a file: `flags:` are octal, as of `open`.
+fn is_closed_by_exec(facts: &str) -> bool {
+    let flags = facts.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_none_or(|flags| flags & libc::O_CLOEXEC != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_whether_a_file_is_closed_by_exec() {
+        assert!(is_closed_by_exec("pos:\t0\nflags:\t02100000\nmnt_id:\t9\n"));
+        assert!(!is_closed_by_exec("pos:\t0\nflags:\t0100002\nmnt_id:\t9\n"));
+        assert!(is_closed_by_exec(""), "it is gone");
+    }
+}

@@ -1,0 +1,128 @@
+//! The type information of the program (BTF), as far as it is compared.
+//!
+//! Format: <https://docs.kernel.org/bpf/btf.html>.
+
+use std::collections::BTreeMap;
+
+use object::{Object, ObjectSection};
+
+const POINTER: u32 = 2;
+const ARRAY: u32 = 3;
+const STRUCT: u32 = 4;
+const UNION: u32 = 5;
+const ENUM: u32 = 6;
+
+struct Type {
+    kind: u32,
+    name: String,
+    /// Its size, or the type that it is made of.
+    size_or_type: u32,
+    /// What follows: of each member its name, type and offset in bits; of each enumerator its name and value.
+    parts: Vec<(String, u32, u32)>,
+    /// Elements of an array, and the type of one.
+    elements: (u32, u32),
+}
+
+pub(super) struct Btf {
+    types: Vec<Type>,
+}
+
+/// Name, offset and size of a field.
+pub(super) type Field = (String, usize, usize);
+
+impl Btf {
+    pub(super) fn of_object(object: &[u8]) -> Btf {
+        let file = object::File::parse(object).expect("clang's");
+        let section = file.section_by_name(".BTF").expect("it is compiled with -g");
+        Btf::read(section.data().expect("it is in the file"))
+    }
+
+    fn read(data: &[u8]) -> Btf {
+        let word = |at: usize| u32::from_ne_bytes(data[at..at + 4].try_into().expect("four bytes"));
+        let header = word(4) as usize;
+        let (types, length, strings) = (header + word(8) as usize, word(12) as usize, header + word(16) as usize);
+        let text = |offset: u32| {
+            let text = &data[strings + offset as usize..];
+            let end = text.iter().position(|&byte| byte == 0).expect("it ends");
+            String::from_utf8_lossy(&text[..end]).into_owned()
+        };
+        // The first type is none.
+        let mut found =
+            vec![Type { kind: 0, name: String::new(), size_or_type: 0, parts: Vec::new(), elements: (0, 0) }];
+        let mut at = types;
+        while at < types + length {
+            let (info, behind) = (word(at + 4), at + 12);
+            let (kind, count) = (info >> 24 & 0x1f, (info & 0xffff) as usize);
+            let (each, fixed) = match kind {
+                ARRAY => (0, 12),
+                STRUCT | UNION => (12, 0),
+                ENUM => (8, 0),
+                1 | 14 | 17 => (0, 4),
+                13 => (8, 0),
+                15 | 19 => (12, 0),
+                _ => (0, 0),
+            };
+            let part = |part: usize| {
+                let at = behind + part * each;
+                (text(word(at)), word(at + 4), if each == 12 { word(at + 8) } else { 0 })
+            };
+            found.push(Type {
+                kind,
+                name: text(word(at)),
+                size_or_type: word(at + 8),
+                parts: if matches!(kind, STRUCT | UNION | ENUM) { (0..count).map(part).collect() } else { Vec::new() },
+                elements: if kind == ARRAY { (word(behind + 8), word(behind)) } else { (0, 0) },
+            });
+            at = behind + fixed + each * count;
+        }
+        Btf { types: found }
+    }
+
+    fn of(&self, kind: u32, name: &str) -> &Type {
+        let mut found = self.types.iter().filter(|of| of.kind == kind && of.name == name);
+        found.next().unwrap_or_else(|| panic!("the program has {name}"))
+    }
+
+    /// The size of a structure, and its fields; those of a structure or union without a name within it are its own.
+    pub(super) fn structure(&self, name: &str) -> (usize, Vec<Field>) {
+        let of = self.of(STRUCT, name);
+        (of.size_or_type as usize, self.fields(of))
+    }
+
+    fn fields(&self, of: &Type) -> Vec<Field> {
+        let fields = of.parts.iter().flat_map(|(name, of, bits)| {
+            let offset = *bits as usize / 8;
+            if !name.is_empty() {
+                return vec![(name.clone(), offset, self.size(*of))];
+            }
+            let within = self.fields(&self.types[*of as usize]).into_iter();
+            within.map(|(name, at, size)| (name, offset + at, size)).collect()
+        });
+        fields.collect()
+    }
+
+    fn size(&self, id: u32) -> usize {
+        let of = &self.types[id as usize];
+        match of.kind {
+            POINTER => 8,
+            ARRAY => of.elements.0 as usize * self.size(of.elements.1),
+            // Sizes of their own: integers, structures, unions, enumerations.
+            1 | STRUCT | UNION | ENUM => of.size_or_type as usize,
+            _ => self.size(of.size_or_type),
+        }
+    }
+
+    /// Enumerators by name.
+    pub(super) fn enumeration(&self, name: &str) -> BTreeMap<String, u32> {
+        self.of(ENUM, name).parts.iter().map(|(name, value, _)| (name.clone(), *value)).collect()
+    }
+
+    /// How many entries a map has: as the header of BPF writes it down, a pointer to an array of so many.
+    pub(super) fn entries_of(&self, map: &str) -> usize {
+        let variable = self.of(14, map);
+        let map = &self.types[variable.size_or_type as usize];
+        let (_, entries, _) = map.parts.iter().find(|(name, ..)| name == "max_entries").expect("it has so many");
+        let array = self.types[*entries as usize].size_or_type;
+        self.types[array as usize].elements.0 as usize
+    }
+}

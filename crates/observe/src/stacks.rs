@@ -1,0 +1,170 @@
+//! Stacks of the observed at their switches, sampled: of every so many switches one, by a program of its own in the kernel.
+//!
+//! Addresses become places in files at once, while the processes live; the functions there are looked up by whoever knows symbols.
+
+mod layout;
+mod mappings;
+mod sums;
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use aya::maps::{Array, HashMap, MapData, RingBuf};
+use aya::programs::BtfTracePoint;
+use aya::{Btf, Ebpf, EbpfLoader};
+use observation::SampledStacks;
+use zerocopy::FromBytes;
+
+use crate::kernel::{NoBpf, refused, refused_program};
+use layout::{Control, Sample};
+use sums::Sums;
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stacks.bpf.o"));
+
+/// From one look at how many samples came to the next.
+const EACH: Duration = Duration::from_millis(100);
+
+/// Until it is known how many there are: of the fastest of programs less than there is room for between two looks.
+const FIRST: u64 = 16;
+
+/// Samples until it is dropped.
+pub(crate) struct Stacks {
+    ebpf: Ebpf,
+    control: Array<MapData, Control>,
+    processes: HashMap<MapData, u32, u32>,
+    samples: RingBuf<MapData>,
+    known: BTreeSet<u32>,
+    per_second: u64,
+    rate: Rate,
+    sums: Sums,
+}
+
+impl Stacks {
+    /// Begins to sample so many switches a second, of nobody yet.
+    pub(crate) fn start(per_second: u32) -> Result<Stacks, NoBpf> {
+        if OBJECT.is_empty() {
+            return Err(NoBpf::NotBuilt);
+        }
+        let btf = Btf::from_sys_fs().map_err(|error| NoBpf::NoBtf(error.to_string()))?;
+        let mut ebpf = EbpfLoader::new().btf(Some(&btf)).load(OBJECT).map_err(|error| refused("stacks", &error))?;
+        let tables = |error: aya::maps::MapError| refused("the tables of stacks", &error.into());
+        let control = Array::try_from(ebpf.take_map("control").expect("the program has it")).map_err(tables)?;
+        let processes = HashMap::try_from(ebpf.take_map("processes").expect("the program has it")).map_err(tables)?;
+        let samples = RingBuf::try_from(ebpf.take_map("samples").expect("the program has it")).map_err(tables)?;
+        let program: &mut BtfTracePoint =
+            ebpf.program_mut("on_switch").expect("the program has it").try_into().expect("a function at a tracepoint");
+        let refused_stacks = |error| refused_program("to sample stacks", &error);
+        program.load("sched_switch", &btf).map_err(refused_stacks)?;
+        program.attach().map_err(refused_stacks)?;
+        let per_second = u64::from(per_second);
+        let (known, rate, sums) = (BTreeSet::new(), Rate::new(per_second), Sums::default());
+        let mut stacks = Stacks { ebpf, control, processes, samples, known, per_second, rate, sums };
+        stacks.change(|control| control[0] = FIRST);
+        Ok(stacks)
+    }
+
+    /// Samples these processes, too.
+    pub(crate) fn add(&mut self, processes: impl IntoIterator<Item = u32>) {
+        for process in processes {
+            if self.known.insert(process) {
+                // Of more than there is room for there are no samples.
+                let _ = self.processes.insert(process, 1, 0);
+            }
+        }
+    }
+
+    /// Samples everybody.
+    pub(crate) fn add_all(&mut self) {
+        self.change(|control| control[1] = 1);
+    }
+
+    /// Takes what was sampled, and sees to it that no more is than was asked for. To be called several times a second with the observed
+    /// processes that live.
+    pub(crate) fn tick(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
+        self.take();
+        let Some(every) = self.rate.look() else { return };
+        self.change(|control| control[0] = every);
+        let alive = processes();
+        for gone in self.known.difference(&alive) {
+            // The kernel gives its number to another.
+            let _ = self.processes.remove(gone);
+            self.sums.forget(*gone);
+        }
+        self.known.retain(|process| alive.contains(process));
+        self.add(alive);
+    }
+
+    fn take(&mut self) {
+        while let Some(item) = self.samples.next() {
+            if let Ok(sample) = Sample::read_from_bytes(&item) {
+                self.rate.taken += 1;
+                self.sums.add(&sample);
+            }
+        }
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Control)) {
+        let mut control = self.control.get(&0, 0).unwrap_or_default();
+        change(&mut control);
+        let _ = self.control.set(0, control, 0);
+    }
+
+    /// The programs, for the accounts of what they cost.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &aya::programs::ProgramFd> {
+        self.ebpf.programs().filter_map(|(_, program)| program.fd().ok())
+    }
+
+    /// All that was sampled.
+    pub(crate) fn finish(mut self) -> SampledStacks {
+        self.take();
+        let lost = self.control.get(&0, 0).unwrap_or_default()[2];
+        self.sums.into_stacks(self.per_second, lost)
+    }
+}
+
+/// How many switches a sample stands for, so that no more come than were asked for.
+struct Rate {
+    per_second: u64,
+    every: u64,
+    taken: u64,
+    since: Instant,
+}
+
+impl Rate {
+    fn new(per_second: u64) -> Rate {
+        Rate { per_second, every: FIRST, taken: 0, since: Instant::now() }
+    }
+
+    /// The new number, where it is time.
+    fn look(&mut self) -> Option<u64> {
+        let elapsed = self.since.elapsed();
+        let are_many = self.taken > self.per_second;
+        if elapsed < EACH && !are_many {
+            return None;
+        }
+        self.every = next(self.every, self.taken, self.per_second, elapsed);
+        (self.taken, self.since) = (0, Instant::now());
+        Some(self.every)
+    }
+}
+
+/// As many as would have made the samples as many as were asked for.
+fn next(every: u64, taken: u64, per_second: u64, elapsed: Duration) -> u64 {
+    let wanted = (per_second as f64 * elapsed.as_secs_f64()).max(1.0);
+    ((every as f64 * taken as f64 / wanted).round() as u64).max(1).max(every / 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_come_as_often_as_was_asked_for() {
+        let second = Duration::from_secs(1);
+        assert_eq!(next(1, 50_000, 100, second), 500);
+        assert_eq!(next(500, 100, 100, second), 500);
+        assert_eq!(next(500, 50, 100, second), 250);
+        assert_eq!(next(500, 0, 100, second), 125, "a pause is not the end");
+        assert_eq!(next(1, 3, 100, second), 1);
+    }
+}

@@ -1,0 +1,79 @@
+//! Where the files of a process are in its memory.
+
+use std::collections::BTreeMap;
+
+/// A place in a file that is mapped, or in memory that is none's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// Path and inode of the file; what the kernel calls memory of its own, such as `[vdso]`; or [`ANONYMOUS`].
+    pub(crate) module: (String, u64),
+    pub(crate) offset: u64,
+}
+
+/// What is generated while a program runs is in no file.
+pub(crate) const ANONYMOUS: &str = "[anonymous memory]";
+
+/// Mappings with code, by their ends.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mappings {
+    by_end: BTreeMap<u64, Mapping>,
+}
+
+#[derive(Clone, Debug)]
+struct Mapping {
+    start: u64,
+    offset: u64,
+    module: (String, u64),
+}
+
+impl Mappings {
+    /// Of the text of `/proc/PID/maps`.
+    pub(crate) fn of(text: &str) -> Mappings {
+        Mappings { by_end: text.lines().filter_map(line).collect() }
+    }
+
+    /// What is at an address; none where nothing is mapped that may be executed.
+    pub(crate) fn at(&self, address: u64) -> Option<Place> {
+        let (_, mapping) = self.by_end.range(address.saturating_add(1)..).next()?;
+        let from = address.checked_sub(mapping.start)?;
+        // An offset into memory that is in no file tells nothing to anybody.
+        let offset = if mapping.module.0 == ANONYMOUS { 0 } else { from + mapping.offset };
+        Some(Place { module: mapping.module.clone(), offset })
+    }
+}
+
+/// `55d0c0000000-55d0c0002000 r-xp 00002000 fe:00 1234    /usr/bin/cat`
+fn line(line: &str) -> Option<(u64, Mapping)> {
+    let mut fields = line.splitn(6, ' ');
+    let (start, end) = fields.next()?.split_once('-')?;
+    let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+    let is_code = fields.next()?.contains('x');
+    let offset = hexadecimal(fields.next()?)?;
+    let inode = fields.nth(1)?.parse().ok()?;
+    let path = fields.next().map_or("", |path| path.trim_start());
+    let module = if path.is_empty() { (ANONYMOUS.to_owned(), 0) } else { (path.to_owned(), inode) };
+    is_code.then_some((hexadecimal(end)?, Mapping { start: hexadecimal(start)?, offset, module }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+55d0c0000000-55d0c0002000 r--p 00000000 fe:00 1234                       /usr/bin/a name
+55d0c0002000-55d0c0004000 r-xp 00002000 fe:00 1234                       /usr/bin/a name
+7f0000000000-7f0000001000 rwxp 00000000 00:00 0 
+7ffd00000000-7ffd00002000 r-xp 00000000 00:00 0                          [vdso]
+";
+
+    #[test]
+    fn an_address_is_of_the_file_that_is_mapped_there() {
+        let mappings = Mappings::of(TEXT);
+        let at = |address| mappings.at(address).map(|place| (place.module.0, place.module.1, place.offset));
+        assert_eq!(at(0x55d0_c000_2010), Some(("/usr/bin/a name".to_owned(), 1234, 0x2010)));
+        assert_eq!(at(0x55d0_c000_0010), None, "no code");
+        assert_eq!(at(0x55d0_c000_4000), None, "behind its end");
+        assert_eq!(at(0x7f00_0000_0010), Some((ANONYMOUS.to_owned(), 0, 0)));
+        assert_eq!(at(0x7ffd_0000_0a10), Some(("[vdso]".to_owned(), 0, 0xa10)));
+    }
+}

@@ -1,0 +1,133 @@
+//! Samples of the same stack, put together.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::time::{Duration, Instant};
+
+use observation::{Frame, Module, SampledStacks, UserStack};
+
+use super::layout::Sample;
+use super::mappings::{Mappings, Place};
+use crate::sums::until_zero;
+
+/// Different stacks told; samples of others are counted as lost.
+const STACKS: usize = 1 << 16;
+
+/// Mappings of a process are not read again sooner: an address may be in none.
+const EACH: Duration = Duration::from_millis(10);
+
+/// What is known of an address in no mapping: the process was gone before they could be read, say.
+const UNKNOWN: &str = "[unknown]";
+
+#[derive(Default)]
+pub(crate) struct Sums {
+    mappings: HashMap<u32, (Mappings, Instant)>,
+    modules: Numbers<(String, u64)>,
+    frames: Numbers<(u32, u64)>,
+    stacks: BTreeMap<Stack, (u64, u64)>,
+    no_room: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Stack {
+    process: u32,
+    name: String,
+    is_wait: bool,
+    frames: Vec<u32>,
+}
+
+impl Sums {
+    pub(crate) fn add(&mut self, sample: &Sample) {
+        let stack = Stack {
+            process: sample.process,
+            name: String::from_utf8_lossy(until_zero(&sample.name)).into_owned(),
+            is_wait: sample.waits != 0,
+            frames: self.frames_of(sample),
+        };
+        if self.stacks.len() >= STACKS && !self.stacks.contains_key(&stack) {
+            self.no_room += sample.switches;
+            return;
+        }
+        let sum = self.stacks.entry(stack).or_default();
+        sum.0 += 1;
+        sum.1 += sample.switches;
+    }
+
+    fn frames_of(&mut self, sample: &Sample) -> Vec<u32> {
+        let frames = sample.frames().iter().enumerate();
+        // An address to return to lies behind the call, and may be in another function already.
+        let places =
+            frames.map(|(depth, &address)| self.place(sample.process, address - u64::from(depth > 0 && address > 0)));
+        let places: Vec<Place> = places.collect();
+        let number = |place: Place| {
+            let module = self.modules.of(place.module);
+            self.frames.of((module, place.offset))
+        };
+        places.into_iter().map(number).collect()
+    }
+
+    fn place(&mut self, process: u32, address: u64) -> Place {
+        let known = |mappings: &HashMap<u32, (Mappings, Instant)>| mappings.get(&process)?.0.at(address);
+        if let Some(place) = known(&self.mappings) {
+            return place;
+        }
+        // It is new, has called exec, or has loaded a library.
+        if self.mappings.get(&process).is_none_or(|(_, read)| read.elapsed() >= EACH)
+            && let Ok(text) = fs::read_to_string(format!("/proc/{process}/maps"))
+            && !text.is_empty()
+        {
+            self.mappings.insert(process, (Mappings::of(&text), Instant::now()));
+        }
+        known(&self.mappings).unwrap_or_else(|| Place { module: (UNKNOWN.to_owned(), 0), offset: 0 })
+    }
+
+    /// A process is gone; another may get its number.
+    pub(crate) fn forget(&mut self, process: u32) {
+        self.mappings.remove(&process);
+    }
+
+    pub(crate) fn into_stacks(self, per_second: u64, lost: u64) -> SampledStacks {
+        let stack = |(stack, (samples, switches)): (Stack, (u64, u64))| UserStack {
+            process: stack.process,
+            name: stack.name,
+            is_wait: stack.is_wait,
+            samples,
+            switches,
+            frames: stack.frames,
+        };
+        let frame = |(module, offset)| Frame { module, offset, function: None };
+        let mut stacks: Vec<UserStack> = self.stacks.into_iter().map(stack).collect();
+        stacks.sort_by_key(|stack| std::cmp::Reverse(stack.switches));
+        SampledStacks {
+            per_second,
+            lost_switches: lost + self.no_room,
+            modules: self.modules.values.into_iter().map(|(path, inode)| Module { path, inode }).collect(),
+            frames: self.frames.values.into_iter().map(frame).collect(),
+            stacks,
+        }
+    }
+}
+
+/// Values by the order in which they first came.
+struct Numbers<T> {
+    numbers: BTreeMap<T, u32>,
+    values: Vec<T>,
+}
+
+impl<T> Default for Numbers<T> {
+    fn default() -> Self {
+        Numbers { numbers: BTreeMap::new(), values: Vec::new() }
+    }
+}
+
+impl<T: Ord + Clone> Numbers<T> {
+    fn of(&mut self, value: T) -> u32 {
+        if let Some(&number) = self.numbers.get(&value) {
+            return number;
+        }
+        let number = self.values.len() as u32;
+        self.values.push(value.clone());
+        self.numbers.insert(value, number);
+        number
+    }
+}

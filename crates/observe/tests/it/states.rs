@@ -1,0 +1,137 @@
+//! What the kernel keeps from running is told by the kernel's own state of it.
+
+use std::process::{Child, Command};
+
+use observation::{Entry, Tasks, Why};
+use switchcost_observe::Options;
+
+use crate::groups::{Group, hierarchies};
+use crate::{call, observed, switches, turn};
+
+/// Switches of one kind, wherever they were.
+fn all(tasks: &[Tasks], why: Why) -> u64 {
+    tasks.iter().flat_map(|tasks| &tasks.causes).filter(|cause| cause.why == why).map(|cause| cause.switches).sum()
+}
+
+/// Computes on a CPU for so many seconds, unobserved.
+pub(crate) fn loop_on(cpu: usize, seconds: f64) -> Child {
+    let script = format!("use Time::HiRes 'time'; my $t = time + {seconds}; 1 while time < $t");
+    let cpu = cpu.to_string();
+    Command::new("taskset").args(["-c", &cpu, "perl", "-e", &script]).spawn().expect("taskset and perl are there")
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_told_as_that_though_another_task_is_next() {
+    let _turn = turn();
+    let Some(group) = Group::with("cpu") else { return };
+    let has_quota = (group.write("cpu.cfs_period_us", "50000") && group.write("cpu.cfs_quota_us", "10000"))
+        || group.write("cpu.max", "10000 50000");
+    assert!(has_quota, "a group with a quota");
+    let mut outside = loop_on(0, 2.5);
+    let script = format!(
+        r#"use Time::HiRes 'time'; open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n);
+           system("taskset", "-pc", "0", $$) == 0 or die; my $p = fork;
+           if (!$p) {{ open(my $f, ">", "{}/cgroup.procs"); print $f $$; close $f; my $t = time + 1.5; 1 while time < $t; exit }}
+           waitpid($p, 0)"#,
+        group.folder.display()
+    );
+    let counted = observed(&script, Options::default());
+    outside.kill().and_then(|()| outside.wait()).expect("our child");
+    let Some((_, counted)) = counted else { return };
+    let (throttled, periods) = (all(&counted.tasks, Why::Throttled), group.number("cpu.stat", "nr_throttled "));
+    // A period in which it never runs, for it has overdrawn the one before, is one more for the kernel.
+    assert!(throttled >= 5 && throttled <= periods + 2, "{throttled} switches, {periods} periods");
+    assert!(3 * throttled >= periods, "{throttled} switches, {periods} periods");
+    let off: u64 = counted
+        .tasks
+        .iter()
+        .flat_map(|tasks| &tasks.causes)
+        .filter(|cause| cause.why == Why::Throttled)
+        .map(|cause| cause.off_ns.0)
+        .sum();
+    assert!(off > 300_000_000, "most of 1.5 s is not its own: {off} ns");
+}
+
+#[test]
+fn the_end_of_the_time_of_a_deadline_task_is_told_as_that_though_another_task_is_next() {
+    let _turn = turn();
+    let number = if cfg!(target_arch = "x86_64") { 314 } else { 274 };
+    // 2 ms of each 10 ms; while all CPUs have something else to do.
+    let script = format!(
+        r#"use Time::HiRes 'time'; my $a = pack("LLQlLQQQ", 48, 6, 0, 0, 0, 2e6, 1e7, 1e7);
+           if (syscall({number}, 0, $a, 0) != 0) {{ print "refused"; exit }}
+           my $t = time + 0.6; 1 while time < $t"#
+    );
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    let mut others: Vec<Child> = (0..cpus).map(|cpu| loop_on(cpu, 2.0)).collect();
+    let counted = observed(&script, Options::default());
+    for other in &mut others {
+        other.kill().and_then(|()| other.wait()).expect("our child");
+    }
+    let Some((told, counted)) = counted else { return };
+    if told == "refused" {
+        return println!("skipped: the kernel takes no SCHED_DEADLINE task here");
+    }
+    let (throttled, slices) = (all(&counted.tasks, Why::Throttled), all(&counted.tasks, Why::SliceEnded));
+    assert!((30..=70).contains(&throttled), "{throttled} of 60 periods");
+    assert!(slices < throttled / 2, "{slices} time slices ended of a task that goes before all others");
+}
+
+#[test]
+fn stopped_is_not_a_wait_of_the_programs_and_what_is_resumed_keeps_its_name() {
+    let _turn = turn();
+    // One sleeps, another computes; both are stopped and go on five times.
+    let script = r#"
+        use Time::HiRes 'time'; sub pause { select(undef, undef, undef, $_[0]) }
+        my $s = fork; exec "sleep", "0.6" if !$s; pause(0.05);
+        my $c = fork; if (!$c) { my $t = time + 0.5; 1 while time < $t; exit } pause(0.02);
+        for (1..5) { kill("STOP", $s, $c); pause(0.02); kill("CONT", $s, $c); pause(0.02) }
+        waitpid($s, 0); waitpid($c, 0)"#;
+    let Some((_, counted)) = observed(script, Options::default()) else { return };
+    let of_sleep: Vec<Tasks> = counted.tasks.iter().filter(|tasks| tasks.name == "sleep").cloned().collect();
+    assert_eq!(all(&of_sleep, Why::Stopped), 5, "{of_sleep:?}");
+    assert_eq!(all(&counted.tasks, Why::Stopped), 10);
+    assert_eq!(switches(&of_sleep, Why::Blocked, &call("clock_nanosleep")), 6, "the first time, and after each stop");
+    assert_eq!(switches(&counted.tasks, Why::Blocked, &call("restart_syscall")), 0);
+    assert_eq!(switches(&counted.tasks, Why::Blocked, &Entry::Interrupt), 0, "on its way back to its own code");
+}
+
+#[test]
+fn stops_for_a_debugger_are_told_as_that() {
+    let _turn = turn();
+    let number = if cfg!(target_arch = "x86_64") { 101 } else { 117 };
+    let script = format!(
+        r#"my $p = fork; if (!$p) {{ syscall({number}, 0, 0, 0, 0); kill(10, $$) for 1..5; exit }}
+           for (1..5) {{ waitpid($p, 0); syscall({number}, 7, $p, 0, 0) }} waitpid($p, 0)"#
+    );
+    let Some((_, counted)) = observed(&script, Options::default()) else { return };
+    assert_eq!((all(&counted.tasks, Why::Traced), all(&counted.tasks, Why::Stopped)), (5, 0));
+}
+
+#[test]
+fn frozen_is_not_a_wait_of_the_programs() {
+    let _turn = turn();
+    let mut is_tried = false;
+    for hierarchy in hierarchies("freezer") {
+        let Some(group) = Group::below(&hierarchy) else { continue };
+        let (file, on, off) = if group.folder.join("freezer.state").exists() {
+            ("freezer.state", "FROZEN", "THAWED")
+        } else {
+            ("cgroup.freeze", "1", "0")
+        };
+        let script = format!(
+            r#"use Time::HiRes 'time'; sub pause {{ select(undef, undef, undef, $_[0]) }}
+               sub put {{ open(my $f, ">", "{}/$_[0]") or die; print $f $_[1]; close $f or die }}
+               my $p = fork; if (!$p) {{ my $t = time + 0.4; 1 while time < $t; exit }} put("cgroup.procs", $p);
+               for (1..4) {{ put("{file}", "{on}"); pause(0.03); put("{file}", "{off}"); pause(0.03) }} waitpid($p, 0)"#,
+            group.folder.display()
+        );
+        let Some((_, counted)) = observed(&script, Options::default()) else { return };
+        assert_eq!(all(&counted.tasks, Why::Frozen), 4, "{hierarchy:?}: {:?}", counted.tasks);
+        assert_eq!(switches(&counted.tasks, Why::Blocked, &Entry::Interrupt), 0, "on its way back to its own code");
+        is_tried = true;
+    }
+    if !is_tried {
+        println!("skipped: there is no control group to be had");
+    }
+}

@@ -1,0 +1,121 @@
+use std::collections::BTreeMap;
+
+use ::observation::{Behind, LongWait, Observation};
+use analysis::observation::{Findings, KeptWaitingFinding, NeighbourFinding};
+use units::Nanos;
+
+use super::answer::name;
+use super::tables::title;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::{NO_NUMBER, time};
+use crate::simulate::amount::{count, share};
+
+/// Who had a CPU while the observed waited for it, or were off it: both are told of one program in one row.
+pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
+    let all = rows(findings);
+    if all.is_empty() {
+        return;
+    }
+    let rows = &all[..all.len().min(most)];
+    let what = "waited: for its CPU, while it could run";
+    page.heading("Who kept it waiting, and who ran in between", &title(what, rows.len(), all.len()));
+    let mut grid = Grid::with_one_line_a_row(2);
+    grid.column("", Side::Left);
+    grid.column("observed", Side::Left);
+    for column in ["waited", "of waits", "ran", "times", "preempted it"] {
+        grid.column(column, Side::Right);
+    }
+    let has_wakers = findings.neighbours.iter().any(|neighbour| neighbour.woke > 0);
+    if has_wakers {
+        grid.column("woke it", Side::Right);
+    }
+    rows.iter().for_each(|row| grid.row(row.entries(has_wakers)));
+    page.grid(&grid);
+}
+
+/// One program beside another.
+#[derive(Default)]
+struct Row<'a> {
+    observed: &'a str,
+    other: String,
+    kept_waiting: Option<&'a KeptWaitingFinding>,
+    neighbour: Option<&'a NeighbourFinding>,
+}
+
+/// Who kept the observed waiting for the longest first, then who ran for the longest.
+fn rows(findings: &Findings) -> Vec<Row<'_>> {
+    let mut rows: BTreeMap<(&str, Behind), Row<'_>> = BTreeMap::new();
+    for found in &findings.kept_waiting {
+        let row = rows.entry((&found.observed, found.behind.clone())).or_default();
+        row.kept_waiting = Some(found);
+        (row.observed, row.other) = (&found.observed, other(&found.behind, found.is_own));
+    }
+    for found in &findings.neighbours {
+        let behind = if found.other.is_empty() { Behind::Kernel } else { Behind::Process(found.other.clone()) };
+        let text = other(&behind, found.is_own);
+        let row = rows.entry((&found.observed, behind)).or_default();
+        row.neighbour = Some(found);
+        (row.observed, row.other) = (&found.observed, text);
+    }
+    let mut rows: Vec<Row<'_>> = rows.into_values().collect();
+    rows.sort_by(|a, b| b.waited().total_cmp(&a.waited()).then(b.ran().total_cmp(&a.ran())));
+    rows
+}
+
+impl Row<'_> {
+    fn waited(&self) -> f64 {
+        self.kept_waiting.map_or(0.0, |found| found.wait_ns)
+    }
+
+    fn ran(&self) -> f64 {
+        self.neighbour.map_or(0.0, |found| found.ran_ns)
+    }
+
+    fn entries(&self, has_wakers: bool) -> Vec<Entry> {
+        let waited = |of: fn(&KeptWaitingFinding) -> String| self.kept_waiting.map_or(NO_NUMBER.to_owned(), of);
+        let ran = |of: fn(&NeighbourFinding) -> String| self.neighbour.map_or(NO_NUMBER.to_owned(), of);
+        let mut cells = vec![
+            self.other.clone(),
+            name(self.observed),
+            waited(|found| time(found.wait_ns)),
+            waited(|found| share(Some(found.share))),
+            ran(|found| time(found.ran_ns)),
+            ran(|found| count(found.runs)),
+            ran(|found| count(found.preempted)),
+        ];
+        cells.extend(has_wakers.then(|| ran(|found| count(found.woke))));
+        cells.into_iter().map(Entry::from).collect()
+    }
+}
+
+fn other(behind: &Behind, is_own: bool) -> String {
+    let text = text(behind);
+    if is_own { format!("{text} (observed itself)") } else { text }
+}
+
+fn text(behind: &Behind) -> String {
+    match behind {
+        Behind::Process(other) => name(other),
+        Behind::Kernel => "[the kernel's threads]".to_owned(),
+        Behind::Nobody => "[nobody: CPU was idle]".to_owned(),
+        Behind::Throttled => "[its own CPU quota]".to_owned(),
+        Behind::Moved => "[on another CPU]".to_owned(),
+        Behind::Others => "[not remembered]".to_owned(),
+    }
+}
+
+/// The longest waits as a sentence; none where there were none.
+pub(super) fn longest(observation: &Observation) -> Option<String> {
+    let waits: Vec<String> = observation.longest_waits.iter().map(one).collect();
+    (!waits.is_empty()).then(|| format!("Longest waits for a CPU: {}.", waits.join("; ")))
+}
+
+/// `21 ms of redis-server (812) at 1.304 s, 18 ms of it behind stress`.
+fn one(wait: &LongWait) -> String {
+    let ns = |ns: Nanos| time(ns.0 as f64);
+    let since = wait.since_ns.0 as f64 / 1e9;
+    let of = format!("{} of {} ({}) at {since:.3} s", ns(wait.wait_ns), name(&wait.name), wait.thread);
+    format!("{of}, {} of it behind {}", ns(wait.behind_ns), text(&wait.behind))
+}

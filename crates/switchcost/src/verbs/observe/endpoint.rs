@@ -1,0 +1,150 @@
+//! What was counted so far, for Prometheus and others: `GET /metrics` and `GET /healthz`, on a thread of its own. Nobody who asks can
+//! delay the observation: it hands over a snapshot when one is wanted, and waits for nothing.
+
+mod answer;
+mod connection;
+mod request;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, PipeWriter, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use observation::Observation;
+use observe::NoBpf;
+
+use crate::exit::Failure;
+use crate::messages::say;
+use server::Server;
+
+/// Connections that may wait to be accepted; the kernel may take fewer.
+const BACKLOG: i32 = 1024;
+/// Snapshots take no more than one part in so many of the observer's time.
+const SELDOM: u32 = 10;
+
+/// At work until it is dropped.
+pub(super) struct Endpoint {
+    shared: Arc<Shared>,
+    waker: PipeWriter,
+    thread: Option<JoinHandle<()>>,
+    next_at: Instant,
+}
+
+/// What the observation and the thread share. Neither holds the lock for longer than it takes to look.
+struct Shared(Mutex<State>);
+
+struct State {
+    /// What was counted last, or why it could not be read.
+    snapshot: Option<Snapshot>,
+    is_wanted: bool,
+    /// When the observation was last at work.
+    alive_at: Instant,
+    is_over: bool,
+}
+
+#[derive(Clone)]
+struct Snapshot {
+    taken_at: Instant,
+    counted: Arc<Result<Observation, String>>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An address that is ours, at which nobody is answered yet: who asks waits.
+pub(super) struct Address {
+    listener: TcpListener,
+    asked: SocketAddr,
+}
+
+impl Address {
+    pub(super) fn claim(asked: SocketAddr) -> Result<Address, Failure> {
+        let listener = listen(asked).map_err(|error| refused(asked, &error))?;
+        let own = listener.local_addr().map_err(|error| refused(asked, &error))?;
+        say!("metrics: http://{own}/metrics");
+        Ok(Address { listener, asked })
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    rustix::net::listen(&listener, BACKLOG)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn refused(address: SocketAddr, error: &io::Error) -> Failure {
+    Failure::Listen { address, why: error.to_string() }
+}
+
+impl Endpoint {
+    /// Answers from here on.
+    pub(super) fn serve(address: Address) -> Result<Endpoint, Failure> {
+        Endpoint::start(address.listener).map_err(|error| refused(address.asked, &error))
+    }
+
+    fn start(listener: TcpListener) -> io::Result<Endpoint> {
+        let now = Instant::now();
+        let state = State { snapshot: None, is_wanted: false, alive_at: now, is_over: false };
+        let shared = Arc::new(Shared(Mutex::new(state)));
+        let (wakes, waker) = io::pipe()?;
+        rustix::io::ioctl_fionbio(&wakes, true)?;
+        rustix::io::ioctl_fionbio(&waker, true)?;
+        let mut server = Server::new(listener.local_addr()?, listener, wakes, Arc::clone(&shared));
+        let thread = thread::Builder::new().name("endpoint".to_owned()).spawn(move || server.serve())?;
+        Ok(Endpoint { shared, waker, thread: Some(thread), next_at: now })
+    }
+
+    /// Hands over what was counted so far, where it is wanted. To be called several times a second.
+    pub(super) fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) {
+        let began = Instant::now();
+        let is_wanted = {
+            let mut state = self.shared.lock();
+            state.alive_at = began;
+            state.is_wanted
+        };
+        if !is_wanted || began < self.next_at {
+            return;
+        }
+        let counted = Arc::new(so_far().map_err(|why| why.to_string()));
+        let taken_at = Instant::now();
+        {
+            let mut state = self.shared.lock();
+            state.snapshot = Some(Snapshot { taken_at, counted });
+            state.is_wanted = false;
+        }
+        self.next_at = taken_at + began.elapsed() * SELDOM;
+        self.wake();
+    }
+
+    /// A full pipe wakes, too.
+    fn wake(&mut self) {
+        let _ = self.waker.write(&[1]);
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.shared.lock().is_over = true;
+        self.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The observation looks every 20 ms; after so long it is not well.
+const UNWELL: Duration = Duration::from_secs(5);
+
+impl State {
+    fn is_well(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.alive_at) < UNWELL
+    }
+}

@@ -1,0 +1,104 @@
+//! What a client is given.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use observation::Observation;
+use report::observe::{Scraped, metrics};
+
+use super::request::Refused;
+
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// A head of its own, and a body that others may have, too.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) head: Vec<u8>,
+    pub(super) body: Arc<Vec<u8>>,
+}
+
+impl Answer {
+    fn new(status: &str, kind: &str, more: &str, body: Arc<Vec<u8>>, wants_body: bool) -> Answer {
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n{more}Connection: close\r\n\r\n",
+            body.len()
+        );
+        Answer { head: head.into_bytes(), body: if wants_body { body } else { Arc::default() } }
+    }
+
+    fn text(status: &str, more: &str, body: &str) -> Answer {
+        Answer::new(status, TEXT, more, Arc::new(format!("{body}\n").into_bytes()), true)
+    }
+
+    pub(super) fn refusing(why: Refused) -> Answer {
+        match why {
+            Refused::BadRequest => Answer::text("400 Bad Request", "", "not HTTP/1.1"),
+            Refused::ForeignHost => {
+                Answer::text("403 Forbidden", "", "this is none of the host's names; ask by the address, or localhost")
+            }
+            Refused::NotFound => Answer::text("404 Not Found", "", "see /metrics and /healthz"),
+            Refused::Method => Answer::text("405 Method Not Allowed", "Allow: GET, HEAD\r\n", "only GET and HEAD"),
+            Refused::Body => Answer::text("413 Content Too Large", "", "no bodies"),
+            Refused::LongHead => Answer::text("431 Request Header Fields Too Large", "", "a head of at most 8 KiB"),
+        }
+    }
+
+    pub(super) fn busy() -> Answer {
+        Answer::text("503 Service Unavailable", "Retry-After: 1\r\n", "too many connections")
+    }
+
+    pub(super) fn health(is_well: bool) -> Answer {
+        if is_well {
+            Answer::text("200 OK", "", "ok")
+        } else {
+            Answer::text("503 Service Unavailable", "", "the observation does not go on")
+        }
+    }
+
+    pub(super) fn no_snapshot() -> Answer {
+        Answer::text("503 Service Unavailable", "Retry-After: 1\r\n", "nothing was counted yet")
+    }
+}
+
+/// A snapshot as it is served, made once for all who ask.
+pub(super) struct Page {
+    plain: Result<Arc<Vec<u8>>, String>,
+    packed: Option<Arc<Vec<u8>>>,
+}
+
+impl Page {
+    pub(super) fn of(counted: &Result<Observation, String>, scraped: &mut Scraped) -> Page {
+        let text = counted.as_ref().map(|observation| {
+            let findings = analysis::observation::analyse(observation);
+            Arc::new(metrics(observation, &findings, scraped).into_bytes())
+        });
+        Page { plain: text.map_err(Clone::clone), packed: None }
+    }
+
+    pub(super) fn answer(&mut self, takes_gzip: bool, wants_body: bool) -> Answer {
+        let plain = match &self.plain {
+            Ok(text) => Arc::clone(text),
+            Err(why) => return Answer::text("500 Internal Server Error", "", why),
+        };
+        if takes_gzip && self.packed.is_none() {
+            self.packed = packed(&plain).map(Arc::new);
+        }
+        let vary = "Vary: Accept-Encoding\r\n";
+        match self.packed.as_ref().filter(|_| takes_gzip) {
+            Some(packed) => {
+                let more = format!("{vary}Content-Encoding: gzip\r\n");
+                Answer::new("200 OK", OPEN_METRICS, &more, Arc::clone(packed), wants_body)
+            }
+            None => Answer::new("200 OK", OPEN_METRICS, vary, plain, wants_body),
+        }
+    }
+}
+
+fn packed(text: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text).ok()?;
+    encoder.finish().ok()
+}

@@ -1,0 +1,162 @@
+//! One client: its head is read, it waits for a snapshot, it is given an answer, and what else it sends is passed over. Each takes so
+//! long at most.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
+
+use super::answer::Answer;
+use super::request::{self, Asked, LONGEST_HEAD, Refused};
+
+/// For a head, and for taking an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// For a snapshot; then the last one is given.
+const FOR_A_SNAPSHOT: Duration = Duration::from_secs(2);
+/// For whoever goes on sending behind its request: closing at once would take the answer away from it.
+const LINGER: Duration = Duration::from_millis(500);
+/// What is passed over of it.
+const MOST_PASSED_OVER: usize = 64 << 10;
+
+pub(super) struct Connection {
+    pub(super) stream: TcpStream,
+    phase: Phase,
+    deadline: Instant,
+}
+
+enum Phase {
+    Reading(Vec<u8>),
+    Waiting(Asked),
+    Writing(Answer, usize),
+    Lingering(usize),
+    Done,
+}
+
+/// What is wanted for a connection.
+pub(super) enum Wish {
+    Nothing,
+    Answer(Asked),
+}
+
+impl Connection {
+    pub(super) fn new(stream: TcpStream, now: Instant) -> Connection {
+        Connection { stream, phase: Phase::Reading(Vec::new()), deadline: now + PATIENCE }
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Done)
+    }
+
+    pub(super) fn waits_for(&self) -> Option<Asked> {
+        if let Phase::Waiting(asked) = self.phase { Some(asked) } else { None }
+    }
+
+    /// What to be told of.
+    pub(super) fn interest(&self) -> PollFlags {
+        match self.phase {
+            Phase::Reading(_) | Phase::Lingering(_) => PollFlags::IN,
+            Phase::Writing(..) => PollFlags::OUT,
+            Phase::Waiting(_) | Phase::Done => PollFlags::empty(),
+        }
+    }
+
+    /// Something can be read or written, or the other end is gone.
+    pub(super) fn go_on(&mut self, flags: PollFlags, own: SocketAddr, now: Instant) -> Wish {
+        match &mut self.phase {
+            Phase::Reading(_) => return self.read(own, now),
+            Phase::Writing(..) => self.write(now),
+            Phase::Lingering(_) => self.pass_over(),
+            Phase::Waiting(_) if flags.intersects(PollFlags::HUP | PollFlags::ERR) => self.phase = Phase::Done,
+            Phase::Waiting(_) | Phase::Done => {}
+        }
+        Wish::Nothing
+    }
+
+    fn read(&mut self, own: SocketAddr, now: Instant) -> Wish {
+        let Phase::Reading(bytes) = &mut self.phase else { return Wish::Nothing };
+        let mut chunk = [0; LONGEST_HEAD];
+        let room = LONGEST_HEAD - bytes.len();
+        match self.stream.read(&mut chunk[..room]) {
+            Ok(read) if read > 0 => bytes.extend_from_slice(&chunk[..read]),
+            Err(error) if is_later(&error) => return Wish::Nothing,
+            _ => {
+                self.phase = Phase::Done;
+                return Wish::Nothing;
+            }
+        }
+        match request::read(bytes, own) {
+            None => Wish::Nothing,
+            Some(Err(why)) => {
+                self.give(Answer::refusing(why), now);
+                Wish::Nothing
+            }
+            Some(Ok(asked)) => Wish::Answer(asked),
+        }
+    }
+
+    /// Until there is a newer snapshot.
+    pub(super) fn wait(&mut self, asked: Asked, now: Instant) {
+        self.phase = Phase::Waiting(asked);
+        self.deadline = now + FOR_A_SNAPSHOT;
+    }
+
+    pub(super) fn give(&mut self, answer: Answer, now: Instant) {
+        self.phase = Phase::Writing(answer, 0);
+        self.deadline = now + PATIENCE;
+        self.write(now);
+    }
+
+    fn write(&mut self, now: Instant) {
+        let Phase::Writing(answer, at) = &mut self.phase else { return };
+        loop {
+            let rest = match at.checked_sub(answer.head.len()) {
+                None => &answer.head[*at..],
+                Some(behind) => &answer.body[behind..],
+            };
+            if rest.is_empty() {
+                break;
+            }
+            match self.stream.write(rest) {
+                Ok(written) if written > 0 => *at += written,
+                Err(error) if is_later(&error) => return,
+                _ => {
+                    self.phase = Phase::Done;
+                    return;
+                }
+            }
+        }
+        let is_shut = self.stream.shutdown(Shutdown::Write).is_ok();
+        self.phase = if is_shut { Phase::Lingering(0) } else { Phase::Done };
+        self.deadline = now + LINGER;
+    }
+
+    fn pass_over(&mut self) {
+        let Phase::Lingering(passed) = &mut self.phase else { return };
+        let mut chunk = [0; LONGEST_HEAD];
+        match self.stream.read(&mut chunk) {
+            Ok(read) if read > 0 && *passed < MOST_PASSED_OVER => *passed += read,
+            Err(error) if is_later(&error) => {}
+            _ => self.phase = Phase::Done,
+        }
+    }
+
+    /// Its time is up.
+    pub(super) fn time_out(&mut self, now: Instant) -> Wish {
+        match self.phase {
+            Phase::Waiting(asked) => return Wish::Answer(asked),
+            // Who has not said all of it by now has not said HTTP.
+            Phase::Reading(ref bytes) if !bytes.is_empty() => self.give(Answer::refusing(Refused::BadRequest), now),
+            _ => self.phase = Phase::Done,
+        }
+        Wish::Nothing
+    }
+}
+
+fn is_later(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}

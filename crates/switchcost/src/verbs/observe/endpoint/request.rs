@@ -1,0 +1,194 @@
+//! What a client asks for, and whether it may.
+
+use std::net::{IpAddr, SocketAddr};
+
+use httparse::{Header, Status};
+
+/// No head is longer.
+pub(super) const LONGEST_HEAD: usize = 8 << 10;
+/// Nor does it have more fields.
+const MOST_FIELDS: usize = 64;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) what: What,
+    pub(super) takes_gzip: bool,
+    /// GET, not HEAD.
+    pub(super) wants_body: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Metrics,
+    Health,
+}
+
+/// Why nothing is given, as a status of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    BadRequest,
+    ForeignHost,
+    NotFound,
+    Method,
+    Body,
+    LongHead,
+}
+
+/// What the bytes so far come to; none where the head is not whole.
+pub(super) fn read(bytes: &[u8], own: SocketAddr) -> Option<Result<Asked, Refused>> {
+    let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+    let mut request = httparse::Request::new(&mut fields);
+    match request.parse(bytes) {
+        Ok(Status::Partial) if bytes.len() < LONGEST_HEAD => None,
+        Ok(Status::Partial) | Err(httparse::Error::TooManyHeaders) => Some(Err(Refused::LongHead)),
+        Ok(Status::Complete(_)) => Some(judge(&request, own)),
+        Err(_) => Some(Err(Refused::BadRequest)),
+    }
+}
+
+fn judge(request: &httparse::Request<'_, '_>, own: SocketAddr) -> Result<Asked, Refused> {
+    let fields = &*request.headers;
+    if has_body(fields) {
+        return Err(Refused::Body);
+    }
+    let hosts: Vec<&[u8]> = values(fields, "host").collect();
+    match hosts.as_slice() {
+        // Of HTTP/1.0, which no browser speaks.
+        [] if request.version == Some(0) => {}
+        [host] if is_own(host, own) => {}
+        [_] => return Err(Refused::ForeignHost),
+        _ => return Err(Refused::BadRequest),
+    }
+    let wants_body = match request.method {
+        Some("GET") => true,
+        Some("HEAD") => false,
+        _ => return Err(Refused::Method),
+    };
+    let path = request.path.unwrap_or_default();
+    let what = match path.split_once('?').map_or(path, |(path, _)| path) {
+        "/metrics" => What::Metrics,
+        "/healthz" => What::Health,
+        _ => return Err(Refused::NotFound),
+    };
+    Ok(Asked { what, takes_gzip: takes_gzip(fields), wants_body })
+}
+
+fn values<'a>(fields: &'a [Header<'a>], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    fields.iter().filter(move |field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value.trim_ascii())
+}
+
+fn has_body(fields: &[Header<'_>]) -> bool {
+    values(fields, "content-length").any(|length| length != b"0")
+        || values(fields, "transfer-encoding").next().is_some()
+}
+
+/// The address that we listen at, or this machine by a name that nobody else can give to it: a page of a browser that had its own name
+/// point here (DNS rebinding) would send that.
+fn is_own(host: &[u8], own: SocketAddr) -> bool {
+    let Ok(host) = std::str::from_utf8(host) else { return false };
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, port.parse::<u16>().ok()),
+        _ => (host, Some(80)),
+    };
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    let is_address = |address: IpAddr| address == own.ip() || address.is_loopback() || own.ip().is_unspecified();
+    let is_name = bare.eq_ignore_ascii_case("localhost") || bare.parse().is_ok_and(is_address);
+    is_name && port == Some(own.port())
+}
+
+fn takes_gzip(fields: &[Header<'_>]) -> bool {
+    let coding = |text: &str| {
+        let (name, parameters) = text.split_once(';').unwrap_or((text, ""));
+        let weight = parameters.trim().strip_prefix("q=").map_or(Some(1.0), |weight| weight.trim().parse::<f32>().ok());
+        name.trim().eq_ignore_ascii_case("gzip") && weight.is_some_and(|weight| weight > 0.0)
+    };
+    values(fields, "accept-encoding")
+        .filter_map(|value| std::str::from_utf8(value).ok())
+        .any(|v| v.split(',').any(coding))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: &str = "127.0.0.1:9435";
+
+    fn read(text: &str) -> Option<Result<Asked, Refused>> {
+        super::read(text.as_bytes(), OWN.parse().expect("an address"))
+    }
+
+    fn asked(line: &str, fields: &str) -> Result<Asked, Refused> {
+        read(&format!("{line} HTTP/1.1\r\n{fields}\r\n")).expect("a whole head")
+    }
+
+    const HOST: &str = "Host: localhost:9435\r\n";
+
+    #[test]
+    fn metrics_and_health_may_be_asked_for() {
+        let metrics = Asked { what: What::Metrics, takes_gzip: false, wants_body: true };
+        assert_eq!(asked("GET /metrics", HOST), Ok(metrics));
+        assert_eq!(asked("GET /metrics?name[]=x", HOST), Ok(metrics));
+        assert_eq!(asked("HEAD /metrics", HOST), Ok(Asked { wants_body: false, ..metrics }));
+        assert_eq!(asked("GET /healthz", HOST), Ok(Asked { what: What::Health, ..metrics }));
+        assert_eq!(asked("GET /", HOST), Err(Refused::NotFound));
+        assert_eq!(asked("POST /metrics", HOST), Err(Refused::Method));
+        assert_eq!(read("GET /metrics HTTP/1.0\r\n\r\n"), Some(Ok(metrics)));
+    }
+
+    #[test]
+    fn gzip_is_given_to_whoever_takes_it() {
+        let takes = |value: &str| {
+            asked("GET /metrics", &format!("{HOST}Accept-Encoding: {value}\r\n")).expect("metrics").takes_gzip
+        };
+        assert_eq!(
+            ["gzip", "deflate, gzip;q=0.5", "GZIP", "br", "gzip;q=0", "identity"].map(takes),
+            [true, true, true, false, false, false]
+        );
+    }
+
+    #[test]
+    fn bodies_are_refused_whatever_their_length() {
+        for length in ["1", "99999999999", "18446744073709551615", "-1", "x", "+0", "00"] {
+            let fields = format!("{HOST}Content-Length: {length}\r\n");
+            assert_eq!(asked("POST /metrics", &fields), Err(Refused::Body), "{length}");
+        }
+        assert_eq!(asked("GET /metrics", &format!("{HOST}Transfer-Encoding: chunked\r\n")), Err(Refused::Body));
+        assert!(asked("GET /metrics", &format!("{HOST}Content-Length: 0\r\n")).is_ok());
+    }
+
+    #[test]
+    fn only_the_address_and_localhost_are_answered() {
+        let of = |host: &str| asked("GET /metrics", &format!("Host: {host}\r\n")).is_ok();
+        assert_eq!(["127.0.0.1:9435", "localhost:9435", "LOCALHOST:9435", "[::1]:9435"].map(of), [true; 4]);
+        assert_eq!(
+            [
+                "evil.example:9435",
+                "evil.example",
+                "127.0.0.1:80",
+                "127.0.0.1",
+                "localhost.evil.example:9435",
+                "",
+                "[::1"
+            ]
+            .map(of),
+            [false; 7]
+        );
+        assert_eq!(asked("GET /metrics", ""), Err(Refused::BadRequest));
+        assert_eq!(asked("GET /metrics", &format!("{HOST}{HOST}")), Err(Refused::BadRequest));
+        let anywhere =
+            super::read(b"GET /metrics HTTP/1.1\r\nHost: 10.0.0.7:9435\r\n\r\n", "0.0.0.0:9435".parse().expect("one"));
+        assert!(anywhere.is_some_and(|asked| asked.is_ok()), "who listens at all addresses has them all");
+    }
+
+    #[test]
+    fn heads_have_an_end() {
+        assert_eq!(read("GET /metrics HTTP/1.1\r\nHost:"), None);
+        let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(LONGEST_HEAD));
+        assert_eq!(read(&long), Some(Err(Refused::LongHead)));
+        assert_eq!(asked("GET /metrics", &"a: b\r\n".repeat(MOST_FIELDS + 1)), Err(Refused::LongHead));
+        for odd in ["\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "GET /metrics HTTP/2.0\r\n\r\n", "\u{16}\u{3}\u{1}"] {
+            assert_eq!(read(odd), Some(Err(Refused::BadRequest)), "{odd:?}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Functions for the places of sampled stacks, from the files that the processes ran, as far as these are there.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use observation::{Module, SampledStacks};
+use symbols::Symbols;
+
+/// Names the functions that are known.
+pub(super) fn name(stacks: &mut SampledStacks) {
+    let mut symbols = Symbols::default();
+    let is_known: Vec<bool> = stacks.modules.iter().map(is_there).collect();
+    for frame in &mut stacks.frames {
+        let at = frame.module as usize;
+        if is_known.get(at).is_some_and(|is_known| *is_known) {
+            frame.function = symbols.resolve(Path::new(&stacks.modules[at].path), None, frame.offset).function;
+        }
+    }
+}
+
+/// Whether the path leads to the file that was mapped: in a container it may be another one's, and it may have been replaced.
+fn is_there(module: &Module) -> bool {
+    module.inode > 0 && fs::metadata(&module.path).is_ok_and(|facts| facts.ino() == module.inode)
+}

@@ -1,0 +1,62 @@
+//! The record while it is observed: a snapshot every few seconds, so that an end without a word costs no more than those.
+
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use host::draft::Draft;
+use observation::Observation;
+use observe::NoBpf;
+
+use crate::exit::Failure;
+
+/// From one snapshot to the next.
+const EACH: Duration = Duration::from_secs(5);
+/// Snapshots take no more than one part in so many of the time.
+const SELDOM: u32 = 100;
+
+pub(super) struct Kept {
+    path: PathBuf,
+    /// Whether it is in the usual place, where it is nobody else's business.
+    is_private: bool,
+    /// Claimed at first, so that a place that cannot be written is known at once.
+    draft: Option<Draft>,
+    next_at: Instant,
+}
+
+impl Kept {
+    pub(super) fn claim(path: PathBuf, is_private: bool) -> Result<Kept, Failure> {
+        if path.symlink_metadata().is_ok() {
+            return Err(Failure::Taken(path));
+        }
+        let draft = Draft::of(&path).map_err(|source| Failure::Output { path: path.clone(), source })?;
+        Ok(Kept { path, is_private, draft: Some(draft), next_at: Instant::now() + EACH })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes what was counted so far, where it is time. What cannot be written now is tried again.
+    pub(super) fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) {
+        if Instant::now() < self.next_at {
+            return;
+        }
+        let began = Instant::now();
+        if let Ok(observation) = so_far() {
+            let _ = self.write(&observation);
+        }
+        self.next_at = Instant::now() + EACH.max(began.elapsed() * SELDOM);
+    }
+
+    /// Writes it under its name, in place of the last snapshot.
+    pub(super) fn write(&mut self, observation: &Observation) -> Result<(), observation::WriteObservationError> {
+        let draft = self.draft.take().map_or_else(|| Draft::of(&self.path), Ok)?;
+        if self.is_private {
+            draft.make_private()?;
+        }
+        let mut buffered = BufWriter::new(draft);
+        observation.write(&mut buffered)?;
+        Ok(buffered.into_inner().map_err(io::IntoInnerError::into_error)?.keep()?)
+    }
+}

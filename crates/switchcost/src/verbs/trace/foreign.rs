@@ -1,0 +1,107 @@
+//! The files of other tools, opened and unpacked.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use trace::Unzipped;
+
+use crate::exit::Failure;
+
+/// What every zip file begins with.
+const ZIP: &[u8; 4] = b"PK\x03\x04";
+
+/// Where drmemtrace says when which thread ran where; its records say it, too.
+const SCHEDULES: [&str; 2] = ["cpu_schedule.bin", "serial_schedule.bin"];
+
+/// A file with its name.
+type Named = (String, Box<dyn BufRead>);
+
+pub(super) fn text(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    Ok(Box::new(buffered(open(path)?)))
+}
+
+/// A file of records, or of a folder those of each thread.
+pub(super) fn records(path: &Path) -> Result<Vec<Named>, Failure> {
+    if path.is_dir() {
+        return threads(path)?.iter().map(|path| one(path)).collect();
+    }
+    Ok(vec![one(path)?])
+}
+
+fn one(path: &Path) -> Result<Named, Failure> {
+    let name = name(path);
+    if SCHEDULES.iter().any(|schedule| name.starts_with(schedule)) {
+        return Err(Failure::Schedule(path.to_owned()));
+    }
+    // Who has no name cannot be gone through twice.
+    let records = if path.is_file() { perhaps_zipped(path)? } else { text(path)? };
+    Ok((name, records))
+}
+
+fn perhaps_zipped(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+    let failed = |source| Failure::Unzip { path: path.to_owned(), source };
+    let mut file = open(path)?;
+    let mut first = Vec::new();
+    (&mut file).take(ZIP.len() as u64).read_to_end(&mut first).map_err(failed)?;
+    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+    if first != ZIP {
+        return Ok(Box::new(buffered(file)));
+    }
+    Ok(Box::new(buffered(Unzipped::new(file).map_err(failed)?)))
+}
+
+/// The files of a folder that hold a thread each, by name; of a folder of drmemtrace's those in its folder `trace`.
+fn threads(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut paths = listed(folder)?;
+    if paths.is_empty() && folder.join("trace").is_dir() {
+        paths = listed(&folder.join("trace"))?;
+    }
+    if paths.is_empty() {
+        return Err(Failure::NoThreads { path: folder.to_owned(), is_raw: folder.join("raw").is_dir() });
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn listed(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |source| Failure::Open { path: folder.to_owned(), source };
+    let entries = fs::read_dir(folder).map_err(failed)?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()).map_err(failed)).collect::<Result<Vec<_>, _>>()?;
+    Ok(paths.into_iter().filter(|path| path.is_file() && is_trace(&name(path))).collect())
+}
+
+/// `drmemtrace.NAME.PID.ID.trace.zip`, and as it was called before, `NAME.memtrace.gz`.
+fn is_trace(name: &str) -> bool {
+    name.split('.').any(|part| part == "trace" || part == "memtrace")
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn open(path: &Path) -> Result<File, Failure> {
+    File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })
+}
+
+fn buffered(from: impl Read) -> BufReader<impl Read> {
+    BufReader::with_capacity(1 << 17, from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_told_by_its_name() {
+        for name in ["drmemtrace.a.b.1.2.trace.zip", "x.trace", "chase.1.2.3.memtrace.sz", "x.trace.gz"] {
+            assert!(is_trace(name), "{name}");
+        }
+        for name in ["cpu_schedule.bin.zip", "funclist.log", "modules.log", "tracer.txt", "a.raw.gz"] {
+            assert!(!is_trace(name), "{name}");
+        }
+    }
+}

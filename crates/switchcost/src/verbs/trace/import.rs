@@ -1,0 +1,80 @@
+//! Traces from other tools.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use trace::{Chunk, Importer, TraceHeader, TraceOrder};
+
+use super::capture::NewTrace;
+use super::foreign;
+use crate::cli::trace::{ForeignFormat, ImportArguments};
+use crate::exit::{Exit, Failure};
+use crate::messages::say;
+
+pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
+    let mut importer = importer(arguments)?;
+    let failed = |source| Failure::Import { path: arguments.file.clone(), source };
+    // With the first chunk it is known what the header has to say.
+    let mut chunk = Chunk::default();
+    let mut step = importer.next_into(&mut chunk);
+    let mut trace = NewTrace::create(&arguments.output, &header(arguments.from, &importer))?;
+    let outcome = loop {
+        match step {
+            Ok(true) => trace.write(&chunk)?,
+            Ok(false) => break Ok(()),
+            // What was understood is kept: it is whole, and the message says where it ends.
+            Err(error) => break Err(failed(error)),
+        }
+        step = importer.next_into(&mut chunk);
+    };
+    let written = trace.finish()?;
+    tell(&importer, written.instructions, &arguments.output);
+    outcome?;
+    if written.instructions == 0 {
+        return Err(Failure::Empty(arguments.file.clone()));
+    }
+    Ok(Exit::Success)
+}
+
+fn importer(arguments: &ImportArguments) -> Result<Importer<Box<dyn BufRead>>, Failure> {
+    let ImportArguments { from, file, word, cpu, .. } = arguments;
+    if cpu.is_some() && *from != ForeignFormat::Drmemtrace {
+        return Err(Failure::NoCpus(from.to_string()));
+    }
+    let failed = |source| Failure::Import { path: file.clone(), source };
+    match from {
+        ForeignFormat::Lackey => Ok(Importer::lackey(foreign::text(file)?)),
+        ForeignFormat::Din => Importer::din(foreign::text(file)?, word.0).map_err(failed),
+        ForeignFormat::Drmemtrace => {
+            Importer::drmemtrace_files(foreign::records(file)?, cpu.map(|cpu| cpu.0.into())).map_err(failed)
+        }
+    }
+}
+
+fn header(from: ForeignFormat, importer: &Importer<Box<dyn BufRead>>) -> TraceHeader {
+    let arch = importer.arch().unwrap_or(std::env::consts::ARCH);
+    TraceHeader { notes: importer.notes(), ..TraceHeader::new(&from.to_string(), TraceOrder::Imported, arch) }
+}
+
+fn tell(importer: &Importer<Box<dyn BufRead>>, instructions: u64, output: &Path) {
+    if importer.ignored_lines() > 0 {
+        say!("passed over {} lines that are no events", importer.ignored_lines());
+    }
+    if instructions == 0 {
+        return;
+    }
+    importer.notes().iter().for_each(|note| say!("{note}"));
+    if importer.made_up_instructions() > 0 {
+        say!(
+            "made up {} instructions for references that have none, or more than fit one",
+            importer.made_up_instructions()
+        );
+    }
+    if importer.unknown_sizes() > 0 {
+        say!(
+            "{} references are of unknown size, as those of xsave are to the tracer: of each the first byte is taken",
+            importer.unknown_sizes()
+        );
+    }
+    say!("{instructions} instructions in {}", output.display());
+}

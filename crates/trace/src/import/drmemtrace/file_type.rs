@@ -1,0 +1,71 @@
+//! What the type of a file says of all of its records: whether they can be read for what they are.
+
+use super::numbers::file_type::{
+    AARCH64, ARM32, CORE, FILTERED, FILTERED_AT_FIRST, INSTRUCTIONS_ONLY, KERNEL_INSTRUCTIONS_ONLY, REGDEPS, TEMPLATES,
+    UNKNOWN, X86_32, X86_64,
+};
+use crate::import::{ImportError, Place};
+
+/// Bits that matter here. The others tell what markers there are.
+const LOOKED_AT: u64 = INSTRUCTIONS_ONLY | KERNEL_INSTRUCTIONS_ONLY | CORE | REGDEPS | UNKNOWN;
+
+const NO_DATA: &str = "the trace has no data references, since it was taken of instructions alone: whatever is said of data is missing, \
+                       not 0";
+const NO_KERNEL_DATA: &str = "the kernel's instructions have no data references in the trace: whatever is said of the kernel's data is \
+                              missing, not 0";
+const SYNTHETIC: &str = "the trace's instructions are of DynamoRIO's synthetic set (regdeps): addresses and lengths are those of the \
+                         program, whose architecture it does not say";
+const LATER: &str =
+    "the trace has a file type that this version does not know: what it means is left out of all numbers";
+
+/// The type of a file, where its records can be read for what they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FileType(u64);
+
+impl FileType {
+    pub(super) fn new(bits: u64, place: Place) -> Result<FileType, ImportError> {
+        let architectures = [(AARCH64, "aarch64"), (ARM32, "32-bit ARM"), (X86_32, "32-bit x86")];
+        if let Some((_, found)) = architectures.into_iter().find(|(bit, _)| bits & bit != 0) {
+            return Err(ImportError::Architecture { place, found });
+        }
+        if bits & TEMPLATES != 0 {
+            return Err(ImportError::Templates { place });
+        }
+        if bits & (FILTERED | FILTERED_AT_FIRST) != 0 {
+            let until = if bits & FILTERED_AT_FIRST != 0 { "for the first part of the time that" } else { "when" };
+            return Err(ImportError::Filtered { place, until });
+        }
+        Ok(FileType(bits))
+    }
+
+    /// Whether its records are those of one core, of any threads.
+    pub(super) fn is_core(self) -> bool {
+        self.0 & CORE != 0
+    }
+
+    /// The same as far as it matters here.
+    pub(super) fn agree(before: Option<FileType>, found: FileType, place: Place) -> Result<(), ImportError> {
+        match before {
+            Some(before) if (before.0 ^ found.0) & LOOKED_AT != 0 => {
+                Err(ImportError::Mixed { place, found: found.0, before: before.0 })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The architecture, where it is said.
+    pub(super) fn arch(self) -> Option<&'static str> {
+        [(REGDEPS, "regdeps"), (X86_64, "x86_64")].into_iter().find(|(bit, _)| self.0 & bit != 0).map(|(_, name)| name)
+    }
+
+    /// What to know of all numbers.
+    pub(super) fn notes(self) -> impl Iterator<Item = &'static str> {
+        let notes = [
+            (INSTRUCTIONS_ONLY, NO_DATA),
+            (KERNEL_INSTRUCTIONS_ONLY, NO_KERNEL_DATA),
+            (REGDEPS, SYNTHETIC),
+            (UNKNOWN, LATER),
+        ];
+        notes.into_iter().filter(move |(bit, _)| self.0 & bit != 0).map(|(_, note)| note)
+    }
+}
