@@ -34,7 +34,7 @@ pub use cost::{DirectCosts, Range};
 pub use latency::Latency;
 pub use neighbours::NeighbourFinding;
 use processes::Priced;
-pub use processes::ProcessFinding;
+pub use processes::{NO_BOUND, ProcessFinding};
 pub use stacks::{Stack, stacks};
 pub use sums::{LabelSum, Times, by_label, off_times, wait_times};
 pub use waits::KeptWaitingFinding;

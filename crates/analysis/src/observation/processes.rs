@@ -59,8 +59,8 @@ pub struct ProcessFinding {
 /// Below so much of one CPU nothing about switches matters, whatever share of a small CPU time it is.
 const NEGLIGIBLE_CPUS: f64 = 0.01;
 
-/// Closer to all of its CPU time than this a bound tells nothing.
-const NO_BOUND: f64 = 0.995;
+/// From this share of a CPU time on a bound tells no more than that it is all of it.
+pub const NO_BOUND: f64 = 0.995;
 
 impl ProcessFinding {
     /// Whether switching costs it less than a hundredth of a CPU, even at most.

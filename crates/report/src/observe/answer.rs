@@ -1,5 +1,5 @@
 use ::observation::{Observation, Source, Subject};
-use analysis::observation::{Advice, Change, Findings, Range, Widest};
+use analysis::observation::{Advice, Change, Findings, NO_BOUND, Range, Widest};
 
 use crate::page::Page;
 use crate::plain::plain;
@@ -161,8 +161,11 @@ fn advised(advice: &Advice) -> String {
         Change::FewerLocks => waits("waiting for locks"),
         _ => waits("waiting for a CPU"),
     };
-    let cpu = share(advice.at_most.cpu_share);
-    format!("Most likely to help: {}. That wins at most {cpu} of its CPU time{waits}.", what_to_change(&advice.change))
+    let wins = match advice.at_most.cpu_share.filter(|share| *share < NO_BOUND) {
+        Some(cpu) => format!("That wins at most {} of its CPU time{waits}.", share(Some(cpu))),
+        None => "What that wins at most is not known.".to_owned(),
+    };
+    format!("Most likely to help: {}. {wins}", what_to_change(&advice.change))
 }
 
 fn of_a_quota(group: &str, throttled_ns: u64) -> String {
