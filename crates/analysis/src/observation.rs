@@ -11,15 +11,20 @@ mod advice;
 #[cfg(test)]
 mod advice_tests;
 mod calibration;
+mod cause_costs;
 mod cost;
 mod latency;
 mod neighbours;
+mod payers;
 mod pools;
 mod processes;
+mod spread;
 mod stacks;
+mod stretches;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod waiting;
 mod waits;
 
 use std::collections::BTreeMap;
@@ -29,12 +34,17 @@ use serde::Serialize;
 
 pub use advice::{Advice, AtMost, Change};
 pub use calibration::calibration;
+pub use cause_costs::CauseCost;
 pub use cost::{DirectCosts, Range};
 pub use latency::Latency;
 pub use neighbours::NeighbourFinding;
+pub use payers::{Bounds, Of, Part, Payer, payers};
 pub use processes::ProcessFinding;
+pub use spread::{Bin, Spread, spread};
 pub use stacks::{Stack, stacks};
+pub use stretches::{Stretch, stretches};
 pub use sums::{LabelSum, Times, by_label, off_times, wait_times};
+pub use waiting::{Waiting, waiting};
 pub use waits::KeptWaitingFinding;
 
 /// Everything found in an observation.

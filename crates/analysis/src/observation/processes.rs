@@ -7,7 +7,7 @@ use units::Bytes;
 
 use super::cost::{self, Range};
 use super::pools::Names;
-use super::{Latency, latency, observed};
+use super::{CauseCost, Latency, cause_costs, latency, observed};
 
 /// The switches of a process, or of several together, and what they cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,6 +52,8 @@ pub struct ProcessFinding {
     pub wait: Option<Latency>,
     /// Moves to another thread of the core, to another core below the same last-level cache, and further.
     pub moved: [u64; 3],
+    /// Its switches by cause, the most frequent first.
+    pub causes: Vec<CauseCost>,
 }
 
 pub(super) fn all(observation: &Observation) -> ProcessFinding {
@@ -153,6 +155,7 @@ fn finding(observation: &Observation, process: Option<u32>, name: String, tasks:
         share: of_its_cpu(both),
         wait: latency::find(tasks.iter().map(|tasks| &tasks.wait)),
         moved: [0, 1, 2].map(|at| tasks.iter().fold(0, |sum: u64, tasks| sum.saturating_add(tasks.moved[at]))),
+        causes: cause_costs::find(tasks, calibration),
     }
 }
 
