@@ -67,6 +67,7 @@ impl<'a> Analyser<'a> {
             names: &self.names,
             lengths: &segments,
             turns: &self.turns,
+            program_turns: self.guide.map_or(&[], |guide| &self.designs[guide].program_turns),
         };
         Findings {
             interval_instructions: self.head.interval_instructions,

@@ -211,7 +211,7 @@ pub struct ProcessFinding {
     pub name: String,
     /// How many processes have it.
     pub processes: u64,
-    /// Their segments.
+    /// Their segments: those that a switch begins, and what an exec leaves of one to the program that it starts.
     pub segments: u64,
     /// Their instructions in segments.
     pub instructions: u64,
@@ -219,7 +219,7 @@ pub struct ProcessFinding {
     pub shared_cpi: f64,
     /// The same, private hierarchies.
     pub private_cpi: f64,
-    /// Excess cycles a switch, to the very end of each segment.
+    /// Excess cycles a segment, to its very end.
     pub excess_cycles_per_switch: f64,
     /// The same with its interval.
     #[serde(skip)]

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use simulation_result::{Depth, Interval};
+use simulation_result::{ByView, Depth, Interval};
 
 use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts};
 use super::{Cost, Findings, Group, GroupFinding, Part, SurvivorBias, are_orders, over_orders, over_trials};
@@ -493,4 +493,53 @@ fn without_a_batch_is_the_record_without_its_segments() {
             close(of_all.excess.without_one[batch], of_rest.excess_cycles_per_switch);
         }
     }
+}
+
+/// Cycles of the shared hierarchy: an instruction's own, and `excess` more.
+fn ran(segment: u32, process: u32, interval: u32, instructions: u64, excess: u64) -> Interval {
+    let cycles = ByView { shared: instructions + excess, private: instructions, flushed: instructions };
+    let lost_cycles = Some(excess);
+    let (design, segments, task, cause, end) = (0, 1, process, QUANTUM, QUANTUM);
+    Interval { design, segment, segments, task, process, cause, end, interval, instructions, cycles, lost_cycles }
+}
+
+/// "a" runs 30 instructions and executes "b", which runs 70; "c" runs 10, and "b" again 40; intervals of 50.
+#[test]
+fn what_runs_after_an_exec_is_put_down_to_the_program_that_it_starts() {
+    let mut run = Run::new();
+    run.head.interval_instructions = 50;
+    run.head.trace.instructions = 150;
+    run.head.trace.involuntary_switches = 3;
+    run.head.processes.push(run.head.processes[0].clone());
+    for (process, name) in run.head.processes.iter_mut().zip(["a", "b", "c"]) {
+        (process.name, process.segments) = (name.to_owned(), 1);
+    }
+    run.tuples =
+        vec![ran(0, 0, 0, 30, 3), ran(0, 1, 0, 20, 8), ran(0, 1, 1, 50, 12), ran(1, 2, 0, 10, 1), ran(2, 1, 0, 40, 10)];
+    let design = run.design();
+    let row = |name: &str| {
+        let found = design.processes.iter().find(|process| process.name == name).expect("it ran");
+        (found.instructions, found.segments, found.excess_cycles_per_switch)
+    };
+    assert_eq!((row("a"), row("b"), row("c")), ((30, 1, 3.0), (110, 2, 15.0), (10, 1, 1.0)));
+    // The curve is that of segments, whoever runs: three begin, of which one reaches the second interval.
+    let curve = &group(&design.groups, &Group::All).curve;
+    assert_eq!(curve.iter().map(|point| point.segments).collect::<Vec<_>>(), [3, 1]);
+}
+
+/// A program that no switch ever begins: it is all that an exec leaves of each turn of "sh".
+#[test]
+fn a_program_that_only_begins_by_exec_has_segments_and_a_cost_with_an_interval() {
+    let mut run = Run::new();
+    run.head.processes[0].segments = 100;
+    run.head.trace.involuntary_switches = 100;
+    for segment in 0..100 {
+        let excess = 400 + u64::from(segment % 7);
+        run.tuples.extend([ran(segment, 0, 0, 100, 10), ran(segment, 1, 0, 900, excess), ran(segment, 1, 1, 50, 0)]);
+    }
+    let design = run.design();
+    let began = design.processes.iter().find(|process| process.name == "short").expect("it ran");
+    assert_eq!((began.segments, began.instructions), (100, 95_000));
+    close(began.excess_cycles_per_switch, 400.0 + (0..100).map(|i| f64::from(i % 7)).sum::<f64>() / 100.0);
+    assert!(began.excess.low.is_some_and(|low| low > 400.0), "{:?}", began.excess);
 }
