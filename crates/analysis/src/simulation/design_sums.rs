@@ -34,8 +34,8 @@ pub(crate) struct DesignSums {
     open: Vec<Interval>,
     /// The same as it was pushed: an exec divides an interval between two programs.
     pushed: Vec<Interval>,
-    /// Whether each tuple tells what was lost to others.
-    pub(crate) is_lost_known: bool,
+    /// Whether each tuple tells what others did.
+    pub(crate) are_others_known: bool,
     /// Whether a tuple came after one that belongs behind it.
     pub(crate) is_disordered: bool,
 }
@@ -56,7 +56,7 @@ impl DesignSums {
             survivors: Default::default(),
             open: Vec::new(),
             pushed: Vec::new(),
-            is_lost_known: true,
+            are_others_known: true,
             is_disordered: false,
         }
     }
@@ -83,7 +83,7 @@ impl DesignSums {
     }
 
     pub(crate) fn push(&mut self, tuple: &Interval) {
-        self.is_lost_known &= tuple.lost_cycles.is_some();
+        self.are_others_known &= tuple.of_others.is_some();
         self.pushed.push(*tuple);
         let slot = self.slot(tuple);
         let Some(last) = self.open.last_mut() else { return self.open.push(*tuple) };
@@ -98,7 +98,7 @@ impl DesignSums {
                 let cycles = last.cycles.get_mut(view);
                 *cycles = cycles.saturating_add(*tuple.cycles.get(view));
             }
-            last.lost_cycles = last.lost_cycles.zip(tuple.lost_cycles).map(|(a, b)| a.saturating_add(b));
+            last.of_others = last.of_others.zip(tuple.of_others).map(|(a, b)| a.plus(b));
         } else if last.interval >= tuple.interval {
             self.is_disordered = true;
         } else {
@@ -107,7 +107,7 @@ impl DesignSums {
     }
 
     pub(crate) fn add_mixed(&mut self, tuple: &Interval, names: &ProgramNames) {
-        self.is_lost_known &= tuple.lost_cycles.is_some();
+        self.are_others_known &= tuple.of_others.is_some();
         let (slot, length) = (self.slot(tuple), self.length);
         self.cell(tuple.cause)[slot].add_tuple(tuple, length);
         self.add_to_program(names.program(tuple.process), slot, &Sum::of(tuple));
