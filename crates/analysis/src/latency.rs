@@ -38,7 +38,14 @@ mod tests {
     use units::{Bytes, Ticks};
 
     fn chase(size: u64, loads: u64, ticks: &[u64]) -> Latency {
-        Latency { size_bytes: Bytes(size), loads, walk_ticks: ticks.iter().map(|ticks| Ticks(*ticks)).collect() }
+        Latency {
+            size_bytes: Bytes(size),
+            loads,
+            walk_ticks: ticks.iter().map(|ticks| Ticks(*ticks)).collect(),
+            emptied: None,
+            emptied_by_page: None,
+            in_order: None,
+        }
     }
 
     #[test]

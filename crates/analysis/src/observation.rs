@@ -1,15 +1,15 @@
 //! What the switches of live tasks cost: counts times what a switch costs on this machine, by process and by cause.
 //!
 //! The direct cost is that of `measure`: a switch that blocks, one at sched_yield, and between the two for a preemption, which
-//! does less than a switch that blocks and no less than a yield. The indirect cost is a range. Its lower end is 0: the caches may
-//! have kept everything. Its upper end is the least of three bounds: reloading all that the task can have in the caches, the time for
-//! which others ran meanwhile, switch by switch, and the time that it ran itself. For who evicts a line has had to load one. What is likely is told where
-//! memory has been looked at: reloading what the task touched, by its pages, as far as both it and those who ran
-//! meanwhile had the time to walk so much.
+//! does less than a switch that blocks and no less than a yield; with the interrupt, where one preempts. The indirect cost is a
+//! range. Its lower end is 0: the caches may have kept everything. Its upper end holds in whatever order the tasks touch their
+//! memory (`bound.rs`). What is likely is as if they walked it in order: reloading what was touched, by its pages, as far as both
+//! the task and those who ran meanwhile had the time to walk so much.
 
 mod advice;
 #[cfg(test)]
 mod advice_tests;
+mod bound;
 mod calibration;
 mod cause_costs;
 mod cost;
@@ -29,8 +29,9 @@ mod waits;
 
 use std::collections::BTreeMap;
 
-use ::observation::{Entry, Observation, Source, Tasks, Why};
+use ::observation::{Calibration, Entry, Observation, Source, Tasks, Why};
 use serde::Serialize;
+use units::Bytes;
 
 pub use advice::{Advice, AtMost, Change};
 pub use calibration::calibration;
@@ -39,6 +40,7 @@ pub use cost::{DirectCosts, Range};
 pub use latency::Latency;
 pub use neighbours::NeighbourFinding;
 pub use payers::{Bounds, Of, Part, Payer, payers};
+use processes::Priced;
 pub use processes::ProcessFinding;
 pub use spread::{Bin, Spread, spread};
 pub use stacks::{Stack, stacks};
@@ -78,6 +80,9 @@ pub struct Findings {
     pub advice: Vec<Advice>,
     /// What would change the answer most if it were known better; none where no cost is told.
     pub widest: Option<Widest>,
+    /// Upper end of the cost as a share of the CPU time if tasks touch no more than a tenth of their memory between two switches; none
+    /// where their pages were looked at, and where that makes no difference worth a look.
+    pub with_a_tenth: Option<f64>,
     /// How long the scheduler took at switches of the observed; none where it was not asked for or is not told.
     pub in_scheduler: Option<Latency>,
     /// The mean of it.
@@ -113,6 +118,8 @@ pub struct CauseFinding {
 pub enum Widest {
     /// How much of the caches the tasks really use, which was not looked at.
     Footprint,
+    /// What reloading costs at most, which the measurement of the machine's costs does not tell.
+    Bound,
     /// What a reload costs: caches may keep everything or nothing.
     Reload,
     /// What a switch costs directly.
@@ -122,9 +129,10 @@ pub enum Widest {
 /// Analyses an observation.
 pub fn analyse(observation: &Observation) -> Findings {
     let seconds = observation.window_ns.0 as f64 / 1e9;
-    let all = processes::all(observation);
+    let priced = Priced::of(observation);
+    let all = processes::all(&priced);
     let names = pools::Names::of(observation);
-    let processes = processes::find(observation, &names);
+    let processes = processes::find(&priced, &names);
     let causes = causes(observation, &names);
     let neighbours = neighbours::find(observation);
     let advice = advice::find(observation, &all, &causes, &neighbours);
@@ -137,6 +145,7 @@ pub fn analyse(observation: &Observation) -> Findings {
         switches_a_request: requests.map(|requests| all.switches as f64 / requests),
         cost_a_request_ns: all.cost_ns.zip(requests).map(|(cost, requests)| cost.over(requests)),
         widest: widest(observation, &all),
+        with_a_tenth: with_a_tenth(observation, &all),
         off: latency::find(observed(observation).map(|tasks| &tasks.off)),
         wait: latency::find(observed(observation).map(|tasks| &tasks.wait)),
         in_scheduler: inside.and_then(|inside| latency::find(std::iter::once(&inside.times))),
@@ -144,8 +153,8 @@ pub fn analyse(observation: &Observation) -> Findings {
         own_share: own.map(|own| own.kernel_ns.0 as f64 / own.measured_ns.0 as f64 + user),
         own_ns_a_switch: own.filter(|own| own.switches > 0).map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
         all,
-        names: processes::by_name(observation, &names),
-        groups: processes::by_group(observation),
+        names: processes::by_name(&priced, &names),
+        groups: processes::by_group(&priced),
         processes,
         causes,
         neighbours,
@@ -212,6 +221,29 @@ fn widest(observation: &Observation, all: &ProcessFinding) -> Option<Widest> {
     if direct.high - direct.low >= indirect.high - indirect.low {
         return Some(Widest::Direct);
     }
+    let is_bounded = observation.calibration.as_ref().is_some_and(|calibration| has_bound(calibration, observation));
+    Some(match with_a_tenth(observation, all) {
+        _ if !is_bounded => Widest::Bound,
+        Some(_) => Widest::Footprint,
+        None => Widest::Reload,
+    })
+}
+
+fn has_bound(calibration: &Calibration, observation: &Observation) -> bool {
+    bound::Bound::of(calibration, &observation.host).is_some()
+}
+
+/// What narrows an upper end by less is not worth a look.
+const NARROWER: f64 = 0.75;
+
+fn with_a_tenth(observation: &Observation, all: &ProcessFinding) -> Option<f64> {
     let is_looked_at = observed(observation).any(|tasks| tasks.referenced_bytes.is_some());
-    Some(if is_looked_at { Widest::Reload } else { Widest::Footprint })
+    let now = all.share.filter(|_| !is_looked_at)?.high;
+    let tenth = |tasks: &Tasks| Tasks {
+        referenced_bytes: tasks.resident_bytes.map(|bytes| Bytes(bytes.0 / 10)),
+        ..tasks.clone()
+    };
+    let touched = Observation { tasks: observation.tasks.iter().map(tenth).collect(), ..observation.clone() };
+    let then = processes::all(&Priced::of(&touched)).share?.high;
+    (then < NARROWER * now).then_some(then)
 }

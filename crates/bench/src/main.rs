@@ -15,8 +15,10 @@ mod known_answers;
 mod live;
 mod neighbour;
 mod observe;
+mod order;
 mod page;
 mod paired;
+mod patterns;
 mod ping_pong;
 mod program;
 mod report;
@@ -58,7 +60,7 @@ enum Part {
     Compare,
     /// `workload timesharing` under four designs; memory of many short processes
     Live,
-    /// What `observe` adds to a switch, beside perf; whether the cost that it tells is true (2 minutes)
+    /// What `observe` adds to a switch, beside perf; whether the cost that it tells is true (4 minutes)
     Observe,
     /// Pages of large records, and a comparison; makes a --full record first
     Report,

@@ -5,6 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::order::Order;
+use crate::patterns;
 use crate::ping_pong;
 use crate::program::{Program, number};
 use crate::row::Row;
@@ -12,7 +14,7 @@ use crate::run::{run, words};
 use crate::spread::Spread;
 
 /// The CPU of what is observed; another is left to the observer.
-const CPU: &str = "1";
+pub(crate) const CPU: &str = "1";
 
 /// Each is run so often beside the same unwatched, all in turn.
 const ROUNDS: usize = 7;
@@ -32,6 +34,7 @@ const RUNS: usize = 7;
 pub(crate) fn all(program: &Program) -> Vec<Row> {
     let mut rows = overhead(program);
     rows.extend(truth(program));
+    rows.extend(patterns::all(program));
     rows
 }
 
@@ -170,7 +173,8 @@ fn known(program: &Program, kib: usize) -> Result<Known, String> {
     let bytes = kib << 10;
     // A walk takes about a nanosecond for each three elements, a hand-off some microseconds.
     let rounds = (SECONDS * 1e9 / (bytes as f64 / 8.0 / 2.0 + 5_000.0) / 2.0) as usize;
-    let workload = |role| ping_pong::command(CPU, role, bytes, rounds).map_err(|error| error.to_string());
+    let workload =
+        |role| ping_pong::command(CPU, role, Order::Sequential, bytes, rounds).map_err(|error| error.to_string());
     let (mut costs, mut told, mut switches) = (Vec::new(), Vec::new(), Vec::new());
     let cpu = |role| Ok::<f64, String>(run(workload(role)?, None)?.cpu.as_nanos() as f64);
     for each in 0..RUNS {
@@ -199,7 +203,7 @@ fn known(program: &Program, kib: usize) -> Result<Known, String> {
     })
 }
 
-fn observed(program: &Program, workload: &Command) -> Result<Value, String> {
+pub(crate) fn observed(program: &Program, workload: &Command) -> Result<Value, String> {
     let record = program.path("observed.json");
     let _ = std::fs::remove_file(&record);
     let mut observe = program.command(&["observe", "--format", "json", "--record"]);

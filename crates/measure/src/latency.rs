@@ -1,45 +1,71 @@
-//! Load latency by size: a pointer chase that no prefetcher follows, for the bound on what a reload can cost.
+//! Load latency by size: a pointer chase that no prefetcher follows, for the bound on what a reload can cost; the same with empty
+//! caches; and how fast lines come at best.
 
 use host::clock::Clock;
 use host::control::pin;
 use host::memory::{Memory, Reach};
-use record::Latency;
-use units::{Bytes, CpuId};
+use record::{Latency, Walks};
+use units::{Bytes, CpuId, Ticks};
 use workload::{Access, Pages, Pattern, Sharing, WorkingSet, prepare, walk};
 
-/// Walks that are timed at each size, after one that is not.
+use crate::LatencyPlan;
+
+/// Walks that are timed at each size.
 const WALKS: usize = 3;
 
-/// Chases pointers through memory of each size on `cpu` (or anywhere) with the machine's usual pages.
+/// Walks through memory of each size on `cpu` (or anywhere) with the machine's usual pages.
 ///
 /// A size for which there is no memory is left out.
-pub fn measure_latencies(clock: Clock, cpu: Option<CpuId>, line: Bytes, sizes: &[Bytes]) -> Vec<Latency> {
+pub fn measure_latencies(clock: Clock, cpu: Option<CpuId>, plan: &LatencyPlan) -> Vec<Latency> {
     let _pin = cpu.and_then(|cpu| pin(&[cpu]).ok());
-    sizes.iter().filter_map(|size| latency(clock, line, *size)).collect()
+    let emptying = plan.emptying.and_then(Emptying::prepare);
+    let of_size = |size: &Bytes| latency(clock, plan, *size, emptying.as_ref().filter(|_| *size <= plan.last_level));
+    plan.sizes.iter().filter_map(of_size).collect()
 }
 
-fn latency(clock: Clock, line: Bytes, size: Bytes) -> Option<Latency> {
-    let set = WorkingSet {
-        size_bytes: size,
-        stride_bytes: line,
-        access: Access::Read,
-        pattern: Pattern::Chase,
-        sharing: Sharing::Private,
-        pages: Pages::Base,
-    };
-    set.check().ok()?;
+fn latency(clock: Clock, plan: &LatencyPlan, size: Bytes, emptying: Option<&Emptying>) -> Option<Latency> {
+    let chase = chasing(size, plan.line);
+    chase.check().ok()?;
     let memory = Memory::map(size, Reach::Private, Pages::Base).ok()?;
-    prepare(&memory, &set, size.0);
-    walk(&memory, &set);
-    let repeats = repeats(&set);
-    let walks = (0..WALKS).map(|_| {
-        let start = clock.now();
-        for _ in 0..repeats {
-            walk(&memory, &set);
-        }
-        clock.now() - start
-    });
-    Some(Latency { size_bytes: size, loads: set.touches() as u64 * repeats, walk_ticks: walks.collect() })
+    // What no cache holds is as it was after a walk.
+    let settles = size <= plan.last_level;
+    let in_order = settled(clock, &memory, &reading(size, plan.line), settles);
+    let Walks { loads, walk_ticks } = settled(clock, &memory, &chase, settles);
+    let emptied = |set: &WorkingSet| emptying.and_then(|emptying| emptying.walks_after(clock, &memory, set));
+    Some(Latency {
+        size_bytes: size,
+        loads,
+        walk_ticks,
+        emptied: emptied(&chase),
+        emptied_by_page: emptied(&chasing(size, plan.page)),
+        in_order: Some(in_order),
+    })
+}
+
+fn chasing(size: Bytes, node: Bytes) -> WorkingSet {
+    WorkingSet { pattern: Pattern::Chase, ..reading(size, node) }
+}
+
+/// Loads of one word a line.
+fn reading(size_bytes: Bytes, stride_bytes: Bytes) -> WorkingSet {
+    WorkingSet { size_bytes, stride_bytes, access: Access::Read, sharing: Sharing::Private, ..WorkingSet::NONE }
+}
+
+/// Walks of memory that was walked just before, if that leaves anything in the caches.
+fn settled(clock: Clock, memory: &Memory, set: &WorkingSet, settles: bool) -> Walks {
+    prepare(memory, set, set.size_bytes.0);
+    if settles {
+        walk(memory, set);
+    }
+    let repeats = repeats(set);
+    let walks = (0..WALKS).map(|_| timed(clock, || (0..repeats).for_each(|_| walk(memory, set))));
+    Walks { loads: set.touches() as u64 * repeats, walk_ticks: walks.collect() }
+}
+
+fn timed(clock: Clock, work: impl FnOnce()) -> Ticks {
+    let start = clock.now();
+    work();
+    clock.now() - start
 }
 
 /// Small sets are walked often enough for the clock's own cost to vanish.
@@ -47,17 +73,69 @@ fn repeats(set: &WorkingSet) -> u64 {
     (100_000 / set.touches() as u64).max(1)
 }
 
+/// Memory whose walk leaves nothing else in the caches, nor in the TLBs.
+struct Emptying {
+    memory: Memory,
+    set: WorkingSet,
+}
+
+impl Emptying {
+    fn prepare(size_bytes: Bytes) -> Option<Emptying> {
+        let set = WorkingSet { size_bytes, ..WorkingSet::NONE };
+        let memory = Memory::map(size_bytes, Reach::Private, Pages::Base).ok()?;
+        prepare(&memory, &set, 0);
+        Some(Emptying { memory, set })
+    }
+
+    fn walks_after(&self, clock: Clock, memory: &Memory, set: &WorkingSet) -> Option<Walks> {
+        set.check().ok()?;
+        prepare(memory, set, set.size_bytes.0);
+        let walks = (0..WALKS).map(|_| {
+            walk(&self.memory, &self.set);
+            timed(clock, || walk(memory, set))
+        });
+        Some(Walks { loads: set.touches() as u64, walk_ticks: walks.collect() })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn measured() -> Vec<Latency> {
+        let plan = LatencyPlan {
+            line: Bytes(64),
+            page: Bytes::kib(4),
+            sizes: vec![Bytes::kib(8), Bytes::mib(64)],
+            last_level: Bytes::mib(1),
+            emptying: Some(Bytes::mib(64)),
+        };
+        measure_latencies(Clock::MonotonicRaw, None, &plan)
+    }
+
+    fn per_load(loads: u64, ticks: &[Ticks]) -> f64 {
+        ticks.iter().map(|ticks| ticks.0).min().expect("walks") as f64 / loads as f64
+    }
+
     #[test]
-    fn memory_is_slower_than_the_nearest_cache() {
-        let sizes = [Bytes::kib(8), Bytes::mib(64)];
-        let latencies = measure_latencies(Clock::MonotonicRaw, None, Bytes(64), &sizes);
-        let per_load = |l: &Latency| l.walk_ticks.iter().map(|t| t.0).min().expect("walks") as f64 / l.loads as f64;
+    fn memory_is_slower_than_the_nearest_cache_and_what_was_emptied_comes_from_memory() {
+        let latencies = measured();
         assert_eq!(latencies.len(), 2);
-        let (near, far) = (per_load(&latencies[0]), per_load(&latencies[1]));
+        let settled = |latency: &Latency| per_load(latency.loads, &latency.walk_ticks);
+        let (near, far) = (settled(&latencies[0]), settled(&latencies[1]));
         assert!(near * 3.0 < far, "{near} ns against {far} ns");
+        let emptied = latencies[0].emptied.as_ref().expect("there is memory to empty caches of this size");
+        let cold = per_load(emptied.loads, &emptied.walk_ticks);
+        assert!(near * 3.0 < cold, "{near} ns, and {cold} ns with empty caches");
+        assert_eq!(latencies[1].emptied, None, "no cache holds it");
+    }
+
+    #[test]
+    fn lines_come_faster_in_order_than_one_behind_another() {
+        let latencies = measured();
+        let far = latencies.last().expect("measured");
+        let in_order = far.in_order.as_ref().expect("measured");
+        let (chased, walked) = (per_load(far.loads, &far.walk_ticks), per_load(in_order.loads, &in_order.walk_ticks));
+        assert!(walked * 2.0 < chased, "{walked} ns in order, {chased} ns one behind another");
     }
 }

@@ -31,7 +31,7 @@ mod user;
 
 pub use controls::{Wishes, wanted_controls};
 pub use latency::measure_latencies;
-pub use plan::{PlacementChoice, PlanError, Preset, Selection, latency_sizes, plan, sweep_sizes};
+pub use plan::{LatencyPlan, PlacementChoice, PlanError, Preset, Selection, latency_plan, plan, sweep_sizes};
 pub use protocol::{BatchRounds, Message, Order};
 pub use repetition::serve;
 pub use run::{Executor, Instruments, Progress, RepetitionOutcome, Stop, measure};

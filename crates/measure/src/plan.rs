@@ -10,7 +10,7 @@ use units::{Bytes, CpuId, Nanos};
 use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
 
 pub use check::PlanError;
-pub use sizes::{latency_sizes, sweep_sizes};
+pub use sizes::{LatencyPlan, latency_plan, sweep_sizes};
 
 /// A ready-made selection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString)]
@@ -21,6 +21,8 @@ pub enum Preset {
     Default,
     /// The same with fewer sizes, shorter batches and less precision.
     Quick,
+    /// What the cost of switches of live programs is made of: a pipe, a yield, a preemption, arrays; as coarse.
+    Observe,
     /// The whole grid of Li, Ding and Shen 2007: 3 accesses x 16 sizes, 5 strides x 6 sizes; and all mechanisms.
     Full,
     /// lmbench's lat_ctx matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
@@ -126,6 +128,7 @@ pub fn plan(
         _ if is_selected => presets::selected(selection, host),
         Preset::Default => presets::default(host),
         Preset::Quick => presets::quick(host),
+        Preset::Observe => presets::observe(host),
         Preset::Full => presets::full(host),
         Preset::Lmbench => presets::lmbench(),
     };

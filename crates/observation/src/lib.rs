@@ -340,8 +340,30 @@ pub struct Calibration {
     pub blocked: Option<Cost>,
     /// A switch at sched_yield, which blocks nobody.
     pub yielded: Option<Cost>,
+    /// A switch of a preemption out of a timer interrupt, with its half of the interrupt and of all that comes with it; none in older
+    /// records, and where it could not be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preempted: Option<Cost>,
     /// The reload after a switch between tasks that each walk an array in between; smallest array first.
     pub reloads: Vec<Reload>,
+    /// What loads take, by size of the memory, smallest first; empty in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loads: Vec<Load>,
+}
+
+/// What a load of one word of a line takes, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Size of the memory.
+    pub size_bytes: Bytes,
+    /// One that depends on the one before, in random order.
+    pub chase_ns: f64,
+    /// The same after all caches were emptied; none where they could not be, or do not hold so much.
+    pub emptied_ns: Option<f64>,
+    /// The same with one load of each page, which is one of its translation, too.
+    pub emptied_by_page_ns: Option<f64>,
+    /// One in order that depends on nothing, at the fastest; none in older records.
+    pub in_order_ns: Option<f64>,
 }
 
 /// What a switch costs a task that walks an array, beyond the direct cost.

@@ -143,6 +143,25 @@ pub struct Latency {
     pub loads: u64,
     /// Time of each walk.
     pub walk_ticks: Vec<Ticks>,
+    /// The same chase, each time after other memory was walked over that all caches together do not hold; none in older records, of
+    /// sizes beyond the last level, and where there was no such memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emptied: Option<Walks>,
+    /// The same with empty caches where one line of each page is loaded, so that each load is one of a translation, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emptied_by_page: Option<Walks>,
+    /// Loads in order that depend on nothing, one of each line: as fast as lines come. None in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_order: Option<Walks>,
+}
+
+/// Timed walks over one memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Walks {
+    /// Loads in each.
+    pub loads: u64,
+    /// Time of each.
+    pub walk_ticks: Vec<Ticks>,
 }
 
 /// How a known-answer test of an instrument ended.

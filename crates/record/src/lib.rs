@@ -23,7 +23,7 @@ pub use file::{BrokenChain, Chain, MeasureRecord, MeasureWriter, ReadRecordError
 pub use fitness::{Check, Fitness, Severity};
 pub use header::{
     ClockFacts, Control, ControlOutcome, CoreClock, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA,
-    MEASURE_VERSION, Refusal, SelfTest, SelfTestOutcome, SharedCost,
+    MEASURE_VERSION, Refusal, SelfTest, SelfTestOutcome, SharedCost, Walks,
 };
 pub use host::{Cache, CacheKind, CpuQuota, Fact, HostManifest, InterruptLoad, Scheduler, Tlb, TlbKind};
 pub use mechanism::{Between, Mechanism};

@@ -411,9 +411,9 @@ pub(crate) struct ManArguments {
 }
 
 impl MeasureArguments {
-    /// What `measure --quick` is given.
-    pub(crate) fn quick() -> MeasureArguments {
-        match Cli::try_parse_from(["switchcost", "measure", "--quick"]).map(|cli| cli.verb) {
+    /// What `measure` is given without flags.
+    pub(crate) fn usual() -> MeasureArguments {
+        match Cli::try_parse_from(["switchcost", "measure"]).map(|cli| cli.verb) {
             Ok(Verb::Measure(arguments)) => *arguments,
             other => unreachable!("the verb is measure: {other:?}"),
         }

@@ -274,6 +274,9 @@ fn more_than_a_full_reload_is_suspect() {
         size_bytes: Bytes::kib(kib),
         loads: 1_000,
         walk_ticks: vec![units::Ticks(2 * 1_000 * ns)],
+        emptied: None,
+        emptied_by_page: None,
+        in_order: None,
     };
     record.latencies = vec![chase(16, 1), chase(1_024, 5)];
     let found = found_in(&record);

@@ -108,7 +108,7 @@ pub(super) fn find(
 ) -> Vec<Advice> {
     let mut advice: Vec<Advice> =
         observation.throttled.iter().filter(|group| group.throttled_ns.0 > 0).map(raise).collect();
-    if all.share.is_some_and(|share| share.high < WORTH) {
+    if all.is_negligible() || all.share.is_some_and(|share| share.high < WORTH) {
         advice.push(Advice { change: Change::Nothing, at_most: AtMost::default() });
         return advice;
     }

@@ -1,6 +1,7 @@
-use ::observation::{Calibration, Cost, Reload};
-use record::{Arm, Between, Case, MeasureRecord, Mechanism, Policy};
+use ::observation::{Calibration, Cost, Load, Reload};
+use record::{Arm, Between, Case, Latency, MeasureRecord, Mechanism, Policy, Walks};
 
+use crate::order_statistics::median;
 use crate::{CaseFinding, Estimate, Findings};
 
 /// What a measurement tells about the cost of switches in general; none where it did not measure a switch that blocks.
@@ -12,6 +13,8 @@ use crate::{CaseFinding, Estimate, Findings};
 /// `measure` tells costs at the best of the core: nobody shares it, at the fastest steady speed. Programs have it as it comes. So
 /// the lower end is of the best core; the upper end is of a shared one, at the usual speed; and between them the centre is of the
 /// core as it was while it was measured, shared for a part of the time.
+///
+/// Loads are for bounds: those that depend on one another are told as slow as they may be, those in order as fast as they were.
 pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibration> {
     let core = Core::of(record, findings);
     let direct = |mechanism, policy| {
@@ -25,8 +28,11 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
         let result = findings.results.iter().find(is_it)?;
         Some((core.cost(result, result.direct_ns.as_ref()?), result.involuntary_share))
     };
-    let yielded = [Policy::Fifo, Policy::Other].iter().find_map(|&policy| direct(Mechanism::Yield, policy));
-    let yielded = yielded.map(|(cost, _)| cost);
+    let either = |mechanism| {
+        let found = [Policy::Fifo, Policy::Other].iter().find_map(|&policy| direct(mechanism, policy));
+        found.map(|(cost, _)| cost)
+    };
+    let yielded = either(Mechanism::Yield);
     let blocked = match direct(Mechanism::Pipe, Policy::Fifo) {
         Some((cost, _)) => cost,
         None => {
@@ -44,7 +50,39 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
     let mut reloads: Vec<Reload> = findings.results.iter().enumerate().filter_map(reload).collect();
     reloads.sort_by_key(|reload| reload.size_bytes);
     reloads.dedup_by_key(|reload| reload.size_bytes);
-    Some(Calibration { measured_at: record.header.started_at.clone(), blocked: Some(blocked), yielded, reloads })
+    Some(Calibration {
+        measured_at: record.header.started_at.clone(),
+        blocked: Some(blocked),
+        yielded,
+        preempted: either(Mechanism::Preempt),
+        reloads,
+        loads: loads(record, &core),
+    })
+}
+
+/// What loads take by size, smallest first.
+fn loads(record: &MeasureRecord, core: &Core) -> Vec<Load> {
+    let rate = record.header.clock.ticks_per_second.0 as f64;
+    let each =
+        |ticks: f64, loads: u64| Some(ticks / loads as f64 / rate * 1e9).filter(|ns| ns.is_finite() && *ns > 0.0);
+    let slowest = |walks: &Walks| {
+        let ticks = walks.walk_ticks.iter().map(|ticks| ticks.0).max()?;
+        each(ticks as f64, walks.loads).map(|ns| core.slowed(ns))
+    };
+    let fastest = |walks: &Walks| each(walks.walk_ticks.iter().map(|ticks| ticks.0).min()? as f64, walks.loads);
+    let load = |latency: &Latency| {
+        let mut settled: Vec<f64> = latency.walk_ticks.iter().map(|ticks| ticks.0 as f64).collect();
+        Some(Load {
+            size_bytes: latency.size_bytes,
+            chase_ns: core.slowed(each(median(&mut settled)?, latency.loads)?),
+            emptied_ns: latency.emptied.as_ref().and_then(slowest),
+            emptied_by_page_ns: latency.emptied_by_page.as_ref().and_then(slowest),
+            in_order_ns: latency.in_order.as_ref().and_then(fastest),
+        })
+    };
+    let mut loads: Vec<Load> = record.latencies.iter().filter_map(load).collect();
+    loads.sort_by_key(|load| load.size_bytes);
+    loads
 }
 
 /// The cost of a wait, from that of switches of which a share are preemptions, which cost what a yield does.
@@ -88,11 +126,16 @@ impl Core {
         Core { slower: speeds.unwrap_or(1.0).max(1.0), most_shared: remembered.chain(seen).fold(1.0, f64::max) }
     }
 
+    /// As long as it may take: on a shared core, at the usual speed.
+    fn slowed(&self, ns: f64) -> f64 {
+        ns * self.most_shared * self.slower
+    }
+
     fn cost(&self, result: &CaseFinding, estimate: &Estimate) -> Cost {
         let (share, ratio) = when_shared(result).unwrap_or((0.0, 1.0));
         let as_it_was = (1.0 + share * (ratio - 1.0)) * self.slower;
         // The ends of what may be below nothing are not to come nearer to it.
-        let high = (estimate.high * self.most_shared * self.slower).max(estimate.high);
+        let high = self.slowed(estimate.high).max(estimate.high);
         Cost { ns: estimate.estimate * as_it_was, low_ns: estimate.low, high_ns: high }
     }
 }

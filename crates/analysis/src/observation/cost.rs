@@ -1,6 +1,9 @@
-use ::observation::{Calibration, Cause, Cost, Reload, Tasks, Why};
+use ::observation::{Calibration, Cause, Cost, Entry, Reload, Tasks, Why};
+use record::{CacheKind, HostManifest};
 use serde::Serialize;
-use units::Bytes;
+use units::{Bytes, Nanos};
+
+use super::bound::Bound;
 
 /// A cost between two ends, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -29,8 +32,13 @@ impl Range {
         Range { low: self.low.min(most), likely: self.likely.map(|likely| likely.min(most)), high: self.high.min(most) }
     }
 
+    /// The same, or nothing.
+    fn perhaps(self) -> Range {
+        Range { low: 0.0, likely: Some(0.0), ..self }
+    }
+
     /// The same as a share of a time, or for each of so many.
-    pub(super) fn over(self, whole: f64) -> Range {
+    pub fn over(self, whole: f64) -> Range {
         Range { low: self.low / whole, likely: self.likely.map(|likely| likely / whole), high: self.high / whole }
     }
 }
@@ -65,21 +73,68 @@ impl DirectCosts {
 pub(super) fn direct(tasks: &Tasks, calibration: &Calibration) -> Option<Range> {
     if tasks.causes.is_empty() {
         let (blocked, between) = (calibration.blocked.as_ref()?, preempted(calibration)?);
-        return Some(times(blocked, tasks.voluntary as f64).plus(times(&between, tasks.involuntary as f64)));
+        let involuntary = tasks.involuntary as f64;
+        let interrupt = Interrupt::of(calibration)?.times(involuntary).perhaps();
+        return Some(times(blocked, tasks.voluntary as f64).plus(times(&between, involuntary)).plus(interrupt));
     }
-    let mut each = tasks.causes.iter().map(|cause| of_cause(cause, calibration));
-    each.try_fold(Range::NOTHING, |sum, each| Some(sum.plus(each?)))
+    sum(tasks, |cause| of_cause(cause, calibration))
+}
+
+/// Of the direct cost, that of the interrupts out of which the tasks were preempted; none where causes are not told.
+pub(super) fn interrupts(tasks: &Tasks, calibration: &Calibration) -> Option<Range> {
+    if tasks.causes.is_empty() && tasks.involuntary > 0 {
+        return None;
+    }
+    sum(tasks, |cause| of_interrupt(cause, calibration))
+}
+
+fn sum(tasks: &Tasks, of: impl Fn(&Cause) -> Option<Range>) -> Option<Range> {
+    tasks.causes.iter().try_fold(Range::NOTHING, |sum, cause| Some(sum.plus(of(cause)?)))
 }
 
 /// What the switches of one cause cost directly; none where the machine's costs are not known.
 pub(super) fn of_cause(cause: &Cause, calibration: &Calibration) -> Option<Range> {
     let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
     let each = match cause.why {
-        Why::Blocked | Why::Stopped | Why::Traced | Why::Frozen | Why::Ended => blocked,
         Why::Yielded => calibration.yielded.unwrap_or(between),
-        Why::PreemptedByWoken | Why::SliceEnded | Why::Throttled => between,
+        why if why.is_involuntary() => between,
+        _ => blocked,
     };
-    Some(times(&each, cause.switches as f64))
+    Some(times(&each, cause.switches as f64).plus(of_interrupt(cause, calibration)?))
+}
+
+/// The interrupts of the switches of one cause. A time slice ends at a tick, which comes without a switch as well: it costs something
+/// only where the kernel sets a timer for it. A task that is woken by a system call needs none.
+fn of_interrupt(cause: &Cause, calibration: &Calibration) -> Option<Range> {
+    let interrupts = Interrupt::of(calibration)?.times(cause.switches as f64);
+    Some(match (cause.why, &cause.entry) {
+        (Why::SliceEnded, _) => interrupts.perhaps(),
+        (why, Entry::Interrupt) if why.is_involuntary() && why != Why::Yielded => interrupts,
+        _ => Range::NOTHING,
+    })
+}
+
+/// What a timer interrupt costs the task that it preempts, beside the switch.
+struct Interrupt(Range);
+
+impl Interrupt {
+    /// `measure` tells both switches of a preemption together with the interrupt, halved. Likely the one away has its half; at most it
+    /// has all but the least that the other takes, which waits. Without an upper end where preemption was not measured.
+    fn of(calibration: &Calibration) -> Option<Interrupt> {
+        let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
+        Some(Interrupt(match calibration.preempted {
+            Some(half) => Range {
+                low: 0.0,
+                likely: Some((half.ns - between.ns).max(0.0)),
+                high: (2.0 * half.high_ns - blocked.low_ns.max(0.0) - between.high_ns).max(0.0),
+            },
+            None => Range { low: 0.0, likely: Some(0.0), high: f64::INFINITY },
+        }))
+    }
+
+    fn times(&self, count: f64) -> Range {
+        if count > 0.0 { self.0.over(1.0 / count) } else { Range::NOTHING }
+    }
 }
 
 /// A preemption wakes nobody and takes nobody off the queue, and so costs what a yield does; up to what a switch that blocks takes.
@@ -93,41 +148,80 @@ fn preempted(calibration: &Calibration) -> Option<Cost> {
     })
 }
 
-/// What reloading costs the tasks after their switches; none where the machine's costs are not known, or how long others ran.
-pub(super) fn indirect(tasks: &Tasks, calibration: &Calibration, last_level: Option<Bytes>) -> Option<Range> {
-    let curve = Curve::of(calibration)?;
-    let direct = direct(tasks, calibration)?;
-    let switches = tasks.switches();
-    if switches == 0 {
-        return Some(Range::NOTHING);
-    }
-    if tasks.others.count() == 0 {
-        return None;
-    }
-    let last_level = last_level.map_or(f64::INFINITY, |level| level.0 as f64);
-    let resident = tasks.resident_bytes.map_or(f64::INFINITY, |bytes| bytes.0 as f64).min(last_level);
-    let most = curve.at(resident, |reload| reload.cost.high_ns);
-    // Pages that were touched, else all that it has, and no more than can be walked in the time of one turn.
-    let turn = (tasks.run_ns.0 as f64 - direct.likely.unwrap_or(direct.low)).max(0.0) / switches as f64;
-    let touched = tasks.referenced_bytes.or(tasks.resident_bytes);
-    let touched = touched.map(|bytes| (bytes.0 as f64).min(last_level).min(curve.walked_in(turn)));
-    let reload = |bytes: f64| curve.at(bytes, |reload| reload.cost.ns);
-    let mut range = Range { low: 0.0, likely: touched.map(|_| 0.0), high: 0.0 };
-    for (from, to, count) in tasks.others.buckets() {
-        let longest = to.map_or(f64::INFINITY, |to| to.0 as f64);
-        let usual = to.map_or(from.0 as f64, |to| (from.0 as f64 + to.0 as f64) / 2.0);
-        range.high += count as f64 * most.min(longest);
-        let each = touched.map(|bytes| reload(bytes.min(curve.walked_in(usual))).min(usual).min(most));
-        range.likely = range.likely.zip(each).map(|(sum, each)| sum + count as f64 * each);
-    }
-    // A core that was left keeps what is in its own caches; its other thread shares them.
-    let moves = tasks.moved[1] as f64 + tasks.moved[2] as f64;
-    range.high += moves * most;
-    range.likely = range.likely.zip(touched).map(|(sum, bytes)| sum + moves * reload(bytes).min(most));
-    // What the tasks did not run for, they did not reload in.
-    let room = (tasks.run_ns.0 as f64 - direct.low).max(0.0);
-    Some(Range { low: 0.0, likely: range.likely.map(|likely| likely.min(room)), high: range.high.min(room) })
+/// What is known of reloading on this machine.
+pub(super) struct Reloading<'a> {
+    calibration: &'a Calibration,
+    curve: Curve<'a>,
+    bound: Option<Bound<'a>>,
+    /// The largest cache, in bytes.
+    last_level: f64,
 }
+
+impl Reloading<'_> {
+    /// None where the machine's costs are not known.
+    pub(super) fn of<'a>(calibration: &'a Calibration, host: &HostManifest) -> Option<Reloading<'a>> {
+        let caches = host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
+        Some(Reloading {
+            calibration,
+            curve: Curve::of(calibration)?,
+            bound: Bound::of(calibration, host),
+            last_level: caches.map(|cache| cache.size_bytes.0).max().map_or(f64::INFINITY, |size| size as f64),
+        })
+    }
+
+    /// What reloading costs the tasks after their switches. A task that did not come back in the window has not reloaded anything in it.
+    /// `loses_translations`: whether others made the TLBs forget its pages time and again.
+    pub(super) fn cost(&self, tasks: &Tasks, loses_translations: bool) -> Option<Range> {
+        let direct = direct(tasks, self.calibration)?;
+        let likely = self.likely(tasks, direct);
+        let footprint = self.footprint(tasks, loses_translations);
+        // A core that was left keeps what is in its own caches; its other thread shares them.
+        let moves = (tasks.moved[1] + tasks.moved[2]) as f64;
+        let mut most = if moves > 0.0 { moves * self.at_most(footprint, f64::INFINITY) } else { 0.0 };
+        for (_, to, count) in tasks.others.buckets() {
+            most += count as f64 * self.at_most(footprint, to.map_or(f64::INFINITY, |to| to.0 as f64));
+        }
+        // What the tasks did not run for, they did not reload in.
+        let room = (tasks.run_ns.0 as f64 - direct.low).max(0.0);
+        Some(Range { low: 0.0, likely: Some(likely), high: most.max(likely) }.up_to(room))
+    }
+
+    fn at_most(&self, footprint: f64, others_ns: f64) -> f64 {
+        self.bound.as_ref().map_or(f64::INFINITY, |bound| bound.at_most(footprint, others_ns))
+    }
+
+    /// Of a walk in order over the pages that were touched, else over all that it has, and no more than can be walked in the time of one
+    /// turn, nor in that of the others.
+    fn likely(&self, tasks: &Tasks, direct: Range) -> f64 {
+        let run = (tasks.run_ns.0 as f64 - direct.likely.unwrap_or(direct.low)).max(0.0);
+        let turn = self.curve.walked_in(run / tasks.switches().max(1) as f64);
+        let touched = tasks.referenced_bytes.or(tasks.resident_bytes).map_or(f64::INFINITY, |bytes| bytes.0 as f64);
+        let touched = touched.min(self.last_level).min(turn);
+        let reload = |bytes: f64| self.curve.at(bytes, |reload| reload.cost.ns);
+        let behind = |(from, to, count): (Nanos, Option<Nanos>, u64)| {
+            let usual = to.map_or(from.0 as f64, |to| (from.0 as f64 + to.0 as f64) / 2.0);
+            count as f64 * reload(touched.min(self.curve.walked_in(usual))).min(usual)
+        };
+        let moves = (tasks.moved[1] + tasks.moved[2]) as f64;
+        tasks.others.buckets().map(behind).sum::<f64>() + moves * reload(touched)
+    }
+
+    /// The most that tasks may touch in a turn: what their process has; or what it touched while its pages were looked at, if turns are
+    /// shorter. A page whose translation was there all the time is not seen to be touched.
+    fn footprint(&self, tasks: &Tasks, loses_translations: bool) -> f64 {
+        let bytes = |bytes: Option<Bytes>| bytes.map_or(f64::INFINITY, |bytes| bytes.0 as f64);
+        let is_longer = tasks.run_ns.0 as f64 / tasks.switches().max(1) as f64 > MARKED_NS;
+        let unmarked = match &self.bound {
+            Some(bound) if !loses_translations => bound.unmarked(),
+            _ => 0.0,
+        };
+        let marked = if is_longer { f64::INFINITY } else { bytes(tasks.referenced_bytes) + unmarked };
+        bytes(tasks.resident_bytes).min(marked)
+    }
+}
+
+/// For so long is looked at which pages are touched, in nanoseconds.
+const MARKED_NS: f64 = 1e8;
 
 /// What walking an array takes, and what it takes longer behind a switch, over its size.
 struct Curve<'a> {

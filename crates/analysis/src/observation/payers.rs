@@ -1,5 +1,6 @@
 use ::observation::Why;
 
+use super::processes::NO_BOUND;
 use super::{Findings, ProcessFinding, Range};
 
 /// What switching costs a program, part by part: as CPU time a second, in nanoseconds.
@@ -45,9 +46,6 @@ pub struct Bounds {
     /// Upper end; none where no bound is known but the CPU time itself.
     pub high: Option<f64>,
 }
-
-/// Closer to all of its CPU time than this a bound tells nothing.
-const NO_BOUND: f64 = 0.995;
 
 /// Every program whose switches have a price, in the order of [`Findings::names`].
 pub fn payers(findings: &Findings) -> Vec<Payer<'_>> {

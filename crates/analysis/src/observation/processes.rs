@@ -1,11 +1,9 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ::observation::{Observation, Tasks};
-use record::{CacheKind, HostManifest};
+use ::observation::{Calibration, Observation, Pair, Source, Tasks};
 use serde::Serialize;
-use units::Bytes;
 
-use super::cost::{self, Range};
+use super::cost::{self, Range, Reloading};
 use super::pools::Names;
 use super::{CauseCost, Latency, cause_costs, latency, observed};
 
@@ -38,6 +36,8 @@ pub struct ProcessFinding {
     pub cpus: Option<f64>,
     /// Direct cost; none where the machine's is not known.
     pub direct_ns: Option<Range>,
+    /// Of it, that of the interrupts out of which it was preempted; none where causes are not told, too.
+    pub interrupts_ns: Option<Range>,
     /// Indirect cost; none where the machine's is not known, or how long others ran.
     pub indirect_ns: Option<Range>,
     /// Both.
@@ -48,6 +48,8 @@ pub struct ProcessFinding {
     pub indirect_share: Option<Range>,
     /// Both, as a share of its CPU time.
     pub share: Option<Range>,
+    /// Both, in CPUs: seconds of CPU time a second.
+    pub cost_cpus: Option<Range>,
     /// Wait for a CPU.
     pub wait: Option<Latency>,
     /// Moves to another thread of the core, to another core below the same last-level cache, and further.
@@ -56,35 +58,107 @@ pub struct ProcessFinding {
     pub causes: Vec<CauseCost>,
 }
 
-pub(super) fn all(observation: &Observation) -> ProcessFinding {
-    let tasks: Vec<&Tasks> = observed(observation).collect();
-    finding(observation, None, String::new(), &tasks)
+/// Below so much of one CPU nothing about switches matters, whatever share of a small CPU time it is.
+const NEGLIGIBLE_CPUS: f64 = 0.01;
+
+/// Closer to all of its CPU time than this a bound tells nothing.
+pub(super) const NO_BOUND: f64 = 0.995;
+
+impl ProcessFinding {
+    /// Whether switching costs it less than a hundredth of a CPU, even at most.
+    pub fn is_negligible(&self) -> bool {
+        let most = self.cost_cpus.map(|cost| cost.high).or(self.cpus);
+        most.is_some_and(|most| most < NEGLIGIBLE_CPUS)
+    }
+}
+
+impl Range {
+    /// Whether a share of a CPU time has an upper end that tells more than that it is no more than all of it.
+    pub fn is_bounded(&self) -> bool {
+        self.high < NO_BOUND
+    }
+}
+
+/// An observation with what is known of costs on its machine.
+pub(super) struct Priced<'a> {
+    observation: &'a Observation,
+    reloading: Option<Reloading<'a>>,
+    /// Processes whose pages the TLBs forget time and again.
+    forgotten: BTreeSet<u32>,
+}
+
+impl Priced<'_> {
+    pub(super) fn of(observation: &Observation) -> Priced<'_> {
+        // Only who looks at each switch sees how long others ran.
+        let told = observation.calibration.as_ref().filter(|_| observation.source == Source::Bpf);
+        Priced {
+            observation,
+            reloading: told.and_then(|calibration| Reloading::of(calibration, &observation.host)),
+            forgotten: forgotten(observation),
+        }
+    }
+
+    fn calibration(&self) -> Option<&Calibration> {
+        self.observation.calibration.as_ref()
+    }
+
+    fn indirect(&self, tasks: &Tasks) -> Option<Range> {
+        let is_forgotten = tasks.process.is_some_and(|process| self.forgotten.contains(&process));
+        self.reloading.as_ref()?.cost(tasks, is_forgotten)
+    }
+}
+
+/// Other processes ran in between so often a second, for each task: twice in a tenth of a second.
+const OFTEN: f64 = 20.0;
+
+/// Where the TLBs do not tell address spaces apart, another process empties them.
+fn forgotten(observation: &Observation) -> BTreeSet<u32> {
+    if observation.host.has_pcid.known() != Some(&false) {
+        return BTreeSet::new();
+    }
+    let mut runs: BTreeMap<u32, f64> = BTreeMap::new();
+    let is_other = |pair: &&Pair| pair.other.is_some_and(|other| other != pair.process);
+    for pair in observation.pairs.iter().filter(is_other) {
+        *runs.entry(pair.process).or_default() += pair.runs as f64;
+    }
+    for tasks in &observation.tasks {
+        let least = OFTEN * tasks.count as f64 * observation.window_ns.0 as f64 / 1e9;
+        if let Some(runs) = tasks.process.and_then(|process| runs.get_mut(&process)) {
+            *runs -= least;
+        }
+    }
+    runs.into_iter().filter(|(_, beyond)| *beyond >= 0.0).map(|(process, _)| process).collect()
+}
+
+pub(super) fn all(priced: &Priced<'_>) -> ProcessFinding {
+    let tasks: Vec<&Tasks> = observed(priced.observation).collect();
+    finding(priced, None, String::new(), &tasks)
 }
 
 /// One finding for each process, and for each name of those that ended.
-pub(super) fn find(observation: &Observation, names: &Names<'_>) -> Vec<ProcessFinding> {
+pub(super) fn find(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding> {
     // The threads of a process have names of their own.
     let key = |tasks: &Tasks| match tasks.process {
         Some(process) if !tasks.is_kernel => (Some(process), String::new()),
         process => (process, names.label(tasks).to_owned()),
     };
-    together(observation, key, |process, tasks| {
+    together(priced, key, |process, tasks| {
         let most = tasks.iter().max_by_key(|tasks| tasks.switches()).map(|tasks| tasks.name.clone());
         let name = if process.is_some() { most.unwrap_or_default() } else { names.label(tasks[0]).to_owned() };
-        finding(observation, process, name, tasks)
+        finding(priced, process, name, tasks)
     })
 }
 
 /// One finding for each name of tasks, and for each pool of numbered names.
-pub(super) fn by_name(observation: &Observation, names: &Names<'_>) -> Vec<ProcessFinding> {
+pub(super) fn by_name(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding> {
     let key = |tasks: &Tasks| (None, names.label(tasks).to_owned());
-    together(observation, key, |_, tasks| finding(observation, None, names.label(tasks[0]).to_owned(), tasks))
+    together(priced, key, |_, tasks| finding(priced, None, names.label(tasks[0]).to_owned(), tasks))
 }
 
 /// One finding for each control group. Of processes that have ended it is not known.
-pub(super) fn by_group(observation: &Observation) -> Vec<ProcessFinding> {
+pub(super) fn by_group(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     let key = |tasks: &Tasks| (None, group_of(tasks).to_owned());
-    together(observation, key, |_, tasks| finding(observation, None, group_of(tasks[0]).to_owned(), tasks))
+    together(priced, key, |_, tasks| finding(priced, None, group_of(tasks[0]).to_owned(), tasks))
 }
 
 fn group_of(tasks: &Tasks) -> &str {
@@ -102,36 +176,38 @@ const NOT_KNOWN: &str = "(not known: ended)";
 type Key = (Option<u32>, String);
 
 fn together<'a>(
-    observation: &'a Observation,
+    priced: &'a Priced<'_>,
     key: impl Fn(&'a Tasks) -> Key,
     of: impl Fn(Option<u32>, &[&'a Tasks]) -> ProcessFinding,
 ) -> Vec<ProcessFinding> {
     let mut groups: BTreeMap<Key, Vec<&Tasks>> = BTreeMap::new();
-    for tasks in &observation.tasks {
+    for tasks in &priced.observation.tasks {
         groups.entry(key(tasks)).or_default().push(tasks);
     }
     let found = groups.into_iter().map(|((process, _), tasks)| of(process, &tasks));
     let mut found: Vec<ProcessFinding> = found.filter(|found| found.switches > 0).collect();
-    let costs = |found: &ProcessFinding| found.cost_ns.map_or(found.switches as f64, |cost| cost.high);
+    // As the tables show it.
+    let costs =
+        |found: &ProcessFinding| found.cost_ns.map_or(found.switches as f64, |cost| cost.likely.unwrap_or(cost.high));
     found.sort_by(|a, b| costs(b).total_cmp(&costs(a)));
     found
 }
 
-fn finding(observation: &Observation, process: Option<u32>, name: String, tasks: &[&Tasks]) -> ProcessFinding {
+fn finding(priced: &Priced<'_>, process: Option<u32>, name: String, tasks: &[&Tasks]) -> ProcessFinding {
     let sum = |of: fn(&Tasks) -> u64| tasks.iter().fold(0u64, |sum, tasks| sum.saturating_add(of(tasks)));
-    let calibration = observation.calibration.as_ref();
-    let last_level = last_level(&observation.host);
+    let cpu = sum(|tasks| tasks.run_ns.0) as f64;
     let together = |of: &dyn Fn(&Tasks) -> Option<Range>| {
         tasks.iter().map(|tasks| of(tasks)).try_fold(Range::NOTHING, |sum, each| Some(sum.plus(each?)))
     };
-    let direct = together(&|tasks| cost::direct(tasks, calibration?));
-    let indirect = together(&|tasks| cost::indirect(tasks, calibration?, last_level));
-    let cpu = sum(|tasks| tasks.run_ns.0) as f64;
-    // Both bounds at once may be more than all that they ran.
-    let both = direct.zip(indirect).map(|(direct, indirect)| direct.plus(indirect).up_to(cpu));
+    // Bounds may be more than all that they ran.
+    let no_more = |cost: Range| if cpu > 0.0 { cost.up_to(cpu) } else { cost };
+    let direct = together(&|tasks| cost::direct(tasks, priced.calibration()?)).map(no_more);
+    let interrupts = together(&|tasks| cost::interrupts(tasks, priced.calibration()?)).map(no_more);
+    let indirect = together(&|tasks| priced.indirect(tasks));
+    let both = direct.zip(indirect).map(|(direct, indirect)| no_more(direct.plus(indirect)));
     let of_its_cpu = |cost: Option<Range>| cost.filter(|_| cpu > 0.0).map(|cost| cost.over(cpu));
     let (switches, involuntary) = (sum(Tasks::switches), sum(|tasks| tasks.involuntary));
-    let window = observation.window_ns.0.max(1) as f64;
+    let window = priced.observation.window_ns.0.max(1) as f64;
     ProcessFinding {
         name,
         process,
@@ -148,18 +224,15 @@ fn finding(observation: &Observation, process: Option<u32>, name: String, tasks:
         cpu_ns: (cpu > 0.0).then_some(cpu),
         cpus: (cpu > 0.0).then_some(cpu / window),
         direct_ns: direct,
+        interrupts_ns: interrupts,
         indirect_ns: indirect,
         cost_ns: both,
         direct_share: of_its_cpu(direct),
         indirect_share: of_its_cpu(indirect),
         share: of_its_cpu(both),
+        cost_cpus: both.map(|cost| cost.over(window)),
         wait: latency::find(tasks.iter().map(|tasks| &tasks.wait)),
         moved: [0, 1, 2].map(|at| tasks.iter().fold(0, |sum: u64, tasks| sum.saturating_add(tasks.moved[at]))),
-        causes: cause_costs::find(tasks, calibration),
+        causes: cause_costs::find(tasks, priced.calibration()),
     }
-}
-
-/// Size of the largest cache that holds data: more cannot be lost at a switch.
-fn last_level(host: &HostManifest) -> Option<Bytes> {
-    host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction).map(|cache| cache.size_bytes).max()
 }

@@ -1,12 +1,12 @@
 //! On an observation made by hand, whose costs can be worked out on paper.
 
 use ::observation::{
-    Behind, Calibration, Cause, Cost, Entry, Histogram, Lost, Observation, Pair, Reload, Source, Subject, Tasks, Waits,
-    Why,
+    Behind, Calibration, Cause, Cost, Entry, Histogram, Load, Lost, Observation, Pair, Reload, Source, Subject, Tasks,
+    Waits, Why,
 };
 use units::{Bytes, Nanos};
 
-use super::{Range, Widest, analyse};
+use super::{Advice, Change, Range, Widest, analyse};
 use crate::testing;
 
 pub(super) fn cost(ns: f64, half: f64) -> Cost {
@@ -18,14 +18,25 @@ fn reload(size_bytes: Bytes, walk_ns: f64, ns: f64) -> Reload {
     Reload { size_bytes, walk_ns, cost: cost(ns, ns / 4.0) }
 }
 
+/// A line comes for 100 ns with empty caches, one of each page for 300.
+fn load(size_bytes: Bytes, chase_ns: f64, in_order_ns: f64) -> Load {
+    let (emptied_ns, emptied_by_page_ns) = (Some(100.0), Some(300.0));
+    Load { size_bytes, chase_ns, emptied_ns, emptied_by_page_ns, in_order_ns: Some(in_order_ns) }
+}
+
 fn calibration() -> Calibration {
     Calibration {
         measured_at: String::new(),
         blocked: Some(cost(1000.0, 100.0)),
         yielded: Some(cost(400.0, 50.0)),
+        preempted: Some(cost(5000.0, 500.0)),
         reloads: vec![reload(Bytes::kib(64), 640.0, 200.0), reload(Bytes::mib(1), 10_240.0, 2000.0)],
+        loads: vec![load(Bytes::mib(2), 20.0, 1.0), load(Bytes::mib(64), 100.0, 2.0)],
     }
 }
+
+/// What the kernel may touch at a switch: twice 48 KiB.
+pub(super) const KERNEL_NS: f64 = 1_536.0 * 100.0;
 
 pub(super) fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
     Cause { why, entry, switches, off_ns: Nanos(switches * 700), wait_ns: Nanos(switches * 300) }
@@ -45,7 +56,7 @@ pub(super) fn tasks(causes: Vec<Cause>) -> Tasks {
         is_kernel: false,
         voluntary: of(false),
         involuntary: of(true),
-        run_ns: Nanos(10_000_000),
+        run_ns: Nanos(100_000_000),
         off_ns: Nanos(0),
         wait_ns: Nanos(0),
         others_ns: Nanos(0),
@@ -93,14 +104,27 @@ pub(super) fn read() -> Entry {
     Entry::SystemCall("read".to_owned())
 }
 
+fn blocked() -> Tasks {
+    tasks(vec![cause(Why::Blocked, read(), 100)])
+}
+
+/// With so much CPU time that this bounds nothing.
+fn busy(tasks: Tasks) -> Tasks {
+    Tasks { run_ns: Nanos(1_000_000_000), ..tasks }
+}
+
+fn direct(causes: Vec<Cause>) -> Option<Range> {
+    analyse(&observation(tasks(causes))).all.direct_ns
+}
+
 #[test]
 fn the_direct_cost_is_that_of_each_cause() {
     let causes = vec![
         cause(Why::Blocked, read(), 100),
         cause(Why::Yielded, Entry::SystemCall("sched_yield".to_owned()), 10),
-        cause(Why::SliceEnded, Entry::Interrupt, 1),
+        cause(Why::PreemptedByWoken, read(), 1),
     ];
-    let found = analyse(&observation(tasks(causes)));
+    let found = analyse(&observation(tasks(causes.clone())));
     assert_eq!((found.all.switches, found.all.involuntary, found.all.per_second), (111, 11, 55.5));
     // A preemption: from a yield's lower end to the upper end of a switch that blocks, and its centre is the yield's.
     let expected = Range {
@@ -108,42 +132,175 @@ fn the_direct_cost_is_that_of_each_cause() {
         likely: Some(100_000.0 + 4_000.0 + 400.0),
         high: 110_000.0 + 4_500.0 + 1_100.0,
     };
-    assert_eq!(found.all.direct_ns, Some(expected));
+    assert_eq!(direct(causes), Some(expected));
 }
 
 #[test]
-fn a_reload_costs_no_more_than_others_ran_and_no_more_than_all_memory_takes() {
-    // 1 MiB takes up to 2,500 ns, and others ran for less than 768: evicting costs a load each.
-    let high = |tasks: Tasks| analyse(&observation(tasks)).all.indirect_ns.map(|range| range.high);
-    let blocked = || tasks(vec![cause(Why::Blocked, read(), 100)]);
-    assert_eq!(high(blocked()), Some(76_800.0));
-    // 16 KiB take a quarter of 250.
-    assert_eq!(high(Tasks { resident_bytes: Some(Bytes::kib(16)), ..blocked() }), Some(6_250.0));
+fn a_preemption_out_of_an_interrupt_costs_the_interrupt_too_and_one_by_a_wake_up_in_a_call_does_not() {
+    let of = |why, entry| direct(vec![cause(why, entry, 10)]);
+    let in_call = of(Why::PreemptedByWoken, read());
+    assert_eq!(in_call, Some(Range { low: 3_500.0, likely: Some(4_000.0), high: 11_000.0 }));
+    // Both switches and the interrupt take twice 5,000, up to 11,000, of which the other one that waits has 900 at least.
+    let interrupted = of(Why::PreemptedByWoken, Entry::Interrupt);
+    assert_eq!(interrupted, Some(Range { low: 3_500.0, likely: Some(50_000.0), high: 101_000.0 }));
+    // The tick comes without a switch as well.
+    let ended = of(Why::SliceEnded, Entry::Interrupt);
+    assert_eq!(ended, Some(Range { low: 3_500.0, likely: Some(4_000.0), high: 101_000.0 }));
+    let found = analyse(&observation(tasks(vec![cause(Why::PreemptedByWoken, Entry::Interrupt, 10)])));
+    assert_eq!(found.all.interrupts_ns, Some(Range { low: 0.0, likely: Some(46_000.0), high: 90_000.0 }));
+}
+
+#[test]
+fn without_a_measured_preemption_the_cost_of_one_has_no_upper_end_but_all_of_the_time() {
+    let mut older = observation(tasks(vec![cause(Why::PreemptedByWoken, Entry::Interrupt, 10)]));
+    older.calibration = Some(Calibration { preempted: None, ..calibration() });
+    let found = analyse(&older).all;
+    assert_eq!(found.direct_ns.map(|range| range.high), found.cpu_ns);
+    assert!(found.direct_share.is_some_and(|share| !share.is_bounded()));
+}
+
+fn indirect(tasks: Tasks) -> Range {
+    analyse(&observation(tasks)).all.indirect_ns.expect("all is known")
+}
+
+#[test]
+fn a_reload_costs_at_most_all_lines_one_behind_another_or_as_many_as_others_could_evict() {
+    let high = |tasks: Tasks| indirect(tasks).high;
+    // Others ran for less than 768 ns: a line from memory takes them 2, and the task 100. Each of 256 pages may be translated anew.
+    let each = 768.0 * 50.0 + 256.0 * 300.0 + KERNEL_NS;
+    assert_eq!(high(busy(blocked())), 100.0 * each);
+    // 16 KiB have 256 lines and 4 pages.
+    let small = Tasks { resident_bytes: Some(Bytes::kib(16)), ..blocked() };
+    assert_eq!(high(busy(small)), 100.0 * (256.0 * 100.0 + 4.0 * 300.0 + KERNEL_NS));
     // Of 130 us that it ran, 90 at least were the switches themselves.
-    assert_eq!(high(Tasks { run_ns: Nanos(130_000), ..blocked() }), Some(40_000.0));
-    let found = analyse(&observation(blocked()));
-    assert_eq!((found.all.indirect_ns.map(|range| range.low), found.widest), (Some(0.0), Some(Widest::Footprint)));
+    assert_eq!(high(Tasks { run_ns: Nanos(130_000), ..blocked() }), 40_000.0);
+    let found = analyse(&observation(busy(blocked())));
+    assert_eq!((found.all.indirect_ns.map(|range| range.low), found.widest), (Some(0.0), Some(Widest::Reload)));
+}
+
+#[test]
+fn others_that_ran_for_long_have_evicted_all_of_it() {
+    let long = Tasks { others: Histogram::of([0, 100]), ..blocked() };
+    assert_eq!(indirect(long).high, 1e8 - 90_000.0, "1.9 ms each are more than it ran");
+    let all = 16_384.0 * 100.0 + 256.0 * 300.0 + KERNEL_NS;
+    let once = Tasks { others: Histogram::of([0, 1]), ..busy(blocked()) };
+    assert_eq!(indirect(once).high, all);
+}
+
+#[test]
+fn without_a_bound_on_reloading_no_upper_end_is_told() {
+    let mut older = observation(busy(blocked()));
+    older.calibration = Some(Calibration { loads: Vec::new(), ..calibration() });
+    let found = analyse(&older);
+    let share = found.all.share.expect("what is likely is known");
+    assert!(!share.is_bounded() && share.likely.is_some_and(|likely| likely < 0.01), "{share:?}");
+    assert_eq!(
+        (found.all.indirect_ns.map(|range| range.high), found.widest),
+        (Some(1e9 - 90_000.0), Some(Widest::Bound))
+    );
+}
+
+#[test]
+fn pages_that_were_touched_bound_a_reload_with_those_that_translations_may_hide() {
+    let long = Tasks { others: Histogram::of([0, 1]), resident_bytes: Some(Bytes::mib(24)), ..busy(blocked()) };
+    let touched = Tasks { referenced_bytes: Some(Bytes::mib(1)), ..long.clone() };
+    let at_most = |mib: f64| mib * 16_384.0 * 100.0 + mib.min(8.0) * 256.0 * 300.0 + KERNEL_NS;
+    assert_eq!(indirect(long.clone()).high, at_most(24.0));
+    // 2,048 pages may have been in the TLB all the time.
+    assert_eq!(indirect(touched.clone()).high, at_most(9.0));
+    // Another process that runs between makes a TLB without numbers of address spaces forget them: 21 times a second.
+    let mut forgotten = observation(touched.clone());
+    forgotten.host.has_pcid = record::Fact::Known(false);
+    forgotten.pairs = vec![Pair { runs: 42, ..pair("other", Some(9), 0) }];
+    assert_eq!(analyse(&forgotten).all.indirect_ns.map(|range| range.high), Some(at_most(1.0)));
+    forgotten.pairs = vec![Pair { runs: 42, ..pair("its own threads", Some(7), 0) }];
+    assert_eq!(analyse(&forgotten).all.indirect_ns.map(|range| range.high), Some(at_most(9.0)));
+    // Turns of 200 ms may touch more than a tenth of a second does.
+    let slow = Tasks { run_ns: Nanos(20_000_000_000), ..touched };
+    assert_eq!(indirect(slow).high, at_most(24.0));
+}
+
+#[test]
+fn looking_at_pages_is_advised_where_a_tenth_of_them_narrows_the_range() {
+    let large = Tasks { resident_bytes: Some(Bytes::mib(100)), others: Histogram::of([0, 3]), ..busy(blocked()) };
+    let of = |tasks: Tasks| {
+        let found = analyse(&observation(tasks));
+        (found.widest, found.with_a_tenth.is_some())
+    };
+    assert_eq!(of(large.clone()), (Some(Widest::Footprint), true));
+    assert_eq!(of(Tasks { referenced_bytes: Some(Bytes::mib(30)), ..large.clone() }), (Some(Widest::Reload), false));
+    // Where others ran for less than it takes to evict a tenth, knowing more changes nothing.
+    assert_eq!(of(Tasks { others: Histogram::of([100, 0]), ..large }), (Some(Widest::Reload), false));
 }
 
 #[test]
 fn likely_is_a_reload_of_what_was_touched_as_far_as_there_was_time_to_touch_it() {
-    let likely = |tasks: Tasks| analyse(&observation(tasks)).all.indirect_ns.and_then(|range| range.likely);
-    let blocked = || tasks(vec![cause(Why::Blocked, read(), 100)]);
+    let likely = |tasks: Tasks| indirect(tasks).likely;
     // In the 640 ns of the others 64 KiB are walked, whose reload takes 200 ns.
     assert_eq!(likely(blocked()), Some(20_000.0));
     assert_eq!(likely(Tasks { referenced_bytes: Some(Bytes::kib(32)), ..blocked() }), Some(10_000.0));
     // Each turn of 1,160 ns holds a switch of 1,000, and a walk over 16 KiB.
     assert_eq!(likely(Tasks { run_ns: Nanos(116_000), ..blocked() }), Some(5_000.0));
-    // Of one that ended before it was looked at, nothing is known but the size of the caches.
-    assert_eq!(likely(Tasks { resident_bytes: None, ..blocked() }), None);
+    // Of one that ended before it was looked at, nothing is known but how long it and others ran.
+    assert_eq!(likely(Tasks { resident_bytes: None, ..blocked() }), Some(20_000.0));
+}
+
+#[test]
+fn who_left_and_did_not_come_back_has_reloaded_nothing_and_leaves_the_cost_of_the_others_known() {
+    let busy_one = busy(blocked());
+    let rare = Tasks {
+        name: "rare".to_owned(),
+        run_ns: Nanos(50_000),
+        others: Histogram::default(),
+        off: Histogram::default(),
+        off_at_end: 1,
+        ..tasks(vec![cause(Why::Blocked, read(), 1)])
+    };
+    assert_eq!(indirect(rare.clone()), Range { low: 0.0, likely: Some(0.0), high: 0.0 });
+    let mut both = observation(busy_one.clone());
+    both.tasks.push(rare);
+    assert_eq!(analyse(&both).all.indirect_ns, Some(indirect(busy_one)));
+}
+
+#[test]
+fn one_process_that_ended_does_not_take_away_what_is_likely_of_all() {
+    let ended = Tasks { process: None, resident_bytes: None, ..busy(blocked()) };
+    let mut both = observation(busy(blocked()));
+    both.tasks.push(ended);
+    assert_eq!(analyse(&both).all.indirect_ns.and_then(|range| range.likely), Some(40_000.0));
 }
 
 #[test]
 fn another_core_has_nothing_of_it_cached() {
     let moved =
-        Tasks { moved: [5, 2, 1], others: Histogram::of([1, 0]), ..tasks(vec![cause(Why::Blocked, read(), 9)]) };
+        Tasks { moved: [5, 2, 1], others: Histogram::of([1, 0]), ..busy(tasks(vec![cause(Why::Blocked, read(), 9)])) };
     // One switch of less than 256 ns, and three moves to other cores; the five within a core lose nothing.
-    assert_eq!(analyse(&observation(moved)).all.indirect_ns.map(|range| range.high), Some(256.0 + 3.0 * 2_500.0));
+    let (translations, all) = (256.0 * 300.0, 16_384.0 * 100.0);
+    assert_eq!(indirect(moved).high, 256.0 * 50.0 + 3.0 * all + 4.0 * (translations + KERNEL_NS));
+}
+
+#[test]
+fn less_than_a_hundredth_of_a_cpu_is_negligible_whatever_share_of_its_time_it_is() {
+    // Of 0.5 ms in 2 s all may be for switches.
+    let idle = analyse(&observation(Tasks { run_ns: Nanos(500_000), ..blocked() }));
+    assert!(idle.all.is_negligible() && idle.all.share.is_some_and(|share| share.high > 0.9), "{:?}", idle.all.share);
+    assert!(matches!(idle.advice.as_slice(), [Advice { change: Change::Nothing, .. }]), "{:?}", idle.advice);
+    assert_eq!(idle.all.cost_cpus.map(|cpus| cpus.low), Some(90_000.0 / 2e9));
+    assert!(!analyse(&observation(busy(blocked()))).all.is_negligible());
+}
+
+#[test]
+fn the_costliest_by_what_is_likely_comes_first() {
+    let named = |name: &str, switches, resident: Bytes| Tasks {
+        name: name.to_owned(),
+        resident_bytes: Some(resident),
+        ..busy(tasks(vec![cause(Why::Blocked, read(), switches)]))
+    };
+    let mut several = observation(named("much at most", 80, Bytes::mib(64)));
+    several.tasks.push(named("much likely", 100, Bytes::kib(4)));
+    let names = analyse(&several).names;
+    let at_most: Vec<f64> = names.iter().map(|found| found.cost_ns.expect("known").high).collect();
+    assert_eq!((names[0].name.as_str(), at_most[0] < at_most[1]), ("much likely", true), "{at_most:?}");
 }
 
 #[test]
@@ -158,8 +315,9 @@ fn a_request_has_its_share_of_the_cost() {
     let served = Observation { requests: Some(50), ..observation(tasks(vec![cause(Why::Blocked, read(), 100)])) };
     let found = analyse(&served);
     assert_eq!(found.switches_a_request, Some(2.0));
-    // Two switches of 1,000, and two reloads of 200; at most 1,100 and 768.
-    assert_eq!(found.cost_a_request_ns, Some(Range { low: 1_800.0, likely: Some(2_400.0), high: 3_736.0 }));
+    // Two switches of 1,000, and two reloads of 200; at most 1,100, and what others of 768 ns evict, 256 pages and the kernel's path.
+    let most = 2.0 * (1_100.0 + 768.0 * 50.0 + 256.0 * 300.0 + KERNEL_NS);
+    assert_eq!(found.cost_a_request_ns, Some(Range { low: 1_800.0, likely: Some(2_400.0), high: most }));
     let none = Observation { requests: Some(0), ..served };
     assert_eq!(analyse(&none).cost_a_request_ns, None);
 }

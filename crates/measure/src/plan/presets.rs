@@ -33,6 +33,9 @@ pub(super) fn pace(preset: Preset, is_selected: bool, cases: usize) -> Pace {
         Preset::Quick => {
             Pace { budget: Nanos::seconds(6), precision_per_mille: 50, repetition: Nanos::millis(10), ..usual }
         }
+        Preset::Observe => {
+            Pace { budget: Nanos::seconds(5), precision_per_mille: 50, repetition: Nanos::millis(10), ..usual }
+        }
         Preset::Full => Pace { budget: Nanos::seconds(170), ..usual },
         Preset::Lmbench => Pace { budget: Nanos::seconds(30), ..usual },
     }
@@ -56,6 +59,8 @@ fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
 /// last level of a server may be several times as large, and not one's own.
 const DEFAULT_TOP: Bytes = Bytes::mib(64);
 const QUICK_TOP: Bytes = Bytes::mib(16);
+/// The same of what is measured before an observation, also beside other work.
+const OBSERVE_TOP: Bytes = Bytes::mib(8);
 /// The same of the full grid.
 const FULL_TOP: Bytes = Bytes::mib(256);
 
@@ -85,6 +90,14 @@ pub(super) fn quick(host: &HostManifest) -> Vec<Draft> {
     let mut drafts = all_direct(true);
     drafts.extend(ordinary(&[Between::Process]));
     drafts.extend(sweep(&up_to(QUICK_TOP, sizes::quick_sizes(host)), Bytes(8), Access::Rmw));
+    drafts
+}
+
+pub(super) fn observe(host: &HostManifest) -> Vec<Draft> {
+    let direct = |mechanism| Draft::direct(mechanism, Between::Process);
+    let mut drafts = [Mechanism::Pipe, Mechanism::Yield, Mechanism::Preempt].map(direct).to_vec();
+    drafts.extend(ordinary(&[Between::Process]));
+    drafts.extend(sweep(&up_to(OBSERVE_TOP, sizes::quick_sizes(host)), Bytes(8), Access::Rmw));
     drafts
 }
 

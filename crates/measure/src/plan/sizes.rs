@@ -105,9 +105,38 @@ pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
 /// A chase through more takes seconds; a guest rarely has more of a server's last level to itself.
 const LARGEST_CHASE: Bytes = Bytes::mib(64);
 
-/// Sizes at which the load latency is looked at: inside each cache, and well outside the last.
-pub fn latency_sizes(host: &HostManifest) -> Vec<Bytes> {
+/// More takes seconds to walk often enough.
+const LARGEST_EMPTYING: Bytes = Bytes(1 << 30);
+
+/// What the load latency is looked at of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LatencyPlan {
+    /// A cache line.
+    pub line: Bytes,
+    /// A page.
+    pub page: Bytes,
+    /// Sizes of memory: inside each cache, and well outside the last.
+    pub sizes: Vec<Bytes>,
+    /// The largest cache: no larger memory comes back from caches.
+    pub last_level: Bytes,
+    /// Memory that all caches together do not hold, to empty them; none where there is not so much.
+    pub emptying: Option<Bytes>,
+}
+
+/// Which memory the load latency is looked at of on this machine.
+pub fn latency_plan(host: &HostManifest) -> LatencyPlan {
     let caches = capacities(host);
+    let last_level = caches[caches.len() - 1];
+    LatencyPlan {
+        line: host.caches.first().map_or(Bytes(64), |cache| cache.line_bytes),
+        page: host.page_bytes,
+        sizes: latency_sizes(host, &caches),
+        last_level,
+        emptying: Some(Bytes(last_level.0 * 2)).filter(|size| *size <= ceiling(host).min(LARGEST_EMPTYING)),
+    }
+}
+
+fn latency_sizes(host: &HostManifest, caches: &[Bytes]) -> Vec<Bytes> {
     let last = caches[caches.len() - 1];
     let mut sizes: Vec<Bytes> = caches
         .iter()

@@ -235,11 +235,28 @@ fn a_preset_with_its_own_budget_is_never_refused_for_want_of_time() {
 /// Far from being refused: a twentieth of the time that each has would do.
 #[test]
 fn no_preset_is_refused_for_want_of_time() {
-    for preset in [Preset::Default, Preset::Quick, Preset::Full, Preset::Lmbench] {
+    for preset in [Preset::Default, Preset::Quick, Preset::Observe, Preset::Full, Preset::Lmbench] {
         let usual = make(&Selection { preset, ..selection() }).expect("a plan");
         let least = Nanos(usual.budget_ns.0 / 20);
         assert!(make(&Selection { preset, budget: Some(least), ..selection() }).is_ok(), "{preset} in {least}");
     }
+}
+
+#[test]
+fn what_observe_needs_has_every_price_and_little_else() {
+    let plan = make(&Selection { preset: Preset::Observe, ..selection() }).expect("a plan");
+    let direct = plan.cases.iter().filter(|case| case.working_set.is_empty());
+    let mechanisms: Vec<Mechanism> = direct.map(|case| case.mechanism).collect();
+    assert_eq!(mechanisms, [Mechanism::Pipe, Mechanism::Yield, Mechanism::Preempt, Mechanism::Pipe]);
+    assert!((5..=8).contains(&plan.cases.len()), "{}", plan.cases.len());
+}
+
+#[test]
+fn caches_are_emptied_by_more_than_they_hold_where_there_is_so_much() {
+    let plan = latency_plan(&host());
+    assert!(plan.emptying.is_some_and(|size| size.0 >= 2 * plan.last_level.0), "{plan:?}");
+    let small = HostManifest { memory_available_bytes: Bytes(plan.last_level.0), ..host() };
+    assert_eq!(latency_plan(&small).emptying, None);
 }
 
 #[test]

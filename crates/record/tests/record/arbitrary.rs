@@ -11,7 +11,7 @@ use switchcost_record::{
     Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, CoreClock, CpuQuota, Cycles,
     End, EndReason, Evidence, Fact, Header, HostManifest, InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA,
     MEASURE_VERSION, Mechanism, Placement, Plan, Policy, Refusal, Relation, Sample, Scheduler, SelfTest,
-    SelfTestOutcome, SharedCost, SwitchPlan, Tlb, TlbKind,
+    SelfTestOutcome, SharedCost, SwitchPlan, Tlb, TlbKind, Walks,
 };
 use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -295,10 +295,11 @@ fn self_test() -> impl Strategy<Value = SelfTest> {
 }
 
 fn latency() -> impl Strategy<Value = Latency> {
-    (bytes(), number(), vec(ticks(), 0..4)).prop_map(|(size_bytes, loads, walk_ticks)| Latency {
-        size_bytes,
-        loads,
-        walk_ticks,
+    let walks = || (number(), vec(ticks(), 0..4)).prop_map(|(loads, walk_ticks)| Walks { loads, walk_ticks });
+    let others = (option::of(walks()), option::of(walks()), option::of(walks()));
+    (bytes(), walks(), others).prop_map(|(size_bytes, chase, (emptied, emptied_by_page, in_order))| {
+        let Walks { loads, walk_ticks } = chase;
+        Latency { size_bytes, loads, walk_ticks, emptied, emptied_by_page, in_order }
     })
 }
 

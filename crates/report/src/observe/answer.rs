@@ -26,7 +26,10 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
             findings.cost_a_request_ns.map_or(String::new(), |range| format!(", {} of CPU time", of_times(range)));
         text += &format!(" Each of {} requests took {} switches{cost}.", count(requests), rounded(switches));
     }
-    for advice in findings.advice.iter().take(2) {
+    // Of what costs too little to matter that was said already.
+    let advice =
+        findings.advice.iter().filter(|advice| advice.change != Change::Nothing || !findings.all.is_negligible());
+    for advice in advice.take(2) {
         text += &format!(" {}", advised(advice));
     }
     page.paragraph(&text);
@@ -35,27 +38,82 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
 fn cost(observation: &Observation, findings: &Findings) -> String {
     let who = subject(&observation.subject);
     let all = &findings.all;
+    if all.is_negligible() {
+        return negligible(&who, findings);
+    }
     match (all.share, all.direct_share, all.indirect_share) {
         (Some(range), Some(direct), Some(indirect)) => {
-            let high = share(Some(indirect.high));
-            let caches = match indirect.likely {
-                Some(likely) => format!("{} for reloading caches (0 to {high})", share(Some(likely))),
-                None => format!("and from nothing up to {high} for reloading caches"),
-            };
             let direct = share(Some(direct.likely.unwrap_or(direct.high)));
-            format!("Switching costs {who} {} of the CPU time: {direct} directly, {caches}.", of_range(range))
+            format!(
+                "Switching costs {who} {} of the CPU time{}: {direct} directly, {}.",
+                of_range(range),
+                in_cpus(all.cost_cpus, observation),
+                of_caches(range, indirect)
+            )
         }
-        (_, Some(direct), _) => format!(
-            "Switching costs {who} {} of the CPU time directly; what reloading caches costs is not known here.",
-            of_range(direct)
-        ),
+        (_, Some(direct), _) => {
+            let window = findings.seconds * 1e9;
+            let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
+            format!(
+                "Switching costs {who} {} of the CPU time{}, directly; what reloading caches costs is not known here.",
+                of_range(direct),
+                in_cpus(direct_cpus, observation)
+            )
+        }
         _ => format!("{} switched, but what a switch costs here is not known.", capital(&who)),
     }
 }
 
-/// `4.1 % (3.2 to 6.0 %)`, or without what is likely `3.2 to 6.0 %`.
+/// `0.63 % for reloading caches if memory is walked in order (0 to 19 % in any order)`.
+fn of_caches(both: Range, indirect: Range) -> String {
+    let likely = indirect.likely.map_or(String::new(), |likely| {
+        format!("{} for reloading caches if memory is walked in order ", share(Some(likely)))
+    });
+    if both.is_bounded() {
+        format!("{likely}(0 to {} in any order)", share(Some(indirect.high)))
+    } else {
+        format!("{likely}(in any order: no bound is known but the CPU time itself)")
+    }
+}
+
+/// A share of a small CPU time says nothing.
+fn negligible(who: &str, findings: &Findings) -> String {
+    let a_second = |range: Range| of_times(range.over(findings.seconds));
+    match (findings.all.cost_ns.or(findings.all.direct_ns), findings.all.cpu_ns) {
+        (Some(cost), _) => {
+            format!("Switching costs {who} {} of CPU time a second: too little to matter.", a_second(cost))
+        }
+        (None, cpu) => format!(
+            "Switching costs {who} less than {} of CPU time a second, which is all that it used: too little to matter.",
+            time(cpu.unwrap_or(0.0) / findings.seconds)
+        ),
+    }
+}
+
+/// `, 0.022 of 2 CPUs`: what is likely, or else from where to where.
+fn in_cpus(cost: Option<Range>, observation: &Observation) -> String {
+    let Some(cost) = cost else { return String::new() };
+    let all = match observation.host.cpus_online.len() {
+        1 => "1 CPU".to_owned(),
+        several => format!("{} CPUs", count(several as u64)),
+    };
+    let much = cost.likely.map_or_else(|| format!("{} to {}", cpus(cost.low), cpus(cost.high)), cpus);
+    format!(", {much} of {all}")
+}
+
+/// `0.02`, or `<0.01`.
+pub(super) fn cpus(value: f64) -> String {
+    match value {
+        value if 0.0 < value && value < 0.01 => "<0.01".to_owned(),
+        value if value < 10.0 => format!("{value:.2}"),
+        value => rounded(value),
+    }
+}
+/// `4.1 % (3.2 to 6.0 %)`, without what is likely `3.2 to 6.0 %`, and without an upper end `4.1 % (3.2 % or more)`.
 fn of_range(range: Range) -> String {
-    let ends = format!("{} to {}", share(Some(range.low)), share(Some(range.high)));
+    let low = share(Some(range.low));
+    let ends =
+        if range.is_bounded() { format!("{low} to {}", share(Some(range.high))) } else { format!("{low} or more") };
     range.likely.map_or(ends.clone(), |likely| format!("{} ({ends})", share(Some(likely))))
 }
 
@@ -143,19 +201,27 @@ fn what_to_change(change: &Change) -> String {
 }
 
 /// What would change the answer most, as a sentence.
-pub(super) fn widest(widest: Widest) -> &'static str {
-    match widest {
-        Widest::Footprint => {
-            "What would narrow the range most: how much memory the tasks touch between switches; --allow-clear-refs has it looked at."
+pub(super) fn widest(widest: Widest, with_a_tenth: Option<f64>) -> String {
+    let what = match (widest, with_a_tenth) {
+        (Widest::Footprint, Some(tenth)) => {
+            return format!(
+                "What would narrow the range most: how much memory the tasks touch between switches. If that is a tenth of what they \
+                 have, the upper end is {}; --allow-clear-refs has it looked at.",
+                share(Some(tenth))
+            );
         }
-        Widest::Reload => {
-            "What would narrow the range most: how much of the caches survives a switch. Trace the program and simulate it \
-             (switchcost trace, switchcost simulate)."
+        (Widest::Footprint, None) => "how much memory the tasks touch between switches.",
+        (Widest::Bound, _) => {
+            "what reloading costs at most, which the measurement of this machine does not tell (switchcost measure)."
         }
-        Widest::Direct => {
-            "What would narrow the range most: what a switch costs here; measure again when the machine is quiet (switchcost measure)."
+        (Widest::Reload, _) => {
+            "how much of the caches survives a switch. Trace the program and simulate it (switchcost trace, switchcost simulate)."
         }
-    }
+        (Widest::Direct, _) => {
+            "what a switch costs here; measure again when the machine is quiet (switchcost measure)."
+        }
+    };
+    format!("What would narrow the range most: {what}")
 }
 
 pub(super) fn subject(subject: &Subject) -> String {

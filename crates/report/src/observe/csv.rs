@@ -2,7 +2,7 @@ use analysis::observation::{Findings, ProcessFinding, Range};
 
 use crate::for_programs::{Column, csv};
 
-const COLUMNS: [Column<ProcessFinding>; 18] = [
+const COLUMNS: [Column<ProcessFinding>; 23] = [
     ("name", |p| p.name.clone()),
     ("process", |p| p.process.map_or(String::new(), |process| process.to_string())),
     ("process_inside", |p| p.process_inside.map_or(String::new(), |process| process.to_string())),
@@ -21,6 +21,11 @@ const COLUMNS: [Column<ProcessFinding>; 18] = [
     ("share_low", |p| end(p.share, |range| Some(range.low))),
     ("share", |p| end(p.share, |range| range.likely)),
     ("share_high", |p| end(p.share, |range| Some(range.high))),
+    ("cost_cpus_low", |p| end(p.cost_cpus, |range| Some(range.low))),
+    ("cost_cpus", |p| end(p.cost_cpus, |range| range.likely)),
+    ("cost_cpus_high", |p| end(p.cost_cpus, |range| Some(range.high))),
+    ("interrupts_ns", |p| end(p.interrupts_ns, |range| range.likely)),
+    ("interrupts_high_ns", |p| end(p.interrupts_ns, |range| Some(range.high))),
 ];
 
 /// A row for each process.

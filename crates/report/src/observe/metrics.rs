@@ -91,7 +91,8 @@ pub fn metrics(observation: &Observation, findings: &Findings, scraped: &mut Scr
         switches(&sums),
         causes(findings),
         cpu(&sums),
-        cost(findings),
+        cost(Unit::Ratios, SHARE, findings.all.share),
+        cost(Unit::Other("cpus".to_owned()), IN_CPUS, findings.all.cost_cpus),
         times("off_cpu", "Time that observed tasks were off their CPUs, of each switch", off),
         times("cpu_wait", "Time that observed tasks were ready and waited for a CPU", wait),
         lost(observation),
@@ -104,6 +105,9 @@ pub fn metrics(observation: &Observation, findings: &Findings, scraped: &mut Scr
     text::encode(&mut text, &registry).expect("memory takes every write");
     text
 }
+
+const SHARE: &str = "What switching has cost so far, as a share of the CPU time of observed tasks";
+const IN_CPUS: &str = "The same in CPUs: seconds of CPU time a second";
 
 fn switches(sums: &[LabelSum]) -> Series {
     let of = |sum: &LabelSum| {
@@ -140,14 +144,13 @@ fn cpu(sums: &[LabelSum]) -> Series {
     Series { name: "cpu", help: "CPU time of observed tasks", unit: Some(Unit::Seconds), values }
 }
 
-fn cost(findings: &Findings) -> Series {
+fn cost(unit: Unit, help: &'static str, cost: Option<Range>) -> Series {
     let of = |range: Range| {
         let ends = [("low", Some(range.low)), ("likely", range.likely), ("high", Some(range.high))];
         ends.into_iter().filter_map(|(end, value)| Some((vec![("bound", end.to_owned())], Value::Gauge(value?))))
     };
-    let values = findings.all.share.into_iter().flat_map(of).collect();
-    let help = "What switching has cost so far, as a share of the CPU time of observed tasks";
-    Series { name: "context_switch_cost", help, unit: Some(Unit::Ratios), values }
+    let values = cost.into_iter().flat_map(of).collect();
+    Series { name: "context_switch_cost", help, unit: Some(unit), values }
 }
 
 fn times(name: &'static str, help: &'static str, times: Times) -> Series {

@@ -1,5 +1,5 @@
 use ::observation::{Observation, Source, Throttled};
-use analysis::observation::Findings;
+use analysis::observation::{Findings, Widest};
 
 use super::{answer, figures, neighbours};
 use crate::page::Page;
@@ -36,7 +36,10 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.extend(unfollowed(observation));
     notes.extend(observation.throttled.iter().filter_map(joined));
     notes.extend(neighbours::longest(observation));
-    notes.extend(findings.widest.map(|widest| answer::widest(widest).to_owned()));
+    let is_worth_narrowing = |_: &Widest| !findings.all.is_negligible();
+    let widest = findings.widest.filter(is_worth_narrowing);
+    notes.extend(widest.map(|widest| answer::widest(widest, findings.with_a_tenth)));
+    notes.extend(of_interrupts(findings));
     if let Some(calibration) = &observation.calibration {
         notes.push(format!(
             "What a switch costs here was measured at {} UTC.",
@@ -101,6 +104,18 @@ fn unfollowed(observation: &Observation) -> Option<String> {
 fn joined(group: &Throttled) -> Option<String> {
     let after = group.joined_after_ns?;
     Some(format!("The CPU quota of {} bound from {} on.", answer::name(&group.group), time(after.0 as f64)))
+}
+
+/// Below this share of the direct cost interrupts are not worth a note.
+const FEW: f64 = 0.1;
+
+/// What of the direct cost are interrupts.
+fn of_interrupts(findings: &Findings) -> Option<String> {
+    let (direct, interrupts) = (findings.all.direct_ns?.likely?, findings.all.interrupts_ns?.likely?);
+    (interrupts > FEW * direct).then(|| {
+        let part = share(Some(interrupts / direct));
+        format!("{part} of the direct cost is for timer interrupts out of which tasks were preempted.")
+    })
 }
 
 /// Who may take the CPU from a task inside the kernel, and when; and what else its scheduler brings.

@@ -2,7 +2,7 @@ use ::observation::{Entry as KernelEntry, FutexWait, Why};
 use analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
 
 use super::By;
-use super::answer::name;
+use super::answer::{cpus, name};
 use super::neighbours;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
@@ -72,10 +72,10 @@ fn add_payers(
     label: fn(&ProcessFinding) -> String,
 ) {
     let rows = &found[..found.len().min(most)];
-    page.heading(heading, &title("costs as a share of its CPU time", rows.len(), found.len()));
+    page.heading(heading, &title("costs as a share of its CPU time, and in CPUs", rows.len(), found.len()));
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("", Side::Left);
-    for column in ["switches/s", "involuntary", "CPU", "cost", "directly", "with caches", "wait p99"] {
+    for column in ["switches/s", "involuntary", "CPU", "cost", "CPUs", "directly", "at most", "wait p99"] {
         grid.column(column, Side::Right);
     }
     rows.iter().for_each(|process| grid.row(process_row(label(process), process)));
@@ -98,8 +98,9 @@ fn process_row(label: String, found: &ProcessFinding) -> Vec<Entry> {
         share(Some(found.involuntary_share)),
         share(found.cpus),
         found.share.and_then(|range| range.likely).map_or(NO_NUMBER.to_owned(), |likely| share(Some(likely))),
+        found.cost_cpus.and_then(|range| range.likely).map_or(NO_NUMBER.to_owned(), cpus),
         found.direct_share.map_or(NO_NUMBER.to_owned(), ends),
-        found.share.map_or(NO_NUMBER.to_owned(), ends),
+        at_most(found.share),
         quantile(found.wait, |wait| wait.p99_ns),
     ];
     cells.into_iter().map(Entry::from).collect()
@@ -124,7 +125,15 @@ fn short(group: &str) -> String {
 
 fn ends(range: Range) -> String {
     let (low, high) = (share(Some(range.low)), share(Some(range.high)));
+    if !range.is_bounded() {
+        return format!(">= {low}");
+    }
     format!("{} to {high}", low.strip_suffix(" %").unwrap_or(&low))
+}
+
+/// The upper end with caches, where something bounds it.
+fn at_most(range: Option<Range>) -> String {
+    range.filter(Range::is_bounded).map_or(NO_NUMBER.to_owned(), |range| share(Some(range.high)))
 }
 
 fn quantile(latency: Option<Latency>, of: fn(&Latency) -> Option<f64>) -> String {

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use ::observation::{
-    Behind, Calibration, Cause, Cost, Entry, FutexWait, LongWait, Observation, Pair, Reload, Source, Why,
+    Behind, Calibration, Cause, Cost, Entry, FutexWait, Histogram, Load, LongWait, Observation, Pair, Reload, Source,
+    Why,
 };
 use analysis::observation::analyse;
 use units::{Bytes, Nanos};
@@ -18,6 +19,10 @@ fn small() -> Observation {
 
 fn cost(ns: f64) -> Cost {
     Cost { ns, low_ns: ns * 0.9, high_ns: ns * 1.1 }
+}
+
+fn load(size_bytes: Bytes, emptied: Option<f64>, in_order: f64) -> Load {
+    Load { size_bytes, chase_ns: 10.0, emptied_ns: emptied, emptied_by_page_ns: emptied, in_order_ns: Some(in_order) }
 }
 
 /// With many of everything, and what a switch costs.
@@ -41,6 +46,8 @@ pub(super) fn large() -> Observation {
         ..first.clone()
     };
     large.tasks = (1..500).map(named).collect();
+    // On eight CPUs.
+    large.window_ns = Nanos(60_000_000_000);
     let pair = |at: u32| Pair {
         process: at,
         process_name: format!("name of task {at}."),
@@ -69,7 +76,9 @@ pub(super) fn large() -> Observation {
         measured_at: "2026-11-24T19:22:51.468684545Z".to_owned(),
         blocked: Some(cost(1500.0)),
         yielded: Some(cost(800.0)),
+        preempted: Some(cost(8_000.0)),
         reloads: vec![Reload { size_bytes: Bytes::mib(1), walk_ns: 40_000.0, cost: cost(1200.0) }],
+        loads: vec![load(Bytes::mib(1), Some(100.0), 1.0), load(Bytes::mib(64), None, 2.0)],
     });
     large
 }
@@ -103,6 +112,52 @@ fn a_cost_is_told_as_a_range_with_what_is_likely() {
     // Without a price the switches are told, and that there is none.
     let text = screen(&Observation { calibration: None, ..large });
     assert!(text.contains("what a switch costs here is not known"), "{text}");
+}
+
+#[test]
+fn an_upper_end_that_nothing_bounds_is_not_told() {
+    let mut older = large();
+    older.calibration.as_mut().expect("it has one").loads.clear();
+    let text = screen(&older).replace('\n', " ");
+    let (answer, _) = text.split_once(" There were ").expect("an answer");
+    assert!(answer.contains(" or more) of the CPU time") && !answer.contains(" to "), "{answer}");
+    assert!(text.contains("what reloading costs at most"), "{text}");
+}
+
+#[test]
+fn a_bound_is_told_with_what_it_holds_for_and_what_is_likely_with_what_it_supposes() {
+    let mut bounded = large();
+    // Long turns, and others for a moment.
+    bounded.tasks.iter_mut().for_each(|tasks| {
+        (tasks.run_ns, tasks.others) = (Nanos(1_000_000_000_000), Histogram::of([0, 10_000, 0]));
+    });
+    let text = screen(&bounded).replace('\n', " ");
+    let (answer, _) = text.split_once(" There were ").expect("an answer");
+    assert!(answer.contains("if memory is walked in order (0 to ") && answer.contains(" in any order)"), "{answer}");
+    assert!(answer.contains(" CPU") && !answer.contains("or more"), "{answer}");
+}
+
+#[test]
+fn what_takes_next_to_no_cpu_is_told_in_time_a_second_and_without_advice() {
+    let mut idle = small();
+    idle.calibration = large().calibration;
+    idle.tasks.iter_mut().for_each(|tasks| tasks.run_ns = Nanos(idle.window_ns.0 / 1_000));
+    let text = screen(&idle).replace('\n', " ");
+    assert!(text.contains("of CPU time a second: too little to matter."), "{text}");
+    assert!(!text.contains("Most likely to help") && !text.contains("would narrow"), "{text}");
+    // Without a price, the time itself.
+    let text = screen(&Observation { calibration: None, ..idle }).replace('\n', " ");
+    assert!(text.contains("less than") && text.contains("too little to matter."), "{text}");
+}
+
+#[test]
+fn interrupts_that_are_much_of_the_cost_are_told() {
+    let mut preempted = large();
+    let first = &mut preempted.tasks[0];
+    first.causes = vec![Cause { why: Why::PreemptedByWoken, entry: Entry::Interrupt, ..first.causes[0].clone() }];
+    preempted.tasks.truncate(1);
+    let text = screen(&preempted).replace('\n', " ");
+    assert!(text.contains("% of the direct cost is for timer interrupts"), "{text}");
 }
 
 #[test]

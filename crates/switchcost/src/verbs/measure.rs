@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use host::facts::{Root, manifest, relation};
 use host::noise::NetworkNoise;
-use measure::wanted_controls;
+use measure::{Preset, wanted_controls};
 use record::{Control, ControlOutcome, Policy};
 use time::OffsetDateTime;
 use units::CpuId;
@@ -24,7 +24,7 @@ use record_run::RunToRecord;
 pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
-    let path = record(arguments, &interrupt)?;
+    let path = record(arguments, selection::preset(arguments), &interrupt)?;
     // One screen says itself where the record is.
     if arguments.depth.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
@@ -37,19 +37,19 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     Ok(interrupt.exit().unwrap_or(exit))
 }
 
-/// Measures as `measure --quick` does, for those who need to know what a switch costs.
-pub(super) fn measure_quickly(interrupt: &Interrupt) -> Result<PathBuf, Failure> {
-    record(&MeasureArguments::quick(), interrupt)
+/// Measures what the cost of switches of live programs is made of, as coarsely as `measure --quick` does.
+pub(super) fn measure_for_observe(interrupt: &Interrupt) -> Result<PathBuf, Failure> {
+    record(&MeasureArguments::usual(), Preset::Observe, interrupt)
 }
 
 /// Plans, measures, and leaves all of it in a record.
-fn record(arguments: &MeasureArguments, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
+fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
     let root = Root::system();
     let host = manifest(&root);
     let placement = selection::placement(arguments, &host)?;
     let seed = arguments.seed.unwrap_or_else(seed_of_now);
     let mut controls = wanted_controls(&selection::wishes(arguments, &placement));
-    let selection = selection::selection(arguments, placement, granted_policy(arguments, &controls));
+    let selection = selection::selection(arguments, preset, placement, granted_policy(arguments, &controls));
     let plan = measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
     let now = OffsetDateTime::now_utc();
     let path = arguments.record.clone().map_or_else(|| runs::new_record(now), Ok)?;

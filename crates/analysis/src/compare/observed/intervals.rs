@@ -108,7 +108,9 @@ fn not_there(key: &Key, name: &str) -> String {
         (Who::Name(_), Quantity::Switches) => format!("the {name} side has no such name"),
         (_, Quantity::DirectShare) => format!("what a switch costs is not known of the {name} side"),
         (_, Quantity::CostShare) => format!("what is likely is not known of the {name} side"),
-        (_, Quantity::MostCostShare) => format!("what reloading caches costs is not known of the {name} side"),
+        (_, Quantity::MostCostShare) => {
+            format!("nothing but the CPU time is known to bound the cost of the {name} side")
+        }
         _ => format!("not counted on the {name} side"),
     }
 }

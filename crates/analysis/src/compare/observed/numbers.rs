@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ::observation::{Calibration, Lost, Observation, Source};
 
 use crate::compare::{Quantity, Who};
-use crate::observation::{Findings, ProcessFinding, analyse};
+use crate::observation::{Findings, ProcessFinding, Range, analyse};
 
 /// Of all observed tasks.
 const OF_ALL: [Quantity; 8] = [
@@ -112,7 +112,7 @@ fn of_tasks(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
         }),
         Quantity::DirectShare => Some(switches(found.direct_ns?.likely? / found.cpu_ns?)),
         Quantity::CostShare => Some(switches(found.share?.likely?)),
-        Quantity::MostCostShare => Some(switches(found.share?.high)),
+        Quantity::MostCostShare => Some(switches(found.share.filter(Range::is_bounded)?.high)),
         Quantity::WaitP50 => Some(time(found.wait?.p50_ns?)),
         Quantity::WaitP99 => Some(time(found.wait?.p99_ns?)),
         _ => None,

@@ -56,7 +56,9 @@ fn calibration(ns: f64, measured_at: &str) -> Calibration {
         measured_at: measured_at.to_owned(),
         blocked: Some(cost(ns)),
         yielded: Some(cost(ns / 2.0)),
+        preempted: None,
         reloads: Vec::new(),
+        loads: Vec::new(),
     }
 }
 

@@ -6,13 +6,13 @@ use host::clock::{Calibration, Clock, monotonic};
 use host::control::pin;
 use host::core_clock::{self, CycleEvent};
 use host::perf::{System, admit, shares};
-use measure::{Instruments, Progress, ServantExecutor, Stop, latency_sizes, measure_latencies};
+use measure::{Instruments, Progress, ServantExecutor, Stop, latency_plan, measure_latencies};
 use record::{
     ClockFacts, Control, ControlOutcome, CoreClock, Cycles, End, Header, HostManifest, Line, MEASURE_SCHEMA,
     MEASURE_VERSION, MeasureWriter, Plan, SelfTest, WriteRecordError,
 };
 use time::OffsetDateTime;
-use units::{Bytes, CpuId, Nanos, TickRate};
+use units::{CpuId, Nanos, TickRate};
 
 use crate::progress::Bar;
 use crate::runs::{core_sharing, stamp};
@@ -149,9 +149,8 @@ fn prove(
 }
 
 fn look_at_latencies(writer: &mut MeasureWriter, header: &Header, clock: Clock) -> Result<(), WriteRecordError> {
-    let line = header.host.caches.first().map_or(Bytes(64), |cache| cache.line_bytes);
     let cpu = measured_cpus(&header.plan).first().copied();
-    let latencies = measure_latencies(clock, cpu, line, &latency_sizes(&header.host));
+    let latencies = measure_latencies(clock, cpu, &latency_plan(&header.host));
     latencies.into_iter().try_for_each(|latency| writer.append(&Line::Latency(latency)))
 }
 

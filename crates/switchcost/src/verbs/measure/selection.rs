@@ -70,13 +70,21 @@ pub(super) fn wishes(arguments: &MeasureArguments, placement: &PlacementChoice) 
     Wishes { cpus, policy: arguments.policy, is_real_time_off: arguments.no_rt }
 }
 
-pub(super) fn selection(arguments: &MeasureArguments, placement: PlacementChoice, policy: Policy) -> Selection {
-    let preset = match (arguments.quick, arguments.full, arguments.lmbench) {
+pub(super) fn preset(arguments: &MeasureArguments) -> Preset {
+    match (arguments.quick, arguments.full, arguments.lmbench) {
         (true, _, _) => Preset::Quick,
         (_, true, _) => Preset::Full,
         (_, _, true) => Preset::Lmbench,
         _ => Preset::Default,
-    };
+    }
+}
+
+pub(super) fn selection(
+    arguments: &MeasureArguments,
+    preset: Preset,
+    placement: PlacementChoice,
+    policy: Policy,
+) -> Selection {
     Selection {
         preset,
         mechanisms: arguments.mechanism.clone(),

@@ -26,7 +26,7 @@ pub(super) fn find(
 ) -> Result<Option<Calibration>, Failure> {
     let remembered = runs::measurements().into_iter().rev().take(MOST).find_map(|path| {
         let record = MeasureRecord::read(&path).ok()?;
-        of(&record, host).filter(|calibration| !calibration.reloads.is_empty())
+        of(&record, host).filter(is_whole)
     });
     if remembered.is_some() || is_left_out {
         return Ok(remembered);
@@ -34,7 +34,7 @@ pub(super) fn find(
     say!(
         "no measurement of the last day is of this machine as it is now: measuring what a switch costs first (8 s, kept for later)"
     );
-    let record = MeasureRecord::read(&measure::measure_quickly(interrupt)?)?;
+    let record = MeasureRecord::read(&measure::measure_for_observe(interrupt)?)?;
     let calibration = of(&record, host);
     if calibration.is_none() && !interrupt.is_raised() {
         say!(
@@ -42,6 +42,11 @@ pub(super) fn find(
         );
     }
     Ok(calibration)
+}
+
+/// Whether it tells what reloading costs, likely and at most. Older versions measured less: then it is done again.
+fn is_whole(calibration: &Calibration) -> bool {
+    !calibration.reloads.is_empty() && calibration.loads.iter().any(|load| load.in_order_ns.is_some())
 }
 
 fn of(record: &MeasureRecord, host: &HostManifest) -> Option<Calibration> {
