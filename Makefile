@@ -84,7 +84,7 @@ test: setup-lint tool ## Check form, lints and arrows, build, run all tests; end
 	@$(MAKE) --no-print-directory --silent -C capture/valgrind OUT='$(abspath $(TOOL))' order
 	@scripts/test.sh
 
-bench: setup-bench dist ## Run the benchmarks of switchcost itself, beside perf where it is there
+bench: setup-bench build dist ## Run the benchmarks of switchcost itself, beside perf where it is there
 	@$(CARGO) build --profile dist --locked --package switchcost-capture --example unread
 	@$(CARGO) run --profile dist --locked --package switchcost-bench -- $(ARGS)
 

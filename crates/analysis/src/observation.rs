@@ -11,15 +11,20 @@ mod advice;
 mod advice_tests;
 mod bound;
 mod calibration;
+mod cause_costs;
 mod cost;
 mod latency;
 mod neighbours;
+mod payers;
 mod pools;
 mod processes;
+mod spread;
 mod stacks;
+mod stretches;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod waiting;
 mod waits;
 
 use std::collections::BTreeMap;
@@ -30,13 +35,18 @@ use units::Bytes;
 
 pub use advice::{Advice, AtMost, Change};
 pub use calibration::calibration;
+pub use cause_costs::CauseCost;
 pub use cost::{DirectCosts, Range};
 pub use latency::Latency;
 pub use neighbours::NeighbourFinding;
+pub use payers::{Bounds, Of, Part, Payer, payers};
 use processes::Priced;
 pub use processes::{NO_BOUND, ProcessFinding};
+pub use spread::{Bin, Spread, spread};
 pub use stacks::{Stack, stacks};
+pub use stretches::{Stretch, stretches};
 pub use sums::{LabelSum, Times, by_label, off_times, wait_times};
+pub use waiting::{Waiting, waiting};
 pub use waits::KeptWaitingFinding;
 
 /// Everything found in an observation.

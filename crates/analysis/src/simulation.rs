@@ -35,10 +35,11 @@ mod trials;
 pub use analyser::Analyser;
 pub use context::Options;
 pub use findings::{
-    Agarwal, AgarwalLevel, CallFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, Findings, Group,
-    GroupFinding, KernelFills, KernelFinding, LengthDistribution, LevelFinding, LossFinding, OfLevel, OriginFinding,
-    Part, Point, ProcessFinding, Spread, SurvivorBias,
+    Agarwal, AgarwalLevel, CallFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, FULL_FROM, Findings,
+    Group, GroupFinding, KernelFills, KernelFinding, LengthDistribution, LevelFinding, LossFinding, OfLevel,
+    OriginFinding, Part, Point, ProcessFinding, Spread, SurvivorBias,
 };
+pub use interval::FEWEST_SEGMENTS;
 pub use orders::{OrderFinding, are_orders, over_orders};
 pub use places::{EvictorFinding, PlaceFinding};
 pub use trials::{TrialFinding, over_trials};

@@ -362,6 +362,8 @@ pub(crate) fn host() -> HostManifest {
             cache(2, CacheKind::Unified, Bytes::mib(1)),
             cache(3, CacheKind::Unified, Bytes::mib(32)),
         ],
+        untold_caches: Vec::new(),
+        core_khz: None,
         tlbs: Fact::Known(vec![
             Tlb { level: 1, kind: TlbKind::Data, entries: 64, page_bytes: Bytes::kib(4) },
             Tlb { level: 2, kind: TlbKind::Unified, entries: 2048, page_bytes: Bytes::kib(4) },

@@ -1,10 +1,11 @@
 //! The figures that switchcost promises, measured through its own command line on this machine, each beside what it
 //! must reach. A figure is printed as measured, met or not; nothing is retried until it fits.
 //!
-//! The program under test is the release binary beside this one: build both first, then measure. One figure beside the
+//! The program under test is the binary beside this one, of the same profile: build both first, then measure. One figure beside the
 //! others is of an example of `crates/capture`: what the capture tool costs alone.
 
 mod agreement;
+mod builds;
 mod capture;
 mod compare;
 mod duration;
@@ -49,6 +50,8 @@ enum Part {
     Durations,
     /// `trace` of gzip beside gzip alone, and beside Valgrind's own tools
     Capture,
+    /// The program of `make build` beside the one that is shipped, at capture and simulation (2 minutes)
+    Builds,
     /// `trace --system` of gzip in a guest
     System,
     /// `simulate` from a file: one design, four, a hundred; beside cachegrind
@@ -95,15 +98,16 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    println!("{}\n", program.machine());
+    println!("program: {}\n{}\n", program.built(), program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 12] = [
+    let parts: [(Part, Measure); 13] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),
         (Part::Paired, paired::all),
         (Part::Durations, duration::all),
         (Part::Capture, capture::all),
+        (Part::Builds, builds::all),
         (Part::System, system::all),
         (Part::Simulate, simulate::all),
         (Part::Compare, compare::against_itself),

@@ -1,15 +1,17 @@
 //! The program under test, run as a user would.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// The release binary and a folder for its records.
+/// The program's binary and a folder for its records.
+#[derive(Clone)]
 pub(crate) struct Program {
     binary: PathBuf,
-    folder: tempfile::TempDir,
+    folder: Arc<tempfile::TempDir>,
 }
 
 /// One run.
@@ -26,7 +28,23 @@ impl Program {
             return Err(format!("found no {}, need it built first: make build", binary.display()));
         }
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        Ok(Program { binary, folder })
+        Ok(Program { binary, folder: folder.into() })
+    }
+
+    /// The same program as another profile of cargo builds it.
+    pub(crate) fn of_profile(&self, profile: &str) -> Result<Program, String> {
+        let target = self.binary.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+        let binary = target.join(profile).join("switchcost");
+        match binary.is_file() {
+            true => Ok(Program { binary, ..self.clone() }),
+            false => Err(format!("found no {}, need it built first: make bench builds it", binary.display())),
+        }
+    }
+
+    /// Which binary that is, and by which profile of cargo it was built.
+    pub(crate) fn built(&self) -> String {
+        let profile = self.binary.parent().and_then(Path::file_name).unwrap_or_default();
+        format!("{}, built by the profile {}", self.binary.display(), profile.display())
     }
 
     /// The capture tool without its reader: an example of the crate that runs it, where it has been built.

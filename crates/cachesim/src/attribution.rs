@@ -15,4 +15,4 @@ pub(crate) use calls::Calls;
 pub(crate) use kernel_batches::KernelBatches;
 pub use places::{Names, Object};
 
-pub(crate) use ledger::{Arrival, Departure, Ledger, NOBODY};
+pub(crate) use ledger::{Arrival, Departure, Gain, Ledger, NOBODY};

@@ -28,6 +28,12 @@ pub enum HostDesignError {
          (docs/formats/design.md), or take a shipped design of a similar machine"
     )]
     NoCaches,
+    /// It does not tell what one is: without it another would be in its place.
+    #[error(
+        "{0}: need the level, type, size and line of each cache, or the design would be of another machine; write a design file \
+         (docs/formats/design.md), or take a shipped design of a similar machine"
+    )]
+    Untold(String),
     /// It tells not enough of one.
     #[error(
         "{name}: ways: found none in what this machine tells, need the associativity; write a design file \
@@ -47,6 +53,9 @@ pub enum HostDesignError {
 /// # Errors
 /// A fact that is missing and must not be guessed, or facts that contradict each other.
 pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
+    if let Some(untold) = host.untold_caches.first() {
+        return Err(HostDesignError::Untold(untold.clone()));
+    }
     if host.caches.is_empty() {
         return Err(HostDesignError::NoCaches);
     }
@@ -59,13 +68,31 @@ pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
         name: "host".to_owned(),
         title: format!("This machine: {}", host.cpu_model.known().map_or("unknown model", |model| model.as_str())),
         source: source(host),
-        cycle_ns: None,
+        cycle_ns: host.core_khz.map(cycle_ns),
         levels: levels(&host.caches)?,
         tlbs: tlbs(host, on_switch),
         pages: Some(PageAllocation { size: host.page_bytes, order: PageOrder::Random, seed: 1 }),
     };
     design.check()?;
     Ok(design)
+}
+
+/// Shortest and longest cycle of a core, in nanoseconds.
+fn cycle_ns([sustained, highest]: [u64; 2]) -> [f64; 2] {
+    [highest, sustained].map(|khz| 1e6 / khz as f64)
+}
+
+/// Whether cycles have a time, and from where.
+fn clock(core_khz: Option<[u64; 2]>) -> String {
+    match core_khz {
+        None => "No time of a cycle: this machine does not tell the rate of its cores.".to_owned(),
+        Some([sustained, highest]) if sustained == highest => format!("Cores of {}.", gigahertz(highest)),
+        Some([sustained, highest]) => format!("Cores of {} to {}.", gigahertz(sustained), gigahertz(highest)),
+    }
+}
+
+fn gigahertz(khz: u64) -> String {
+    format!("{:.2} GHz", khz as f64 / 1e6)
 }
 
 fn source(host: &HostManifest) -> String {
@@ -79,10 +106,11 @@ fn source(host: &HostManifest) -> String {
         Fact::Unknown { unknown } => format!("Assumed: TLBs kept on a switch ({unknown})."),
     };
     format!(
-        "Sizes, lines and ways of caches as this machine tells them. {tlbs} {ids}\nAssumed: cycles of {} for levels 2, 3 \
+        "Sizes, lines and ways of caches as this machine tells them. {} {tlbs} {ids}\nAssumed: cycles of {} for levels 2, 3 \
          and later ones; {MEMORY_CYCLES} more for memory; TLBs of the first level fully associative, later ones of \
          {LATER_TLB_WAYS} ways in {LATER_TLB_CYCLES} cycles; page walk of {WALK_CYCLES} cycles; LRU; write-back; neither \
          inclusive nor exclusive; no prefetch; the other CPUs leave shared caches to this one.",
+        clock(host.core_khz),
         format_args!("{}, {} and {}", HIT_CYCLES[1], HIT_CYCLES[2], HIT_CYCLES[3]),
     )
 }

@@ -4,6 +4,8 @@
 //! the end. It does not know tasks or the order of the trace.
 
 mod aside;
+mod gain;
+mod history;
 mod kernel;
 mod level;
 mod line;
@@ -19,7 +21,7 @@ mod views;
 mod walk;
 
 use design::Design;
-use simulation_result::{ByView, Interval};
+use simulation_result::{ByView, Interval, OfOthers};
 
 pub(crate) use plan::{FallbackReason, Kind};
 pub(crate) use walk::Sent;
@@ -27,6 +29,7 @@ pub(crate) use walk::Sent;
 use crate::attribution::{ByPlace, Calls, Context, KernelBatches, Ledger, Lookup, NOBODY};
 use crate::frames::Frames;
 use crate::mappings::Mappings;
+use history::History;
 use level::Level;
 use plan::Plan;
 use privates::{Private, Privates};
@@ -40,8 +43,11 @@ const VIEWS: usize = 3;
 const SHARED: usize = 0;
 const PRIVATE: usize = 1;
 const FLUSHED: usize = 2;
-/// Behind the cycles of the views: those lost to others.
+/// What is read behind the cycles of the views: those lost to others, gained from others, and gained at first touches.
 const LOST: usize = VIEWS;
+const GAINED: usize = LOST + 1;
+const FIRST_TOUCHES: usize = GAINED + 1;
+const READ: usize = FIRST_TOUCHES + 1;
 
 /// One design and everything that it remembers.
 #[derive(Debug)]
@@ -54,9 +60,9 @@ pub(crate) struct Machine {
     ended: Ended,
     calls: Calls,
     kernel_batches: KernelBatches,
-    /// Cycles of each view, and those lost, at the start of the open tuple, and at the end of its last block.
-    opened: Option<[u64; VIEWS + 1]>,
-    closed: [u64; VIEWS + 1],
+    /// Cycles at the start of the open tuple, and at the end of its last block.
+    opened: Option<[u64; READ]>,
+    closed: [u64; READ],
     /// Tuples of the segment under way.
     tuples: Vec<Interval>,
 }
@@ -68,6 +74,8 @@ struct State {
     clocks: Clocks,
     ledger: Ledger,
     privates: Privates,
+    /// Of the process whose private hierarchy the levels have.
+    history: History,
     frames: Option<Frames>,
     sent: [Vec<Sent>; VIEWS],
     by_place: ByPlace,
@@ -108,7 +116,7 @@ impl Machine {
             calls: Calls::none(),
             kernel_batches: KernelBatches::none(),
             opened: None,
-            closed: [0; VIEWS + 1],
+            closed: [0; READ],
             tuples: Vec::new(),
             design,
             plan,
@@ -200,7 +208,8 @@ impl Machine {
         let opened = self.opened.take()?;
         let passed = |view: usize| self.closed[view].wrapping_sub(opened[view]);
         let cycles = ByView { shared: passed(SHARED), private: passed(PRIVATE), flushed: passed(FLUSHED) };
-        self.tuples.push(Interval { cycles, lost_cycles: Some(passed(LOST)), ..interval });
+        let of_others = OfOthers { lost: passed(LOST), gained: passed(GAINED), first_touches: passed(FIRST_TOUCHES) };
+        self.tuples.push(Interval { cycles, of_others: Some(of_others), ..interval });
         Some(cycles)
     }
 
@@ -223,8 +232,12 @@ impl State {
         State {
             levels: plan.levels.iter().map(Level::new).collect(),
             clocks: Clocks::default(),
-            ledger: Ledger::new(plan.levels.iter().map(|level| level.name.clone()).collect(), plan.caches),
+            ledger: Ledger::new(
+                plan.levels.iter().map(|level| (level.name.clone(), level.keeps_order)).collect(),
+                plan.caches,
+            ),
             privates: Privates::none(),
+            history: History::default(),
             frames: plan.pages.map(Frames::new),
             sent: Default::default(),
             by_place: ByPlace::new(plan.caches),
@@ -238,11 +251,15 @@ impl State {
             clocks: &mut self.clocks,
             ledger: &mut self.ledger,
             others: &mut self.privates,
+            history: &mut self.history,
             frames: self.frames.as_mut(),
             sent: &mut self.sent,
             by_place: &mut self.by_place,
             lookup: Lookup::default(),
             missed: [0; 2],
+            found: None,
+            is_asked_first: false,
+            is_first_touch: false,
             passed: [0; VIEWS],
             brought_modified: ViewSet::NONE,
             slot: 0,
@@ -255,6 +272,7 @@ impl State {
         for (level, lines) in self.levels.iter_mut().zip(&mut private.levels) {
             std::mem::swap(&mut level.views[PRIVATE], lines);
         }
+        std::mem::swap(&mut self.history, &mut private.history);
         self.clocks.settle();
         std::mem::swap(&mut self.clocks.now[PRIVATE], &mut private.now);
         std::mem::swap(&mut self.clocks.stalls[PRIVATE], &mut private.stalls);

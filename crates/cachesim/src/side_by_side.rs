@@ -103,6 +103,7 @@ impl SideBySide {
             design: design.name.clone(),
             level: level.name.clone(),
             miss_cycles: level.miss_cycles.into(),
+            lines: level.lines(),
             ..LastLevelCounts::default()
         };
         let (allocates, sets, ways) = (level.allocates_on_write(), sets as usize, ways as usize);
@@ -133,7 +134,8 @@ impl SideBySide {
 
     /// What was counted.
     pub fn finish(self) -> LastLevelCounts {
-        self.counts
+        let held = self.shared.0.iter().map(|lines| lines.len() as u64).sum();
+        LastLevelCounts { held, ..self.counts }
     }
 
     /// What the first levels of the running process have asked.

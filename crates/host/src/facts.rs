@@ -40,6 +40,7 @@ pub fn manifest(root: &Root) -> HostManifest {
     let cpus_online = topology::online(root);
     let cpus_allowed = topology::allowed_cpus(root);
     let first = first_usable(&cpus_allowed, &cpus_online);
+    let (caches, untold_caches) = caches::caches(root, first);
     HostManifest {
         hostname: root.line("/proc/sys/kernel/hostname").unwrap_or_default(),
         kernel: kernel::kernel(root),
@@ -47,7 +48,9 @@ pub fn manifest(root: &Root) -> HostManifest {
         architecture: std::env::consts::ARCH.to_owned(),
         cpu_model: processor.model(),
         cpus_isolated: topology::cpu_list(root, "/sys/devices/system/cpu/isolated").unwrap_or_default(),
-        caches: caches::caches(root, first),
+        caches,
+        untold_caches,
+        core_khz: processor.core_khz(root, first),
         tlbs: caches::tlbs(root),
         page_bytes: Bytes(rustix::param::page_size() as u64),
         huge_pages: kernel::huge_pages(root),

@@ -835,6 +835,24 @@ static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct
 	return next->sched_info.last_queued > prev->sched_info.last_arrival;
 }
 
+// Mostly the run before is all that a task waited behind, and of a process that it remembers.
+static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, __u64 ns)
+{
+	struct run *run = &on->runs[on->newest & (RUNS - 1)];
+	if (t->moved_ns || run->end != t->on_since || run->ns < ns || ns > on->long_ns)
+		return false;
+#pragma unroll
+	for (__u32 at = 0; at < NEIGHBOURS; at++) {
+		struct neighbour *n = &t->neighbours[at];
+		if (n->process == run->process) {
+			n->kept_waiting_ns += ns;
+			n->kept_waiting++;
+			return true;
+		}
+	}
+	return false;
+}
+
 static __always_inline enum reason leaves(struct task *t, struct task_struct *prev, struct task_struct *next, struct task *comer,
 				       struct cpu *on, __u32 cpu, __u64 now, struct control *c)
 {
@@ -851,7 +869,7 @@ static __always_inline enum reason leaves(struct task *t, struct task_struct *pr
 			count_in(t->wait, wait);
 			if (t->causes[t->cause].reason == REASON_THROTTLED)
 				t->wait_throttled_ns += wait;
-			else if (wait)
+			else if (wait && !was_behind_the_last(t, on, wait))
 				share_out(t, on, wait, c);
 		}
 	}

@@ -129,6 +129,13 @@ pub struct HostManifest {
     pub cpus_isolated: Vec<CpuId>,
     /// Data and unified caches seen from the first CPU, nearest first; instruction caches too.
     pub caches: Vec<Cache>,
+    /// Files of the kernel that should tell the level, kind, size or line of a cache, and what is wrong with them: that cache is not among
+    /// `caches`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untold_caches: Vec<String>,
+    /// Sustained and highest rate of a core's clock in kHz, as far as the kernel tells; none in records from before it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_khz: Option<[u64; 2]>,
     /// TLBs.
     pub tlbs: Fact<Vec<Tlb>>,
     /// Size of a base page.

@@ -36,6 +36,11 @@ impl Scale {
         scale
     }
 
+    /// The time in this unit.
+    pub(crate) fn value(&self, ns: f64) -> f64 {
+        ns / self.unit_ns
+    }
+
     /// The bare number.
     pub(crate) fn number(&self, ns: f64) -> String {
         let text = format!("{:.*}", self.decimals, ns / self.unit_ns);

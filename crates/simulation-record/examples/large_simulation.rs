@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use simulation_result::{ByView, Interval};
+use simulation_result::{ByView, Interval, OfOthers};
 use switchcost_simulation_record::{SimulationRecord, SimulationWriter};
 
 const INTERVALS: u32 = 100;
@@ -53,6 +53,6 @@ fn tuple(head: &simulation_result::Simulation, design: u16, segment: u32, interv
         interval,
         instructions,
         cycles: ByView { shared: private + excess, private, flushed: private + 2 * excess },
-        lost_cycles: Some(excess),
+        of_others: Some(OfOthers { lost: excess, ..OfOthers::default() }),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{Type, TypePtr};
 
-use simulation_result::{Interval, Simulation};
+use simulation_result::{Interval, OfOthers, Simulation};
 
 /// How wide a number is. In the file 16 and 32 bits are INT32, 64 bits INT64, both marked as without sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +81,14 @@ const fn number(name: &'static str, width: Width, get: fn(&Interval) -> u64, set
     Column { name, content: Content::Number(width, get, set) }
 }
 
+const fn optional(
+    name: &'static str,
+    get: fn(&Interval) -> Option<u64>,
+    set: fn(&mut Interval, Option<u64>),
+) -> Column {
+    Column { name, content: Content::Optional(get, set) }
+}
+
 const fn text(name: &'static str, table: Table, index: fn(&Interval) -> usize) -> Column {
     Column { name, content: Content::Text(table, index) }
 }
@@ -89,8 +97,15 @@ const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column 
     Column { name, content: Content::Voluntary(index) }
 }
 
+/// All of these are there, or none is.
+fn of_others(tuple: &mut Interval, value: Option<u64>, field: fn(&mut OfOthers) -> &mut u64) {
+    if let Some(value) = value {
+        *field(tuple.of_others.get_or_insert_default()) = value;
+    }
+}
+
 /// All columns, in the order of the file. The values that are set were written from the same field, so they fit it.
-pub(crate) const COLUMNS: [Column; 23] = [
+pub(crate) const COLUMNS: [Column; 25] = [
     text("design", Table::Designs, |t| usize::from(t.design)),
     number("segment", Width::Bits32, |t| t.segment.into(), |t, value| t.segment = value as u32),
     number("segments", Width::Bits32, |t| t.segments.into(), |t, value| t.segments = value as u32),
@@ -115,7 +130,17 @@ pub(crate) const COLUMNS: [Column; 23] = [
     number("process_index", Width::Bits32, |t| t.process.into(), |t, value| t.process = value as u32),
     number("cause_index", Width::Bits32, |t| t.cause.into(), |t, value| t.cause = value as u32),
     number("end_index", Width::Bits32, |t| t.end.into(), |t, value| t.end = value as u32),
-    Column { name: "lost_cycles", content: Content::Optional(|t| t.lost_cycles, |t, value| t.lost_cycles = value) },
+    optional("lost_to_others_cycles", |t| Some(t.of_others?.lost), |t, value| of_others(t, value, |all| &mut all.lost)),
+    optional(
+        "gained_from_others_cycles",
+        |t| Some(t.of_others?.gained),
+        |t, value| of_others(t, value, |all| &mut all.gained),
+    ),
+    optional(
+        "first_touch_cycles",
+        |t| Some(t.of_others?.first_touches),
+        |t, value| of_others(t, value, |all| &mut all.first_touches),
+    ),
     // Not a part of the tuple: where its interval begins, so that a plot needs no head.
     Column {
         name: "since_switch_instructions",

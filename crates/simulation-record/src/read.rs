@@ -35,7 +35,7 @@ const BLANK: Interval = Interval {
     interval: 0,
     instructions: 0,
     cycles: ByView { shared: 0, private: 0, flushed: 0 },
-    lost_cycles: None,
+    of_others: None,
 };
 
 /// The record of a simulation: its head, and a file with tuples that are read as they are asked for.

@@ -5,11 +5,11 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use simulation_result::{ByView, Interval};
+use simulation_result::{ByView, Interval, OfOthers};
 
 /// Bytes of a tuple in the spool.
-const ROW_BYTES: usize = 71;
-const IS_LOST_KNOWN: usize = ROW_BYTES - 1;
+const ROW_BYTES: usize = 87;
+const ARE_OTHERS_KNOWN: usize = ROW_BYTES - 1;
 
 /// The fastest level: a spool lives for minutes.
 const ZSTD_LEVEL: i32 = 1;
@@ -64,12 +64,13 @@ fn packed(tuple: &Interval) -> [u8; ROW_BYTES] {
     for (bytes, value) in row[2..30].chunks_exact_mut(4).zip(small) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
-    let lost = tuple.lost_cycles.unwrap_or_default();
-    let large = [tuple.instructions, tuple.cycles.shared, tuple.cycles.private, tuple.cycles.flushed, lost];
+    let OfOthers { lost, gained, first_touches } = tuple.of_others.unwrap_or_default();
+    let ByView { shared, private, flushed } = tuple.cycles;
+    let large = [tuple.instructions, shared, private, flushed, lost, gained, first_touches];
     for (bytes, value) in row[30..].chunks_exact_mut(8).zip(large) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
-    row[IS_LOST_KNOWN] = tuple.lost_cycles.is_some().into();
+    row[ARE_OTHERS_KNOWN] = tuple.of_others.is_some().into();
     row
 }
 
@@ -89,7 +90,11 @@ fn unpacked(row: &[u8; ROW_BYTES]) -> Interval {
         interval: small(6),
         instructions: large(0),
         cycles: ByView { shared: large(1), private: large(2), flushed: large(3) },
-        lost_cycles: (row[IS_LOST_KNOWN] != 0).then(|| large(4)),
+        of_others: (row[ARE_OTHERS_KNOWN] != 0).then(|| OfOthers {
+            lost: large(4),
+            gained: large(5),
+            first_touches: large(6),
+        }),
     }
 }
 
@@ -110,9 +115,9 @@ mod tests {
             interval: u32::MAX,
             instructions: u64::MAX,
             cycles: ByView { shared: 8, private: 9, flushed: u64::MAX - 1 },
-            lost_cycles: Some(10),
+            of_others: Some(OfOthers { lost: 10, gained: 11, first_touches: u64::MAX - 2 }),
         };
-        let other = Interval { task: 7, lost_cycles: None, ..tuple };
+        let other = Interval { task: 7, of_others: None, ..tuple };
         let mut spool = Spool::create_in(&std::env::temp_dir()).expect("room");
         spool.push(&[tuple, other]).expect("room");
         let mut reader = spool.rewind().expect("there");

@@ -10,10 +10,13 @@ pub struct LostTo {
     pub processes: u64,
     /// Another process ran, and a line of the kernel's half of all address spaces came in.
     pub kernel: u64,
-    /// The process itself ran: others had made the line old or taken its room.
+    /// The process itself ran: others had made the line old or taken its room. In records from before `state`, those of `state`, too.
     pub aged: u64,
     /// A flush at a switch.
     pub flushed: u64,
+    /// The process itself ran, and the level does not keep a process's own lines in the order that they would have alone: nobody's doing.
+    #[serde(default)]
+    pub state: u64,
     /// No line left that the private hierarchy holds: a victim cache or stream buffer differs, a write buffer or a bus is busy.
     pub other: u64,
 }
@@ -21,7 +24,12 @@ pub struct LostTo {
 impl LostTo {
     /// All of them.
     pub fn all(&self) -> u64 {
-        [self.processes, self.kernel, self.aged, self.flushed, self.other].into_iter().fold(0, u64::saturating_add)
+        [self.to_others(), self.state, self.other].into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// Those that others, or a flush at a switch, took.
+    pub fn to_others(&self) -> u64 {
+        [self.processes, self.kernel, self.aged, self.flushed].into_iter().fold(0, u64::saturating_add)
     }
 }
 
@@ -40,9 +48,35 @@ impl LostCycles {
         self.programs.all().saturating_add(self.kernel.all())
     }
 
+    /// Those that others, or a flush at a switch, took.
+    pub fn to_others(&self) -> u64 {
+        self.programs.to_others().saturating_add(self.kernel.to_others())
+    }
+
     /// Whether the kernel has a part in them.
     pub fn has_kernel(&self) -> bool {
         self.programs.kernel > 0 || self.kernel.all() > 0
+    }
+}
+
+/// Cycles that lookups took less in the shared hierarchy than in the private one, by what it found there; see "Gained from whom" in
+/// `docs/method/simulation.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GainedCycles {
+    /// A line that another process had brought in, for one that had had it before.
+    pub others: u64,
+    /// The same for a process that asks for it the first time: code, ...
+    pub first_touches_of_code: u64,
+    /// ... and data.
+    pub first_touches_of_data: u64,
+    /// The state of replacement, prefetch, buffers or buses differs.
+    pub state: u64,
+}
+
+impl GainedCycles {
+    /// What happens once, and is no property of switches.
+    pub fn first_touches(&self) -> u64 {
+        self.first_touches_of_code.saturating_add(self.first_touches_of_data)
     }
 }
 

@@ -11,7 +11,9 @@ use record::HostManifest;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 
-pub use attribution::{CallCost, Eviction, EvictorPlace, KernelBatch, LostCycles, LostTo, PlaceCost, WorkingSetLoss};
+pub use attribution::{
+    CallCost, Eviction, EvictorPlace, GainedCycles, KernelBatch, LostCycles, LostTo, PlaceCost, WorkingSetLoss,
+};
 
 /// Three hierarchies of one design that see the same references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumIter)]
@@ -144,6 +146,10 @@ pub struct LastLevelCounts {
     pub shared: u64,
     /// Cycles of a miss.
     pub miss_cycles: u64,
+    /// Lines of the level.
+    pub lines: u64,
+    /// Lines that the shared one held in the end, which is the most of all times.
+    pub held: u64,
 }
 
 /// Where the misses of one level of the shared hierarchy come from; together they are its fills on demand.
@@ -163,6 +169,10 @@ pub struct MissOrigins {
     pub aged_by_others: u64,
     /// It is, and a flush at a switch emptied the shared one.
     pub flushed: u64,
+    /// As `aged_by_others`, in a level that does not keep a process's own lines in the order that they would have alone. In records that
+    /// were written before it was told apart it is in `aged_by_others`.
+    #[serde(default)]
+    pub state: u64,
 }
 
 /// How often lookups of the program missed in one level of one hierarchy alone; see "Lost to others, gained from others" in
@@ -175,6 +185,9 @@ pub struct MissDifference {
     pub lost: u64,
     /// They missed in the private hierarchy and not in the shared one.
     pub gained: u64,
+    /// Of those gained, what the process asked for the first time. 0 in records that were written before it was counted.
+    #[serde(default)]
+    pub first_touches: u64,
 }
 
 /// How much a result says.
@@ -207,6 +220,13 @@ pub struct DesignResult {
     /// Cycles lost, to whom. None for designs of [`Depth::Counters`], and in records that were written before it was counted.
     #[serde(default)]
     pub lost_cycles: Option<LostCycles>,
+    /// Cycles gained, from whom. None for designs of [`Depth::Counters`], and in records that were written before it was counted.
+    #[serde(default)]
+    pub gained_cycles: Option<GainedCycles>,
+    /// The most lines that the shared hierarchy held at any time, by level, then by TLB. Empty for designs of [`Depth::Counters`], and in
+    /// records that were written before it was counted.
+    #[serde(default)]
+    pub most_held: Vec<u64>,
     /// What is lost and restored, by level.
     pub losses: Vec<WorkingSetLoss>,
     /// Who evicts whom: pairs that occur, by level, evictor, victim.
@@ -356,16 +376,40 @@ pub struct Interval {
     pub instructions: u64,
     /// Cycles, these instructions' own included.
     pub cycles: ByView<u64>,
-    /// By how many cycles lookups took longer in the shared hierarchy than in the private one: lost to others. `None` for
-    /// designs of [`Depth::Counters`], and in records that were written before it was counted.
-    pub lost_cycles: Option<u64>,
+    /// What others have to do with these cycles. `None` for designs of [`Depth::Counters`], and in records that were written before it was
+    /// counted.
+    pub of_others: Option<OfOthers>,
 }
 
-impl Interval {
-    /// By how many cycles lookups took less in the shared hierarchy than in the private one: gained from others. It is
-    /// [`Interval::lost_cycles`] less the excess; `None` where that is not known, or less than the excess, which cannot be.
-    pub fn gained_cycles(&self) -> Option<u64> {
-        let excess = i128::from(self.cycles.shared) - i128::from(self.cycles.private);
-        u64::try_from(i128::from(self.lost_cycles?) - excess).ok()
+/// Cycles by which lookups differ in the shared hierarchy and the private one for what others did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OfOthers {
+    /// They took longer: others had driven the line out, as [`LostTo::to_others`].
+    pub lost: u64,
+    /// They took less: others had brought in a line that the process had had before.
+    pub gained: u64,
+    /// They took less: others had brought in a line that the process asked for the first time. Once, and no property of switches.
+    pub first_touches: u64,
+}
+
+impl OfOthers {
+    /// Those of both, added.
+    #[must_use]
+    pub fn plus(self, other: OfOthers) -> OfOthers {
+        OfOthers {
+            lost: self.lost.saturating_add(other.lost),
+            gained: self.gained.saturating_add(other.gained),
+            first_touches: self.first_touches.saturating_add(other.first_touches),
+        }
+    }
+
+    /// What is left of these without the others.
+    #[must_use]
+    pub fn less(self, other: OfOthers) -> OfOthers {
+        OfOthers {
+            lost: self.lost.saturating_sub(other.lost),
+            gained: self.gained.saturating_sub(other.gained),
+            first_touches: self.first_touches.saturating_sub(other.first_touches),
+        }
     }
 }

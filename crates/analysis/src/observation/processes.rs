@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::cost::{self, Range, Reloading};
 use super::pools::Names;
-use super::{Latency, latency, observed};
+use super::{CauseCost, Latency, cause_costs, latency, observed};
 
 /// The switches of a process, or of several together, and what they cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,6 +54,8 @@ pub struct ProcessFinding {
     pub wait: Option<Latency>,
     /// Moves to another thread of the core, to another core below the same last-level cache, and further.
     pub moved: [u64; 3],
+    /// Its switches by cause, the most frequent first.
+    pub causes: Vec<CauseCost>,
 }
 
 /// Below so much of one CPU nothing about switches matters, whatever share of a small CPU time it is.
@@ -231,5 +233,6 @@ fn finding(priced: &Priced<'_>, process: Option<u32>, name: String, tasks: &[&Ta
         cost_cpus: both.map(|cost| cost.over(window)),
         wait: latency::find(tasks.iter().map(|tasks| &tasks.wait)),
         moved: [0, 1, 2].map(|at| tasks.iter().fold(0, |sum: u64, tasks| sum.saturating_add(tasks.moved[at]))),
+        causes: cause_costs::find(tasks, priced.calibration()),
     }
 }

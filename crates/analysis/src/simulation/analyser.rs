@@ -1,5 +1,7 @@
 //! From the tuples of a record to its findings.
 
+use std::collections::HashSet;
+
 use simulation_result::{Depth, Interval, Simulation};
 
 use super::context::{Context, Options, ProgramNames};
@@ -22,6 +24,8 @@ pub struct Analyser<'a> {
     guide: Option<usize>,
     lengths: Vec<Segment>,
     turns: Turns,
+    /// Task and process of those that ran.
+    tasks: HashSet<(u32, u32)>,
 }
 
 impl<'a> Analyser<'a> {
@@ -32,7 +36,17 @@ impl<'a> Analyser<'a> {
             head.designs.iter().map(|result| DesignSums::new(head, &names, result.depth)).collect();
         let guide = head.designs.iter().position(|result| result.depth == Depth::Full);
         let segments = head.processes.iter().fold(0_u64, |sum, process| sum.saturating_add(process.segments));
-        Analyser { head, options, names, segments, designs, guide, lengths: Vec::new(), turns: Turns::default() }
+        Analyser {
+            head,
+            options,
+            names,
+            segments,
+            designs,
+            guide,
+            lengths: Vec::new(),
+            turns: Turns::default(),
+            tasks: HashSet::new(),
+        }
     }
 
     /// Adds tuples; those of designs, causes and processes that the head does not hold are left out.
@@ -67,11 +81,13 @@ impl<'a> Analyser<'a> {
             names: &self.names,
             lengths: &segments,
             turns: &self.turns,
+            program_turns: self.guide.map_or(&[], |guide| &self.designs[guide].program_turns),
         };
         Findings {
             interval_instructions: self.head.interval_instructions,
             cut_share: self.options.cut_share,
             lengths: segments.distributions(self.head),
+            threads: threads(&self.tasks),
             designs: results.map(|(result, sums)| design::finding(&context, result, sums)).collect(),
             flags: flags(self.head),
         }
@@ -86,6 +102,7 @@ impl<'a> Analyser<'a> {
         let instructions = self.designs[index].close(batch as usize, class, &self.names);
         if self.guide == Some(index) {
             self.turns.add(first.process);
+            self.tasks.insert((first.task, first.process));
             self.lengths.push(Segment { cause: first.cause, end: first.end, instructions });
         }
     }
@@ -94,6 +111,12 @@ impl<'a> Analyser<'a> {
 /// What the source of the trace left out or had to make up holds for every number.
 fn of_the_source(note: &str) -> Flag {
     Flag { name: "source", detail: note.to_owned() }
+}
+
+/// Tasks beside the first of each process.
+fn threads(tasks: &HashSet<(u32, u32)>) -> u64 {
+    let processes: HashSet<u32> = tasks.iter().map(|(_, process)| *process).collect();
+    (tasks.len() - processes.len()) as u64
 }
 
 fn flags(head: &Simulation) -> Vec<Flag> {

@@ -2,7 +2,7 @@
 
 use super::curve::integral;
 use super::findings::{Cost, Cut};
-use super::interval::{METHOD, MIN_BATCHES, jackknife};
+use super::interval::{FEWEST_SEGMENTS, METHOD, MIN_BATCHES, jackknife};
 use super::sums::{Cell, Cycles, Sum};
 use crate::order_statistics::nearest_rank;
 
@@ -16,18 +16,18 @@ pub(crate) const NOT_COMPARED: &str = "not in the record: simulated together wit
 /// Longer than the code between two looks at the turn's end: a superblock of the capture has some 60 instructions at most.
 const LATEST: u64 = 64;
 
-/// Where the integration ends, by the segments' lengths in ascending order.
-pub(crate) fn cut_of_lengths(sorted: &[u64], share: f64, window: u64) -> Cut {
-    let end = nearest_rank(sorted, 1.0 - share).unwrap_or(0);
+/// Where the integration ends, by the segments' lengths in ascending order: at the end of the quantum, or of the `window` of recorded
+/// intervals, if that comes first.
+pub(crate) fn cut_of_lengths(sorted: &[u64], share: f64, window: u64, quantum_instructions: Option<u64>) -> Cut {
+    let end = without_lateness(nearest_rank(sorted, 1.0 - share).unwrap_or(0), quantum_instructions);
     Cut { instructions: end.min(window), is_reached: end <= window, is_rounded: false }
 }
 
 /// A turn ends some instructions late, with the code that uses its last one, and hardly any segment reaches so far: a cut-off
 /// there is put at the end of the quantum.
-pub(crate) fn without_lateness(cut: Cut, quantum_instructions: Option<u64>) -> Cut {
-    let late =
-        |quantum: &u64| cut.instructions.checked_sub(*quantum).is_some_and(|late| late <= LATEST.max(quantum / 100));
-    Cut { instructions: quantum_instructions.filter(late).unwrap_or(cut.instructions), ..cut }
+fn without_lateness(end: u64, quantum_instructions: Option<u64>) -> u64 {
+    let is_late = |quantum: &u64| end.checked_sub(*quantum).is_some_and(|late| late <= LATEST.max(quantum / 100));
+    quantum_instructions.filter(is_late).unwrap_or(end)
 }
 
 /// The same where lengths are known to the interval only: the first interval that fewer reach.
@@ -84,8 +84,8 @@ pub(crate) fn with_interval<T>(
 ) -> Cost {
     let cost = Cost { estimate: Some(estimate), ..Cost::default() };
     let why = |why: String| Cost { why: Some(why), ..cost.clone() };
-    if segments < 2 * MIN_BATCHES as u64 || used.len() < MIN_BATCHES {
-        let (found, needed) = (format!("{segments} segments in {} batches", used.len()), 2 * MIN_BATCHES);
+    if segments < FEWEST_SEGMENTS || used.len() < MIN_BATCHES {
+        let (found, needed) = (format!("{segments} segments in {} batches", used.len()), FEWEST_SEGMENTS);
         return why(format!("no interval: found {found}, need {needed} in {MIN_BATCHES}; trace for longer"));
     }
     let Some(values) = used.iter().map(without).collect::<Option<Vec<f64>>>() else {

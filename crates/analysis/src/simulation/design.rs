@@ -24,16 +24,17 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
     let mut groups = groups(context, result.depth, sums);
     let switches = head.trace.voluntary_switches as f64 + head.trace.involuntary_switches as f64;
     if let Some(why) = no_cost(sums, switches) {
-        let costs = groups
-            .iter_mut()
-            .flat_map(|group| [&mut group.cost_cycles, &mut group.lost_cycles, &mut group.gained_cycles]);
+        let costs = groups.iter_mut().flat_map(|group| {
+            [&mut group.cost_cycles, &mut group.lost_cycles, &mut group.gained_cycles, &mut group.state_cycles]
+        });
         costs.filter(|cost| cost.estimate.is_some()).for_each(|cost| *cost = Cost::none(why));
     }
     let bias = if sums.is_disordered { Vec::new() } else { survivor_bias(context, sums, &groups) };
     let (cost, cut) = (groups[0].cost_cycles.clone(), groups[0].cut);
-    let (lost, gained) = (groups[0].lost_cycles.clone(), groups[0].gained_cycles.clone());
+    let lost = groups[0].lost_cycles.clone();
     let cycles = result.hierarchies.shared.cycles;
-    let excess = difference(cycles, result.hierarchies.private.cycles);
+    let first_touches = result.gained_cycles.map(|gained| gained.first_touches());
+    let excess = difference(cycles.saturating_add(first_touches.unwrap_or(0)), result.hierarchies.private.cycles);
     let a_switch = |cycles: f64| (switches > 0.0).then(|| cycles / switches);
     let of_all = |part: f64| (cycles > 0).then(|| part / cycles as f64);
     let flushed = difference(result.hierarchies.flushed.cycles, result.hierarchies.private.cycles);
@@ -49,7 +50,9 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         lost_share: lost.estimate.and_then(|cost| of_all(cost * switches)),
         lost_cycles: lost,
         lost_to: result.lost_cycles,
-        gained_cycles: gained,
+        gained_cycles: groups[0].gained_cycles.clone(),
+        state_cycles: groups[0].state_cycles.clone(),
+        first_touch_cycles: first_touches.map(|cycles| cycles as f64),
         cut,
         excess_cycles: excess,
         excess_cycles_per_switch: a_switch(excess),
@@ -71,7 +74,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         calls: calls(result),
         kernel: kernel(result, context.options.confidence),
         physical_pages: result.physical_pages,
-        flags: flags(context, result.depth, sums, &cost, cut.is_reached),
+        flags: flags(context, result, sums, &cost, cut.is_reached),
         average_cost_cycles: cost,
         groups,
     }
@@ -85,16 +88,20 @@ fn no_cost(sums: &DesignSums, switches: f64) -> Option<&'static str> {
     (switches == 0.0).then_some("found no switch in the trace, need two processes that take turns")
 }
 
-fn flags(context: &Context<'_>, depth: Depth, sums: &DesignSums, cost: &Cost, is_reached: bool) -> Vec<Flag> {
+fn flags(context: &Context<'_>, result: &DesignResult, sums: &DesignSums, cost: &Cost, is_reached: bool) -> Vec<Flag> {
     let mut flags = Vec::new();
     let mut flag = |name, detail: String| flags.push(Flag { name, detail });
     if sums.is_disordered {
         flag("disorder", "tuples stand out of order: no cost, no curve can be believed".to_owned());
     }
-    if depth == Depth::Counters {
-        let why = "simulated together with many others: sums over segments only, so no interval, no spread between \
-                   segments, no origins, losses, evictions, code and data";
+    if result.depth == Depth::Counters {
+        let why = "sums over segments: no interval, spread, origins, losses, evictions, code, data; first touches lower the \
+                   cost; see --in-full";
         flag("counters-only", why.to_owned());
+    } else if result.gained_cycles.is_none() {
+        let why = "written by an earlier program: lines that a process finds at its first touch, since others have loaded them, \
+                   lower the cost; simulate again to tell them apart";
+        flag("first-touches", why.to_owned());
     }
     if !is_reached && cost.estimate.is_some() {
         let detail = format!(

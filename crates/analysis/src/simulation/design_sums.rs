@@ -24,13 +24,18 @@ pub(crate) struct DesignSums {
     pub(crate) batches: Vec<Option<Box<[Sum]>>>,
     /// By program, then by interval.
     pub(crate) programs: Vec<Option<Box<[Sum]>>>,
-    /// By program, then by batch; segments are counted where they begin.
+    /// By program, then by batch; turns are counted as segments.
     pub(crate) program_batches: Vec<Option<Box<[Sum]>>>,
+    /// By program: its turns, each a segment, or what an exec leaves of one to the program that it starts.
+    pub(crate) program_turns: Vec<u64>,
     /// By class, by the step that segments end in, by the step that the sums are of.
     pub(crate) survivors: [Vec<Vec<Sum>>; 4],
+    /// The segment under way: a tuple an interval, whoever ran.
     open: Vec<Interval>,
-    /// Whether each tuple tells what was lost to others.
-    pub(crate) is_lost_known: bool,
+    /// The same as it was pushed: an exec divides an interval between two programs.
+    pushed: Vec<Interval>,
+    /// Whether each tuple tells what others did.
+    pub(crate) are_others_known: bool,
     /// Whether a tuple came after one that belongs behind it.
     pub(crate) is_disordered: bool,
 }
@@ -47,9 +52,11 @@ impl DesignSums {
             batches: vec![None; causes * BATCHES],
             programs: vec![None; programs],
             program_batches: vec![None; programs],
+            program_turns: vec![0; programs],
             survivors: Default::default(),
             open: Vec::new(),
-            is_lost_known: true,
+            pushed: Vec::new(),
+            are_others_known: true,
             is_disordered: false,
         }
     }
@@ -76,7 +83,8 @@ impl DesignSums {
     }
 
     pub(crate) fn push(&mut self, tuple: &Interval) {
-        self.is_lost_known &= tuple.lost_cycles.is_some();
+        self.are_others_known &= tuple.of_others.is_some();
+        self.pushed.push(*tuple);
         let slot = self.slot(tuple);
         let Some(last) = self.open.last_mut() else { return self.open.push(*tuple) };
         // An exec divides an interval between two processes; it stays one interval of its segment.
@@ -90,7 +98,7 @@ impl DesignSums {
                 let cycles = last.cycles.get_mut(view);
                 *cycles = cycles.saturating_add(*tuple.cycles.get(view));
             }
-            last.lost_cycles = last.lost_cycles.zip(tuple.lost_cycles).map(|(a, b)| a.saturating_add(b));
+            last.of_others = last.of_others.zip(tuple.of_others).map(|(a, b)| a.plus(b));
         } else if last.interval >= tuple.interval {
             self.is_disordered = true;
         } else {
@@ -99,10 +107,10 @@ impl DesignSums {
     }
 
     pub(crate) fn add_mixed(&mut self, tuple: &Interval, names: &ProgramNames) {
-        self.is_lost_known &= tuple.lost_cycles.is_some();
+        self.are_others_known &= tuple.of_others.is_some();
         let (slot, length) = (self.slot(tuple), self.length);
         self.cell(tuple.cause)[slot].add_tuple(tuple, length);
-        self.add_to_program(tuple, slot, names);
+        self.add_to_program(names.program(tuple.process), slot, &Sum::of(tuple));
     }
 
     fn cell(&mut self, cause: u32) -> &mut [Cell] {
@@ -110,24 +118,43 @@ impl DesignSums {
         self.cells[cause as usize].get_or_insert_with(|| vec![Cell::default(); intervals + 1].into())
     }
 
-    fn add_to_program(&mut self, tuple: &Interval, slot: usize, names: &ProgramNames) {
+    /// Adds what a program ran of an interval.
+    fn add_to_program(&mut self, program: Option<usize>, slot: usize, sum: &Sum) {
         let intervals = self.intervals;
-        if let Some(sums) = names.program(tuple.process).and_then(|program| self.programs.get_mut(program)) {
-            sums.get_or_insert_with(|| vec![Sum::default(); intervals + 1].into())[slot].add(&Sum::of(tuple));
+        if let Some(sums) = program.and_then(|program| self.programs.get_mut(program)) {
+            sums.get_or_insert_with(|| vec![Sum::default(); intervals + 1].into())[slot].add(sum);
         }
     }
 
-    fn add_to_program_batch(&mut self, tuple: &Interval, batch: usize, slot: usize, names: &ProgramNames) {
-        let of_program = names.program(tuple.process).and_then(|program| self.program_batches.get_mut(program));
-        if let Some(batches) = of_program {
-            let sum = Sum::of(tuple);
-            let segments = if slot == 0 { sum.segments } else { 0 };
-            batches.get_or_insert_with(|| vec![Sum::default(); BATCHES].into())[batch].add(&Sum { segments, ..sum });
+    fn add_to_program_batch(&mut self, program: Option<usize>, batch: usize, sum: &Sum) {
+        if let Some(batches) = program.and_then(|program| self.program_batches.get_mut(program)) {
+            batches.get_or_insert_with(|| vec![Sum::default(); BATCHES].into())[batch].add(sum);
         }
+    }
+
+    /// Adds the open segment to the programs that ran in it: each tuple to its own.
+    fn close_programs(&mut self, batch: usize, names: &ProgramNames) {
+        let pushed = std::mem::take(&mut self.pushed);
+        let mut before: Option<(u32, usize)> = None;
+        for tuple in &pushed {
+            let (slot, program) = (self.slot(tuple), names.program(tuple.process));
+            let begins_turn = before.is_none_or(|(process, _)| process != tuple.process);
+            let begins_interval = before != Some((tuple.process, slot));
+            before = Some((tuple.process, slot));
+            let sum = Sum::of(tuple);
+            self.add_to_program(program, slot, &Sum { segments: begins_interval.into(), ..sum });
+            self.add_to_program_batch(program, batch, &Sum { segments: begins_turn.into(), ..sum });
+            if let Some(turns) = program.and_then(|program| self.program_turns.get_mut(program)) {
+                *turns += u64::from(begins_turn);
+            }
+        }
+        self.pushed = pushed;
+        self.pushed.clear();
     }
 
     /// Takes the open segment into the sums and returns its length in instructions.
     pub(crate) fn close(&mut self, batch: usize, class: usize, names: &ProgramNames) -> u64 {
+        self.close_programs(batch, names);
         let tuples = std::mem::take(&mut self.open);
         let (Some(first), Some(last)) = (tuples.first(), tuples.last()) else { return 0 };
         let end = self.step(self.slot(last));
@@ -142,8 +169,6 @@ impl DesignSums {
         for tuple in &tuples {
             let (slot, sum) = (self.slot(tuple), Sum::of(tuple));
             self.cell(tuple.cause)[slot].add_tuple(tuple, length);
-            self.add_to_program(tuple, slot, names);
-            self.add_to_program_batch(tuple, batch, slot, names);
             let sums = self.batches[place].get_or_insert_with(|| vec![Sum::default(); intervals + 1].into());
             sums[slot].add(&sum);
             let step = self.step(slot).min(end);

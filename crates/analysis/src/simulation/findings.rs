@@ -13,6 +13,8 @@ pub struct Findings {
     pub cut_share: f64,
     /// Distribution of segment lengths, by group.
     pub lengths: Vec<LengthDistribution>,
+    /// Tasks beside the first of each process that ran: threads, which count as one process here. 0 where no design tells segments apart.
+    pub threads: u64,
     /// One for each design, in the order of the record.
     pub designs: Vec<DesignFinding>,
     /// What to know about the record as a whole.
@@ -188,18 +190,19 @@ pub struct GroupFinding {
     pub segments: u64,
     /// Half of them run at most so many instructions; `None` where the record holds sums over segments.
     pub median_instructions: Option<u64>,
-    /// Excess cycles of a switch up to the cut-off: lost less gained.
+    /// Net cost: excess cycles of a switch up to the cut-off, without first touches. It is what is lost, less what is gained, and what
+    /// the state of replacement and prefetch differs by.
     pub cost_cycles: Cost,
     /// Of those, lost to others.
     pub lost_cycles: Cost,
     /// Of those, gained from others.
     pub gained_cycles: Cost,
+    /// Of those, what replacement, prefetch, buffers and buses differ by: nobody's doing, and of either sign.
+    pub state_cycles: Cost,
     /// Where that is.
     pub cut: Cut,
     /// All excess cycles of these segments, to their very ends.
     pub excess_cycles: f64,
-    /// All cycles that these segments lost to others; `None` where lookups were not compared.
-    pub all_lost_cycles: Option<f64>,
     /// By instructions since the switch.
     pub curve: Vec<Point>,
 }
@@ -211,7 +214,7 @@ pub struct ProcessFinding {
     pub name: String,
     /// How many processes have it.
     pub processes: u64,
-    /// Their segments.
+    /// Their segments: those that a switch begins, and what an exec leaves of one to the program that it starts.
     pub segments: u64,
     /// Their instructions in segments.
     pub instructions: u64,
@@ -219,7 +222,7 @@ pub struct ProcessFinding {
     pub shared_cpi: f64,
     /// The same, private hierarchies.
     pub private_cpi: f64,
-    /// Excess cycles a switch, to the very end of each segment.
+    /// Excess cycles a segment, to its very end.
     pub excess_cycles_per_switch: f64,
     /// The same with its interval.
     #[serde(skip)]
@@ -283,24 +286,28 @@ pub struct LevelFinding {
     pub mpki: Option<ByView<f64>>,
     /// Lookups a switch that missed in the shared hierarchy and not in the private one; `None` where they were not compared.
     pub lost_per_switch: Option<f64>,
-    /// Lookups a switch that missed in the private hierarchy and not in the shared one.
+    /// Lookups a switch that missed in the private hierarchy and not in the shared one, first touches apart.
     pub gained_per_switch: Option<f64>,
     /// Lines that it has, or entries.
     pub lines: u64,
-    /// Lines that the trace brought into it in the shared hierarchy, or a number above: where that is less than
-    /// [`LevelFinding::lines`], it was never full, and the trace is too short to tell what switches cost there.
-    pub brought_in: u64,
+    /// The most lines that it held at any time in the shared hierarchy, or a number above where that was not counted. Where it is less
+    /// than [`LevelFinding::lines`], no line left for want of room in all of it, and the trace may be too short to tell what switches
+    /// cost there.
+    pub most_held: u64,
 }
+
+/// A level counts as full where so much of it is: some sets of a level are hardly used, however long the trace.
+pub const FULL_FROM: f64 = 0.75;
 
 impl LevelFinding {
     /// Whether the trace was long enough to fill it.
     pub fn was_full(&self) -> bool {
-        self.brought_in >= self.lines
+        self.filled() >= FULL_FROM
     }
 
     /// The share of it that the trace filled, or one above.
     pub fn filled(&self) -> f64 {
-        (self.brought_in as f64 / self.lines as f64).min(1.0)
+        (self.most_held as f64 / self.lines as f64).min(1.0)
     }
 }
 
@@ -336,6 +343,8 @@ pub struct OriginFinding {
     pub aged_by_others: u64,
     /// Flushed at a switch.
     pub flushed: u64,
+    /// Driven out by itself in a level where that may be nobody's doing.
+    pub state: u64,
 }
 
 /// Who drives out whose lines, by program.
@@ -426,14 +435,19 @@ pub struct DesignFinding {
     pub data_refs: u64,
     /// Counters of the three hierarchies.
     pub hierarchies: ByView<HierarchyCounts>,
-    /// Average cost of a switch: excess cycles up to the cut-off. It is what is lost less what is gained.
+    /// Average cost of a switch, net, as [`GroupFinding::cost_cycles`] of all of them.
     pub average_cost_cycles: Cost,
-    /// Cycles a switch, up to the cut-off, that lookups took longer than in private hierarchies: lost to others.
+    /// Cycles a switch, up to the cut-off, for lines that others drove out.
     pub lost_cycles: Cost,
-    /// Cycles a switch, up to the cut-off, that lookups took less than in private hierarchies: gained from others.
+    /// Cycles a switch, up to the cut-off, saved by lines that others brought in, first touches apart.
     pub gained_cycles: Cost,
-    /// All cycles lost, no cut-off, by whose lookups they are and to whom.
+    /// Cycles a switch, up to the cut-off, that the state of replacement, prefetch, buffers and buses differs by.
+    pub state_cycles: Cost,
+    /// All cycles that lookups took longer, no cut-off, by whose lookups they are and to whom they are lost.
     pub lost_to: Option<LostCycles>,
+    /// All cycles saved where a process asked for the first time for a line that another had brought in: once, and in no other number.
+    /// `None` where lookups were not compared: there they are in the cost, as a gain.
+    pub first_touch_cycles: Option<f64>,
     /// Cycles lost times switches over all cycles.
     pub lost_share: Option<f64>,
     /// Where that is.
@@ -442,7 +456,7 @@ pub struct DesignFinding {
     pub overhead: Option<f64>,
     /// The same with its interval.
     pub overhead_share: Cost,
-    /// All excess cycles, no cut-off: shared less private.
+    /// All excess cycles, no cut-off: shared less private, without first touches.
     pub excess_cycles: f64,
     /// The same a switch.
     pub excess_cycles_per_switch: Option<f64>,
@@ -490,23 +504,9 @@ pub struct DesignFinding {
 }
 
 impl DesignFinding {
-    /// Excess cycles after the switches of a group over all switches: the groups' part of `excess_cycles_per_switch`. `None` where
-    /// there is none to part.
-    pub fn excess_cycles_per_switch_of(&self, group: &GroupFinding) -> Option<f64> {
-        let per_switch = self.excess_cycles_per_switch.filter(|cycles| *cycles != 0.0)?;
-        Some(per_switch * group.excess_cycles / self.excess_cycles)
-    }
-
     /// The share of all excess cycles that arises after the switches of a group; `None` where there is no excess to share.
     pub fn share_of_excess(&self, group: &GroupFinding) -> Option<f64> {
         (self.excess_cycles > 0.0).then(|| group.excess_cycles / self.excess_cycles)
-    }
-
-    /// The share of all cycles lost to others that is lost after the switches of a group; `None` where that is not known, or
-    /// nothing was lost.
-    pub fn share_of_lost(&self, group: &GroupFinding) -> Option<f64> {
-        let all = self.groups.first()?.all_lost_cycles.filter(|cycles| *cycles > 0.0)?;
-        Some(group.all_lost_cycles? / all)
     }
 }
 

@@ -3,7 +3,7 @@
 use simulation_result::Depth;
 
 use super::context::Context;
-use super::cost::{NOT_COMPARED, cost, cut_of_lengths, cut_of_sums, without_lateness};
+use super::cost::{NOT_COMPARED, cost, cut_of_lengths, cut_of_sums};
 use super::curve::points;
 use super::design_sums::DesignSums;
 use super::findings::{CLASSES, Cost, Group, GroupFinding, cause_name, class_of};
@@ -43,14 +43,12 @@ fn finding(context: &Context<'_>, depth: Depth, sums: &DesignSums, group: Group,
     let cut = if is_mixed && context.lengths.are_unknown() {
         cut_of_sums(&cells, share, length)
     } else {
-        without_lateness(
-            cut_of_lengths(&lengths, share, length.saturating_mul(window as u64)),
-            context.head.trace.quantum_instructions,
-        )
+        let quantum = context.head.trace.quantum_instructions;
+        cut_of_lengths(&lengths, share, length.saturating_mul(window as u64), quantum)
     };
     let cost_of = |cycles: Cycles| cost(cycles, &by_interval, &batches, length, cut, context.options.confidence);
     let compared = |cycles: Cycles| {
-        if sums.is_lost_known { cost_of(cycles) } else { Cost::none(NOT_COMPARED) }
+        if sums.are_others_known { cost_of(cycles) } else { Cost::none(NOT_COMPARED) }
     };
     GroupFinding {
         group,
@@ -59,9 +57,9 @@ fn finding(context: &Context<'_>, depth: Depth, sums: &DesignSums, group: Group,
         cost_cycles: cost_of(Sum::excess),
         lost_cycles: compared(Sum::lost),
         gained_cycles: compared(Sum::gained),
+        state_cycles: compared(Sum::state),
         cut,
         excess_cycles: by_interval.iter().map(Sum::excess).sum(),
-        all_lost_cycles: sums.is_lost_known.then(|| by_interval.iter().map(Sum::lost).sum()),
         curve: points(&cells, length),
     }
 }

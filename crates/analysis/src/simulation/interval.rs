@@ -10,6 +10,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// The least number of batches that an interval is made from.
 pub(crate) const MIN_BATCHES: usize = 20;
 
+/// Fewer segments have no interval.
+pub const FEWEST_SEGMENTS: u64 = 2 * MIN_BATCHES as u64;
+
 /// Segments are put into so many batches.
 pub(crate) const BATCHES: usize = 40;
 

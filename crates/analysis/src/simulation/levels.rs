@@ -1,11 +1,11 @@
 //! Level by level: how often it misses, what is lost and gained there, and whether the trace filled it at all.
 
 use design::{Holds, Inclusion, Level};
-use simulation_result::{ByView, DesignResult, HierarchyCounts, LevelCounts};
+use simulation_result::{ByView, DesignResult, HierarchyCounts, LevelCounts, MissDifference};
 
 use super::findings::LevelFinding;
 
-/// Name, lines, lines brought in.
+/// Name, lines, and the most that were there, or a number above.
 type Room<'a> = (&'a str, u64, u64);
 
 /// Shared, private, flushed.
@@ -24,6 +24,7 @@ pub(crate) fn levels(result: &DesignResult, instructions: u64, switches: f64) ->
     let views = all(&counts.shared).zip(all(&counts.private)).zip(all(&counts.flushed));
     let finding = |(place, found): (usize, (Room<'_>, Views<'_>))| {
         let ((level, lines, brought_in), ((shared, private), flushed)) = found;
+        let most_held = result.most_held.get(place).copied().unwrap_or(brought_in.min(lines));
         let difference = if switches > 0.0 { result.miss_differences.get(place) } else { None };
         LevelFinding {
             level: level.to_owned(),
@@ -33,19 +34,25 @@ pub(crate) fn levels(result: &DesignResult, instructions: u64, switches: f64) ->
                 flushed: mpki(flushed),
             }),
             lost_per_switch: difference.map(|lookups| lookups.lost as f64 / switches),
-            gained_per_switch: difference.map(|lookups| lookups.gained as f64 / switches),
+            gained_per_switch: difference.map(gained).map(|lookups| lookups as f64 / switches),
             lines,
-            brought_in,
+            most_held,
         }
     };
     caches.chain(tlbs).zip(views).enumerate().map(finding).collect()
+}
+
+/// Lookups that others save a process again and again.
+fn gained(lookups: &MissDifference) -> u64 {
+    lookups.gained.saturating_sub(lookups.first_touches)
 }
 
 fn all(hierarchy: &HierarchyCounts) -> impl Iterator<Item = &LevelCounts> {
     hierarchy.levels.iter().chain(&hierarchy.tlbs)
 }
 
-/// An exclusive level takes what leaves the levels right before it, which is at most what came into them.
+/// What came in, where it was not counted what was there at one time. An exclusive level takes what leaves the levels right before
+/// it, which is at most what came into them.
 fn brought_in_place(levels: &[Level], counts: &[LevelCounts], place: usize) -> u64 {
     if levels[place].inclusion != Inclusion::Exclusive {
         return counts.get(place).map_or(0, brought_in);
@@ -70,7 +77,7 @@ mod tests {
     use super::super::testing::{LENGTH, QUANTUM, Run};
 
     #[test]
-    fn a_level_was_full_when_as_many_lines_came_in() {
+    fn where_it_was_not_counted_a_level_was_full_when_as_many_lines_came_in() {
         let mut run = Run::new();
         for _ in 0..4 {
             run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
@@ -79,20 +86,29 @@ mod tests {
         let lines = result.design.levels[0].lines();
         let counts = &mut result.hierarchies.shared.levels;
         (counts[0].fills, counts[0].prefetches) = (lines - 10, 10);
-        (counts[1].fills, counts[1].load_misses) = (lines - 1, 400);
+        (counts[1].fills, counts[1].load_misses) = (lines / 2, 400);
         result.hierarchies.private.levels[1].load_misses = 200;
-        let difference = |level: &str, lost, gained| MissDifference { level: level.to_owned(), lost, gained };
+        let difference = |level: &str, lost, gained| MissDifference {
+            level: level.to_owned(),
+            lost,
+            gained,
+            first_touches: gained / 4,
+        };
         result.miss_differences = vec![difference("L1I", 0, 0), difference("L1D", 300, 100)];
         let levels = &run.design().levels;
-        assert_eq!((levels[0].lines, levels[0].brought_in, levels[0].was_full()), (lines, lines, true));
+        assert_eq!((levels[0].lines, levels[0].most_held, levels[0].was_full()), (lines, lines, true));
         assert_eq!((levels[1].level.as_str(), levels[1].was_full()), ("L1D", false));
         // Behind both an exclusive one: at most their lines come into it.
         run.head.designs[0].design.levels[1].inclusion = design::Inclusion::Exclusive;
         run.head.designs[0].design.levels[1].holds = design::Holds::Both;
-        assert_eq!(run.design().levels[1].brought_in, lines);
-        // 400 and 200 misses in 40,000 instructions, 300 and 100 lookups in four switches.
+        assert_eq!(run.design().levels[1].most_held, lines);
+        // What came in may have come in again and again: what was there was counted.
+        run.head.designs[0].most_held = vec![lines, lines / 27];
+        let found = run.design().levels.swap_remove(1);
+        assert_eq!((found.most_held, found.was_full()), (lines / 27, false));
+        // 400 and 200 misses in 40,000 instructions, 300 and 100 lookups in four switches, 25 of the latter at first touches.
         let mpki = levels[1].mpki.as_ref().expect("instructions");
         assert_eq!((mpki.shared, mpki.private), (10.0, 5.0));
-        assert_eq!((levels[1].lost_per_switch, levels[1].gained_per_switch), (Some(75.0), Some(25.0)));
+        assert_eq!((levels[1].lost_per_switch, levels[1].gained_per_switch), (Some(75.0), Some(18.75)));
     }
 }

@@ -20,12 +20,12 @@ pub struct OrderFinding {
     pub switches: u64,
     /// Those of them that the scheduler made.
     pub involuntary_switches: u64,
-    /// Average cost of a switch: lost less gained.
+    /// Average cost of a switch, net.
     pub average_cost_cycles: Cost,
     /// What a switch loses to others.
     pub lost_cycles: Cost,
-    /// Cycles lost times switches over all cycles.
-    pub lost_share: Option<f64>,
+    /// Average cost times switches over all cycles.
+    pub overhead: Option<f64>,
     /// All excess cycles over all cycles: what is lost to switches, without a cut-off.
     pub excess_share: Option<f64>,
     /// All cycles of the shared hierarchy.
@@ -62,18 +62,6 @@ pub fn over_orders(records: &[(&Simulation, &Findings)]) -> Vec<OrderFinding> {
     all
 }
 
-impl OrderFinding {
-    /// What a switch costs: what it loses, where that is known, as the first line of a report has it.
-    pub fn cost_cycles(&self) -> &Cost {
-        if self.lost_cycles.estimate.is_some() { &self.lost_cycles } else { &self.average_cost_cycles }
-    }
-
-    /// The same of all switches, over all cycles.
-    pub fn cost_share(&self) -> Option<f64> {
-        self.lost_share.or(self.excess_share)
-    }
-}
-
 fn of_record<'a>(head: &'a Simulation, findings: &'a Findings) -> impl Iterator<Item = OrderFinding> + 'a {
     let trace = &head.trace;
     findings.designs.iter().map(move |design| OrderFinding {
@@ -85,7 +73,7 @@ fn of_record<'a>(head: &'a Simulation, findings: &'a Findings) -> impl Iterator<
         involuntary_switches: trace.involuntary_switches,
         average_cost_cycles: design.average_cost_cycles.clone(),
         lost_cycles: design.lost_cycles.clone(),
-        lost_share: design.lost_share,
+        overhead: design.overhead,
         excess_share: design.excess_share,
         cycles: design.hierarchies.shared.cycles,
         over_fewest: None,

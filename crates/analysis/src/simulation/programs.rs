@@ -13,7 +13,7 @@ pub(crate) fn processes(context: &Context<'_>, sums: &DesignSums) -> Vec<Process
     let finding = |(program, sums): (usize, &[Sum])| {
         let mut all = Sum::default();
         sums.iter().for_each(|sum| all.add(sum));
-        let segments = sums[0].segments;
+        let segments = turns(context, program, sums);
         let instructions = all.instructions as f64;
         let intervals = sums.len() - 1;
         ProcessFinding {
@@ -31,6 +31,13 @@ pub(crate) fn processes(context: &Context<'_>, sums: &DesignSums) -> Vec<Process
     let mut found: Vec<ProcessFinding> = rows.map(finding).filter(|process| process.instructions > 0).collect();
     found.sort_by_key(|process| std::cmp::Reverse(process.instructions));
     found
+}
+
+/// Segments of a program: what an exec leaves of one to the program that it starts is one, too. A record that holds sums over
+/// segments alone does not tell where programs begin, but how many segments reach each interval.
+fn turns(context: &Context<'_>, program: usize, sums: &[Sum]) -> u64 {
+    let most = || sums.iter().map(|sum| sum.segments).max().unwrap_or(0);
+    context.program_turns.get(program).copied().unwrap_or_else(most)
 }
 
 /// Excess cycles a switch of one program; `all` are its sums, `batches` those of consecutive segments of the whole trace.

@@ -9,7 +9,10 @@ use super::sums::difference;
 /// Instructions, data, TLBs, write stalls: together all excess cycles.
 pub(crate) fn parts(result: &DesignResult) -> Vec<ExcessPart> {
     let (shared, private) = (&result.hierarchies.shared, &result.hierarchies.private);
-    let (mut instructions, mut data) = (0.0, 0.0);
+    // What first touches gained is told apart from the excess.
+    let gained = result.gained_cycles.unwrap_or_default();
+    let mut instructions = gained.first_touches_of_code as f64;
+    let mut data = gained.first_touches_of_data as f64;
     for ((level, shared), private) in result.design.levels.iter().zip(&shared.levels).zip(&private.levels) {
         let cycles = difference(shared.cycles, private.cycles);
         let share = instruction_share(level, shared, private);
@@ -19,7 +22,7 @@ pub(crate) fn parts(result: &DesignResult) -> Vec<ExcessPart> {
     let tlbs = shared.tlbs.iter().zip(&private.tlbs);
     let tlb: f64 = tlbs.map(|(shared, private)| difference(shared.cycles, private.cycles)).sum();
     let stalls = difference(shared.write_stall_cycles, private.write_stall_cycles);
-    let total = difference(shared.cycles, private.cycles);
+    let total = difference(shared.cycles.saturating_add(gained.first_touches()), private.cycles);
     let part = |part, cycles| ExcessPart { part, cycles, share: (total > 0.0).then(|| cycles / total) };
     let parts = [(Part::Instructions, instructions), (Part::Data, data), (Part::Tlb, tlb), (Part::WriteStalls, stalls)];
     parts.into_iter().map(|(name, cycles)| part(name, cycles)).collect()

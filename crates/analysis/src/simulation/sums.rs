@@ -1,8 +1,8 @@
 //! What tuples add up to.
 
-use simulation_result::Interval;
+use simulation_result::{Interval, OfOthers};
 
-/// Which cycles of a sum: [`Sum::excess`], [`Sum::lost`], or [`Sum::gained`].
+/// Which cycles of a sum: [`Sum::excess`], [`Sum::lost`], [`Sum::gained`], or [`Sum::state`].
 pub(crate) type Cycles = fn(&Sum) -> f64;
 
 /// Sums over the tuples of one interval.
@@ -13,8 +13,8 @@ pub(crate) struct Sum {
     pub(crate) shared: u64,
     pub(crate) private: u64,
     pub(crate) flushed: u64,
-    /// 0 where it is not known.
-    pub(crate) lost: u64,
+    /// 0 where they are not known.
+    pub(crate) of_others: OfOthers,
 }
 
 impl Sum {
@@ -25,7 +25,7 @@ impl Sum {
             shared: tuple.cycles.shared,
             private: tuple.cycles.private,
             flushed: tuple.cycles.flushed,
-            lost: tuple.lost_cycles.unwrap_or_default(),
+            of_others: tuple.of_others.unwrap_or_default(),
         }
     }
 
@@ -35,7 +35,7 @@ impl Sum {
         self.shared = self.shared.saturating_add(other.shared);
         self.private = self.private.saturating_add(other.private);
         self.flushed = self.flushed.saturating_add(other.flushed);
-        self.lost = self.lost.saturating_add(other.lost);
+        self.of_others = self.of_others.plus(other.of_others);
     }
 
     pub(crate) fn less(&self, other: &Sum) -> Sum {
@@ -45,23 +45,28 @@ impl Sum {
             shared: self.shared.saturating_sub(other.shared),
             private: self.private.saturating_sub(other.private),
             flushed: self.flushed.saturating_sub(other.flushed),
-            lost: self.lost.saturating_sub(other.lost),
+            of_others: self.of_others.less(other.of_others),
         }
     }
 
-    /// Shared less private; negative where the shared hierarchy was faster.
+    /// Shared less private, without what first touches gained; negative where the shared hierarchy was faster.
     pub(crate) fn excess(&self) -> f64 {
-        difference(self.shared, self.private)
+        difference(self.shared.saturating_add(self.of_others.first_touches), self.private)
     }
 
     /// Cycles lost to others.
     pub(crate) fn lost(&self) -> f64 {
-        self.lost as f64
+        self.of_others.lost as f64
     }
 
-    /// Cycles gained from others.
+    /// Cycles gained from others, again and again.
     pub(crate) fn gained(&self) -> f64 {
-        self.lost() - self.excess()
+        self.of_others.gained as f64
+    }
+
+    /// What is left of the excess: nobody's doing.
+    pub(crate) fn state(&self) -> f64 {
+        self.excess() - self.lost() + self.gained()
     }
 
     /// Some of its cycles an instruction; `None` without instructions.

@@ -30,7 +30,7 @@ pub(crate) fn losses(result: &DesignResult) -> Vec<LossFinding> {
 pub(crate) fn origins(result: &DesignResult) -> Vec<OriginFinding> {
     let finding = |origin: &simulation_result::MissOrigins| {
         let evicted = [origin.evicted_by_others, origin.evicted_by_kernel];
-        let parts = [&evicted[..], &[origin.intrinsic, origin.aged_by_others, origin.flushed]].concat();
+        let parts = [&evicted[..], &[origin.intrinsic, origin.aged_by_others, origin.flushed, origin.state]].concat();
         OriginFinding {
             level: origin.level.clone(),
             misses: parts.into_iter().fold(0, u64::saturating_add),
@@ -39,6 +39,7 @@ pub(crate) fn origins(result: &DesignResult) -> Vec<OriginFinding> {
             evicted_by_kernel: origin.evicted_by_kernel,
             aged_by_others: origin.aged_by_others,
             flushed: origin.flushed,
+            state: origin.state,
         }
     };
     result.origins.iter().map(finding).collect()

@@ -2,8 +2,8 @@
 
 use design::Design;
 use simulation_result::{
-    ByView, Depth, DesignResult, HierarchyCounts, Interval, LevelCounts, ProcessFacts, Simulation, SwitchCause,
-    TraceFacts,
+    ByView, Depth, DesignResult, GainedCycles, HierarchyCounts, Interval, LevelCounts, OfOthers, ProcessFacts,
+    Simulation, SwitchCause, TraceFacts,
 };
 
 use super::{Analyser, DesignFinding, Findings, Options};
@@ -55,6 +55,8 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         origins: Vec::new(),
         miss_differences: Vec::new(),
         lost_cycles: None,
+        gained_cycles: Some(GainedCycles::default()),
+        most_held: Vec::new(),
         losses: Vec::new(),
         evictions: Vec::new(),
         code: Vec::new(),
@@ -152,7 +154,11 @@ impl Run {
                 interval,
                 instructions: within,
                 cycles,
-                lost_cycles: Some(cycles.shared.saturating_sub(cycles.private) + GAINED_CYCLES),
+                of_others: Some(OfOthers {
+                    lost: cycles.shared.saturating_sub(cycles.private) + GAINED_CYCLES,
+                    gained: GAINED_CYCLES,
+                    first_touches: 0,
+                }),
             });
             self.count(process, within, &cycles);
         }

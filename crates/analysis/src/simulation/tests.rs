@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use simulation_result::{Depth, Interval};
+use simulation_result::{ByView, Depth, GainedCycles, Interval, OfOthers};
 
 use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts};
 use super::{Cost, Findings, Group, GroupFinding, Part, SurvivorBias, are_orders, over_orders, over_trials};
@@ -60,7 +60,7 @@ fn lost_less_gained_is_the_cost() {
     let group = group(&design.groups, &Group::Class("involuntary"));
     assert_eq!((&group.lost_cycles, &group.gained_cycles), (&design.lost_cycles, &design.gained_cycles));
     // One tuple that does not tell, and nothing is known.
-    run.tuples[7].lost_cycles = None;
+    run.tuples[7].of_others = None;
     let design = run.design();
     assert_eq!((design.lost_cycles.estimate, design.gained_cycles.estimate, design.lost_share), (None, None, None));
     assert!(design.lost_cycles.why.expect("a reason").starts_with("not in the record"));
@@ -74,8 +74,9 @@ fn divided_intervals_lose_together() {
     for _ in 0..50 {
         run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
         let half = run.tuples.last_mut().expect("one");
-        (half.instructions, half.lost_cycles) = (LENGTH / 2, Some(7_000));
-        let other = simulation_result::Interval { process: 1, lost_cycles: Some(4_000), ..*half };
+        let lost = |lost| Some(OfOthers { lost, ..OfOthers::default() });
+        (half.instructions, half.of_others) = (LENGTH / 2, lost(7_000));
+        let other = Interval { process: 1, of_others: lost(4_000), ..*half };
         run.tuples.push(other);
     }
     let design = run.design();
@@ -161,6 +162,78 @@ fn turns_that_end_a_little_late_are_cut_at_their_quantum() {
     run.head.trace.quantum_instructions = Some(400_000);
     (0..100).for_each(|i| run.segment(i % 2, QUANTUM, 404_100, 1.0, |_| 1.0));
     assert_eq!(run.design().cut.instructions, 404_100);
+}
+
+/// The intervals end where the quantum does, and turns a little later: the cost is that of whole turns.
+#[test]
+fn a_quantum_of_a_round_number_of_intervals_is_not_cut_early() {
+    let mut run = Run::new();
+    let quantum = LENGTH * u64::from(INTERVALS);
+    run.head.trace.quantum_instructions = Some(quantum);
+    (0..100).for_each(|i| run.segment(i % 2, QUANTUM, quantum + 12, 1.0, |_| 0.5));
+    let design = run.design();
+    assert_eq!((design.cut.instructions, design.cut.is_reached), (quantum, true));
+    assert!(design.flags.is_empty(), "{:?}", design.flags);
+    close(design.average_cost_cycles.estimate.expect("a cost"), 500_000.0);
+}
+
+/// A library that one process has loaded, and the other finds in its first turn: 60,000 cycles less, once. Each turn costs 1,000 more.
+#[test]
+fn first_touches_are_in_no_sum_but_their_own() {
+    let mut run = Run::new();
+    (0..100).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 20.0, |_| 0.1));
+    let parties = |lost, first_touches| Some(OfOthers { lost, gained: 0, first_touches });
+    run.tuples.iter_mut().for_each(|tuple| tuple.of_others = parties(1_000, 0));
+    run.tuples[1].cycles.shared -= 60_000;
+    run.tuples[1].of_others = parties(1_000, 60_000);
+    let result = &mut run.head.designs[0];
+    result.hierarchies.shared.cycles -= 60_000;
+    result.gained_cycles = Some(GainedCycles { first_touches_of_code: 60_000, ..GainedCycles::default() });
+    result.hierarchies.shared.levels[0].cycles = 300_000;
+    result.hierarchies.private.levels[0].cycles = 260_000;
+    let design = run.design();
+    assert_eq!(design.first_touch_cycles, Some(60_000.0));
+    let of = |cost: &Cost| (cost.estimate, cost.low, cost.high);
+    assert_eq!(of(&design.average_cost_cycles), (Some(1_000.0), Some(1_000.0), Some(1_000.0)));
+    assert_eq!(of(&design.lost_cycles), of(&design.average_cost_cycles));
+    assert_eq!(
+        (of(&design.gained_cycles), of(&design.state_cycles)),
+        ((Some(0.0), Some(0.0), Some(0.0)), (Some(0.0), Some(0.0), Some(0.0)))
+    );
+    assert_eq!((design.excess_cycles, design.excess_cycles_per_switch), (100_000.0, Some(1_000.0)));
+    let curve = &group(&design.groups, &Group::All).curve;
+    assert_eq!((curve[0].cumulative_excess_cycles, curve[0].excess_cpi.sd), (1_000.0, Some(0.0)));
+    assert!(design.processes.iter().all(|process| process.excess_cycles_per_switch == 1_000.0));
+    assert_eq!(design.parts[0].cycles, 100_000.0, "with the 60,000 that the instruction cache was spared once");
+    // A record that does not tell them apart says so.
+    run.head.designs[0].gained_cycles = None;
+    run.tuples.iter_mut().for_each(|tuple| tuple.of_others = None);
+    let design = run.design();
+    assert_eq!(design.first_touch_cycles, None);
+    assert!(design.flags.iter().any(|flag| flag.name == "first-touches"), "{:?}", design.flags);
+}
+
+/// Lost 500, gained 100, and 250 more that neither says: replacement and prefetch are in another state.
+#[test]
+fn what_is_neither_lost_nor_gained_is_a_party_of_its_own() {
+    let mut run = Run::new();
+    (0..100).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 1.0, |_| 0.065));
+    let of_others = Some(OfOthers { lost: 500, gained: 100, first_touches: 0 });
+    run.tuples.iter_mut().for_each(|tuple| tuple.of_others = of_others);
+    let design = run.design();
+    let costs = [&design.average_cost_cycles, &design.lost_cycles, &design.gained_cycles, &design.state_cycles];
+    assert_eq!(costs.map(|cost| cost.estimate.expect("known")), [650.0, 500.0, 100.0, 250.0]);
+}
+
+#[test]
+fn threads_are_tasks_beside_the_first_of_their_process() {
+    let mut run = Run::new();
+    (0..8).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 1.0, |_| 0.5));
+    assert_eq!(run.findings().threads, 0);
+    for (number, tuple) in run.tuples.iter_mut().enumerate() {
+        tuple.task = number as u32 % 4;
+    }
+    assert_eq!(run.findings().threads, 2);
 }
 
 #[test]
@@ -493,4 +566,53 @@ fn without_a_batch_is_the_record_without_its_segments() {
             close(of_all.excess.without_one[batch], of_rest.excess_cycles_per_switch);
         }
     }
+}
+
+/// Cycles of the shared hierarchy: an instruction's own, and `excess` more.
+fn ran(segment: u32, process: u32, interval: u32, instructions: u64, excess: u64) -> Interval {
+    let cycles = ByView { shared: instructions + excess, private: instructions, flushed: instructions };
+    let of_others = Some(OfOthers { lost: excess, ..OfOthers::default() });
+    let (design, segments, task, cause, end) = (0, 1, process, QUANTUM, QUANTUM);
+    Interval { design, segment, segments, task, process, cause, end, interval, instructions, cycles, of_others }
+}
+
+/// "a" runs 30 instructions and executes "b", which runs 70; "c" runs 10, and "b" again 40; intervals of 50.
+#[test]
+fn what_runs_after_an_exec_is_put_down_to_the_program_that_it_starts() {
+    let mut run = Run::new();
+    run.head.interval_instructions = 50;
+    run.head.trace.instructions = 150;
+    run.head.trace.involuntary_switches = 3;
+    run.head.processes.push(run.head.processes[0].clone());
+    for (process, name) in run.head.processes.iter_mut().zip(["a", "b", "c"]) {
+        (process.name, process.segments) = (name.to_owned(), 1);
+    }
+    run.tuples =
+        vec![ran(0, 0, 0, 30, 3), ran(0, 1, 0, 20, 8), ran(0, 1, 1, 50, 12), ran(1, 2, 0, 10, 1), ran(2, 1, 0, 40, 10)];
+    let design = run.design();
+    let row = |name: &str| {
+        let found = design.processes.iter().find(|process| process.name == name).expect("it ran");
+        (found.instructions, found.segments, found.excess_cycles_per_switch)
+    };
+    assert_eq!((row("a"), row("b"), row("c")), ((30, 1, 3.0), (110, 2, 15.0), (10, 1, 1.0)));
+    // The curve is that of segments, whoever runs: three begin, of which one reaches the second interval.
+    let curve = &group(&design.groups, &Group::All).curve;
+    assert_eq!(curve.iter().map(|point| point.segments).collect::<Vec<_>>(), [3, 1]);
+}
+
+/// A program that no switch ever begins: it is all that an exec leaves of each turn of "sh".
+#[test]
+fn a_program_that_only_begins_by_exec_has_segments_and_a_cost_with_an_interval() {
+    let mut run = Run::new();
+    run.head.processes[0].segments = 100;
+    run.head.trace.involuntary_switches = 100;
+    for segment in 0..100 {
+        let excess = 400 + u64::from(segment % 7);
+        run.tuples.extend([ran(segment, 0, 0, 100, 10), ran(segment, 1, 0, 900, excess), ran(segment, 1, 1, 50, 0)]);
+    }
+    let design = run.design();
+    let began = design.processes.iter().find(|process| process.name == "short").expect("it ran");
+    assert_eq!((began.segments, began.instructions), (100, 95_000));
+    close(began.excess_cycles_per_switch, 400.0 + (0..100).map(|i| f64::from(i % 7)).sum::<f64>() / 100.0);
+    assert!(began.excess.low.is_some_and(|low| low > 400.0), "{:?}", began.excess);
 }

@@ -20,6 +20,8 @@ pub struct TrialFinding {
     pub lost_cycles: Cost,
     /// Mean of what each trial gained from others, a switch.
     pub gained_cycles: Cost,
+    /// Mean of what the state of replacement and prefetch differs by, a switch.
+    pub state_cycles: Cost,
     /// Overhead over trials, as a share.
     pub overhead: Cost,
 }
@@ -48,6 +50,7 @@ fn finding(name: &str, trials: &[Findings], confidence: f64) -> TrialFinding {
         average_cost_cycles: mean(&costs, confidence),
         lost_cycles: mean(&each(|design| &design.lost_cycles), confidence),
         gained_cycles: mean(&each(|design| &design.gained_cycles), confidence),
+        state_cycles: mean(&each(|design| &design.state_cycles), confidence),
         overhead: mean(&overheads, confidence),
         costs_cycles: costs,
     }

@@ -3,16 +3,37 @@
 
 use std::collections::HashMap;
 
-use simulation_result::{Eviction, LostCycles, LostTo, MissOrigins, WorkingSetLoss};
+use simulation_result::{Eviction, GainedCycles, LostCycles, LostTo, MissOrigins, WorkingSetLoss};
 
 use crate::address::{KERNEL, owner};
 
-/// Whose a line is, the kernel's or that of the process that brought it in, and in which turn it came. Only the shared view asks.
+/// Who brought a line in, whether for an address of the kernel, and in which turn. Only the shared view asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    pub(crate) owner: u32,
+    /// The process that ran, and [`OF_KERNEL`].
+    by: u32,
     pub(crate) turn: u32,
 }
+
+/// Set where the line is the kernel's. Processes are numbered as they appear: none has so high a number.
+const OF_KERNEL: u32 = 1 << 31;
+
+impl Arrival {
+    /// Whose the line is: the kernel's, or that of the process that brought it in.
+    #[inline]
+    pub(crate) fn owner(self) -> u32 {
+        // All ones where the highest bit is set.
+        self.by | (self.by.cast_signed() >> 31).cast_unsigned()
+    }
+
+    /// The process that ran when the line came in.
+    #[inline]
+    pub(crate) fn process(self) -> u32 {
+        self.by & !OF_KERNEL
+    }
+}
+
+const _: () = assert!(KERNEL == u32::MAX);
 
 /// How a line left the sets of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +55,21 @@ const FLUSHED: u64 = 1;
 const BY_OTHERS: u64 = 2;
 const AGED: u64 = 3;
 const BY_KERNEL: u64 = 4;
+/// Aged in a level in which a process's lines are not in the same order as alone: that may be nobody's doing.
+const STATE: u64 = 5;
 /// These, and before them what is none of them.
-const ORIGINS: usize = 5;
+const ORIGINS: usize = 6;
+
+/// What a line is asked for faster for in the shared view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gain {
+    /// Another process brought the line in, and the one that asks had had it before.
+    FromOthers,
+    /// The same, but it had never had the line: it finds what another has loaded, once.
+    FirstTouch,
+    /// The state of replacement, prefetch, buffers or buses differs.
+    State,
+}
 
 /// Why and in which turn a line left the shared level.
 const fn note(kind: u64, turn: u32) -> u64 {
@@ -55,6 +89,11 @@ struct Absence {
 
 #[derive(Clone, Debug, Default)]
 struct Sums {
+    /// What a line is that the process itself drove out: [`AGED`] or [`STATE`].
+    aged: u64,
+    /// Lines held now, and the most at any time.
+    held: u64,
+    most_held: u64,
     /// Intrinsic, then as notes say.
     origins: [u64; ORIGINS],
     returns: u64,
@@ -79,6 +118,7 @@ pub(crate) struct Ledger {
     lost_to: u64,
     /// Cycles lost, by whether the kernel looked up, and to whom.
     lost: [[u64; ORIGINS]; 2],
+    gained: GainedCycles,
     /// By cache: lines of the running process that the kernel drove out.
     driven_out_by_kernel: Vec<u64>,
     sums: Vec<Sums>,
@@ -98,8 +138,14 @@ fn place(owner: u32) -> usize {
 }
 
 impl Ledger {
-    /// Of levels with these names, of which so many are caches, and the others TLBs.
-    pub(crate) fn new(names: Vec<String>, caches: usize) -> Ledger {
+    /// Of levels with these names, and whether lines keep their order there; so many are caches, the others TLBs.
+    pub(crate) fn new(levels: Vec<(String, bool)>, caches: usize) -> Ledger {
+        let sums = |(_, keeps_order): &(String, bool)| Sums {
+            aged: if *keeps_order { AGED } else { STATE },
+            ..Sums::default()
+        };
+        let sums = levels.iter().map(sums).collect();
+        let names: Vec<String> = levels.into_iter().map(|(name, _)| name).collect();
         Ledger {
             caches,
             running: NOBODY,
@@ -107,8 +153,9 @@ impl Ledger {
             looker: NOBODY,
             lost_to: 0,
             lost: [[0; ORIGINS]; 2],
+            gained: GainedCycles::default(),
             driven_out_by_kernel: vec![0; caches],
-            sums: vec![Sums::default(); names.len()],
+            sums,
             absences: Vec::new(),
             residents: vec![Vec::new(); caches],
             evictions: HashMap::new(),
@@ -185,10 +232,23 @@ impl Ledger {
         self.lost_to = 0;
     }
 
-    /// The lookup has taken so many cycles longer in the shared view than in the private one.
+    /// The lookup has taken so many cycles longer in the shared view than in the private one. Gives those lost to others.
     #[inline]
-    pub(crate) fn count_lost(&mut self, cycles: u64) {
+    pub(crate) fn count_lost(&mut self, cycles: u64) -> u64 {
         self.lost[usize::from(self.looker == KERNEL)][self.lost_to as usize] += cycles;
+        if matches!(self.lost_to, 0 | STATE) { 0 } else { cycles }
+    }
+
+    /// It has taken so many less.
+    #[inline]
+    pub(crate) fn count_gained(&mut self, cycles: u64, gain: Gain, is_code: bool) {
+        let sum = match gain {
+            Gain::FromOthers => &mut self.gained.others,
+            Gain::FirstTouch if is_code => &mut self.gained.first_touches_of_code,
+            Gain::FirstTouch => &mut self.gained.first_touches_of_data,
+            Gain::State => &mut self.gained.state,
+        };
+        *sum += cycles;
     }
 
     /// A line was brought in on demand; `copy` is the note on the private copy, where there is one.
@@ -201,13 +261,13 @@ impl Ledger {
             return;
         };
         let (kind, turn) = (if note == 0 { AGED } else { note >> 32 }, note as u32);
+        let is_aged = kind == AGED;
+        let kind = if is_aged { sums.aged } else { kind };
         sums.origins[kind as usize] += 1;
         if self.lost_to == 0 {
             self.lost_to = kind;
         }
-        if kind != AGED
-            && let Some(Some(absence)) = self.absences.get(self.running as usize)
-        {
+        if !is_aged && let Some(Some(absence)) = self.absences.get(self.running as usize) {
             sums.restored += u64::from(turn > absence.turn);
         }
     }
@@ -215,22 +275,26 @@ impl Ledger {
     /// A line came into the sets of a level.
     #[inline]
     pub(crate) fn count_arrival(&mut self, level: usize, arrival: Arrival) {
+        let sums = &mut self.sums[level];
+        sums.held += 1;
+        sums.most_held = sums.most_held.max(sums.held);
         if level < self.caches {
-            self.residents[level][place(arrival.owner)] += 1;
+            self.residents[level][place(arrival.owner())] += 1;
         }
     }
 
     /// A line left the sets of a level.
     #[inline]
     pub(crate) fn count_departure(&mut self, level: usize, arrival: Arrival, how: Departure) {
+        self.sums[level].held -= 1;
         if level >= self.caches {
             return;
         }
-        self.residents[level][place(arrival.owner)] -= 1;
+        self.residents[level][place(arrival.owner())] -= 1;
         if matches!(how, Departure::Replaced | Departure::Lost) {
-            self.count_eviction(level, arrival.owner);
+            self.count_eviction(level, arrival.owner());
         }
-        if arrival.owner != self.running {
+        if arrival.owner() != self.running {
             self.count_loss(level, arrival);
         }
     }
@@ -238,8 +302,8 @@ impl Ledger {
     /// A line left the sets of a level for another one.
     #[inline]
     pub(crate) fn count_exchange(&mut self, level: usize, [left, came]: [Arrival; 2]) {
-        if level < self.caches && left.owner == came.owner {
-            self.count_eviction(level, left.owner);
+        if level < self.caches && left.owner() == came.owner() {
+            self.count_eviction(level, left.owner());
         } else {
             self.count_departure(level, left, Departure::Replaced);
             self.count_arrival(level, came);
@@ -249,7 +313,8 @@ impl Ledger {
     /// Whose line it is that comes in now.
     #[inline]
     pub(crate) fn arrival(&self) -> Arrival {
-        Arrival { owner: self.looker, turn: self.turn }
+        let kernel = if self.looker == KERNEL { OF_KERNEL } else { 0 };
+        Arrival { by: self.running | kernel, turn: self.turn }
     }
 
     /// The note for the private copy of a process, when the line leaves the shared level.
@@ -265,7 +330,7 @@ impl Ledger {
 
     #[inline]
     fn count_loss(&mut self, level: usize, arrival: Arrival) {
-        if let Some(Some(absence)) = self.absences.get_mut(arrival.owner as usize)
+        if let Some(Some(absence)) = self.absences.get_mut(arrival.owner() as usize)
             && !absence.is_over
             && arrival.turn <= absence.turn
         {
@@ -292,6 +357,7 @@ impl Ledger {
             evicted_by_others: sums.origins[BY_OTHERS as usize],
             evicted_by_kernel: sums.origins[BY_KERNEL as usize],
             aged_by_others: sums.origins[AGED as usize],
+            state: sums.origins[STATE as usize],
         });
         origins.collect()
     }
@@ -302,10 +368,20 @@ impl Ledger {
             kernel: of[BY_KERNEL as usize],
             aged: of[AGED as usize],
             flushed: of[FLUSHED as usize],
+            state: of[STATE as usize],
             other: of[0],
         };
         let [programs, kernel] = self.lost;
         LostCycles { programs: to(programs), kernel: to(kernel) }
+    }
+
+    pub(crate) fn gained_cycles(&self) -> GainedCycles {
+        self.gained
+    }
+
+    /// The most lines that each level, then each TLB, held at any time.
+    pub(crate) fn most_held(&self) -> Vec<u64> {
+        self.sums.iter().map(|sums| sums.most_held).collect()
     }
 
     pub(crate) fn losses(&self) -> Vec<WorkingSetLoss> {

@@ -40,7 +40,8 @@ fn an_amd_guest_gets_its_own_caches_and_tlbs() {
 fn what_is_assumed_is_said() {
     assert_eq!(
         host_design(&host()).expect("enough facts").source,
-        "Sizes, lines and ways of caches as this machine tells them. TLBs as this machine reports them. TLBs kept on a \
+        "Sizes, lines and ways of caches as this machine tells them. No time of a cycle: this machine does not tell the rate of its \
+         cores. TLBs as this machine reports them. TLBs kept on a \
          switch: it has address-space ids.\nAssumed: cycles of 14, 50 and 100 for levels 2, 3 and later ones; 300 more for \
          memory; TLBs of the first level fully associative, later ones of 8 ways in 7 cycles; page walk of 30 cycles; LRU; \
          write-back; neither inclusive nor exclusive; no prefetch; the other CPUs leave shared caches to this one."
@@ -93,6 +94,32 @@ fn a_level_that_nothing_is_behind_pays_for_memory() {
     host.caches.retain(|cache| cache.kind != CacheKind::Unified);
     let design = host_design(&host).expect("enough facts");
     assert!(design.levels.iter().all(|level| level.miss_cycles == 300));
+}
+
+#[test]
+fn a_cycle_takes_as_long_as_the_machine_says() {
+    let mut host = host();
+    host.core_khz = Some([2_500_000, 4_000_000]);
+    let design = host_design(&host).expect("enough facts");
+    assert_eq!(design.cycle_ns, Some([0.25, 0.4]));
+    assert!(design.source.contains("Cores of 2.50 GHz to 4.00 GHz."), "{}", design.source);
+    host.core_khz = None;
+    assert_eq!(host_design(&host).expect("enough facts").cycle_ns, None);
+}
+
+/// The third level would be taken for the second.
+#[test]
+fn a_level_of_which_a_file_is_missing_is_refused_by_the_name_of_the_file() {
+    let mut host = host();
+    host.caches.retain(|cache| cache.level != 2);
+    host.untold_caches =
+        vec!["/sys/devices/system/cpu/cpu0/cache/index2/size: No such file or directory (os error 2)".to_owned()];
+    assert_eq!(
+        host_design(&host).expect_err("no guess").to_string(),
+        "/sys/devices/system/cpu/cpu0/cache/index2/size: No such file or directory (os error 2): need the level, type, size and line \
+         of each cache, or the design would be of another machine; write a design file (docs/formats/design.md), or take a shipped \
+         design of a similar machine"
+    );
 }
 
 #[test]

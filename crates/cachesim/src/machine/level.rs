@@ -22,6 +22,8 @@ pub(super) struct Level {
     /// Lookups of the program that miss in the shared and not in the private view, and the other way round.
     pub(super) lost: u64,
     pub(super) gained: u64,
+    /// Of those gained, what the process asked for the first time.
+    pub(super) first_touches: u64,
 }
 
 impl Level {
@@ -33,6 +35,7 @@ impl Level {
             common: Counts::default(),
             lost: 0,
             gained: 0,
+            first_touches: 0,
         }
     }
 
@@ -137,8 +140,10 @@ impl Level {
 
     /// A lookup of the program missed here, in the shared or the private view.
     #[inline]
-    pub(super) fn count_difference(&mut self, missed: ViewSet) {
+    pub(super) fn count_difference(&mut self, missed: ViewSet, is_first_touch: bool) {
         self.lost += u64::from(missed.has(SHARED) & !missed.has(PRIVATE));
-        self.gained += u64::from(missed.has(PRIVATE) & !missed.has(SHARED));
+        let is_gained = missed.has(PRIVATE) & !missed.has(SHARED);
+        self.gained += u64::from(is_gained);
+        self.first_touches += u64::from(is_gained & is_first_touch);
     }
 }

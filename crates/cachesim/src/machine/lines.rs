@@ -130,6 +130,12 @@ impl Lines {
         }
     }
 
+    /// Of the shared view.
+    #[inline]
+    pub(super) fn arrival(&self, slot: usize) -> Arrival {
+        self.arrivals.get(slot).copied().unwrap_or_default()
+    }
+
     #[inline]
     pub(super) fn note(&self, slot: usize) -> u64 {
         self.notes.get(slot).copied().unwrap_or(0)
@@ -178,7 +184,7 @@ impl Lines {
     pub(super) fn lift(&mut self, slot: usize) -> (bool, Arrival) {
         self.order.lift(slot);
         let is_modified = self.is_modified.get(slot).copied().unwrap_or_default();
-        (is_modified, self.arrivals.get(slot).copied().unwrap_or_default())
+        (is_modified, self.arrival(slot))
     }
 
     /// A slot is this view's again, with a line that is the one used last.
@@ -215,7 +221,7 @@ impl Lines {
         }
         let is_modified = self.is_modified.get_mut(slot).is_some_and(std::mem::take);
         let address = self.addresses.get(slot).copied().unwrap_or_else(|| plan.address_of(key));
-        let arrival = self.arrivals.get(slot).copied().unwrap_or_default();
+        let arrival = self.arrival(slot);
         self.set_note(slot, 0);
         Some((key, Line { address, is_modified, arrival }))
     }

@@ -57,6 +57,9 @@ pub(super) struct LevelPlan {
     pub(super) is_swept: bool,
     /// A line that leaves concerns other levels even if it is not modified.
     pub(super) is_left_with_effects: bool,
+    /// The lines of a process are in the same order in all views, whoever else uses the level: what a process drives out there, and
+    /// would not alone, has others' lines in its place.
+    pub(super) keeps_order: bool,
     /// Why each view is looked up by itself, if it is: what keeps the lines used last from being the same in all.
     pub(super) fallback: Option<FallbackReason>,
     set_mask: Option<u64>,
@@ -72,6 +75,8 @@ pub(super) struct Plan {
     pub(super) first_tlbs: [Option<usize>; 2],
     /// How frames are given to pages, where any level wants physical addresses.
     pub(super) pages: Option<PageAllocation>,
+    /// Some level finds a line that another address space brought in.
+    pub(super) finds_lines_of_others: bool,
     /// How many address spaces the tags tell apart.
     pub(super) most_processes: u64,
 }
@@ -104,8 +109,11 @@ impl Plan {
             let is_exclusive = |next: usize| levels[next].inclusion == Inclusion::Exclusive;
             let goes_on = levels[at].next_for_lines.is_some_and(is_exclusive);
             levels[at].is_left_with_effects = goes_on || levels[at].inclusion == Inclusion::Inclusive;
+            levels[at].keeps_order =
+                levels[at].has_one_order() && levels[at].before.iter().all(|&e| levels[e].keeps_order);
         }
-        Plan { levels, caches, first_caches, first_tlbs, pages, most_processes }
+        let finds_lines_of_others = levels.iter().any(|level| level.has_physical_tag);
+        Plan { levels, caches, first_caches, first_tlbs, pages, finds_lines_of_others, most_processes }
     }
 }
 
@@ -243,6 +251,7 @@ impl LevelPlan {
             is_on: [false; 2],
             is_swept: false,
             is_left_with_effects: false,
+            keeps_order: false,
             fallback: None,
             set_mask: sets.is_power_of_two().then(|| sets - 1),
         }
@@ -255,6 +264,12 @@ impl LevelPlan {
     /// Whether the lines that all views used last are kept once for all of them.
     pub(super) fn has_common_top(&self) -> bool {
         self.fallback.is_none()
+    }
+
+    /// Whether the line used longest ago leaves, and none comes in but those that are asked for.
+    fn has_one_order(&self) -> bool {
+        let is_lru = self.ways == 1 || self.replacement == Replacement::Lru;
+        is_lru && self.victim.is_none() && self.streams.is_none() && !self.fetches_next_line
     }
 
     /// Whether to look up once more a line that has just come in changes nothing.

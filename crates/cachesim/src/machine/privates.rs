@@ -2,6 +2,7 @@
 //! lost its copy.
 
 use super::PRIVATE;
+use super::history::History;
 use super::lines::{Lines, Role};
 use super::plan::Plan;
 use super::views::Views;
@@ -13,12 +14,13 @@ pub(super) struct Private {
     pub(super) levels: Vec<Lines>,
     pub(super) now: u64,
     pub(super) stalls: u64,
+    pub(super) history: History,
 }
 
 impl Private {
     pub(super) fn new(plan: &Plan) -> Private {
         let levels = plan.levels.iter().map(|level| Lines::new(level, Role::Private)).collect();
-        Private { levels, now: 0, stalls: 0 }
+        Private { levels, now: 0, stalls: 0, history: History::default() }
     }
 }
 
@@ -87,7 +89,11 @@ impl Views<'_> {
     /// A line came into the sets of the shared level.
     pub(super) fn note_came(&mut self, at: usize, set: usize, key: u64, arrival: Arrival) {
         self.ledger.count_arrival(at, arrival);
-        self.note(at, set, key, arrival.owner, None);
+        // A line that moves to an exclusive level in this very turn: others come in turns of their own.
+        if arrival.process() != self.ledger.arrival().process() {
+            self.history.has_come_anew(at, key);
+        }
+        self.note(at, set, key, arrival.owner(), None);
     }
 
     /// A line left the sets of the shared level.
@@ -96,7 +102,7 @@ impl Views<'_> {
             self.note_evictor(at, arrival);
         }
         self.ledger.count_departure(at, arrival, how);
-        self.note(at, set, key, arrival.owner, Some(how));
+        self.note(at, set, key, arrival.owner(), Some(how));
     }
 
     /// In both the shared and the private level, and in the same set, a line left for another one that came.
@@ -106,15 +112,15 @@ impl Views<'_> {
         let [left, came] = keys;
         // The running process has a copy of neither: only others can, where tags are physical.
         if self.plan.levels[at].has_physical_tag {
-            self.note(at, set, left, arrivals[0].owner, Some(Departure::Replaced));
-            self.note(at, set, came, arrivals[1].owner, None);
+            self.note(at, set, left, arrivals[0].owner(), Some(Departure::Replaced));
+            self.note(at, set, came, arrivals[1].owner(), None);
         }
     }
 
     /// A line of a cache left for what is being looked up: that is somebody else's, or not.
     #[inline]
     fn note_evictor(&mut self, at: usize, left: Arrival) {
-        if at < self.plan.caches && left.owner != self.ledger.arrival().owner {
+        if at < self.plan.caches && left.owner() != self.ledger.arrival().owner() {
             let scene = self.scene;
             self.by_place.add_evicted(at, self.lookup, scene.context, scene.mappings);
         }

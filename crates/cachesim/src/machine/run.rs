@@ -53,7 +53,7 @@ impl Entry {
 struct Run<'a> {
     entry: Entry,
     views: Views<'a>,
-    /// By how much longer the shared view has taken up to the last block.
+    /// By how much longer the shared view has taken up to the last block, but for what first touches gained.
     difference: u64,
 }
 
@@ -143,7 +143,7 @@ impl Lookups for Run<'_> {
 
     #[inline]
     fn attribute(&mut self, block: &Block) {
-        let difference = self.views.clocks.difference();
+        let difference = self.views.clocks.steady_difference();
         if difference != self.difference {
             let longer = difference.wrapping_sub(self.difference) as i64;
             self.difference = difference;
@@ -179,6 +179,7 @@ impl Views<'_> {
         let bits = self.plan.levels[at].line_bits;
         let is_code = kind == Kind::Fetch;
         self.lookup = Lookup { address: first, is_code };
+        self.is_first_touch = false;
         let mut missed = self.look_up(at, kind, first >> bits << bits);
         for line in (first >> bits) + 1..=last >> bits {
             self.lookup = Lookup { address: line << bits, is_code };
@@ -192,6 +193,7 @@ impl Views<'_> {
         let bits = self.plan.levels[at].line_bits;
         for line in (done >> bits) + 1..=last >> bits {
             self.lookup = Lookup { address: line << bits, is_code: true };
+            self.is_first_touch = false;
             let missed = self.look_up(at, Kind::Fetch, line << bits);
             self.count_misses(at, Kind::Fetch, missed);
         }
@@ -200,7 +202,7 @@ impl Views<'_> {
     fn count_misses(&mut self, at: usize, kind: Kind, missed: ViewSet) {
         if missed != ViewSet::NONE {
             self.levels[at].count_misses(kind as usize, missed);
-            self.levels[at].count_difference(missed);
+            self.levels[at].count_difference(missed, self.is_first_touch);
         }
     }
 }
@@ -242,7 +244,7 @@ impl Machine {
     fn start<'a>(&'a mut self, scene: &'a Scene<'a>) -> Run<'a> {
         Run {
             entry: self.entry,
-            difference: self.state.clocks.difference(),
+            difference: self.state.clocks.steady_difference(),
             views: self.state.views(&self.plan, scene),
         }
     }

@@ -81,6 +81,7 @@ impl Machine {
             level: plan.name.clone(),
             lost: level.lost,
             gained: level.gained,
+            first_touches: level.first_touches,
         });
         let result = DesignResult {
             miss_differences: differences.collect(),
@@ -88,6 +89,8 @@ impl Machine {
             hierarchies: ByView { shared, private, flushed },
             origins: self.state.ledger.origins(),
             lost_cycles: Some(self.state.ledger.lost_cycles()),
+            gained_cycles: Some(self.state.ledger.gained_cycles()),
+            most_held: self.state.ledger.most_held(),
             losses: self.state.ledger.losses(),
             evictions: self.state.ledger.evictions(),
             calls: self.calls.into_costs(plan.levels.len()),

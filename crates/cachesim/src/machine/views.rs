@@ -3,6 +3,8 @@
 //! Where the lines that all views used last are known, one step stands for all three; else each view is
 //! [walked by itself](super::walk).
 
+use super::gain::Found;
+use super::history::History;
 use super::level::Level;
 use super::line::Line;
 use super::plan::{Kind, Plan, path_of};
@@ -10,7 +12,7 @@ use super::privates::Privates;
 use super::recent::{CommonLine, Slots};
 use super::view_set::ViewSet;
 use super::walk::{Answer, Request, Sent};
-use super::{FLUSHED, PRIVATE, SHARED, Scene, VIEWS};
+use super::{FLUSHED, PRIVATE, READ, SHARED, Scene, VIEWS};
 use crate::address::Address;
 use crate::attribution::{ByPlace, Departure, Ledger, Lookup};
 use crate::frames::Frames;
@@ -27,8 +29,11 @@ pub(super) struct Clocks {
     pub(super) common_stalls: u64,
     /// How much later than the clock a request is made that is not a demand. Only timed designs ask.
     pub(super) delay: u64,
-    /// By how much lookups took longer in the shared view than in the private one.
+    /// By how much lookups took longer in the shared view than in the private one for what others did, and less.
     pub(super) lost: u64,
+    pub(super) gained: u64,
+    /// By how much less they took where the process asked for the first time.
+    pub(super) first_touches: u64,
 }
 
 impl Clocks {
@@ -48,9 +53,9 @@ impl Clocks {
         self.now.map(|now| now.wrapping_sub(self.now[SHARED]))
     }
 
-    /// Cycles of each view, and those lost.
-    pub(super) fn read(&self) -> [u64; VIEWS + 1] {
-        [self.now(SHARED), self.now(PRIVATE), self.now(FLUSHED), self.lost]
+    /// Cycles of each view, those lost to others, gained from others, and gained at first touches.
+    pub(super) fn read(&self) -> [u64; READ] {
+        [self.now(SHARED), self.now(PRIVATE), self.now(FLUSHED), self.lost, self.gained, self.first_touches]
     }
 
     /// Gives each view what all took.
@@ -64,6 +69,12 @@ impl Clocks {
     #[inline]
     pub(super) fn difference(&self) -> u64 {
         self.now[SHARED].wrapping_sub(self.now[PRIVATE])
+    }
+
+    /// The same without what first touches gained.
+    #[inline]
+    pub(super) fn steady_difference(&self) -> u64 {
+        self.difference().wrapping_add(self.first_touches)
     }
 }
 
@@ -92,6 +103,8 @@ pub(super) struct Views<'a> {
     pub(super) ledger: &'a mut Ledger,
     /// Private hierarchies of the other processes.
     pub(super) others: &'a mut Privates,
+    /// What the running process has had.
+    pub(super) history: &'a mut History,
     pub(super) frames: Option<&'a mut Frames>,
     /// What swept levels are asked for.
     pub(super) sent: &'a mut [Vec<Sent>; VIEWS],
@@ -101,6 +114,12 @@ pub(super) struct Views<'a> {
     /// Levels that the lookup of the program under way missed in, a bit each: in the shared and the private view. A design has
     /// up to 64 caches and as many TLBs.
     pub(super) missed: [u128; 2],
+    /// What the lookup under way found in the shared view, and the private level did not hold.
+    pub(super) found: Option<Found>,
+    /// The private view has asked memory in it for what it had never asked for.
+    pub(super) is_asked_first: bool,
+    /// The reference under way has gained something by a first touch.
+    pub(super) is_first_touch: bool,
     /// How long the request under way takes that nobody waits for, in each view.
     pub(super) passed: [u64; VIEWS],
     /// In which views the line that comes next was modified in an exclusive level.
@@ -140,9 +159,8 @@ impl Views<'_> {
         }
         let address = Address { process: self.scene.process, virtual_address: first, physical: 0 };
         let before = self.clocks.difference();
-        self.missed = [0; 2];
         self.lookup = Lookup { address: first, is_code: false };
-        self.ledger.begin(first);
+        self.begin_lookup(first);
         self.charge_all(at, level.hit_cycles, true);
         self.go_on_from_all(RequestOfAll { at, kind: Kind::Store, address: &address, is_demand: true });
         self.count_difference(before);
@@ -153,29 +171,35 @@ impl Views<'_> {
         let RequestOfAll { at, kind, address, .. } = request;
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let before = self.clocks.difference();
-        self.missed = [0; 2];
-        self.ledger.begin(address.virtual_address);
+        self.begin_lookup(address.virtual_address);
         let missed = self.look_up_in_all(request);
         self.hint(at, is_store, address, missed);
         self.count_difference(before);
         missed
     }
 
-    /// Longer in the shared view is lost; shorter is gained, and what the difference of the clocks tells beside.
+    #[inline]
+    fn begin_lookup(&mut self, address: u64) {
+        self.missed = [0; 2];
+        self.found = None;
+        self.is_asked_first = false;
+        self.ledger.begin(address);
+    }
+
+    /// What the lookup took longer in the shared view than in the private one, or less, and in which levels they differed.
     fn count_difference(&mut self, before: u64) {
         let longer = self.clocks.difference().wrapping_sub(before) as i64;
-        self.by_place.add_lookup(self.lookup, longer, self.scene.context, self.scene.mappings);
-        if longer > 0 {
-            self.clocks.lost += longer as u64;
-            self.ledger.count_lost(longer as u64);
-        }
+        let is_first_touch = match longer {
+            0 => false,
+            _ => self.count_cycles(longer),
+        };
         let mut differing = self.missed[SHARED] ^ self.missed[PRIVATE];
         while differing != 0 {
             let at = differing.trailing_zeros();
             differing &= differing - 1;
             let missed = |view: usize| self.missed[view] >> at & 1 != 0;
             let missed = ViewSet::of(SHARED, missed(SHARED)).and(ViewSet::of(PRIVATE, missed(PRIVATE)));
-            self.levels[at as usize].count_difference(missed);
+            self.levels[at as usize].count_difference(missed, is_first_touch);
         }
     }
 
@@ -265,7 +289,9 @@ impl Views<'_> {
     /// The same request of all views at the next level, which counts it.
     #[inline]
     fn ask_next_of_all(&mut self, request: RequestOfAll<'_>, kind: Kind) {
-        let Some(next) = self.plan.levels[request.at].next[path_of(kind)] else { return };
+        let Some(next) = self.plan.levels[request.at].next[path_of(kind)] else {
+            return self.note_asked_memory(request.at, request.address, request.is_demand);
+        };
         self.levels[next].common.accesses[kind as usize] += 1;
         let missed = self.look_up_in_all(RequestOfAll { at: next, kind, ..request });
         if missed != ViewSet::NONE {
@@ -295,6 +321,9 @@ impl Views<'_> {
                 return self.store_around(request, holds);
             }
             let copy = found[PRIVATE].map(|slot| own.views[PRIVATE].note(slot));
+            if let (Some(slot), None, true) = (found[SHARED], found[PRIVATE], is_demand) {
+                self.note_found(at, set, key, slot);
+            }
             self.answer(request, holds.others(), if is_store { Kind::Load } else { kind });
             if !holds.has(SHARED) {
                 self.ledger.count_fill(at, copy);
@@ -365,6 +394,9 @@ impl Views<'_> {
         }
         if !holds.has(SHARED) {
             self.note_came(at, set, key, arrival);
+        }
+        if let Some((old, _)) = leaving[PRIVATE] {
+            self.note_let_go(at, set, old);
         }
         for (view, leaving) in leaving.into_iter().enumerate() {
             if let Some((_, line)) = leaving {

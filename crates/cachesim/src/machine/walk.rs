@@ -5,11 +5,11 @@ mod prefetch;
 
 use design::Inclusion;
 
-use super::SHARED;
 use super::line::Line;
 use super::lines::Lines;
 use super::plan::{Kind, LevelPlan, path_of};
 use super::views::Views;
+use super::{PRIVATE, SHARED};
 use crate::address::Address;
 use crate::attribution::Departure;
 
@@ -89,6 +89,9 @@ impl<'a> Views<'a> {
         self.levels[at].part(set);
         let is_store = kind == Kind::Store && !level.is_tlb;
         if let Some(slot) = self.lines(view, at).find(set, key) {
+            if view == SHARED && is_demand {
+                self.note_found(at, set, key, slot);
+            }
             self.pass(request, level.hit_cycles);
             let mut answer = Answer { cycles: level.hit_cycles, ..Answer::default() };
             if level.inclusion == Inclusion::Exclusive {
@@ -113,7 +116,12 @@ impl<'a> Views<'a> {
 
     /// The same request at the next level, which counts it.
     pub(super) fn ask_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
-        let Some(next) = self.plan_of(request.at).next[path_of(kind)] else { return Answer::default() };
+        let Some(next) = self.plan_of(request.at).next[path_of(kind)] else {
+            if request.view == PRIVATE {
+                self.note_asked_memory(request.at, request.address, request.is_demand);
+            }
+            return Answer::default();
+        };
         let answer = self.look_up_alone(Request { at: next, kind, ..request });
         let counts = &mut self.lines(request.view, next).counts;
         counts.accesses[kind as usize] += 1;
@@ -225,6 +233,9 @@ impl<'a> Views<'a> {
             self.note_came(at, set, key, line.arrival);
         }
         if let Some((old_key, old_line)) = old {
+            if view == PRIVATE {
+                self.note_let_go(at, set, old_key);
+            }
             self.leave_set(view, at, old_key, old_line);
         }
         slot

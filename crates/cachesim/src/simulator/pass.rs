@@ -122,7 +122,7 @@ impl Pass {
             interval: interval as u32,
             instructions: 0,
             cycles: ByView::default(),
-            lost_cycles: None,
+            of_others: None,
         });
         match interval == u64::from(self.options.intervals) {
             true => u64::MAX,

@@ -209,6 +209,8 @@ impl Family {
             origins: Vec::new(),
             miss_differences: Vec::new(),
             lost_cycles: None,
+            gained_cycles: None,
+            most_held: Vec::new(),
             losses: Vec::new(),
             evictions: Vec::new(),
             code: Vec::new(),

@@ -3,8 +3,8 @@
 use design::Design;
 use serde_json::{Value, json};
 use simulation_result::{
-    ByView, CallCost, Depth, EvictorPlace, HierarchyCounts, Interval, LostCycles, MissDifference, MissOrigins,
-    PlaceCost, ProcessFacts, SwitchCause, WorkingSetLoss,
+    ByView, CallCost, Depth, EvictorPlace, GainedCycles, HierarchyCounts, Interval, LostCycles, MissDifference,
+    MissOrigins, PlaceCost, ProcessFacts, SwitchCause, WorkingSetLoss,
 };
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use trace::Chunk;
@@ -34,6 +34,8 @@ pub(crate) struct FullFindings {
     pub(crate) origins: Vec<MissOrigins>,
     pub(crate) differences: Vec<MissDifference>,
     pub(crate) lost_to: Option<LostCycles>,
+    pub(crate) gained: Option<GainedCycles>,
+    pub(crate) most_held: Vec<u64>,
     pub(crate) losses: Vec<WorkingSetLoss>,
     /// Level, evictor, victim, lines: in the order given. [`KERNEL`] is no process.
     pub(crate) evictions: Vec<(String, u32, u32, u64)>,
@@ -100,7 +102,7 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
             end: cause(tuple.end),
             instructions: tuple.instructions,
             cycles: [tuple.cycles.shared, tuple.cycles.private, tuple.cycles.flushed],
-            lost_cycles: tuple.lost_cycles,
+            of_others: tuple.of_others.map(|all| [all.lost, all.gained, all.first_touches]),
         };
         let owner = |index: Option<u32>| index.map_or(KERNEL, number);
         let evictions =
@@ -112,6 +114,8 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
             origins: result.origins.clone(),
             differences: result.miss_differences.clone(),
             lost_to: result.lost_cycles,
+            gained: result.gained_cycles,
+            most_held: result.most_held.clone(),
             losses: result.losses.clone(),
             evictions: evictions.collect(),
             code: places(&result.code),
@@ -184,6 +188,8 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindin
         origins: one.machine.origins.clone(),
         differences: one.machine.differences.clone(),
         lost_to: Some(one.machine.lost_to),
+        gained: Some(one.machine.gained),
+        most_held: one.machine.most_held.clone(),
         losses: one.machine.losses.clone(),
         evictions: evictions.collect(),
         code,
@@ -234,7 +240,7 @@ fn added_up(tuples: &[Tuple]) -> Vec<Tuple> {
     for (place, tuple) in tuples.iter().enumerate() {
         let is_rest = |other: &Tuple| (other.segment, other.interval) == (tuple.segment, tuple.interval);
         let segments = u32::from(!tuples[..place].iter().any(is_rest));
-        let tuple = Tuple { segments, lost_cycles: None, ..tuple.clone() };
+        let tuple = Tuple { segments, of_others: None, ..tuple.clone() };
         let tuple = &tuple;
         let is_same = |sum: &&mut Tuple| {
             (sum.process, &sum.cause, &sum.end, sum.interval)
@@ -265,7 +271,7 @@ fn as_json(findings: &Findings) -> Value {
         json!({
             "segment": tuple.segment, "segments": tuple.segments, "interval": tuple.interval, "task": tuple.task,
             "process": tuple.process, "cause": tuple.cause, "end": tuple.end, "instructions": tuple.instructions,
-            "cycles": tuple.cycles, "lost": tuple.lost_cycles,
+            "cycles": tuple.cycles, "others": tuple.of_others,
         })
     };
     let design = |design: &DesignFindings| {
@@ -273,7 +279,8 @@ fn as_json(findings: &Findings) -> Value {
             json!({
                 "origins": full.origins, "losses": full.losses, "evictions": full.evictions, "code": full.code,
                 "data": full.data, "evictors": full.evictors,
-                "differences": full.differences, "calls": full.calls, "lost_to": full.lost_to,
+                "differences": full.differences, "calls": full.calls, "lost_to": full.lost_to, "gained": full.gained,
+                "most_held": full.most_held,
             })
         });
         let tuples: Vec<Value> = design.tuples.iter().map(tuple).collect();

@@ -16,7 +16,12 @@ const CPU_CLOCKS: [&str; 3] = ["tsc", "arch_sys_counter", "riscv_clocksource"];
 /// The caches that working sets are compared with.
 pub(super) fn caches(subject: &Subject) -> Check {
     let line = Line::new("caches", "sizes of all levels are reported");
-    match subject.host.caches.as_slice() {
+    let host = &subject.host;
+    if !host.untold_caches.is_empty() {
+        return line
+            .caveat(format!("of a cache the kernel tells not all: {}", host.untold_caches.join("; ")), Remedy::none());
+    }
+    match host.caches.as_slice() {
         [] => line.caveat("neither the kernel nor CPUID reports any cache", Remedy::none()),
         caches => line.fit(caches.iter().map(cache).collect::<Vec<_>>().join(", ")),
     }
@@ -170,6 +175,13 @@ mod tests {
         let mut subject = workstation();
         let expected = "L1 data 32 KiB, L1 instruction 32 KiB, L2 unified 512 KiB, L3 unified 32 MiB shared by 4 CPUs";
         assert_eq!(caches(&subject).found, expected);
+        subject.host.untold_caches = vec!["/sys/x/index2/size: found \"?\"".to_owned()];
+        let odd = caches(&subject);
+        assert_eq!(
+            (odd.severity, odd.found.as_str()),
+            (Severity::Caveat, "of a cache the kernel tells not all: /sys/x/index2/size: found \"?\"")
+        );
+        subject.host.untold_caches.clear();
         subject.host.caches.clear();
         assert_eq!(caches(&subject).severity, Severity::Caveat);
         let page_bytes = subject.host.page_bytes;

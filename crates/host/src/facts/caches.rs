@@ -1,29 +1,45 @@
-use record::{Cache, CacheKind, Fact, Tlb};
+use record::{Cache, CacheKind, Fact, Tlb, printable};
 use units::{Bytes, CpuId};
 
 use super::{Root, status, topology};
 
-/// The caches seen from `cpu`, nearest first: as the kernel lists them, else as CPUID does; empty where neither does.
-pub(crate) fn caches(root: &Root, cpu: CpuId) -> Vec<Cache> {
+/// The caches seen from `cpu`, nearest first: as the kernel lists them, else as CPUID does; empty where neither does. Beside them the files
+/// that should tell of one more and do not, each with the reason.
+pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
     let indexes = root.names(&folder).into_iter().filter(|name| name.starts_with("index"));
-    let mut caches: Vec<_> = indexes.filter_map(|index| cache(root, &format!("{folder}/{index}"))).collect();
+    let (mut caches, mut untold) = (Vec::new(), Vec::new());
+    for index in indexes {
+        match cache(root, &format!("{folder}/{index}")) {
+            Ok(cache) => caches.push(cache),
+            Err(why) => untold.push(why),
+        }
+    }
     if caches.is_empty() {
         caches = caches_of_cpuid(root, cpu);
+        if !caches.is_empty() {
+            untold.clear();
+        }
     }
-    caches.sort_by_key(|cache| (cache.level, cache.kind.to_string()));
-    caches
+    caches.sort_by_key(|cache: &Cache| (cache.level, cache.kind.to_string()));
+    (caches, untold)
 }
 
-/// One cache; `None` where its level, kind, size or line is not told.
-fn cache(root: &Root, folder: &str) -> Option<Cache> {
-    let line = |name: &str| root.line(&format!("{folder}/{name}")).ok();
-    Some(Cache {
-        level: line("level")?.parse().ok()?,
-        kind: kind(&line("type")?)?,
-        size_bytes: line("size")?.parse().ok()?,
-        line_bytes: Bytes(line("coherency_line_size")?.parse().ok()?),
-        ways: line("ways_of_associativity").and_then(|ways| ways.parse().ok()).filter(|ways| *ways != 0),
+/// One cache, or the file because of which its level, kind, size or line is not known.
+fn cache(root: &Root, folder: &str) -> Result<Cache, String> {
+    let line = |name: &str| root.line(&format!("{folder}/{name}")).map_err(|error| error.to_string());
+    let odd = |name: &str, found: &str| format!("{folder}/{name}: found \"{}\"", printable(found));
+    let number = |name: &str| {
+        let text = line(name)?;
+        text.parse::<u32>().map_err(|_| odd(name, &text))
+    };
+    let (size, kind_name) = (line("size")?, line("type")?);
+    Ok(Cache {
+        level: number("level")?,
+        kind: kind(&kind_name).ok_or_else(|| odd("type", &kind_name))?,
+        size_bytes: size.parse().map_err(|_| odd("size", &size))?,
+        line_bytes: Bytes(number("coherency_line_size")?.into()),
+        ways: line("ways_of_associativity").ok().and_then(|ways| ways.parse().ok()).filter(|ways| *ways != 0),
         shared_by: topology::cpu_list(root, &format!("{folder}/shared_cpu_list")).unwrap_or_default(),
     })
 }
@@ -86,7 +102,8 @@ mod tests {
 
     #[test]
     fn caches_come_nearest_first() {
-        let caches = caches(&Fixture::workstation().root(), CpuId(0));
+        let (caches, untold) = caches(&Fixture::workstation().root(), CpuId(0));
+        assert!(untold.is_empty());
         let found: Vec<_> =
             caches.iter().map(|cache| (cache.level, cache.kind, cache.size_bytes, cache.ways)).collect();
         let expected = [
@@ -101,14 +118,26 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_of_which_the_size_is_odd_is_left_out() {
+    fn a_cache_whose_size_or_type_is_odd_is_named_by_its_file() {
         let fixture = Fixture::new()
             .cache(0, 0, ["1", "Data", "-3K", "8", "0"])
             .cache(0, 1, ["1", "Instruction", "32K", "0", "x"])
             .cache(0, 2, ["2", "Martian", "32K", "8", "0"]);
-        let caches = caches(&fixture.root(), CpuId(0));
-        assert_eq!(caches.len(), 1);
+        let (caches, untold) = caches(&fixture.root(), CpuId(0));
+        let folder = "/sys/devices/system/cpu/cpu0/cache";
+        let odd = [format!("{folder}/index0/size: found \"-3K\""), format!("{folder}/index2/type: found \"Martian\"")];
+        assert_eq!((caches.len(), untold), (1, odd.to_vec()));
         assert_eq!((caches[0].ways, &caches[0].shared_by[..]), (None, &[][..]));
+    }
+
+    #[test]
+    fn a_level_without_a_file_of_its_size_type_level_or_line_does_not_vanish_without_a_word() {
+        for name in ["size", "type", "level", "coherency_line_size"] {
+            let path = format!("/sys/devices/system/cpu/cpu0/cache/index2/{name}");
+            let (caches, untold) = caches(&Fixture::workstation().without(&path).root(), CpuId(0));
+            assert_eq!(caches.iter().map(|cache| cache.level).collect::<Vec<_>>(), [1, 1, 3]);
+            assert_eq!(untold, [format!("{path}: No such file or directory (os error 2)")]);
+        }
     }
 
     #[test]

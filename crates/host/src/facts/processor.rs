@@ -38,6 +38,16 @@ impl Processor {
         }
     }
 
+    /// Sustained and highest rate of a core's clock in kHz: what frequency scaling tells, else the rate now.
+    pub(crate) fn core_khz(&self, root: &Root, cpu: CpuId) -> Option<[u64; 2]> {
+        let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
+        let file = |name: &str| root.line(&format!("{folder}/{name}")).ok()?.parse::<u64>().ok().filter(|khz| *khz > 0);
+        let now = || status::field_of(&self.text, "cpu MHz").and_then(|mhz| khz_of(&mhz));
+        let highest = file("cpuinfo_max_freq").or_else(now)?;
+        let sustained = file("base_frequency").unwrap_or(highest).min(highest);
+        Some([sustained, highest])
+    }
+
     /// Whether address spaces are tagged in the TLB. Arm's are by architecture.
     pub(crate) fn has_pcid(&self) -> Fact<bool> {
         match (cfg!(target_arch = "aarch64"), self.has("pcid")) {
@@ -81,6 +91,14 @@ pub(crate) fn governor(root: &Root, cpu: CpuId) -> Fact<String> {
     let governor = root.line(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"));
     let unknown = |_| Fact::unknown("the kernel has no cpufreq here: firmware or hypervisor sets the frequency");
     governor.map_or_else(unknown, Fact::Known)
+}
+
+/// `2596.136` of MHz.
+fn khz_of(mhz: &str) -> Option<u64> {
+    let (whole, rest) = mhz.trim().split_once('.').unwrap_or((mhz.trim(), ""));
+    let thousandths: String = rest.chars().chain("000".chars()).take(3).collect();
+    let khz = whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(thousandths.parse().ok()?)?;
+    (khz > 0).then_some(khz)
 }
 
 #[cfg(test)]
@@ -131,5 +149,18 @@ mod tests {
         assert!(governor(&fixture.root(), CpuId(0)).known().is_none());
         assert_eq!(is_smt_active(&Fixture::workstation().root()), Fact::Known(false));
         assert_eq!(governor(&Fixture::workstation().root(), CpuId(0)), Fact::Known("performance".to_owned()));
+    }
+
+    #[test]
+    fn a_core_has_the_clock_that_frequency_scaling_tells_or_the_rate_now() {
+        let folder = "/sys/devices/system/cpu/cpu0/cpufreq";
+        let none = Fixture::new();
+        assert_eq!(processor("cpu MHz : 2596.136").core_khz(&none.root(), CpuId(0)), Some([2_596_136; 2]));
+        assert_eq!(processor("cpu MHz : 0.000").core_khz(&none.root(), CpuId(0)), None);
+        assert_eq!(processor("").core_khz(&none.root(), CpuId(0)), None);
+        let scaled = Fixture::new().file(&format!("{folder}/cpuinfo_max_freq"), "3700000\n");
+        assert_eq!(processor("cpu MHz : 800.0").core_khz(&scaled.root(), CpuId(0)), Some([3_700_000; 2]));
+        let base = scaled.file(&format!("{folder}/base_frequency"), "2400000\n");
+        assert_eq!(processor("").core_khz(&base.root(), CpuId(0)), Some([2_400_000, 3_700_000]));
     }
 }

@@ -144,6 +144,8 @@ fn host() -> impl Strategy<Value = HostManifest> {
             cpus_allowed,
             cpus_isolated,
             caches,
+            untold_caches: Vec::new(),
+            core_khz: timer_hz.known().map(|hz| [u64::from(*hz); 2]),
             tlbs,
             page_bytes,
             huge_pages,

@@ -75,7 +75,23 @@ pub(crate) fn list_axis<T: AsRef<str>>(title: &str, names: &[T]) -> Axis {
         .show_grid(false)
 }
 
-/// The same from the top of a figure to its bottom.
+/// So many names of edges fit beside each other on an axis.
+const EDGES_NAMED: usize = 8;
+
+/// Bins at 0, 1, 2 and so on, with names at their edges: one more than there are bins.
+pub(crate) fn edges_axis<T: AsRef<str>>(title: &str, names: &[T]) -> Axis {
+    let step = names.len().div_ceil(EDGES_NAMED).max(1);
+    let named = names.iter().enumerate().step_by(step);
+    axis(title)
+        .type_(AxisType::Linear)
+        .tick_mode(TickMode::Array)
+        .tick_values(named.clone().map(|(place, _)| place as f64 - 0.5).collect())
+        .tick_text(named.map(|(_, name)| label(name.as_ref())).collect())
+        .range(AxisRange::new(-0.9, names.len() as f64 - 1.1))
+        .show_grid(false)
+}
+
+/// As [`list_axis`], from the top of a figure to its bottom.
 pub(crate) fn rows_axis<T: AsRef<str>>(names: &[T]) -> Axis {
     list_axis("", names).range(AxisRange::new(names.len() as f64 - 0.5, -0.5))
 }

@@ -1,7 +1,7 @@
 use plotly::Configuration;
 use plotly::Layout;
 use plotly::common::{Anchor, Font, Orientation};
-use plotly::layout::{DragMode, HoverMode, Legend, Margin, ModeBar};
+use plotly::layout::{BarMode, DragMode, HoverMode, Legend, Margin, ModeBar, TraceOrder};
 use plotly::{Trace, Traces};
 use serde::Serialize;
 
@@ -55,8 +55,25 @@ pub(crate) fn layout() -> Layout {
         .margin(Margin::new().top(48).right(24).bottom(60).left(70))
         .hover_mode(HoverMode::Closest)
         .drag_mode(DragMode::Zoom)
-        .legend(Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(Anchor::Bottom))
+        .legend(legend())
         .mode_bar(ModeBar::new().background_color("rgba(0,0,0,0)").color(GREY).active_color("#0072B2"))
+}
+
+fn legend() -> Legend {
+    Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(Anchor::Bottom)
+}
+
+/// Height of a figure of rows without them and without names above, of a row, and of a name in a narrow figure, in pixels.
+const FRAME: usize = 140;
+const ROW: usize = 44;
+const NAME: usize = 16;
+
+/// The layout of a figure of stacked bars, one to a row, as high as the rows and the names of so many parts need.
+pub(crate) fn rows_of_bars(rows: usize, names: usize) -> Layout {
+    layout()
+        .bar_mode(BarMode::Stack)
+        .legend(legend().trace_order(TraceOrder::Normal))
+        .height(FRAME + ROW * rows + NAME * names)
 }
 
 /// The layout of a figure without axes.

@@ -28,6 +28,7 @@ const PAGES: &[(&str, &str)] = pages![
     "simulation",
     "reordering",
     "simulated-cost",
+    "observing",
 ];
 
 /// All pages, folded. A link to one opens it.

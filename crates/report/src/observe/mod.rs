@@ -2,6 +2,7 @@
 
 mod answer;
 mod csv;
+mod figures;
 mod json;
 mod metrics;
 mod neighbours;
@@ -62,9 +63,10 @@ pub(crate) fn blocks(observation: &Observation, findings: &Findings) -> Vec<Bloc
     page.into_blocks()
 }
 
-/// First the answer, then who, why and by whom, then what to know about it.
+/// First the answer, which a page draws, then who, why and by whom, then what to know about it.
 fn add(page: &mut Page, observation: &Observation, findings: &Findings, by: By, limits: &tables::Limits) {
     answer::add(page, observation, findings);
+    figures::add(page, observation, findings);
     tables::add(page, findings, by, limits);
     notes::add(page, observation, findings, limits.is_all());
 }

@@ -95,7 +95,7 @@ fn other(behind: &Behind, is_own: bool) -> String {
     if is_own { format!("{text} (observed itself)") } else { text }
 }
 
-fn text(behind: &Behind) -> String {
+pub(super) fn text(behind: &Behind) -> String {
     match behind {
         Behind::Process(other) => name(other),
         Behind::Kernel => "[the kernel's threads]".to_owned(),

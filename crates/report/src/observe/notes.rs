@@ -1,7 +1,7 @@
 use ::observation::{Observation, Source, Throttled};
 use analysis::observation::{Findings, Widest};
 
-use super::{answer, neighbours};
+use super::{answer, figures, neighbours};
 use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::time;
@@ -75,6 +75,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
         let each = findings.own_ns_a_switch.map_or(String::new(), |ns| format!(", {} a switch", time(ns)));
         notes.push(format!("Observing took {} of one CPU{each}; it is not in the costs.", share(Some(own))));
     }
+    notes.extend(figures::not_drawn(observation, findings).filter(|_| page.has_figures()));
     page.gap();
     notes.iter().for_each(|note| page.item(note));
 }

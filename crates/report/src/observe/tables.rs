@@ -82,7 +82,7 @@ fn add_payers(
     page.grid(&grid);
 }
 
-fn label(found: &ProcessFinding) -> String {
+pub(in crate::observe) fn label(found: &ProcessFinding) -> String {
     let label = match (found.process, found.tasks) {
         (Some(process), _) => format!("{} {process}{}", name(&found.name), of_container(found)),
         (None, 1) => name(&found.name),

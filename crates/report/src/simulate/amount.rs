@@ -14,6 +14,9 @@ pub(crate) fn rounded(value: f64) -> String {
     if !value.is_finite() {
         return NO_NUMBER.to_owned();
     }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
     if value.abs() < 1000.0 {
         return number(value);
     }
@@ -53,12 +56,38 @@ pub(crate) fn share(value: Option<f64>) -> String {
     }
 }
 
+/// What can be said of a cost.
+enum Told {
+    /// Its centre: the interval does not cover 0, or there is none.
+    Centre(f64),
+    /// Exactly nothing.
+    Nothing,
+    /// The most that it may be, and perhaps nothing.
+    LessThan(f64),
+    /// Rather a gain, and perhaps a cost.
+    EitherWay,
+}
+
+fn told(cost: &Cost) -> Option<Told> {
+    let estimate = cost.estimate?;
+    Some(match (cost.low, cost.high) {
+        (Some(low), Some(high)) if cost.is_covering_zero() => match estimate {
+            _ if (low, high) == (0.0, 0.0) => Told::Nothing,
+            _ if estimate < 0.0 => Told::EitherWay,
+            _ => Told::LessThan(high),
+        },
+        _ => Told::Centre(estimate),
+    })
+}
+
 /// The centre where the interval does not cover 0, else the most that the cost may be.
 pub(super) fn with_bound(cost: &Cost) -> String {
-    match (cost.estimate, cost.high) {
-        (None, _) => NO_NUMBER.to_owned(),
-        (Some(_), Some(high)) if cost.is_covering_zero() => format!("< {}", rounded(high)),
-        (Some(estimate), _) => rounded(estimate),
+    match told(cost) {
+        None => NO_NUMBER.to_owned(),
+        Some(Told::Nothing) => rounded(0.0),
+        Some(Told::LessThan(high)) => format!("< {}", rounded(high)),
+        Some(Told::EitherWay) => "not told from 0".to_owned(),
+        Some(Told::Centre(estimate)) => rounded(estimate),
     }
 }
 
@@ -70,10 +99,13 @@ pub(super) fn known(cost: &Cost) -> String {
 /// Cycles with the ends of their interval, or the most that they may be. A number alone looks surer than it is; the notes say
 /// why it is alone.
 pub(super) fn cycles(cost: &Cost) -> String {
-    match (cost.estimate, cost.high) {
-        (Some(_), Some(high)) if cost.is_covering_zero() => format!("less than {} cycles", rounded(high)),
-        (Some(estimate), Some(_)) => format!("{} cycles ({})", rounded(estimate), ends(cost)),
-        _ => format!("{} cycles (no interval)", perhaps(cost.estimate)),
+    match told(cost) {
+        None => format!("{} cycles (no interval)", perhaps(None)),
+        Some(Told::Nothing) => "0 cycles".to_owned(),
+        Some(Told::LessThan(high)) => format!("less than {} cycles", rounded(high)),
+        Some(Told::EitherWay) => format!("a number of cycles that is not told from 0 ({})", ends(cost)),
+        Some(Told::Centre(estimate)) if cost.high.is_some() => format!("{} cycles ({})", rounded(estimate), ends(cost)),
+        Some(Told::Centre(estimate)) => format!("{} cycles (no interval)", rounded(estimate)),
     }
 }
 
@@ -112,9 +144,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_exactly_nothing_is_0() {
+        let nothing = Cost { estimate: Some(0.0), low: Some(0.0), high: Some(0.0), ..Cost::default() };
+        assert_eq!((cycles(&nothing).as_str(), with_bound(&nothing).as_str()), ("0 cycles", "0"));
+        let alone = Cost { low: None, high: None, ..nothing };
+        assert_eq!((cycles(&alone).as_str(), with_bound(&alone).as_str()), ("0 cycles (no interval)", "0"));
+    }
+
+    /// The centre is -6,800: "less than 1,650" would say that it is a cost.
+    #[test]
+    fn what_is_rather_a_gain_is_not_told_as_a_cost_below_a_bound() {
+        let cost = Cost { estimate: Some(-6800.0), low: Some(-15_250.0), high: Some(1650.0), ..Cost::default() };
+        assert_eq!(cycles(&cost), "a number of cycles that is not told from 0 (-15,200 to 1,650)");
+        assert_eq!(with_bound(&cost), "not told from 0");
+    }
+
+    #[test]
     fn numbers_have_three_digits_and_commas() {
         for (value, text) in [
-            (0.0, "0.00"),
+            (0.0, "0"),
             (186.4, "186"),
             (999.6, "1000"),
             (10_342.0, "10,300"),

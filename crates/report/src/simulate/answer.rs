@@ -1,7 +1,7 @@
-use analysis::simulation::{DesignFinding, Findings};
-use simulation_result::{LostCycles, Simulation};
+use analysis::simulation::{DesignFinding, FEWEST_SEGMENTS, Findings};
+use simulation_result::{LostCycles, Simulation, TraceFacts};
 
-use super::amount::{as_time, count, cycles, ends, filled, rounded, share};
+use super::amount::{as_time, count, cycles, filled, rounded, share};
 use crate::page::Page;
 
 /// The answer to the user's question, one sentence a design, three at most.
@@ -12,26 +12,74 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     };
     let switches = head.trace.voluntary_switches.saturating_add(head.trace.involuntary_switches);
     if head.processes.iter().filter(|process| process.segments > 0).count() == 1 {
-        return page.paragraph(
-            "One process ran alone: nobody else used its caches, so no switch cost it anything. Trace two or more together to \
-             see what they cost each other.",
-        );
+        return page.paragraph(&alone(findings));
     }
     if switches == 0 {
         return page.paragraph("Nothing can be said about switches: the trace holds none.");
     }
-    // What the others gain is in the table.
-    let mut text = sentence(first) + &lost_to(first) + &gained(first);
+    if let Some(text) = too_few(head, first) {
+        page.paragraph(&text);
+    }
+    // What others gain is in the table.
+    let mut text = sentence(first) + &parties(first) + &lost_to(first);
     // A kernel takes the room of one.
     let told = others.len().min(if lost_to(first).is_empty() { 2 } else { 1 });
     others[..told].iter().for_each(|design| text += &format!(" {}", sentence(design)));
     if others.len() > told {
         text += &format!(" The table has {} more.", count((others.len() - told) as u64));
     }
-    page.paragraph(&text);
+    page.paragraph(&(text + &first_touches(first)));
     if let Some(text) = too_short(findings) {
         page.paragraph(&text);
     }
+}
+
+/// Threads share their memory, so they are one process here.
+fn alone(findings: &Findings) -> String {
+    let rest = "Trace two or more together to see what they cost each other.";
+    match findings.threads {
+        0 => format!("One process ran alone: nobody else used its caches, so no switch cost it anything. {rest}"),
+        threads => format!(
+            "One process ran alone, in {} threads. These count as one here, with one private hierarchy: what they cost each other \
+             in the caches is not told. {rest}",
+            count(threads + 1)
+        ),
+    }
+}
+
+/// Turns that make sure of an interval.
+const WANTED_TURNS: u64 = 200;
+
+/// Before any number: there is no interval, and what to type to get one.
+fn too_few(head: &Simulation, design: &DesignFinding) -> Option<String> {
+    let segments = design.groups.first()?.segments;
+    let is_alone = design.average_cost_cycles.estimate.is_some() && design.average_cost_cycles.low.is_none();
+    if !is_alone || segments >= FEWEST_SEGMENTS {
+        return None;
+    }
+    Some(format!(
+        "Too few switches for an interval: found {} turns, need {FEWEST_SEGMENTS}. The numbers below are of these turns alone. For \
+         shorter turns of the same trace type: switchcost simulate {} --quantum {}; or trace for longer.",
+        count(segments),
+        head.trace.source,
+        shorter_quantum(&head.trace, segments)
+    ))
+}
+
+/// Of the quantum as it is, so many turns; where there is none, or more of the trace is one program alone, all instructions are divided.
+fn shorter_quantum(trace: &TraceFacts, turns: u64) -> u64 {
+    let of_all = trace.instructions / WANTED_TURNS;
+    let of_turns = |quantum: u64| quantum.saturating_mul(turns) / WANTED_TURNS;
+    two_digits(trace.quantum_instructions.map_or(of_all, of_turns).min(of_all)).max(MIN_QUANTUM)
+}
+
+/// Shorter turns are hardly any.
+const MIN_QUANTUM: u64 = 1000;
+
+/// A number cut to its first two digits.
+fn two_digits(number: u64) -> u64 {
+    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    number / unit * unit
 }
 
 /// Levels that the trace never filled: a switch can take nothing from them that a longer trace would tell.
@@ -50,78 +98,77 @@ fn too_short(findings: &Findings) -> Option<String> {
     })
 }
 
+/// Names that are said; of more the table behind `--details` tells.
+const NAMED: usize = 4;
+
 /// `L2, L3 and STLB`.
 fn listed(names: &[String]) -> String {
     match names {
+        [first @ .., _] if names.len() > NAMED => {
+            format!("{} and {} more", first[..NAMED].join(", "), names.len() - NAMED)
+        }
         [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
         _ => names.concat(),
     }
 }
 
+/// The cost of a switch, net.
 fn sentence(design: &DesignFinding) -> String {
-    match design.lost_cycles.estimate {
-        Some(estimate) => of_lost(design, estimate),
-        None => of_net(design),
+    let cost = &design.average_cost_cycles;
+    let name = &design.name;
+    let Some(estimate) = cost.estimate else {
+        return format!("No cost is known on {name}: {}.", cost.why.as_deref().unwrap_or("no reason is known"));
+    };
+    if estimate < 0.0 && !cost.is_covering_zero() {
+        return format!("A switch on {name} saves {}: {}.", cycles(&cost.as_gain()), share_of_all(design));
     }
-}
-
-/// Lines that a switch flushes are lost, too, not to others alone.
-fn of_lost(design: &DesignFinding, estimate: f64) -> String {
+    if cost.is_covering_zero() {
+        return format!("A switch on {name} costs {}.", cycles(cost));
+    }
     let time = as_time(estimate, design.cycle_ns);
     let time = if time.is_empty() { time } else { format!(", {time}") };
+    format!("A switch on {name} costs {}{time}: {}.", cycles(cost), share_of_all(design))
+}
+
+fn share_of_all(design: &DesignFinding) -> String {
+    format!("{} of all cycles", share(design.overhead.map(f64::abs)))
+}
+
+/// What the cost is made of, where it is known.
+fn parties(design: &DesignFinding) -> String {
+    let (lost, gained, state) = (&design.lost_cycles, &design.gained_cycles, &design.state_cycles);
+    if lost.estimate.is_none() {
+        return String::new();
+    }
+    let mut text = format!(" Of that, lines that others drove out cost {}", cycles(lost));
+    if gained.estimate.is_some_and(|cycles| cycles != 0.0) {
+        text += &format!("; those that they bring in save {}", cycles(gained));
+    }
+    if state.estimate.is_some_and(|cycles| cycles != 0.0) && !state.is_covering_zero() {
+        text += &format!("; replacement and prefetch differ by {}", cycles(state));
+    }
+    text + "."
+}
+
+/// What happened once: no number has it.
+fn first_touches(design: &DesignFinding) -> String {
+    let Some(saved) = design.first_touch_cycles.filter(|cycles| *cycles > 0.0) else { return String::new() };
     format!(
-        "A switch on {} costs {} to reload what was lost meanwhile{time}: {} of all cycles.",
-        design.name,
-        cycles(&design.lost_cycles),
-        share(design.lost_share),
+        " Apart from that, first touches of what others had loaded saved {} cycles on {}, once.",
+        rounded(saved),
+        design.name
     )
 }
 
 /// Who took what is lost, where the trace has a kernel.
 fn lost_to(design: &DesignFinding) -> String {
     let Some(lost) = design.lost_to.filter(LostCycles::has_kernel) else { return String::new() };
-    let of_all = |cycles: [u64; 2]| share(Some((cycles[0] as f64 + cycles[1] as f64) / lost.all() as f64));
+    let of_all = |cycles: [u64; 2]| share(Some((cycles[0] as f64 + cycles[1] as f64) / lost.to_others() as f64));
     let LostCycles { programs, kernel } = lost;
     format!(
         " Other processes drove out {} of all that is lost, the kernel {} while they ran; {} of all are its own lines.",
         of_all([programs.processes, kernel.processes]),
         of_all([programs.kernel, kernel.kernel]),
-        of_all([kernel.all(), 0]),
+        of_all([kernel.to_others(), 0]),
     )
-}
-
-/// What is gained, and what is left of what is lost; nothing where there is none, or it was not counted.
-fn gained(design: &DesignFinding) -> String {
-    let (gained, net) = (&design.gained_cycles, &design.average_cost_cycles);
-    if gained.estimate.is_none_or(|cycles| cycles == 0.0) {
-        return String::new();
-    }
-    let is_gain = net.is_distinguishable_from_zero() && net.estimate < Some(0.0);
-    let net = if is_gain { format!("a gain of {}", cycles(&net.as_gain())) } else { cycles(net) };
-    format!(" Lines that others bring in save {}. Net: {net}.", cycles(gained))
-}
-
-/// The same of a record in which lookups were not compared.
-fn of_net(design: &DesignFinding) -> String {
-    let cost = &design.average_cost_cycles;
-    let name = &design.name;
-    let Some(estimate) = cost.estimate else {
-        return format!("No cost is known on {name}: {}.", cost.why.as_deref().unwrap_or("no reason is known"));
-    };
-    if let Some(high) = cost.high.filter(|_| cost.is_covering_zero()) {
-        let most = rounded(high);
-        return format!("A switch costs less than {most} cycles of cache reloading on {name}, and perhaps nothing.");
-    }
-    if estimate < 0.0 {
-        let better = rounded(-estimate);
-        return format!(
-            "On {name} no cost of switches shows: together the processes need {better} cycles a switch{} less than each with \
-             caches of its own, since they bring in lines that others use.",
-            if ends(cost).is_empty() { " (no interval)" } else { "" }
-        );
-    }
-    let time = as_time(estimate, design.cycle_ns);
-    let time = if time.is_empty() { time } else { format!(", {time}") };
-    let overhead = share(design.overhead);
-    format!("A switch costs {} of cache reloading on {name}{time}: {overhead} of all cycles.", cycles(cost))
 }

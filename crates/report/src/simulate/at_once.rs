@@ -68,6 +68,15 @@ fn more(shared: u64, alone: u64) -> String {
 
 fn answer(pair: &AtOnce) -> String {
     let (in_turn, at_once) = (&pair.in_turn, &pair.at_once);
+    let filled = in_turn.held.max(at_once.held) as f64 / in_turn.lines.max(1) as f64;
+    if filled < analysis::simulation::FULL_FROM {
+        return format!(
+            "The trace is too short to fill the {} of {} ({}): what sharing it costs cannot be told; trace for longer.",
+            in_turn.level,
+            in_turn.design,
+            share(Some(filled))
+        );
+    }
     let [more_in_turn, more_at_once] = [in_turn, at_once].map(|one| more(one.shared, one.alone));
     format!(
         "The {} of {} misses {more_in_turn} more often where processes share it in turn than where each has it alone, and \

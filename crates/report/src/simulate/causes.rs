@@ -15,18 +15,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2);
     grid.column("design", Side::Left);
     grid.column("after", Side::Left);
-    for name in [
-        "segments",
-        "median length",
-        "lost",
-        "interval",
-        "gained",
-        "net",
-        "interval",
-        "cut-off",
-        "of all lost",
-        "of the excess",
-    ] {
+    for name in
+        ["segments", "median length", "net", "interval", "lost", "interval", "gained", "state", "cut-off", "of all"]
+    {
         grid.column(name, Side::Right);
     }
     for design in detailed(findings) {
@@ -59,13 +50,13 @@ fn row(design: &DesignFinding, group: &GroupFinding) -> Vec<Entry> {
         name.into(),
         count(group.segments).into(),
         group.median_instructions.map_or(NO_NUMBER.to_owned(), count).into(),
+        with_bound(&group.cost_cycles).into(),
+        ends(&group.cost_cycles).into(),
         known(&group.lost_cycles).into(),
         ends(&group.lost_cycles).into(),
         known(&group.gained_cycles).into(),
-        with_bound(&group.cost_cycles).into(),
-        ends(&group.cost_cycles).into(),
+        known(&group.state_cycles).into(),
         count(group.cut.instructions).into(),
-        design.share_of_lost(group).map(|part| share(Some(part))).unwrap_or_default().into(),
         share(design.share_of_excess(group)).into(),
     ]
 }

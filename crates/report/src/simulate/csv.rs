@@ -16,7 +16,7 @@ struct Row<'a> {
 /// A name, and the field below it.
 type Column = (&'static str, fn(&Row<'_>) -> String);
 
-const COLUMNS: [Column; 46] = [
+const COLUMNS: [Column; 50] = [
     ("row", |r| if r.point.is_some() { "interval" } else { "total" }.to_owned()),
     ("design", |r| r.design.name.clone()),
     ("kind", |r| group_names(&r.group.group).0.to_owned()),
@@ -67,6 +67,10 @@ const COLUMNS: [Column; 46] = [
     ("gained_low_cycles", |r| of_total(r, |r| r.group.gained_cycles.low)),
     ("gained_high_cycles", |r| of_total(r, |r| r.group.gained_cycles.high)),
     ("lost_percent", |r| of_design(r, |r| r.design.lost_share.map(|share| share * 100.0))),
+    ("state_cycles", |r| of_total(r, |r| r.group.state_cycles.estimate)),
+    ("state_low_cycles", |r| of_total(r, |r| r.group.state_cycles.low)),
+    ("state_high_cycles", |r| of_total(r, |r| r.group.state_cycles.high)),
+    ("first_touch_cycles", |r| of_design(r, |r| r.design.first_touch_cycles)),
 ];
 
 /// A line of names; then for each design and each group of segments a row of totals, and a row for each interval.

@@ -18,13 +18,16 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(1);
     grid.column("design", Side::Left);
     for name in [
+        "net",
+        "interval",
+        "time",
         "lost",
         "interval",
         "gained",
         "interval",
-        "net",
+        "state",
         "interval",
-        "time",
+        "once",
         "cycles",
         "CPI",
         "overhead",
@@ -38,9 +41,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     findings.designs.iter().for_each(|design| grid.row(row(design)));
     page.grid(&grid);
     page.prose(
-        "lost to others: lookups longer than in private caches; gained from others: shorter; net: lost less gained; overhead: \
-         net x switches over all cycles; all excess: shared less private over all cycles, no cut-off; flushed: each switch \
-         empties everything; reload bound: every line once",
+        "net: what a switch costs, lost less gained and state; lost: reloading lines that others drove out; gained: saved by lines that \
+         others brought in again; state: replacement, prefetch, buffers differ, which is nobody's doing; once: saved in all where a \
+         process first asks for what others have loaded, in no other number; overhead: net x switches over all cycles; all excess: \
+         shared less private over all cycles, no cut-off; flushed: each switch empties everything; reload bound: every line once",
     );
 }
 
@@ -50,13 +54,16 @@ fn row(design: &DesignFinding) -> Vec<Entry> {
     let is_claimed = cost.estimate.filter(|_| !cost.is_covering_zero());
     vec![
         design.name.as_str().into(),
+        with_bound(cost).into(),
+        ends(cost).into(),
+        is_claimed.map(|cost| as_time(cost, design.cycle_ns)).unwrap_or_default().into(),
         known(&design.lost_cycles).into(),
         ends(&design.lost_cycles).into(),
         known(&design.gained_cycles).into(),
         ends(&design.gained_cycles).into(),
-        with_bound(cost).into(),
-        ends(cost).into(),
-        is_claimed.map(|cost| as_time(cost, design.cycle_ns)).unwrap_or_default().into(),
+        known(&design.state_cycles).into(),
+        ends(&design.state_cycles).into(),
+        design.first_touch_cycles.map(rounded).unwrap_or_default().into(),
         rounded(cycles as f64).into(),
         perhaps(cpi(design)).into(),
         share(design.overhead).into(),
@@ -106,7 +113,8 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
         page.grid(&grid);
         page.prose(
             "MPKI: misses per thousand instructions; lost: lookups that missed in the shared hierarchy alone; gained: in the \
-             private one alone; filled: lines brought in over lines there are, where the trace never filled a level",
+             private one alone, but for first touches; filled: the most lines there were of those that there may be, where the trace never \
+             filled a level",
         );
     }
 }

@@ -67,6 +67,8 @@ struct DesignView<'a> {
     average_cost_cycles: &'a Cost,
     lost_cycles: &'a Cost,
     gained_cycles: &'a Cost,
+    state_cycles: &'a Cost,
+    first_touch_cycles: Option<f64>,
     lost_to: Option<LostCycles>,
     lost_percent: Option<f64>,
     average_cost_ns: Option<[Cost; 2]>,
@@ -126,7 +128,7 @@ struct LevelRates<'a> {
     lost_per_switch: Option<f64>,
     gained_per_switch: Option<f64>,
     lines: u64,
-    brought_in: u64,
+    most_held: u64,
     was_full: bool,
 }
 
@@ -155,6 +157,7 @@ struct CurveView<'a> {
     cost_cycles: &'a Cost,
     lost_cycles: &'a Cost,
     gained_cycles: &'a Cost,
+    state_cycles: &'a Cost,
     cut: Cut,
     excess_cycles: f64,
     points: &'a [Point],
@@ -243,6 +246,8 @@ fn design<'a>(head: &'a Simulation, found: &'a DesignFinding) -> DesignView<'a> 
         average_cost_cycles: &found.average_cost_cycles,
         lost_cycles: &found.lost_cycles,
         gained_cycles: &found.gained_cycles,
+        state_cycles: &found.state_cycles,
+        first_touch_cycles: found.first_touch_cycles,
         lost_to: found.lost_to,
         lost_percent: in_percent(found.lost_share),
         average_cost_ns: found.cycle_ns.map(|cycle_ns| cycle_ns.map(|ns| found.average_cost_cycles.times(ns))),
@@ -311,7 +316,7 @@ fn rates(found: &LevelFinding) -> LevelRates<'_> {
         lost_per_switch: found.lost_per_switch,
         gained_per_switch: found.gained_per_switch,
         lines: found.lines,
-        brought_in: found.brought_in,
+        most_held: found.most_held,
         was_full: found.was_full(),
     }
 }
@@ -324,6 +329,7 @@ fn curve(found: &GroupFinding) -> CurveView<'_> {
         cost_cycles: &found.cost_cycles,
         lost_cycles: &found.lost_cycles,
         gained_cycles: &found.gained_cycles,
+        state_cycles: &found.state_cycles,
         cut: found.cut,
         excess_cycles: found.excess_cycles,
         points: &found.curve,

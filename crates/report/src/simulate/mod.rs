@@ -77,6 +77,7 @@ pub(crate) fn blocks_of_all(records: &[(&str, &Simulation, &Findings)]) -> Vec<B
 fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     answer::add(page, head, findings);
     page.figure(|| figures::costs::draw(findings));
+    page.figure(|| figures::costs::draw_first_touches(findings));
     trace::add(page, head, findings);
     designs::add(page, findings);
     designs::add_levels(page, findings);

@@ -46,7 +46,15 @@ pub(super) fn in_short(findings: &Findings) -> Vec<String> {
 }
 
 fn of_the_record(findings: &Findings) -> Vec<String> {
-    findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect()
+    let mut notes: Vec<String> = findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect();
+    notes.extend((findings.threads > 0).then(|| {
+        format!(
+            "threads of a process count as one here, with one private hierarchy: what {} of them cost the others of their process is not \
+             told",
+            count(findings.threads)
+        )
+    }));
+    notes
 }
 
 /// Each note once, with the designs that it holds for.

@@ -45,8 +45,8 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
     );
     page.grid(&table(orders));
     page.item(
-        "lost: cycles that a switch loses to others, up to the cut-off; share: of all cycles, by all switches; net: lost less what \
-         others bring in; more: all cycles over those of the best order of the design; what the kernel itself takes for a switch \
+        "net: cycles that a switch costs, up to the cut-off; share: of all cycles, by all switches; lost: of those, reloading what \
+         others drove out; more: all cycles over those of the best order of the design; what the kernel itself takes for a switch \
          is in none of them",
     );
     page.method(&["reordering", "simulated-cost"]);
@@ -62,7 +62,7 @@ fn answer(orders: &[OrderFinding]) -> String {
     };
     let of = |order: &OrderFinding| {
         let switches = if order.switches == 1 { "switch" } else { "switches" };
-        format!("{} ({} {switches}: {} of them)", name(order), count(order.switches), share(order.cost_share()))
+        format!("{} ({} {switches}: {} of them)", name(order), count(order.switches), share(order.overhead))
     };
     if best.cycles == worst.cycles {
         return format!("On {} no order takes fewer cycles than another: {}.", first.design, of(best));
@@ -86,22 +86,22 @@ fn table(orders: &[OrderFinding]) -> Grid {
     let mut grid = Grid::new(2);
     grid.column("design", Side::Left);
     grid.column("order", Side::Left);
-    for name in ["quantum", "switches", "lost", "interval", "time", "share", "net", "more"] {
+    for name in ["quantum", "switches", "net", "interval", "time", "share", "lost", "more"] {
         grid.column(name, Side::Right);
     }
     for order in orders {
-        let cost = order.cost_cycles();
+        let cost = &order.average_cost_cycles;
         let told = cost.estimate.filter(|cycles| *cycles != 0.0 && !cost.is_covering_zero());
         let cells: [Entry; 10] = [
             order.design.as_str().into(),
             order.order.as_str().into(),
             order.quantum_instructions.map(count).unwrap_or_default().into(),
             count(order.switches).into(),
-            known(&order.lost_cycles).into(),
+            with_bound(cost).into(),
             ends(cost).into(),
             told.map(|cycles| as_time(cycles, order.cycle_ns)).unwrap_or_default().into(),
-            share(order.cost_share()).into(),
-            with_bound(&order.average_cost_cycles).into(),
+            share(order.overhead).into(),
+            known(&order.lost_cycles).into(),
             share(order.over_fewest).into(),
         ];
         grid.row(cells.into());
@@ -121,7 +121,7 @@ const COLUMNS: [Column<OrderFinding>; 15] = [
     ("lost_cycles", |order| perhaps(order.lost_cycles.estimate)),
     ("lost_cycles_low", |order| perhaps(order.lost_cycles.low)),
     ("lost_cycles_high", |order| perhaps(order.lost_cycles.high)),
-    ("lost_share", |order| perhaps(order.lost_share)),
+    ("overhead", |order| perhaps(order.overhead)),
     ("excess_share", |order| perhaps(order.excess_share)),
     ("cycles", |order| order.cycles.to_string()),
     ("over_fewest", |order| perhaps(order.over_fewest)),

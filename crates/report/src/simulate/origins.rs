@@ -53,7 +53,7 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
     let all = lost.all();
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("lines", Side::Left);
-    for name in ["cycles lost", "to other processes", "to the kernel", "aged", "flushed", "other"] {
+    for name in ["cycles lost", "to other processes", "to the kernel", "aged", "flushed", "state"] {
         grid.column(name, Side::Right);
     }
     let of_all = |cycles: u64| match cycles {
@@ -62,7 +62,9 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
     };
     for (whose, lost) in [("of the programs", programs), ("of the kernel", kernel)] {
         let mut row: Vec<Entry> = vec![whose.into(), rounded(lost.all() as f64).into()];
-        row.extend([lost.processes, lost.kernel, lost.aged, lost.flushed, lost.other].map(of_all));
+        row.extend(
+            [lost.processes, lost.kernel, lost.aged, lost.flushed, lost.state.saturating_add(lost.other)].map(of_all),
+        );
         grid.row(row);
     }
     page.heading("Lost to whom", &format!("shares of all cycles lost on {}", design.name));
@@ -73,7 +75,7 @@ fn add_origins(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2);
     grid.column("design", Side::Left);
     grid.column("level", Side::Left);
-    for name in ["misses", "intrinsic", "evicted by others", "by the kernel", "aged by others", "flushed"] {
+    for name in ["misses", "intrinsic", "evicted by others", "by the kernel", "aged by others", "flushed", "state"] {
         grid.column(name, Side::Right);
     }
     for design in detailed(findings) {
@@ -92,7 +94,7 @@ fn origin_row(design: &str, origin: &OriginFinding) -> Vec<Entry> {
     let mut row: Vec<Entry> = vec![design.into(), origin.level.as_str().into(), count(origin.misses).into()];
     row.extend([origin.intrinsic, origin.evicted_by_others].map(of_all));
     row.push(if origin.evicted_by_kernel > 0 { of_all(origin.evicted_by_kernel) } else { String::new().into() });
-    row.extend([origin.aged_by_others, origin.flushed].map(of_all));
+    row.extend([origin.aged_by_others, origin.flushed, origin.state].map(of_all));
     row
 }
 

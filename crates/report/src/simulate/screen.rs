@@ -1,7 +1,7 @@
 //! One screen: the cost in words, by design, by cause, who evicts whom where it costs most, the code (and the kernel's
 //! data) that pays, and what to know, worst first. Everything else is behind `--details` and in the page.
 
-use analysis::simulation::{Cost, DesignFinding, Findings, Group, GroupFinding, LevelFinding, PlaceFinding};
+use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, LevelFinding, PlaceFinding};
 use simulation_result::{ByView, Simulation};
 
 use super::amount::{as_time, count, ends, known, perhaps, rounded, share, with_bound};
@@ -77,11 +77,11 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     }
     let confidence = findings.designs.iter().find_map(|design| design.average_cost_cycles.confidence);
     let interval = confidence.map(|share| format!("; {:.0} % intervals, within this trace", share * 100.0));
-    let rest = format!("cycles lost to others and gained from others{}", interval.unwrap_or_default());
+    let rest = format!("cycles, net of lost, gained and state{}", interval.unwrap_or_default());
     page.heading("Cost of a switch", &rest);
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("", Side::Left);
-    for name in ["lost", "interval", "time", "share", "gained", "net", "overhead", "CPI"] {
+    for name in ["net", "interval", "time", "share", "lost", "gained", "state", "CPI"] {
         grid.column(name, Side::Right);
     }
     findings.designs.iter().take(DESIGNS).for_each(|design| grid.row(design_row(design)));
@@ -93,17 +93,17 @@ fn add_designs(page: &mut Page, findings: &Findings) {
 }
 
 fn design_row(design: &DesignFinding) -> Vec<Entry> {
-    let (lost, gained, net) = (&design.lost_cycles, &design.gained_cycles, &design.average_cost_cycles);
+    let net = &design.average_cost_cycles;
     let told = net.estimate.filter(|_| !net.is_covering_zero());
     vec![
         design.name.as_str().into(),
-        known(lost).into(),
-        ends(lost).into(),
-        lost.estimate.or(told).map(|cycles| as_time(cycles, design.cycle_ns)).unwrap_or_default().into(),
-        design.lost_share.map(|part| share(Some(part))).unwrap_or_default().into(),
-        known(gained).into(),
         with_bound(net).into(),
+        ends(net).into(),
+        told.map(|cycles| as_time(cycles, design.cycle_ns)).unwrap_or_default().into(),
         told.map(|_| share(design.overhead)).unwrap_or_default().into(),
+        known(&design.lost_cycles).into(),
+        known(&design.gained_cycles).into(),
+        known(&design.state_cycles).into(),
         perhaps(cpi(design)).into(),
     ]
 }
@@ -146,12 +146,11 @@ fn add_levels(page: &mut Page, design: &DesignFinding) {
 fn add_causes(page: &mut Page, findings: &Findings) {
     let designs = &findings.designs[..findings.designs.len().min(COLUMNS)];
     let Some(first) = designs.first() else { return };
-    let is_compared = designs.iter().all(|design| design.lost_cycles.estimate.is_some());
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("after", Side::Left);
     grid.column("switches", Side::Right);
     if designs.len() == 1 {
-        for name in ["lost", "interval", "of all lost", "gained", "net", "interval", "of the excess"] {
+        for name in ["net", "interval", "of all", "lost", "gained", "state"] {
             grid.column(name, Side::Right);
         }
     } else {
@@ -160,36 +159,31 @@ fn add_causes(page: &mut Page, findings: &Findings) {
     for group in shown(first) {
         let mut row: Vec<Entry> = vec![name(group).into(), count(group.segments).into()];
         if designs.len() == 1 {
-            row.extend(lost_and_gained(first, group).map(Entry::from));
+            row.extend(parties(first, group).map(Entry::from));
         } else {
             row.extend(designs.iter().map(|design| {
                 let group = design.groups.iter().find(|other| other.group == group.group);
-                let cost = group.map(|group| if is_compared { &group.lost_cycles } else { &group.cost_cycles });
-                Entry::from(cost.map(with_bound).unwrap_or_default())
+                Entry::from(group.map(|group| with_bound(&group.cost_cycles)).unwrap_or_default())
             }));
         }
         grid.row(row);
     }
     if !grid.is_empty() {
-        let cycles = if is_compared { "lost to others" } else { "excess" };
-        page.heading("By cause", &format!("cycles of a switch, {cycles}, by why the task had left the CPU"));
+        page.heading("By cause", "cycles of a switch, net, by why the task had left the CPU");
         page.grid(&grid);
     }
 }
 
 /// One design's cells. Columns that hold nothing are not shown.
-fn lost_and_gained(design: &DesignFinding, group: &GroupFinding) -> [String; 7] {
-    let interval = |cost: &Cost| if cost.is_covering_zero() { String::new() } else { ends(cost) };
-    let (lost, net) = (&group.lost_cycles, &group.cost_cycles);
-    let of_lost = design.share_of_lost(group);
+fn parties(design: &DesignFinding, group: &GroupFinding) -> [String; 6] {
+    let net = &group.cost_cycles;
     [
-        known(lost),
-        interval(lost),
-        of_lost.map(|part| share(Some(part))).unwrap_or_default(),
-        known(&group.gained_cycles),
         with_bound(net),
-        if lost.estimate.is_none() { interval(net) } else { String::new() },
-        if of_lost.is_none() { share(design.share_of_excess(group)) } else { String::new() },
+        ends(net),
+        share(design.share_of_excess(group)),
+        known(&group.lost_cycles),
+        known(&group.gained_cycles),
+        known(&group.state_cycles),
     ]
 }
 

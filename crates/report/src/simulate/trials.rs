@@ -54,7 +54,7 @@ fn table(trials: &[(&Simulation, &Findings)], designs: &[TrialFinding], style: S
     let mut grid = Grid::new(2);
     grid.column("trial", Side::Left);
     grid.column("design", Side::Left);
-    for name in ["instructions", "data refs", "switches", "lost", "gained", "net", "interval", "cycles", "overhead"] {
+    for name in ["instructions", "data refs", "switches", "net", "interval", "lost", "gained", "cycles", "overhead"] {
         grid.column(name, Side::Right);
     }
     for (number, (head, findings)) in trials.iter().enumerate() {
@@ -73,7 +73,7 @@ fn sentence(design: &TrialFinding) -> String {
     let lost = match design.lost_cycles.estimate {
         None => String::new(),
         Some(_) => format!(
-            " What is lost meanwhile takes {} to reload; lines that others bring in save {}.",
+            " Reloading what others drove out takes {}; lines that others bring in save {}.",
             cycles(&design.lost_cycles),
             cycles(&design.gained_cycles)
         ),
@@ -93,10 +93,10 @@ fn rows<'a>(number: usize, head: &'a Simulation, findings: &'a Findings) -> impl
             count(design.instructions).into(),
             count(design.data_refs).into(),
             count(switches).into(),
-            known(&design.lost_cycles).into(),
-            known(&design.gained_cycles).into(),
             with_bound(&design.average_cost_cycles).into(),
             ends(&design.average_cost_cycles).into(),
+            known(&design.lost_cycles).into(),
+            known(&design.gained_cycles).into(),
             rounded(design.hierarchies.shared.cycles as f64).into(),
             share(design.overhead).into(),
         ]

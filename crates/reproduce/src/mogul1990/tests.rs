@@ -95,9 +95,9 @@ fn curve(story: &Story, set: usize, group: Group, length: u64) -> GroupFinding {
         cost_cycles: Cost::default(),
         lost_cycles: Cost::default(),
         gained_cycles: Cost::default(),
+        state_cycles: Cost::default(),
         cut,
         excess_cycles: 0.0,
-        all_lost_cycles: None,
         curve: points.collect(),
     }
 }

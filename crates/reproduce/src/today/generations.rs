@@ -18,12 +18,12 @@ const RECENT: usize = 3;
 
 type Outcome = Result<Found, String>;
 
-/// What a switch loses in the caches, in microseconds, with the ends of its interval and of the design's cycle.
+/// What a switch costs in the caches, net, in microseconds, with the ends of its interval and of the design's cycle.
 fn caches(records: &Records, set: usize, machine: &Machine) -> Result<Interval, String> {
     let (_, findings) = records.simulated(&set_step(set))?;
     let design = findings.designs.iter().find(|design| design.name == machine.design);
     let design = design.ok_or_else(|| format!("the record has no design {}", machine.design))?;
-    let cost = &design.lost_cycles;
+    let cost = &design.average_cost_cycles;
     let why = || cost.why.clone().unwrap_or_else(|| "no cost is available".to_owned());
     let (Some(value), Some(low), Some(high)) = (cost.estimate, cost.low, cost.high) else { return Err(why()) };
     let [short, long] = design.cycle_ns.ok_or("the design has no time of a cycle")?;

@@ -55,12 +55,12 @@ fn records(story: &Story) -> Records {
                 let us = if place == 0 { story.then_us[set] } else { story.since_us[set] };
                 // A cycle of a nanosecond: a thousand cycles a microsecond.
                 let cycles = us * 1e3;
-                let lost_cycles =
+                let average_cost_cycles =
                     Cost { estimate: Some(cycles), low: Some(cycles), high: Some(cycles), ..Cost::default() };
                 DesignFinding {
                     name: machine.design.to_owned(),
                     cycle_ns: Some([1.0, 1.0]),
-                    lost_cycles,
+                    average_cost_cycles,
                     ..like.clone()
                 }
             };

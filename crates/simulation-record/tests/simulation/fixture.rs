@@ -2,9 +2,9 @@
 
 use design::Design;
 use simulation_result::{
-    ByView, CallCost, Depth, DesignResult, Eviction, EvictorPlace, HierarchyCounts, Interval, LevelCounts, LostCycles,
-    LostTo, MissDifference, MissOrigins, PhysicalPages, PlaceCost, ProcessFacts, Simulation, SwitchCause, TraceFacts,
-    WorkingSetLoss,
+    ByView, CallCost, Depth, DesignResult, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
+    LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost, ProcessFacts,
+    Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
@@ -27,11 +27,13 @@ fn result(name: &str) -> DesignResult {
         depth: Depth::Full,
         hierarchies: ByView { shared: counts.clone(), private: counts.clone(), flushed: counts },
         origins: vec![MissOrigins { level: "L1".into(), intrinsic: 1, ..MissOrigins::default() }],
-        miss_differences: vec![MissDifference { level: "L1".into(), lost: 5, gained: u64::MAX }],
+        miss_differences: vec![MissDifference { level: "L1".into(), lost: 5, gained: u64::MAX, first_touches: 3 }],
         lost_cycles: Some(LostCycles {
             kernel: LostTo { aged: u64::MAX, ..LostTo::default() },
             ..LostCycles::default()
         }),
+        gained_cycles: Some(GainedCycles { others: 7, first_touches_of_data: u64::MAX, ..GainedCycles::default() }),
+        most_held: vec![9],
         losses: vec![WorkingSetLoss { level: "L1".into(), returns: 4, ..WorkingSetLoss::default() }],
         evictions: vec![Eviction { level: "L1".into(), evictor: Some(0), victim: Some(1), lines: u64::MAX }],
         code: vec![PlaceCost {
@@ -132,7 +134,11 @@ pub(crate) fn tuples(count: u32) -> Vec<Interval> {
             private: u64::MAX - u64::from(i),
             flushed: u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15),
         },
-        lost_cycles: i.is_multiple_of(2).then(|| u64::MAX - u64::from(i % 7)),
+        of_others: i.is_multiple_of(2).then(|| OfOthers {
+            lost: u64::MAX - u64::from(i % 7),
+            gained: (i % 5).into(),
+            first_touches: i.into(),
+        }),
     };
     (0..count).map(tuple).collect()
 }

@@ -1,7 +1,7 @@
 //! What is written is read back, number for number.
 
 use proptest::prelude::*;
-use simulation_result::{ByView, Interval};
+use simulation_result::{ByView, Interval, OfOthers};
 
 use crate::fixture::{head, tuples};
 use crate::{Folder, read, write};
@@ -32,13 +32,13 @@ fn any_tuple() -> impl Strategy<Value = Interval> {
     (
         indices,
         (small(), small(), small(), small()),
-        (number(), number(), number(), number(), proptest::option::of(number())),
+        (number(), number(), number(), number(), proptest::option::of((number(), number(), number()))),
     )
         .prop_map(
             |(
                 (design, process, cause, end),
                 (segment, segments, task, interval),
-                (instructions, shared, private, flushed, lost_cycles),
+                (instructions, shared, private, flushed, of_others),
             )| {
                 let cycles = ByView { shared, private, flushed };
                 Interval {
@@ -52,7 +52,7 @@ fn any_tuple() -> impl Strategy<Value = Interval> {
                     interval,
                     instructions,
                     cycles,
-                    lost_cycles,
+                    of_others: of_others.map(|(lost, gained, first_touches)| OfOthers { lost, gained, first_touches }),
                 }
             },
         )

@@ -17,13 +17,15 @@ fn the_sample_of_version_1_is_read() {
     for design in &mut head.designs {
         design.miss_differences.clear();
         design.lost_cycles = None;
+        design.gained_cycles = None;
+        design.most_held.clear();
         design.calls.clear();
         design.data.clear();
         design.evictors.clear();
         design.physical_pages = None;
     }
     assert_eq!(found_head, head);
-    let without = |tuple: Interval| Interval { lost_cycles: None, ..tuple };
+    let without = |tuple: Interval| Interval { of_others: None, ..tuple };
     assert_eq!(found, tuples(300).into_iter().map(without).collect::<Vec<_>>());
 }
 

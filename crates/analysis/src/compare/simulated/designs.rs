@@ -99,9 +99,16 @@ impl<'a> Matched<'a> {
         let is_renamed = base_name != new_name;
         let named = |name: &str| (is_renamed).then(|| ("design".to_owned(), name.to_owned()));
         let title = if is_renamed { "design".to_owned() } else { format!("design {base_name}") };
-        let of = |side: &[Record<'a>], name: &str| -> Vec<Facts> {
-            side.iter().map(|record| named(name).into_iter().chain(fields(record.design, &title)).collect()).collect()
+        let first_touches = |record: &Record<'a>| {
+            let told =
+                if record.finding.first_touch_cycles.is_some() { "told apart" } else { "in the cost, as a gain" };
+            (join(&title, "first touches"), told.to_owned())
         };
+        let of_record = |record: &Record<'a>, name: &str| -> Facts {
+            named(name).into_iter().chain(fields(record.design, &title)).chain([first_touches(record)]).collect()
+        };
+        let of =
+            |side: &[Record<'a>], name: &str| side.iter().map(|record| of_record(record, name)).collect::<Vec<_>>();
         different(&of(&self.base, base_name), &of(&self.new, new_name))
     }
 

@@ -109,6 +109,19 @@ fn several_traces_are_paired_as_scipy_pairs_them() {
     }
 }
 
+/// A record of an earlier program, or of many designs at once, has another kind of cost.
+#[test]
+fn whether_first_touches_are_in_the_cost_is_told_as_a_difference() {
+    let (base, mut new) = (simulated(1, 1.0), simulated(2, 1.0));
+    let differs = |base: &Found, new: &Found| {
+        let comparison = judged(from_ref(base), from_ref(new));
+        comparison.environment.iter().any(|difference| difference.what.ends_with("first touches"))
+    };
+    assert!(!differs(&base, &new));
+    new.1.designs[0].first_touch_cycles = None;
+    assert!(differs(&base, &new));
+}
+
 /// Low and high of the interval above.
 const PAIRED: [f64; 2] = [1.05066581811767, 1.172699685842677];
 

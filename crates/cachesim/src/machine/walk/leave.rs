@@ -5,10 +5,10 @@ use design::Inclusion;
 use super::Sent;
 use crate::address::{Address, VALID};
 use crate::attribution::Departure;
-use crate::machine::SHARED;
 use crate::machine::line::Line;
 use crate::machine::view_set::ViewSet;
 use crate::machine::views::Views;
+use crate::machine::{PRIVATE, SHARED};
 
 impl Views<'_> {
     /// A line leaves its set for another one.
@@ -146,6 +146,9 @@ impl Views<'_> {
         let (key, line) = self.lines(view, at).take(level, slot)?;
         if view == SHARED {
             self.note_left(at, set, key, line.arrival, how);
+        }
+        if view == PRIVATE {
+            self.note_let_go(at, set, key);
         }
         Some(line)
     }

@@ -1,7 +1,10 @@
 //! Two processes in turn.
 
-use design::{Design, Ways};
-use simulation_result::LostTo;
+use design::{AddressKind, Design, PageAllocation, PageOrder, Replacement, Ways};
+use proptest::prelude::*;
+use simulation_result::{GainedCycles, LostTo};
+use trace::{Mapping, Mark};
+use units::Bytes;
 
 use super::build::{LINE, MISS, Program, behind_free_fetches, data_cache, simulated};
 use crate::support::address;
@@ -112,4 +115,117 @@ fn a_flushed_cache_starts_each_turn_cold() {
     let origins = &result.found.origins[1];
     assert_eq!((origins.intrinsic, origins.flushed), (2 * LINES, (TURNS - 2) * LINES));
     assert_eq!((origins.evicted_by_others, origins.aged_by_others), (0, 0));
+}
+
+/// Lines are found wherever they lie in memory, so that processes find each other's.
+fn with_physical_tags(mut design: Design) -> Design {
+    design
+        .levels
+        .iter_mut()
+        .for_each(|level| (level.index, level.tag) = (AddressKind::Physical, AddressKind::Physical));
+    design.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Consecutive, seed: 0 });
+    design
+}
+
+const LIBRARY: u64 = 0x50_0000;
+
+/// The process that runs maps the one library that all have.
+fn map_library(program: &mut Program) {
+    let mapping = Mapping {
+        start: LIBRARY,
+        bytes: 4096,
+        offset: 0,
+        is_executable: true,
+        path: b"/lib/one.so".to_vec(),
+        build_id: Vec::new(),
+    };
+    program.chunk.mark(Mark::Map(mapping));
+}
+
+/// The second process finds eight lines that the first has loaded, once. Then its own array of 32 lines drives them out of its cache, the
+/// first process brings them in again, and it finds them: a gain, each time.
+#[test]
+fn a_line_that_another_loads_is_a_first_touch_once_and_then_a_gain() {
+    let design = with_physical_tags(design(Ways::Full));
+    let mut program = Program::new(2);
+    map_library(&mut program);
+    program.walk(LIBRARY, 8);
+    program.switch_to(2);
+    map_library(&mut program);
+    program.walk(LIBRARY, 8);
+    for _ in 0..3 {
+        program.walk(0x1_0000, 32);
+        program.switch_to(1);
+        program.walk(LIBRARY, 8);
+        program.switch_to(2);
+        program.walk(LIBRARY, 8);
+    }
+    let result = simulated(&design, &program);
+    let wanted = GainedCycles { others: 3 * 8 * MISS, first_touches_of_data: 8 * MISS, ..GainedCycles::default() };
+    assert_eq!(result.found.gained, Some(wanted));
+    let difference = &result.found.differences[1];
+    assert_eq!((difference.gained, difference.first_touches), (4 * 8, 8));
+}
+
+const POLICIES: [Replacement; 5] =
+    [Replacement::Lru, Replacement::Fifo, Replacement::Random, Replacement::Srrip, Replacement::TreePlru];
+
+/// Turns of two processes: which lines each loads.
+fn turns() -> impl Strategy<Value = Vec<Vec<u64>>> {
+    prop::collection::vec(prop::collection::vec(0..24_u64, 1..40), 2..12)
+}
+
+fn in_turn(turns: &[Vec<u64>], map: impl Fn(&mut Program), place: impl Fn(u32, u64) -> u64) -> Program {
+    let mut program = Program::new(2);
+    for (number, lines) in turns.iter().enumerate() {
+        let task = number as u32 % 2 + 1;
+        if number > 0 {
+            program.switch_to(task);
+        }
+        if number < 2 {
+            map(&mut program);
+        }
+        lines.iter().for_each(|line| program.load(place(task, *line)));
+    }
+    program
+}
+
+fn of_policy(policy: Replacement) -> Design {
+    let mut level = data_cache(16, Ways::Count(8));
+    level.replacement = policy;
+    with_physical_tags(behind_free_fetches(vec![level]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Both simulators split the excess alike, and whatever the policy: who shares nothing gains nothing, and under LRU all that is lost is
+    /// lost to others.
+    #[test]
+    fn who_shares_no_line_gains_nothing_whatever_the_policy(turns in turns()) {
+        for policy in POLICIES {
+            let program = in_turn(&turns, |_| (), |task, line| 0x1_0000 * u64::from(task) + line * LINE);
+            let result = simulated(&of_policy(policy), &program);
+            let gained = result.found.gained.expect("lookups are compared");
+            prop_assert_eq!((gained.others, gained.first_touches()), (0, 0), "{:?}", policy);
+            let lost = result.found.lost_to.expect("lookups are compared");
+            let excess = result.hierarchies.shared.cycles as i64 - result.hierarchies.private.cycles as i64;
+            prop_assert_eq!(lost.all() as i64 - gained.state as i64, excess);
+            if policy == Replacement::Lru {
+                prop_assert_eq!((gained.state, lost.all()), (0, lost.to_others()));
+            }
+        }
+    }
+
+    #[test]
+    fn of_lines_that_both_share_the_split_adds_up_whatever_the_policy(turns in turns()) {
+        for policy in POLICIES {
+            let program = in_turn(&turns, map_library, |_, line| LIBRARY + line * LINE);
+            let result = simulated(&of_policy(policy), &program);
+            let (lost, gained) = (result.found.lost_to.expect("compared"), result.found.gained.expect("compared"));
+            let excess = result.hierarchies.shared.cycles as i64 - result.hierarchies.private.cycles as i64;
+            let all = gained.others + gained.first_touches() + gained.state;
+            prop_assert_eq!(lost.all() as i64 - all as i64, excess, "{:?}", policy);
+        }
+    }
 }

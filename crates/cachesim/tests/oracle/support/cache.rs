@@ -16,14 +16,16 @@ pub(crate) struct Line {
     pub(crate) address: Address,
     pub(crate) is_modified: bool,
     pub(crate) owner: u32,
+    /// The process that ran when it came in.
+    pub(crate) by: u32,
     used: u64,
     came: u64,
     interval: u8,
 }
 
 impl Line {
-    pub(crate) fn new(address: Address, is_modified: bool, owner: u32) -> Line {
-        Line { address, is_modified, owner, used: 0, came: 0, interval: 0 }
+    pub(crate) fn new(address: Address, is_modified: bool, run: &super::stack::Run<'_>) -> Line {
+        Line { address, is_modified, owner: run.owner, by: run.process, used: 0, came: 0, interval: 0 }
     }
 }
 

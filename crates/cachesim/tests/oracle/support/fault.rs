@@ -36,6 +36,12 @@ pub(crate) enum Fault {
     PlacesAreLines,
     /// A lookup lost its cycles to what took its line from the nearest level.
     LostInNearestLevel,
+    /// What a process drives out itself is lost to others whatever the replacement policy.
+    AgedIsLostToOthers,
+    /// What another has brought in is gained, even if the process has had it in its own cache since.
+    LetGoIsForgotten,
+    /// A line that the process has had before is one that it asks for the first time.
+    AgainIsTheFirstTime,
     /// A call that a switch divides counts as one without a switch.
     DividedCallsCount,
     /// Lines brought back count as restored whichever absence lost them.

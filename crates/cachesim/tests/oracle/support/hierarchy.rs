@@ -71,7 +71,7 @@ impl Hierarchy {
             }
         }
         let owner = if self.fault == Some(Fault::KernelOwnsNothing) { step.process } else { address.owner() };
-        let mut run = Run { clock, stall_cycles, owner };
+        let mut run = Run { clock, stall_cycles, owner, process: step.process };
         let is_miss = stack.look_up_first(&mut run, step.kind, address).is_miss;
         if is_miss {
             if !*has_missed || self.fault == Some(Fault::EachLineIsAMiss) {

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use design::Design;
+use design::{Design, Replacement};
 use simulation_result::{
-    ByView, CallCost, HierarchyCounts, LostCycles, LostTo, MissDifference, MissOrigins, WorkingSetLoss,
+    ByView, CallCost, GainedCycles, HierarchyCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers,
+    WorkingSetLoss,
 };
 
 use super::address::{Address, KERNEL, Tag};
+use super::cache::Cache;
 use super::fault::Fault;
 use super::hierarchy::{Hierarchy, Step, add};
 use super::memory::Memory;
@@ -18,7 +20,23 @@ enum Reason {
     EvictedByOthers,
     EvictedByKernel,
     Aged,
+    /// Aged in a level whose lines are not in the order that they would have alone.
+    State,
     Flushed,
+}
+
+impl Reason {
+    fn is_others(self) -> bool {
+        self != Reason::State
+    }
+}
+
+/// What a lookup gained by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gain {
+    FromOthers,
+    FirstTouch,
+    State,
 }
 
 #[derive(Clone, Copy)]
@@ -33,6 +51,10 @@ type Place = (bool, usize, usize, Tag);
 struct Private {
     hierarchy: Hierarchy,
     notes: HashMap<Place, Note>,
+    /// Lines that its last levels have asked memory for, by level.
+    asked: HashSet<(usize, Tag)>,
+    /// Lines that it has let go since they came into the shared hierarchy.
+    let_go: HashSet<Place>,
 }
 
 /// A process that is away: the lines it had when it left, by level, that are still there, and how many are not.
@@ -54,8 +76,18 @@ pub(crate) struct Machine {
     pub(crate) losses: Vec<WorkingSetLoss>,
     /// By level, then by TLB.
     pub(crate) differences: Vec<MissDifference>,
-    pub(crate) lost_cycles: u64,
+    pub(crate) of_others: OfOthers,
     pub(crate) lost_to: LostCycles,
+    pub(crate) gained: GainedCycles,
+    /// By level, then by TLB: lines held, and the most at any time.
+    held: Vec<u64>,
+    pub(crate) most_held: Vec<u64>,
+    /// Of the lookup under way: whether another process had brought in what the shared view found and the private one does not hold, and
+    /// whether the private hierarchy has let that go since.
+    found: Option<bool>,
+    /// The private hierarchy has asked memory for what it never had asked for.
+    is_asked_first: bool,
+
     /// Why the lines that the lookup under way brought in had left, in the order in which they came.
     reasons: Vec<Reason>,
     /// Lost less gained.
@@ -85,8 +117,13 @@ impl Machine {
             privates: BTreeMap::new(),
             retired: Hierarchy::new(design, fault).counts(),
             differences: all.clone().map(|level| MissDifference { level, ..MissDifference::default() }).collect(),
-            lost_cycles: 0,
+            of_others: OfOthers::default(),
             lost_to: LostCycles::default(),
+            gained: GainedCycles::default(),
+            held: vec![0; all.clone().count()],
+            most_held: vec![0; all.clone().count()],
+            found: None,
+            is_asked_first: false,
             reasons: Vec::new(),
             compared_cycles: 0,
             origins: all.map(|level| MissOrigins { level, ..MissOrigins::default() }).collect(),
@@ -114,27 +151,27 @@ impl Machine {
             let first = self.shared.stack(is_tlb).first(kind).expect("steps are made for levels that exist");
             let mut missed = [false; 2];
             let mut longer = 0;
+            let mut is_first_touch = false;
             for &step in reference {
-                let (now, cycles) = self.compared(step, first);
+                let (now, cycles, is_first) = self.compared(step, first);
                 if self.fault == Some(Fault::LinesDifferOneByOne) {
-                    self.count_difference(is_tlb, first, now);
+                    self.count_difference(is_tlb, first, now, is_first);
                     continue;
                 }
                 missed = [missed[0] || now[0], missed[1] || now[1]];
+                is_first_touch |= is_first;
                 longer += cycles;
-                if self.fault != Some(Fault::ReferencesLoseAsAWhole) {
-                    self.lost_cycles += longer.max(0) as u64;
-                    longer = 0;
-                }
             }
-            self.lost_cycles += longer.max(0) as u64;
-            self.count_difference(is_tlb, first, missed);
+            if self.fault == Some(Fault::ReferencesLoseAsAWhole) {
+                self.of_others.lost += longer.max(0) as u64;
+            }
+            self.count_difference(is_tlb, first, missed, is_first_touch);
         }
     }
 
     /// One lookup, with what it does behind the first level. Gives whether it missed there, in the shared and in the private
-    /// view, and how much longer it took in the shared one.
-    fn compared(&mut self, step: Step, first: usize) -> ([bool; 2], i64) {
+    /// view, how much longer it took in the shared one, and whether it gained by a first touch.
+    fn compared(&mut self, step: Step, first: usize) -> ([bool; 2], i64, bool) {
         let state = |machine: &Machine| {
             let (shared, private) = (&machine.shared, &machine.privates[&step.process].hierarchy);
             let misses = [shared.misses(step.is_tlb), private.misses(step.is_tlb)];
@@ -144,17 +181,47 @@ impl Machine {
         let (misses_before, clocks_before) = state(self);
         let missed = self.step(step);
         let (misses, clocks) = state(self);
+        let longer = (clocks[0] - clocks_before[0]) - (clocks[1] - clocks_before[1]);
+        let gain = self.gain();
+        let is_first_touch = longer < 0 && gain == Gain::FirstTouch;
         for level in (0..misses[0].len()).filter(|&level| level != first) {
             let missed = [0, 1].map(|view| misses[view][level] > misses_before[view][level]);
-            self.count_difference(step.is_tlb, level, missed);
+            self.count_difference(step.is_tlb, level, missed, is_first_touch);
         }
-        let longer = (clocks[0] - clocks_before[0]) - (clocks[1] - clocks_before[1]);
         self.compared_cycles += longer;
-        if step.kind != Kind::Fetch {
+        if step.kind != Kind::Fetch && !is_first_touch {
             self.data.push((self.place(step), longer));
         }
         self.count_lost(step, longer.max(0) as u64);
-        (missed, longer)
+        self.count_gained(step, gain, (-longer).max(0) as u64);
+        (missed, longer, is_first_touch)
+    }
+
+    fn gain(&self) -> Gain {
+        match self.found {
+            None => Gain::State,
+            Some(_) if self.is_asked_first => Gain::FirstTouch,
+            Some(true) if self.fault != Some(Fault::LetGoIsForgotten) => Gain::State,
+            Some(_) => Gain::FromOthers,
+        }
+    }
+
+    fn count_gained(&mut self, step: Step, gain: Gain, cycles: u64) {
+        let sum = match gain {
+            Gain::State => &mut self.gained.state,
+            Gain::FromOthers => {
+                self.of_others.gained += cycles;
+                &mut self.gained.others
+            }
+            Gain::FirstTouch => {
+                self.of_others.first_touches += cycles;
+                match step.kind {
+                    Kind::Fetch => &mut self.gained.first_touches_of_code,
+                    _ => &mut self.gained.first_touches_of_data,
+                }
+            }
+        };
+        *sum += cycles;
     }
 
     fn place(&self, step: Step) -> u64 {
@@ -165,22 +232,29 @@ impl Machine {
         let is_nearest = self.fault == Some(Fault::LostInNearestLevel);
         let reason = if is_nearest { self.reasons.last() } else { self.reasons.first() };
         let LostCycles { programs, kernel } = &mut self.lost_to;
-        let LostTo { processes, kernel, aged, flushed, other } =
+        if reason.is_some_and(|reason| reason.is_others()) && self.fault != Some(Fault::ReferencesLoseAsAWhole) {
+            self.of_others.lost += cycles;
+        }
+        let LostTo { processes, kernel, aged, flushed, state, other } =
             if of_step(step).owner() == KERNEL { kernel } else { programs };
         *match reason {
             Some(Reason::EvictedByOthers) => processes,
             Some(Reason::EvictedByKernel) => kernel,
             Some(Reason::Aged) => aged,
+            Some(Reason::State) => state,
             Some(Reason::Flushed) => flushed,
             None => other,
         } += cycles;
     }
 
-    fn count_difference(&mut self, is_tlb: bool, level: usize, missed: [bool; 2]) {
+    fn count_difference(&mut self, is_tlb: bool, level: usize, missed: [bool; 2], is_first_touch: bool) {
         let difference = &mut self.differences[if is_tlb { self.design.levels.len() + level } else { level }];
         match missed {
             [true, false] => difference.lost += 1,
-            [false, true] => difference.gained += 1,
+            [false, true] => {
+                difference.gained += 1;
+                difference.first_touches += u64::from(is_first_touch);
+            }
             _ => {}
         }
     }
@@ -193,17 +267,24 @@ impl Machine {
         let is_shared_miss = self.shared.step(step, address);
         self.private(step.process);
         self.reasons.clear();
+        self.found = None;
+        self.is_asked_first = false;
         self.see_shared_events(step.process, of_step(step).owner(), Some(step));
         let private = self.privates.get_mut(&step.process).expect("made above");
         let is_private_miss = private.hierarchy.step(step, address);
-        forget_notes(private, self.fault);
+        self.is_asked_first = see_private_events(private, &self.shared, step.process, self.fault);
         self.flushed.step(step, address);
         self.flushed.take_events();
         [is_shared_miss, is_private_miss]
     }
 
     fn private(&mut self, process: u32) -> &mut Private {
-        let new = || Private { hierarchy: Hierarchy::new(&self.design, self.fault), notes: HashMap::new() };
+        let new = || Private {
+            hierarchy: Hierarchy::new(&self.design, self.fault),
+            notes: HashMap::new(),
+            asked: HashSet::new(),
+            let_go: HashSet::new(),
+        };
         self.privates.entry(process).or_insert_with(new)
     }
 
@@ -261,10 +342,17 @@ impl Machine {
             let place = (is_tlb, event.level, event.set, event.tag);
             match event.what {
                 What::Filled => self.count_origin(place, running),
-                What::Arrived => self.privates.values_mut().for_each(|private| {
-                    private.notes.remove(&place);
-                }),
+                What::Found { by } => self.note_found(place, running, by),
+                What::Asked { .. } => {}
+                What::Arrived => {
+                    self.hold(place, 1);
+                    self.privates.values_mut().for_each(|private| {
+                        private.notes.remove(&place);
+                        private.let_go.remove(&place);
+                    });
+                }
                 What::Left { owner, why } => {
+                    self.hold(place, -1);
                     self.note_departure(place, running, looks_up, why);
                     if !is_tlb {
                         self.count_loss(event, owner);
@@ -284,8 +372,38 @@ impl Machine {
         }
     }
 
+    fn hold(&mut self, (is_tlb, level, ..): Place, more: i64) {
+        let at = if is_tlb { self.design.levels.len() + level } else { level };
+        self.held[at] = self.held[at].checked_add_signed(more).expect("what leaves had come");
+        self.most_held[at] = self.most_held[at].max(self.held[at]);
+    }
+
+    /// Before the private view looks it up.
+    fn note_found(&mut self, place: Place, running: u32, by: u32) {
+        let private = &self.privates[&running];
+        if by != running && !holds(private, place) {
+            self.found = Some(private.let_go.contains(&place));
+        }
+    }
+
+    /// Whether lines that a process drives out would not have left alone.
+    fn keeps_order(&self, is_tlb: bool, level: usize) -> bool {
+        let levels = &self.shared.stack(is_tlb).levels;
+        let is_ordered = |level: &Cache| {
+            let shape = &level.shape;
+            let is_lru = shape.ways == 1 || shape.replacement == Replacement::Lru;
+            is_lru && shape.victim.is_none() && shape.streams.is_none() && !shape.prefetches_next
+        };
+        let is_before = |before: &Cache| {
+            let (one, other) = (before.shape.holds, levels[level].shape.holds);
+            one.instructions() && other.instructions() || one.data() && other.data()
+        };
+        is_ordered(&levels[level]) && levels[..level].iter().filter(|before| is_before(before)).all(is_ordered)
+    }
+
     fn count_origin(&mut self, place: Place, running: u32) {
         let (is_tlb, level, ..) = place;
+        let keeps_order = self.fault == Some(Fault::AgedIsLostToOthers) || self.keeps_order(is_tlb, level);
         let private = &self.privates[&running];
         let origins = &mut self.origins[if is_tlb { self.design.levels.len() + level } else { level }];
         if !holds(private, place) {
@@ -293,12 +411,16 @@ impl Machine {
             return;
         }
         let note = private.notes.get(&place);
-        let reason = note.map_or(Reason::Aged, |note| note.reason);
+        let reason = match note.map_or(Reason::Aged, |note| note.reason) {
+            Reason::Aged if !keeps_order => Reason::State,
+            reason => reason,
+        };
         self.reasons.push(reason);
         match reason {
             Reason::EvictedByOthers => origins.evicted_by_others += 1,
             Reason::EvictedByKernel => origins.evicted_by_kernel += 1,
             Reason::Aged => origins.aged_by_others += 1,
+            Reason::State => origins.state += 1,
             Reason::Flushed => origins.flushed += 1,
         }
         let absence = self.departures.get(&running).copied().unwrap_or(0);
@@ -368,11 +490,29 @@ fn holds(private: &Private, (is_tlb, level, set, tag): Place) -> bool {
     private.hierarchy.stack(is_tlb).levels[level].way_of(set, tag).is_some()
 }
 
-/// Notes go with the copies that they are about.
-fn forget_notes(private: &mut Private, fault: Option<Fault>) {
+/// Notes go with the copies that they are about, and what the shared hierarchy has from another process, but the private one no more, is
+/// remembered. Gives whether the private one has asked memory, on demand, for what it never had asked for.
+fn see_private_events(private: &mut Private, shared: &Hierarchy, running: u32, fault: Option<Fault>) -> bool {
+    let mut is_asked_first = false;
     for (is_tlb, event) in private.hierarchy.take_events() {
-        if matches!(event.what, What::Left { .. }) && fault != Some(Fault::NotesOutliveCopies) {
-            private.notes.remove(&(is_tlb, event.level, event.set, event.tag));
+        let place = (is_tlb, event.level, event.set, event.tag);
+        match event.what {
+            What::Left { .. } => {
+                if fault != Some(Fault::NotesOutliveCopies) {
+                    private.notes.remove(&place);
+                }
+                let level = &shared.stack(is_tlb).levels[event.level];
+                let line = level.way_of(event.set, event.tag).and_then(|way| level.sets[event.set][way]);
+                if line.is_some_and(|line| line.by != running) {
+                    private.let_go.insert(place);
+                }
+            }
+            What::Asked { is_demand } if !is_tlb => {
+                let is_new = private.asked.insert((event.level, event.tag));
+                is_asked_first |= is_demand && (is_new || fault == Some(Fault::AgainIsTheFirstTime));
+            }
+            What::Asked { .. } | What::Filled | What::Arrived | What::Found { .. } => {}
         }
     }
+    is_asked_first
 }

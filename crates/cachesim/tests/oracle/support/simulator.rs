@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use design::Design;
-use simulation_result::{ByView, CallCost, ProcessFacts, SwitchCause};
+use simulation_result::{ByView, CallCost, OfOthers, ProcessFacts, SwitchCause};
 use trace::{Block, Chunk, Mark, Reference};
 
 use super::address::KERNEL;
@@ -37,8 +37,8 @@ pub(crate) struct Tuple {
     pub(crate) instructions: u64,
     /// Shared, private, flushed.
     pub(crate) cycles: [u64; 3],
-    /// `None` where segments are added up.
-    pub(crate) lost_cycles: Option<u64>,
+    /// Lost, gained, first touches; `None` where segments are added up.
+    pub(crate) of_others: Option<[u64; 3]>,
 }
 
 pub(crate) type Code = BTreeMap<(String, SwitchCause, CodePlace), i64>;
@@ -53,8 +53,8 @@ pub(crate) struct OneDesign {
     pub(crate) calls: BTreeMap<u16, CallCost>,
     /// When the call under way began.
     entered: CallCost,
-    /// The tuple under way; cycles, and cycles lost, before its first block.
-    open: Option<(Tuple, ByView<u64>, u64)>,
+    /// The tuple under way; cycles, and those that others have to do with, before its first block.
+    open: Option<(Tuple, ByView<u64>, OfOthers)>,
 }
 
 struct Segment {
@@ -149,7 +149,7 @@ impl Oracle {
             end: end_of_trace(),
             instructions: 0,
             cycles: [0; 3],
-            lost_cycles: Some(0),
+            of_others: Some([0; 3]),
         };
         for design in &mut self.designs {
             let excess = design.block(block, references, &tuple);
@@ -307,9 +307,9 @@ impl Oracle {
 }
 
 impl OneDesign {
-    /// Gives the block's excess cycles. `wanted` is the tuple that it belongs to.
+    /// Gives the block's excess cycles, but for first touches. `wanted` is the tuple that it belongs to.
     fn block(&mut self, block: &Block, references: &[Reference], wanted: &Tuple) -> i64 {
-        let (before, lost_before) = (self.machine.cycles(), self.machine.lost_cycles);
+        let (before, others_before) = (self.machine.cycles(), self.machine.of_others);
         if self.open.as_ref().is_some_and(|(open, ..)| open.interval != wanted.interval) {
             self.close_tuple();
         }
@@ -318,11 +318,14 @@ impl OneDesign {
         let steps = Steps::new(&self.machine.design, wanted.process).block(block, references);
         self.machine.references(&steps);
         let after = self.machine.cycles();
-        let (open, start, lost) = self.open.get_or_insert_with(|| (wanted.clone(), before, lost_before));
+        let (open, start, others) = self.open.get_or_insert_with(|| (wanted.clone(), before, others_before));
         open.instructions += instructions;
         open.cycles = [after.shared - start.shared, after.private - start.private, after.flushed - start.flushed];
-        open.lost_cycles = Some(self.machine.lost_cycles - *lost);
-        (after.shared - before.shared) as i64 - (after.private - before.private) as i64
+        let now = self.machine.of_others;
+        open.of_others =
+            Some([now.lost - others.lost, now.gained - others.gained, now.first_touches - others.first_touches]);
+        let first_touches = (now.first_touches - others_before.first_touches) as i64;
+        (after.shared - before.shared) as i64 - (after.private - before.private) as i64 + first_touches
     }
 
     /// Where data and lines are that the lookups since the last time were about.

@@ -29,7 +29,18 @@ pub(crate) enum Why {
 pub(crate) enum What {
     Filled,
     Arrived,
-    Left { owner: u32, why: Why },
+    Left {
+        owner: u32,
+        why: Why,
+    },
+    /// On demand; `by` is the process that brought it in.
+    Found {
+        by: u32,
+    },
+    /// The level asks memory for it.
+    Asked {
+        is_demand: bool,
+    },
 }
 
 /// Something that happened to a line of the main array.
@@ -47,6 +58,8 @@ pub(crate) struct Run<'a> {
     pub(crate) stall_cycles: &'a mut u64,
     /// Whose lines come in.
     pub(crate) owner: u32,
+    /// The process that runs.
+    pub(crate) process: u32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -131,8 +144,11 @@ impl Stack {
     }
 
     /// One look-up by the level before, or nothing where there is only memory.
-    fn request(&mut self, run: &mut Run<'_>, level: Option<usize>, ask: Ask) -> Reply {
-        let Some(level) = level else { return Reply::default() };
+    fn request(&mut self, run: &mut Run<'_>, from: usize, ask: Ask) -> Reply {
+        let Some(level) = self.next(from, ask.kind) else {
+            self.note(from, ask.address, What::Asked { is_demand: ask.is_demand });
+            return Reply::default();
+        };
         self.count_access(level, ask.kind, 1);
         let reply = self.look_up(run, level, ask);
         if reply.is_miss {
@@ -163,6 +179,10 @@ impl Stack {
 
     fn hit(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, set: usize, way: usize) -> Reply {
         let cycles = self.levels[level].shape.hit_cycles;
+        if ask.is_demand {
+            let by = self.levels[level].sets[set][way].expect("found").by;
+            self.note(level, ask.address, What::Found { by });
+        }
         let ask = self.spend(run, level, ask, cycles);
         if self.levels[level].shape.is_exclusive() {
             if self.fault == Some(Fault::ExclusiveKeepsLine) {
@@ -181,7 +201,7 @@ impl Stack {
         let ask = self.spend(run, level, ask, cycles);
         self.levels[level].counts.victim_hits += 1;
         let mut line = self.levels[level].victims.remove(index);
-        (line.owner, line.address) = (run.owner, ask.address);
+        (line.owner, line.by, line.address) = (run.owner, run.process, ask.address);
         line.is_modified &= self.fault != Some(Fault::VictimForgetsModified);
         self.bring_in(level, line, ask.time(run));
         if self.is_written(ask.kind) {
@@ -199,7 +219,7 @@ impl Stack {
         }
         let ask = self.spend(run, level, ask, cycles);
         self.levels[level].counts.stream_hits += 1;
-        self.bring_in(level, Line::new(ask.address, false, run.owner), ask.time(run));
+        self.bring_in(level, Line::new(ask.address, false, run), ask.time(run));
         if self.is_written(ask.kind) {
             self.as_found(run, level, ask);
         }
@@ -216,7 +236,7 @@ impl Stack {
         }
         self.levels[level].counts.fills += 1;
         self.note(level, ask.address, What::Filled);
-        self.bring_in(level, Line::new(ask.address, reply.is_modified, run.owner), ask.time(run));
+        self.bring_in(level, Line::new(ask.address, reply.is_modified, run), ask.time(run));
         if self.is_written(ask.kind) {
             self.as_found(run, level, ask);
         }
@@ -231,7 +251,7 @@ impl Stack {
         let own = wait + self.levels[level].shape.miss_cycles;
         let kind = self.kind_below(ask.kind);
         let asked = self.spend(run, level, ask, own);
-        let reply = self.request(run, self.next(level, kind), Ask { kind, is_prefetch: false, ..asked });
+        let reply = self.request(run, level, Ask { kind, is_prefetch: false, ..asked });
         let back = match ask.is_demand {
             true => ask,
             false => Ask { later: asked.later + reply.cycles, ..ask },
@@ -307,7 +327,7 @@ impl Stack {
             return;
         }
         let reply = self.prefetch(run, level, ask, address);
-        self.bring_in(level, Line::new(address, reply.is_modified, run.owner), ask.time(run));
+        self.bring_in(level, Line::new(address, reply.is_modified, run), ask.time(run));
     }
 
     fn prefetch(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, address: Address) -> Reply {
@@ -362,16 +382,15 @@ impl Stack {
             self.store_goes_on(run, level, ask);
             return Reply { is_miss: true, ..Reply::default() };
         }
-        let reply = self.request(run, self.next(level, Kind::Store), ask);
+        let reply = self.request(run, level, ask);
         Reply { cycles: reply.cycles, is_miss: true, is_modified: false }
     }
 
     /// From a write-through level: nobody waits, unless all write buffers are taken.
     fn store_goes_on(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
-        let next = self.next(level, Kind::Store);
         let ask = Ask { is_demand: false, ..ask };
         let Some(buffers) = self.levels[level].shape.write_buffers else {
-            self.request(run, next, ask);
+            self.request(run, level, ask);
             return;
         };
         let spare = usize::from(self.fault == Some(Fault::OneBufferMore));
@@ -381,7 +400,7 @@ impl Stack {
         if self.fault == Some(Fault::BufferedStoreSetsOutAtOnce) {
             later = ask.later;
         }
-        let cycles = self.request(run, next, Ask { later, ..ask }).cycles;
+        let cycles = self.request(run, level, Ask { later, ..ask }).cycles;
         let cache = &mut self.levels[level];
         cache.written_last = now.max(cache.written_last) + u64::from(buffers.drain_cycles) + cycles;
         cache.pending.push_back(cache.written_last);

@@ -23,16 +23,23 @@ pub(crate) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findin
     add_table(page, &first.trace.source, &orders);
     page.figure(|| {
         let height: Height = |order| {
-            let cycles = order.cost_cycles().estimate.filter(|cycles| *cycles > 0.0)?;
+            let cycles = order.average_cost_cycles.estimate.filter(|cycles| *cycles > 0.0)?;
             Some((cycles, cycles_in_words(cycles)))
         };
         let axis = log_axis("cycles a switch (simulated)");
-        draw(&orders, height, axis, "cost-by-quantum", "Cost of a switch by quantum", "What an average switch loses.")
+        draw(
+            &orders,
+            height,
+            axis,
+            "cost-by-quantum",
+            "Cost of a switch by quantum",
+            "What an average switch costs, net.",
+        )
     });
     page.figure(|| {
-        let height: Height = |order| Some((order.cost_share()?, share(order.cost_share())));
+        let height: Height = |order| Some((order.overhead?, share(order.overhead)));
         let axis = share_axis("of all cycles (simulated)");
-        let caption = "What all switches lose of all cycles, without what the kernel takes.";
+        let caption = "What all switches cost of all cycles, without what the kernel takes.";
         draw(&orders, height, axis, "share-by-quantum", "Share of time lost by quantum", caption)
     });
 }

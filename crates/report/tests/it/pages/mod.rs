@@ -4,7 +4,7 @@
 mod browser;
 
 use analysis::compare::{Options, compare_simulations};
-use analysis::{Findings, Point};
+use analysis::{Findings, Point, observation};
 use record::{Arm, MeasureRecord};
 use reproduce::{Axis, Cell, Chart, Claim, Exhibit, Paper, Reason, Series, Style, Table, Verdict, table};
 use serde_json::Value;
@@ -13,6 +13,7 @@ use switchcost_report::html::{Html, Part, render, render_comparison, render_repr
 use switchcost_report::reproduce::{Command, Reproduction};
 use workload::Access;
 
+use crate::observe::fixture::observed;
 use crate::report::fixture::{about, counters, measured, pairs, sized, suspect, walked, whole};
 use crate::report::{compared, recorded};
 use crate::simulate::fixture as simulated;
@@ -71,6 +72,16 @@ fn simulated_page() -> Html {
     render(&[Part::Simulated { name: HARM, head: &head, findings: &findings }])
 }
 
+fn observed_page() -> Html {
+    let observation = observed(HARM, MARKUP);
+    render(&[Part::Observed { name: HARM, observation: &observation, findings: &observation::analyse(&observation) }])
+}
+
+/// A page of each kind of record.
+fn one_of_each_kind() -> [(&'static str, Html); 3] {
+    [("measured", measured_page(200, "run.jsonl")), ("simulated", simulated_page()), ("observed", observed_page())]
+}
+
 /// Drawn, with a tooltip that says something, and with a zoom that does something where there are axes.
 fn assert_works(outcome: &Value, html: &Html) {
     assert_eq!(outcome["errors"], serde_json::json!([]), "the console is silent");
@@ -111,6 +122,20 @@ fn all_figures_of_a_simulation_are_drawn_and_hostile_names_stay_text() {
     let is_shown = |name: &str| texts.iter().filter_map(Value::as_str).any(|text| text == name);
     assert!(is_shown(MARKUP), "the name is shown as it is: {texts:?}");
     assert!(is_shown("</script><script>window.harmed=1</script…"), "cut, and as it is: {texts:?}");
+}
+
+#[test]
+fn all_figures_of_an_observation_are_drawn_and_hostile_names_stay_text() {
+    let Some(browser) = browser::find() else { return };
+    let html = observed_page();
+    let outcome = browser::probe(&browser, &html.page, "observed", &[]);
+    assert_works(&outcome, &html);
+    assert_eq!(outcome["harmed"], Value::Null, "no name ran as a script");
+    for figure in ["figure-r1-costs", "figure-r1-kept-waiting"] {
+        let texts = outcome["figures"][figure]["text"].as_array().expect("texts");
+        let is_shown = |name: &str| texts.iter().filter_map(Value::as_str).any(|text| text.contains(name));
+        assert!(is_shown("<b>bold</b>") && is_shown("</script><script>"), "names are shown as they are: {texts:?}");
+    }
 }
 
 #[test]
@@ -172,7 +197,7 @@ fn a_page_follows_the_readers_wish_for_dark_or_light() {
 #[test]
 fn pictures_of_pages_are_kept() {
     let Some(browser) = browser::find() else { return };
-    for (kind, html) in [("measured", measured_page(200, "run.jsonl")), ("simulated", simulated_page())] {
+    for (kind, html) in one_of_each_kind() {
         for (look, flags) in [
             ("wide", ["--window-size=1400,1000", "--blink-settings=preferredColorScheme=1"]),
             ("narrow", ["--window-size=400,1200", "--blink-settings=preferredColorScheme=1"]),
@@ -189,7 +214,7 @@ fn pictures_of_pages_are_kept() {
 #[test]
 fn pages_are_printed_whole() {
     let Some(browser) = browser::find() else { return };
-    for (kind, html) in [("measured", measured_page(200, "run.jsonl")), ("simulated", simulated_page())] {
+    for (kind, html) in one_of_each_kind() {
         let paper = browser::paper(&browser, &html.page, &format!("print-{kind}"));
         let bytes = std::fs::read(&paper).unwrap_or_else(|error| panic!("{}: {error}", paper.display()));
         assert!(bytes.starts_with(b"%PDF") && bytes.len() > 50_000, "{} is empty", paper.display());
@@ -200,7 +225,7 @@ fn pages_are_printed_whole() {
 #[test]
 fn a_narrow_page_is_no_wider_than_its_window() {
     let Some(browser) = browser::find() else { return };
-    for (kind, html) in [("measured", measured_page(200, "run.jsonl")), ("simulated", simulated_page())] {
+    for (kind, html) in one_of_each_kind() {
         let inner = html.page.replace('&', "&amp;").replace('"', "&quot;");
         let look = "<script>addEventListener('load', async () => {\
             const frame = document.querySelector('iframe'), page = frame.contentDocument;\
@@ -238,7 +263,7 @@ fn axe_finds_nothing_that_keeps_a_reader_out() {
         const pre = document.createElement('pre'); pre.id = 'outcome';\
         pre.textContent = JSON.stringify(found.violations.map((rule) => rule.id + ': ' + rule.nodes[0].html));\
         document.body.replaceChildren(pre); });</script>";
-    for (kind, html) in [("measured", measured_page(200, "run.jsonl")), ("simulated", simulated_page())] {
+    for (kind, html) in one_of_each_kind() {
         for scheme in ["0", "1"] {
             let page = html.page.replacen("</body>", &format!("<script>{axe}</script>{look}</body>"), 1);
             let flag = format!("--blink-settings=preferredColorScheme={scheme}");

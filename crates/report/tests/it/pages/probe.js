@@ -19,13 +19,21 @@
   const mouse = (type, x, y, on) =>
     on.dispatchEvent(new MouseEvent(type, { clientX: x, clientY: y, bubbles: true, cancelable: true, view: window }));
 
+  // The middle of the largest of some bars, which may stand on others or beside them.
+  function largest(bars, isLevel, xaxis, yaxis) {
+    const bar = bars.reduce((a, b) => (Math.abs(b.s) > Math.abs(a.s) ? b : a));
+    const [along, across] = [bar.b + bar.s / 2, (bar.p0 + bar.p1) / 2];
+    return isLevel ? [xaxis.d2p(along), yaxis.d2p(across)] : [xaxis.d2p(across), yaxis.d2p(along)];
+  }
+
   // A place inside the first trace that a pointer can meet, in pixels of the plot.
   function target(gd) {
     const { xaxis, yaxis } = gd._fullLayout;
     const trace = gd.data[gd.data.length - 1];
     if (trace.type === "heatmap") return [xaxis.d2p(0), yaxis.d2p(0)];
+    if (trace.type === "bar") return largest(gd.calcdata[gd.data.length - 1], trace.orientation === "h", xaxis, yaxis);
     const i = Math.floor(trace.x.length / 2);
-    return [xaxis.d2p(trace.type === "bar" ? trace.x[i] / 2 : trace.x[i]), yaxis.d2p(trace.y[i])];
+    return [xaxis.d2p(trace.x[i]), yaxis.d2p(trace.y[i])];
   }
 
   const tooltip = (gd) => [...gd.querySelectorAll(".hoverlayer .hovertext")].map((t) => t.textContent).join(" ");

@@ -96,6 +96,8 @@ fn host() -> HostManifest {
         cpus_allowed: (0..4).map(CpuId).collect(),
         cpus_isolated: vec![],
         caches: vec![],
+        untold_caches: vec![],
+        core_khz: None,
         tlbs: Fact::unknown("no CPUID leaf"),
         page_bytes: Bytes::kib(4),
         huge_pages: Fact::unknown("not built in"),

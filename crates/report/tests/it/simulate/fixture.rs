@@ -2,9 +2,9 @@
 
 use analysis::simulation::{Analyser, Findings, Options};
 use simulation_result::{
-    ByView, CallCost, Depth, DesignResult, Eviction, EvictorPlace, HierarchyCounts, Interval, LevelCounts, LostCycles,
-    LostTo, MissDifference, MissOrigins, PhysicalPages, PlaceCost, ProcessFacts, Simulation, SwitchCause, TraceFacts,
-    WorkingSetLoss,
+    ByView, CallCost, Depth, DesignResult, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
+    LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost, ProcessFacts,
+    Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "cat\u{1b}[2J\u{202e},\"x\"";
@@ -46,6 +46,8 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         origins: if is_full { vec![origin()] } else { Vec::new() },
         miss_differences: if is_full { differences() } else { Vec::new() },
         lost_cycles: is_full.then(lost_to),
+        gained_cycles: is_full.then(gained),
+        most_held: if is_full { vec![4_096, 4_096] } else { Vec::new() },
         losses: if is_full { vec![loss()] } else { Vec::new() },
         evictions: if is_full { evictions() } else { Vec::new() },
         code: if is_full { vec![code()] } else { Vec::new() },
@@ -66,18 +68,23 @@ fn origin() -> MissOrigins {
         evicted_by_kernel: 20_000,
         aged_by_others: 20_000,
         flushed: 0,
+        state: 5_000,
     }
 }
 
 fn differences() -> Vec<MissDifference> {
-    let of = |level: &str, lost, gained| MissDifference { level: level.to_owned(), lost, gained };
+    let of = |level: &str, lost, gained| MissDifference { level: level.to_owned(), lost, gained, first_touches: 1_000 };
     vec![of("L1I", 35_000, 5_000), of("L1D", 95_000, 5_000)]
 }
 
 /// Of a trace with a kernel.
 fn lost_to() -> LostCycles {
-    let to = |processes, kernel, aged| LostTo { processes, kernel, aged, flushed: 0, other: 0 };
+    let to = |processes, kernel, aged| LostTo { processes, kernel, aged, ..LostTo::default() };
     LostCycles { programs: to(900_000, 400_000, 300_000), kernel: to(200_000, 100_000, 0) }
+}
+
+fn gained() -> GainedCycles {
+    GainedCycles { others: 4_000, first_touches_of_code: 90_000, first_touches_of_data: 12_000, state: 0 }
 }
 
 fn loss() -> WorkingSetLoss {
@@ -192,7 +199,7 @@ pub(crate) fn record() -> (Simulation, Vec<Interval>) {
                 interval,
                 instructions: LENGTH,
                 cycles,
-                lost_cycles: Some(excess + 20),
+                of_others: Some(OfOthers { lost: excess + 12, gained: 20, first_touches: 0 }),
             };
             head.trace.instructions += LENGTH;
             head.processes[process as usize].instructions += LENGTH;
@@ -202,7 +209,7 @@ pub(crate) fn record() -> (Simulation, Vec<Interval>) {
                 segments: 0,
                 instructions: 0,
                 cycles: ByView::default(),
-                lost_cycles: None,
+                of_others: None,
                 ..tuple
             };
             let sum = sums.entry((process, cause, interval)).or_insert(blank);

@@ -45,35 +45,77 @@ fn a_trace_without_switches_answers_that() {
     assert!(text.starts_with("Nothing was simulated: the record holds no design.\n"), "{text}");
 }
 
-#[test]
-fn a_cost_below_zero_is_not_called_a_price_and_a_number_alone_says_so() {
+fn cost(low: f64, high: f64) -> Cost {
+    Cost { low: Some(low), high: Some(high), estimate: Some(f64::midpoint(low, high)), ..Cost::default() }
+}
+
+/// The first design, whose cost, and what it is lost and gained by, are given.
+fn answer(net: Cost, lost: Cost, gained: Cost) -> String {
     let (head, mut findings) = whole();
-    findings.designs.truncate(2);
-    findings.designs[0].average_cost_cycles = findings.designs[0].average_cost_cycles.times(-1.0);
-    findings.designs[0].lost_cycles = Cost::default();
-    let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
-    let says = "On mogul-1a no cost of switches shows: together the processes need 19,100 cycles a switch less than each with \
-                caches of its own, since they bring in lines that others use.";
-    assert!(text.starts_with(says), "{text}");
-    assert!(text.contains("19,100 cycles (no interval) of cache reloading"), "{text}");
+    findings.designs.truncate(1);
+    let design = &mut findings.designs[0];
+    (design.average_cost_cycles, design.lost_cycles, design.gained_cycles) = (net, lost, gained);
+    design.state_cycles = Cost { estimate: Some(0.0), ..cost(0.0, 0.0) };
+    simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ")
 }
 
 #[test]
-fn what_others_bring_in_may_outweigh_what_they_evict() {
+fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
+    let (lost, gained) = (cost(3000.0, 5000.0), cost(5000.0, 7000.0));
+    let of = |net| answer(net, lost.clone(), gained.clone());
+    let text = of(cost(-3000.0, -1000.0));
+    assert!(text.starts_with("A switch on mogul-1a saves 2,000 cycles (1,000 to 3,000): "), "{text}");
+    let parties = " Of that, lines that others drove out cost 4,000 cycles (3,000 to 5,000); those that they bring in save 6,000 cycles \
+                   (5,000 to 7,000).";
+    assert!(text.contains(parties), "{text}");
+    let text = of(cost(-3000.0, 500.0));
+    let either = "A switch on mogul-1a costs a number of cycles that is not told from 0 (-3,000 to 500). Of that,";
+    assert!(text.starts_with(either), "{text}");
+    let text = of(cost(-500.0, 3000.0));
+    assert!(text.starts_with("A switch on mogul-1a costs less than 3,000 cycles. Of that,"), "{text}");
+}
+
+#[test]
+fn a_cost_of_exactly_nothing_is_0() {
+    let nothing = || cost(0.0, 0.0);
+    let text = answer(nothing(), nothing(), nothing());
+    let says = "A switch on mogul-1a costs 0 cycles. Of that, lines that others drove out cost 0 cycles.";
+    assert!(text.starts_with(says), "{text}");
+    assert!(!text.contains("less than 0") && !text.contains("< 0"), "{text}");
+}
+
+#[test]
+fn what_happens_once_is_told_apart_from_what_each_switch_costs() {
+    let text = table().replace('\n', " ");
+    let says = "Apart from that, first touches of what others had loaded saved 102,000 cycles on mogul-1a, once.";
+    assert!(text.contains(says), "{text}");
+}
+
+#[test]
+fn with_too_few_switches_the_answer_begins_with_what_to_type() {
     let (head, mut findings) = whole();
-    let cost =
-        |low, high| Cost { low: Some(low), high: Some(high), estimate: Some((low + high) / 2.0), ..Cost::default() };
     let design = &mut findings.designs[0];
-    (design.lost_cycles, design.gained_cycles, design.average_cost_cycles) =
-        (cost(3000.0, 5000.0), cost(5000.0, 7000.0), cost(-3000.0, -1000.0));
+    design.groups[0].segments = 23;
+    (design.average_cost_cycles.low, design.average_cost_cycles.high) = (None, None);
+    for style in [Style::default(), DETAILED] {
+        let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
+        let says = "Too few switches for an interval: found 23 turns, need 40. The numbers below are of these turns alone. For \
+                    shorter turns of the same trace type: switchcost simulate two.trace --quantum 46000; or trace for longer.";
+        assert!(text.starts_with(says), "{text}");
+    }
+}
+
+#[test]
+fn threads_of_one_process_are_said_to_count_as_one() {
+    let (mut head, mut findings) = whole();
+    head.processes[1].segments = 0;
+    findings.threads = 3;
     let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
-    assert!(text.starts_with("A switch on mogul-1a costs 4,000 cycles (3,000 to 5,000) to reload"), "{text}");
-    let rest =
-        "Lines that others bring in save 6,000 cycles (5,000 to 7,000). Net: a gain of 2,000 cycles (1,000 to 3,000).";
-    assert!(text.contains(rest), "{text}");
-    findings.designs[0].average_cost_cycles = cost(-3000.0, 500.0);
-    let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
-    assert!(text.contains("Net: less than 500 cycles."), "{text}");
+    let says = "One process ran alone, in 4 threads. These count as one here, with one private hierarchy: what they cost each other";
+    assert!(text.starts_with(says) && !text.contains("nobody else used its caches"), "{text}");
+    findings.threads = 0;
+    let text = simulate::render(&head, &findings, Format::Table, DETAILED);
+    assert!(text.starts_with("One process ran alone: nobody else used its caches"), "{text}");
 }
 
 #[test]
@@ -81,7 +123,7 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_no_number() {
     let (head, mut findings) = whole();
     let level = &mut findings.designs[0].levels[1];
     assert!(level.was_full());
-    (level.brought_in, level.mpki.as_mut().expect("instructions").shared) = (level.lines / 4, 87.6);
+    (level.most_held, level.mpki.as_mut().expect("instructions").shared) = (level.lines / 4, 87.6);
     for style in [Style::default(), DETAILED] {
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(
@@ -137,7 +179,7 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
     // As many levels, causes and programs as a machine of today and a busy trace have.
     let design = &mut findings.designs[0];
     let levels = (0..4).flat_map(|_| design.levels.clone()).map(|mut level| {
-        level.brought_in = level.lines - 1;
+        level.most_held = level.lines / 2;
         level
     });
     design.levels.extend(levels.collect::<Vec<_>>());
@@ -165,17 +207,6 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         assert!(text.contains("Who evicts whom: lines of L1D in mogul-1a"), "{text}");
     }
-}
-
-#[test]
-fn an_interval_that_covers_zero_is_told_as_a_bound() {
-    let (head, mut findings) = whole();
-    findings.designs[0].lost_cycles = Cost::default();
-    let cost = &mut findings.designs[0].average_cost_cycles;
-    (cost.low, cost.estimate, cost.high) = (Some(-7_850.0), Some(-1_000.0), Some(1_540.0));
-    let text = simulate::render(&head, &findings, Format::Table, Style::default());
-    assert!(text.starts_with("A switch costs less than 1,540 cycles of cache reloading on mogul-1a"), "{text}");
-    assert!(text.contains("< 1,540") && !text.contains("not distinguishable"), "{text}");
 }
 
 /// The record under two quanta of one order, and under another order.
@@ -235,6 +266,8 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
         alone: 1000,
         shared,
         miss_cycles: 200,
+        lines: 1_000,
+        held: 1_000,
     };
     let pairs = [simulate::AtOnce { in_turn: counts(1900), at_once: counts(5100) }];
     let render = |format| simulate::render_at_once("two.sct", [400_000, 100], &pairs, format, Style::default());
@@ -246,4 +279,12 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
         (&"switchcost.simulate-at-once/1".into(), &100.into())
     );
     assert_eq!(json["designs"][0]["at_once"]["shared"], 5100);
+    // A level that was never full has nothing to share.
+    let short = simulation_result::LastLevelCounts { held: 280, ..counts(1000) };
+    let pairs = [simulate::AtOnce { in_turn: short.clone(), at_once: short }];
+    let text =
+        simulate::render_at_once("two.sct", [400_000, 100], &pairs, Format::Table, Style::default()).replace('\n', " ");
+    let says =
+        "The trace is too short to fill the L2 of two (28 %): what sharing it costs cannot be told; trace for longer.";
+    assert!(text.starts_with(says), "{text}");
 }

@@ -1,0 +1,80 @@
+use std::collections::BTreeMap;
+
+use ::observation::{Calibration, Tasks, Why};
+use serde::Serialize;
+
+use super::Range;
+use super::cost;
+
+/// Switches for one reason, and what they cost directly.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CauseCost {
+    /// Why; none where that was not counted.
+    pub why: Option<Why>,
+    /// How often.
+    pub switches: u64,
+    /// Direct cost; none where the machine's is not known.
+    pub direct_ns: Option<Range>,
+}
+
+impl CauseCost {
+    fn add(&mut self, other: CauseCost) {
+        self.switches = self.switches.saturating_add(other.switches);
+        self.direct_ns = self.direct_ns.zip(other.direct_ns).map(|(a, b)| a.plus(b));
+    }
+}
+
+/// The switches of some tasks together, the most frequent cause first.
+pub(super) fn find(tasks: &[&Tasks], calibration: Option<&Calibration>) -> Vec<CauseCost> {
+    let mut sums: BTreeMap<Option<Why>, CauseCost> = BTreeMap::new();
+    for cost in tasks.iter().flat_map(|tasks| of(tasks, calibration)) {
+        sums.entry(cost.why).and_modify(|sum| sum.add(cost)).or_insert(cost);
+    }
+    let mut found: Vec<CauseCost> = sums.into_values().filter(|cost| cost.switches > 0).collect();
+    found.sort_by_key(|cost| std::cmp::Reverse(cost.switches));
+    found
+}
+
+fn of(tasks: &Tasks, calibration: Option<&Calibration>) -> Vec<CauseCost> {
+    if tasks.causes.is_empty() {
+        let direct_ns = calibration.and_then(|known| cost::direct(tasks, known));
+        return vec![CauseCost { why: None, switches: tasks.switches(), direct_ns }];
+    }
+    let causes = tasks.causes.iter().map(|cause| CauseCost {
+        why: Some(cause.why),
+        switches: cause.switches,
+        direct_ns: calibration.and_then(|known| cost::of_cause(cause, known)),
+    });
+    causes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::analyse;
+    use super::super::tests::{cause, observation, read, tasks};
+    use super::*;
+
+    #[test]
+    fn the_costs_of_all_causes_add_up_to_the_direct_cost() {
+        let causes = vec![
+            cause(Why::Blocked, read(), 100),
+            cause(Why::SliceEnded, ::observation::Entry::Interrupt, 10),
+            cause(Why::Blocked, ::observation::Entry::PageFault, 20),
+        ];
+        let found = analyse(&observation(tasks(causes))).all;
+        let by_cause: Vec<_> = found.causes.iter().map(|cost| (cost.why, cost.switches)).collect();
+        assert_eq!(by_cause, [(Some(Why::Blocked), 120), (Some(Why::SliceEnded), 10)]);
+        let sum = found.causes.iter().filter_map(|cost| cost.direct_ns).reduce(|a, b| a.plus(b)).expect("priced");
+        let direct = found.direct_ns.expect("priced");
+        let both = [(sum.low, direct.low), (sum.high, direct.high)];
+        assert!(both.iter().all(|(a, b)| (a - b).abs() < 1e-6), "{sum:?} is not {direct:?}");
+    }
+
+    #[test]
+    fn switches_without_a_cause_have_a_cost_of_their_own() {
+        let counted = Tasks { voluntary: 5, involuntary: 2, ..tasks(Vec::new()) };
+        let found = analyse(&observation(counted)).all;
+        let [one] = found.causes.as_slice() else { panic!("one: {:?}", found.causes) };
+        assert_eq!((one.why, one.switches, one.direct_ns), (None, 7, found.direct_ns));
+    }
+}

@@ -1,0 +1,110 @@
+use ::observation::Why;
+
+use super::processes::NO_BOUND;
+use super::{Findings, ProcessFinding, Range};
+
+/// What switching costs a program, part by part: as CPU time a second, in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Payer<'a> {
+    /// The program.
+    pub found: &'a ProcessFinding,
+    /// The direct cost of each cause, the most frequent first, and then what reloading caches costs, where that is known.
+    pub parts: Vec<Part>,
+    /// All of it.
+    pub cost: Bounds,
+}
+
+/// A part of what switching costs a program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// What it is for.
+    pub of: Of,
+    /// How many switches it is of.
+    pub switches: u64,
+    /// How much it is.
+    pub cost: Bounds,
+}
+
+/// What a part of a cost is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Of {
+    /// Switches for a reason, directly.
+    Cause(Why),
+    /// Switches for whatever reason, directly.
+    AnyCause,
+    /// Reloading caches, which belongs to no cause.
+    Reloading,
+}
+
+/// A cost whose upper end may not be known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Lower end.
+    pub low: f64,
+    /// What is likely; none where nothing tells.
+    pub likely: Option<f64>,
+    /// Upper end; none where no bound is known but the CPU time itself.
+    pub high: Option<f64>,
+}
+
+/// Every program whose switches have a price, in the order of [`Findings::names`].
+pub fn payers(findings: &Findings) -> Vec<Payer<'_>> {
+    findings.names.iter().filter_map(|found| payer(found, findings.seconds)).collect()
+}
+
+fn payer(found: &ProcessFinding, seconds: f64) -> Option<Payer<'_>> {
+    let bounds = |range: Range| bounds(range.over(seconds), found.cpu_ns.map(|cpu| cpu / seconds));
+    let direct = found.causes.iter().filter_map(|cause| {
+        let of = cause.why.map_or(Of::AnyCause, Of::Cause);
+        Some(Part { of, switches: cause.switches, cost: bounds(cause.direct_ns?) })
+    });
+    let reloading =
+        found.indirect_ns.map(|range| Part { of: Of::Reloading, switches: found.switches, cost: bounds(range) });
+    let cost = bounds(found.cost_ns.or(found.direct_ns)?);
+    Some(Payer { found, parts: direct.chain(reloading).collect(), cost })
+}
+
+fn bounds(range: Range, most: Option<f64>) -> Bounds {
+    let is_bound = |high: &f64| most.is_none_or(|most| *high < NO_BOUND * most);
+    Bounds { low: range.low, likely: range.likely, high: Some(range.high).filter(is_bound) }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::observation::{Observation, Tasks};
+    use units::Nanos;
+
+    use super::super::analyse;
+    use super::super::tests::{cause, observation, read, tasks};
+    use super::*;
+
+    fn blocked() -> Tasks {
+        tasks(vec![cause(Why::Blocked, read(), 100)])
+    }
+
+    #[test]
+    fn a_program_pays_for_its_causes_and_for_reloading_a_second() {
+        // 100 switches of 900 to 1,100 ns in two seconds.
+        let findings = analyse(&observation(blocked()));
+        let [one] = payers(&findings).try_into().expect("one program");
+        assert_eq!(one.parts[0].of, Of::Cause(Why::Blocked));
+        let expected = Bounds { low: 45_000.0, likely: Some(50_000.0), high: Some(55_000.0) };
+        assert_eq!(one.parts[0].cost, expected);
+        assert_eq!((one.parts.len(), one.parts[1].of), (2, Of::Reloading));
+        assert_eq!(one.cost.low, 45_000.0);
+    }
+
+    #[test]
+    fn all_of_the_cpu_time_is_no_bound() {
+        let findings = analyse(&observation(Tasks { run_ns: Nanos(150_000), ..blocked() }));
+        let [one] = payers(&findings).try_into().expect("one program");
+        assert_eq!(one.cost.high, None, "110 us directly and more than 40 for reloading");
+        assert_eq!(one.parts[0].cost.high, Some(55_000.0), "but directly there is one");
+    }
+
+    #[test]
+    fn who_has_no_price_pays_nothing_that_is_told() {
+        let unknown = Observation { calibration: None, ..observation(blocked()) };
+        assert_eq!(payers(&analyse(&unknown)), []);
+    }
+}

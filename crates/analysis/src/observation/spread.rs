@@ -1,0 +1,106 @@
+use ::observation::{Histogram, Observation, Tasks};
+
+use super::observed;
+
+/// How long times were, by powers of two.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spread {
+    /// From when to when, in nanoseconds: each bin twice as long as the one before. The first begins at 0 if that holds something; one
+    /// without an end is for whatever is longer.
+    pub bins: Vec<(f64, Option<f64>)>,
+    /// Times off the CPU in each bin; none where they were not counted.
+    pub off: Option<Vec<Bin>>,
+    /// Waits for a CPU in each bin; none where they were not counted.
+    pub wait: Option<Vec<Bin>>,
+}
+
+/// What lies in a bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bin {
+    /// How many times.
+    pub count: u64,
+    /// Share of all of their kind.
+    pub share: f64,
+}
+
+/// The times of all observed tasks; none where none were counted.
+pub fn spread(observation: &Observation) -> Option<Spread> {
+    let off = Counts::of(observed(observation).map(|tasks: &Tasks| &tasks.off));
+    let wait = Counts::of(observed(observation).map(|tasks| &tasks.wait));
+    let is_used = |at: &usize| off.by_power[*at] > 0 || wait.by_power[*at] > 0;
+    let first = (0..POWERS).find(is_used)?;
+    let last = (first..POWERS).rfind(is_used)?;
+    let is_open = |at| off.open == Some(at) || wait.open == Some(at);
+    let bins = (first..=last).map(|at| (start(at), (!is_open(at)).then(|| start(at + 1))));
+    Some(Spread { bins: bins.collect(), off: off.shares(first..=last), wait: wait.shares(first..=last) })
+}
+
+/// The first bucket of a histogram, and all powers of two from its end on.
+const POWERS: usize = 58;
+const FIRST_LOG: usize = 8;
+
+fn start(at: usize) -> f64 {
+    if at == 0 { 0.0 } else { ((at + FIRST_LOG - 1) as f64).exp2() }
+}
+
+/// Counts by power of two: the two buckets of each are of unequal length, so that their counts go up and down by themselves.
+struct Counts {
+    by_power: [u64; POWERS],
+    /// Which has no end.
+    open: Option<usize>,
+}
+
+impl Counts {
+    fn of<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Counts {
+        let mut sum = Histogram::default();
+        histograms.for_each(|histogram| sum.add(histogram));
+        let mut counts = Counts { by_power: [0; POWERS], open: None };
+        for (from, to, count) in sum.buckets() {
+            let power = from.0.max(1).ilog2() as usize;
+            let at = (power + 1).saturating_sub(FIRST_LOG);
+            counts.by_power[at] = counts.by_power[at].saturating_add(count);
+            counts.open = to.is_none().then_some(at).or(counts.open);
+        }
+        counts
+    }
+
+    fn shares(&self, bins: std::ops::RangeInclusive<usize>) -> Option<Vec<Bin>> {
+        let all = self.by_power.iter().fold(0u64, |all, count| all.saturating_add(*count));
+        let share = |count: &u64| Bin { count: *count, share: *count as f64 / all as f64 };
+        (all > 0).then(|| self.by_power[bins].iter().map(share).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{observation, tasks};
+    use super::*;
+
+    fn spread_of(off: Histogram, wait: Histogram) -> Option<Spread> {
+        spread(&observation(Tasks { off, wait, ..tasks(Vec::new()) }))
+    }
+
+    #[test]
+    fn two_buckets_are_one_power_of_two() {
+        // Below 256, 256 to 384, 384 to 512, 512 to 768, 768 to 1024; the last without an end.
+        let found = spread_of(Histogram::of([0, 1, 2, 0, 3, 0]), Histogram::of([4, 0, 0])).expect("counted");
+        assert_eq!(found.bins, [(0.0, Some(256.0)), (256.0, Some(512.0)), (512.0, Some(1024.0))]);
+        let bin = |count, share| Bin { count, share };
+        assert_eq!(found.off, Some(vec![bin(0, 0.0), bin(3, 0.5), bin(3, 0.5)]));
+        assert_eq!(found.wait, Some(vec![bin(4, 1.0), bin(0, 0.0), bin(0, 0.0)]));
+    }
+
+    #[test]
+    fn what_is_longer_than_all_has_no_end() {
+        let found = spread_of(Histogram::of([0, 0, 0, 1, 1]), Histogram::default()).expect("counted");
+        assert_eq!((found.bins, found.wait), (vec![(512.0, None)], None));
+        assert_eq!(spread_of(Histogram::default(), Histogram::default()), None);
+    }
+
+    #[test]
+    fn a_record_may_have_any_number_of_buckets() {
+        let long = Histogram::of((0..400).map(|at| u64::from(at > 100)));
+        let found = spread_of(long, Histogram::default()).expect("counted");
+        assert_eq!(found.off.expect("counted").iter().map(|bin| bin.count).sum::<u64>(), 299);
+    }
+}

@@ -1,0 +1,63 @@
+//! What the private hierarchy of a process has had: what tells a line that others bring in again and again from one that the process
+//! asks for the first time, and from luck.
+
+use rustc_hash::FxHashMap;
+
+/// Lines in a word.
+const WORD_BITS: u32 = u64::BITS.trailing_zeros();
+
+/// Of one private hierarchy.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// Lines that its last levels have asked memory for, a bit each; by level, and by what the keys of 64 lines have in common.
+    asked: FxHashMap<(usize, u64), u64>,
+    /// Lines that another process had brought into a shared level, and that the private one let go; with the turn of the other.
+    let_go: FxHashMap<(usize, u64), u32>,
+}
+
+impl History {
+    /// A level asks memory for a line. Gives whether it never has before.
+    pub(super) fn ask_memory(&mut self, at: usize, key: u64) -> bool {
+        let asked = self.asked.entry((at, key >> WORD_BITS)).or_default();
+        let line = 1 << (key & u64::from(u64::BITS - 1));
+        let is_new = *asked & line == 0;
+        *asked |= line;
+        is_new
+    }
+
+    /// A level lets a line go that came into the shared one in this turn of another process.
+    pub(super) fn let_go(&mut self, at: usize, key: u64, turn: u32) {
+        self.let_go.insert((at, key), turn);
+    }
+
+    /// A line came into the shared level anew.
+    pub(super) fn has_come_anew(&mut self, at: usize, key: u64) {
+        self.let_go.remove(&(at, key));
+    }
+
+    /// Whether it has let a line go since that came into the shared level in this turn of another process.
+    pub(super) fn has_let_go(&self, at: usize, key: u64, turn: u32) -> bool {
+        self.let_go.get(&(at, key)) == Some(&turn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_asked_for_once_for_the_first_time_by_each_level() {
+        let mut history = History::default();
+        assert!(history.ask_memory(1, 64) && history.ask_memory(1, 65) && history.ask_memory(2, 64));
+        assert!(!history.ask_memory(1, 64) && !history.ask_memory(2, 64));
+        assert!(history.ask_memory(1, 0));
+    }
+
+    #[test]
+    fn a_line_that_came_in_anew_has_not_been_let_go() {
+        let mut history = History::default();
+        history.let_go(0, 7, 4);
+        assert!(history.has_let_go(0, 7, 4));
+        assert!(!history.has_let_go(0, 7, 6) && !history.has_let_go(1, 7, 4));
+    }
+}

@@ -1,0 +1,79 @@
+use analysis::observation::{Findings, KeptWaitingFinding, Waiting, waiting};
+use plotly::common::{Marker, Orientation};
+use plotly::{Bar, Trace};
+
+use super::{MOST_ROWS, beside_its_row};
+use crate::entry::{Entry, Side};
+use crate::figure::{Drawing, Figure, GREY, colour, label, linear_axis, rows_axis, rows_of_bars};
+use crate::grid::Grid;
+use crate::observe::answer;
+use crate::observe::neighbours::text;
+use crate::page::Page;
+use crate::quantity::{NO_NUMBER, Scale, time};
+use crate::simulate::amount::{count, share};
+
+/// As many as there are colours that are told apart.
+const MOST_BEHIND: usize = 7;
+
+/// Who kept whom waiting.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    if findings.kept_waiting.is_empty() {
+        return;
+    }
+    page.heading("Who kept whom waiting", "for a CPU, while it could run");
+    page.figure(|| draw(findings));
+    page.method(&["observing"]);
+}
+
+fn draw(findings: &Findings) -> Option<Figure> {
+    let waiting = waiting(&findings.kept_waiting, MOST_ROWS, MOST_BEHIND);
+    let scale = Scale::of(waiting.longest_ns()?);
+    let names: Vec<String> = waiting.observed.iter().map(|name| answer::name(name)).collect();
+    let beside: Vec<String> = names.iter().map(|name| beside_its_row(name)).collect();
+    let traces = (0..waiting.behind.len()).map(|column| bars(&waiting, &names, column, scale)).collect();
+    let layout = rows_of_bars(names.len(), waiting.behind.len())
+        .x_axis(linear_axis(&format!("{} waited", scale.unit)))
+        .y_axis(rows_axis(&beside));
+    Some(Figure {
+        name: "kept-waiting".to_owned(),
+        title: "Who kept whom waiting".to_owned(),
+        caption: "How long the tasks of each program could have run and had no CPU, by who ran there meanwhile. Where several \
+                  waited at once each has its own time."
+            .to_owned(),
+        drawing: Drawing::new(traces, layout),
+        table: Some(table(&findings.kept_waiting)),
+    })
+}
+
+fn bars(waiting: &Waiting<'_>, names: &[String], column: usize, scale: Scale) -> Box<dyn Trace> {
+    let who = waiting.behind[column].map_or("all others".to_owned(), text);
+    let waits = waiting.wait_ns.iter().map(|waits| waits[column]).enumerate().filter(|(_, ns)| *ns > 0.0);
+    let (rows, waits): (Vec<usize>, Vec<f64>) = waits.unzip();
+    let hovers = rows
+        .iter()
+        .zip(&waits)
+        .map(|(row, ns)| format!("{}<br>behind {}: {}", label(&names[*row]), label(&who), time(*ns)));
+    let colour = if waiting.behind[column].is_some() { colour(column) } else { GREY };
+    Bar::new(waits.iter().map(|ns| scale.value(*ns)).collect(), rows.clone())
+        .orientation(Orientation::Horizontal)
+        .name(label(&who))
+        .marker(Marker::new().color(colour))
+        .hover_text_array(hovers.collect())
+        .hover_template("%{hovertext}<extra></extra>")
+}
+
+fn table(found: &[KeptWaitingFinding]) -> Grid {
+    let mut grid = Grid::new(2);
+    grid.column("observed", Side::Left);
+    grid.column("behind", Side::Left);
+    for column in ["waited", "of all waits", "runs"] {
+        grid.column(column, Side::Right);
+    }
+    for each in found {
+        let runs = each.runs.map_or(NO_NUMBER.to_owned(), count);
+        let cells =
+            [answer::name(&each.observed), text(&each.behind), time(each.wait_ns), share(Some(each.share)), runs];
+        grid.row(cells.into_iter().map(Entry::from).collect());
+    }
+    grid
+}
