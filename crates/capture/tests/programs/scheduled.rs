@@ -96,8 +96,9 @@ fn how_a_command_ends_is_reported() {
     assert_eq!(summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)), Some(9));
 }
 
+/// `sort` is told its memory: it would ask how much is free.
 const SHELL: [&str; 3] =
-    ["sh", "-c", "for i in 3 1 2; do ls / | sort | wc -l; done; echo $$ $PPID; (:) & echo $!; wait"];
+    ["sh", "-c", "for i in 3 1 2; do ls / | sort -S 1M | wc -l; done; echo $$ $PPID; (:) & echo $!; wait"];
 
 #[test]
 fn a_program_goes_on_behind_a_fault_that_it_handles() {
