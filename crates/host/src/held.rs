@@ -4,7 +4,8 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
 use std::time::Duration;
 
 use rustix::process::getpid;
@@ -17,9 +18,15 @@ const LOOKS: u32 = 200;
 pub struct Held {
     process: u32,
     gate: PipeWriter,
-    /// The standard library waits for the program to be there, and so has to do it elsewhere.
-    starter: JoinHandle<io::Result<Child>>,
+    /// The standard library waits for the program to be there, and so has to do it on another thread, which is its parent then.
+    started: Receiver<io::Result<Child>>,
+    parent: Parent,
 }
+
+/// The thread that is a program's parent; it ends when this is dropped. Until then a program that asks for a signal at the death of its
+/// parent (PR_SET_PDEATHSIG, which is of threads) has not lost it.
+#[derive(Debug)]
+pub struct Parent(#[expect(dead_code, reason = "its end is what the thread waits for")] Sender<()>);
 
 impl Held {
     /// Gives the command a process, which waits.
@@ -32,18 +39,22 @@ impl Held {
         let (theirs, ours) = (gate.as_raw_fd(), told.as_raw_fd());
         // SAFETY: between fork and exec the closure makes system calls on files that it owns, and takes no lock and no memory.
         unsafe { command.pre_exec(move || wait_at(&waits, theirs, ours)) };
-        let starter = thread::Builder::new().spawn(move || {
+        let (start, started) = channel();
+        let (alive, gone) = channel();
+        thread::Builder::new().spawn(move || {
             // The command holds the closure, and that its end of the pipes.
             let child = command.spawn();
             drop((command, told));
-            child
+            let _ = start.send(child);
+            // Nothing is sent.
+            let _ = gone.recv();
         })?;
         let mut bytes = [0; 4];
         if number.read_exact(&mut bytes).is_err() {
-            let error = starter.join().map(Result::err).ok().flatten();
+            let error = started.recv().ok().and_then(Result::err);
             return Err(error.unwrap_or_else(|| io::Error::other("its process ended before it began")));
         }
-        let held = Held { process: u32::from_ne_bytes(bytes), gate, starter };
+        let held = Held { process: u32::from_ne_bytes(bytes), gate, started, parent: Parent(alive) };
         held.wait_until_it_waits();
         Ok(held)
     }
@@ -57,10 +68,11 @@ impl Held {
     ///
     /// # Errors
     /// Where the program cannot be run.
-    pub fn release(mut self) -> io::Result<Child> {
-        // It may have been killed meanwhile: the starter knows.
+    pub fn release(mut self) -> io::Result<(Child, Parent)> {
+        // It may have been killed meanwhile: its parent knows.
         let _ = self.gate.write_all(&[1]);
-        self.starter.join().unwrap_or_else(|_| Err(io::Error::other("its starter failed")))
+        let child = self.started.recv().map_err(io::Error::other)??;
+        Ok((child, self.parent))
     }
 
     /// So that the switch to waiting is none of the program's.
@@ -103,8 +115,17 @@ mod tests {
         let held = Held::start(command).expect("a process");
         thread::sleep(Duration::from_millis(20));
         assert!(!sign.exists() && held.process() > 0);
-        let status = held.release().and_then(|mut child| child.wait()).expect("it ran");
+        let status = held.release().and_then(|(mut child, _parent)| child.wait()).expect("it ran");
         assert!(status.success() && sign.exists());
+    }
+
+    #[test]
+    fn its_parent_does_not_die_before_it() {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM", "sleep", "0.2"]);
+        let held = Held::start(command).expect("a process");
+        let status = held.release().and_then(|(mut child, _parent)| child.wait()).expect("it ran");
+        assert!(status.success(), "{status}");
     }
 
     #[test]

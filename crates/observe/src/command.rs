@@ -5,7 +5,7 @@ use std::io;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use host::held::Held;
+use host::held::{Held, Parent};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::backend::Backend;
@@ -21,12 +21,14 @@ pub struct Command {
     /// Its output goes nowhere: the terminal is drawn on.
     is_silent: bool,
     child: Option<Child>,
+    /// Lives as long as we do: the command may ask for a signal at its death.
+    parent: Option<Parent>,
 }
 
 impl Command {
     /// A command of at least one word, not yet started.
     pub fn new(words: Vec<OsString>, is_silent: bool) -> Command {
-        Command { words, is_silent, child: None }
+        Command { words, is_silent, child: None, parent: None }
     }
 
     /// Starts it. It is held until it is observed, so that not one of its switches is missed.
@@ -43,7 +45,8 @@ impl Command {
         let refused = |source| ObserveError::Start { program: program.clone(), source };
         let held = Held::start(command).map_err(refused)?;
         backend.add(&[held.process()])?;
-        self.child = Some(held.release().map_err(refused)?);
+        let (child, parent) = held.release().map_err(refused)?;
+        (self.child, self.parent) = (Some(child), Some(parent));
         Ok(())
     }
 

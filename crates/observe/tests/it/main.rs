@@ -91,7 +91,10 @@ fn program_traced(command: &mut Command, options: Options) -> Option<(String, Co
 fn begin(command: &mut Command, observer: &mut Observer) -> std::io::Result<Child> {
     let held = Held::start(std::mem::replace(command, Command::new("")))?;
     observer.add(&[held.process()]).expect("there is room for one");
-    held.release()
+    let (child, parent) = held.release()?;
+    // It lives as long as the tests do.
+    std::mem::forget(parent);
+    Ok(child)
 }
 
 /// Switches of one cause, over all observed.
