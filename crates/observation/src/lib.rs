@@ -89,6 +89,37 @@ pub struct Observation {
     pub calibration: Option<Calibration>,
 }
 
+impl Observation {
+    /// One of this machine in which nothing was counted yet.
+    pub fn empty(host: HostManifest, started_at: String) -> Observation {
+        Observation {
+            schema: Observation::schema_now(),
+            program: String::new(),
+            started_at,
+            host,
+            subject: Subject::Everything,
+            requests: None,
+            window_ns: Nanos(0),
+            is_unfinished: false,
+            source: Source::Proc,
+            not_counted_by: Vec::new(),
+            cpus: Vec::new(),
+            tasks: Vec::new(),
+            pairs: Vec::new(),
+            waits: Vec::new(),
+            longest_waits: Vec::new(),
+            in_scheduler: None,
+            lost: Lost::default(),
+            own_cost: None,
+            throttled: Vec::new(),
+            moments: Vec::new(),
+            stacks: None,
+            slice_extensions: None,
+            calibration: None,
+        }
+    }
+}
+
 /// Who was observed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

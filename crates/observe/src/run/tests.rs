@@ -153,39 +153,11 @@ impl Listener for Said {
     }
 }
 
-fn empty(root: &Root) -> Observation {
-    Observation {
-        schema: Observation::schema_now(),
-        program: String::new(),
-        started_at: String::new(),
-        host: manifest(root),
-        subject: Subject::Everything,
-        requests: None,
-        window_ns: Nanos(0),
-        is_unfinished: false,
-        source: Source::Proc,
-        not_counted_by: Vec::new(),
-        cpus: Vec::new(),
-        tasks: Vec::new(),
-        pairs: Vec::new(),
-        waits: Vec::new(),
-        longest_waits: Vec::new(),
-        in_scheduler: None,
-        lost: Lost::default(),
-        own_cost: None,
-        throttled: Vec::new(),
-        moments: Vec::new(),
-        stacks: None,
-        slice_extensions: None,
-        calibration: None,
-    }
-}
-
 fn observed(script: &mut Script, whom: Whom, duration: Option<Nanos>) -> (Observation, Vec<String>) {
     let (root, mut said) = (script.root(), Said::default());
     let (is_endless, wants_scheduler_time, requests) = (false, false, Requests::Unknown);
     let task = Task { whom, duration, is_endless, wants_scheduler_time, requests };
-    let empty = empty(&root);
+    let empty = Observation::empty(manifest(&root), String::new());
     (observe(script, task, &root, &empty, &mut said).expect("nothing is refused"), said.0)
 }
 

@@ -11,11 +11,9 @@ mod views;
 use std::path::Path;
 
 use host::facts::{Root, manifest};
-use observation::{Calibration, Lost, Observation, Source, Subject};
+use observation::Observation;
 use observe::{Command, ObserveError, Observer, Options, Requests, Task, Whom};
-use record::HostManifest;
 use time::OffsetDateTime;
-use units::Nanos;
 
 use super::report::{Loaded, StackFiles, show_loaded};
 use crate::cli::observe::ObserveArguments;
@@ -42,7 +40,8 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let now = OffsetDateTime::now_utc();
     let path = arguments.record.clone().map_or_else(|| runs::new_file(runs::OBSERVATION), Ok)?;
     let mut kept = Kept::claim(path, arguments.record.is_none())?;
-    let empty = empty(host, runs::stamp(now), calibration);
+    let program = env!("CARGO_PKG_VERSION").to_owned();
+    let empty = Observation { program, calibration, ..Observation::empty(host, runs::stamp(now)) };
     let costs = empty.calibration.as_ref().and_then(analysis::observation::DirectCosts::of);
     let (mut observation, traced) = match trace {
         None => (observe(arguments, whom, &empty, &interrupt, &mut kept, None)?, Ok(())),
@@ -149,35 +148,6 @@ fn without_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure
     }
     say!("switches are counted without causes and neighbours: {reason}");
     Ok(())
-}
-
-/// Of which nothing was counted yet.
-fn empty(host: HostManifest, started_at: String, calibration: Option<Calibration>) -> Observation {
-    Observation {
-        schema: Observation::schema_now(),
-        program: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at,
-        host,
-        subject: Subject::Everything,
-        requests: None,
-        window_ns: Nanos(0),
-        is_unfinished: false,
-        source: Source::Proc,
-        not_counted_by: Vec::new(),
-        cpus: Vec::new(),
-        tasks: Vec::new(),
-        pairs: Vec::new(),
-        waits: Vec::new(),
-        longest_waits: Vec::new(),
-        in_scheduler: None,
-        lost: Lost::default(),
-        own_cost: None,
-        throttled: Vec::new(),
-        moments: Vec::new(),
-        stacks: None,
-        slice_extensions: None,
-        calibration,
-    }
 }
 
 fn show(
