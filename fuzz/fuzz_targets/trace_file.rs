@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use switchcost_trace::{Chunk, TraceFile, TraceReader, check, kernel_functions, summarize};
+use switchcost_trace::{Chunk, TraceFile, TraceReader, check, kernel_symbols, summarize};
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8] = b"\x89SCT\r\n\x1a\n";
@@ -25,7 +25,7 @@ fn read(bytes: &[u8]) {
     if let Ok(reader) = TraceReader::new(bytes) {
         drop(summarize(reader));
     }
-    drop(kernel_functions(&mut Cursor::new(bytes)));
+    drop(kernel_symbols(&mut Cursor::new(bytes)));
     if let Ok(mut file) = TraceFile::open(Cursor::new(bytes)) {
         let mut chunk = Chunk::default();
         let _ = file.seek(1_000);

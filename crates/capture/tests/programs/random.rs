@@ -241,7 +241,9 @@ fn source(seed: u64) -> String {
 
 #[test]
 fn code_of_any_kind_calculates_what_it_does_without_us() {
-    for seed in 0..PROGRAMS {
+    // Every other program with each of two releases of Valgrind (scripts/another-valgrind.sh).
+    let first = u64::from(std::env::var_os("SWITCHCOST_TOOL_DIR").is_some());
+    for seed in (first..PROGRAMS).step_by(2) {
         let program = program_of(&format!("random-{seed}"), &source(seed));
         let Ran { instructions, loads, stores, successes, .. } = ran(&[checked(&program, ROUNDS)], options());
         assert_eq!(successes, 1, "program {seed} calculates what it does without us");

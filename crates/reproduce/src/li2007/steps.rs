@@ -90,7 +90,8 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let buses = list(&BUS_CYCLES);
     for (access, stride, kib) in points(is_quick) {
         let line = format!("simulate TRACE --design li2007-xeon --vary L2.bus_cycles={buses}");
-        steps.extend(walks(INSTRUCTIONS, (access, stride, kib), &simulated_step(access, stride, kib), &line));
+        let name = simulated_step(access, stride, kib);
+        steps.extend(walks(site.effort, INSTRUCTIONS, (access, stride, kib), &name, &line));
     }
     let (latencies, buses) = (list(&LATENCIES), list(&OUTER_BUSES));
     let loops = if is_quick { &LOOPS[..1] } else { &LOOPS };
@@ -99,7 +100,8 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
             "simulate TRACE --design li2007-xeon --vary L2.miss_cycles={latencies} --vary L2.bus_cycles={buses}"
         );
         let (access, stride, kib) = point;
-        steps.extend(walks(instructions, point, &sensitivity_step(instructions, access, stride, kib), &line));
+        let name = sensitivity_step(instructions, access, stride, kib);
+        steps.extend(walks(site.effort, instructions, point, &name, &line));
     }
     if site.has_guest {
         steps.extend(hand_off::steps(site));
@@ -114,9 +116,16 @@ fn list(numbers: &[u32]) -> String {
 }
 
 /// The trace of a point, and its simulation.
-fn walks(instructions: u32, (access, stride, kib): (Access, u64, u64), name: &str, simulate: &str) -> [Step; 2] {
+fn walks(
+    effort: Effort,
+    instructions: u32,
+    (access, stride, kib): (Access, u64, u64),
+    name: &str,
+    simulate: &str,
+) -> [Step; 2] {
     let walks = walk_step(instructions, access, stride, kib);
-    let line = format!("trace walks --size {kib}KiB --stride {stride}B --access {access} --turns 12");
+    let turns = if effort == Effort::Quick { 4 } else { 12 };
+    let line = format!("trace walks --size {kib}KiB --stride {stride}B --access {access} --turns {turns}");
     let mut simulate = Step::new(name, simulate);
     simulate.trace_of = Some(walks.clone());
     [Step::new(walks, &format!("{line} --instructions {instructions}")), simulate]
