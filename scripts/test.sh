@@ -8,9 +8,9 @@
 # run two at a time, and are shown as they end.
 #
 # At the end it says what failed and what was skipped, and why. Its last line is `N passed, M failed, K skipped`. A test
-# is counted as skipped where it prints `skipped: why`, be it of a part of it, or where it is marked to be ignored. Captures are
-# tested twice: with the installed Valgrind and QEMU and with those of another release, which are downloaded
-# (scripts/another-valgrind.sh, scripts/another-qemu.sh), or else counted as skipped.
+# is counted as skipped where it prints `skipped: why`, be it of a part of it, or where it is marked to be ignored. What captures do
+# is tested twice: with the installed Valgrind and QEMU and with those of another release, which are downloaded
+# (scripts/another-valgrind.sh, scripts/another-qemu.sh), or else counted as skipped. How captures end is tested once.
 #
 # Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.
 set -uo pipefail
@@ -20,6 +20,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 LONGEST_PROGRAM=1200
 # That of all papers, redone quickly.
 LONGEST_TEST=reproduce::everything_is_redone_quickly
+# Tests that another release has no part in: how a capture ends, what is built, limits.
+OF_ANY_VALGRIND=(--skip deaths:: --skip building:: --skip surroundings::)
+OF_ANY_QEMU=(--skip programs_without_end_ --skip what_comes_between_)
 # Programs that run at the same time. Each runs as many tests at once as there are CPUs, of which some wait.
 AT_ONCE=2
 
@@ -203,7 +206,7 @@ for program in "$notes"/programs/*; do
             long+=("$noted")
             case $(cat "$notes/is-another") in
                 0)
-                    note_again "$program" "$title (with another Valgrind)"
+                    note_again "$program" "$title (with another Valgrind)" "${OF_ANY_VALGRIND[@]}"
                     printf 'export SWITCHCOST_TOOL_DIR=%q\n' "$(cat "$notes/another")" >> "$noted/environment"
                     long+=("$noted") ;;
                 3) passed=$((passed + 1)); skip "programs (with another Valgrind)" "$(tail -n 1 "$notes/another-log")" ;;
@@ -214,7 +217,7 @@ for program in "$notes"/programs/*; do
             long+=("$noted")
             case $(cat "$notes/is-another-qemu") in
                 0)
-                    note_again "$program" "$title (with another QEMU)"
+                    note_again "$program" "$title (with another QEMU)" "${OF_ANY_QEMU[@]}"
                     printf 'export PATH=%q:$PATH\n' "$(cat "$notes/another-qemu")" >> "$noted/environment"
                     long+=("$noted") ;;
                 3) passed=$((passed + 1)); skip "guest (with another QEMU)" "$(tail -n 1 "$notes/another-qemu-log")" ;;
