@@ -26,7 +26,7 @@ CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env
 # What builds must not run beside what measures.
 .NOTPARALLEL:
 
-.PHONY: help setup setup-build setup-lint setup-bench setup-results build dist tool smoke measure results test bench fuzz install clean
+.PHONY: packages packages-test help setup setup-build setup-lint setup-bench setup-packages setup-results build dist tool smoke measure results test bench fuzz install clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,6 +42,9 @@ setup-lint:
 
 setup-bench:
 	@scripts/setup.sh bench
+
+setup-packages:
+	@scripts/setup.sh packages
 
 setup-results:
 	@scripts/setup.sh results
@@ -122,6 +125,12 @@ install: $(DIST) ## Install the program, its manual and completions below PREFIX
 	'$(DIST)' completions bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/switchcost'
 	'$(DIST)' completions zsh > '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_switchcost'
 	'$(DIST)' completions fish > '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/switchcost.fish'
+
+packages: setup-packages tool ## Make wheels, an archive for any Linux, a .deb and the source that goes with them, in target/packages
+	@scripts/packages.sh $(ARGS)
+
+packages-test: setup-packages ## Try these packages in fresh trees, as people install them
+	@scripts/test-packages.sh
 
 fuzz: setup ## Fuzz every reader for FUZZ_SECONDS (60) each
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)

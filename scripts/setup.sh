@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks for what the build needs, installs what is missing, and says what it found. Safe to run again and again.
 #
-# Usage: scripts/setup.sh [build|lint|test|bench|results]
+# Usage: scripts/setup.sh [build|lint|test|bench|results|packages]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
 #   lint   the same with clippy and rustfmt: what tests are built with
 #   test   the same with Chromium to open pages in (the default); with strace, cpio and Python's xxhash, each for a test that is
@@ -9,6 +9,7 @@
 #   bench  the same as build, with perf to compare against; without it the comparison is skipped
 #   results  the same as build, with all that redoing the papers takes: perf, the programs that stand for those of 1990, and
 #          Chromium to draw the figures; what nothing could be had for is missing in the results
+#   packages  the same as build, with what makes packages and tries them in trees of their own
 #
 # Valgrind, with its headers, is needed to build the capture tool of `switchcost trace`. Tests need it; a build goes on
 # without it, and without capturing.
@@ -25,8 +26,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-test}
 case $purpose in
-    build | lint | test | bench | results) ;;
-    *) echo "usage: scripts/setup.sh [build|lint|test|bench|results]" >&2; exit 2 ;;
+    build | lint | test | bench | results | packages) ;;
+    *) echo "usage: scripts/setup.sh [build|lint|test|bench|results|packages]" >&2; exit 2 ;;
 esac
 
 # What is asked for is never asked again by apt or debconf.
@@ -330,6 +331,26 @@ want_axe() {
     say "axe-core is not there: the test of what keeps readers out of a page will be skipped (it comes with npm)"
 }
 
+# --- packages --------------------------------------------------------------------------------------------------------
+
+# Python's own venv, with which wheels are made and tried, is a package of its own here.
+has_venv() { python3 -c 'import venv, ensurepip' 2> /dev/null; }
+
+want_venv() {
+    has_venv && return 0
+    install python3-venv && has_venv && return 0
+    say "python3 with venv is not there: no wheels are made, their test is skipped ($(install_line python3-venv))"
+}
+
+want_packaging() {
+    local pair packages=()
+    for pair in dpkg-shlibdeps:dpkg-dev busybox:busybox-static debootstrap:debootstrap lintian:lintian; do
+        has "${pair%%:*}" || packages+=("${pair##*:}")
+    done
+    [ ${#packages[@]} -eq 0 ] || install "${packages[@]}" || \
+        say "not there: ${packages[*]}: what needs them is skipped ($(install_line "${packages[@]}"))"
+}
+
 # --- perf, which nothing depends on ---------------------------------------------------------------------------------
 
 want_perf() {
@@ -367,6 +388,8 @@ if [ "$purpose" = test ]; then want_onlookers; want_axe; fi
 if [ "$purpose" = test ] || [ "$purpose" = bench ]; then want_guest; fi
 if [ "$purpose" = bench ] || [ "$purpose" = results ]; then want_perf; fi
 if [ "$purpose" = test ] || [ "$purpose" = results ]; then want_programs; fi
+if [ "$purpose" = test ] || [ "$purpose" = packages ]; then want_venv; fi
+if [ "$purpose" = packages ]; then want_packaging; fi
 
 if [ ${#missing[@]} -gt 0 ]; then
     say "not ready, needed:"

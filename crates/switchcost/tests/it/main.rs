@@ -16,6 +16,7 @@ mod measure;
 mod messages;
 mod observe;
 mod outputs;
+mod packages;
 mod refused_anywhere;
 mod report;
 mod reproduce;

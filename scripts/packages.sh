@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# Makes what people install without compiling, in target/packages: wheels for Python's installers, a .deb, an archive for any Linux, and
+# the source that goes with the GPL programs among them.
+#
+# Usage: scripts/packages.sh [--to FOLDER] [--of PROGRAM] [wheels|archive|deb|source]...
+#   --to FOLDER   where packages go (target/packages)
+#   --of PROGRAM  a program that is there instead of one that is built for the packages; for tests
+#   by default all kinds are made
+#
+# Wheels and the archive hold a program that is linked statically, with the C library of the machine that builds it: it needs none
+# where it runs. The .deb holds the program of `make dist`, for this release of Debian and newer ones. Each is packed from what
+# `make install` leaves in a folder, so that where things lie beside the program is known in one place.
+#
+# Exit codes: 0 made (their names on stdout), 1 something could not be made, 2 wrong usage.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() { echo "usage: scripts/packages.sh [--to FOLDER] [--of PROGRAM] [wheels|archive|deb|source]..." >&2; exit 2; }
+
+target=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)
+if [ -f "$target/setup.env" ]; then . "$target/setup.env"; fi
+packages=$target/packages
+program=''
+kinds=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --to | --of)
+            [ $# -ge 2 ] || usage
+            if [ "$1" = --to ]; then packages=$(mkdir -p "$2" && cd "$2" && pwd); else program=$2; fi
+            shift ;;
+        wheels | archive | deb | source) kinds+=("$1") ;;
+        *) usage ;;
+    esac
+    shift
+done
+[ ${#kinds[@]} -gt 0 ] || kinds=(wheels archive deb source)
+
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+machine=$(uname -m)
+rust_target=$machine-unknown-linux-gnu
+# Programs that only packages need.
+tools=$target/packaging
+# The time of the last commit, so that the same source gives the same packages.
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+mkdir -p "$packages" "$tools"
+
+# Tools of Python's, in a folder of their own.
+python_tools() {
+    [ -x "$tools/bin/hatchling" ] || {
+        python3 -m venv "$tools"
+        "$tools/bin/pip" install --quiet --disable-pip-version-check 'hatchling>=1.27'
+    } >&2
+}
+
+# What `make install` leaves of a program, in a folder that is made anew.
+stage() {
+    rm -rf "${packages:?}/$1"
+    make --no-print-directory --silent install DIST="$2" PREFIX=/usr DESTDIR="$packages/$1" >&2
+    local of_capture=$packages/$1/usr/share/doc/switchcost-capture
+    mkdir -p "$of_capture"
+    cp capture/valgrind/COPYING "$of_capture/"
+    cat > "$of_capture/SOURCE" << END
+The programs in libexec/switchcost are licensed under the GNU General Public License, version 2 or later (COPYING). Their source is
+switchcost-capture-$version-source.tar, which is to be had where this package is. It has the folder capture of switchcost, and, since
+switchcost-amd64-linux is linked with Valgrind's core, the source of $(valgrind_source) as its distribution has it.
+END
+}
+
+valgrind_source() { dpkg-query -W -f '${source:Package} ${source:Version}' valgrind 2> /dev/null || echo 'Valgrind'; }
+
+# Linked statically; the target is named so that programs that run while it is built are not.
+static_program() {
+    CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS='-Ctarget-feature=+crt-static' \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS='-Ctarget-feature=+crt-static' \
+        cargo build --profile dist --locked --package switchcost --target "$rust_target" --target-dir "$target" >&2
+    echo "$target/$rust_target/dist/switchcost"
+}
+
+# Once for all that is made of it.
+stage_static() {
+    [ "${is_staged:-no}" = no ] || return 0
+    [ -n "$program" ] || program=$(static_program)
+    stage static "$program"
+    is_staged=yes
+}
+
+make_wheels() {
+    [ -x "$tools/bin/hatchling" ] || {
+        python3 -m venv "$tools"
+        "$tools/bin/pip" install --quiet --disable-pip-version-check 'hatchling>=1.27'
+    } >&2
+    stage_static
+    local folder
+    for folder in python python/capture; do
+        # The program asks for no C library: these names are those of the oldest that installers know.
+        (cd "$folder" && SWITCHCOST_STAGE=$packages/static/usr SWITCHCOST_PLATFORM=manylinux_2_17_$machine.musllinux_1_1_$machine \
+            "$tools/bin/hatchling" build -t wheel -d "$packages" >&2)
+    done
+    ls "$packages/switchcost-$version"-*.whl "$packages/switchcost_capture-$version"-*.whl
+}
+
+make_archive() {
+    stage_static
+    local name=switchcost-$version-$machine-linux
+    rm -rf "${packages:?}/$name"
+    cp -a "$packages/static/usr" "$packages/$name"
+    cp LICENSE-MIT LICENSE-APACHE README.md CHANGELOG.md "$packages/$name/"
+    tar -C "$packages" --owner=0 --group=0 --sort=name --mtime="@$SOURCE_DATE_EPOCH" -cf - "$name" | gzip -9n > "$packages/$name.tar.gz"
+    rm -rf "${packages:?}/$name"
+    ls "$packages/$name.tar.gz"
+}
+
+make_deb() {
+    [ -x "$tools/bin/cargo-deb" ] || cargo install --quiet --locked --root "$tools" cargo-deb >&2
+    make --no-print-directory dist >&2
+    stage deb "$target/dist/switchcost"
+    copyright > "$packages/deb/copyright"
+    printf '%s\n\n%s\n\n -- %s  %s\n' "switchcost ($version-1) unstable; urgency=medium" '  * What changed is told in CHANGELOG.md of the source.' \
+        "$(sed -n 's/^maintainer = "\(.*\)"/\1/p' crates/switchcost/Cargo.toml)" "$(date -uRd "@$SOURCE_DATE_EPOCH")" > "$packages/deb/changelog"
+    "$tools/bin/cargo-deb" --quiet --no-build --no-strip --package switchcost --output "$packages/" >&2
+    ls "$packages/switchcost_$version"-*.deb
+}
+
+# As Debian has it read: which files are under which licence.
+copyright() {
+    cat << END
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: switchcost
+
+Files: *
+Copyright: The switchcost developers
+License: Expat or Apache-2.0
+
+Files: usr/libexec/switchcost/*
+Copyright: The switchcost developers, and the authors of Valgrind
+License: GPL-2+
+
+License: Expat
+$(sed 1,4d LICENSE-MIT | sed 's/^$/./; s/^/ /')
+
+License: Apache-2.0
+ On Debian systems the text of the Apache License, version 2.0, is in /usr/share/common-licenses/Apache-2.0.
+
+License: GPL-2+
+ On Debian systems the text of the GNU General Public License, version 2, is in /usr/share/common-licenses/GPL-2.
+END
+}
+
+# Of what is under the GPL: our part of it as it was committed, and Valgrind's from the distribution that it comes from.
+make_source() {
+    local name=switchcost-capture-$version-source folder
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' RETURN
+    mkdir -p "$folder/$name/valgrind" "$folder/lists/partial"
+    git archive HEAD capture | tar -C "$folder/$name" -xf -
+    # The source of a package is in the same place as the package; a system seldom lists it.
+    apt-get indextargets --format 'deb-src $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' | sort -u > "$folder/sources.list"
+    local options=(-q -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/lists"
+        -o APT::Sandbox::User= -o Acquire::Languages=none)
+    if command -v apt-get > /dev/null && apt-get "${options[@]}" update >&2 &&
+        (cd "$folder/$name/valgrind" && apt-get "${options[@]}" source --download-only \
+            "valgrind=$(dpkg-query -W -f '${source:Version}' valgrind)" >&2); then
+        tar -C "$folder" --owner=0 --group=0 --sort=name --mtime="@$SOURCE_DATE_EPOCH" -cf "$packages/$name.tar" "$name"
+        ls "$packages/$name.tar"
+    else
+        echo "packages: the source of Valgrind cannot be downloaded: do not hand on what has the capture tools without it" >&2
+        return 1
+    fi
+}
+
+for kind in "${kinds[@]}"; do "make_$kind"; done

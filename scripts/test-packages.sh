@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Tries the packages as people install them: wheels in a fresh environment of Python's, the archive in a tree that has busybox and no C
+# library, the .deb in fresh trees of two releases of Debian. Needs root for the trees, which see this machine's kernel and nothing else of it.
+#
+# Usage: scripts/test-packages.sh [FOLDER]    with the packages (target/packages)
+#
+# Its last line is `N passed, M failed, K skipped`.
+# Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+[ $# -le 1 ] || { echo "usage: scripts/test-packages.sh [FOLDER]" >&2; exit 2; }
+packages=$(cd "${1:-target/packages}" && pwd) || exit 2
+scratch=$(mktemp -d)
+passed=0 failed=0 skipped=0
+# Trees are mounted in namespaces that end with what runs there: nothing is left to unmount.
+trap 'rm -rf --one-file-system "$scratch"' EXIT
+
+# One trial: what it shows, and how. Its output is shown where it fails.
+try() {
+    local what=$1 code
+    shift
+    # A trial has two minutes, its children with it.
+    timeout --kill-after=5 "${LIMIT:-120}" "$@" > "$scratch/said" 2>&1
+    code=$?
+    case $code in
+        0) passed=$((passed + 1)); echo "ok: $what" ;;
+        75) skipped=$((skipped + 1)); echo "skipped: $what: $(tail -n 1 "$scratch/said")" ;;
+        *) failed=$((failed + 1)); echo "failed ($code): $what"; sed 's/^/    /' "$scratch/said" | tail -n 30 ;;
+    esac
+}
+
+skip() { echo "$*"; exit 75; }
+
+# Runs a command of a tree as root of that tree, with the kernel's own file systems.
+in_tree() {
+    local tree=$1
+    shift
+    unshare --mount --pid --fork --kill-child sh -c '
+        tree=$1; shift
+        mount -t proc proc "$tree/proc" && mount --rbind /sys "$tree/sys" && mount --rbind /dev "$tree/dev" && mount -t tmpfs tmpfs "$tree/tmp" &&
+        exec chroot "$tree" "$@"' in_tree "$tree" "$@"
+}
+
+# What a package must do: a number, a live program, a trace where the capture tools are there, and a simulation of it.
+JOBS='set -e
+cd "$(mktemp -d)"; export XDG_STATE_HOME=$PWD
+"$1" --version
+"$1" measure --mechanism pipe --between process --budget 2s | head -n 6
+"$1" observe --no-calibration -- sh -c "for i in 1 2 3 4 5; do true; done" | head -n 6
+"$1" trace walks --size 64KiB --turns 4 -o walks.sct
+"$1" simulate walks.sct --design zen4-epyc-9004 | head -n 4
+if [ "$2" = with-capture ]; then "$1" trace -o true.sct -- true; "$1" trace check true.sct; fi'
+
+wheels_measure() {
+    python3 -m venv "$scratch/venv"
+    "$scratch/venv/bin/pip" install --quiet --no-index --no-deps "$packages"/switchcost*.whl || return 1
+    sh -c "$JOBS" jobs "$scratch/venv/bin/switchcost" with-capture
+}
+
+archive_without_libc() {
+    [ "$(id -u)" -eq 0 ] || skip 'found no root, need it for a tree of its own'
+    command -v busybox > /dev/null || skip 'found no busybox; apt-get install busybox-static'
+    local tree=$scratch/busybox
+    mkdir -p "$tree"/{bin,proc,sys,dev,tmp,etc,opt}
+    cp "$(command -v busybox)" "$tree/bin/"
+    if ldd "$tree/bin/busybox" > /dev/null 2>&1; then skip 'found a busybox that needs a C library; apt-get install busybox-static'; fi
+    "$tree/bin/busybox" --list | while read -r name; do ln -sf busybox "$tree/bin/$name"; done
+    tar -C "$tree/opt" --strip-components=1 -xzf "$packages"/switchcost-*-linux.tar.gz || return 1
+    in_tree "$tree" /bin/sh -c "$JOBS" jobs /opt/bin/switchcost with-capture
+}
+
+deb_in() {
+    [ "$(id -u)" -eq 0 ] || skip 'found no root, need it for a tree of its own'
+    command -v debootstrap > /dev/null || skip 'found no debootstrap; apt-get install debootstrap'
+    local release=$1 tree=$scratch/$1 mirror
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' | sed -n 1p)
+    [ -n "$mirror" ] || skip 'found no source of Debian in the lists of apt'
+    debootstrap --variant=minbase "$release" "$tree" "$mirror" || return 1
+    cp "$packages"/switchcost_*.deb "$tree/root/package.deb"
+    in_tree "$tree" sh -c 'apt-get install -y --no-install-recommends /root/package.deb' || return 1
+    in_tree "$tree" sh -c "$JOBS" jobs /usr/bin/switchcost with-capture && in_tree "$tree" sh -c 'dpkg -P switchcost && ! ls -d /usr/libexec/switchcost'
+}
+
+lintian_is_content() {
+    command -v lintian > /dev/null || skip 'found no lintian; apt-get install lintian'
+    lintian --fail-on error,warning --no-tag-display-limit "$packages"/switchcost_*.deb
+}
+
+export -f wheels_measure archive_without_libc deb_in lintian_is_content in_tree skip
+export packages scratch JOBS
+try 'wheels: the main jobs from a fresh environment' bash -c wheels_measure
+if ls "$packages"/switchcost-*-linux.tar.gz > /dev/null 2>&1; then
+    try 'archive: the main jobs without a C library' bash -c archive_without_libc
+fi
+if ls "$packages"/switchcost_*.deb > /dev/null 2>&1; then
+    try '.deb: lintian finds nothing' bash -c lintian_is_content
+    for release in bookworm trixie; do LIMIT=400 try ".deb: the main jobs in a fresh Debian $release" bash -c "deb_in $release"; done
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
