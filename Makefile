@@ -26,7 +26,7 @@ CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env
 # What builds must not run beside what measures.
 .NOTPARALLEL:
 
-.PHONY: help setup setup-build setup-lint setup-bench setup-results build dist tool smoke measure results test bench fuzz install clean
+.PHONY: help setup setup-build setup-lint setup-bench setup-results build dist tool smoke measure results test bench fuzz attack install clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -125,6 +125,11 @@ install: $(DIST) ## Install the program, its manual and completions below PREFIX
 
 fuzz: setup ## Fuzz every reader for FUZZ_SECONDS (60) each
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
+
+# On the program with checks, as tests have it: nobody shall measure with that.
+attack: setup tool ## Kill, starve and deceive the program for 15 minutes, and judge what it does; ARGS="..." are handed on
+	@$(CARGO) build --release --config scripts/checked.toml --locked --package switchcost --package switchcost-attack
+	@'$(TARGET)/release/switchcost-attack' $(ARGS); code=$$?; rm -f '$(BINARY)'; exit $$code
 
 clean: ## Remove what was built
 	@$(CARGO) clean
