@@ -26,7 +26,8 @@ CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env
 # What builds must not run beside what measures.
 .NOTPARALLEL:
 
-.PHONY: packages packages-test help setup setup-build setup-lint setup-bench setup-packages setup-results build dist tool smoke measure results test bench fuzz install clean
+.PHONY: help setup setup-build setup-lint setup-bench setup-packages setup-results build dist tool smoke measure results test bench packages \
+	packages-test fuzz attack install clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -134,6 +135,11 @@ packages-test: setup-packages ## Try these packages in fresh trees, as people in
 
 fuzz: setup ## Fuzz every reader for FUZZ_SECONDS (60) each
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
+
+# On the program with checks, as tests have it: nobody shall measure with that.
+attack: setup tool ## Kill, starve and deceive the program for 15 minutes, and judge what it does; ARGS="..." are handed on
+	@$(CARGO) build --release --config scripts/checked.toml --locked --package switchcost --package switchcost-attack
+	@'$(TARGET)/release/switchcost-attack' $(ARGS); code=$$?; rm -f '$(BINARY)'; exit $$code
 
 clean: ## Remove what was built
 	@$(CARGO) clean

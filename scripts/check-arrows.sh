@@ -33,7 +33,8 @@ allowed() {
         reproduce) echo "units workload design record simulation-result analysis" ;;
         report) echo "units workload record observation simulation-result trace analysis reproduce" ;;
         switchcost) echo "remedies units workload design record simulation-result simulation-record observation host browser measure observe trace cachesim capture programs symbols analysis reproduce report" ;;
-        # Runs the program from outside, as a user would, and may read what it wrote.
+        # They run the program from outside, as a user would; the one that measures may read what it wrote.
+        attack) echo "" ;;
         bench) echo "units record host browser trace cachesim" ;;
         *) return 1 ;;
     esac

@@ -34,7 +34,7 @@ fn of_window(record: &MeasureRecord, window: &Cycles, rate: TickRate) -> Vec<Poi
     let mut sums: BTreeMap<Arm, (f64, f64)> = BTreeMap::new();
     for batch in window.batches.iter() {
         let sum = sums.entry(batch.arm).or_default();
-        sum.0 += (batch.handoff_ticks.0 as i64 + batch.walk_ticks.0 as i64) as f64;
+        sum.0 += batch.handoff_ticks.0 as i64 as f64 + batch.walk_ticks.0 as i64 as f64;
         sum.1 += f64::from(batch.handoffs);
     }
     let case = record.header.plan.cases.get(window.case as usize);

@@ -12,6 +12,7 @@ mod columns;
 mod compact;
 mod error;
 mod footer;
+mod guarded;
 mod read;
 mod source;
 mod spool;

@@ -1,6 +1,4 @@
-use std::any::Any;
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -10,12 +8,13 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use record::printable;
-use simulation_result::{ByView, Interval, Simulation};
+use simulation_result::{ByView, HierarchyCounts, Interval, LevelCounts, Simulation};
 
 use crate::checksum;
 use crate::columns::{COLUMNS, Column, Content, Width};
 use crate::error::ReadSimulationError;
 use crate::footer::{HEAD_KEY, check_shape, footer_of};
+use crate::guarded::guarded;
 use crate::source::Source;
 use crate::write::ROW_GROUP_ROWS;
 use crate::{SIMULATION_SCHEMA, SIMULATION_VERSION};
@@ -253,7 +252,14 @@ impl Place<'_> {
         let damaged = |error: serde_json::Error| self.damaged("its head", in_words(&error));
         let value: serde_json::Value = serde_json::from_str(json).map_err(damaged)?;
         self.check_version(value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default())?;
-        serde_json::from_value(value).map_err(damaged)
+        let head: Simulation = serde_json::from_value(value).map_err(damaged)?;
+        match uncountable(&head) {
+            Some(design) => Err(self.damaged(
+                "its head",
+                format!("a cache or TLB of {design} was asked more often than 64 bits can count"),
+            )),
+            None => Ok(head),
+        }
     }
 
     fn check_version(&self, schema: &str) -> Result<(), ReadSimulationError> {
@@ -318,12 +324,12 @@ fn in_short(error: ParquetError) -> String {
     printable(&error.to_string()).chars().take(200).collect()
 }
 
-/// Runs the Parquet reader. It panics on some files that no writer writes; that is no reason for us to end.
-fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panic_text(&*panic)))
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-    printable(text.unwrap_or("the Parquet reader gave up")).chars().take(200).collect()
+/// A design with counters whose sum is no count.
+fn uncountable(head: &Simulation) -> Option<String> {
+    let is_countable =
+        |counts: &HierarchyCounts| counts.levels.iter().chain(&counts.tlbs).all(LevelCounts::is_countable);
+    let is_sound =
+        |views: &ByView<HierarchyCounts>| [&views.shared, &views.private, &views.flushed].into_iter().all(is_countable);
+    let found = head.designs.iter().find(|design| !is_sound(&design.hierarchies));
+    found.map(|design| printable(&design.design.name))
 }

@@ -112,6 +112,13 @@ impl LevelCounts {
         self.instruction_accesses + self.load_accesses + self.store_accesses
     }
 
+    /// Whether its sums are counts: of a record that was changed they may be beyond 64 bits.
+    pub fn is_countable(&self) -> bool {
+        let sum = |counts: [u64; 3]| counts.into_iter().try_fold(0u64, u64::checked_add);
+        let looked = sum([self.instruction_accesses, self.load_accesses, self.store_accesses]);
+        looked.and(sum([self.instruction_misses, self.load_misses, self.store_misses])).is_some()
+    }
+
     /// All that missed.
     pub fn misses(&self) -> u64 {
         self.instruction_misses + self.load_misses + self.store_misses

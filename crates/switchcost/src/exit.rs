@@ -114,7 +114,9 @@ pub(crate) enum Failure {
     Print(io::Error),
     #[error("failed to find a place for the record: {0}; choose one with --record")]
     NoPlace(String),
-    #[error("failed to watch for signals: {0}")]
+    #[error(
+        "failed to watch for signals: {0}, need the right to handle them; is there a filter of system calls (seccomp)?"
+    )]
     Signals(io::Error),
     #[error("failed to open {path}: {source}, {}", for_reading(.source, "a file that can be read"))]
     Open { path: PathBuf, source: io::Error },

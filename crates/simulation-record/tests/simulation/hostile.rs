@@ -95,6 +95,19 @@ fn a_tuple_of_what_the_head_does_not_hold_is_damage() {
     assert!(error.contains("is damaged at row 2 (end 3, of which the head has 3)"), "{error}");
 }
 
+#[test]
+fn counters_whose_sum_is_no_count_are_damage() {
+    let mut head = head();
+    let level = &mut head.designs[0].hierarchies.flushed.levels[0];
+    (level.load_accesses, level.store_accesses) = (u64::MAX, 1);
+    let error = read_bytes(&whole(&head)).expect_err("no sum").to_string();
+    let need = format!(
+        "is damaged at its head (a cache or TLB of {} was asked more often than 64 bits can count)",
+        head.designs[0].design.name
+    );
+    assert!(error.contains(&need), "{error}");
+}
+
 fn footer_bytes(file: &[u8]) -> usize {
     u32::from_le_bytes(file[file.len() - 8..file.len() - 4].try_into().expect("four")) as usize
 }

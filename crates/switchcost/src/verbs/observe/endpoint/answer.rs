@@ -42,6 +42,7 @@ impl Answer {
             Refused::NotFound => Answer::text("404 Not Found", "", "see /metrics and /healthz"),
             Refused::Method => Answer::text("405 Method Not Allowed", "Allow: GET, HEAD\r\n", "only GET and HEAD"),
             Refused::Body => Answer::text("413 Content Too Large", "", "no bodies"),
+            Refused::Slow => Answer::text("408 Request Timeout", "", "a head within 5 s"),
             Refused::LongHead => Answer::text("431 Request Header Fields Too Large", "", "a head of at most 8 KiB"),
         }
     }

@@ -150,7 +150,7 @@ impl Connection {
         match self.phase {
             Phase::Waiting(asked) => return Wish::Answer(asked),
             // Who has not said all of it by now has not said HTTP.
-            Phase::Reading(ref bytes) if !bytes.is_empty() => self.give(Answer::refusing(Refused::BadRequest), now),
+            Phase::Reading(ref bytes) if !bytes.is_empty() => self.give(Answer::refusing(Refused::Slow), now),
             _ => self.phase = Phase::Done,
         }
         Wish::Nothing

@@ -33,6 +33,8 @@ pub(super) enum Refused {
     Method,
     Body,
     LongHead,
+    /// It was not whole in time.
+    Slow,
 }
 
 /// What the bytes so far come to; none where the head is not whole.
@@ -84,17 +86,17 @@ fn has_body(fields: &[Header<'_>]) -> bool {
 }
 
 /// The address that we listen at, or this machine by a name that nobody else can give to it: a page of a browser that had its own name
-/// point here (DNS rebinding) would send that.
+/// point here (DNS rebinding) would send that. The port is another one where somebody forwards it.
 fn is_own(host: &[u8], own: SocketAddr) -> bool {
     let Ok(host) = std::str::from_utf8(host) else { return false };
     let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') => (name, port.parse::<u16>().ok()),
-        _ => (host, Some(80)),
+        Some((name, port)) if !port.ends_with(']') => (name, port),
+        _ => (host, "80"),
     };
     let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     let is_address = |address: IpAddr| address == own.ip() || address.is_loopback() || own.ip().is_unspecified();
     let is_name = bare.eq_ignore_ascii_case("localhost") || bare.parse().is_ok_and(is_address);
-    is_name && port == Some(own.port())
+    is_name && port.parse::<u16>().is_ok()
 }
 
 fn takes_gzip(fields: &[Header<'_>]) -> bool {
@@ -162,11 +164,16 @@ mod tests {
         let of = |host: &str| asked("GET /metrics", &format!("Host: {host}\r\n")).is_ok();
         assert_eq!(["127.0.0.1:9435", "localhost:9435", "LOCALHOST:9435", "[::1]:9435"].map(of), [true; 4]);
         assert_eq!(
+            ["127.0.0.1:8080", "127.0.0.1", "localhost:1", "[::1]"].map(of),
+            [true; 4],
+            "through a forwarded port"
+        );
+        assert_eq!(
             [
                 "evil.example:9435",
                 "evil.example",
-                "127.0.0.1:80",
-                "127.0.0.1",
+                "localhost:",
+                "localhost:http",
                 "localhost.evil.example:9435",
                 "",
                 "[::1"

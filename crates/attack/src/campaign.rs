@@ -1,0 +1,133 @@
+//! Many trials of a kind, some at a time, until all are done or the time is up.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::outcome::Outcome;
+use crate::place::Place;
+
+/// A kind of attack. A trial is its name: all that happens in it follows from that.
+pub(crate) trait Kind: Sync {
+    /// The first part of the names of its trials.
+    fn name(&self) -> &'static str;
+
+    /// Names of trials, in any order; only those that contain `matching` are wanted. Chance is the seed's.
+    fn draw(&self, place: &Place, matching: &str, random: &mut ChaCha8Rng) -> Vec<String>;
+
+    /// Does what the parts of a name say behind the first, or says that it is no such name.
+    fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String>;
+}
+
+pub(crate) struct Campaign {
+    pub(crate) program: PathBuf,
+    pub(crate) seed: u64,
+    /// Part of the names of trials that are wanted.
+    pub(crate) matching: String,
+    pub(crate) at_once: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Count {
+    kind: &'static str,
+    passed: usize,
+    pub(crate) failed: usize,
+    /// Why nothing was tried, and how often.
+    untried: BTreeMap<String, usize>,
+    /// There was no time for these.
+    late: usize,
+}
+
+pub(crate) fn time_of_day() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+impl Campaign {
+    /// Attacks until then.
+    pub(crate) fn attack(&self, kind: &dyn Kind, until: Instant) -> Result<Count, String> {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut names = kind.draw(&Place::new(&self.program)?, &self.matching, &mut random);
+        names.retain(|name| name.contains(&self.matching));
+        names.shuffle(&mut random);
+        let (names, count) = (Mutex::new(names), Mutex::new(Count { kind: kind.name(), ..Count::default() }));
+        std::thread::scope(|scope| {
+            let worker = || self.work(kind, until, &names, &count);
+            let workers: Vec<_> = (0..self.at_once).map(|_| scope.spawn(worker)).collect();
+            workers.into_iter().try_for_each(|worker| worker.join().expect("it does not panic"))
+        })?;
+        let mut count = count.into_inner().unwrap_or_else(PoisonError::into_inner);
+        count.late = names.into_inner().unwrap_or_else(PoisonError::into_inner).len();
+        Ok(count)
+    }
+
+    fn work(
+        &self,
+        kind: &dyn Kind,
+        until: Instant,
+        names: &Mutex<Vec<String>>,
+        count: &Mutex<Count>,
+    ) -> Result<(), String> {
+        let place = Place::new(&self.program)?;
+        // One at least, however late it is.
+        loop {
+            let Some(name) = names.lock().unwrap_or_else(PoisonError::into_inner).pop() else { return Ok(()) };
+            let outcome = attempt(kind, &place, &name)?;
+            count.lock().unwrap_or_else(PoisonError::into_inner).add(&name, outcome);
+            if Instant::now() >= until {
+                return Ok(());
+            }
+        }
+    }
+
+    /// One trial, told in full.
+    pub(crate) fn repeat(&self, kind: &dyn Kind, name: &str) -> Result<Count, String> {
+        let mut count = Count { kind: kind.name(), ..Count::default() };
+        let outcome = attempt(kind, &Place::new(&self.program)?, name)?;
+        match &outcome {
+            Outcome::Passed => println!("passed: {name}"),
+            Outcome::Untried(why) => println!("not tried: {name}: {why}"),
+            Outcome::Failed(_) => {}
+        }
+        count.add(name, outcome);
+        Ok(count)
+    }
+}
+
+fn attempt(kind: &dyn Kind, place: &Place, name: &str) -> Result<Outcome, String> {
+    place.clear();
+    let parts: Vec<&str> = name.split('/').skip(1).collect();
+    kind.attempt(place, &parts)
+}
+
+impl Count {
+    fn add(&mut self, name: &str, outcome: Outcome) {
+        match outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Untried(why) => *self.untried.entry(why).or_default() += 1,
+            Outcome::Failed(why) => {
+                self.failed += 1;
+                println!("failed: {name}: {why}\n  again: make attack ARGS=\"--trial {name}\"");
+            }
+        }
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tried = self.passed + self.failed;
+        write!(to, "{}: {tried} tried, {} passed, {} failed", self.kind, self.passed, self.failed)?;
+        for (why, times) in &self.untried {
+            write!(to, "; {times} not tried: {why}")?;
+        }
+        if self.late > 0 {
+            write!(to, "; no time for {}", self.late)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! Where values stand in a JSON text that is right.
+
+use std::ops::Range;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Number,
+    Word,
+    Other,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) kind: Kind,
+    pub(super) span: Range<usize>,
+    /// With its key, where it has one.
+    pub(super) member: Range<usize>,
+}
+
+/// All values, the whole one last; none of what is no JSON.
+pub(super) fn values(text: &[u8]) -> Vec<Found> {
+    if serde_json::from_slice::<serde::de::IgnoredAny>(text).is_err() {
+        return Vec::new();
+    }
+    let mut scanner = Scanner { text, at: 0, found: Vec::new() };
+    scanner.blanks();
+    scanner.value(0);
+    scanner.found
+}
+
+struct Scanner<'a> {
+    text: &'a [u8],
+    at: usize,
+    found: Vec<Found>,
+}
+
+impl Scanner<'_> {
+    fn here(&self) -> u8 {
+        self.text[self.at]
+    }
+
+    fn blanks(&mut self) {
+        while self.text.get(self.at).is_some_and(u8::is_ascii_whitespace) {
+            self.at += 1;
+        }
+    }
+
+    /// A value here, whose member begins there.
+    fn value(&mut self, member: usize) {
+        let start = self.at;
+        let kind = match self.here() {
+            b'{' => self.inside(b'}', true),
+            b'[' => self.inside(b']', false),
+            b'"' => self.word(),
+            b'-' | b'0'..=b'9' => self.until_end(Kind::Number),
+            _ => self.until_end(Kind::Other),
+        };
+        self.found.push(Found { kind, span: start..self.at, member: member..self.at });
+    }
+
+    fn inside(&mut self, end: u8, has_keys: bool) -> Kind {
+        self.at += 1;
+        self.blanks();
+        while self.here() != end {
+            let member = self.at;
+            if has_keys {
+                self.word();
+                self.blanks();
+                self.at += 1;
+                self.blanks();
+            }
+            self.value(member);
+            self.blanks();
+            if self.here() == b',' {
+                self.at += 1;
+                self.blanks();
+            }
+        }
+        self.at += 1;
+        Kind::Other
+    }
+
+    fn word(&mut self) -> Kind {
+        self.at += 1;
+        while self.here() != b'"' {
+            self.at += if self.here() == b'\\' { 2 } else { 1 };
+        }
+        self.at += 1;
+        Kind::Word
+    }
+
+    fn until_end(&mut self, kind: Kind) -> Kind {
+        while self
+            .text
+            .get(self.at)
+            .is_some_and(|byte| !matches!(byte, b',' | b'}' | b']') && !byte.is_ascii_whitespace())
+        {
+            self.at += 1;
+        }
+        kind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_is_found_with_its_key() {
+        let text = br#"{"a" : [1, -2.5e3], "b\"": {"c":"x\\"}, "d":null}"#;
+        let told: Vec<&str> =
+            values(text).iter().map(|found| std::str::from_utf8(&text[found.member.clone()]).expect("text")).collect();
+        let whole = std::str::from_utf8(text).expect("text");
+        assert_eq!(
+            told,
+            ["1", "-2.5e3", r#""a" : [1, -2.5e3]"#, r#""c":"x\\""#, r#""b\"": {"c":"x\\"}"#, r#""d":null"#, whole]
+        );
+    }
+
+    #[test]
+    fn in_what_is_no_json_nothing_is_found() {
+        assert_eq!(values(b"{\"a\":"), []);
+    }
+}

@@ -1,0 +1,137 @@
+//! System calls that fail. strace does the refusing: at one call of a task, or from there on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use rand::seq::IteratorRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::campaign::Kind;
+use crate::judge;
+use crate::outcome::Outcome;
+use crate::place::Place;
+use crate::run::{Ran, Run};
+use crate::table::{self, Injection};
+use crate::verb::{self, Verb};
+
+pub(crate) struct Injections {
+    verbs: Vec<Verb>,
+    injections: Vec<Injection>,
+}
+
+/// How often a call is made by the task that makes it most: from which number on, by the program's own code, and up to which.
+type Calls = BTreeMap<String, (usize, usize)>;
+
+impl Injections {
+    pub(crate) fn new() -> Injections {
+        let table: table::Injections = table::read(include_str!("../tables/injections.toml"));
+        Injections { verbs: table::verbs(), injections: table.injection }
+    }
+
+    /// The calls of a verb that nothing hinders; none where strace may not look.
+    fn calls(&self, place: &Place, verb: &Verb) -> Calls {
+        place.clear();
+        let names: Vec<&str> = self.injections.iter().map(|injection| injection.call.as_str()).collect();
+        traced(place, verb, &["-e", &format!("trace={},sigaltstack", names.join(","))]).whole();
+        let log = fs::read_to_string(log(place)).unwrap_or_default();
+        names.into_iter().filter_map(|name| Some((name.to_owned(), counted(&log, name)?))).collect()
+    }
+}
+
+/// Looking at the calls of a verb takes as long as it.
+fn may_match(verb: &str, matching: &str) -> bool {
+    matching
+        .strip_prefix("injections/")
+        .is_none_or(|rest| format!("{verb}/").starts_with(rest) || rest.starts_with(&format!("{verb}/")))
+}
+
+fn log(place: &Place) -> PathBuf {
+    place.path("calls")
+}
+
+fn traced<'a>(place: &'a Place, verb: &'a Verb, expression: &[&str]) -> Run<'a> {
+    let mut run = verb.run(place);
+    run.wrap = ["strace", "-f", "-qq", "--seccomp-bpf", "-o", "{folder}/calls"].map(str::to_owned).to_vec();
+    run.wrap.extend(expression.iter().map(|&word| word.to_owned()));
+    run
+}
+
+/// Of one call: the first number that is not of the loader and the runtime, and the last of any task. None where nobody makes it.
+fn counted(log: &str, name: &str) -> Option<(usize, usize)> {
+    let first = log.split_whitespace().next()?;
+    let mut of_task: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut before, mut has_begun) = (0, false);
+    for line in log.lines() {
+        let (task, call) = line.split_once(' ')?;
+        let call = call.trim_start();
+        has_begun |= task == first && call.starts_with("sigaltstack({");
+        if call.split('(').next() == Some(name) {
+            *of_task.entry(task).or_default() += 1;
+            before += usize::from(task == first && !has_begun);
+        }
+    }
+    let most = of_task.values().copied().max()?;
+    (most > before).then_some((before + 1, most))
+}
+
+impl Kind for Injections {
+    fn name(&self) -> &'static str {
+        "injections"
+    }
+
+    fn draw(&self, place: &Place, matching: &str, random: &mut ChaCha8Rng) -> Vec<String> {
+        let mut names = Vec::new();
+        for verb in self.verbs.iter().filter(|verb| may_match(&verb.name, matching)) {
+            let calls = self.calls(place, verb);
+            for injection in self.injections.iter().filter(|injection| !(verb.captures && injection.not_in_captures)) {
+                let Some((first, last)) = calls.get(&injection.call) else { continue };
+                let numbers = (*first..=*last).choose_multiple(random, injection.runs);
+                for (number, error) in numbers.into_iter().zip(injection.errors.iter().cycle()) {
+                    names.push(format!("injections/{}/{}/{error}/{number}", verb.name, injection.call));
+                }
+            }
+        }
+        names
+    }
+
+    fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String> {
+        let [verb, call, error, number] = parts else {
+            return Err("need injections/VERB/CALL/ERROR/NUMBER".to_owned());
+        };
+        let verb = verb::named(&self.verbs, verb)?;
+        let whole = match verb.whole(place) {
+            Ok(whole) => whole,
+            Err(why) => return Ok(Outcome::Untried(why)),
+        };
+        let bystander = place.bystander()?;
+        let (error, on) = error.strip_suffix('+').map_or((*error, ""), |error| (error, "+"));
+        let refusal = format!("inject={call}:error={error}:when={number}{on}");
+        let ran = traced(place, verb, &["-e", &format!("trace={call}"), "-e", &refusal]).whole();
+        if !fs::read_to_string(log(place)).unwrap_or_default().contains("(INJECTED)") {
+            return Ok(judge::is_orderly(&ran)
+                .map_or_else(Outcome::Failed, |()| Outcome::Untried("the call was not made as often".to_owned())));
+        }
+        let judged = judge::after(verb, place, &whole, &ran, &bystander).and_then(|()| is_explained(call, &ran));
+        Ok(judged.into())
+    }
+}
+
+/// It may have been the message that was refused.
+fn is_explained(call: &str, ran: &Ran) -> Result<(), String> {
+    if call == "write" && ran.stderr.is_empty() { Ok(()) } else { judge::is_explained(ran) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_the_loader_are_not_counted_among_those_that_may_fail() {
+        let log = "7  openat(AT_FDCWD, \"libc\") = 3\n7  sigaltstack({ss_sp=0x1}) = 0\n7  openat(AT_FDCWD, \"a\") = 3\n\
+                   7  read(3) = 0\n8  openat(AT_FDCWD, \"b\") = 3\n8  openat(AT_FDCWD, \"c\") = 3\n8  openat(AT_FDCWD, \"d\") = 3\n";
+        assert_eq!(counted(log, "openat"), Some((2, 3)));
+        assert_eq!(counted(log, "read"), Some((1, 1)));
+        assert_eq!(counted(log, "write"), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! Processes: those that are left, and the one that must be as it was.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Whoever learns that a run is gone has so long to go, too.
+const TIME_TO_GO: Duration = Duration::from_secs(10);
+
+/// Processes that have this in their environment.
+pub(crate) fn marked(mark: &str) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let has_mark = |pid: &i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+    };
+    numbers.filter(has_mark).collect()
+}
+
+/// Waits until nothing is left; what is left is told, and ended.
+pub(crate) fn await_none(processes: impl Fn() -> Vec<i32>) -> Result<(), String> {
+    let start = Instant::now();
+    loop {
+        let left = processes();
+        if left.is_empty() {
+            return Ok(());
+        }
+        if start.elapsed() > TIME_TO_GO {
+            let told = format!("left running: {}", described(&left));
+            kill(&left);
+            return Err(told);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What these are, and what they wait for.
+pub(crate) fn described(processes: &[i32]) -> String {
+    let read = |pid: &i32, file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let describe = |pid: &i32| {
+        let words = read(pid, "cmdline").replace('\0', " ");
+        format!("{pid} ({:.120}) in {}", words.trim_end(), read(pid, "wchan"))
+    };
+    processes.iter().map(describe).collect::<Vec<_>>().join("; ")
+}
+
+/// Ends processes of ours.
+pub(crate) fn kill(processes: &[i32]) {
+    for pid in processes.iter().filter_map(|&pid| Pid::from_raw(pid)) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+/// How a process that has nothing to do with it is found: none of this may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Condition {
+    state: String,
+    tracer: String,
+    cpus: String,
+    groups: String,
+    policy_and_priority: Vec<String>,
+}
+
+impl Condition {
+    pub(crate) fn of(pid: u32) -> Result<Condition, String> {
+        let read = |file: &str| {
+            fs::read_to_string(format!("/proc/{pid}/{file}")).map_err(|error| format!("the process beside it: {error}"))
+        };
+        let status = read("status")?;
+        let field =
+            |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim().to_owned();
+        // Behind the name, in brackets: priority and nice value are fields 18 and 19, policy is 41.
+        let stat = read("stat")?;
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let policy_and_priority = [15, 16, 38].iter().filter_map(|&at| fields.get(at)).map(|field| (*field).to_owned());
+        Ok(Condition {
+            state: field("State:"),
+            tracer: field("TracerPid:"),
+            cpus: field("Cpus_allowed:"),
+            groups: read("cgroup")?,
+            policy_and_priority: policy_and_priority.collect(),
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! Attacks switchcost through its own command line: ends it at any moment, refuses it what it asks the kernel for, gives it damaged files
+//! whose checksums are right, hostile clients and odd environments, and judges what it does. What is tried is in the tables beside this.
+//!
+//! The program under test is the one beside this one. Each trial has a name, from which all of it follows, chance included: one that
+//! failed is repeated by that. Trials are bounded in time and memory, and end with this program; it touches no process of others.
+
+mod campaign;
+mod change;
+mod clients;
+mod environments;
+mod form;
+mod injections;
+mod judge;
+mod kills;
+mod leftovers;
+mod mutants;
+mod outcome;
+mod place;
+mod run;
+mod sample;
+mod table;
+mod terminal;
+mod verb;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Parser, ValueEnum};
+
+use campaign::{Campaign, Count, Kind};
+
+/// Trials at a time: each waits for most of its time.
+const AT_ONCE: usize = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Of {
+    /// Each verb ended by each signal, at moments that nobody chose
+    Kills,
+    /// System calls that fail
+    Injections,
+    /// Damaged files with right checksums
+    Mutants,
+    /// Clients of `observe --listen`
+    Clients,
+    /// Homes, disks, limits, namespaces, rights
+    Environments,
+}
+
+/// Attacks switchcost, and counts what it withstands.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Kinds of attack [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Of>,
+
+    /// Only trials whose names contain this, such as observe/KILL
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    matching: String,
+
+    /// Repeat this one trial, and say how it went
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["only", "seed"])]
+    trial: Option<String>,
+
+    /// What chance begins with [default: the time of day]
+    #[arg(long)]
+    seed: Option<u64>,
+
+    /// How long it may take: each kind gets its share, and what another leaves of its own
+    #[arg(long, default_value_t = 900)]
+    seconds: u64,
+
+    /// The program under attack [default: switchcost beside this program]
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+}
+
+/// Each kind with its share of the time, in parts of all.
+fn kinds() -> Vec<(Of, u32, Box<dyn Kind>)> {
+    vec![
+        (Of::Clients, 2, Box::new(clients::Clients::new())),
+        (Of::Environments, 4, Box::new(environments::Environments::new())),
+        (Of::Injections, 4, Box::new(injections::Injections::new())),
+        (Of::Kills, 4, Box::new(kills::Kills::new())),
+        (Of::Mutants, 3, Box::new(mutants::Mutants::new())),
+    ]
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("switchcost-attack: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// How many trials failed.
+fn run(arguments: Arguments) -> Result<usize, String> {
+    let program = arguments.program.map_or_else(beside_this_one, Ok)?;
+    let seed = arguments.seed.unwrap_or_else(campaign::time_of_day);
+    let campaign = Campaign { program, seed, matching: arguments.matching, at_once: AT_ONCE };
+    if let Some(name) = &arguments.trial {
+        return repeat(&campaign, name);
+    }
+    println!("seed: {seed}");
+    let end = Instant::now() + Duration::from_secs(arguments.seconds);
+    let mut kinds = kinds();
+    kinds.retain(|(of, ..)| arguments.only.is_empty() || arguments.only.contains(of));
+    let mut shares: u32 = kinds.iter().map(|(_, share, _)| share).sum();
+    let mut counts = Vec::new();
+    for (_, share, kind) in &kinds {
+        let left = end.saturating_duration_since(Instant::now());
+        counts.push(campaign.attack(kind.as_ref(), Instant::now() + left * *share / shares)?);
+        shares -= share;
+    }
+    counts.iter().for_each(|count| println!("{count}"));
+    Ok(counts.iter().map(|count| count.failed).sum())
+}
+
+fn repeat(campaign: &Campaign, name: &str) -> Result<usize, String> {
+    let of = name.split('/').next().unwrap_or_default();
+    let kinds = kinds();
+    let kind = kinds.iter().map(|(.., kind)| kind).find(|kind| kind.name() == of);
+    let kind = kind.ok_or_else(|| format!("found the trial {name}, need one that was printed by this program"))?;
+    let count: Count = campaign.repeat(kind.as_ref(), name)?;
+    Ok(count.failed)
+}
+
+fn beside_this_one() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let program = own.with_file_name("switchcost");
+    match program.is_file() {
+        true => Ok(program),
+        false => Err(format!("found no {}, need it built first: make attack builds it", program.display())),
+    }
+}

@@ -1,0 +1,106 @@
+//! A folder with inputs and room for results, and a process that only sleeps beside them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::leftovers::{Condition, marked};
+use crate::sample;
+use crate::verb::{Whole, repository};
+
+/// All that runs in a place has this in its environment, with the place's folder.
+pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
+
+/// Folders that are emptied before each trial.
+const EMPTIED: [&str; 5] = ["made", "tmp", "state", "home", "scratch"];
+
+pub(crate) struct Place {
+    folder: tempfile::TempDir,
+    pub(crate) program: PathBuf,
+    bystander: Child,
+    /// What verbs come to here when nothing hinders them, or why they do not run.
+    pub(crate) wholes: RefCell<BTreeMap<String, Result<Whole, String>>>,
+}
+
+impl Place {
+    pub(crate) fn new(program: &Path) -> Result<Place, String> {
+        let told = |error: std::io::Error| format!("failed to prepare a place: {error}");
+        let folder = tempfile::Builder::new().prefix("attack-").tempdir().map_err(told)?;
+        // It does not outlive the thread that made this.
+        let bystander = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "sleep", "100000"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("failed to start setpriv: {error}, need util-linux; install it"))?;
+        let place = Place { folder, program: program.to_owned(), bystander, wholes: RefCell::default() };
+        open_to_all(place.folder()).map_err(told)?;
+        fs::create_dir(place.path("in")).map_err(told)?;
+        place.clear();
+        sample::fill(&place)?;
+        Ok(place)
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder().join(name)
+    }
+
+    pub(crate) fn made(&self, name: &str) -> PathBuf {
+        self.path("made").join(name)
+    }
+
+    /// Processes of this place, whoever started them.
+    pub(crate) fn processes(&self) -> Vec<i32> {
+        marked(&format!("{MARK}={}", self.folder().display()))
+    }
+
+    /// How the process that only sleeps is to be found.
+    pub(crate) fn bystander(&self) -> Result<Condition, String> {
+        Condition::of(self.bystander.id())
+    }
+
+    /// Empties all but the inputs.
+    pub(crate) fn clear(&self) {
+        for name in EMPTIED {
+            let _ = fs::remove_dir_all(self.path(name));
+            let _ = fs::create_dir(self.path(name)).and_then(|()| open_to_all(&self.path(name)));
+        }
+    }
+
+    /// What is left of temporary files.
+    pub(crate) fn temporary(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path("tmp")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// A word of a table, with what its placeholders stand for.
+    pub(crate) fn expanded(&self, word: &str) -> String {
+        let mut word = word.replace("{bystander}", &self.bystander.id().to_string());
+        for name in ["in", "made", "scratch"] {
+            word = word.replace(&format!("{{{name}}}"), &self.path(name).display().to_string());
+        }
+        word = word.replace("{folder}", &self.folder().display().to_string());
+        word.replace("{repository}", &repository().display().to_string())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = kill_process(Pid::from_child(&self.bystander), Signal::KILL);
+        let _ = self.bystander.wait();
+    }
+}
+
+/// Some trials run as another user.
+fn open_to_all(folder: &Path) -> std::io::Result<()> {
+    fs::set_permissions(folder, Permissions::from_mode(0o777))
+}

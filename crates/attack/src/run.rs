@@ -1,0 +1,164 @@
+//! One run of the program: bounded in time and memory, tied to the life of who started it, its output in files.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::leftovers;
+use crate::place::{MARK, Place};
+use crate::terminal::Terminal;
+
+/// Longer than anything here takes, on a machine that others use, too.
+pub(crate) const LONGEST: Duration = Duration::from_secs(60);
+/// CPU time of each of its processes, in seconds, and memory that is written to, in bytes.
+const MOST_CPU: &str = "--cpu=120";
+const MOST_DATA: &str = "--data=8589934592";
+/// More output is not looked at.
+const MOST_OUTPUT: u64 = 16 << 20;
+
+/// What is to be run, and how.
+pub(crate) struct Run<'a> {
+    pub(crate) place: &'a Place,
+    pub(crate) words: &'a [String],
+    /// Words before the program, by which it is started.
+    pub(crate) wrap: Vec<String>,
+    pub(crate) set: Vec<(String, String)>,
+    pub(crate) unset: &'a [String],
+    pub(crate) memory_mib: Option<u64>,
+    pub(crate) is_on_terminal: bool,
+}
+
+/// A run under way.
+pub(crate) struct Running<'a> {
+    pub(crate) child: Child,
+    place: &'a Place,
+    terminal: Option<Terminal>,
+    words: String,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// None if it did not end in time.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// What its processes waited for then.
+    hang: String,
+    /// How the terminal was left, if that is wrong.
+    pub(crate) terminal: Option<String>,
+    words: String,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn of(place: &'a Place, words: &'a [String]) -> Run<'a> {
+        Run { place, words, wrap: Vec::new(), set: Vec::new(), unset: &[], memory_mib: None, is_on_terminal: false }
+    }
+
+    /// Runs it to its end, or to the end of the time.
+    pub(crate) fn whole(&self) -> Ran {
+        self.start().end(LONGEST)
+    }
+
+    pub(crate) fn start(&self) -> Running<'a> {
+        let mut command = self.command();
+        let terminal = self.is_on_terminal.then(|| Terminal::of(&mut command));
+        if terminal.is_none() {
+            let file = |name: &str| File::create(self.place.path(name)).expect("room for what it says");
+            command.stdin(Stdio::null()).stdout(file("stdout")).stderr(file("stderr"));
+        }
+        let child = command.spawn().expect("setpriv is part of util-linux");
+        Running { child, place: self.place, terminal, words: self.words.join(" ") }
+    }
+
+    fn command(&self) -> Command {
+        let place = self.place;
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "prlimit", "--core=0", MOST_CPU, MOST_DATA]);
+        command.args(self.memory_mib.map(|mib| format!("--as={}", mib << 20)));
+        command.args(["env", "--default-signal"]);
+        if self.is_on_terminal {
+            command.args(["setsid", "--ctty"]);
+        }
+        // Of what the trial sets only the program shall know: PATH, too.
+        command.args(self.unset.iter().flat_map(|name| ["-u", name]).collect::<Vec<_>>());
+        command.args(self.wrap.iter().map(|word| place.expanded(word)));
+        command.arg("env").args(self.unset.iter().flat_map(|name| ["-u", name]));
+        command.args(self.set.iter().map(|(name, value)| format!("{name}={}", place.expanded(value))));
+        command.arg(&place.program).args(self.words.iter().map(|word| place.expanded(word)));
+        command.current_dir(place.path("scratch")).env(MARK, place.folder());
+        command.env("HOME", place.path("home")).env("XDG_STATE_HOME", place.path("state"));
+        command.env("TMPDIR", place.path("tmp")).env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+        command.env("SHELL", "/bin/sh").env_remove("NO_COLOR").env_remove("COLUMNS").env_remove("LINES");
+        command
+    }
+}
+
+impl Running<'_> {
+    pub(crate) fn is_there(&self) -> bool {
+        std::path::Path::new(&format!("/proc/{}/exe", self.child.id())).exists()
+    }
+
+    /// Waits for its end; who does not end in time is described and ended.
+    pub(crate) fn end(mut self, longest: Duration) -> Ran {
+        let start = Instant::now();
+        let mut pause = Duration::from_micros(500);
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("our own child") {
+                break Some(status);
+            }
+            if start.elapsed() > longest {
+                break None;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(10));
+        };
+        let hang = if status.is_none() { self.stop(longest) } else { String::new() };
+        let (stdout, stderr, terminal) = match self.terminal {
+            Some(terminal) => {
+                let (shown, wrong) = terminal.end();
+                (shown.clone(), shown, wrong)
+            }
+            None => (read(&self.place.path("stdout")), read(&self.place.path("stderr")), None),
+        };
+        Ran { status, stdout, stderr, hang, terminal, words: self.words }
+    }
+
+    fn stop(&mut self, longest: Duration) -> String {
+        let processes = self.place.processes();
+        let hang = format!("still there after {longest:?}: {}", leftovers::described(&processes));
+        leftovers::kill(&processes);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        hang
+    }
+}
+
+impl Ran {
+    /// The exit code, if it ended by itself.
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status?.code()
+    }
+
+    pub(crate) fn signal(&self) -> Option<i32> {
+        self.status?.signal()
+    }
+
+    /// What happened, in one line.
+    pub(crate) fn told(&self) -> String {
+        let end = self.status.map_or_else(|| self.hang.clone(), |status| status.to_string());
+        let said: Vec<&str> = self.stderr.lines().rev().take(4).collect();
+        let said: Vec<&str> = said.into_iter().rev().collect();
+        format!("{}: {end}: {:.700}", self.words, said.join(" | "))
+    }
+}
+
+fn read(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    let _ = File::open(path).and_then(|file| file.take(MOST_OUTPUT).read_to_end(&mut bytes));
+    let _ = fs::remove_file(path);
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,77 @@
+//! Inputs: short files of each kind that the program reads.
+
+use std::fs::{self, File};
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+
+use crate::form;
+use crate::place::Place;
+use crate::run::Run;
+use crate::verb::repository;
+
+/// Copies of samples, by their names here.
+const COPIES: [(&str, &str); 4] = [
+    ("sparse.jsonl", "crates/record/tests/samples/measure-2.jsonl"),
+    ("simulated.parquet", "crates/simulation-record/tests/samples/simulation-1.parquet"),
+    ("shapes.sct", "crates/trace/tests/samples/trace-3-shapes.sctrace"),
+    ("marks.sct", "crates/trace/tests/samples/trace-3-marks.sctrace"),
+];
+
+/// Measurements with numbers: the first repetitions of longer ones.
+const MEASUREMENTS: [(&str, &str); 2] =
+    [("measured.jsonl", "li2007-isolated-quiet"), ("again.jsonl", "li2007-isolated-noisy")];
+/// As many as an interval needs, and one.
+const REPETITIONS: u64 = 6;
+
+pub(crate) fn fill(place: &Place) -> Result<(), String> {
+    for (name, sample) in COPIES {
+        let from = repository().join(sample);
+        fs::copy(&from, place.path("in").join(name)).map_err(|error| format!("{}: {error}", from.display()))?;
+    }
+    for (name, of) in MEASUREMENTS {
+        let text = unpacked(&format!("results/records/{of}.jsonl.gz"))?;
+        write(place, name, &first_repetitions(&text))?;
+    }
+    write(place, "observed.json", &checked_observation()?)?;
+    make(place, &["trace", "walks", "--size", "4KiB", "--turns", "40", "-o", "{in}/in.sct"])?;
+    make(place, &["trace", "export", "--to", "din", "{in}/in.sct", "-o", "{in}/in.din"])
+}
+
+fn make(place: &Place, words: &[&str]) -> Result<(), String> {
+    let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    let ran = Run::of(place, &words).whole();
+    match ran.code() {
+        Some(0) => Ok(()),
+        _ => Err(format!("failed to prepare inputs: {}", ran.told())),
+    }
+}
+
+fn write(place: &Place, name: &str, bytes: &[u8]) -> Result<(), String> {
+    fs::write(place.path("in").join(name), bytes).map_err(|error| format!("{name}: {error}"))
+}
+
+fn unpacked(sample: &str) -> Result<Vec<u8>, String> {
+    let told = |error: std::io::Error| format!("{sample}: {error}");
+    let (file, mut text) = (File::open(repository().join(sample)).map_err(told)?, Vec::new());
+    GzDecoder::new(file).read_to_end(&mut text).map_err(told)?;
+    Ok(text)
+}
+
+fn first_repetitions(text: &[u8]) -> Vec<u8> {
+    let is_early = |body: &Vec<u8>| {
+        let line: Option<Value> = serde_json::from_slice(&[body.as_slice(), b"}"].concat()).ok();
+        line.and_then(|line| line["repetition"].as_u64()).is_none_or(|repetition| repetition < REPETITIONS)
+    };
+    let bodies: Vec<Vec<u8>> = form::bodies(text).into_iter().filter(is_early).collect();
+    form::sealed_lines(&bodies)
+}
+
+/// The record of an observation that is there, as the next version, which has a checksum.
+fn checked_observation() -> Result<Vec<u8>, String> {
+    let path = repository().join("fuzz/corpus/observation_record/small");
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let body = text.trim_end().strip_suffix('}').ok_or_else(|| format!("{} is cut off", path.display()))?;
+    Ok(form::sealed_lines(&[body.replacen("observation/1", "observation/2", 1).into_bytes()]))
+}

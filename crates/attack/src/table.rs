@@ -1,0 +1,208 @@
+//! The tables of what is tried, as types.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::verb::Verb;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Verbs {
+    verb: Vec<Verb>,
+}
+
+/// All verbs.
+pub(crate) fn verbs() -> Vec<Verb> {
+    read::<Verbs>(include_str!("../tables/verbs.toml")).verb
+}
+
+/// A table that is part of this program.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> T {
+    toml::from_str(text).unwrap_or_else(|error| panic!("a table of this program cannot be read: {error}"))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kills {
+    pub(crate) kill: Vec<Kill>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kill {
+    pub(crate) signal: String,
+    pub(crate) victim: Victim,
+    pub(crate) moments: u32,
+    /// It ends with 128 and its number.
+    #[serde(default)]
+    pub(crate) answers: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Victim {
+    Program,
+    Child,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Injections {
+    pub(crate) injection: Vec<Injection>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Injection {
+    pub(crate) call: String,
+    pub(crate) errors: Vec<String>,
+    pub(crate) runs: usize,
+    #[serde(default)]
+    pub(crate) not_in_captures: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Environments {
+    pub(crate) environment: Vec<Environment>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Environment {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) wrap: Vec<String>,
+    #[serde(default)]
+    pub(crate) set: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) unset: Vec<String>,
+    #[serde(default)]
+    pub(crate) works: bool,
+    #[serde(default)]
+    pub(crate) silent: bool,
+    #[serde(default)]
+    pub(crate) killed: bool,
+    pub(crate) says: Option<String>,
+    pub(crate) forbids: Option<String>,
+    #[serde(default)]
+    pub(crate) not_in: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Clients {
+    pub(crate) client: Vec<Client>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Client {
+    pub(crate) name: String,
+    pub(crate) count: usize,
+    #[serde(default)]
+    pub(crate) sends: String,
+    #[serde(default = "once")]
+    pub(crate) repeat: usize,
+    pub(crate) every_ms: Option<u64>,
+    #[serde(default)]
+    pub(crate) reads: bool,
+    #[serde(default)]
+    pub(crate) then: Then,
+    #[serde(default)]
+    pub(crate) answers: Vec<String>,
+}
+
+fn once() -> usize {
+    1
+}
+
+/// What a client does in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Then {
+    #[default]
+    Close,
+    Reset,
+    Stay,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mutants {
+    pub(crate) format: Vec<Format>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Format {
+    pub(crate) name: String,
+    pub(crate) sample: String,
+    pub(crate) form: Form,
+    pub(crate) readers: Vec<Vec<String>>,
+    pub(crate) codes: Vec<i32>,
+    pub(crate) changes: BTreeMap<Change, usize>,
+}
+
+/// How a file holds what it holds, and how it vouches for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Form {
+    Lines,
+    Document,
+    Parquet,
+    Trace,
+    Text,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Change {
+    Number,
+    Word,
+    Field,
+    Kind,
+    Byte,
+    Cut,
+    Piece,
+    Cell,
+}
+
+impl Change {
+    /// As it stands in names of trials.
+    pub(crate) fn named(name: &str) -> Option<Change> {
+        Change::deserialize(serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_can_be_read() {
+        assert!(verbs().len() > 10);
+        assert!(!read::<Kills>(include_str!("../tables/kills.toml")).kill.is_empty());
+        assert!(!read::<Injections>(include_str!("../tables/injections.toml")).injection.is_empty());
+        assert!(!read::<Environments>(include_str!("../tables/environments.toml")).environment.is_empty());
+        assert!(!read::<Clients>(include_str!("../tables/clients.toml")).client.is_empty());
+        assert!(!read::<Mutants>(include_str!("../tables/mutants.toml")).format.is_empty());
+    }
+
+    #[test]
+    fn no_name_stands_for_two_trials() {
+        let environments = read::<Environments>(include_str!("../tables/environments.toml")).environment;
+        let clients = read::<Clients>(include_str!("../tables/clients.toml")).client;
+        let verbs = verbs();
+        let mut names: Vec<&str> = environments.iter().map(|environment| environment.name.as_str()).collect();
+        names.extend(clients.iter().map(|client| client.name.as_str()));
+        names.extend(verbs.iter().map(|verb| verb.name.as_str()));
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        assert!(names.iter().all(|name| !name.contains('/')));
+    }
+}

@@ -1,0 +1,157 @@
+//! A verb that is attacked, and what it makes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::place::Place;
+use crate::run::Run;
+
+/// How results end.
+const ENDS: [&[u8]; 2] = [b"\n", b"</html>"];
+
+/// A command line and its products.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Verb {
+    pub(crate) name: String,
+    pub(crate) words: Vec<String>,
+    pub(crate) makes: BTreeMap<String, Made>,
+    pub(crate) lasts_ms: u64,
+    #[serde(default)]
+    pub(crate) also: Vec<i32>,
+    #[serde(default)]
+    pub(crate) captures: bool,
+    #[serde(default)]
+    pub(crate) terminal: bool,
+    pub(crate) memory_mib: Option<u64>,
+}
+
+/// What a verb leaves, and what may be left of it when it was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Made {
+    Result,
+    Reading,
+    Record,
+    Trace,
+}
+
+/// What a run that nothing hinders comes to: its exit code and what it makes.
+#[derive(Clone, Debug)]
+pub(crate) struct Whole {
+    pub(crate) code: i32,
+    files: BTreeMap<String, Vec<u8>>,
+    is_same_text: bool,
+    is_visible: bool,
+}
+
+impl Whole {
+    fn text(&self, name: &str) -> Option<&[u8]> {
+        self.files.get(name).filter(|_| self.is_same_text).map(Vec::as_slice)
+    }
+
+    /// The same, of which texts may differ: lines are drawn for another terminal.
+    pub(crate) fn with_other_texts(self) -> Whole {
+        Whole { is_same_text: false, ..self }
+    }
+
+    /// The same, of which nothing can be seen afterwards.
+    pub(crate) fn hidden(self) -> Whole {
+        Whole { is_visible: false, ..self }
+    }
+}
+
+impl Verb {
+    pub(crate) fn run<'a>(&'a self, place: &'a Place) -> Run<'a> {
+        Run { memory_mib: self.memory_mib, is_on_terminal: self.terminal, ..Run::of(place, &self.words) }
+    }
+
+    /// Whether it may end with this code by what docs/reference.md says.
+    pub(crate) fn may_end_with(&self, code: i32) -> bool {
+        matches!(code, 0 | 1 | 2 | 3 | 5) || self.also.contains(&code)
+    }
+
+    /// What it comes to unhindered, tried once in each place; or why it does not run here at all.
+    pub(crate) fn whole(&self, place: &Place) -> Result<Whole, String> {
+        let known = place.wholes.borrow().get(&self.name).cloned();
+        known.unwrap_or_else(|| {
+            let whole = self.run_unhindered(place);
+            place.wholes.borrow_mut().insert(self.name.clone(), whole.clone());
+            whole
+        })
+    }
+
+    fn run_unhindered(&self, place: &Place) -> Result<Whole, String> {
+        place.clear();
+        let ran = self.run(place).whole();
+        let last = ran.stderr.lines().last().unwrap_or_default().to_owned();
+        let code = ran
+            .code()
+            .filter(|code| matches!(code, 0 | 3 | 4 | 6))
+            .ok_or_else(|| format!("{} does not run here: {last}", self.name))?;
+        let read = |name: &String| Some((name.clone(), fs::read(place.made(name)).ok()?));
+        let files: BTreeMap<_, _> = self.makes.keys().filter_map(read).collect();
+        place.clear();
+        match files.len() == self.makes.len() {
+            true => Ok(Whole { code, files, is_same_text: true, is_visible: true }),
+            false => Err(format!("{} makes no file here: {last}", self.name)),
+        }
+    }
+
+    /// What is there of its results is whole, or as much as was promised; all of it where it has succeeded.
+    pub(crate) fn check_made(&self, place: &Place, whole: &Whole, has_succeeded: bool) -> Result<(), String> {
+        for (name, made) in &self.makes {
+            match fs::read(place.made(name)) {
+                Ok(found) => check(place, &place.made(name), *made, &found, whole.text(name))?,
+                Err(_) if has_succeeded && whole.is_visible => {
+                    return Err(format!("it succeeded, and there is no {name}"));
+                }
+                Err(_) => {}
+            }
+        }
+        let entries = fs::read_dir(place.made("")).map_err(|error| error.to_string())?.flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let foreign: Vec<String> = names.filter(|name| !self.makes.contains_key(name)).collect();
+        if foreign.is_empty() { Ok(()) } else { Err(format!("left behind: {foreign:?}")) }
+    }
+}
+
+fn check(place: &Place, path: &Path, made: Made, found: &[u8], whole: Option<&[u8]>) -> Result<(), String> {
+    let half = || Err(format!("half a result of {} bytes in {}", found.len(), path.display()));
+    match made {
+        Made::Result if whole.is_some_and(|whole| found != whole) => half(),
+        Made::Result | Made::Reading if !ENDS.iter().any(|end| found.ends_with(end)) => half(),
+        Made::Result | Made::Reading => Ok(()),
+        // Stopped before its first line: it holds nothing, and hides nothing.
+        Made::Record | Made::Trace if found.is_empty() => Ok(()),
+        Made::Record => is_read(place, &["report"], path),
+        Made::Trace => is_read(place, &["trace", "info"], path),
+    }
+}
+
+/// All that is there can be read, or all but a last piece.
+fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
+    let mut words: Vec<String> = verb.iter().map(|&word| word.to_owned()).collect();
+    words.push(path.display().to_string());
+    let ran = Run::of(place, &words).whole();
+    match ran.code() {
+        Some(0 | 3) => Ok(()),
+        _ => Err(format!("{} cannot be read: {}", path.display(), ran.told())),
+    }
+}
+
+/// A verb of this name.
+pub(crate) fn named<'a>(verbs: &'a [Verb], name: &str) -> Result<&'a Verb, String> {
+    verbs
+        .iter()
+        .find(|verb| verb.name == name)
+        .ok_or_else(|| format!("found the verb {name}, need one of tables/verbs.toml"))
+}
+
+/// Where samples are.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
