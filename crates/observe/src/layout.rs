@@ -1,4 +1,4 @@
-//! What the program in the kernel writes, as `bpf/switches.bpf.c` lays it out: its test compares all of this with the type
+//! What the program in the kernel writes, as `bpf/layout.h` lays it out: its test compares all of this with the type
 //! information of the program.
 
 #[cfg(test)]
