@@ -69,7 +69,7 @@ struct cfs_rq {
 } OF_THE_KERNEL;
 
 struct sched_entity {
-	__u64 sum_exec_runtime;
+	__u64 sum_exec_runtime, slice;
 	struct cfs_rq *cfs_rq;
 } OF_THE_KERNEL;
 

@@ -26,7 +26,8 @@ enum reason {
 	// It could have run on.
 	REASON_YIELDED,		   // it called sched_yield
 	REASON_PREEMPTED_BY_WOKEN, // by a task that was woken while it ran
-	REASON_PREEMPTED_BY_QUEUED,// by one that had been waiting since before: the end of its time slice
+	REASON_PREEMPTED_BY_QUEUED,// by one that had been waiting since before, whose turn came though the slice was not over
+	REASON_SLICE_ENDED,	   // the same, and its time slice was over
 	REASON_THROTTLED,	   // its CPU time is used up: a quota, or that of SCHED_DEADLINE
 	REASON_ENDED,		   // its last switch
 };
@@ -110,6 +111,7 @@ struct task {
 	__u64 on_since, off_since, last_off;
 	__u64 voluntary, involuntary, voluntary_seen, delay_seen;
 	__u64 run_ns, off_ns, wait_ns, others_ns;
+	__u64 slice_began; // what the kernel had counted of its run time then
 	__u64 busy_then; // of its CPU as it left; where counts are enough, the kernel's own count of its run time
 	__u64 moved[3]; // to another thread of the core, below the same cache, further
 	__u64 fault_ip;

@@ -45,3 +45,45 @@ static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct
 		return false;
 	return next->sched_info.last_queued > prev->sched_info.last_arrival;
 }
+
+// CFS, before Linux 6.6, let a task run for so long at least (sched_min_granularity_ns on one CPU).
+#define LEAST_SLICE_NS 750000
+
+// Whether its time slice was over, of a task that makes way for one that has been waiting since before. If not, somebody was woken, and
+// it was that one's turn. A slice goes on after a preemption.
+static __always_inline bool is_slice_over(struct task_struct *task, struct task *t)
+{
+	__u64 ran = task->se.sum_exec_runtime - t->slice_began;
+	if (task->prio < MAX_RT_PRIO)
+		return true;
+	return ran >= (bpf_core_field_exists(task->se.slice) ? task->se.slice : LEAST_SLICE_NS);
+}
+
+static __always_inline enum reason reason_of(struct task *t, struct task_struct *prev, struct task_struct *next, struct task *comer,
+					  bool is_voluntary, __u32 entry)
+{
+	__u32 state = state_of(prev);
+	if (state & TASK_DEAD)
+		return REASON_ENDED;
+	if (is_voluntary)
+		return sleeps_for(prev, state);
+	if (is_yield(entry))
+		return REASON_YIELDED;
+	// Nothing else takes a CPU from a task for nobody.
+	if (is_throttled(prev) || !next->pid)
+		return REASON_THROTTLED;
+	if (was_woken_meanwhile(prev, next, comer))
+		return REASON_PREEMPTED_BY_WOKEN;
+	return is_slice_over(prev, t) ? REASON_SLICE_ENDED : REASON_PREEMPTED_BY_QUEUED;
+}
+
+static __always_inline bool is_preemption(enum reason reason)
+{
+	return reason >= REASON_PREEMPTED_BY_WOKEN && reason <= REASON_SLICE_ENDED;
+}
+
+// A task that was preempted before its slice was over has the rest of it when it comes back.
+static __always_inline bool goes_on_with_slice(enum reason reason)
+{
+	return reason == REASON_PREEMPTED_BY_WOKEN || reason == REASON_PREEMPTED_BY_QUEUED;
+}

@@ -10,44 +10,39 @@
 #include "reasons.h"
 #include "waits.h"
 
-static __always_inline enum reason leaves(struct task *t, struct task_struct *prev, struct task_struct *next, struct task *comer,
-				       struct cpu *on, __u32 cpu, __u64 now, struct control *c)
+// Counts how long a task had waited to get here, for which it had left last time.
+static __always_inline void waited(struct task *t, struct cpu *on, struct task_struct *task, struct control *c)
 {
-	// How long it had waited to get here, for which it had left last time.
-	__u64 delay = run_delay(prev), wait = delay - t->delay_seen;
+	__u64 delay = run_delay(task), wait = delay - t->delay_seen;
 	// The kernel's clock for it is read a little earlier than ours.
 	if (!counts_only && wait > t->last_off)
 		wait = t->last_off;
 	t->delay_seen = delay;
-	if (t->cause < CAUSES) {
-		t->wait_ns += wait;
-		t->causes[t->cause].wait_ns += wait;
-		if (!counts_only) {
-			count_in(t->wait, wait);
-			if (t->causes[t->cause].reason == REASON_THROTTLED)
-				t->wait_throttled_ns += wait;
-			else if (wait && !was_behind_the_last(t, on, wait))
-				share_out(t, on, wait, c);
-		}
-	}
+	if (t->cause >= CAUSES)
+		return;
+	t->wait_ns += wait;
+	t->causes[t->cause].wait_ns += wait;
+	if (counts_only)
+		return;
+	count_in(t->wait, wait);
+	if (t->causes[t->cause].reason == REASON_THROTTLED)
+		t->wait_throttled_ns += wait;
+	else if (wait && !was_behind_the_last(t, on, wait))
+		share_out(t, on, wait, c);
+}
+
+static __always_inline enum reason leaves(struct task *t, struct task_struct *prev, struct task_struct *next, struct task *comer,
+				       struct cpu *on, __u32 cpu, __u64 now, struct control *c)
+{
+	waited(t, on, prev, c);
 	// As the kernel counts it: it has just added one to either of the two counters of `prev`.
 	__u64 voluntary = prev->nvcsw;
 	bool is_voluntary = voluntary != t->voluntary_seen;
 	t->voluntary_seen = voluntary;
 	__u32 entry = entry_of(prev, t);
-	enum reason reason;
-	__u32 state = state_of(prev);
-	if (state & TASK_DEAD)
-		reason = REASON_ENDED;
-	else if (is_voluntary)
-		reason = sleeps_for(prev, state);
-	else if (is_yield(entry))
-		reason = REASON_YIELDED;
-	// Nothing else takes a CPU from a task for nobody.
-	else if (is_throttled(prev) || !next->pid)
-		reason = REASON_THROTTLED;
-	else
-		reason = was_woken_meanwhile(prev, next, comer) ? REASON_PREEMPTED_BY_WOKEN : REASON_PREEMPTED_BY_QUEUED;
+	enum reason reason = reason_of(t, prev, next, comer, is_voluntary, entry);
+	if (!goes_on_with_slice(reason))
+		t->slice_began = prev->se.sum_exec_runtime;
 	if (reason == REASON_BLOCKED && entry == FUTEX)
 		entry = futex_waits_for(prev);
 	if (is_voluntary)
@@ -64,7 +59,7 @@ static __always_inline enum reason leaves(struct task *t, struct task_struct *pr
 		return reason;
 	t->off_since = now;
 	t->busy_then = on->busy_ns;
-	if (reason == REASON_PREEMPTED_BY_WOKEN || reason == REASON_PREEMPTED_BY_QUEUED) {
+	if (is_preemption(reason)) {
 		struct neighbour *by = neighbour(t, of_task(next), c);
 		if (by)
 			by->preempted++;

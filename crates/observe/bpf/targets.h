@@ -21,6 +21,7 @@ static __always_inline void take_place(struct ref *ref, struct task_struct *task
 	t->flags = task->flags;
 	t->voluntary_seen = task->nvcsw;
 	t->delay_seen = run_delay(task);
+	t->slice_began = task->se.sum_exec_runtime;
 	if (counts_only)
 		t->busy_then = task->se.sum_exec_runtime;
 	t->cpu = CPUS;

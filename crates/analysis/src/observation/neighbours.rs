@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ::observation::{Observation, Why};
+use ::observation::Observation;
 use serde::Serialize;
 
 /// What another program did to an observed one. Processes of one name are together.
@@ -51,7 +51,7 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
     let mut found: Vec<NeighbourFinding> = sums.into_values().collect();
     // All that there were, told of whom or not.
     let causes = observation.tasks.iter().flat_map(|tasks| &tasks.causes);
-    let preemptions = causes.filter(|cause| matches!(cause.why, Why::PreemptedByWoken | Why::SliceEnded));
+    let preemptions = causes.filter(|cause| cause.why.is_preemption());
     let counted = preemptions.fold(0u64, |all, cause| all.saturating_add(cause.switches));
     let told = found.iter().fold(0u64, |all, neighbour| all.saturating_add(neighbour.preempted));
     let all = counted.max(told);

@@ -125,6 +125,38 @@ fn time_slices_that_end_are_told_as_that() {
 }
 
 #[test]
+fn a_time_slice_does_not_end_each_time_that_another_gets_its_turn() {
+    let _turn = turn();
+    // Four servers answer three clients each over the loopback: who answers wakes a client, but it is another's turn mostly, who has been
+    // waiting since before.
+    let script = r#"
+        use IO::Socket::INET; use IO::Select; use Time::HiRes 'time'; my $end = time + 0.5;
+        my @doors = map { IO::Socket::INET->new(LocalAddr => "127.0.0.1", Listen => 9) } 1..4;
+        for my $door (@doors) {
+            next if fork; my $clients = IO::Select->new;
+            for (1..3) {
+                if (!fork) {
+                    my $server = IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $door->sockport);
+                    for (;;) { syswrite($server, "x") or exit; sysread($server, my $x, 1) or exit }
+                }
+                $clients->add($door->accept);
+            }
+            while (time < $end) { for ($clients->can_read) { sysread($_, my $x, 1); syswrite($_, "y") } }
+            exit;
+        } 1 while wait > 0;"#;
+    let Some((_, counted)) = observed(script, Options::default()) else { return };
+    let of = |is: fn(Why) -> bool| {
+        let causes = counted.tasks.iter().flat_map(|tasks| &tasks.causes).filter(|cause| is(cause.why));
+        causes.map(|cause| cause.switches).sum::<u64>()
+    };
+    let run_ns: u64 = counted.tasks.iter().map(|tasks| tasks.run_ns.0).sum();
+    let (ended, preempted) = (of(|why| why == Why::SliceEnded), of(Why::is_preemption));
+    assert!(preempted > 1000, "they take CPUs from one another: {preempted}");
+    // A slice is 0.7 ms at least, the shortest that the kernel gives unless a task asks for less.
+    assert!(ended * 700_000 <= run_ns, "{ended} of {preempted} in {run_ns} ns: {:?}", counted.tasks);
+}
+
+#[test]
 fn who_is_woken_takes_the_cpu_and_is_told_as_that() {
     let _turn = turn();
     // One computes; the other sleeps a millisecond each time, and is let in as it wakes.
