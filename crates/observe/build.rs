@@ -8,13 +8,13 @@ const PROGRAMS: [&str; 2] = ["switches", "stacks"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=bpf");
     println!("cargo:rerun-if-env-changed=CLANG");
     PROGRAMS.into_iter().for_each(build);
 }
 
 fn build(program: &str) {
     let source = format!("bpf/{program}.bpf.c");
-    println!("cargo:rerun-if-changed={source}");
     let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join(format!("{program}.bpf.o"));
     let Err(why) = compile(&source, &object) else { return };
     println!("cargo:warning=switchcost observe will count no causes and no neighbours: {why}");

@@ -11,7 +11,10 @@ pub enum Why {
     Yielded,
     /// It was preempted by a task that was woken while it ran.
     PreemptedByWoken,
-    /// It was preempted by a task that had been waiting for the CPU since before it ran: the end of its time slice.
+    /// It was preempted by a task that had been waiting for the CPU since before it ran, before its time slice was over: somebody was
+    /// woken, and it was that one's turn.
+    PreemptedByQueued,
+    /// The same at the end of its time slice.
     SliceEnded,
     /// It could have run on, but its CPU time is used up: the quota of its control group, or its share under SCHED_DEADLINE.
     Throttled,
@@ -28,12 +31,12 @@ pub enum Why {
 impl Why {
     /// Whether the task could have run on. The kernel counts all of these, and no other, as involuntary.
     pub fn is_involuntary(self) -> bool {
-        matches!(self, Why::Yielded | Why::PreemptedByWoken | Why::SliceEnded | Why::Throttled)
+        matches!(self, Why::Yielded | Why::Throttled) || self.is_preemption()
     }
 
     /// Whether another task took the CPU from it.
     pub fn is_preemption(self) -> bool {
-        matches!(self, Why::PreemptedByWoken | Why::SliceEnded)
+        matches!(self, Why::PreemptedByWoken | Why::PreemptedByQueued | Why::SliceEnded)
     }
 }
 

@@ -4,30 +4,9 @@
 // weight. A program of its own, loaded only where stacks are asked for. What the observer reads has a fixed layout: see
 // src/stacks/layout.rs.
 
-#include <linux/bpf.h>
-#include <stdbool.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_tracing.h>
+#include "kernel.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-#define OF_THE_KERNEL __attribute__((preserve_access_index))
-#define PF_IO_WORKER 0x00000010
-#define PF_USER_WORKER 0x00004000
-#define PF_KTHREAD 0x00200000
-
-struct task_struct {
-	int pid, tgid;
-	unsigned int flags;
-	unsigned int __state;
-	char comm[16];
-} OF_THE_KERNEL;
-
-// Before Linux 5.14.
-struct task_struct___before_5_14 {
-	long state;
-} OF_THE_KERNEL;
 
 // --- What the observer reads and sets ---
 
@@ -70,15 +49,6 @@ struct {
 
 static const __u32 FIRST = 0;
 
-static __always_inline bool waits(struct task_struct *task, bool is_preempted)
-{
-	if (is_preempted)
-		return false;
-	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
-}
-
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -97,7 +67,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	}
 	sample->process = process;
-	sample->waits = waits(prev, preempt);
+	sample->waits = !preempt && state_of(prev);
 	sample->switches = every ? every : 1;
 	bpf_probe_read_kernel_str(sample->name, sizeof(sample->name), prev->comm);
 	// One that has ended has no memory any more, and no stack.

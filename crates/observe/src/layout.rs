@@ -1,4 +1,4 @@
-//! What the program in the kernel writes, as `bpf/switches.bpf.c` lays it out: its test compares all of this with the type
+//! What the program in the kernel writes, as `bpf/layout.h` lays it out: its test compares all of this with the type
 //! information of the program.
 
 #[cfg(test)]
@@ -62,8 +62,9 @@ enumerators! {
         YIELDED = 5,
         PREEMPTED_BY_WOKEN = 6,
         PREEMPTED_BY_QUEUED = 7,
-        THROTTLED = 8,
-        ENDED = 9,
+        SLICE_ENDED = 8,
+        THROTTLED = 9,
+        ENDED = 10,
     }
 }
 
@@ -182,6 +183,7 @@ structures! {
         pub(crate) off_ns: u64,
         pub(crate) wait_ns: u64,
         pub(crate) others_ns: u64,
+        slice_began: u64,
         busy_then: u64,
         pub(crate) moved: [u64; 3],
         fault_ip: u64,

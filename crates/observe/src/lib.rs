@@ -8,7 +8,7 @@
 //!  observe (the loop) <──> Listener: whoever looks meanwhile
 //!     │  Whom, Quotas, Moments, Requests
 //!     v
-//!  Backend: Observer ──> ByBpf ──(targets)──> the kernel's tracepoints: bpf/switches.bpf.c
+//!  Backend: Observer ──> ByBpf ──(targets)──> the kernel's tracepoints: bpf/
 //!     │                    ^                               │
 //!     │                    └───(tasks, cpus: mapped; pairs)┘──> Sums ──> Counted
 //!     ├──> ByPerf, where the kernel takes no programs of ours: its records of switches ──> Sums

@@ -207,11 +207,12 @@ impl Counted<'_> {
         let calibration = self.observation.calibration.as_ref()?;
         let causes = || observed(self.observation).flat_map(|tasks| &tasks.causes).filter(|cause| is(cause));
         let direct = causes().try_fold(0.0, |sum, cause| Some(sum + cost::of_cause(cause, calibration)?.high))?;
-        // What caches cost belongs to no cause: all of it may be of these.
-        let most = (direct + self.all.indirect_ns?.high).min(self.all.cost_ns?.high);
+        let (cost, cpu) = (self.all.cost_ns?, self.all.cpu_ns?);
+        // What caches cost belongs to no cause: all of it may be of these. Where nothing but the CPU time bounds it, nothing bounds that.
+        let is_bounded = cost.over(cpu).is_bounded();
+        let most = if is_bounded { cost.high.min(direct + self.all.indirect_ns?.high) } else { cost.high };
         let waits_ns = causes().fold(0u64, |sum, cause| sum.saturating_add(waits(cause)));
-        let at_most =
-            AtMost { cpu_share: Some(most / self.all.cpu_ns?), waits_ns: Some(waits_ns).filter(|waits| *waits > 0) };
+        let at_most = AtMost { cpu_share: Some(most / cpu), waits_ns: Some(waits_ns).filter(|waits| *waits > 0) };
         Some(Advice { change, at_most })
     }
 }

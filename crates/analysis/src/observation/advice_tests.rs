@@ -102,6 +102,7 @@ fn slices_that_end_are_to_be_longer_and_no_others() {
     let by_wrk = |why| preempted(why, Entry::Interrupt, vec![pair("wrk", Some(9), 1000)]);
     assert_eq!(changes(&by_wrk(Why::SliceEnded)), [Change::LongerSlices]);
     assert_eq!(changes(&by_wrk(Why::PreemptedByWoken)), []);
+    assert_eq!(changes(&by_wrk(Why::PreemptedByQueued)), []);
 }
 
 #[test]
@@ -155,6 +156,15 @@ fn an_advice_wins_at_most_what_the_switches_concerned_cost_at_their_upper_end() 
     let most = (300.0 * 1_100.0 + 400.0 * (768.0 * 50.0 + 256.0 * 300.0 + KERNEL_NS)) / 1e9;
     assert!((locks.at_most.cpu_share.expect("priced") - most).abs() < 1e-9, "{locks:?}");
     assert_eq!(locks.at_most.waits_ns, Some(300 * 700), "for so long they waited");
+}
+
+#[test]
+fn where_only_the_cpu_time_bounds_the_cost_it_bounds_what_an_advice_wins_too() {
+    let lock = Entry::Futex(FutexWait::Lock);
+    let causes = vec![cause(Why::Blocked, read(), 100_000), cause(Why::Blocked, lock, 300_000)];
+    // Of 1 s, 0.36 at least is for the switches directly; the rest may all be for reloading.
+    let locks = &advice(&observation(Tasks { run_ns: Nanos(1_000_000_000), ..tasks(causes) }))[0];
+    assert_eq!(locks.at_most.cpu_share, Some(1.0), "{locks:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ::observation::{Observation, Why};
+use ::observation::Observation;
 use serde::Serialize;
 
 /// What another program did to an observed one. Processes of one name are together.
@@ -8,6 +8,8 @@ use serde::Serialize;
 pub struct NeighbourFinding {
     /// The observed; hostile text until escaped.
     pub observed: String,
+    /// Whether the observed are threads of the kernel.
+    pub is_kernel: bool,
     /// The other; hostile text until escaped. Empty for the threads of the kernel.
     pub other: String,
     /// Whether the other is of the observed processes themselves.
@@ -26,13 +28,24 @@ pub struct NeighbourFinding {
     pub woke: u64,
 }
 
+/// Names that only threads of the kernel have.
+pub(super) fn threads_of_the_kernel(observation: &Observation) -> BTreeSet<&str> {
+    let names = |is_kernel: bool| {
+        observation.tasks.iter().filter(move |tasks| tasks.is_kernel == is_kernel).map(|tasks| tasks.name.as_str())
+    };
+    let of_programs: BTreeSet<&str> = names(false).collect();
+    names(true).filter(|name| !of_programs.contains(name)).collect()
+}
+
 pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
     let own: Vec<u32> = observation.pairs.iter().map(|pair| pair.process).collect();
+    let of_the_kernel = threads_of_the_kernel(observation);
     let mut sums: BTreeMap<(&str, Option<&str>), NeighbourFinding> = BTreeMap::new();
     for pair in &observation.pairs {
         let other = pair.other.map(|_| pair.name.as_str());
         let sum = sums.entry((&pair.process_name, other)).or_insert_with(|| NeighbourFinding {
             observed: pair.process_name.clone(),
+            is_kernel: of_the_kernel.contains(pair.process_name.as_str()),
             other: other.unwrap_or_default().to_owned(),
             is_own: true,
             ran_ns: 0.0,
@@ -51,7 +64,7 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
     let mut found: Vec<NeighbourFinding> = sums.into_values().collect();
     // All that there were, told of whom or not.
     let causes = observation.tasks.iter().flat_map(|tasks| &tasks.causes);
-    let preemptions = causes.filter(|cause| matches!(cause.why, Why::PreemptedByWoken | Why::SliceEnded));
+    let preemptions = causes.filter(|cause| cause.why.is_preemption());
     let counted = preemptions.fold(0u64, |all, cause| all.saturating_add(cause.switches));
     let told = found.iter().fold(0u64, |all, neighbour| all.saturating_add(neighbour.preempted));
     let all = counted.max(told);

@@ -57,7 +57,7 @@ mod tests {
 
     fn kept(observed: &str, behind: &Behind, wait_ns: f64) -> KeptWaitingFinding {
         let (observed, behind) = (observed.to_owned(), behind.clone());
-        KeptWaitingFinding { observed, behind, is_own: false, wait_ns, share: 0.0, runs: None }
+        KeptWaitingFinding { observed, is_kernel: false, behind, is_own: false, wait_ns, share: 0.0, runs: None }
     }
 
     #[test]

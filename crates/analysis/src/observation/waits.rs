@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
 use ::observation::{Behind, Observation};
+
+use super::neighbours::threads_of_the_kernel;
 use serde::Serialize;
 use units::Nanos;
 
@@ -9,6 +11,8 @@ use units::Nanos;
 pub struct KeptWaitingFinding {
     /// The observed; hostile text until escaped.
     pub observed: String,
+    /// Whether they are threads of the kernel.
+    pub is_kernel: bool,
     /// What they waited behind.
     pub behind: Behind,
     /// Whether that is of the observed processes themselves.
@@ -23,9 +27,11 @@ pub struct KeptWaitingFinding {
 
 pub(super) fn find(observation: &Observation) -> Vec<KeptWaitingFinding> {
     let mut sums: BTreeMap<(&str, Behind), KeptWaitingFinding> = BTreeMap::new();
+    let of_the_kernel = threads_of_the_kernel(observation);
     for part in parts(observation).filter(|part| part.ns > Nanos(0)) {
         let sum = sums.entry((part.observed, part.behind.clone())).or_insert_with(|| KeptWaitingFinding {
             observed: part.observed.to_owned(),
+            is_kernel: of_the_kernel.contains(part.observed),
             behind: part.behind,
             is_own: true,
             wait_ns: 0.0,

@@ -59,8 +59,6 @@ fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
 /// last level of a server may be several times as large, and not one's own.
 const DEFAULT_TOP: Bytes = Bytes::mib(64);
 const QUICK_TOP: Bytes = Bytes::mib(16);
-/// The same of what is measured before an observation, also beside other work.
-const OBSERVE_TOP: Bytes = Bytes::mib(8);
 /// The same of the full grid.
 const FULL_TOP: Bytes = Bytes::mib(256);
 
@@ -97,7 +95,7 @@ pub(super) fn observe(host: &HostManifest) -> Vec<Draft> {
     let direct = |mechanism| Draft::direct(mechanism, Between::Process);
     let mut drafts = [Mechanism::Pipe, Mechanism::Yield, Mechanism::Preempt].map(direct).to_vec();
     drafts.extend(ordinary(&[Between::Process]));
-    drafts.extend(sweep(&up_to(OBSERVE_TOP, sizes::quick_sizes(host)), Bytes(8), Access::Rmw));
+    drafts.extend(sweep(&sizes::observe_sizes(host), Bytes(8), Access::Rmw));
     drafts
 }
 

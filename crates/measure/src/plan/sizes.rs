@@ -90,6 +90,22 @@ pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
+/// The largest array that is measured before an observation: a larger one takes longer to set up than it is walked for, and what a
+/// switch adds to so long a walk is less than how much that differs from one time to the next.
+const OBSERVE_TOP: Bytes = Bytes::mib(4);
+
+/// Four sizes, of which each is measured often enough in the few seconds before an observation: half of the first level, half of the
+/// second, which two arrays fit; the second, and beyond it.
+pub(super) fn observe_sizes(host: &HostManifest) -> Vec<Bytes> {
+    let caches = capacities(host);
+    let (near, middle, last) = (caches[0], caches[caches.len().min(2) - 1], caches[caches.len() - 1]);
+    let mut sizes = vec![Bytes(near.0 / 2), Bytes(middle.0 / 2), middle, last.min(OBSERVE_TOP).max(middle)];
+    sizes.iter_mut().for_each(|size| *size = ceiling(host).min(*size));
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
 /// Sizes at which sharing a cache at once and in turn are compared: half of the first level and of the second, which two arrays fit;
 /// twice the second, half of the last and all of it.
 pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {

@@ -248,7 +248,13 @@ fn what_observe_needs_has_every_price_and_little_else() {
     let direct = plan.cases.iter().filter(|case| case.working_set.is_empty());
     let mechanisms: Vec<Mechanism> = direct.map(|case| case.mechanism).collect();
     assert_eq!(mechanisms, [Mechanism::Pipe, Mechanism::Yield, Mechanism::Preempt, Mechanism::Pipe]);
-    assert!((5..=8).contains(&plan.cases.len()), "{}", plan.cases.len());
+    let sizes: Vec<Bytes> =
+        plan.cases.iter().map(|case| case.working_set.size_bytes).filter(|size| size.0 > 0).collect();
+    assert_eq!(sizes.len(), 4, "{sizes:?}");
+    assert!(
+        sizes.iter().all(|size| *size <= Bytes::mib(4)),
+        "each is set up in less time than it is walked for: {sizes:?}"
+    );
 }
 
 #[test]

@@ -113,15 +113,47 @@ fn yields_of_32_bit_programs_are_told_as_that() {
 #[test]
 fn time_slices_that_end_are_told_as_that() {
     let _turn = turn();
-    // Two that compute on one CPU, for a second of CPU time each: slices of some milliseconds. The clock is a system call, and looked
+    // Two that compute on one CPU, for 0.4 s of CPU time each: slices of some milliseconds. The clock is a system call, and looked
     // at seldom.
-    let script = script("my $p = fork; while ((times)[0] < 1) { for (1..200000) { $x++ } } waitpid($p, 0) if $p;");
+    let script = script("my $p = fork; while ((times)[0] < 0.4) { for (1..200000) { $x++ } } waitpid($p, 0) if $p;");
     let Some((_, counted)) = observed(&script, Options::default()) else { return };
     let ended = switches(&counted.tasks, Why::SliceEnded, &Entry::Interrupt);
-    assert!(ended >= 50, "{ended} slices ended in two seconds");
+    assert!(ended >= 20, "{ended} slices ended in 0.8 s");
     // On a busy machine others take their turns, too.
     let own = counted.pairs.iter().filter(|pair| pair.name == "perl").map(|pair| pair.preempted).sum::<u64>();
-    assert!(own > 40, "{own} times they took the CPU from each other");
+    assert!(own > 3, "{own} times they took the CPU from each other");
+}
+
+#[test]
+fn a_time_slice_does_not_end_each_time_that_another_gets_its_turn() {
+    let _turn = turn();
+    // Four servers answer three clients each over the loopback: who answers wakes a client, but it is another's turn mostly, who has been
+    // waiting since before.
+    let script = r#"
+        use IO::Socket::INET; use IO::Select; use Time::HiRes 'time'; my $end = time + 0.5;
+        my @doors = map { IO::Socket::INET->new(LocalAddr => "127.0.0.1", Listen => 9) } 1..4;
+        for my $door (@doors) {
+            next if fork; my $clients = IO::Select->new;
+            for (1..3) {
+                if (!fork) {
+                    my $server = IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $door->sockport);
+                    for (;;) { syswrite($server, "x") or exit; sysread($server, my $x, 1) or exit }
+                }
+                $clients->add($door->accept);
+            }
+            while (time < $end) { for ($clients->can_read) { sysread($_, my $x, 1); syswrite($_, "y") } }
+            exit;
+        } 1 while wait > 0;"#;
+    let Some((_, counted)) = observed(script, Options::default()) else { return };
+    let of = |is: fn(Why) -> bool| {
+        let causes = counted.tasks.iter().flat_map(|tasks| &tasks.causes).filter(|cause| is(cause.why));
+        causes.map(|cause| cause.switches).sum::<u64>()
+    };
+    let run_ns: u64 = counted.tasks.iter().map(|tasks| tasks.run_ns.0).sum();
+    let (ended, preempted) = (of(|why| why == Why::SliceEnded), of(Why::is_preemption));
+    assert!(preempted > 100, "they take CPUs from one another: {preempted}");
+    // A slice is 0.7 ms at least, the shortest that the kernel gives unless a task asks for less.
+    assert!(ended * 700_000 <= run_ns, "{ended} of {preempted} in {run_ns} ns: {:?}", counted.tasks);
 }
 
 #[test]
@@ -129,17 +161,17 @@ fn who_is_woken_takes_the_cpu_and_is_told_as_that() {
     let _turn = turn();
     // One computes; the other sleeps a millisecond each time, and is let in as it wakes.
     let script = script(
-        "my $p = fork; my $t = time + 2;
+        "use Time::HiRes 'time'; my $p = fork; my $t = time + 0.6;
          if ($p) { while (time < $t) { $x++ } waitpid($p, 0) } else { while (time < $t) { select(undef, undef, undef, 0.001) } }",
     );
     let Some((_, counted)) = observed(&script, Options { wants_wakers: true, ..Options::default() }) else { return };
     let preempted = switches(&counted.tasks, Why::PreemptedByWoken, &Entry::Interrupt);
-    assert!(preempted > 200, "{preempted} preemptions by who was woken");
+    assert!(preempted > 60, "{preempted} preemptions by who was woken");
     let by_it = counted.pairs.iter().filter(|pair| pair.name == "perl").map(|pair| pair.preempted).sum::<u64>();
-    assert!(by_it > 150, "{by_it} times it let itself in");
+    assert!(by_it > 45, "{by_it} times it let itself in");
     // The interrupt of the timer comes while the other runs.
     let woke: u64 = counted.pairs.iter().filter(|pair| pair.name == "perl").map(|pair| pair.woke).sum();
-    assert!(woke > 200, "{woke} wake-ups while the other ran");
+    assert!(woke > 60, "{woke} wake-ups while the other ran");
 }
 
 /// One that calls futex, whose wait ends by a signal of its child's end.

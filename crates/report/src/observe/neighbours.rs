@@ -38,7 +38,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
 /// One program beside another.
 #[derive(Default)]
 struct Row<'a> {
-    observed: &'a str,
+    observed: String,
     other: String,
     kept_waiting: Option<&'a KeptWaitingFinding>,
     neighbour: Option<&'a NeighbourFinding>,
@@ -50,14 +50,14 @@ fn rows(findings: &Findings) -> Vec<Row<'_>> {
     for found in &findings.kept_waiting {
         let row = rows.entry((&found.observed, found.behind.clone())).or_default();
         row.kept_waiting = Some(found);
-        (row.observed, row.other) = (&found.observed, other(&found.behind, found.is_own));
+        (row.observed, row.other) = (observed(&found.observed, found.is_kernel), other(&found.behind, found.is_own));
     }
     for found in &findings.neighbours {
         let behind = if found.other.is_empty() { Behind::Kernel } else { Behind::Process(found.other.clone()) };
         let text = other(&behind, found.is_own);
         let row = rows.entry((&found.observed, behind)).or_default();
         row.neighbour = Some(found);
-        (row.observed, row.other) = (&found.observed, text);
+        (row.observed, row.other) = (observed(&found.observed, found.is_kernel), text);
     }
     let mut rows: Vec<Row<'_>> = rows.into_values().collect();
     rows.sort_by(|a, b| b.waited().total_cmp(&a.waited()).then(b.ran().total_cmp(&a.ran())));
@@ -78,7 +78,7 @@ impl Row<'_> {
         let ran = |of: fn(&NeighbourFinding) -> String| self.neighbour.map_or(NO_NUMBER.to_owned(), of);
         let mut cells = vec![
             self.other.clone(),
-            name(self.observed),
+            self.observed.clone(),
             waited(|found| time(found.wait_ns)),
             waited(|found| share(Some(found.share))),
             ran(|found| time(found.ran_ns)),
@@ -88,6 +88,11 @@ impl Row<'_> {
         cells.extend(has_wakers.then(|| ran(|found| count(found.woke))));
         cells.into_iter().map(Entry::from).collect()
     }
+}
+
+/// An observed program; threads of the kernel in brackets, as everywhere.
+pub(super) fn observed(observed: &str, is_kernel: bool) -> String {
+    if is_kernel { format!("[{}]", name(observed)) } else { name(observed) }
 }
 
 fn other(behind: &Behind, is_own: bool) -> String {

@@ -207,6 +207,7 @@ pub(in crate::observe) fn what(why: Why) -> &'static str {
         Why::Blocked => "waits",
         Why::Yielded => "yields",
         Why::PreemptedByWoken => "preempted by a woken task",
+        Why::PreemptedByQueued => "preempted by a queued task",
         Why::SliceEnded => "end of time slice",
         Why::Throttled => "throttled",
         Why::Stopped => "stopped by a signal",

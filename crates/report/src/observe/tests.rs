@@ -180,6 +180,7 @@ fn every_cause_has_words() {
         Why::Blocked,
         Why::Yielded,
         Why::PreemptedByWoken,
+        Why::PreemptedByQueued,
         Why::SliceEnded,
         Why::Throttled,
         Why::Stopped,

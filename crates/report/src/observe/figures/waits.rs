@@ -6,8 +6,7 @@ use super::{MOST_ROWS, beside_its_row};
 use crate::entry::{Entry, Side};
 use crate::figure::{Drawing, Figure, GREY, colour, label, linear_axis, rows_axis, rows_of_bars};
 use crate::grid::Grid;
-use crate::observe::answer;
-use crate::observe::neighbours::text;
+use crate::observe::neighbours::{observed, text};
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, Scale, time};
 use crate::simulate::amount::{count, share};
@@ -28,7 +27,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 fn draw(findings: &Findings) -> Option<Figure> {
     let waiting = waiting(&findings.kept_waiting, MOST_ROWS, MOST_BEHIND);
     let scale = Scale::of(waiting.longest_ns()?);
-    let names: Vec<String> = waiting.observed.iter().map(|name| answer::name(name)).collect();
+    let is_kernel = |name: &str| findings.kept_waiting.iter().any(|found| found.observed == name && found.is_kernel);
+    let names: Vec<String> = waiting.observed.iter().map(|name| observed(name, is_kernel(name))).collect();
     let beside: Vec<String> = names.iter().map(|name| beside_its_row(name)).collect();
     let traces = (0..waiting.behind.len()).map(|column| bars(&waiting, &names, column, scale)).collect();
     let layout = rows_of_bars(names.len(), waiting.behind.len())
@@ -71,9 +71,31 @@ fn table(found: &[KeptWaitingFinding]) -> Grid {
     }
     for each in found {
         let runs = each.runs.map_or(NO_NUMBER.to_owned(), count);
-        let cells =
-            [answer::name(&each.observed), text(&each.behind), time(each.wait_ns), share(Some(each.share)), runs];
+        let cells = [
+            observed(&each.observed, each.is_kernel),
+            text(&each.behind),
+            time(each.wait_ns),
+            share(Some(each.share)),
+            runs,
+        ];
         grid.row(cells.into_iter().map(Entry::from).collect());
     }
     grid
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::observation::analyse;
+
+    use super::super::super::tests::large;
+    use super::draw;
+
+    #[test]
+    fn threads_of_the_kernel_are_in_brackets_where_they_waited_too() {
+        let mut observation = large();
+        observation.tasks.iter_mut().find(|tasks| tasks.name == "name of task 7.").expect("one of many").is_kernel =
+            true;
+        let figure = format!("{:?}", draw(&analyse(&observation)).map(|figure| figure.table));
+        assert!(figure.contains("[name of task 7.]") && !figure.contains("[name of task 8.]"), "{figure}");
+    }
 }

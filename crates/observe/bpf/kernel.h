@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Structures of the running kernel, with no more than the fields that are read: where those lie is found out when a program is loaded
+// (CO-RE). And what is asked of them in a way that differs by version.
+
+#pragma once
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define OF_THE_KERNEL __attribute__((preserve_access_index))
+#define PF_IO_WORKER 0x00000010
+#define PF_USER_WORKER 0x00004000
+#define PF_KTHREAD 0x00200000
+// Of tasks of programs before Linux 6.1, which has a state for it.
+#define PF_FROZEN 0x00010000
+#define TASK_INTERRUPTIBLE 0x00000001
+#define TASK_UNINTERRUPTIBLE 0x00000002
+#define TASK_STOPPED_BIT 0x00000004
+#define TASK_TRACED_BIT 0x00000008
+#define TASK_DEAD 0x00000080
+#define TASK_IDLE 0x00000402
+#define TASK_RTLOCK_WAIT 0x00001000
+#define TASK_FROZEN 0x00008000
+// A control group of version 2 is to be frozen, and this task with it.
+#define JOBCTL_TRAP_FREEZE 0x00800000
+#define MAX_RT_PRIO 100
+
+struct pt_regs {
+#if defined(__TARGET_ARCH_x86)
+	unsigned long dx, si, orig_ax, ip, r10;
+#elif defined(__TARGET_ARCH_arm64)
+	__u64 regs[31];
+	__s32 syscallno;
+	__u64 pc;
+#endif
+} OF_THE_KERNEL;
+
+// Calls of the two ABIs of 32 bits, of which that of x32 has a bit in its numbers.
+#if defined(__TARGET_ARCH_x86)
+#define TS_COMPAT 0x2
+#define X32_BIT 0x40000000
+#define NR_SCHED_YIELD 24
+#define NR_RESTART 219
+struct thread_info {
+	__u32 status;
+} OF_THE_KERNEL;
+#elif defined(__TARGET_ARCH_arm64)
+#define TIF_32BIT (1 << 22)
+#define NR_SCHED_YIELD 124
+#define NR_RESTART 128
+struct thread_info {
+	unsigned long flags;
+} OF_THE_KERNEL;
+#endif
+// The same number on i386 and arm.
+#define NR_COMPAT_SCHED_YIELD 158
+#define NR_COMPAT_RESTART 0
+
+struct rt_rq {
+	int rt_throttled;
+} OF_THE_KERNEL;
+
+struct cfs_rq {
+	int throttle_count;
+} OF_THE_KERNEL;
+
+struct sched_entity {
+	__u64 sum_exec_runtime, slice;
+	struct cfs_rq *cfs_rq;
+} OF_THE_KERNEL;
+
+struct sched_rt_entity {
+	struct rt_rq *rt_rq;
+} OF_THE_KERNEL;
+
+struct sched_dl_entity {
+	unsigned int dl_throttled : 1;
+} OF_THE_KERNEL;
+
+struct sched_info {
+	unsigned long long run_delay, last_arrival, last_queued;
+} OF_THE_KERNEL;
+
+struct task_struct {
+	struct thread_info thread_info;
+	int pid, tgid;
+	unsigned int flags;
+	unsigned int __state;
+	int prio;
+	unsigned long nvcsw, jobctl;
+	bool throttled;
+	struct task_struct *group_leader;
+	struct sched_entity se;
+	struct sched_rt_entity rt;
+	struct sched_dl_entity dl;
+	struct sched_info sched_info;
+	char comm[16];
+} OF_THE_KERNEL;
+
+// Before Linux 5.14.
+struct task_struct___before_5_14 {
+	long state;
+} OF_THE_KERNEL;
+
+static __always_inline __u32 state_of(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+}
+
+// How long it has waited for CPUs so far, as the kernel counts it when a task has got one.
+static __always_inline __u64 run_delay(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Who kept a task waiting for a CPU, and the longest waits.
+
+#pragma once
+
+#include "branchless.h"
+#include "neighbours.h"
+
+// Counts a part of a wait for the process that ran meanwhile.
+static __noinline int kept_waiting(struct task *t, struct run *run, __u64 ns, struct control *c)
+{
+	struct neighbour *n = neighbour(t, (struct other){ run->process, NULL, run }, c);
+	if (n) {
+		n->kept_waiting_ns += ns;
+		n->kept_waiting++;
+	}
+	return 0;
+}
+
+// Keeps a wait in place of the shortest of the longest of this CPU.
+static __noinline int keep_wait(struct cpu *on, struct task *t, struct wait *wait)
+{
+	struct wait *kept = &on->longest[on->shortest & (LONGEST - 1)];
+	*kept = *wait;
+	kept->pid = t->pid;
+	kept->tgid = t->tgid;
+	__builtin_memcpy(kept->name, t->name, sizeof(kept->name));
+	__u64 least = on->longest[0].ns;
+	__u32 shortest = 0;
+#pragma unroll
+	for (__u32 at = 1; at < LONGEST; at++) {
+		__u64 is_shorter = is_less(on->longest[at].ns, least);
+		least += (on->longest[at].ns - least) & is_shorter;
+		shortest += (at - shortest) & is_shorter;
+	}
+	on->shortest = shortest;
+	on->long_ns = least;
+	return 0;
+}
+
+// Who was in the way for the most of a wait, and where that run is.
+struct most {
+	__u64 ns, process, run;
+};
+
+static __always_inline void behind(struct most *most, __u64 process, __u64 ns, __u64 run)
+{
+	__u64 is_more = is_less(most->ns, ns);
+	most->ns += (ns - most->ns) & is_more;
+	most->process += (process - most->process) & is_more;
+	most->run += (run - most->run) & is_more;
+}
+
+// Shares a wait out among those that ran meanwhile on the CPU that the task got after it, whose last runs end where the task's own,
+// which is not over yet, began. Nobody ran in what is between two runs. Not static: so the verifier looks at it once, by itself.
+__noinline int share_out(struct task *t, struct cpu *on, __u64 ns, struct control *c)
+{
+	if (!t || !on || !c)
+		return 0;
+	__u64 since = t->on_since - ns, moved = lesser(t->moved_ns, ns), at = t->on_since, until = since + moved, nobody = 0;
+	struct most most = { moved, PROCESS_MOVED, 0 };
+	for (__u32 back = 0; back < RUNS; back++) {
+		__u32 place = (on->newest - back) & (RUNS - 1);
+		struct run *run = &on->runs[place];
+		if (at <= until || !run->end)
+			break;
+		__u64 end = lesser(greater(run->end, until), at);
+		nobody += at - end;
+		at = lesser(greater(run->end - run->ns, until), end);
+		if (at == end)
+			continue;
+		kept_waiting(t, run, end - at, c);
+		behind(&most, run->process, end - at, place);
+	}
+	t->wait_moved_ns += moved;
+	t->wait_nobody_ns += nobody;
+	t->wait_others_ns += at - until;
+	behind(&most, PROCESS_NOBODY, nobody, 0);
+	behind(&most, PROCESS_OTHERS, at - until, 0);
+	if (ns <= on->long_ns)
+		return 0;
+	struct wait wait = { .since = since, .ns = ns, .behind_ns = most.ns, .behind = most.process };
+	__builtin_memcpy(wait.behind_name, on->runs[most.run & (RUNS - 1)].name, sizeof(wait.behind_name));
+	return keep_wait(on, t, &wait);
+}
+
+// Mostly the run before is all that a task waited behind, and of a process that it remembers.
+static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, __u64 ns)
+{
+	struct run *run = &on->runs[on->newest & (RUNS - 1)];
+	if (t->moved_ns || run->end != t->on_since || run->ns < ns || ns > on->long_ns)
+		return false;
+#pragma unroll
+	for (__u32 at = 0; at < NEIGHBOURS; at++) {
+		struct neighbour *n = &t->neighbours[at];
+		if (n->process == run->process) {
+			n->kept_waiting_ns += ns;
+			n->kept_waiting++;
+			return true;
+		}
+	}
+	return false;
+}
+
+// Remembers a run that is over. What ran in its place before is mostly the same process, whose name needs not be looked up.
+static __always_inline void remember(struct cpu *on, struct task_struct *task, __u64 now, __u64 ran)
+{
+	__u32 at = (on->newest + 1) & (RUNS - 1), process = process_of(task);
+	struct run *run = &on->runs[at];
+	on->newest = at;
+	run->end = now;
+	run->ns = ran;
+	if (run->process == process)
+		return;
+	run->process = process;
+	bpf_probe_read_kernel_str(run->name, sizeof(run->name), task->group_leader->comm);
+}
