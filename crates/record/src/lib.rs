@@ -16,6 +16,7 @@ mod host;
 mod mechanism;
 mod plan;
 mod printable;
+mod readers;
 mod sample;
 
 pub use cycles::{Batch, Batches, Cycles};
@@ -29,4 +30,5 @@ pub use host::{Cache, CacheKind, CpuQuota, Fact, HostManifest, InterruptLoad, Sc
 pub use mechanism::{Between, Mechanism};
 pub use plan::{Case, Placement, Plan, Policy, Relation, SwitchPlan};
 pub use printable::{is_printable, printable};
+pub use readers::Readers;
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};

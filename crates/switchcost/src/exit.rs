@@ -13,6 +13,7 @@ use remedies::{for_reading, for_writing};
 use simulation_record::{ReadSimulationError, WriteSimulationError};
 use units::CpuId;
 
+use crate::home::NoHome;
 use crate::records::Kind;
 
 /// How the program ends. The numbers are part of the interface (see the man page).
@@ -64,6 +65,8 @@ pub(crate) enum Failure {
     Read(#[from] ReadRecordError),
     #[error("failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file")]
     NoRecord(PathBuf),
+    #[error("failed to find a record: {0}, need one; name the file")]
+    NowhereToLook(NoHome),
     #[error(
         "failed to find records: found no file in {0} that ends in .jsonl or .parquet and no .json of observe, need one or more \
              records of measure, simulate or observe"
@@ -298,6 +301,7 @@ impl Failure {
             Failure::Capture(CaptureError::Unfit { .. } | CaptureError::NoCommand) => Exit::Usage,
             Failure::Read(_)
             | Failure::NoRecord(_)
+            | Failure::NowhereToLook(_)
             | Failure::NoRecords(_)
             | Failure::Open { .. }
             | Failure::ReadTrace { .. }

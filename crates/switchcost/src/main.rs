@@ -5,6 +5,7 @@
 
 mod cli;
 mod exit;
+mod home;
 mod messages;
 mod output;
 mod progress;

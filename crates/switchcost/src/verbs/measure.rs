@@ -17,7 +17,7 @@ use crate::cli::MeasureArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
-use crate::runs::{self, core_sharing};
+use crate::runs::{self, Place, core_sharing};
 use crate::signals::Interrupt;
 use record_run::RunToRecord;
 
@@ -52,13 +52,13 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let selection = selection::selection(arguments, preset, placement, granted_policy(arguments, &controls));
     let plan = measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
     let now = OffsetDateTime::now_utc();
-    let path = arguments.record.clone().map_or_else(|| runs::new_record(now), Ok)?;
+    let place = Place::choose(arguments.record.as_deref(), runs::MEASURE)?;
     let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
     let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters };
-    run.measure(&path, interrupt)?;
+    run.measure(&place, interrupt)?;
     drop(noise);
-    Ok(path)
+    Ok(place.path)
 }
 
 /// The policy asked for, unless it was turned off or could not be had.

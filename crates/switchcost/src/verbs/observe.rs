@@ -20,7 +20,7 @@ use crate::cli::observe::ObserveArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
-use crate::runs;
+use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 use events::Events;
 use kept::Kept;
@@ -38,8 +38,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     let now = OffsetDateTime::now_utc();
-    let path = arguments.record.clone().map_or_else(|| runs::new_file(runs::OBSERVATION), Ok)?;
-    let mut kept = Kept::claim(path, arguments.record.is_none())?;
+    let mut kept = Kept::claim(Place::choose(arguments.record.as_deref(), runs::OBSERVATION)?)?;
     let program = env!("CARGO_PKG_VERSION").to_owned();
     let empty = Observation { program, calibration, ..Observation::empty(host, runs::stamp(now)) };
     let costs = empty.calibration.as_ref().and_then(analysis::observation::DirectCosts::of);

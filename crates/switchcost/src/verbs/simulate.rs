@@ -17,6 +17,7 @@ use crate::cli::trace::CaptureArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
+use crate::runs::Place;
 use crate::signals::Interrupt;
 use crate::verbs::report;
 use crate::verbs::trace::capture::{Live, NewTrace, Session};
@@ -84,14 +85,11 @@ fn tell_notes(header: &TraceHeader) {
 fn simulate(
     path: &Path,
     arguments: &DesignArguments,
-    record: Option<PathBuf>,
+    record: Option<Place>,
     interrupt: &Interrupt,
 ) -> Result<Option<(PathBuf, bool)>, Failure> {
     let reader = look::open(path)?;
-    let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), reader.header())?;
-    if let Some(record) = record {
-        run = run.kept_in(record)?;
-    }
+    let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), reader.header(), record)?;
     let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
     let mut chunks = read_ahead(reader).map_err(failed)?;
     let incomplete = feed(&mut run, path, interrupt, |chunk| chunks.next_into(chunk))?;
@@ -136,7 +134,7 @@ pub(crate) fn live(
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let header: TraceHeader = programs.header();
-    let mut run = Run::begin(arguments, interval, LIVE, &header)?;
+    let mut run = Run::begin(arguments, interval, LIVE, &header, None)?;
     let mut trace = keep.map(|path| NewTrace::create(path, &header)).transpose()?;
     let outcome = programs.run(&interrupt, |chunk| {
         if let Some(trace) = &mut trace {

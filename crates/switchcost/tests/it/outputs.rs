@@ -31,6 +31,33 @@ fn device(place: &Place, name: &str, minor: u32) -> Option<PathBuf> {
     is_usable.then_some(path)
 }
 
+#[test]
+fn records_in_the_usual_place_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let trace = walks(&place);
+    let fiber = ["--mechanism", "fiber", "--max-repetitions", "5", "--no-counters"];
+    let simulate = ["simulate", &trace, "--design", "mogul-1a"];
+    let (measured, simulated) = (place.path("m.jsonl"), place.path("s.parquet"));
+    for words in [
+        [&["measure"][..], &fiber].concat(),
+        [&["measure", "--record", text(&measured)][..], &fiber].concat(),
+        simulate.to_vec(),
+        [&simulate[..], &["--record", text(&simulated)]].concat(),
+        [&simulate[..], &["--quantum", "1000,2000"]].concat(),
+    ] {
+        let mut asked = Command::new("sh");
+        asked.args(["-c", "umask 022; exec \"$@\"", "sh", PROGRAM]).args(&words);
+        let ran = ran(asked.env("XDG_STATE_HOME", place.folder()).output().expect("it starts"));
+        assert!(matches!(ran.code, 0 | 3), "{words:?}: {}", ran.stderr);
+    }
+    let records = fs::read_dir(place.path("switchcost/runs")).expect("a folder").flatten().map(|entry| entry.path());
+    let modes: Vec<u32> = records.map(|path| mode(&path)).collect();
+    assert_eq!(modes, [0o600; 4]);
+    assert_eq!([&measured, &simulated].map(|path| mode(path)), [0o644; 2], "as the umask has it where it is named");
+}
+
 /// Every verb that writes a result where it is told to, with all but that place.
 fn writers(place: &Place) -> Vec<Vec<String>> {
     place.measure(&["--mechanism", "fiber"]);

@@ -15,7 +15,7 @@ use super::{designs, places};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
 use crate::messages::say;
-use crate::runs;
+use crate::runs::{self, Place};
 
 pub(super) struct Run {
     simulator: Simulator,
@@ -44,11 +44,13 @@ fn facts(Guest { kernel, command_line, slice_ns, instructions_per_second }: Gues
 }
 
 impl Run {
+    /// `place` is where the record is to be, if not where the arguments say.
     pub(super) fn begin(
         arguments: &DesignArguments,
         interval: u64,
         source: &str,
         header: &TraceHeader,
+        place: Option<Place>,
     ) -> Result<Run, Failure> {
         let options = Options {
             interval_instructions: arguments.interval.unwrap_or(interval),
@@ -66,11 +68,12 @@ impl Run {
                  in one pass, such as the L2 of plain-lru"
             );
         }
-        let path = arguments.record.clone().map_or_else(|| runs::new_file(runs::SIMULATION), Ok)?;
+        let usual = || Place::choose(arguments.record.as_deref(), runs::SIMULATION);
+        let Place { path, readers } = place.map_or_else(usual, Ok)?;
         Ok(Run {
             simulator,
             options,
-            writer: SimulationWriter::create(&path)?,
+            writer: SimulationWriter::create(&path)?.for_readers(readers),
             path,
             tuples: Vec::new(),
             started: OffsetDateTime::now_utc(),
@@ -91,11 +94,6 @@ impl Run {
     /// The tasks take turns in another order than in the trace.
     pub(super) fn in_order(self, order: String, quantum_instructions: Option<u64>) -> Run {
         Run { order: Some((order, quantum_instructions)), ..self }
-    }
-
-    /// Where the record is kept.
-    pub(super) fn kept_in(self, path: PathBuf) -> Result<Run, Failure> {
-        Ok(Run { writer: SimulationWriter::create(&path)?, path, ..self })
     }
 
     /// Simulates the next chunk, and leaves one to use again in its place.

@@ -1,13 +1,15 @@
 //! Runs programs under the capture tool and keeps what they did.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use capture::{Command, Ending, Input, Options, Order, Output, Summary, Tool};
 use host::control::{PinGuard, pin};
 use host::facts::Root;
+use record::Readers;
 use trace::{Chunk, KernelSymbols, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
 use units::CpuId;
 
@@ -15,7 +17,7 @@ use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArgumen
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::progress::Captured;
-use crate::runs;
+use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 
 /// A trace that is being written: under its own name from the start, so that a crash keeps its whole chunks.
@@ -26,7 +28,7 @@ pub(crate) struct NewTrace {
 
 impl NewTrace {
     pub(crate) fn create(path: &Path, header: &TraceHeader) -> Result<NewTrace, Failure> {
-        let writer = TraceWriter::create(new_file(path)?, header);
+        let writer = TraceWriter::create(new_file(path, Readers::AsUsual)?, header);
         Ok(NewTrace { path: path.to_owned(), writer: writer.map_err(|source| not_begun(path, source))? })
     }
 
@@ -50,8 +52,9 @@ impl NewTrace {
 }
 
 /// Without a buffer: records are long, and what the writer says was written is then with the kernel.
-pub(super) fn new_file(path: &Path) -> Result<File, Failure> {
-    File::create_new(path).map_err(|source| match source.kind() {
+pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
+    let mut new = OpenOptions::new();
+    new.read(true).write(true).create_new(true).mode(readers.mode()).open(path).map_err(|source| match source.kind() {
         ErrorKind::AlreadyExists => Failure::Taken(path.to_owned()),
         _ => Failure::Output { path: path.to_owned(), source },
     })
@@ -69,9 +72,9 @@ pub(super) fn failed(path: &Path, source: WriteTraceError) -> Failure {
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let session = Session::prepare(&arguments.capture, arguments.quantum)?.with_our_output();
-    let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
+    let Place { path, readers } = Place::choose(arguments.output.as_deref(), runs::TRACE)?;
     let interrupt = Interrupt::watch()?;
-    let mut recorder = session.recorder(new_file(&path)?).map_err(|source| not_begun(&path, source))?;
+    let mut recorder = session.recorder(new_file(&path, readers)?).map_err(|source| not_begun(&path, source))?;
     let outcome = session.record(&interrupt, &path, &mut recorder);
     // Whatever ended it, what was captured is whole and stays.
     let finished = recorder.finish().map_err(|source| failed(&path, source));

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 use capture::{CaptureError, Command, Ending, GuestSummary, System};
+use record::Readers;
 use trace::{Guest, Recorder, TraceHeader, TraceOrder};
 
 use super::capture::{commands, failed, new_file, not_begun, of_capture, words};
@@ -15,15 +16,15 @@ use crate::cli::system::GuestArguments;
 use crate::cli::trace::TraceArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
-use crate::runs;
+use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 pub(crate) use live::LiveGuest;
 use trials::Trial;
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let commands = commands(&arguments.capture)?;
-    let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
-    let trials = trials::of(arguments, &path).map_err(CaptureError::from)?;
+    let place = Place::choose(arguments.output.as_deref(), runs::TRACE)?;
+    let trials = trials::of(arguments, &place).map_err(CaptureError::from)?;
     refuse_taken(&trials)?;
     let interrupt = Interrupt::watch()?;
     let mut exit = Exit::Success;
@@ -40,7 +41,8 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
 /// One guest, of which is traced what its programs do between their stops.
 pub(super) fn between_stops(commands: &[Command], arguments: &GuestArguments, path: &Path) -> Result<Exit, Failure> {
     let system = trials::between_stops(arguments).map_err(CaptureError::from)?;
-    let trial = Trial { system, path: path.to_owned() };
+    let place = Place { path: path.to_owned(), readers: Readers::AsUsual };
+    let trial = Trial { system, place };
     refuse_taken(std::slice::from_ref(&trial))?;
     let interrupt = Interrupt::watch()?;
     let ended = trace(commands, &trial, &interrupt)?;
@@ -49,14 +51,15 @@ pub(super) fn between_stops(commands: &[Command], arguments: &GuestArguments, pa
 
 /// Before a guest boots whose trace would have no place.
 fn refuse_taken(trials: &[Trial]) -> Result<(), Failure> {
-    let is_twice = |place: usize| trials[..place].iter().any(|other| other.path == trials[place].path);
-    let taken = (0..trials.len()).find(|&place| trials[place].path.exists() || is_twice(place));
-    taken.map_or(Ok(()), |place| Err(Failure::Taken(trials[place].path.clone())))
+    let is_twice = |place: usize| trials[..place].iter().any(|other| other.place.path == trials[place].place.path);
+    let taken = (0..trials.len()).find(|&place| trials[place].place.path.exists() || is_twice(place));
+    taken.map_or(Ok(()), |place| Err(Failure::Taken(trials[place].place.path.clone())))
 }
 
-fn trace(commands: &[Command], Trial { system, path }: &Trial, interrupt: &Interrupt) -> Result<Exit, Failure> {
-    let recorder =
-        Recorder::create(new_file(path)?, &header(commands, system)).map_err(|source| not_begun(path, source))?;
+fn trace(commands: &[Command], Trial { system, place }: &Trial, interrupt: &Interrupt) -> Result<Exit, Failure> {
+    let path = &place.path;
+    let recorder = Recorder::create(new_file(path, place.readers)?, &header(commands, system))
+        .map_err(|source| not_begun(path, source))?;
     let captured = capture(commands, system, interrupt, path, recorder);
     // Half a trace of a guest that failed is of no use, and holds the name.
     let (summary, bytes) = captured.inspect_err(|_| drop(fs::remove_file(path)))?;
