@@ -18,6 +18,8 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Command {
     words: Vec<OsString>,
+    /// In the record, and in what is said.
+    shown: Vec<String>,
     /// Its output goes nowhere: the terminal is drawn on.
     is_silent: bool,
     child: Option<Child>,
@@ -28,7 +30,14 @@ pub struct Command {
 impl Command {
     /// A command of at least one word, not yet started.
     pub fn new(words: Vec<OsString>, is_silent: bool) -> Command {
-        Command { words, is_silent, child: None, parent: None }
+        let shown = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        Command { words, shown, is_silent, child: None, parent: None }
+    }
+
+    /// The same, by other words in the record and in what is said.
+    pub fn shown_as(mut self, shown: Vec<String>) -> Command {
+        self.shown = shown;
+        self
     }
 
     /// Starts it. It is held until it is observed, so that not one of its switches is missed.
@@ -63,8 +72,8 @@ impl Command {
         self.child.is_none()
     }
 
-    pub(crate) fn words(&self) -> Vec<String> {
-        self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    pub(crate) fn shown(&self) -> &[String] {
+        &self.shown
     }
 }
 

@@ -129,6 +129,14 @@ pub(crate) struct Stacks {
     pub(crate) pprof: Option<PathBuf>,
 }
 
+/// What is told of commands and of the machine.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Redaction {
+    /// Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all that is made of it
+    #[arg(long, help_heading = "Output")]
+    pub(crate) redact: bool,
+}
+
 /// How much is printed.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Depth {
@@ -328,6 +336,9 @@ pub(crate) struct MeasureArguments {
     /// Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) redaction: Redaction,
 
     #[command(flatten)]
     pub(crate) depth: Depth,

@@ -10,6 +10,7 @@ mod messages;
 mod output;
 mod progress;
 mod records;
+mod redact;
 mod runs;
 mod signals;
 mod verbs;

@@ -13,7 +13,7 @@ use time::OffsetDateTime;
 use units::CpuId;
 
 use super::report::{Loaded, show_loaded};
-use crate::cli::MeasureArguments;
+use crate::cli::{MeasureArguments, Redaction};
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
         say!("record: {}", path.display());
     }
     let loaded = Loaded::read(&path)?;
-    if let Some((record, sharing)) = loaded.core_sharing() {
+    if let Some((record, sharing)) = loaded.core_sharing().filter(|_| !arguments.redaction.redact) {
         core_sharing::keep(record, sharing);
     }
     let exit = show_loaded(&loaded, &path, &arguments.form, arguments.depth, output)?;
@@ -38,8 +38,8 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
 }
 
 /// Measures what the cost of switches of live programs is made of, as coarsely as `measure --quick` does.
-pub(super) fn measure_for_observe(interrupt: &Interrupt) -> Result<PathBuf, Failure> {
-    record(&MeasureArguments::usual(), Preset::Observe, interrupt)
+pub(super) fn measure_for_observe(redaction: Redaction, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
+    record(&MeasureArguments { redaction, ..MeasureArguments::usual() }, Preset::Observe, interrupt)
 }
 
 /// Plans, measures, and leaves all of it in a record.
@@ -55,7 +55,8 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let place = Place::choose(arguments.record.as_deref(), runs::MEASURE)?;
     let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
-    let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters };
+    let redaction = arguments.redaction;
+    let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters, redaction };
     run.measure(&place, interrupt)?;
     drop(noise);
     Ok(place.path)

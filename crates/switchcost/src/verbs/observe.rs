@@ -20,6 +20,7 @@ use crate::cli::observe::ObserveArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
+use crate::redact;
 use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 use events::Events;
@@ -33,13 +34,14 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let whom = whom(arguments)?;
     let host = manifest(&Root::system());
     let interrupt = Interrupt::watch()?;
-    let calibration = calibrated::find(&host, arguments.no_calibration, &interrupt)?;
+    let calibration = calibrated::find(&host, arguments, &interrupt)?;
     if let Some(exit) = interrupt.exit() {
         return Ok(exit);
     }
     let now = OffsetDateTime::now_utc();
     let mut kept = Kept::claim(Place::choose(arguments.record.as_deref(), runs::OBSERVATION)?)?;
     let program = env!("CARGO_PKG_VERSION").to_owned();
+    let host = redact::host(host, arguments.redaction.redact);
     let empty = Observation { program, calibration, ..Observation::empty(host, runs::stamp(now)) };
     let costs = empty.calibration.as_ref().and_then(analysis::observation::DirectCosts::of);
     let (mut observation, traced) = match trace {
@@ -91,7 +93,7 @@ fn observe(
 fn whom(arguments: &ObserveArguments) -> Result<Whom, Failure> {
     let root = Root::system();
     let found = if !arguments.command.is_empty() {
-        return Ok(Whom::Command(Command::new(arguments.command.clone(), arguments.live)));
+        return Ok(Whom::Command(command(arguments)));
     } else if let Some(name) = &arguments.cgroup {
         Whom::group(&root, name)
     } else if !arguments.comm.is_empty() {
@@ -102,6 +104,12 @@ fn whom(arguments: &ObserveArguments) -> Result<Whom, Failure> {
         Whom::processes(&root, arguments.pid.iter().flat_map(|processes| processes.0.clone()).collect())
     };
     found.map_err(|why| ObserveError::from(why).into())
+}
+
+fn command(arguments: &ObserveArguments) -> Command {
+    let words = arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let shown = redact::shown(words, arguments.redaction.redact);
+    Command::new(arguments.command.clone(), arguments.live).shown_as(shown)
 }
 
 /// What is said as it begins: whom, and for how long.

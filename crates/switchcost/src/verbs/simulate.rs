@@ -17,6 +17,7 @@ use crate::cli::trace::CaptureArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
+use crate::redact;
 use crate::runs::Place;
 use crate::signals::Interrupt;
 use crate::verbs::report;
@@ -133,7 +134,8 @@ pub(crate) fn live(
 ) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
-    let header: TraceHeader = programs.header();
+    let is_redacted = arguments.redaction.redact;
+    let header: TraceHeader = redact::trace(programs.header(), is_redacted);
     let mut run = Run::begin(arguments, interval, LIVE, &header, None)?;
     let mut trace = keep.map(|path| NewTrace::create(path, &header)).transpose()?;
     let outcome = programs.run(&interrupt, |chunk| {
@@ -154,7 +156,7 @@ pub(crate) fn live(
     // What was simulated before a failure is whole, and is kept with what ended it.
     let record = if run.is_empty() { None } else { Some(run.finish(incomplete)) };
     let ended = outcome?;
-    ended.tell();
+    ended.tell(is_redacted);
     kept?;
     let Some(record) = record.transpose()? else {
         return interrupt.exit().ok_or_else(|| Failure::Empty(LIVE.into()));

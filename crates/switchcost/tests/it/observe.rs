@@ -34,7 +34,7 @@ fn one_screen_answers_and_the_record_says_the_same_again() {
     let ran = observe(&place, &["--record", &record, "--", "sh", "-c", SLEEPER]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.lines().count() <= 50, "{}", ran.stdout);
-    assert!(ran.stdout.starts_with("Sh switched, but what a switch costs here is not known."), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("sh switched, but what a switch costs here is not known."), "{}", ran.stdout);
     let again = place.run(&["report", &record]);
     let before_the_files = |text: &str| text.split("\nall of it:").next().map(str::to_owned);
     assert_eq!(before_the_files(&again.stdout), before_the_files(&ran.stdout));

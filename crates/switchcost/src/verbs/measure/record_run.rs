@@ -12,7 +12,9 @@ use record::{
 use time::OffsetDateTime;
 use units::{CpuId, Nanos, TickRate};
 
+use crate::cli::Redaction;
 use crate::progress::Bar;
+use crate::redact;
 use crate::runs::{Place, core_sharing, stamp};
 use crate::signals::Interrupt;
 
@@ -28,6 +30,7 @@ pub(super) struct RunToRecord {
     pub(super) now: OffsetDateTime,
     /// Whether batches for the kernel's own counters are worth their time, where the CPU has none.
     pub(super) counts_in_software: bool,
+    pub(super) redaction: Redaction,
 }
 
 impl RunToRecord {
@@ -86,9 +89,9 @@ impl RunToRecord {
             schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: stamp(self.now),
-            command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+            command: redact::own_command(self.redaction.redact),
             seed: self.seed,
-            host: self.host,
+            host: redact::host(self.host, self.redaction.redact),
             clock,
             core_clock: Some(core_clock),
             controls: self.controls,

@@ -4,17 +4,20 @@ use std::path::{Path, PathBuf};
 
 use cachesim::{Options, Simulator};
 use host::facts::{Root, manifest};
+use record::LEFT_OUT;
 use simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
 use simulation_result::{GuestFacts, Interval, Simulation, TraceFacts};
 use time::OffsetDateTime;
 use trace::{Chunk, Guest, KernelSymbols, TraceHeader};
 
+use super::LIVE;
 use super::places::Names;
 use super::user_only::without_kernel;
 use super::{designs, places};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
 use crate::messages::say;
+use crate::redact;
 use crate::runs::{self, Place};
 
 pub(super) struct Run {
@@ -26,6 +29,7 @@ pub(super) struct Run {
     started: OffsetDateTime,
     source: String,
     header: TraceHeader,
+    is_redacted: bool,
     /// Who ran next and for how long, where that is not the order of the trace.
     order: Option<(String, Option<u64>)>,
     is_user_only: bool,
@@ -41,6 +45,11 @@ fn cpus() -> usize {
 
 fn facts(Guest { kernel, command_line, slice_ns, instructions_per_second }: Guest) -> GuestFacts {
     GuestFacts { kernel, command_line, slice_ns, instructions_per_second }
+}
+
+/// The trace is named by an argument, too.
+fn source(named: String, is_redacted: bool) -> String {
+    if is_redacted && named != LIVE { LEFT_OUT.to_owned() } else { named }
 }
 
 impl Run {
@@ -78,7 +87,8 @@ impl Run {
             tuples: Vec::new(),
             started: OffsetDateTime::now_utc(),
             source: source.to_owned(),
-            header: header.clone(),
+            header: redact::trace(header.clone(), arguments.redaction.redact),
+            is_redacted: arguments.redaction.redact,
             order: None,
             is_user_only: arguments.user_only,
             has_blocks: false,
@@ -128,7 +138,7 @@ impl Run {
         let of_trace = of_trace.as_ref().and_then(|order| order.as_str()).unwrap_or("unknown").to_owned();
         let (order, quantum_instructions) = self.order.unwrap_or((of_trace, self.header.quantum_instructions));
         let trace = TraceFacts {
-            source: self.source,
+            source: source(self.source, self.is_redacted),
             order,
             quantum_instructions,
             commands: self.header.commands,
@@ -145,8 +155,8 @@ impl Run {
             schema: format!("{SIMULATION_SCHEMA}/{SIMULATION_VERSION}"),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: runs::stamp(self.started),
-            command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-            host: Some(manifest(&Root::system())),
+            command: redact::own_command(self.is_redacted),
+            host: Some(redact::host(manifest(&Root::system()), self.is_redacted)),
             trace,
             interval_instructions: self.options.interval_instructions,
             intervals: self.options.intervals,

@@ -17,6 +17,7 @@ use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArgumen
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::progress::Captured;
+use crate::redact;
 use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 
@@ -72,9 +73,11 @@ pub(super) fn failed(path: &Path, source: WriteTraceError) -> Failure {
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let session = Session::prepare(&arguments.capture, arguments.quantum)?.with_our_output();
+    let is_redacted = arguments.redaction.redact;
     let Place { path, readers } = Place::choose(arguments.output.as_deref(), runs::TRACE)?;
     let interrupt = Interrupt::watch()?;
-    let mut recorder = session.recorder(new_file(&path, readers)?).map_err(|source| not_begun(&path, source))?;
+    let mut recorder =
+        session.recorder(new_file(&path, readers)?, is_redacted).map_err(|source| not_begun(&path, source))?;
     let outcome = session.record(&interrupt, &path, &mut recorder);
     // Whatever ended it, what was captured is whole and stays.
     let finished = recorder.finish().map_err(|source| failed(&path, source));
@@ -86,7 +89,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
         }
     }
     let ended = outcome?;
-    ended.tell();
+    ended.tell(is_redacted);
     let (_, written) = finished?;
     say!(
         "{} instructions, {} references and {} switches in {} ({:.3} B an instruction)",
@@ -118,7 +121,7 @@ pub(crate) trait Live {
 
 impl Ended {
     /// Says what there is to know of it beside what was captured. That is written first.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn tell(&self, is_redacted: bool) {
         let summary = &self.summary;
         for warning in &summary.warnings {
             say!("{warning}");
@@ -135,8 +138,7 @@ impl Ended {
         }
         for (command, status) in self.commands.iter().zip(&summary.statuses) {
             if let Some(status) = status.filter(|status| !status.success()) {
-                let words: Vec<_> = command.words.iter().map(|word| word.to_string_lossy()).collect();
-                say!("'{}' ended with {status}", words.join(" "));
+                say!("'{}' ended with {status}", redact::shown(words(command), is_redacted).join(" "));
             }
         }
         if summary.ending == Ending::Interrupted {
@@ -212,13 +214,13 @@ impl Session {
 
     /// Begins a trace. The thread that writes it is started here, and inherits where this one may run: what the kernel does
     /// with the traced CPU is to be seen as run, and not what we do; otherwise, of two CPUs, both are as busy.
-    fn recorder(&self, into: File) -> Result<Recorder<File>, WriteTraceError> {
+    fn recorder(&self, into: File, is_redacted: bool) -> Result<Recorder<File>, WriteTraceError> {
         let _guard = match (self.is_as_run(), self.options.cpu.map(|cpu| (cpu, others(cpu)))) {
             (true, Some((_, others))) => stay_on(&others),
             (false, Some((cpu, others))) if others.len() == 1 => pin(&[cpu]).ok(),
             _ => None,
         };
-        Recorder::create(into, &self.header())
+        Recorder::create(into, &redact::trace(self.header(), is_redacted))
     }
 
     /// The same, straight into a trace.

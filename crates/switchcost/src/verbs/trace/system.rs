@@ -12,10 +12,12 @@ use record::Readers;
 use trace::{Guest, Recorder, TraceHeader, TraceOrder};
 
 use super::capture::{commands, failed, new_file, not_begun, of_capture, words};
+use crate::cli::Redaction;
 use crate::cli::system::GuestArguments;
 use crate::cli::trace::TraceArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
+use crate::redact;
 use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 pub(crate) use live::LiveGuest;
@@ -29,7 +31,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let interrupt = Interrupt::watch()?;
     let mut exit = Exit::Success;
     for trial in &trials {
-        let ended = trace(&commands, trial, &interrupt)?;
+        let ended = trace(&commands, trial, arguments.redaction, &interrupt)?;
         exit = if exit == Exit::Success { ended } else { exit };
         if interrupt.is_raised() {
             break;
@@ -39,13 +41,18 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
 }
 
 /// One guest, of which is traced what its programs do between their stops.
-pub(super) fn between_stops(commands: &[Command], arguments: &GuestArguments, path: &Path) -> Result<Exit, Failure> {
+pub(super) fn between_stops(
+    commands: &[Command],
+    arguments: &GuestArguments,
+    redaction: Redaction,
+    path: &Path,
+) -> Result<Exit, Failure> {
     let system = trials::between_stops(arguments).map_err(CaptureError::from)?;
     let place = Place { path: path.to_owned(), readers: Readers::AsUsual };
     let trial = Trial { system, place };
     refuse_taken(std::slice::from_ref(&trial))?;
     let interrupt = Interrupt::watch()?;
-    let ended = trace(commands, &trial, &interrupt)?;
+    let ended = trace(commands, &trial, redaction, &interrupt)?;
     Ok(interrupt.exit().unwrap_or(ended))
 }
 
@@ -56,14 +63,22 @@ fn refuse_taken(trials: &[Trial]) -> Result<(), Failure> {
     taken.map_or(Ok(()), |place| Err(Failure::Taken(trials[place].place.path.clone())))
 }
 
-fn trace(commands: &[Command], Trial { system, place }: &Trial, interrupt: &Interrupt) -> Result<Exit, Failure> {
+fn trace(
+    commands: &[Command],
+    Trial { system, place }: &Trial,
+    Redaction { redact: is_redacted }: Redaction,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
     let path = &place.path;
-    let recorder = Recorder::create(new_file(path, place.readers)?, &header(commands, system))
-        .map_err(|source| not_begun(path, source))?;
+    let recorder =
+        Recorder::create(new_file(path, place.readers)?, &redact::trace(header(commands, system), is_redacted))
+            .map_err(|source| not_begun(path, source))?;
     let captured = capture(commands, system, interrupt, path, recorder);
     // Half a trace of a guest that failed is of no use, and holds the name.
     let (summary, bytes) = captured.inspect_err(|_| drop(fs::remove_file(path)))?;
-    tell(commands, &summary, bytes, path);
+    let names: Vec<String> =
+        commands.iter().map(|command| redact::shown(words(command), is_redacted).join(" ")).collect();
+    tell(&names, &summary, bytes, path);
     Ok(exit(&summary))
 }
 
@@ -85,7 +100,7 @@ fn capture(
     Ok((summary, written.bytes))
 }
 
-fn tell(commands: &[Command], summary: &GuestSummary, bytes: u64, path: &Path) {
+fn tell(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
     for output in &summary.outputs {
         // A reader that has gone wants no more.
         let _ = std::io::stdout().write_all(output);
@@ -93,8 +108,8 @@ fn tell(commands: &[Command], summary: &GuestSummary, bytes: u64, path: &Path) {
     for warning in &summary.warnings {
         say!("{warning}");
     }
-    for (command, status) in commands.iter().zip(&summary.statuses).filter(|(_, status)| !status.success()) {
-        say!("'{}' ended with {status}", words(command).join(" "));
+    for (name, status) in names.iter().zip(&summary.statuses).filter(|(_, status)| !status.success()) {
+        say!("'{name}' ended with {status}");
     }
     let is_interrupted = summary.ending == Ending::Interrupted;
     if is_interrupted && summary.instructions == 0 {
