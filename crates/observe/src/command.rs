@@ -6,6 +6,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use host::held::{Held, Parent};
+use host::restorer::Restorer;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::backend::Backend;
@@ -25,13 +26,15 @@ pub struct Command {
     child: Option<Child>,
     /// Lives as long as we do: the command may ask for a signal at its death.
     parent: Option<Parent>,
+    /// Ends the command where we are killed.
+    restorer: Option<Restorer>,
 }
 
 impl Command {
     /// A command of at least one word, not yet started.
     pub fn new(words: Vec<OsString>, is_silent: bool) -> Command {
         let shown = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        Command { words, shown, is_silent, child: None, parent: None }
+        Command { words, shown, is_silent, child: None, parent: None, restorer: None }
     }
 
     /// The same, by other words in the record and in what is said.
@@ -54,6 +57,8 @@ impl Command {
         let refused = |source| ObserveError::Start { program: program.clone(), source };
         let held = Held::start(command).map_err(refused)?;
         backend.add(&[held.process()])?;
+        // Where there is none, a kill of ours leaves the command alone.
+        self.restorer = Restorer::of_command(held.process()).ok();
         let (child, parent) = held.release().map_err(refused)?;
         (self.child, self.parent) = (Some(child), Some(parent));
         Ok(())
@@ -63,7 +68,7 @@ impl Command {
     pub(crate) fn take_end(&mut self) -> Option<ExitStatus> {
         // Waiting fails for nobody's child alone.
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
-        self.child = None;
+        (self.child, self.restorer) = (None, None);
         Some(status)
     }
 

@@ -29,7 +29,8 @@ Exit codes:
   4    doctor: unfit
   5    a record or trace cannot be read, or is damaged
   6    compare: a cost is shown to have grown by more than --fail-above allows
-  130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM); what was measured is in the record";
+  N    observe, trace, simulate live: that of the command, where it failed (128 and the signal that killed it)
+  130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM, 152: by ulimit -t); what was measured is in the record";
 
 /// What a context switch costs: direct and indirect, with error bars, and why
 #[derive(Debug, Parser)]

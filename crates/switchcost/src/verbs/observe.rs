@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let host = redact::host(host, arguments.redaction.redact);
     let empty = Observation { program, calibration, ..Observation::empty(host, runs::stamp(now)) };
     let costs = empty.calibration.as_ref().and_then(analysis::observation::DirectCosts::of);
-    let (mut observation, traced) = match trace {
+    let ((mut observation, failed), traced) = match trace {
         None => (observe(arguments, whom, &empty, &interrupt, &mut kept, None)?, Ok(())),
         Some(trace) => events::written(trace, costs, |events| {
             observe(arguments, whom, &empty, &interrupt, &mut kept, Some(events))
@@ -54,10 +54,11 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     kept.write(&observation).map_err(Failure::WriteObservation)?;
     // What is shown is read back: with thousands of processes it is a part of all memory.
     drop(observation);
-    let exit = show(arguments, kept.path(), output, stacks, &interrupt)?;
-    traced.map(|()| exit)
+    let exit = show(arguments, kept.path(), output, stacks)?;
+    traced.map(|()| interrupt.exit().or(failed).unwrap_or(exit))
 }
 
+/// What was observed; and how the command ended, where it has failed.
 fn observe(
     arguments: &ObserveArguments,
     whom: Whom,
@@ -65,7 +66,7 @@ fn observe(
     interrupt: &Interrupt,
     kept: &mut Kept,
     events: Option<&mut Events<'_>>,
-) -> Result<Observation, Failure> {
+) -> Result<(Observation, Option<Exit>), Failure> {
     let options = Options {
         wants_wakers: arguments.wakers,
         wants_events: events.is_some(),
@@ -87,7 +88,8 @@ fn observe(
         wants_scheduler_time: arguments.scheduler_time,
         requests: requests(arguments),
     };
-    observe::observe(observer, task, &Root::system(), empty, &mut views)
+    let observation = observe::observe(observer, task, &Root::system(), empty, &mut views)?;
+    Ok((observation, views.failed))
 }
 
 fn whom(arguments: &ObserveArguments) -> Result<Whom, Failure> {
@@ -157,18 +159,12 @@ fn without_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure
     Ok(())
 }
 
-fn show(
-    arguments: &ObserveArguments,
-    path: &Path,
-    output: Output,
-    stacks: StackFiles,
-    interrupt: &Interrupt,
-) -> Result<Exit, Failure> {
+fn show(arguments: &ObserveArguments, path: &Path, output: Output, stacks: StackFiles) -> Result<Exit, Failure> {
     if arguments.depth.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
     let loaded = Loaded::read(path)?.by(arguments.rows.by);
     let exit = show_loaded(&loaded, path, &arguments.form, arguments.depth, output)?;
     stacks.write(&loaded)?;
-    Ok(interrupt.exit().unwrap_or(exit))
+    Ok(exit)
 }

@@ -74,7 +74,7 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
         return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
     };
     let shown = report::show(&record, &arguments.form, arguments.depth, output)?;
-    Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Reservations }))
+    Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Record }))
 }
 
 /// What is to be known of all numbers from a trace; where a table has no room for it.

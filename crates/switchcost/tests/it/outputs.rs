@@ -164,6 +164,40 @@ fn behind_a_link_its_file_is_replaced() {
 }
 
 #[test]
+fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    if !is_root() {
+        eprintln!("skipped: only root can give files to others");
+        return;
+    }
+    let place = Place::new();
+    let shared = place.path("shared");
+    fs::create_dir(&shared).expect("room");
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).expect("ours");
+    let (trap, link, own) = (shared.join("trap"), shared.join("link"), shared.join("own"));
+    for fifo in [&trap, &own] {
+        mkfifoat(CWD, fifo, Mode::from_raw_mode(0o666)).expect("a FIFO");
+    }
+    let target = place.path("target");
+    fs::write(&target, "before").expect("room");
+    symlink(&target, &link).expect("a link");
+    chown(&trap, Some(65_534), None).expect("root may");
+    std::os::unix::fs::lchown(&link, Some(65_534), None).expect("root may");
+    // Somebody who would read all that comes; opened for both, it is waited for by nobody.
+    let ends = [&trap, &own].map(|fifo| File::options().read(true).write(true).open(fifo).expect("a FIFO"));
+    for (name, code) in [(&trap, 1), (&link, 1), (&own, 0)] {
+        let ran = place.run(&["simulate", "--design", "list", "--out", text(name)]);
+        assert_eq!(ran.code, code, "{}: {}", name.display(), ran.stderr);
+        let is_told =
+            ran.stderr.contains("it belongs to another user and is in a folder in which everybody may put things");
+        assert_eq!(is_told, code == 1, "{}", ran.stderr);
+    }
+    let unread = ends.map(|end| rustix::io::ioctl_fionread(&end).expect("a FIFO"));
+    assert!(unread[0] == 0 && unread[1] > 0, "{unread:?}");
+    assert_eq!(fs::read_to_string(target).expect("it is there"), "before");
+}
+
+#[test]
 fn what_a_shell_has_open_is_written_where_it_is() {
     let place = Place::new();
     let list = format!("'{PROGRAM}' simulate --design list --out");

@@ -138,7 +138,8 @@ impl Ended {
         }
         for (command, status) in self.commands.iter().zip(&summary.statuses) {
             if let Some(status) = status.filter(|status| !status.success()) {
-                say!("'{}' ended with {status}", redact::shown(words(command), is_redacted).join(" "));
+                let name = redact::shown(words(command), is_redacted).join(" ");
+                say!("'{name}' ended with {}", host::limits::ending(status));
             }
         }
         if summary.ending == Ending::Interrupted {
@@ -146,16 +147,14 @@ impl Ended {
         }
     }
 
-    /// How it is told to a shell.
+    /// How it is told to a shell: as the first command ended that failed.
     pub(crate) fn exit(&self, interrupt: &Interrupt) -> Exit {
         if let Some(exit) = interrupt.exit() {
             return exit;
         }
-        let has_failed = |status: &Option<std::process::ExitStatus>| status.is_some_and(|status| !status.success());
-        if self.summary.statuses.iter().any(has_failed) || !self.summary.warnings.is_empty() {
-            return Exit::Reservations;
-        }
-        Exit::Success
+        let failed = self.summary.statuses.iter().flatten().find_map(|status| Exit::of_command(*status));
+        let own = if self.summary.warnings.is_empty() { Exit::Success } else { Exit::Reservations };
+        failed.unwrap_or(own)
     }
 }
 

@@ -129,8 +129,9 @@ fn tell(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
 }
 
 fn exit(summary: &GuestSummary) -> Exit {
-    let has_reservations = !summary.warnings.is_empty() || summary.statuses.iter().any(|status| !status.success());
-    if has_reservations { Exit::Reservations } else { Exit::Success }
+    let failed = summary.statuses.iter().find_map(|status| Exit::of_command(*status));
+    let own = if summary.warnings.is_empty() { Exit::Success } else { Exit::Reservations };
+    failed.unwrap_or(own)
 }
 
 /// No quantum: the guest's own scheduler has it.
