@@ -56,6 +56,7 @@ const CHECKS: &[fn(&Subject) -> Check] = &[
     observation::tracing,
     observation::bpf,
     rights::privileges,
+    rights::limits,
     cpus::load,
     memory::free,
 ];

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::panic::AssertUnwindSafe;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -40,6 +40,14 @@ pub fn is_ignored(signal: i32) -> bool {
 fn die_with(parent: Pid) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::other("the parent ended before its child began")) }
+}
+
+/// Asks the kernel to kill this process when `parent` ends, which must be the process that started it, and lives still.
+///
+/// # Errors
+/// Where it does not.
+pub fn end_with(parent: i32) -> io::Result<()> {
+    die_with(Pid::from_raw(parent).ok_or_else(|| io::Error::other("no number of a process"))?)
 }
 
 /// A forked process; killed and reaped when dropped.
@@ -134,12 +142,13 @@ pub enum Waited {
 impl Servant {
     /// Starts this very program with `arguments`, in a process group of its own, so that a signal from the terminal
     /// reaches the parent alone. Call it from the thread that outlives the servant: the kernel ties it to that.
+    ///
+    /// It calls [`end_with`] by itself, with the number that follows `arguments`: whatever is to be done between fork and exec, the
+    /// standard library reports over a socket, and where that fails it waits for a servant that waits for us.
     pub fn start(arguments: &[&str]) -> io::Result<Servant> {
-        let parent = getpid();
         let mut command = Command::new("/proc/self/exe");
-        command.args(arguments).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
-        unsafe { command.pre_exec(move || die_with(parent)) };
+        command.args(arguments).arg(current_pid().to_string());
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         Ok(Servant { child: command.spawn()? })
     }
 
@@ -164,16 +173,32 @@ impl Servant {
         }
     }
 
-    /// Waits for the end of a servant that closed its output.
+    /// Waits for the end of a servant that closed its output, for a while.
     pub fn exit_status(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait()
+        let status = end_within(&mut self.child, GONE_WITHIN)?;
+        status.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "it closed its output and did not end"))
     }
 }
 
 impl Drop for Servant {
     fn drop(&mut self) {
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = end_within(&mut self.child, GONE_WITHIN);
+    }
+}
+
+/// A process that was killed is gone within this, unless it hangs in the kernel.
+const GONE_WITHIN: Duration = Duration::from_secs(10);
+
+/// How a child has ended; none where it has not in time.
+fn end_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let (start, mut pause) = (Instant::now(), Duration::from_micros(50));
+    loop {
+        match child.try_wait()? {
+            None if start.elapsed() < limit => std::thread::sleep(pause),
+            ended => return Ok(ended),
+        }
+        pause = (pause * 2).min(Duration::from_millis(10));
     }
 }
 
@@ -191,6 +216,19 @@ mod tests {
         let status = run_tied(Command::new("sh").args(["-c", &script]), &|| ready.exists()).expect("a shell");
         assert_eq!(status.code(), Some(9));
         assert!(run_tied(&mut Command::new("/nonexistent"), &|| false).is_err());
+    }
+
+    #[test]
+    fn the_wait_for_a_child_is_bounded() {
+        let mut child = Command::new("sleep").arg("60").spawn().expect("it starts");
+        assert_eq!(end_within(&mut child, Duration::from_millis(20)).expect("a child of ours"), None);
+        child.kill().expect("it runs");
+        assert!(end_within(&mut child, GONE_WITHIN).expect("a child of ours").is_some());
+    }
+
+    #[test]
+    fn nobody_else_is_taken_for_the_parent() {
+        assert!(end_with(0).is_err() && end_with(current_pid()).is_err());
     }
 
     #[test]

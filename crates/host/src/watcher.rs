@@ -14,13 +14,11 @@ pub const WATCHER_ARGUMENT: &str = "remove-when-abandoned";
 pub(crate) struct Watcher(Child);
 
 impl Watcher {
-    /// It lives in a session of its own: whatever ends the run from a terminal does not end it.
+    /// It lives in a process group of its own: whatever ends the run from a terminal does not end it.
     pub(crate) fn start(path: &Path) -> io::Result<Watcher> {
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("switchcost").arg(WATCHER_ARGUMENT).arg(path).current_dir("/");
+        command.arg0("switchcost").arg(WATCHER_ARGUMENT).arg(path).current_dir("/").process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // SAFETY: between fork and exec the closure makes one system call and allocates nothing unless it fails.
-        unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) };
         command.spawn().map(Watcher)
     }
 

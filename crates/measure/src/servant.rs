@@ -3,6 +3,7 @@
 use std::io;
 
 use host::clock::monotonic;
+use host::limits::{ending, may_have_ended};
 use host::task::{Servant, Waited};
 use units::Nanos;
 
@@ -83,10 +84,12 @@ fn hung() -> String {
 }
 
 fn ended(status: &std::process::ExitStatus) -> String {
-    format!(
-        "found the process of a repetition ended early ({status}), need it to run to its end; if the kernel killed it \
-         for want of memory (dmesg tells), use a smaller --size or fewer --tasks"
-    )
+    let found =
+        format!("found the process of a repetition ended early ({}), need it to run to its end", ending(*status));
+    if may_have_ended(*status) {
+        return found;
+    }
+    format!("{found}; if the kernel killed it for want of memory (dmesg tells), use a smaller --size or fewer --tasks")
 }
 
 /// Cuts a stream of bytes into messages.

@@ -6,6 +6,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use host::held::{Held, Parent};
+use host::restorer::Restorer;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::backend::Backend;
@@ -18,17 +19,28 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Command {
     words: Vec<OsString>,
+    /// In the record, and in what is said.
+    shown: Vec<String>,
     /// Its output goes nowhere: the terminal is drawn on.
     is_silent: bool,
     child: Option<Child>,
     /// Lives as long as we do: the command may ask for a signal at its death.
     parent: Option<Parent>,
+    /// Ends the command where we are killed.
+    restorer: Option<Restorer>,
 }
 
 impl Command {
     /// A command of at least one word, not yet started.
     pub fn new(words: Vec<OsString>, is_silent: bool) -> Command {
-        Command { words, is_silent, child: None, parent: None }
+        let shown = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        Command { words, shown, is_silent, child: None, parent: None, restorer: None }
+    }
+
+    /// The same, by other words in the record and in what is said.
+    pub fn shown_as(mut self, shown: Vec<String>) -> Command {
+        self.shown = shown;
+        self
     }
 
     /// Starts it. It is held until it is observed, so that not one of its switches is missed.
@@ -45,6 +57,8 @@ impl Command {
         let refused = |source| ObserveError::Start { program: program.clone(), source };
         let held = Held::start(command).map_err(refused)?;
         backend.add(&[held.process()])?;
+        // Where there is none, a kill of ours leaves the command alone.
+        self.restorer = Restorer::of_command(held.process()).ok();
         let (child, parent) = held.release().map_err(refused)?;
         (self.child, self.parent) = (Some(child), Some(parent));
         Ok(())
@@ -54,7 +68,7 @@ impl Command {
     pub(crate) fn take_end(&mut self) -> Option<ExitStatus> {
         // Waiting fails for nobody's child alone.
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
-        self.child = None;
+        (self.child, self.restorer) = (None, None);
         Some(status)
     }
 
@@ -63,8 +77,8 @@ impl Command {
         self.child.is_none()
     }
 
-    pub(crate) fn words(&self) -> Vec<String> {
-        self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    pub(crate) fn shown(&self) -> &[String] {
+        &self.shown
     }
 }
 

@@ -1,6 +1,8 @@
 use std::fmt;
 use std::process::ExitStatus;
 
+use host::limits::ending;
+
 /// Something to be said while it is observed. Reads well on a line of its own; names and words in it are hostile until escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
@@ -29,7 +31,7 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Notice::CommandFailed { words, status } => write!(f, "'{}' ended with {status}", words.join(" ")),
+            Notice::CommandFailed { words, status } => write!(f, "'{}' ended with {}", words.join(" "), ending(*status)),
             Notice::GoesOn { words, processes, is_observed } => goes_on(f, words, processes, *is_observed),
             Notice::NoRequests(why) => write!(f, "{why}; what switching costs for each request is not told"),
             Notice::NoSchedulerTime => f.write_str(

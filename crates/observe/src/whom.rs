@@ -123,7 +123,7 @@ impl Whom {
 
     pub(crate) fn subject(&self) -> Subject {
         match self {
-            Whom::Command(command) => Subject::Command(command.words()),
+            Whom::Command(command) => Subject::Command(command.shown().to_vec()),
             Whom::Processes(processes) => Subject::Processes(processes.clone()),
             Whom::Group(group) => Subject::ControlGroup(group.name.clone()),
             Whom::Everybody => Subject::Everything,
@@ -165,7 +165,7 @@ fn command_goes_on(command: &mut Command, root: &Root, backend: &mut impl Backen
     let rest: Vec<u32> = backend.processes().into_iter().filter(|&process| is_there(root, process)).collect();
     let goes_on = is_timed && !rest.is_empty();
     let Some(status) = ended else { return if goes_on { Next::GoOn } else { Next::End } };
-    let words = command.words();
+    let words = command.shown().to_vec();
     if !status.success() {
         return Next::Say(Notice::CommandFailed { words, status }, goes_on);
     }

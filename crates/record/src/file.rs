@@ -2,14 +2,15 @@ mod chain;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use remedies::{for_reading, for_writing};
 use units::Bytes;
 
 use crate::{
-    ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Refusal, Sample, SelfTest,
-    printable,
+    ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Readers, Refusal, Sample,
+    SelfTest, printable,
 };
 use chain::is_sealed;
 pub use chain::{BrokenChain, Chain};
@@ -78,11 +79,18 @@ pub struct MeasureWriter {
 impl MeasureWriter {
     /// Creates the record, which must not exist, and writes its header, as one of the newest version.
     pub fn create(path: &Path, header: Header) -> Result<Self, WriteRecordError> {
-        let file =
-            OpenOptions::new().append(true).create_new(true).open(path).map_err(|source| match source.kind() {
-                io::ErrorKind::AlreadyExists => WriteRecordError::Exists(path.to_owned()),
-                _ => WriteRecordError::Create { path: path.to_owned(), source },
-            })?;
+        Self::create_for(Readers::AsUsual, path, header)
+    }
+
+    /// The same, for these readers.
+    pub fn create_for(readers: Readers, path: &Path, header: Header) -> Result<Self, WriteRecordError> {
+        let mut new = OpenOptions::new();
+        let file = new.append(true).create_new(true).mode(readers.mode()).open(path).map_err(|source| match source
+            .kind()
+        {
+            io::ErrorKind::AlreadyExists => WriteRecordError::Exists(path.to_owned()),
+            _ => WriteRecordError::Create { path: path.to_owned(), source },
+        })?;
         let header = Header { schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"), ..header };
         let mut writer =
             MeasureWriter { file, path: path.to_owned(), lines: 0, whole_bytes: 0, chain: Chain::default() };

@@ -108,6 +108,9 @@ pub struct InterruptLoad {
     pub observed_ms: u64,
 }
 
+/// What stands in a record in place of what was to be left out of it.
+pub const LEFT_OUT: &str = "(left-out)";
+
 /// The machine as the experiment found it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostManifest {
@@ -176,6 +179,28 @@ pub struct HostManifest {
     /// What else the kernel's scheduler brings that bears on switches; none in records from before it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
+}
+
+impl HostManifest {
+    /// The same without what tells whose machine it is: its name, and what its kernel was started with.
+    pub fn redacted(self) -> Self {
+        HostManifest {
+            hostname: LEFT_OUT.to_owned(),
+            kernel_command_line: Fact::unknown("it was to be left out (--redact)"),
+            ..self
+        }
+    }
+
+    /// Whether the name of the machine was left out.
+    pub fn is_redacted(&self) -> bool {
+        self.hostname == LEFT_OUT
+    }
+
+    /// Whether both are surely of one machine with one kernel.
+    pub fn is_same_machine(&self, other: &HostManifest) -> bool {
+        let of = |host: &HostManifest| (host.hostname.clone(), host.cpu_model.known().cloned(), host.kernel.clone());
+        !self.is_redacted() && of(self) == of(other)
+    }
 }
 
 /// What a kernel's scheduler brings, as far as it can be probed.

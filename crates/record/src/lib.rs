@@ -16,6 +16,7 @@ mod host;
 mod mechanism;
 mod plan;
 mod printable;
+mod readers;
 mod sample;
 
 pub use cycles::{Batch, Batches, Cycles};
@@ -25,8 +26,9 @@ pub use header::{
     ClockFacts, Control, ControlOutcome, CoreClock, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA,
     MEASURE_VERSION, Refusal, SelfTest, SelfTestOutcome, SharedCost, Walks,
 };
-pub use host::{Cache, CacheKind, CpuQuota, Fact, HostManifest, InterruptLoad, Scheduler, Tlb, TlbKind};
+pub use host::{Cache, CacheKind, CpuQuota, Fact, HostManifest, InterruptLoad, LEFT_OUT, Scheduler, Tlb, TlbKind};
 pub use mechanism::{Between, Mechanism};
 pub use plan::{Case, Placement, Plan, Policy, Relation, SwitchPlan};
 pub use printable::{is_printable, printable};
+pub use readers::Readers;
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};

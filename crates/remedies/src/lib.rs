@@ -83,7 +83,8 @@ pub fn for_starting(error: &io::Error, otherwise: &str) -> String {
     match number(error) {
         Some(libc::EAGAIN) => {
             "need one more process or thread than this user may have; raise the limit: ulimit -u unlimited, and \
-                               to make it last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup)"
+                               to make it last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup), or that on \
+             memory (ulimit -v, -d)"
                 .to_owned()
         }
         Some(libc::EFBIG) => {
@@ -112,7 +113,9 @@ fn of_limits(error: &io::Error) -> Option<&'static str> {
             "need one more open file than this machine may have; close other programs, or raise the limit: sudo sysctl \
              fs.file-max=1000000, and to make it last /etc/sysctl.d"
         }
-        (ErrorKind::OutOfMemory, _) => "need more free memory; close other programs",
+        (ErrorKind::OutOfMemory, _) => {
+            "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)"
+        }
         _ => return None,
     })
 }
@@ -151,7 +154,7 @@ mod tests {
                 "need one more open file than this machine may have; close other programs, or raise the limit: sudo sysctl \
                  fs.file-max=1000000, and to make it last /etc/sysctl.d",
             ),
-            (libc::ENOMEM, "need more free memory; close other programs"),
+            (libc::ENOMEM, "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)"),
             (
                 libc::ELOOP,
                 "need a link that leads to a file, not to itself; remove the link, or choose another place with -o",
@@ -198,10 +201,11 @@ mod tests {
     #[test]
     fn what_helps_to_start_is_chosen_by_the_error() {
         let limit = "need one more process or thread than this user may have; raise the limit: ulimit -u unlimited, and to make \
-                     it last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup)";
+                     it last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup), or that on \
+             memory (ulimit -v, -d)";
         for (number, remedy) in [
             (libc::EAGAIN, limit),
-            (libc::ENOMEM, "need more free memory; close other programs"),
+            (libc::ENOMEM, "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)"),
             (libc::EPERM, "need all of them; use fewer"),
         ] {
             assert_eq!(for_starting(&error(number), "need all of them; use fewer"), remedy, "{}", error(number));
@@ -226,7 +230,7 @@ mod tests {
                 "need the loopback device up; sudo ip link set lo up, or leave tcp out of --mechanism",
             ),
             (libc::ENETUNREACH, "need the loopback device up; sudo ip link set lo up, or leave tcp out of --mechanism"),
-            (libc::ENOMEM, "need more free memory; close other programs"),
+            (libc::ENOMEM, "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)"),
             (libc::ENOSYS, "need a kernel and rights that allow them; leave tcp out of --mechanism"),
         ] {
             assert_eq!(for_channels(&error(number), "tcp"), remedy, "{}", error(number));

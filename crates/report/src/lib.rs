@@ -5,6 +5,7 @@
 //! and what could not be measured is said in words. Names and reasons from a record are hostile text: no control
 //! character of theirs reaches a terminal.
 
+mod ascii;
 mod case;
 pub mod compare;
 pub mod doctor;
@@ -24,5 +25,6 @@ pub mod simulate;
 mod slug;
 pub mod trace;
 
+pub use ascii::ascii;
 pub use format::{Format, Style};
 pub use plain::plain;

@@ -5,12 +5,10 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
+use record::Readers;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
-
-/// What File::create asks for: the umask takes off what is not wanted.
-const EVERYBODY: u32 = 0o666;
 
 /// A file that is to be. Dropped, it leaves nothing.
 pub(crate) enum Draft {
@@ -21,10 +19,10 @@ pub(crate) enum Draft {
 
 impl Draft {
     /// An empty one in a folder.
-    pub(crate) fn create_in(folder: &Path) -> io::Result<Draft> {
-        match open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(EVERYBODY)) {
+    pub(crate) fn create_in(folder: &Path, readers: Readers) -> io::Result<Draft> {
+        match open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(readers.mode())) {
             Ok(file) if Path::new(&own_path(&file)).exists() => Ok(Draft::Unnamed(file.into())),
-            Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => named_in(folder).map(Draft::Named),
+            Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => named_in(folder, readers).map(Draft::Named),
             Err(error) => Err(error.into()),
         }
     }
@@ -49,9 +47,9 @@ fn own_path(file: &impl AsRawFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-fn named_in(folder: &Path) -> io::Result<NamedTempFile> {
+fn named_in(folder: &Path, readers: Readers) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::PermissionsExt;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".switchcost-").suffix(".parquet.part");
-    builder.permissions(std::fs::Permissions::from_mode(EVERYBODY)).tempfile_in(folder)
+    builder.permissions(std::fs::Permissions::from_mode(readers.mode())).tempfile_in(folder)
 }

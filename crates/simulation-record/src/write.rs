@@ -12,6 +12,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::ColumnPath;
 
+use record::Readers;
 use simulation_result::{Interval, Simulation};
 
 use crate::checksum::{self, CHECKSUM_KEY, NO_CHECKSUM};
@@ -31,6 +32,7 @@ const FOOTER_RESERVE_BYTES: usize = FOOTER_LIMIT_BYTES / 2;
 /// nothing.
 pub struct SimulationWriter {
     path: PathBuf,
+    readers: Readers,
     spool: Spool,
     largest: Largest,
     row_group_rows: u64,
@@ -54,10 +56,16 @@ impl SimulationWriter {
             .map_err(|source| WriteSimulationError::Create { path: path.to_owned(), source })?;
         Ok(SimulationWriter {
             path: path.to_owned(),
+            readers: Readers::default(),
             spool,
             largest: Largest::default(),
             row_group_rows: ROW_GROUP_ROWS,
         })
+    }
+
+    /// The same, for these readers.
+    pub fn for_readers(self, readers: Readers) -> Self {
+        SimulationWriter { readers, ..self }
     }
 
     /// Row groups of so many rows instead of 1,048,576: for tests of files with several.
@@ -88,7 +96,7 @@ impl SimulationWriter {
             let (found_bytes, limit_bytes) = (json.len(), FOOTER_RESERVE_BYTES);
             return Err(WriteSimulationError::Head { found_bytes, limit_bytes });
         }
-        let draft = Draft::create_in(folder_of(&path)).map_err(failed)?;
+        let draft = Draft::create_in(folder_of(&path), self.readers).map_err(failed)?;
         write_file(draft.as_file(), self.spool, head, json, self.row_group_rows).map_err(failed)?;
         draft.as_file().sync_all().map_err(failed)?;
         match draft.keep(&path) {

@@ -29,7 +29,8 @@ Exit codes:
   4    doctor: unfit
   5    a record or trace cannot be read, or is damaged
   6    compare: a cost is shown to have grown by more than --fail-above allows
-  130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM); what was measured is in the record";
+  N    observe, trace, simulate live: that of the command, where it failed (128 and the signal that killed it)
+  130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM, 152: by ulimit -t); what was measured is in the record";
 
 /// What a context switch costs: direct and indirect, with error bars, and why
 #[derive(Debug, Parser)]
@@ -127,6 +128,14 @@ pub(crate) struct Stacks {
     /// Write the same to FILE as a profile for pprof: switches, time off the CPU, wait for a CPU, and direct cost
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) pprof: Option<PathBuf>,
+}
+
+/// What is told of commands and of the machine.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Redaction {
+    /// Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all that is made of it
+    #[arg(long, help_heading = "Output")]
+    pub(crate) redact: bool,
 }
 
 /// How much is printed.
@@ -328,6 +337,9 @@ pub(crate) struct MeasureArguments {
     /// Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) redaction: Redaction,
 
     #[command(flatten)]
     pub(crate) depth: Depth,

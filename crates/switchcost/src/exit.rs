@@ -1,8 +1,9 @@
 //! Exit codes, and everything that can go wrong, in words.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 
 use cachesim::{DesignError, HostDesignError, SimulationError, VaryError};
 use capture::CaptureError;
@@ -13,6 +14,7 @@ use remedies::{for_reading, for_writing};
 use simulation_record::{ReadSimulationError, WriteSimulationError};
 use units::CpuId;
 
+use crate::home::NoHome;
 use crate::records::Kind;
 
 /// How the program ends. The numbers are part of the interface (see the man page).
@@ -34,6 +36,18 @@ pub(crate) enum Exit {
     Grown,
     /// 128 + the signal that ended it.
     Signal(u8),
+    /// That of the command that was observed or traced, and failed: as a shell has it.
+    Command(u8),
+}
+
+impl Exit {
+    /// How a command ended that has failed; none of one that has not.
+    pub(crate) fn of_command(status: ExitStatus) -> Option<Exit> {
+        let signalled = || status.signal().map(|number| 128 + number);
+        let code = status.code().or_else(signalled).unwrap_or(1);
+        // A code of a command is its lowest byte.
+        (!status.success()).then(|| Exit::Command(u8::try_from(code).unwrap_or(1)))
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -47,6 +61,7 @@ impl From<Exit> for ExitCode {
             Exit::Record => 5,
             Exit::Grown => 6,
             Exit::Signal(number) => 128 + number,
+            Exit::Command(code) => code,
         })
     }
 }
@@ -64,6 +79,8 @@ pub(crate) enum Failure {
     Read(#[from] ReadRecordError),
     #[error("failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file")]
     NoRecord(PathBuf),
+    #[error("failed to find a record: {0}, need one; name the file")]
+    NowhereToLook(NoHome),
     #[error(
         "failed to find records: found no file in {0} that ends in .jsonl or .parquet and no .json of observe, need one or more \
              records of measure, simulate or observe"
@@ -149,7 +166,9 @@ pub(crate) enum Failure {
     NoEvents(String),
     #[error("failed to write stacks of tasks and causes: {0}")]
     NoStacks(String),
-    #[error("failed to show it live: {0}, need a terminal to draw on; leave --live away, or run it in one")]
+    #[error(
+        "failed to show it live: {0}, need a terminal to draw on; leave --live away, or run it in one (TERM says which it is)"
+    )]
     NoTerminal(String),
     #[error(
         "failed to listen on {address}: {why}, need an address of this machine and a port that is free; choose another with --listen"
@@ -300,6 +319,7 @@ impl Failure {
             Failure::Capture(CaptureError::Unfit { .. } | CaptureError::NoCommand) => Exit::Usage,
             Failure::Read(_)
             | Failure::NoRecord(_)
+            | Failure::NowhereToLook(_)
             | Failure::NoRecords(_)
             | Failure::Open { .. }
             | Failure::ReadTrace { .. }
@@ -329,6 +349,25 @@ impl Failure {
             | Failure::Programs(_)
             | Failure::Folder(_)
             | Failure::OwnFile(_) => Exit::Broken,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_fails_ends_us_as_it_would_have_ended_for_a_shell() {
+        // As wait(2) has it: the code in the second byte, or else the signal.
+        for (status, exit) in [
+            (0, None),
+            (1 << 8, Some(Exit::Command(1))),
+            (255 << 8, Some(Exit::Command(255))),
+            (9, Some(Exit::Command(137))),
+            (11 | 0x80, Some(Exit::Command(139))),
+        ] {
+            assert_eq!(Exit::of_command(ExitStatus::from_raw(status)), exit, "{status:#x}");
         }
     }
 }

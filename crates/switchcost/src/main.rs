@@ -5,21 +5,49 @@
 
 mod cli;
 mod exit;
+mod home;
 mod messages;
 mod output;
 mod progress;
 mod records;
+mod redact;
 mod runs;
 mod signals;
+mod terminal;
 mod verbs;
 
 use std::process::ExitCode;
+
+use host::out_of_memory::TellingAllocator;
+use signal_hook::consts::SIGXCPU;
+use units::Bytes;
 
 use cli::{Cli, Verb};
 use exit::{Exit, Failure};
 use messages::say;
 
+#[global_allocator]
+static MEMORY: TellingAllocator = TellingAllocator;
+
+/// Little that takes stack: there may be little of it.
 fn main() -> ExitCode {
+    match host::limits::too_small_stack() {
+        None => start(),
+        Some(found) => without_stack(found),
+    }
+}
+
+#[inline(never)]
+fn without_stack(found: Bytes) -> ExitCode {
+    say!(
+        "failed to start: found a stack of {found}, need 512 KiB or more; raise the limit: prlimit --stack=8388608 --pid $$ (ulimit -s \
+         8192), and to make it last stack in /etc/security/limits.d"
+    );
+    Exit::Broken.into()
+}
+
+#[inline(never)]
+fn start() -> ExitCode {
     // A repetition is served before anything else is set up: its process shall be as bare as possible.
     if is_first(measure::SERVANT_ARGUMENT) {
         return serve();
@@ -29,6 +57,10 @@ fn main() -> ExitCode {
     }
     if let Some(words) = words_behind(measure::TURNS_ARGUMENT) {
         return take_turns(words.first().map_or("", String::as_str));
+    }
+    if is_first(host::restorer::RESTORER_ARGUMENT) {
+        host::restorer::restore(std::env::args().nth(2).as_deref());
+        return ExitCode::SUCCESS;
     }
     if let Some(path) = std::env::args_os().nth(2).filter(|_| is_first(host::watcher::WATCHER_ARGUMENT)) {
         host::removal::watch(path.as_ref());
@@ -42,6 +74,9 @@ fn main() -> ExitCode {
         say!("{failure}");
         failure.exit()
     });
+    if exit == Exit::Signal(SIGXCPU as u8) {
+        say!("{}", host::cpu_limit::REACHED);
+    }
     exit.into()
 }
 
@@ -75,6 +110,11 @@ fn take_turns(json: &str) -> ExitCode {
 }
 
 fn serve() -> ExitCode {
+    let parent = std::env::args().nth(2).and_then(|number| number.parse().ok());
+    if let Some(error) = parent.and_then(|parent| host::task::end_with(parent).err()) {
+        say!("failed to serve a repetition: {error}");
+        return ExitCode::FAILURE;
+    }
     match measure::serve(std::io::stdin().lock(), std::io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -86,6 +126,7 @@ fn serve() -> ExitCode {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     signals::survive_file_size_limit()?;
+    host::cpu_limit::tell_in_time().map_err(Failure::Signals)?;
     match cli.verb {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),
         Verb::Observe(arguments) => verbs::observe::run(&arguments),

@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, Write};
 use record::printable;
 
 use crate::exit::Failure;
+use crate::terminal;
 
 /// Says one line, formatted as `format!` does it.
 macro_rules! say {
@@ -18,7 +19,7 @@ pub(crate) use say;
 pub(crate) fn say_text(message: impl Display) {
     let line = format!("switchcost: {}\n", printable(&message.to_string()));
     // The terminal may be gone, or the disk full that stderr goes to.
-    let _ = io::stderr().write_all(line.as_bytes());
+    let _ = io::stderr().write_all(terminal::shown(&line, &io::stderr()).as_bytes());
 }
 
 /// What stands in place of a command line: help and version on stdout, a mistake on stderr.

@@ -1,8 +1,9 @@
 //! Where results go: to stdout, whole into a file, or into what is no file and is written where it stands.
 
 mod place;
+mod trap;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,8 @@ use report::Style;
 
 use crate::cli::Depth;
 use crate::exit::Failure;
-use place::Place;
+use crate::terminal;
+use place::{Place, open_stream};
 
 /// What came of writing, or why there was nothing to write; or why the place would not have it.
 type Written<T> = io::Result<Result<T, Failure>>;
@@ -41,6 +43,8 @@ impl Output {
 
     /// Writes the text: all of it, or, into a file, nothing.
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
+        let text =
+            if matches!(self.sink, Sink::Stdout) { terminal::shown(text, &io::stdout()) } else { text.to_owned() };
         self.write_bytes(text.as_bytes())
     }
 
@@ -66,8 +70,8 @@ impl Output {
     /// Colour and width, as far as the reader is a terminal and wants them (<https://no-color.org>).
     pub(crate) fn style(&self, depth: Depth) -> Style {
         let is_terminal = matches!(self.sink, Sink::Stdout) && io::stdout().is_terminal();
-        let wants_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let wants_colour =
+            std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && terminal::without_cursor().is_none();
         let width = is_terminal.then(|| console::Term::stdout().size().1);
         Style { is_coloured: is_terminal && wants_colour, width, is_detailed: depth.details }
     }
@@ -77,7 +81,7 @@ impl Sink {
     fn behind(name: &Path) -> io::Result<Sink> {
         Ok(match Place::behind(name)? {
             Place::Stdout => Sink::Stdout,
-            Place::Stream(path) => Sink::Stream(OpenOptions::new().append(true).open(path)?),
+            Place::Stream(path) => Sink::Stream(open_stream(&path)?),
             Place::File(path) => Sink::File(Draft::of(&path)?),
         })
     }

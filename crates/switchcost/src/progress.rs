@@ -7,6 +7,8 @@ use measure::Progress;
 use record::{Case, Plan};
 use trace::Chunk;
 
+use crate::terminal;
+
 /// A bar over the run's time. Drawn between repetitions by the calling thread: a thread that ticks would be foreign
 /// time on a small machine.
 pub(crate) struct Bar {
@@ -17,9 +19,8 @@ pub(crate) struct Bar {
 impl Bar {
     /// Hidden by indicatif where stderr is no terminal.
     pub(crate) fn over(plan: &Plan) -> Bar {
-        let bar = ProgressBar::new(plan.budget_ns.0 / 1_000_000);
-        let style = ProgressStyle::with_template("{bar:30} {elapsed} of at most {prefix}  {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let bar = drawn(ProgressBar::new(plan.budget_ns.0 / 1_000_000));
+        bar.set_style(style("{bar:30} {elapsed} of at most {prefix}  {msg}"));
         bar.set_prefix(format!("{} s", plan.budget_ns.0 / 1_000_000_000));
         Bar { bar, cases: plan.cases.iter().map(title).collect() }
     }
@@ -42,10 +43,19 @@ impl Bar {
 
 /// A bar over the bytes of a file that is read.
 pub(crate) fn over_file(file: File) -> ProgressBarIter<File> {
-    let bar = ProgressBar::new(file.metadata().map_or(0, |facts| facts.len()));
-    let style = ProgressStyle::with_template("{bar:30} {percent} % of {total_bytes}, {elapsed}, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = drawn(ProgressBar::new(file.metadata().map_or(0, |facts| facts.len())));
+    bar.set_style(style("{bar:30} {percent} % of {total_bytes}, {elapsed}, {eta} left"));
     bar.wrap_read(file)
+}
+
+/// A bar is drawn over itself: nowhere where that cannot be.
+fn drawn(bar: ProgressBar) -> ProgressBar {
+    if terminal::without_cursor().is_some() { ProgressBar::hidden() } else { bar }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    if terminal::is_ascii() { style.progress_chars("#- ").tick_chars("|/-\\ ") } else { style }
 }
 
 /// How much of running programs was captured.
@@ -59,7 +69,8 @@ pub(crate) struct Captured {
 impl Captured {
     /// Only where the programs do not print themselves: their lines and a bar would spoil each other.
     pub(crate) fn new(is_shown: bool, most_switches: Option<u64>) -> Captured {
-        let bar = if is_shown { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        let bar = if is_shown { drawn(ProgressBar::new_spinner()) } else { ProgressBar::hidden() };
+        bar.set_style(style("{spinner} {msg}"));
         Captured { bar, instructions: 0, switches: 0, most_switches }
     }
 

@@ -1,62 +1,74 @@
-//! Where records are kept unless a place is named: the state folder of the XDG base directory specification.
+//! Where records are kept unless a place is named, and who may read them.
 
 pub(crate) mod core_sharing;
 
-use std::fs::DirBuilder;
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use record::Readers;
 use tempfile::TempDir;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 
 use crate::exit::Failure;
+use crate::home::{self, NoHome, make_writable};
 use crate::messages::say;
 use crate::records;
 
-/// For this user alone.
-const PRIVATE: u32 = 0o700;
-
-/// How names of records end: those of measurements, of observations and of simulations.
-const MEASURE: &str = "measure.jsonl";
+/// How names of records end: those of measurements, of observations, of simulations and of traces.
+pub(crate) const MEASURE: &str = "measure.jsonl";
 pub(crate) const OBSERVATION: &str = "observation.json";
 pub(crate) const SIMULATION: &str = "simulation.parquet";
+pub(crate) const TRACE: &str = "trace.sct";
 
-/// `$XDG_STATE_HOME/switchcost/runs`, by default `~/.local/state/switchcost/runs`.
-pub(crate) fn folder() -> Result<PathBuf, Failure> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-    let state = state.ok_or_else(|| Failure::NoPlace("found neither XDG_STATE_HOME nor HOME set".to_owned()))?;
-    Ok(state.join("switchcost/runs"))
+/// Where a record is to be, and who may read it there.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    pub(crate) readers: Readers,
 }
 
-/// `$XDG_STATE_HOME/switchcost/reproduce`: where the papers are redone unless a place is named.
+impl Place {
+    /// The place that the user names; else a new name in the usual folder, which is made if need be, or in a temporary one where that
+    /// cannot be written, which is said.
+    pub(crate) fn choose(named: Option<&Path>, ending: &str) -> Result<Place, Failure> {
+        match named {
+            Some(path) => Ok(Place { path: path.to_owned(), readers: Readers::AsUsual }),
+            None => Place::usual(ending),
+        }
+    }
+
+    fn usual(ending: &str) -> Result<Place, Failure> {
+        let folder = usual_folder("runs")?;
+        let format = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
+        let now = OffsetDateTime::now_utc();
+        let stamp = now.format(&format).unwrap_or_else(|_| now.unix_timestamp().to_string());
+        let path = folder.join(format!("{stamp}-{}-{ending}", std::process::id()));
+        Ok(Place { path, readers: Readers::Owner })
+    }
+}
+
+/// Where records are looked for: `~/.local/state/switchcost/runs`, whether or not it is there.
+pub(crate) fn folder() -> Result<PathBuf, NoHome> {
+    home::state().map(|state| state.join("runs"))
+}
+
+/// Where the papers are redone unless a place is named.
 pub(crate) fn reproduce_folder() -> Result<PathBuf, Failure> {
-    Ok(folder()?.with_file_name("reproduce"))
+    usual_folder("reproduce")
 }
 
-/// A new name for a record of a measurement in the usual folder, which is made if need be; in a temporary one where that cannot
-/// be written, which is said.
-pub(crate) fn new_record(now: OffsetDateTime) -> Result<PathBuf, Failure> {
-    new_name(now, MEASURE)
-}
-
-/// The same for what is made now, of any kind.
-pub(crate) fn new_file(ending: &str) -> Result<PathBuf, Failure> {
-    new_name(OffsetDateTime::now_utc(), ending)
-}
-
-fn new_name(now: OffsetDateTime, ending: &str) -> Result<PathBuf, Failure> {
-    let folder = folder()?;
-    let folder = match make_writable(&folder) {
-        Ok(()) => folder,
-        Err(refused) => temporary_folder(&folder, &refused)?,
-    };
-    let format = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
-    let stamp = now.format(&format).unwrap_or_else(|_| now.unix_timestamp().to_string());
-    Ok(folder.join(format!("{stamp}-{}-{ending}", std::process::id())))
+/// A folder of what is kept in which files can be made; a temporary one where there is none.
+fn usual_folder(name: &str) -> Result<PathBuf, Failure> {
+    let usual = home::state().map(|state| state.join(name));
+    match usual.and_then(|folder| make_writable(&folder).map(|()| folder)) {
+        Ok(folder) => {
+            sweep(&folder);
+            Ok(folder)
+        }
+        Err(refused) => temporary_folder(&refused),
+    }
 }
 
 /// Removes what runs have left that were killed before they had anything to keep: empty files with a name of ours and the number of a
@@ -79,30 +91,22 @@ fn is_of_living(path: &Path) -> bool {
     number.is_none_or(|number| Path::new(&format!("/proc/{number}")).exists())
 }
 
-/// Makes a folder where it is not there yet, and sees whether files can be made in it.
-fn make_writable(folder: &Path) -> io::Result<()> {
-    // Command lines are in records, and what others type in theirs.
-    DirBuilder::new().recursive(true).mode(PRIVATE).create(folder)?;
-    sweep(folder);
-    tempfile::tempfile_in(folder).map(drop)
-}
-
-/// A new folder that stays, for what the usual one does not take: a home may be read-only.
-fn temporary_folder(usual: &Path, refused: &io::Error) -> Result<PathBuf, Failure> {
+/// A new folder that stays, for what the usual one does not take: a home may be read-only, and a daemon has none. One for the run.
+fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    if let Some(folder) = FOLDER.get() {
+        return Ok(folder.clone());
+    }
     let made = tempfile::Builder::new().prefix("switchcost-runs-").tempdir();
-    let folder = made.map(TempDir::keep).map_err(|error| {
-        Failure::NoPlace(format!(
-            "found {} not to be written ({refused}), nor a temporary folder ({error})",
-            usual.display()
-        ))
-    })?;
+    let folder = made
+        .map(TempDir::keep)
+        .map_err(|error| Failure::NoPlace(format!("{refused}, and no temporary folder to be made ({error})")))?;
     say!(
-        "found {} not to be written ({refused}), need a folder that may be; this run is kept in {}; choose another place with \
-         --record (-o for a trace), or for all runs with XDG_STATE_HOME",
-        usual.display(),
+        "{refused}, need a folder that may be written; this run is kept in {}; choose another place with --record (-o for a \
+         trace), or for all runs with XDG_STATE_HOME",
         folder.display()
     );
-    Ok(folder)
+    Ok(FOLDER.get_or_init(|| folder).clone())
 }
 
 /// A path as people write it: below `~` where it is in the home folder.
@@ -116,7 +120,7 @@ pub(crate) fn short(path: &Path) -> String {
 
 /// The newest record of the usual folder: their names sort by time.
 pub(crate) fn newest_record() -> Result<PathBuf, Failure> {
-    let folder = folder()?;
+    let folder = folder().map_err(Failure::NowhereToLook)?;
     let entries = std::fs::read_dir(&folder).map_err(|_| Failure::NoRecord(folder.clone()))?;
     let paths = entries.flatten().map(|entry| entry.path());
     paths.filter(|path| is_record(path) && !is_empty(path)).max().ok_or(Failure::NoRecord(folder))

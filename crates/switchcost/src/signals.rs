@@ -1,10 +1,10 @@
-//! SIGHUP, SIGINT, SIGQUIT and SIGTERM as a flag: a run that is told to stop keeps what it has, and says so. SIGXFSZ as nothing.
+//! SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGXCPU as a flag: a run that is told to stop keeps what it has, and says so. SIGXFSZ as nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use host::task::is_ignored;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::flag;
 
 use crate::exit::{Exit, Failure};
@@ -19,7 +19,7 @@ pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
 }
 
 /// Raised by the first signal; the second ends the program at once, unless it is SIGHUP: of a terminal that closes, the shell tells
-/// its jobs, and the kernel tells them again.
+/// its jobs, and the kernel tells them again; or SIGXCPU, which comes each second from the limit on CPU time on.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     number: Arc<AtomicUsize>,
@@ -31,9 +31,10 @@ impl Interrupt {
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
         let number = Arc::new(AtomicUsize::new(0));
         let is_raised = Arc::new(AtomicBool::new(false));
-        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)) {
+        host::cpu_limit::is_watched().map_err(Failure::Signals)?;
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU].into_iter().filter(|signal| !is_ignored(*signal)) {
             // In this order the first signal only raises the flags, and the second finds them raised.
-            if signal != SIGHUP {
+            if ![SIGHUP, SIGXCPU].contains(&signal) {
                 flag::register_conditional_default(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;
             }
             flag::register(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;

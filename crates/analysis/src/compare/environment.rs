@@ -59,7 +59,7 @@ fn facts(header: &Header) -> Facts {
 /// The machine. Left out is what never stays the same: memory available, interrupts.
 pub(super) fn of_host(host: &HostManifest) -> Facts {
     let mut facts = vec![
-        ("machine".to_owned(), host.hostname.clone()),
+        ("machine".to_owned(), if host.is_redacted() { "unknown".to_owned() } else { host.hostname.clone() }),
         ("processor".to_owned(), known(&host.cpu_model)),
         ("architecture".to_owned(), host.architecture.clone()),
         ("hypervisor".to_owned(), known(&host.hypervisor)),

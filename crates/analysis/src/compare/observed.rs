@@ -73,12 +73,9 @@ fn candidate(key: &Key, base: &[Record], new: &[Record], options: Options) -> Ca
 }
 
 fn pricing(all: &[&Observation]) -> Pricing {
-    let machine = |record: &Observation| {
-        (record.host.hostname.clone(), record.host.cpu_model.known().cloned(), record.host.kernel.clone())
-    };
     match newest(all) {
         None => Pricing::Nothing,
-        Some(_) if all.windows(2).all(|two| machine(two[0]) == machine(two[1])) => Pricing::OneCalibration,
+        Some(_) if all.windows(2).all(|two| two[0].host.is_same_machine(&two[1].host)) => Pricing::OneCalibration,
         Some(_) => Pricing::OwnCalibrations,
     }
 }

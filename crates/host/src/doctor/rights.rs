@@ -5,16 +5,9 @@ use record::Check;
 use super::line::{Line, Remedy};
 use super::subject::Subject;
 use crate::facts::{Root, status};
+pub(super) use crate::limits::read as limit;
+use crate::limits::tight;
 pub(super) use crate::rights::{Capability, Rights};
-
-/// A soft limit of `/proc/self/limits`, the one that the kernel enforces; `u64::MAX` is no limit.
-pub(super) fn limit(root: &Root, name: &str) -> Result<u64, String> {
-    let text = root.read("/proc/self/limits").map_err(|error| error.to_string())?;
-    let row = text.lines().find_map(|line| line.strip_prefix(name));
-    let soft = row.and_then(|row| row.split_ascii_whitespace().next());
-    let value = soft.and_then(|soft| if soft == "unlimited" { Some(u64::MAX) } else { soft.parse().ok() });
-    value.ok_or_else(|| format!("/proc/self/limits has no '{name}'"))
-}
 
 /// Who this process is and which capabilities it lacks.
 pub(super) fn privileges(subject: &Subject) -> Check {
@@ -33,6 +26,21 @@ pub(super) fn privileges(subject: &Subject) -> Check {
         ),
         (false, _) => line.caveat(format!("user {user} without {}", missing.join(", ")), grant()),
     }
+}
+
+/// Whether a limit of this process kills a run or hinders it.
+pub(super) fn limits(subject: &Subject) -> Check {
+    let line = Line::new("limits", "none on this process that kills a run or hinders it (prlimit)");
+    let is_root = effective_user(&subject.root) == Some(0);
+    let tight = tight(&subject.root, !is_root);
+    if tight.is_empty() {
+        return line.fit("none that is too tight");
+    }
+    let found: Vec<&str> = tight.iter().map(|(_, told)| told.as_str()).collect();
+    let raised: Vec<String> = tight.iter().map(|(limit, _)| limit.raised()).collect();
+    let keys: Vec<&str> = tight.iter().map(|(limit, _)| limit.key).collect();
+    let lasting = format!("{} in /etc/security/limits.d, or Limit... of the systemd unit", keys.join(", "));
+    line.caveat(found.join(", "), Remedy::new(format!("sudo prlimit {} --pid $$", raised.join(" ")), lasting))
 }
 
 /// The second of the real, effective, saved and file-system users.
@@ -77,11 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_read_by_their_name() {
-        let limits = "Max locked memory         unlimited            unlimited            bytes     \nMax odd  x\n";
-        let fixture = Fixture::new().file("/proc/self/limits", limits);
-        assert_eq!(limit(&fixture.root(), "Max locked memory"), Ok(u64::MAX));
-        let expected = Err("/proc/self/limits has no 'Max odd'".to_owned());
-        assert_eq!(limit(&fixture.root(), "Max odd"), expected);
+    fn limits_that_are_too_tight_are_named_with_what_lifts_them() {
+        let judged = |rows: &str| limits(&Subject::scripted(&Fixture::workstation().file("/proc/self/limits", rows)));
+        let tight = judged("Max cpu time 60 60 seconds\nMax open files 64 64 files\nMax processes 8 8 processes\n");
+        assert_eq!((tight.severity, tight.found.as_str()), (Severity::Caveat, "CPU time of 60 s, open files of 64"));
+        assert_eq!(tight.fix, "sudo prlimit --cpu=unlimited --nofile=1048576 --pid $$");
+        assert!(tight.lasting_fix.starts_with("cpu, nofile in /etc/security/limits.d"), "{}", tight.lasting_fix);
+        assert_eq!(judged("Max cpu time unlimited unlimited seconds\n").severity, Severity::Fit);
     }
 }

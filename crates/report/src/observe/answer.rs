@@ -14,7 +14,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     if findings.all.switches == 0 {
         page.paragraph(&format!(
             "{} did not switch in {}: there is no cost to tell.",
-            capital(&subject(&observation.subject)),
+            first_words(&observation.subject),
             seconds(findings.seconds)
         ));
         return;
@@ -60,7 +60,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
                 in_cpus(direct_cpus, observation)
             )
         }
-        _ => format!("{} switched, but what a switch costs here is not known.", capital(&who)),
+        _ => format!("{} switched, but what a switch costs here is not known.", first_words(&observation.subject)),
     }
 }
 
@@ -252,9 +252,13 @@ pub(crate) fn name(name: &str) -> String {
     }
 }
 
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+/// The observed at the beginning of a sentence. A program is called what it is called.
+fn first_words(observed: &Subject) -> String {
+    let words = subject(observed);
+    match (observed, words.split_at_checked(1)) {
+        (Subject::Command(_), _) | (_, None) => words,
+        (_, Some((first, rest))) => first.to_uppercase() + rest,
+    }
 }
 
 fn seconds(seconds: f64) -> String {

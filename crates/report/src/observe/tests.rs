@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ::observation::{
     Behind, Calibration, Cause, Cost, Entry, FutexWait, Histogram, Load, LongWait, Observation, Pair, Reload, Source,
-    Why,
+    Subject, Why,
 };
 use analysis::observation::analyse;
 use units::{Bytes, Nanos};
@@ -158,6 +158,22 @@ fn interrupts_that_are_much_of_the_cost_are_told() {
     preempted.tasks.truncate(1);
     let text = screen(&preempted).replace('\n', " ");
     assert!(text.contains("% of the direct cost is for timer interrupts"), "{text}");
+}
+
+#[test]
+fn a_program_is_called_what_it_is_called_at_the_beginning_of_a_sentence_too() {
+    let of = |subject| screen(&Observation { tasks: Vec::new(), pairs: Vec::new(), subject, ..small() });
+    for (subject, begins) in [
+        (Subject::Command(vec!["/bin/ls".to_owned()]), "ls did not switch"),
+        (Subject::Command(vec!["éa".to_owned()]), "éa did not switch"),
+        (Subject::Processes(vec![7]), "Process 7 did not switch"),
+        (Subject::Processes(vec![7, 8]), "2 processes did not switch"),
+        (Subject::ControlGroup("a.slice".to_owned()), "Control group a.slice did not switch"),
+        (Subject::Everything, "This machine did not switch"),
+    ] {
+        let text = of(subject);
+        assert!(text.starts_with(begins), "{text}");
+    }
 }
 
 #[test]

@@ -3,9 +3,13 @@ use simulation_result::{LostCycles, Simulation, TraceFacts};
 
 use super::amount::{as_time, count, cycles, filled, rounded, share};
 use crate::page::Page;
+use crate::plain::plain;
 
 /// The answer to the user's question, one sentence a design, three at most.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
+    if let Some(text) = of_a_part(&head.trace) {
+        page.paragraph(&text);
+    }
     let Some((first, others)) = findings.designs.split_first() else {
         page.paragraph("Nothing was simulated: the record holds no design.");
         return;
@@ -32,6 +36,12 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     if let Some(text) = too_short(findings) {
         page.paragraph(&text);
     }
+}
+
+/// What is to be known before any number.
+pub(super) fn of_a_part(trace: &TraceFacts) -> Option<String> {
+    let why = trace.incomplete.as_ref()?;
+    Some(format!("Not all of the trace was simulated ({}): every number is of what came before.", plain(why)))
 }
 
 /// Threads share their memory, so they are one process here.

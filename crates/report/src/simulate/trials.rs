@@ -3,6 +3,7 @@ use serde::Serialize;
 use simulation_result::Simulation;
 
 use super::amount::{count, cycles, ends, known, rounded, share, with_bound};
+use super::answer::of_a_part;
 use super::{csv, json};
 use crate::entry::{Entry, Side};
 use crate::for_programs;
@@ -43,6 +44,11 @@ pub fn render_trials(
 
 fn table(trials: &[(&Simulation, &Findings)], designs: &[TrialFinding], style: Style) -> String {
     let mut page = Page::new(style);
+    for (number, (head, _)) in trials.iter().enumerate() {
+        if let Some(text) = of_a_part(&head.trace) {
+            page.paragraph(&format!("Trial {}: {text}", number + 1));
+        }
+    }
     let are_alike = trials.iter().all(|(head, _)| head.trace.guest == trials[0].0.trace.guest);
     if are_alike {
         let sentences: Vec<String> = designs.iter().take(3).map(sentence).collect();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use units::Nanos;
 
-use super::{Depth, Form, Rows, Stacks};
+use super::{Depth, Form, Redaction, Rows, Stacks};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -139,6 +139,9 @@ pub(crate) struct ObserveArguments {
     /// Where to keep the record [default: a new file in ~/.local/state/switchcost/runs]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) redaction: Redaction,
 
     #[command(flatten)]
     pub(crate) stacks: Stacks,

@@ -11,7 +11,7 @@ use units::Nanos;
 
 use super::system::{GuestArguments, once};
 use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
-use super::{Depth, Form, parse_named};
+use super::{Depth, Form, Redaction, parse_named};
 
 /// Which memory systems, and how finely their cycles are told apart.
 #[derive(Clone, Debug, Args)]
@@ -63,6 +63,9 @@ pub(crate) struct DesignArguments {
     /// ~/.local/state/switchcost/runs]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) redaction: Redaction,
 
     #[command(flatten)]
     pub(crate) depth: Depth,

@@ -10,7 +10,7 @@ use units::{Bytes, CpuId};
 use workload::{Access, Pattern};
 
 use super::system::{GuestArguments, SystemArguments, once};
-use super::{Form, parse_named};
+use super::{Form, Redaction, parse_named};
 
 /// Length of a scheduled turn: that of Mogul and Borg 1990.
 pub(crate) const QUANTUM_INSTRUCTIONS: u64 = 400_000;
@@ -102,6 +102,9 @@ pub(crate) struct TraceArguments {
     /// Write the trace to FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) redaction: Redaction,
 
     /// Length of a scheduled turn in instructions; Mogul and Borg 1990 had about 400000
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
@@ -198,6 +201,9 @@ pub(crate) struct WalksArguments {
     /// Write the trace to FILE, which must not exist
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) redaction: Redaction,
 
     /// Run the tasks of measure in a guest under QEMU, and trace their hand-offs, too, kernel included; neither how they start nor
     /// their end

@@ -1,7 +1,9 @@
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use super::trap;
 
 /// The kernel follows no more (path_resolution(7)).
 const MOST_LINKS: usize = 40;
@@ -31,6 +33,7 @@ impl Place {
         for _ in 0..MOST_LINKS {
             let Ok(next) = fs::read_link(&path) else { break };
             let folder = folder_of(&path).canonicalize()?;
+            trap::refuse(&fs::symlink_metadata(&path)?, &folder)?;
             if is_of_descriptors(&folder) {
                 let is_ours = folder == Path::new("/proc/self/fd").canonicalize()?;
                 let is_stdout = is_ours && path.file_name().is_some_and(|number| number == "1");
@@ -38,8 +41,19 @@ impl Place {
             }
             path = folder.join(next);
         }
-        Ok(if found.is_ok_and(|facts| !facts.is_file()) { Place::Stream(path) } else { Place::File(path) })
+        let is_stream = found.is_ok_and(|facts| !facts.is_file());
+        Ok(if is_stream { Place::Stream(path) } else { Place::File(path) })
     }
+}
+
+/// Opens what is to be written to where it stands, unless it may be somebody else's trap.
+pub(super) fn open_stream(path: &Path) -> io::Result<File> {
+    let folder = folder_of(path);
+    // Before it is opened, which may wait for a reader; and what was opened.
+    trap::refuse(&fs::metadata(path)?, folder)?;
+    let file = OpenOptions::new().append(true).open(path)?;
+    trap::refuse(&file.metadata()?, folder)?;
+    Ok(file)
 }
 
 /// The folder in which a name stands.

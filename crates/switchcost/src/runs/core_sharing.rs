@@ -126,7 +126,7 @@ fn read(path: &Path) -> io::Result<History> {
 /// Whole or not at all.
 fn write(path: &Path, history: &History) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| io::Error::other("no folder"))?;
-    std::fs::create_dir_all(folder)?;
+    crate::home::make_writable(folder).map_err(io::Error::other)?;
     let mut draft = NamedTempFile::new_in(folder)?;
     serde_json::to_writer_pretty(&mut draft, history)?;
     draft.write_all(b"\n")?;

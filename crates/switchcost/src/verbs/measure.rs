@@ -13,11 +13,11 @@ use time::OffsetDateTime;
 use units::CpuId;
 
 use super::report::{Loaded, show_loaded};
-use crate::cli::MeasureArguments;
+use crate::cli::{MeasureArguments, Redaction};
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
-use crate::runs::{self, core_sharing};
+use crate::runs::{self, Place, core_sharing};
 use crate::signals::Interrupt;
 use record_run::RunToRecord;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
         say!("record: {}", path.display());
     }
     let loaded = Loaded::read(&path)?;
-    if let Some((record, sharing)) = loaded.core_sharing() {
+    if let Some((record, sharing)) = loaded.core_sharing().filter(|_| !arguments.redaction.redact) {
         core_sharing::keep(record, sharing);
     }
     let exit = show_loaded(&loaded, &path, &arguments.form, arguments.depth, output)?;
@@ -38,8 +38,8 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
 }
 
 /// Measures what the cost of switches of live programs is made of, as coarsely as `measure --quick` does.
-pub(super) fn measure_for_observe(interrupt: &Interrupt) -> Result<PathBuf, Failure> {
-    record(&MeasureArguments::usual(), Preset::Observe, interrupt)
+pub(super) fn measure_for_observe(redaction: Redaction, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
+    record(&MeasureArguments { redaction, ..MeasureArguments::usual() }, Preset::Observe, interrupt)
 }
 
 /// Plans, measures, and leaves all of it in a record.
@@ -52,13 +52,14 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let selection = selection::selection(arguments, preset, placement, granted_policy(arguments, &controls));
     let plan = measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
     let now = OffsetDateTime::now_utc();
-    let path = arguments.record.clone().map_or_else(|| runs::new_record(now), Ok)?;
+    let place = Place::choose(arguments.record.as_deref(), runs::MEASURE)?;
     let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
-    let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters };
-    run.measure(&path, interrupt)?;
+    let redaction = arguments.redaction;
+    let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters, redaction };
+    run.measure(&place, interrupt)?;
     drop(noise);
-    Ok(path)
+    Ok(place.path)
 }
 
 /// The policy asked for, unless it was turned off or could not be had.

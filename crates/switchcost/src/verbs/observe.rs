@@ -20,7 +20,8 @@ use crate::cli::observe::ObserveArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
-use crate::runs;
+use crate::redact;
+use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 use events::Events;
 use kept::Kept;
@@ -33,17 +34,17 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let whom = whom(arguments)?;
     let host = manifest(&Root::system());
     let interrupt = Interrupt::watch()?;
-    let calibration = calibrated::find(&host, arguments.no_calibration, &interrupt)?;
+    let calibration = calibrated::find(&host, arguments, &interrupt)?;
     if let Some(exit) = interrupt.exit() {
         return Ok(exit);
     }
     let now = OffsetDateTime::now_utc();
-    let path = arguments.record.clone().map_or_else(|| runs::new_file(runs::OBSERVATION), Ok)?;
-    let mut kept = Kept::claim(path, arguments.record.is_none())?;
+    let mut kept = Kept::claim(Place::choose(arguments.record.as_deref(), runs::OBSERVATION)?)?;
     let program = env!("CARGO_PKG_VERSION").to_owned();
+    let host = redact::host(host, arguments.redaction.redact);
     let empty = Observation { program, calibration, ..Observation::empty(host, runs::stamp(now)) };
     let costs = empty.calibration.as_ref().and_then(analysis::observation::DirectCosts::of);
-    let (mut observation, traced) = match trace {
+    let ((mut observation, failed), traced) = match trace {
         None => (observe(arguments, whom, &empty, &interrupt, &mut kept, None)?, Ok(())),
         Some(trace) => events::written(trace, costs, |events| {
             observe(arguments, whom, &empty, &interrupt, &mut kept, Some(events))
@@ -53,10 +54,11 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     kept.write(&observation).map_err(Failure::WriteObservation)?;
     // What is shown is read back: with thousands of processes it is a part of all memory.
     drop(observation);
-    let exit = show(arguments, kept.path(), output, stacks, &interrupt)?;
-    traced.map(|()| exit)
+    let exit = show(arguments, kept.path(), output, stacks)?;
+    traced.map(|()| interrupt.exit().or(failed).unwrap_or(exit))
 }
 
+/// What was observed; and how the command ended, where it has failed.
 fn observe(
     arguments: &ObserveArguments,
     whom: Whom,
@@ -64,7 +66,7 @@ fn observe(
     interrupt: &Interrupt,
     kept: &mut Kept,
     events: Option<&mut Events<'_>>,
-) -> Result<Observation, Failure> {
+) -> Result<(Observation, Option<Exit>), Failure> {
     let options = Options {
         wants_wakers: arguments.wakers,
         wants_events: events.is_some(),
@@ -86,13 +88,14 @@ fn observe(
         wants_scheduler_time: arguments.scheduler_time,
         requests: requests(arguments),
     };
-    observe::observe(observer, task, &Root::system(), empty, &mut views)
+    let observation = observe::observe(observer, task, &Root::system(), empty, &mut views)?;
+    Ok((observation, views.failed))
 }
 
 fn whom(arguments: &ObserveArguments) -> Result<Whom, Failure> {
     let root = Root::system();
     let found = if !arguments.command.is_empty() {
-        return Ok(Whom::Command(Command::new(arguments.command.clone(), arguments.live)));
+        return Ok(Whom::Command(command(arguments)));
     } else if let Some(name) = &arguments.cgroup {
         Whom::group(&root, name)
     } else if !arguments.comm.is_empty() {
@@ -103,6 +106,12 @@ fn whom(arguments: &ObserveArguments) -> Result<Whom, Failure> {
         Whom::processes(&root, arguments.pid.iter().flat_map(|processes| processes.0.clone()).collect())
     };
     found.map_err(|why| ObserveError::from(why).into())
+}
+
+fn command(arguments: &ObserveArguments) -> Command {
+    let words = arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let shown = redact::shown(words, arguments.redaction.redact);
+    Command::new(arguments.command.clone(), arguments.live).shown_as(shown)
 }
 
 /// What is said as it begins: whom, and for how long.
@@ -150,18 +159,12 @@ fn without_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure
     Ok(())
 }
 
-fn show(
-    arguments: &ObserveArguments,
-    path: &Path,
-    output: Output,
-    stacks: StackFiles,
-    interrupt: &Interrupt,
-) -> Result<Exit, Failure> {
+fn show(arguments: &ObserveArguments, path: &Path, output: Output, stacks: StackFiles) -> Result<Exit, Failure> {
     if arguments.depth.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
     let loaded = Loaded::read(path)?.by(arguments.rows.by);
     let exit = show_loaded(&loaded, path, &arguments.form, arguments.depth, output)?;
     stacks.write(&loaded)?;
-    Ok(interrupt.exit().unwrap_or(exit))
+    Ok(exit)
 }

@@ -17,6 +17,8 @@ use crate::cli::trace::CaptureArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
+use crate::redact;
+use crate::runs::Place;
 use crate::signals::Interrupt;
 use crate::verbs::report;
 use crate::verbs::trace::capture::{Live, NewTrace, Session};
@@ -72,7 +74,7 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
         return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
     };
     let shown = report::show(&record, &arguments.form, arguments.depth, output)?;
-    Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Reservations }))
+    Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Record }))
 }
 
 /// What is to be known of all numbers from a trace; where a table has no room for it.
@@ -84,14 +86,11 @@ fn tell_notes(header: &TraceHeader) {
 fn simulate(
     path: &Path,
     arguments: &DesignArguments,
-    record: Option<PathBuf>,
+    record: Option<Place>,
     interrupt: &Interrupt,
 ) -> Result<Option<(PathBuf, bool)>, Failure> {
     let reader = look::open(path)?;
-    let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), reader.header())?;
-    if let Some(record) = record {
-        run = run.kept_in(record)?;
-    }
+    let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), reader.header(), record)?;
     let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
     let mut chunks = read_ahead(reader).map_err(failed)?;
     let incomplete = feed(&mut run, path, interrupt, |chunk| chunks.next_into(chunk))?;
@@ -135,8 +134,9 @@ pub(crate) fn live(
 ) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
-    let header: TraceHeader = programs.header();
-    let mut run = Run::begin(arguments, interval, LIVE, &header)?;
+    let is_redacted = arguments.redaction.redact;
+    let header: TraceHeader = redact::trace(programs.header(), is_redacted);
+    let mut run = Run::begin(arguments, interval, LIVE, &header, None)?;
     let mut trace = keep.map(|path| NewTrace::create(path, &header)).transpose()?;
     let outcome = programs.run(&interrupt, |chunk| {
         if let Some(trace) = &mut trace {
@@ -156,7 +156,7 @@ pub(crate) fn live(
     // What was simulated before a failure is whole, and is kept with what ended it.
     let record = if run.is_empty() { None } else { Some(run.finish(incomplete)) };
     let ended = outcome?;
-    ended.tell();
+    ended.tell(is_redacted);
     kept?;
     let Some(record) = record.transpose()? else {
         return interrupt.exit().ok_or_else(|| Failure::Empty(LIVE.into()));

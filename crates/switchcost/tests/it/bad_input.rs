@@ -185,8 +185,8 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
     let folder = std::fs::read_dir(&temporary).expect("a folder").flatten().next().expect("a folder of its own").path();
     let record = std::fs::read_dir(&folder).expect("a folder").flatten().next().expect("a record").path();
     let said = format!(
-        "switchcost: found {}/switchcost/runs not to be written (Not a directory (os error 20)), need a folder that may be; this \
-         run is kept in {}; choose another place with --record (-o for a trace), or for all runs with XDG_STATE_HOME\n",
+        "switchcost: found {}/switchcost/runs not to be written (Not a directory (os error 20)), need a folder that may be \
+         written; this run is kept in {}; choose another place with --record (-o for a trace), or for all runs with XDG_STATE_HOME\n",
         state.display(),
         folder.display(),
     );
@@ -196,11 +196,38 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
     let nowhere = command.env("TMPDIR", "/proc/none").output().expect("it starts");
     let message = format!(
         "switchcost: failed to find a place for the record: found {}/switchcost/runs not to be written (Not a directory (os error \
-         20)), nor a temporary folder (No such file or directory (os error 2) at path \"/proc/none",
+         20)), and no temporary folder to be made (No such file or directory (os error 2) at path \"/proc/none",
         state.display()
     );
     let found = String::from_utf8_lossy(&nowhere.stderr).into_owned();
     assert!(found.starts_with(&message), "{found}");
+}
+
+#[test]
+fn a_run_without_a_home_is_kept_in_a_temporary_folder_and_no_home_is_made() {
+    let place = Place::new();
+    let (trace, temporary) = (place.path("in.sct"), place.path("tmp"));
+    std::fs::create_dir(&temporary).expect("a folder");
+    assert_eq!(place.run(&["trace", "walks", "--size", "4KiB", "--turns", "4", "-o", text(&trace)]).code, 0);
+    let run = |home: Option<&str>, words: &[&str]| {
+        let mut command = place.command(words);
+        command.env_remove("XDG_STATE_HOME").env_remove("HOME").env("TMPDIR", &temporary);
+        command.envs(home.map(|home| ("HOME", home)));
+        crate::common::ran(command.output().expect("it starts"))
+    };
+    for (home, found) in [
+        (None, "found neither XDG_STATE_HOME nor HOME set to the full path of a folder"),
+        (Some("/nonexistent"), "found no folder /nonexistent, which HOME names"),
+    ] {
+        let ran = run(home, &["simulate", text(&trace), "--design", "mogul-1a"]);
+        let said =
+            format!("switchcost: {found}, need a folder that may be written; this run is kept in {}", text(&temporary));
+        assert!(ran.code == 0 && ran.stderr.contains(&said), "{} {}", ran.code, ran.stderr);
+        let ran = run(home, &["report"]);
+        let said = format!("switchcost: failed to find a record: {found}, need one; name the file\n");
+        assert_eq!((ran.code, ran.stderr), (5, said));
+    }
+    assert!(!std::path::Path::new("/nonexistent").exists());
 }
 
 #[test]

@@ -35,6 +35,39 @@ fn run_deaf(place: &Place, way: &str, words: &[&str]) -> Ran {
 }
 
 #[test]
+fn a_limit_that_bites_is_named() {
+    let place = Place::new();
+    let (made, record) = (place.path("w.sct"), place.path("run.jsonl"));
+    let limited = |limit: &str, words: &[&str]| {
+        let mut command = std::process::Command::new("sh");
+        command
+            .args(["-c", &format!("ulimit {limit} && exec \"$@\""), "sh", env!("CARGO_BIN_EXE_switchcost")])
+            .args(words);
+        crate::common::ran(command.env("XDG_STATE_HOME", place.folder()).output().expect("a shell"))
+    };
+    let walks = |turns| ["trace", "walks", "--size", "1MiB", "--turns", turns, "-o", text(&made)];
+    for (limit, words, code, told) in [
+        ("-v 100000", &walks("10")[..], 1, "with the address space limited to 100000 KiB (ulimit -v), need more"),
+        ("-d 60000", &walks("10"), 1, "with memory for data limited to 60000 KiB (ulimit -d), need more"),
+        ("-s 128", &["man"], 1, "found a stack of 128 KiB"),
+        ("-t 1", &walks("1000000"), 152, "found the limit on CPU time reached (ulimit -t), need more"),
+        ("-n 40", &["doctor", "--details"], 3, "open files of 40"),
+        ("-c 0", &["trace", "walks", "--size", "4KiB", "-o", text(&record)], 0, "instructions"),
+    ] {
+        let ran = limited(limit, words);
+        let is_code = ran.code == code || words[0] == "doctor";
+        assert!(is_code, "{limit} {words:?}: {} {}", ran.code, ran.stderr);
+        assert!(
+            [&ran.stdout, &ran.stderr].iter().any(|said| said.contains(told)),
+            "{limit}: {} {}",
+            ran.stdout,
+            ran.stderr
+        );
+        let _ = std::fs::remove_file(&made);
+    }
+}
+
+#[test]
 fn a_stderr_that_takes_nothing_costs_no_result() {
     let place = Place::new();
     for (turn, way) in deaf(&place).iter().enumerate() {

@@ -34,7 +34,7 @@ fn one_screen_answers_and_the_record_says_the_same_again() {
     let ran = observe(&place, &["--record", &record, "--", "sh", "-c", SLEEPER]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.lines().count() <= 50, "{}", ran.stdout);
-    assert!(ran.stdout.starts_with("Sh switched, but what a switch costs here is not known."), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("sh switched, but what a switch costs here is not known."), "{}", ran.stdout);
     let again = place.run(&["report", &record]);
     let before_the_files = |text: &str| text.split("\nall of it:").next().map(str::to_owned);
     assert_eq!(before_the_files(&again.stdout), before_the_files(&ran.stdout));
@@ -335,6 +335,71 @@ fn a_kill_costs_no_more_than_some_seconds_of_an_observation() {
 }
 
 #[test]
+fn a_command_that_fails_ends_every_verb_that_runs_one_with_its_own_code() {
+    let place = Place::new();
+    let [trace, record] = ["t.sct", "s.parquet"].map(|name| text(&place.path(name)).to_owned());
+    let observe = ["observe", "--no-calibration", "--no-bpf", "--"];
+    for (verb, command, code) in [
+        (&observe[..], &["false"][..], 1),
+        (&observe, &["sh", "-c", "exit 5"], 5),
+        (&observe, &["sh", "-c", "kill -KILL $$"], 137),
+        (&observe, &["true"], 0),
+        (&["trace", "-o", &trace, "--"], &["false"], 1),
+        (&["simulate", "live", "--design", "mogul-1a", "--record", &record, "--"], &["sh", "-c", "kill -KILL $$"], 137),
+    ] {
+        let ran = place.run(&[verb, command].concat());
+        assert_eq!(ran.code, code, "{verb:?} {command:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.contains("' ended with "), code != 0, "{}", ran.stderr);
+    }
+    // It was us who ended it.
+    let ran =
+        place.run(&[&["observe", "--no-calibration", "--no-bpf", "-d", "0.1s", "--"][..], &["sleep", "30"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn arguments_and_host_name_are_left_out_of_every_record_where_that_is_asked_for() {
+    let place = Place::new();
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("the kernel tells it");
+    let host = host.trim();
+    let at = |name: &str| text(&place.path(name)).to_owned();
+    let secret = "password-in-an-argument";
+    let (trace, named) = (at("t.sct"), at(&format!("{secret}.sct")));
+    let measure = ["measure", "--redact", "--mechanism", "fiber", "--max-repetitions", "5", "--no-counters", "--out"];
+    let json = ["--format", "json"];
+    let runs = [
+        [&measure[..], &[&at(secret), "--record", &at("m.jsonl")]].concat(),
+        [&["observe", "--redact", "--no-calibration", "--no-bpf", "--record", &at("o.json")][..], &json, &["--"]]
+            .concat(),
+        vec!["trace", "--redact", "-o", &trace, "--"],
+        [&["simulate", "live", "--redact", "--design", "mogul-1a", "--record", &at("s.parquet")][..], &json, &["--"]]
+            .concat(),
+    ]
+    .map(|verb| {
+        let command: &[&str] = if verb.ends_with(&["--"]) { &["sh", "-c", "exit 1", secret] } else { &[] };
+        place.run(&[&verb[..], command].concat())
+    });
+    std::fs::copy(&trace, &named).expect("room");
+    let again = place.run(&["simulate", &named, "--redact", "--design", "mogul-1a", "--record", &at("a.parquet")]);
+    let mut told: Vec<String> = runs.into_iter().chain([again]).flat_map(|ran| [ran.stdout, ran.stderr]).collect();
+    told.push(place.run(&["trace", "info", &trace]).stdout);
+    for record in ["m.jsonl", "o.json", "s.parquet", "a.parquet"] {
+        told.push(place.run(&["report", "--details", &at(record)]).stdout);
+        // The parts of a Parquet file that are packed hold numbers.
+        told.push(String::from_utf8_lossy(&std::fs::read(place.path(record)).expect("a record")).into_owned());
+    }
+    for text in told {
+        let text = text.replace("\n    ", " ");
+        assert!(!text.contains(secret), "{text}");
+        let is_a_word = |(at, _): (usize, &str)| {
+            let around = [text[..at].chars().next_back(), text[at + host.len()..].chars().next()];
+            around.into_iter().flatten().all(|letter| !letter.is_alphanumeric())
+        };
+        assert!(!text.match_indices(host).any(is_a_word), "{host} in {text}");
+    }
+}
+
+#[test]
 fn empty_records_of_dead_runs_are_passed_over_and_swept() {
     let place = Place::new();
     let ran = observe(&place, &["--", "true"]);
@@ -433,6 +498,70 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     // Without a terminal there is nothing to draw on.
     let ran = observe(&place, &["-a", "--live"]);
     assert!(ran.code == 2 && ran.stderr.contains("need a terminal to draw on"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_terminal_that_cannot_be_drawn_on_is_refused_and_one_of_ascii_gets_letters() {
+    let place = Place::new();
+    let on_terminal = |variables: &str, words: &str| {
+        let command = format!("stty cols 100 rows 40; env {variables} {} {words}", env!("CARGO_BIN_EXE_switchcost"));
+        let mut script = std::process::Command::new("script");
+        let output = script.args(["-qec", &command, "/dev/null"]).env("XDG_STATE_HOME", place.folder()).output();
+        String::from_utf8_lossy(&output.expect("script is on every Debian").stdout).into_owned()
+    };
+    let record = text(&place.path("w.sct")).to_owned();
+    assert_eq!(place.run(&["trace", "walks", "--size", "4KiB", "--turns", "200", "-o", &record]).code, 0);
+    let simulate = format!("simulate {record} --design mogul-1a");
+    for (variables, is_ascii) in [
+        ("TERM=xterm LC_ALL=C.UTF-8", false),
+        ("TERM=xterm LC_ALL=C", true),
+        ("TERM=dumb LC_ALL=C.UTF-8", true),
+        ("-u TERM LC_ALL=C.UTF-8", true),
+    ] {
+        let drawn = on_terminal(variables, &simulate);
+        assert_eq!(drawn.is_ascii(), is_ascii, "{variables}: {drawn}");
+        assert!(drawn.contains(if is_ascii { "\n-----" } else { "\n─────" }), "{variables}: {drawn}");
+    }
+    for variables in ["TERM=dumb", "-u TERM"] {
+        let refused = on_terminal(variables, "observe -a --live --no-calibration -d 1s");
+        assert!(refused.contains("failed to show it live: found one without a cursor (TERM="), "{refused}");
+    }
+}
+
+#[test]
+fn a_kill_while_it_is_shown_live_leaves_the_terminal_as_it_was_and_no_command() {
+    let place = Place::new();
+    let ready = place.path("ready");
+    let observe = format!(
+        "{} observe --live --no-calibration --no-bpf -- sh -c 'echo $$ > {}; exec sleep 60'",
+        env!("CARGO_BIN_EXE_switchcost"),
+        ready.display()
+    );
+    // What is left is looked at while the terminal is still there.
+    let command = format!("stty cols 100 rows 40; {observe}; sleep 1; stty -a");
+    let mut script = std::process::Command::new("script");
+    script.args(["-qec", &command, "/dev/null"]).env("XDG_STATE_HOME", place.folder()).env("TERM", "xterm");
+    let mut keyboard = std::process::Command::new("sleep").arg("60").stdout(Stdio::piped()).spawn().expect("it starts");
+    script.stdin(keyboard.stdout.take().expect("piped")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let on_terminal = script.spawn().expect("script is on every Debian");
+    let number = || std::fs::read_to_string(&ready).ok().and_then(|text| text.trim().parse::<i32>().ok());
+    crate::common::wait_until("the command runs", || number().is_some());
+    let command = number().expect("just seen");
+    let parent = std::fs::read_to_string(format!("/proc/{command}/stat")).expect("it runs");
+    let observer: i32 =
+        parent.rsplit_once(") ").expect("a name").1.split(' ').nth(1).expect("a parent").parse().expect("a number");
+    // Until the screen is drawn on.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let observer = rustix::process::Pid::from_raw(observer).expect("a number");
+    rustix::process::kill_process(observer, rustix::process::Signal::KILL).expect("our child's child");
+    let output = on_terminal.wait_with_output().expect("our child");
+    keyboard.kill().and_then(|()| keyboard.wait()).expect("our child");
+    let drawn = String::from_utf8_lossy(&output.stdout);
+    let (begin, end) = (drawn.find("\u{1b}[?1049h").expect("another screen"), drawn.rfind("\u{1b}[?1049l"));
+    assert!(end.is_some_and(|end| begin < end), "{drawn}");
+    assert!(drawn.contains(" icanon") && drawn.contains(" echo "), "{drawn}");
+    let left = std::fs::read_to_string(format!("/proc/{command}/cmdline")).unwrap_or_default();
+    assert!(!left.contains("sleep"), "{left}");
 }
 
 #[test]

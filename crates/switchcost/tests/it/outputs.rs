@@ -31,6 +31,33 @@ fn device(place: &Place, name: &str, minor: u32) -> Option<PathBuf> {
     is_usable.then_some(path)
 }
 
+#[test]
+fn records_in_the_usual_place_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let trace = walks(&place);
+    let fiber = ["--mechanism", "fiber", "--max-repetitions", "5", "--no-counters"];
+    let simulate = ["simulate", &trace, "--design", "mogul-1a"];
+    let (measured, simulated) = (place.path("m.jsonl"), place.path("s.parquet"));
+    for words in [
+        [&["measure"][..], &fiber].concat(),
+        [&["measure", "--record", text(&measured)][..], &fiber].concat(),
+        simulate.to_vec(),
+        [&simulate[..], &["--record", text(&simulated)]].concat(),
+        [&simulate[..], &["--quantum", "1000,2000"]].concat(),
+    ] {
+        let mut asked = Command::new("sh");
+        asked.args(["-c", "umask 022; exec \"$@\"", "sh", PROGRAM]).args(&words);
+        let ran = ran(asked.env("XDG_STATE_HOME", place.folder()).output().expect("it starts"));
+        assert!(matches!(ran.code, 0 | 3), "{words:?}: {}", ran.stderr);
+    }
+    let records = fs::read_dir(place.path("switchcost/runs")).expect("a folder").flatten().map(|entry| entry.path());
+    let modes: Vec<u32> = records.map(|path| mode(&path)).collect();
+    assert_eq!(modes, [0o600; 4]);
+    assert_eq!([&measured, &simulated].map(|path| mode(path)), [0o644; 2], "as the umask has it where it is named");
+}
+
 /// Every verb that writes a result where it is told to, with all but that place.
 fn writers(place: &Place) -> Vec<Vec<String>> {
     place.measure(&["--mechanism", "fiber"]);
@@ -134,6 +161,40 @@ fn behind_a_link_its_file_is_replaced() {
         assert_eq!((ran.code, ran.stderr), (1, message));
         assert!(fs::symlink_metadata(path).expect("it stays").is_symlink());
     }
+}
+
+#[test]
+fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    if !is_root() {
+        eprintln!("skipped: only root can give files to others");
+        return;
+    }
+    let place = Place::new();
+    let shared = place.path("shared");
+    fs::create_dir(&shared).expect("room");
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).expect("ours");
+    let (trap, link, own) = (shared.join("trap"), shared.join("link"), shared.join("own"));
+    for fifo in [&trap, &own] {
+        mkfifoat(CWD, fifo, Mode::from_raw_mode(0o666)).expect("a FIFO");
+    }
+    let target = place.path("target");
+    fs::write(&target, "before").expect("room");
+    symlink(&target, &link).expect("a link");
+    chown(&trap, Some(65_534), None).expect("root may");
+    std::os::unix::fs::lchown(&link, Some(65_534), None).expect("root may");
+    // Somebody who would read all that comes; opened for both, it is waited for by nobody.
+    let ends = [&trap, &own].map(|fifo| File::options().read(true).write(true).open(fifo).expect("a FIFO"));
+    for (name, code) in [(&trap, 1), (&link, 1), (&own, 0)] {
+        let ran = place.run(&["simulate", "--design", "list", "--out", text(name)]);
+        assert_eq!(ran.code, code, "{}: {}", name.display(), ran.stderr);
+        let is_told =
+            ran.stderr.contains("it belongs to another user and is in a folder in which everybody may put things");
+        assert_eq!(is_told, code == 1, "{}", ran.stderr);
+    }
+    let unread = ends.map(|end| rustix::io::ioctl_fionread(&end).expect("a FIFO"));
+    assert!(unread[0] == 0 && unread[1] > 0, "{unread:?}");
+    assert_eq!(fs::read_to_string(target).expect("it is there"), "before");
 }
 
 #[test]

@@ -253,8 +253,24 @@ fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     assert!(check.stdout.contains("not whole: found the end of the file at byte"), "{}", check.stdout);
     let record = place.path("cut.parquet");
     let ran = place.run(&["simulate", text(&cut), "--design", "mogul-1a", "--record", text(&record)]);
-    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
     assert!(ran.stderr.contains("not all of"), "{}", ran.stderr);
+    for stdout in [ran.stdout, place.run(&["report", text(&record)]).stdout] {
+        assert!(stdout.starts_with("Not all of the trace was simulated (found the end of the file"), "{stdout}");
+    }
+    assert_eq!(place.run(&["trace", "info", text(&cut)]).code, 5);
+    let several = place.run(&["simulate", text(&cut), text(&place.path("whole.sct")), "--design", "mogul-1a"]);
+    assert_eq!(several.code, 5, "{}", several.stderr);
+    assert!(several.stdout.starts_with("Trial 1: Not all of the trace was simulated"), "{}", several.stdout);
+    // A part of it takes nobody's place, and can be had.
+    let good = place.path("good.txt");
+    fs::write(&good, "whole").expect("room");
+    let export = ["trace", "export", "--to", "din", text(&cut)];
+    let into_file = place.run(&[&export[..], &["-o", text(&good)]].concat());
+    assert_eq!((into_file.code, fs::read_to_string(&good).expect("it is there").as_str()), (5, "whole"));
+    let printed = place.run(&export);
+    assert_eq!(printed.code, 5, "{}", printed.stderr);
+    assert!(printed.stdout.lines().count() > 1000);
 }
 
 #[test]
@@ -479,7 +495,7 @@ fn a_full_disk_ends_a_trace_and_costs_no_whole_chunk() {
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("No space left on device"), "{}", ran.stderr);
     assert!(!is_running(text(&disk)), "the loop goes on");
-    assert_eq!(place.run(&["trace", "info", text(&copy)]).code, 3);
+    assert_eq!(place.run(&["trace", "info", text(&copy)]).code, 5);
     let info = json(&place, &["trace", "info", text(&copy), "--format", "json"]);
     let kept = format!("chunks of {} instructions", count(&info["instructions"]));
     assert!(ran.stderr.contains(&kept), "found {}, need {kept}", ran.stderr);

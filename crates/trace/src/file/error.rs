@@ -65,7 +65,9 @@ pub enum WriteTraceError {
         most: usize,
     },
     /// A thread could not be had.
-    #[error("found no thread or memory to write with ({0}), need both; close other programs")]
+    #[error(
+        "found no thread or memory to write with ({0}), need both; close other programs, or raise a limit on these (ulimit -u, -v)"
+    )]
     Resources(io::Error),
     /// The header is too long or cannot be written as JSON.
     #[error("found a header that cannot be written ({0}), need at most 1 MiB of commands; trace fewer of them")]
@@ -153,7 +155,9 @@ pub enum ReadTraceError {
         before: Before,
     },
     /// A thread or memory could not be had.
-    #[error("found no thread or memory to decode with ({0}), need both; close other programs")]
+    #[error(
+        "found no thread or memory to decode with ({0}), need both; close other programs, or raise a limit on these (ulimit -u, -v)"
+    )]
     Resources(io::Error),
 }
 

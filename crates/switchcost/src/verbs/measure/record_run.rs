@@ -1,7 +1,5 @@
 //! One run from its header to its last line, all of it in the record.
 
-use std::path::Path;
-
 use host::clock::{Calibration, Clock, monotonic};
 use host::control::pin;
 use host::core_clock::{self, CycleEvent};
@@ -14,8 +12,10 @@ use record::{
 use time::OffsetDateTime;
 use units::{CpuId, Nanos, TickRate};
 
+use crate::cli::Redaction;
 use crate::progress::Bar;
-use crate::runs::{core_sharing, stamp};
+use crate::redact;
+use crate::runs::{Place, core_sharing, stamp};
 use crate::signals::Interrupt;
 
 /// Long enough for a rate good to a millionth: two readings are a few tens of nanoseconds apart.
@@ -30,11 +30,12 @@ pub(super) struct RunToRecord {
     pub(super) now: OffsetDateTime,
     /// Whether batches for the kernel's own counters are worth their time, where the CPU has none.
     pub(super) counts_in_software: bool,
+    pub(super) redaction: Redaction,
 }
 
 impl RunToRecord {
-    /// Measures, and leaves every sample in the record at `path`, however it ends.
-    pub(super) fn measure(self, path: &Path, interrupt: &Interrupt) -> Result<(), WriteRecordError> {
+    /// Measures, and leaves every sample in the record at that place, however it ends.
+    pub(super) fn measure(self, place: &Place, interrupt: &Interrupt) -> Result<(), WriteRecordError> {
         let (clock, reason) = Clock::choose_for(&self.cpus_with_stamps(), self.host.is_tsc_invariant);
         let calibration = Calibration::start(clock);
         std::thread::sleep(CALIBRATION.as_duration());
@@ -44,7 +45,7 @@ impl RunToRecord {
         let counts_in_software = self.counts_in_software;
         let (core_clock, core_counter, core_proof) = self.core_clock(clock);
         let header = self.header(clock.facts(rate, reason), core_clock);
-        let mut writer = MeasureWriter::create(path, header.clone())?;
+        let mut writer = MeasureWriter::create_for(place.readers, &place.path, header.clone())?;
         bar.say("proving the instruments");
         writer.append(&Line::SelfTest(core_proof))?;
         let counters = prove(&mut writer, &header, clock, rate, counts_in_software)?;
@@ -88,9 +89,9 @@ impl RunToRecord {
             schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: stamp(self.now),
-            command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+            command: redact::own_command(self.redaction.redact),
             seed: self.seed,
-            host: self.host,
+            host: redact::host(self.host, self.redaction.redact),
             clock,
             core_clock: Some(core_clock),
             controls: self.controls,

@@ -6,6 +6,7 @@ use record::{HostManifest, MeasureRecord};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
+use crate::cli::observe::ObserveArguments;
 use crate::exit::Failure;
 use crate::messages::say;
 use crate::runs;
@@ -21,20 +22,20 @@ const MOST: usize = 8;
 /// The cost of a switch; none where it is not known and not to be measured.
 pub(super) fn find(
     host: &HostManifest,
-    is_left_out: bool,
+    arguments: &ObserveArguments,
     interrupt: &Interrupt,
 ) -> Result<Option<Calibration>, Failure> {
     let remembered = runs::measurements().into_iter().rev().take(MOST).find_map(|path| {
         let record = MeasureRecord::read(&path).ok()?;
         of(&record, host).filter(is_whole)
     });
-    if remembered.is_some() || is_left_out {
+    if remembered.is_some() || arguments.no_calibration {
         return Ok(remembered);
     }
     say!(
         "no measurement of the last day is of this machine as it is now: measuring what a switch costs first (8 s, kept for later)"
     );
-    let record = MeasureRecord::read(&measure::measure_for_observe(interrupt)?)?;
+    let record = MeasureRecord::read(&measure::measure_for_observe(arguments.redaction, interrupt)?)?;
     let calibration = of(&record, host);
     if calibration.is_none() && !interrupt.is_raised() {
         say!(
@@ -55,8 +56,10 @@ fn of(record: &MeasureRecord, host: &HostManifest) -> Option<Calibration> {
     (is_fresh && is_same(&record.header.host, host)).then(|| calibration(record, &analysis::analyse(record)))?
 }
 
-/// Whether a switch costs the same: the kernel, the processor, and what makes either slower are.
-fn is_same(a: &HostManifest, b: &HostManifest) -> bool {
+/// Whether a switch costs the same: the kernel, the processor, and what makes either slower are. A record may have been told to keep
+/// the machine's name and the kernel's command line to itself.
+fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
+    let now = if record.is_redacted() { host.clone().redacted() } else { host.clone() };
     let of = |host: &HostManifest| {
         (
             (host.hostname.clone(), host.kernel.clone(), host.cpu_model.clone(), host.hypervisor.clone()),
@@ -69,5 +72,5 @@ fn is_same(a: &HostManifest, b: &HostManifest) -> bool {
             ),
         )
     };
-    of(a) == of(b)
+    of(record) == of(&now)
 }

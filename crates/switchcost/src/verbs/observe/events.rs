@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use analysis::observation::DirectCosts;
 use host::clock;
-use observation::{Event, Observation};
+use observation::Event;
 use report::observe::{Clocks, Perfetto};
 use time::OffsetDateTime;
 use units::Nanos;
@@ -20,11 +20,11 @@ pub(super) struct Events<'a> {
 }
 
 /// Observes with a trace that is written meanwhile. What was observed is there even if the trace failed, which is told then.
-pub(super) fn written(
+pub(super) fn written<T>(
     output: Output,
     costs: Option<DirectCosts>,
-    observe: impl FnOnce(&mut Events<'_>) -> Result<Observation, Failure>,
-) -> Result<(Observation, Result<(), Failure>), Failure> {
+    observe: impl FnOnce(&mut Events<'_>) -> Result<T, Failure>,
+) -> Result<(T, Result<(), Failure>), Failure> {
     let mut observation = None;
     let outcome = output.write_by(|into| {
         let mut events = Events { trace: Perfetto::begin(into, now(), costs), taken: Vec::new() };

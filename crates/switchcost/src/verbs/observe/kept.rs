@@ -1,14 +1,16 @@
 //! The record while it is observed: a snapshot every few seconds, so that an end without a word costs no more than those.
 
 use std::io::{self, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use host::draft::Draft;
 use observation::Observation;
 use observe::NoBpf;
+use record::Readers;
 
 use crate::exit::Failure;
+use crate::runs::Place;
 
 /// From one snapshot to the next.
 const EACH: Duration = Duration::from_secs(5);
@@ -16,25 +18,24 @@ const EACH: Duration = Duration::from_secs(5);
 const SELDOM: u32 = 100;
 
 pub(super) struct Kept {
-    path: PathBuf,
-    /// Whether it is in the usual place, where it is nobody else's business.
-    is_private: bool,
+    place: Place,
     /// Claimed at first, so that a place that cannot be written is known at once.
     draft: Option<Draft>,
     next_at: Instant,
 }
 
 impl Kept {
-    pub(super) fn claim(path: PathBuf, is_private: bool) -> Result<Kept, Failure> {
+    pub(super) fn claim(place: Place) -> Result<Kept, Failure> {
+        let Place { path, .. } = &place;
         if path.symlink_metadata().is_ok() {
-            return Err(Failure::Taken(path));
+            return Err(Failure::Taken(path.clone()));
         }
-        let draft = Draft::of(&path).map_err(|source| Failure::Output { path: path.clone(), source })?;
-        Ok(Kept { path, is_private, draft: Some(draft), next_at: Instant::now() + EACH })
+        let draft = Draft::of(path).map_err(|source| Failure::Output { path: path.clone(), source })?;
+        Ok(Kept { place, draft: Some(draft), next_at: Instant::now() + EACH })
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        &self.place.path
     }
 
     /// Writes what was counted so far, where it is time. What cannot be written now is tried again.
@@ -51,8 +52,8 @@ impl Kept {
 
     /// Writes it under its name, in place of the last snapshot.
     pub(super) fn write(&mut self, observation: &Observation) -> Result<(), observation::WriteObservationError> {
-        let draft = self.draft.take().map_or_else(|| Draft::of(&self.path), Ok)?;
-        if self.is_private {
+        let draft = self.draft.take().map_or_else(|| Draft::of(&self.place.path), Ok)?;
+        if self.place.readers == Readers::Owner {
             draft.make_private()?;
         }
         let mut buffered = BufWriter::new(draft);

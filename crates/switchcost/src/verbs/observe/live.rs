@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use analysis::observation::{Findings, ProcessFinding, analyse};
+use host::restorer::Restorer;
 use observation::Observation;
 use observe::{NoBpf, ObserveError};
 use ratatui::DefaultTerminal;
@@ -13,6 +14,7 @@ use report::observe::By;
 use report::{Format, Style};
 
 use crate::exit::Failure;
+use crate::terminal;
 
 /// From one picture to the next.
 const EACH: Duration = Duration::from_secs(1);
@@ -53,6 +55,8 @@ impl Order {
 /// Holds the terminal: as it was again when dropped.
 pub(super) struct Live {
     terminal: DefaultTerminal,
+    /// Does the same where we are killed.
+    _restorer: Option<Restorer>,
     order: Order,
     is_paused: bool,
     is_left: bool,
@@ -66,10 +70,16 @@ impl Live {
         if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
             return Err(Failure::NoTerminal("found none".to_owned()));
         }
+        if let Some(name) = terminal::without_cursor() {
+            return Err(Failure::NoTerminal(format!("found one without a cursor (TERM={name})")));
+        }
+        // Where there is none, a kill leaves the terminal as it is then.
+        let restorer = Restorer::of_terminal().ok();
         let terminal =
             ratatui::try_init().map_err(|error| Failure::NoTerminal(format!("found one that refuses ({error})")))?;
         Ok(Live {
             terminal,
+            _restorer: restorer,
             order: Order::Cost,
             is_paused: false,
             is_left: false,
@@ -126,7 +136,10 @@ impl Live {
         findings.names.sort_by(|a, b| self.order.value(b).total_cmp(&self.order.value(a)));
         let width = self.terminal.size().map_or(Style::USUAL_WIDTH, |size| size.width);
         let style = Style { width: Some(width), ..Style::default() };
-        report::observe::render(observation, &findings, By::Program, Format::Table, style)
+        terminal::shown(
+            &report::observe::render(observation, &findings, By::Program, Format::Table, style),
+            &io::stdout(),
+        )
     }
 
     fn draw(&mut self) -> io::Result<()> {

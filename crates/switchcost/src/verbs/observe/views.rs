@@ -8,7 +8,7 @@ use super::events::Events;
 use super::kept::Kept;
 use super::live::Live;
 use crate::cli::observe::ObserveArguments;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::signals::Interrupt;
 
@@ -20,6 +20,8 @@ pub(super) struct Views<'a, 'b> {
     address: Option<Address>,
     endpoint: Option<Endpoint>,
     events: Option<&'a mut Events<'b>>,
+    /// How the command ended, where it has failed.
+    pub(super) failed: Option<Exit>,
 }
 
 impl<'a, 'b> Views<'a, 'b> {
@@ -32,7 +34,7 @@ impl<'a, 'b> Views<'a, 'b> {
     ) -> Result<Views<'a, 'b>, Failure> {
         let live = arguments.live.then(Live::start).transpose()?;
         let address = arguments.listen.map(Address::claim).transpose()?;
-        Ok(Views { announcement, interrupt, kept, live, address, endpoint: None, events })
+        Ok(Views { announcement, interrupt, kept, live, address, endpoint: None, events, failed: None })
     }
 }
 
@@ -70,6 +72,9 @@ impl Listener for Views<'_, '_> {
     }
 
     fn notice(&mut self, notice: Notice) {
+        if let Notice::CommandFailed { status, .. } = &notice {
+            self.failed = Exit::of_command(*status);
+        }
         say!("{notice}");
     }
 }

@@ -19,7 +19,7 @@ use crate::cli::trace::QUANTUM_INSTRUCTIONS;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::records::simulation;
-use crate::runs;
+use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 use crate::verbs::report;
 use crate::verbs::trace::look;
@@ -146,8 +146,8 @@ pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
 }
 
 /// Several records are made within a second: their names have a number.
-pub(super) fn new_record(number: usize) -> Result<PathBuf, Failure> {
-    runs::new_file(&format!("{number:02}-{}", runs::SIMULATION))
+pub(super) fn new_record(number: usize) -> Result<Place, Failure> {
+    Place::choose(None, &format!("{number:02}-{}", runs::SIMULATION))
 }
 
 fn simulate(
@@ -155,15 +155,12 @@ fn simulate(
     order: Order,
     streams: &Arc<Streams>,
     arguments: &DesignArguments,
-    record: Option<PathBuf>,
+    record: Option<Place>,
     interrupt: &Interrupt,
 ) -> Result<Option<PathBuf>, Failure> {
     let file = open(path)?;
-    let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), file.header())?
+    let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), file.header(), record)?
         .in_order(order.schedule.to_string(), order.quantum());
-    if let Some(record) = record {
-        run = run.kept_in(record)?;
-    }
     let mut turns = Reordered::new(file, Arc::clone(streams), order.schedule, order.quantum_instructions);
     let incomplete = feed(&mut run, path, interrupt, |chunk| turns.next_into(chunk))?;
     if run.is_empty() { Ok(None) } else { run.finish(incomplete).map(Some) }

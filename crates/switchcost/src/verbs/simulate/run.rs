@@ -4,18 +4,21 @@ use std::path::{Path, PathBuf};
 
 use cachesim::{Options, Simulator};
 use host::facts::{Root, manifest};
+use record::LEFT_OUT;
 use simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
 use simulation_result::{GuestFacts, Interval, Simulation, TraceFacts};
 use time::OffsetDateTime;
 use trace::{Chunk, Guest, KernelSymbols, TraceHeader};
 
+use super::LIVE;
 use super::places::Names;
 use super::user_only::without_kernel;
 use super::{designs, places};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
 use crate::messages::say;
-use crate::runs;
+use crate::redact;
+use crate::runs::{self, Place};
 
 pub(super) struct Run {
     simulator: Simulator,
@@ -26,6 +29,7 @@ pub(super) struct Run {
     started: OffsetDateTime,
     source: String,
     header: TraceHeader,
+    is_redacted: bool,
     /// Who ran next and for how long, where that is not the order of the trace.
     order: Option<(String, Option<u64>)>,
     is_user_only: bool,
@@ -43,12 +47,19 @@ fn facts(Guest { kernel, command_line, slice_ns, instructions_per_second }: Gues
     GuestFacts { kernel, command_line, slice_ns, instructions_per_second }
 }
 
+/// The trace is named by an argument, too.
+fn source(named: String, is_redacted: bool) -> String {
+    if is_redacted && named != LIVE { LEFT_OUT.to_owned() } else { named }
+}
+
 impl Run {
+    /// `place` is where the record is to be, if not where the arguments say.
     pub(super) fn begin(
         arguments: &DesignArguments,
         interval: u64,
         source: &str,
         header: &TraceHeader,
+        place: Option<Place>,
     ) -> Result<Run, Failure> {
         let options = Options {
             interval_instructions: arguments.interval.unwrap_or(interval),
@@ -66,16 +77,18 @@ impl Run {
                  in one pass, such as the L2 of plain-lru"
             );
         }
-        let path = arguments.record.clone().map_or_else(|| runs::new_file(runs::SIMULATION), Ok)?;
+        let usual = || Place::choose(arguments.record.as_deref(), runs::SIMULATION);
+        let Place { path, readers } = place.map_or_else(usual, Ok)?;
         Ok(Run {
             simulator,
             options,
-            writer: SimulationWriter::create(&path)?,
+            writer: SimulationWriter::create(&path)?.for_readers(readers),
             path,
             tuples: Vec::new(),
             started: OffsetDateTime::now_utc(),
             source: source.to_owned(),
-            header: header.clone(),
+            header: redact::trace(header.clone(), arguments.redaction.redact),
+            is_redacted: arguments.redaction.redact,
             order: None,
             is_user_only: arguments.user_only,
             has_blocks: false,
@@ -91,11 +104,6 @@ impl Run {
     /// The tasks take turns in another order than in the trace.
     pub(super) fn in_order(self, order: String, quantum_instructions: Option<u64>) -> Run {
         Run { order: Some((order, quantum_instructions)), ..self }
-    }
-
-    /// Where the record is kept.
-    pub(super) fn kept_in(self, path: PathBuf) -> Result<Run, Failure> {
-        Ok(Run { writer: SimulationWriter::create(&path)?, path, ..self })
     }
 
     /// Simulates the next chunk, and leaves one to use again in its place.
@@ -130,7 +138,7 @@ impl Run {
         let of_trace = of_trace.as_ref().and_then(|order| order.as_str()).unwrap_or("unknown").to_owned();
         let (order, quantum_instructions) = self.order.unwrap_or((of_trace, self.header.quantum_instructions));
         let trace = TraceFacts {
-            source: self.source,
+            source: source(self.source, self.is_redacted),
             order,
             quantum_instructions,
             commands: self.header.commands,
@@ -147,8 +155,8 @@ impl Run {
             schema: format!("{SIMULATION_SCHEMA}/{SIMULATION_VERSION}"),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: runs::stamp(self.started),
-            command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-            host: Some(manifest(&Root::system())),
+            command: redact::own_command(self.is_redacted),
+            host: Some(redact::host(manifest(&Root::system()), self.is_redacted)),
             trace,
             interval_instructions: self.options.interval_instructions,
             intervals: self.options.intervals,

@@ -43,7 +43,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
     }
     let text = text(&records, designs, output.style(designs.depth))?;
     output.write(&text)?;
-    Ok(interrupt.exit().unwrap_or(if are_whole { Exit::Success } else { Exit::Reservations }))
+    Ok(interrupt.exit().unwrap_or(if are_whole { Exit::Success } else { Exit::Record }))
 }
 
 /// What the trials come to, and where the rest is.

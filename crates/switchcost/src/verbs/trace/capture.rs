@@ -1,13 +1,15 @@
 //! Runs programs under the capture tool and keeps what they did.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use capture::{Command, Ending, Input, Options, Order, Output, Summary, Tool};
 use host::control::{PinGuard, pin};
 use host::facts::Root;
+use record::Readers;
 use trace::{Chunk, KernelSymbols, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
 use units::CpuId;
 
@@ -15,7 +17,8 @@ use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArgumen
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::progress::Captured;
-use crate::runs;
+use crate::redact;
+use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 
 /// A trace that is being written: under its own name from the start, so that a crash keeps its whole chunks.
@@ -26,7 +29,7 @@ pub(crate) struct NewTrace {
 
 impl NewTrace {
     pub(crate) fn create(path: &Path, header: &TraceHeader) -> Result<NewTrace, Failure> {
-        let writer = TraceWriter::create(new_file(path)?, header);
+        let writer = TraceWriter::create(new_file(path, Readers::AsUsual)?, header);
         Ok(NewTrace { path: path.to_owned(), writer: writer.map_err(|source| not_begun(path, source))? })
     }
 
@@ -50,8 +53,9 @@ impl NewTrace {
 }
 
 /// Without a buffer: records are long, and what the writer says was written is then with the kernel.
-pub(super) fn new_file(path: &Path) -> Result<File, Failure> {
-    File::create_new(path).map_err(|source| match source.kind() {
+pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
+    let mut new = OpenOptions::new();
+    new.read(true).write(true).create_new(true).mode(readers.mode()).open(path).map_err(|source| match source.kind() {
         ErrorKind::AlreadyExists => Failure::Taken(path.to_owned()),
         _ => Failure::Output { path: path.to_owned(), source },
     })
@@ -69,9 +73,11 @@ pub(super) fn failed(path: &Path, source: WriteTraceError) -> Failure {
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let session = Session::prepare(&arguments.capture, arguments.quantum)?.with_our_output();
-    let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
+    let is_redacted = arguments.redaction.redact;
+    let Place { path, readers } = Place::choose(arguments.output.as_deref(), runs::TRACE)?;
     let interrupt = Interrupt::watch()?;
-    let mut recorder = session.recorder(new_file(&path)?).map_err(|source| not_begun(&path, source))?;
+    let mut recorder =
+        session.recorder(new_file(&path, readers)?, is_redacted).map_err(|source| not_begun(&path, source))?;
     let outcome = session.record(&interrupt, &path, &mut recorder);
     // Whatever ended it, what was captured is whole and stays.
     let finished = recorder.finish().map_err(|source| failed(&path, source));
@@ -83,7 +89,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
         }
     }
     let ended = outcome?;
-    ended.tell();
+    ended.tell(is_redacted);
     let (_, written) = finished?;
     say!(
         "{} instructions, {} references and {} switches in {} ({:.3} B an instruction)",
@@ -115,7 +121,7 @@ pub(crate) trait Live {
 
 impl Ended {
     /// Says what there is to know of it beside what was captured. That is written first.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn tell(&self, is_redacted: bool) {
         let summary = &self.summary;
         for warning in &summary.warnings {
             say!("{warning}");
@@ -132,8 +138,8 @@ impl Ended {
         }
         for (command, status) in self.commands.iter().zip(&summary.statuses) {
             if let Some(status) = status.filter(|status| !status.success()) {
-                let words: Vec<_> = command.words.iter().map(|word| word.to_string_lossy()).collect();
-                say!("'{}' ended with {status}", words.join(" "));
+                let name = redact::shown(words(command), is_redacted).join(" ");
+                say!("'{name}' ended with {}", host::limits::ending(status));
             }
         }
         if summary.ending == Ending::Interrupted {
@@ -141,16 +147,14 @@ impl Ended {
         }
     }
 
-    /// How it is told to a shell.
+    /// How it is told to a shell: as the first command ended that failed.
     pub(crate) fn exit(&self, interrupt: &Interrupt) -> Exit {
         if let Some(exit) = interrupt.exit() {
             return exit;
         }
-        let has_failed = |status: &Option<std::process::ExitStatus>| status.is_some_and(|status| !status.success());
-        if self.summary.statuses.iter().any(has_failed) || !self.summary.warnings.is_empty() {
-            return Exit::Reservations;
-        }
-        Exit::Success
+        let failed = self.summary.statuses.iter().flatten().find_map(|status| Exit::of_command(*status));
+        let own = if self.summary.warnings.is_empty() { Exit::Success } else { Exit::Reservations };
+        failed.unwrap_or(own)
     }
 }
 
@@ -209,13 +213,13 @@ impl Session {
 
     /// Begins a trace. The thread that writes it is started here, and inherits where this one may run: what the kernel does
     /// with the traced CPU is to be seen as run, and not what we do; otherwise, of two CPUs, both are as busy.
-    fn recorder(&self, into: File) -> Result<Recorder<File>, WriteTraceError> {
+    fn recorder(&self, into: File, is_redacted: bool) -> Result<Recorder<File>, WriteTraceError> {
         let _guard = match (self.is_as_run(), self.options.cpu.map(|cpu| (cpu, others(cpu)))) {
             (true, Some((_, others))) => stay_on(&others),
             (false, Some((cpu, others))) if others.len() == 1 => pin(&[cpu]).ok(),
             _ => None,
         };
-        Recorder::create(into, &self.header())
+        Recorder::create(into, &redact::trace(self.header(), is_redacted))
     }
 
     /// The same, straight into a trace.

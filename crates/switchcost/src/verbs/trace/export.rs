@@ -28,9 +28,13 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
         if let (Some(process), 0, None) = (only, exported.processes, &loss) {
             return Ok(Err(Failure::NoProcess { path: arguments.file.clone(), process }));
         }
-        Ok(Ok((exported, loss)))
+        // A part is no result: what is in a file of that name stays.
+        Ok(match loss {
+            Some(source) => Err(Failure::ReadTrace { path: arguments.file.clone(), source }),
+            None => Ok(exported),
+        })
     })?;
-    let Some((exported, loss)) = written else { return Ok(Exit::Success) };
+    let Some(exported) = written else { return Ok(Exit::Success) };
     if exported.processes > 1 {
         say!(
             "the addresses of {} processes are in one text, which does not tell whose they are: what reads it takes \
@@ -39,10 +43,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
             exported.processes
         );
     }
-    match loss {
-        Some(source) => Err(Failure::ReadTrace { path: arguments.file.clone(), source }),
-        None => Ok(Exit::Success),
-    }
+    Ok(Exit::Success)
 }
 
 /// Writes every whole chunk; what ended the reading early is handed back.

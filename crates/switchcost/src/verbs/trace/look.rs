@@ -24,7 +24,7 @@ pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
     let summary = trace::summarize(open(&arguments.file)?);
     let text = report::trace::render_info(&summary, arguments.form.format, output.style(Depth::default()));
     output.write(&text)?;
-    Ok(if summary.loss.is_some() { Exit::Reservations } else { Exit::Success })
+    Ok(if summary.loss.is_some() { Exit::Record } else { Exit::Success })
 }
 
 pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {

@@ -8,27 +8,30 @@ use std::io::Write;
 use std::path::Path;
 
 use capture::{CaptureError, Command, Ending, GuestSummary, System};
+use record::Readers;
 use trace::{Guest, Recorder, TraceHeader, TraceOrder};
 
 use super::capture::{commands, failed, new_file, not_begun, of_capture, words};
+use crate::cli::Redaction;
 use crate::cli::system::GuestArguments;
 use crate::cli::trace::TraceArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
-use crate::runs;
+use crate::redact;
+use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 pub(crate) use live::LiveGuest;
 use trials::Trial;
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let commands = commands(&arguments.capture)?;
-    let path = arguments.output.clone().map_or_else(|| runs::new_file("trace.sct"), Ok)?;
-    let trials = trials::of(arguments, &path).map_err(CaptureError::from)?;
+    let place = Place::choose(arguments.output.as_deref(), runs::TRACE)?;
+    let trials = trials::of(arguments, &place).map_err(CaptureError::from)?;
     refuse_taken(&trials)?;
     let interrupt = Interrupt::watch()?;
     let mut exit = Exit::Success;
     for trial in &trials {
-        let ended = trace(&commands, trial, &interrupt)?;
+        let ended = trace(&commands, trial, arguments.redaction, &interrupt)?;
         exit = if exit == Exit::Success { ended } else { exit };
         if interrupt.is_raised() {
             break;
@@ -38,29 +41,44 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
 }
 
 /// One guest, of which is traced what its programs do between their stops.
-pub(super) fn between_stops(commands: &[Command], arguments: &GuestArguments, path: &Path) -> Result<Exit, Failure> {
+pub(super) fn between_stops(
+    commands: &[Command],
+    arguments: &GuestArguments,
+    redaction: Redaction,
+    path: &Path,
+) -> Result<Exit, Failure> {
     let system = trials::between_stops(arguments).map_err(CaptureError::from)?;
-    let trial = Trial { system, path: path.to_owned() };
+    let place = Place { path: path.to_owned(), readers: Readers::AsUsual };
+    let trial = Trial { system, place };
     refuse_taken(std::slice::from_ref(&trial))?;
     let interrupt = Interrupt::watch()?;
-    let ended = trace(commands, &trial, &interrupt)?;
+    let ended = trace(commands, &trial, redaction, &interrupt)?;
     Ok(interrupt.exit().unwrap_or(ended))
 }
 
 /// Before a guest boots whose trace would have no place.
 fn refuse_taken(trials: &[Trial]) -> Result<(), Failure> {
-    let is_twice = |place: usize| trials[..place].iter().any(|other| other.path == trials[place].path);
-    let taken = (0..trials.len()).find(|&place| trials[place].path.exists() || is_twice(place));
-    taken.map_or(Ok(()), |place| Err(Failure::Taken(trials[place].path.clone())))
+    let is_twice = |place: usize| trials[..place].iter().any(|other| other.place.path == trials[place].place.path);
+    let taken = (0..trials.len()).find(|&place| trials[place].place.path.exists() || is_twice(place));
+    taken.map_or(Ok(()), |place| Err(Failure::Taken(trials[place].place.path.clone())))
 }
 
-fn trace(commands: &[Command], Trial { system, path }: &Trial, interrupt: &Interrupt) -> Result<Exit, Failure> {
+fn trace(
+    commands: &[Command],
+    Trial { system, place }: &Trial,
+    Redaction { redact: is_redacted }: Redaction,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let path = &place.path;
     let recorder =
-        Recorder::create(new_file(path)?, &header(commands, system)).map_err(|source| not_begun(path, source))?;
+        Recorder::create(new_file(path, place.readers)?, &redact::trace(header(commands, system), is_redacted))
+            .map_err(|source| not_begun(path, source))?;
     let captured = capture(commands, system, interrupt, path, recorder);
     // Half a trace of a guest that failed is of no use, and holds the name.
     let (summary, bytes) = captured.inspect_err(|_| drop(fs::remove_file(path)))?;
-    tell(commands, &summary, bytes, path);
+    let names: Vec<String> =
+        commands.iter().map(|command| redact::shown(words(command), is_redacted).join(" ")).collect();
+    tell(&names, &summary, bytes, path);
     Ok(exit(&summary))
 }
 
@@ -82,7 +100,7 @@ fn capture(
     Ok((summary, written.bytes))
 }
 
-fn tell(commands: &[Command], summary: &GuestSummary, bytes: u64, path: &Path) {
+fn tell(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
     for output in &summary.outputs {
         // A reader that has gone wants no more.
         let _ = std::io::stdout().write_all(output);
@@ -90,8 +108,8 @@ fn tell(commands: &[Command], summary: &GuestSummary, bytes: u64, path: &Path) {
     for warning in &summary.warnings {
         say!("{warning}");
     }
-    for (command, status) in commands.iter().zip(&summary.statuses).filter(|(_, status)| !status.success()) {
-        say!("'{}' ended with {status}", words(command).join(" "));
+    for (name, status) in names.iter().zip(&summary.statuses).filter(|(_, status)| !status.success()) {
+        say!("'{name}' ended with {status}");
     }
     let is_interrupted = summary.ending == Ending::Interrupted;
     if is_interrupted && summary.instructions == 0 {
@@ -111,8 +129,9 @@ fn tell(commands: &[Command], summary: &GuestSummary, bytes: u64, path: &Path) {
 }
 
 fn exit(summary: &GuestSummary) -> Exit {
-    let has_reservations = !summary.warnings.is_empty() || summary.statuses.iter().any(|status| !status.success());
-    if has_reservations { Exit::Reservations } else { Exit::Success }
+    let failed = summary.statuses.iter().find_map(|status| Exit::of_command(*status));
+    let own = if summary.warnings.is_empty() { Exit::Success } else { Exit::Reservations };
+    failed.unwrap_or(own)
 }
 
 /// No quantum: the guest's own scheduler has it.

@@ -76,5 +76,5 @@ fn in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<Exit,
     let own_path = std::env::current_exe().map_err(Failure::OwnFile)?;
     let words = [own_path.into_os_string(), TURNS_ARGUMENT.into(), json.into()];
     let command = Command { directory: Some(PathBuf::from("/")), ..Command::new(words) };
-    system::between_stops(&[command], &arguments.guest, &arguments.output)
+    system::between_stops(&[command], &arguments.guest, arguments.redaction, &arguments.output)
 }

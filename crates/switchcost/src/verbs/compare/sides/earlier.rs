@@ -1,7 +1,7 @@
 //! Earlier records of a machine, as the usual folder has them: they tell how much its runs differ.
 
 use analysis::Findings;
-use record::{Header, HostManifest, MeasureRecord};
+use record::{Header, MeasureRecord};
 
 use super::read;
 use crate::runs;
@@ -16,20 +16,16 @@ const FEWEST: usize = 4;
 /// different machines. What cannot be read says nothing.
 pub(super) fn records(compared: [&MeasureRecord; 2]) -> Vec<(MeasureRecord, Findings)> {
     let [base, new] = compared.map(|record| &record.header);
-    if !is_same_machine(&base.host, &new.host) {
+    if !base.host.is_same_machine(&new.host) {
         return Vec::new();
     }
     let newest = runs::measurements().into_iter().rev().take(MOST);
     let is_earlier = |(record, _): &(MeasureRecord, Findings)| {
         let header = &record.header;
-        is_same_machine(&header.host, &base.host) && !is_same_run(header, base) && !is_same_run(header, new)
+        header.host.is_same_machine(&base.host) && !is_same_run(header, base) && !is_same_run(header, new)
     };
     let earlier: Vec<_> = newest.filter_map(|path| read(&path).ok()).filter(is_earlier).collect();
     if earlier.len() < FEWEST { Vec::new() } else { earlier }
-}
-
-fn is_same_machine(a: &HostManifest, b: &HostManifest) -> bool {
-    a.hostname == b.hostname && a.cpu_model == b.cpu_model && a.kernel == b.kernel
 }
 
 fn is_same_run(a: &Header, b: &Header) -> bool {

@@ -9,15 +9,17 @@ use units::Nanos;
 
 use crate::cli::system::{GuestArguments, Halvings};
 use crate::cli::trace::TraceArguments;
+use crate::home;
+use crate::runs::Place;
 
 /// A guest, and where its trace goes.
 pub(super) struct Trial {
     pub(super) system: System,
-    pub(super) path: PathBuf,
+    pub(super) place: Place,
 }
 
-/// One guest with its trace in `path`; of several, each in a file named after it, beside that: `all.sct` becomes `all.pti=on.sct`.
-pub(super) fn of(arguments: &TraceArguments, path: &Path) -> Result<Vec<Trial>, GuestError> {
+/// One guest with its trace in its place; of several, each in a file named after it, beside that: `all.sct` becomes `all.pti=on.sct`.
+pub(super) fn of(arguments: &TraceArguments, place: &Place) -> Result<Vec<Trial>, GuestError> {
     let (given, guests) = (&arguments.system, &arguments.system.guest);
     let mut trials = Vec::new();
     for kernel in one_or_all(&guests.kernel) {
@@ -38,7 +40,8 @@ pub(super) fn of(arguments: &TraceArguments, path: &Path) -> Result<Vec<Trial>, 
                     ..guest.clone()
                 };
                 let names: Vec<String> = names.into_iter().flatten().collect();
-                trials.push(Trial { system, path: named(path, &names) });
+                let place = Place { path: named(&place.path, &names), ..*place };
+                trials.push(Trial { system, place });
             }
         }
     }
@@ -128,14 +131,18 @@ fn image(named: Option<&OsString>, parts: &Parts) -> Result<Kernel, GuestError> 
     if image.is_file() {
         return Ok(Kernel { image });
     }
-    capture::fetch(&Package { name: named.to_string_lossy().into_owned() }, &kernels_folder())
+    let name = named.to_string_lossy().into_owned();
+    let folder =
+        kernels_folder().map_err(|error| GuestError::Package { name: name.clone(), why: error.to_string() })?;
+    capture::fetch(&Package { name }, &folder)
 }
 
-/// Kernels that were downloaded, for the next time.
-fn kernels_folder() -> PathBuf {
-    let of_variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = of_variable("XDG_CACHE_HOME").or_else(|| Some(of_variable("HOME")?.join(".cache")));
-    cache.unwrap_or_else(std::env::temp_dir).join("switchcost/kernels")
+/// Kernels that were downloaded, for the next time; where they cannot be kept, a folder in which nobody else has put one.
+fn kernels_folder() -> std::io::Result<PathBuf> {
+    let usual = home::cache().map(|cache| cache.join("kernels"));
+    usual
+        .and_then(|folder| home::make_writable(&folder).map(|()| folder))
+        .or_else(|_| Ok(tempfile::Builder::new().prefix("switchcost-kernels-").tempdir()?.keep()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,109 @@
+//! What is said where there is no memory to be had: one line that names the limit, in place of an abort.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fmt::{self, Write};
+
+use rustix::process::{Resource, getrlimit};
+
+/// The system's allocator. Where it has nothing more to give, the program ends with a message: nobody here goes on without.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TellingAllocator;
+
+// SAFETY: hands everything on to the system's, and does not return where that has failed.
+unsafe impl GlobalAlloc for TellingAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller has it.
+        given(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller has it.
+        given(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as the caller has it.
+        given(unsafe { System.realloc(memory, layout, size) }, size)
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as the caller has it.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+fn given(memory: *mut u8, bytes: usize) -> *mut u8 {
+    if memory.is_null() { end(bytes) } else { memory }
+}
+
+#[cold]
+fn end(bytes: usize) -> ! {
+    let mut line = Line::default();
+    let limits = [Resource::As, Resource::Data].map(|limit| getrlimit(limit).current);
+    let _ = tell(&mut line, bytes, limits);
+    // SAFETY: the bytes are there, and standard error may be closed.
+    unsafe { libc::write(libc::STDERR_FILENO, line.bytes.as_ptr().cast(), line.length) };
+    // SAFETY: ends the process at once: what would be done at its end may want memory.
+    unsafe { libc::_exit(1) }
+}
+
+/// `limits` are of the address space, and of data.
+fn tell(into: &mut impl Write, bytes: usize, limits: [Option<u64>; 2]) -> fmt::Result {
+    write!(into, "switchcost: failed to go on: found no memory for {bytes} bytes more")?;
+    let what = [("the address space", "-v"), ("memory for data", "-d")];
+    let limited = what.into_iter().zip(limits).filter_map(|(what, limit)| Some((what, limit?)));
+    for ((what, flag), limit) in limited.clone() {
+        write!(into, ", with {what} limited to {} KiB (ulimit {flag})", limit >> 10)?;
+    }
+    if limited.count() > 0 {
+        return writeln!(
+            into,
+            ", need more; raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and data in \
+             /etc/security/limits.d"
+        );
+    }
+    writeln!(into, ", need more that is free; close other programs, or choose fewer or smaller cases or designs")
+}
+
+/// A text without an allocation.
+struct Line {
+    bytes: [u8; 512],
+    length: usize,
+}
+
+impl Default for Line {
+    fn default() -> Line {
+        Line { bytes: [0; 512], length: 0 }
+    }
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = self.bytes.get_mut(self.length..self.length + text.len()).ok_or(fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.length += text.len();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_named_where_there_is_one() {
+        let said = |limits| {
+            let mut line = Line::default();
+            tell(&mut line, 67_108_928, limits).expect("it fits");
+            String::from_utf8(line.bytes[..line.length].to_vec()).expect("a text")
+        };
+        assert_eq!(
+            said([Some(307_200_000), None]),
+            "switchcost: failed to go on: found no memory for 67108928 bytes more, with the address space limited to 300000 KiB \
+             (ulimit -v), need more; raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and \
+             data in /etc/security/limits.d\n"
+        );
+        assert!(said([Some(u64::MAX - 1), Some(u64::MAX - 1)]).ends_with("limits.d\n"), "the longest");
+        assert!(said([None, None]).contains("need more that is free"));
+    }
+}

@@ -1,0 +1,44 @@
+//! The same text for terminals that show ASCII alone.
+
+/// Lines and bars by letters that are as wide, so that columns stay where they are; whatever else there is by question marks.
+pub fn ascii(text: &str) -> String {
+    // The one sign that takes two letters has blanks before it.
+    text.replace(" ±", "+-").chars().map(letter).collect()
+}
+
+fn letter(letter: char) -> char {
+    match letter {
+        '─' => '-',
+        '…' => '~',
+        '·' => '.',
+        '▁' => '_',
+        '▂' => ',',
+        '▃' | '▏' | '▎' | '▍' => '-',
+        '▄' => ':',
+        '▅' => '=',
+        '▆' => '+',
+        '▇' => '*',
+        '█' | '▉' | '▊' | '▋' | '▌' => '#',
+        letter if letter.is_ascii() => letter,
+        _ => '?',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_bars_keep_their_width() {
+        let table = "direct  ±  costs\n────────────────\nlong na…  ▁▃█·  ██▌ 工\n";
+        assert_eq!(ascii(table), "direct +-  costs\n----------------\nlong na~  _-#.  ### ?\n");
+        assert!(ascii(table).is_ascii());
+        assert_eq!(ascii("plain"), "plain");
+    }
+
+    #[test]
+    fn the_heights_of_a_curve_stay_apart() {
+        let heights: std::collections::BTreeSet<char> = ascii("·▁▂▃▄▅▆▇█").chars().collect();
+        assert_eq!(heights.len(), 9);
+    }
+}

@@ -1,0 +1,110 @@
+//! Where this user's files are kept from run to run: the folders of the XDG base directory specification.
+
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// For this user alone.
+const PRIVATE: u32 = 0o700;
+
+/// Why there is no such folder. Reads well behind "failed to ...: " and before ", need ...".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoHome {
+    #[error("found neither {0} nor HOME set to the full path of a folder")]
+    Unset(&'static str),
+    #[error("found no folder {}, which HOME names", .0.display())]
+    Missing(PathBuf),
+    /// It is for the administrator to say what is in `/`: what a daemon has for a home (`/`, `/nonexistent`) is not to be made.
+    #[error("found nothing of {} to be there", .0.display())]
+    InRoot(PathBuf),
+    #[error("found {} not to be written ({why})", .folder.display())]
+    Refused { folder: PathBuf, why: String },
+}
+
+/// One of the folders: the variable that names it, and where it is else.
+#[derive(Clone, Copy)]
+struct Kind {
+    variable: &'static str,
+    below_home: &'static str,
+}
+
+const STATE: Kind = Kind { variable: "XDG_STATE_HOME", below_home: ".local/state" };
+const CACHE: Kind = Kind { variable: "XDG_CACHE_HOME", below_home: ".cache" };
+
+/// What is to be kept: `$XDG_STATE_HOME/switchcost`, by default `~/.local/state/switchcost`; whether or not it is there.
+pub(crate) fn state() -> Result<PathBuf, NoHome> {
+    STATE.find(|name| std::env::var_os(name))
+}
+
+/// What can be had again: `$XDG_CACHE_HOME/switchcost`, by default `~/.cache/switchcost`; whether or not it is there.
+pub(crate) fn cache() -> Result<PathBuf, NoHome> {
+    CACHE.find(|name| std::env::var_os(name))
+}
+
+/// Makes a folder where it is not there yet, and sees whether files can be made in it.
+pub(crate) fn make_writable(folder: &Path) -> Result<(), NoHome> {
+    let made = DirBuilder::new().recursive(true).mode(PRIVATE).create(folder);
+    made.and_then(|()| tempfile::tempfile_in(folder).map(drop)).map_err(|why| refused(folder, &why))
+}
+
+fn refused(folder: &Path, why: &io::Error) -> NoHome {
+    NoHome::Refused { folder: folder.to_owned(), why: why.to_string() }
+}
+
+impl Kind {
+    fn find(self, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, NoHome> {
+        let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let folder = match (absolute(self.variable), absolute("HOME")) {
+            (Some(named), _) => named,
+            (None, Some(home)) if home.is_dir() => home.join(self.below_home),
+            (None, Some(home)) => return Err(NoHome::Missing(home)),
+            (None, None) => return Err(NoHome::Unset(self.variable)),
+        };
+        let folder = folder.join("switchcost");
+        if is_at_all_there(&folder) { Ok(folder) } else { Err(NoHome::InRoot(folder)) }
+    }
+}
+
+/// Whether at least the first folder of the path is there.
+fn is_at_all_there(path: &Path) -> bool {
+    let first = path.ancestors().filter(|folder| folder.parent().is_some()).last();
+    first.is_some_and(Path::exists)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(variables: &[(&str, &Path)]) -> Result<PathBuf, NoHome> {
+        STATE.find(|name| Some(variables.iter().find(|(variable, _)| *variable == name)?.1.as_os_str().to_owned()))
+    }
+
+    #[test]
+    fn records_are_kept_below_the_home_unless_another_place_is_named() {
+        let home = tempfile::tempdir().expect("a home");
+        let below = home.path().join(".local/state/switchcost");
+        assert_eq!(found(&[("HOME", home.path())]), Ok(below.clone()));
+        assert_eq!(found(&[("HOME", home.path()), ("XDG_STATE_HOME", Path::new("relative"))]), Ok(below));
+        let named = home.path().join("a/b");
+        assert_eq!(
+            found(&[("HOME", home.path()), ("XDG_STATE_HOME", named.as_path())]),
+            Ok(named.join("switchcost")),
+            "it need not be there yet"
+        );
+    }
+
+    #[test]
+    fn a_home_that_is_not_there_is_not_made() {
+        assert_eq!(found(&[]).map_err(|why| why.to_string()), Err(NoHome::Unset("XDG_STATE_HOME").to_string()));
+        for home in ["/nonexistent", "/nonexistent/of/a/daemon", "/dev/null"] {
+            assert_eq!(found(&[("HOME", Path::new(home))]), Err(NoHome::Missing(home.into())), "{home}");
+        }
+        let below_root = Path::new("/nonexistent/state");
+        assert_eq!(found(&[("XDG_STATE_HOME", below_root)]), Err(NoHome::InRoot(below_root.join("switchcost"))));
+        if !Path::new("/.local").exists() {
+            assert!(matches!(found(&[("HOME", Path::new("/"))]), Err(NoHome::InRoot(_))));
+        }
+    }
+}

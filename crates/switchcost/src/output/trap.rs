@@ -1,0 +1,51 @@
+//! What somebody else may have put in the way of a result. In a folder in which everybody may put things (sticky, such as /tmp) a
+//! FIFO, a socket or a link of another user's is not followed or written to, by root neither: the rule of the kernel's
+//! `fs.protected_fifos` and `fs.protected_symlinks`, which hold only where they are set, and only for files to be created.
+
+use std::fs::Metadata;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+const STICKY: u32 = 0o1000;
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// An error where `found`, which stands in `folder`, may be a trap.
+pub(super) fn refuse(found: &Metadata, folder: &Path) -> io::Result<()> {
+    let folder = std::fs::metadata(folder)?;
+    if is_trap((found.uid(), folder.uid()), folder.mode(), rustix::process::geteuid().as_raw()) {
+        return Err(io::Error::new(
+            ErrorKind::PermissionDenied,
+            "it belongs to another user and is in a folder in which everybody may put things",
+        ));
+    }
+    Ok(())
+}
+
+fn is_trap((owner, owner_of_folder): (u32, u32), mode_of_folder: u32, own: u32) -> bool {
+    let may_be_anybodys = mode_of_folder & STICKY != 0 && mode_of_folder & WRITABLE_BY_OTHERS != 0;
+    may_be_anybodys && owner != own && owner != owner_of_folder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_put_into_a_sticky_folder_is_a_trap_to_root_too() {
+        let (root, me, other) = (0, 1000, 1001);
+        for (owner, folder, mode, own, expected) in [
+            (other, root, 0o1777, root, true),
+            (other, root, 0o1777, me, true),
+            (other, root, 0o1775, root, true),
+            (me, root, 0o1777, me, false),
+            (root, root, 0o1777, me, false),
+            (other, other, 0o1777, root, false),
+            (other, root, 0o755, root, false),
+            (other, root, 0o1755, root, false),
+            (other, root, 0o777, root, false),
+        ] {
+            assert_eq!(is_trap((owner, folder), mode, own), expected, "{owner} {folder} {mode:o} {own}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What the terminal can show, as the user's environment tells it.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+
+/// What cannot be drawn on: these have no cursor that could be moved (terminfo(5)).
+const WITHOUT_CURSOR: [&str; 6] = ["", "dumb", "unknown", "network", "dialup", "plugboard"];
+
+/// A terminal that shows lines one behind another, and nothing else; its name, if it has one.
+pub(crate) fn without_cursor() -> Option<String> {
+    dumb(|name| std::env::var_os(name))
+}
+
+/// Whether it shows ASCII alone: another encoding than UTF-8, or nothing that could be known of.
+pub(crate) fn is_ascii() -> bool {
+    is_ascii_by(|name| std::env::var_os(name))
+}
+
+/// The text as this output can show it. What is no terminal gets all of it.
+pub(crate) fn shown(text: &str, on: &impl IsTerminal) -> String {
+    if !text.is_ascii() && on.is_terminal() && is_ascii() { report::ascii(text) } else { text.to_owned() }
+}
+
+fn dumb(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
+    let name = variable("TERM").unwrap_or_default().to_string_lossy().into_owned();
+    WITHOUT_CURSOR.contains(&name.as_str()).then_some(name)
+}
+
+fn is_ascii_by(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    // The first that is set counts (locale(7)).
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    let locale = locale.unwrap_or_default().to_string_lossy().to_lowercase();
+    let is_utf8 = locale.contains("utf-8") || locale.contains("utf8");
+    !is_utf8 || dumb(variable).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[(&str, &str)]) -> bool {
+        is_ascii_by(|name| Some(variables.iter().find(|(other, _)| *other == name)?.1.into()))
+    }
+
+    #[test]
+    fn a_terminal_shows_more_than_ascii_where_its_locale_is_of_utf_8() {
+        for (variables, is_ascii) in [
+            (&[("TERM", "xterm"), ("LANG", "en_GB.UTF-8")][..], false),
+            (&[("TERM", "xterm"), ("LANG", "C.utf8")], false),
+            (&[("TERM", "xterm"), ("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")], true),
+            (&[("TERM", "xterm"), ("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")], false),
+            (&[("TERM", "xterm"), ("LANG", "de_DE.ISO-8859-1")], true),
+            (&[("TERM", "xterm")], true),
+            (&[("TERM", "dumb"), ("LANG", "C.UTF-8")], true),
+            (&[("LANG", "C.UTF-8")], true),
+        ] {
+            assert_eq!(of(variables), is_ascii, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_cursor_is_not_drawn_on() {
+        let named = |name: &'static str| dumb(move |_| Some(name.into()));
+        assert_eq!(named("dumb").as_deref(), Some("dumb"));
+        assert_eq!(dumb(|_| None).as_deref(), Some(""));
+        assert_eq!(named("xterm-256color"), None);
+    }
+}
