@@ -1,6 +1,7 @@
 //! The command line: one definition, from which help, completions and manual page are made.
 
 pub(crate) mod compare;
+pub(crate) mod man;
 pub(crate) mod observe;
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
@@ -86,7 +87,7 @@ pub(crate) enum Verb {
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
     /// Print the manual page
-    Man(ManArguments),
+    Man(man::ManArguments),
 }
 
 /// How a result is written, the same for every verb.
@@ -412,14 +413,6 @@ pub(crate) struct DoctorArguments {
 pub(crate) struct CompletionsArguments {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
-}
-
-/// Prints the manual page of the program, or of one verb.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:\n  switchcost man > switchcost.1\n  switchcost man measure | man -l -")]
-pub(crate) struct ManArguments {
-    /// The verb
-    pub(crate) verb: Option<String>,
 }
 
 impl MeasureArguments {

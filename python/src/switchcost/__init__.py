@@ -1,1 +1,64 @@
-"""What a context switch costs: direct and indirect, with error bars, and why."""
+"""What a context switch costs: direct and indirect, with error bars, and why.
+
+The package calls the program `switchcost`, which it finds beside itself, and reads what that writes: no number is computed here.
+"""
+
+from ._program import find_program
+from ._read import Record, read
+from ._verbs import compare, measure, observe, simulate, trace
+from ._version import VERSION
+from .comparison import Comparison, Pair
+from .errors import (
+    ClusterError,
+    CommandError,
+    FormatError,
+    MissingPackageError,
+    OptionError,
+    PlanError,
+    ProgramError,
+    RecordError,
+    StoreError,
+    SwitchcostError,
+)
+from .measurement import Estimate, Measurement, Result
+from .observation import Observation, Observed, Range
+from .observing import observing
+from .simulation import Cost, Design, Simulation
+from .traces import Trace
+
+__version__ = VERSION
+
+__all__ = [
+    "ClusterError",
+    "CommandError",
+    "Comparison",
+    "Cost",
+    "Design",
+    "Estimate",
+    "FormatError",
+    "Measurement",
+    "MissingPackageError",
+    "Observation",
+    "Observed",
+    "OptionError",
+    "Pair",
+    "PlanError",
+    "ProgramError",
+    "Range",
+    "Record",
+    "RecordError",
+    "Result",
+    "Simulation",
+    "StoreError",
+    "SwitchcostError",
+    "Trace",
+    "__version__",
+    "compare",
+    "find_program",
+    "measure",
+    "observe",
+    "observing",
+    "read",
+    "simulate",
+    "trace",
+]

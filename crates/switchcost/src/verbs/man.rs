@@ -1,25 +1,35 @@
-//! `switchcost man`: the manual page, made from the definition of the flags.
+//! `switchcost man`: the manual page, made from the definition of the flags; or that definition for programs.
 
-use clap::CommandFactory;
+mod flags;
+
+use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use crate::cli::{Cli, ManArguments};
+use crate::cli::Cli;
+use crate::cli::man::{ManArguments, ManFormat};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
 pub(crate) fn run(arguments: &ManArguments) -> Result<Exit, Failure> {
-    let page = page(arguments.verb.as_deref())?;
-    Output::STDOUT.write(&page)?;
+    let command = described(arguments.verb.as_deref())?;
+    let text = match arguments.format {
+        ManFormat::Roff => page(command)?,
+        ManFormat::Json => flags::json(&command),
+    };
+    Output::STDOUT.write(&text)?;
     Ok(Exit::Success)
 }
 
-fn page(verb: Option<&str>) -> Result<String, Failure> {
+fn described(verb: Option<&str>) -> Result<Command, Failure> {
     let mut command = Cli::command();
     command.build();
-    let command = match verb {
-        None => command,
-        Some(verb) => command.find_subcommand(verb).cloned().ok_or_else(|| Failure::NoVerb(verb.to_owned()))?,
-    };
+    match verb {
+        None => Ok(command),
+        Some(verb) => command.find_subcommand(verb).cloned().ok_or_else(|| Failure::NoVerb(verb.to_owned())),
+    }
+}
+
+fn page(command: Command) -> Result<String, Failure> {
     let mut page = Vec::new();
     Man::new(command).render(&mut page).map_err(Failure::Print)?;
     Ok(String::from_utf8_lossy(&page).into_owned())

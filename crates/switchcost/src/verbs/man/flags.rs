@@ -1,0 +1,204 @@
+//! The verbs and their flags as data, for programs that call this one (`docs/formats/flags-json.md`).
+
+use std::any::TypeId;
+use std::fmt::Display;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, Command};
+use record::{Between, Mechanism, Policy};
+use report::Format;
+use report::observe::By;
+use serde::Serialize;
+use strum::IntoEnumIterator;
+use units::{Bytes, CpuId, Nanos};
+use workload::{Access, Pages, Pattern, Sharing};
+
+use crate::cli::trace::{ExportFormat, ForeignFormat, OrderFlag, ProcessesFlag};
+
+const SCHEMA: &str = "switchcost.flags/1";
+
+#[derive(Serialize)]
+struct Description {
+    schema: &'static str,
+    program_version: &'static str,
+    #[serde(flatten)]
+    verb: Verb,
+}
+
+#[derive(Serialize)]
+struct Verb {
+    name: String,
+    about: String,
+    arguments: Vec<Argument>,
+    verbs: Vec<Verb>,
+}
+
+#[derive(Serialize)]
+struct Argument {
+    name: String,
+    is_positional: bool,
+    is_required: bool,
+    value: Option<String>,
+    kind: &'static str,
+    names: Vec<String>,
+    several: Option<&'static str>,
+    is_value_optional: bool,
+    default: Option<String>,
+    heading: Option<String>,
+    help: String,
+}
+
+/// The command with all its verbs, which must have been built.
+pub(super) fn json(command: &Command) -> String {
+    let description = Description { schema: SCHEMA, program_version: env!("CARGO_PKG_VERSION"), verb: verb(command) };
+    serde_json::to_string_pretty(&description).expect("texts and lists") + "\n"
+}
+
+fn verb(command: &Command) -> Verb {
+    let is_told = |name: &str| name != "help" && name != "version";
+    Verb {
+        name: command.get_name().to_owned(),
+        about: command.get_about().map(ToString::to_string).unwrap_or_default(),
+        arguments: command.get_arguments().filter(|flag| is_told(flag.get_id().as_str())).map(argument).collect(),
+        verbs: command.get_subcommands().filter(|verb| is_told(verb.get_name())).map(verb).collect(),
+    }
+}
+
+fn argument(argument: &Arg) -> Argument {
+    let takes_value = argument.get_action().takes_values();
+    let names = if takes_value { names(argument) } else { Vec::new() };
+    Argument {
+        name: argument.get_long().unwrap_or_else(|| argument.get_id().as_str()).to_owned(),
+        is_positional: argument.is_positional(),
+        is_required: argument.is_required_set(),
+        value: argument.get_value_names().filter(|_| takes_value).map(|names| names.join(" ")),
+        kind: if names.is_empty() { kind(argument) } else { "name" },
+        names,
+        several: several(argument),
+        is_value_optional: argument.get_num_args().is_some_and(|number| takes_value && number.min_values() == 0),
+        default: argument
+            .get_default_values()
+            .first()
+            .filter(|_| takes_value)
+            .map(|value| value.to_string_lossy().into()),
+        heading: argument.get_help_heading().map(str::to_owned),
+        help: argument.get_help().map(ToString::to_string).unwrap_or_default(),
+    }
+}
+
+/// How several values are given: parted by commas, or the flag with each.
+fn several(argument: &Arg) -> Option<&'static str> {
+    match argument.get_action() {
+        ArgAction::Append if argument.get_value_delimiter() == Some(',') => Some("commas"),
+        ArgAction::Append => Some("repeated"),
+        _ => None,
+    }
+}
+
+/// What a value is.
+fn kind(argument: &Arg) -> &'static str {
+    let is_value_name = |name: &str| argument.get_value_names().is_some_and(|names| names.iter().any(|of| of == name));
+    if !argument.get_action().takes_values() {
+        "flag"
+    } else if is_value_name("PERCENT") {
+        "percentage"
+    } else if is::<Bytes>(argument) {
+        "size"
+    } else if is::<Nanos>(argument) {
+        "time"
+    } else if is::<PathBuf>(argument) {
+        "path"
+    } else if is::<u16>(argument)
+        || is::<u32>(argument)
+        || is::<u64>(argument)
+        || is::<usize>(argument)
+        || is::<CpuId>(argument)
+    {
+        "integer"
+    } else {
+        "text"
+    }
+}
+
+fn is<T: 'static>(argument: &Arg) -> bool {
+    argument.get_value_parser().type_id() == TypeId::of::<T>()
+}
+
+/// The whole list, where a value is of a closed one.
+fn names(argument: &Arg) -> Vec<String> {
+    let told = argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect::<Vec<_>>();
+    let listed = [
+        names_of::<Mechanism>,
+        names_of::<Between>,
+        names_of::<Access>,
+        names_of::<Pattern>,
+        names_of::<Sharing>,
+        names_of::<Pages>,
+        names_of::<Policy>,
+        names_of::<Format>,
+        names_of::<By>,
+        names_of::<OrderFlag>,
+        names_of::<ProcessesFlag>,
+        names_of::<ForeignFormat>,
+        names_of::<ExportFormat>,
+        names_of::<programs::Set>,
+    ];
+    listed.iter().find_map(|of| of(argument)).unwrap_or(told)
+}
+
+fn names_of<T: IntoEnumIterator + Display + 'static>(argument: &Arg) -> Option<Vec<String>> {
+    is::<T>(argument).then(|| T::iter().map(|name| name.to_string()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    fn described() -> Value {
+        let mut command = Cli::command();
+        command.build();
+        serde_json::from_str(&json(&command)).expect("JSON")
+    }
+
+    fn told(verb: &str, flag: &str) -> Value {
+        let of = |list: &Value, name: &str| {
+            list.as_array().expect("a list").iter().find(|one| one["name"] == name).expect("it is there").clone()
+        };
+        of(&of(&described()["verbs"], verb)["arguments"], flag)
+    }
+
+    #[test]
+    fn a_flag_is_told_with_what_its_value_is() {
+        for (verb, flag, kind, several) in [
+            ("measure", "size", "size", Value::from("commas")),
+            ("measure", "budget", "time", Value::Null),
+            ("measure", "confidence", "percentage", Value::Null),
+            ("measure", "seed", "integer", Value::Null),
+            ("measure", "quick", "flag", Value::Null),
+            ("simulate", "vary", "text", Value::from("repeated")),
+            ("simulate", "record", "path", Value::Null),
+            ("report", "record", "path", Value::from("repeated")),
+        ] {
+            let told = told(verb, flag);
+            assert_eq!((&told["kind"], &told["several"]), (&Value::from(kind), &several), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_closed_list_is_told_whole() {
+        assert_eq!(told("measure", "pages")["names"], serde_json::json!(["base", "huge"]));
+        assert_eq!(told("measure", "placement")["names"], serde_json::json!(["one", "pair", "matrix"]));
+        assert_eq!(told("measure", "mechanism")["names"].as_array().map(Vec::len), Some(Mechanism::iter().count()));
+        assert_eq!(told("observe", "by")["default"], "program");
+    }
+
+    #[test]
+    fn a_value_that_may_be_left_out_is_told() {
+        assert_eq!(told("observe", "stacks")["is_value_optional"], true);
+        assert_eq!(told("observe", "requests")["is_value_optional"], false);
+    }
+}

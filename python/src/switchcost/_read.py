@@ -1,0 +1,52 @@
+"""From a file to the object that it is a record of."""
+
+from __future__ import annotations
+
+import os
+from typing import TypeAlias
+
+from . import _running
+from .errors import RecordError
+from .measurement import Measurement
+from .observation import Observation
+from .simulation import Simulation
+from .traces import Trace
+
+Record: TypeAlias = "Measurement | Simulation | Observation | Trace"
+
+_PARQUET = b"PAR1"
+_TRACE = b"\x89SCT"
+_KINDS: tuple[type[Measurement | Observation], ...] = (Measurement, Observation)
+
+
+def read(path: str | os.PathLike[str]) -> Record:
+    """Reads a record of `measure`, `simulate` or `observe`, or the summary of a trace.
+
+    A record of a simulation is opened when something is asked of it; the others are read and checked at once.
+    """
+    start, end = _ends(os.fspath(path))
+    if start == end == _PARQUET:
+        return Simulation(path)
+    if start == _TRACE:
+        return Trace(path, _running.run(["trace", "info", os.fspath(path), "--format=json"]).json(*Trace.schemas))
+    return _reported(path)
+
+
+def _reported(path: str | os.PathLike[str]) -> Measurement | Observation:
+    schemas = tuple(schema for kind in _KINDS for schema in kind.schemas)
+    # What is no record, or half of one, is refused here in the program's own words.
+    report = _running.run(["report", os.fspath(path), "--format=json"]).json(*schemas)
+    kind = next(kind for kind in _KINDS if report["schema"] in kind.schemas)
+    return kind(path, report)
+
+
+def _ends(path: str) -> tuple[bytes, bytes]:
+    """The first and the last four bytes."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            start = file.read(4)
+            file.seek(max(4, file.seek(0, os.SEEK_END) - 4))
+            return start, file.read(4)
+    except OSError as error:
+        sentence = f"{path} cannot be read ({error.strerror}); name a record of measure, simulate or observe, or a trace"
+        raise RecordError(sentence, 5, ("read", path)) from None

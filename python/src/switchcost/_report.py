@@ -1,0 +1,101 @@
+"""What all records have in common: a report that the program makes, and tables."""
+
+from __future__ import annotations
+
+import html
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from . import _running, _tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+
+class Report:
+    """A record, and what the program finds in it. Nothing is computed here: every number is the program's."""
+
+    schemas: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, path: str | os.PathLike[str], report: dict[str, Any] | None = None) -> None:
+        self.path = Path(path)
+        self._report = report
+        self._figure: str | None = None
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The whole report as the program writes it with `--format json`, of the schema that is named in it."""
+        if self._report is None:
+            self._report = _running.run([*self._again(), "--format=json"]).json(*self.schemas)
+        return self._report
+
+    @property
+    def schema(self) -> str:
+        """The schema of `json`, and its version."""
+        return str(self.json["schema"])
+
+    @property
+    def program_version(self) -> str:
+        """The version of the program that made the record."""
+        return str(self.json["program_version"])
+
+    def to_arrow(self) -> pa.Table:
+        """The rows of the program's CSV, with units in the names of columns; what is not known is null."""
+        return _tables.from_csv(_running.run([*self._again(), "--format=csv"]).output)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same as a frame of pandas, with types of Arrow, so that a number that is not known stays unknown."""
+        pandas = _tables.package("pandas")
+        frame: pd.DataFrame = self.to_arrow().to_pandas(types_mapper=pandas.ArrowDtype)
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """The same as a frame of Polars."""
+        frame: pl.DataFrame = _tables.package("polars").from_arrow(self.to_arrow())
+        return frame
+
+    def save_page(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the report as one page of HTML with its figures, for any browser, without a network."""
+        _running.run([*self._again(), f"--output={os.fspath(path)}"])
+        return Path(path)
+
+    def _again(self) -> list[str]:
+        """The words that make the report again."""
+        return ["report", os.fspath(self.path)]
+
+    def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        """A title, names of columns, and rows of text: what a person looks for first."""
+        return str(self.path), (), ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the main numbers as a table, and the page's figure."""
+        if self._figure is None:
+            self._figure = _figure(self)
+        return _table(*self._summary()) + self._figure
+
+
+def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<p>{html.escape(title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _figure(report: Report) -> str:
+    """The whole page in a frame of its own: its figures, tables and words are the program's."""
+    with tempfile.TemporaryDirectory(prefix="switchcost-") as folder:
+        page = report.save_page(Path(folder) / "page.html").read_text(encoding="utf-8")
+    source = html.escape(page, quote=True)
+    return f'<iframe sandbox="allow-scripts" style="width:100%;height:40em;border:0" srcdoc="{source}"></iframe>'
+
+
+def number(value: float | None) -> str:
+    """Three digits, as on the program's screen; nothing where there is no number."""
+    return "not known" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"

@@ -1,0 +1,176 @@
+"""Runs the program: its words in, its output out, its refusals as exceptions."""
+
+from __future__ import annotations
+
+import collections
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from ._program import cannot_start, checked, find_program
+from .errors import CommandError, FormatError, OptionError, RecordError
+
+#: Done, and done with reservations, which the report tells; a cost that grew is a result, too.
+DONE = (0, 3, 6)
+STOPPED = {129: "SIGHUP", 130: "Ctrl-C", 131: "SIGQUIT", 143: "SIGTERM"}
+_ERRORS: dict[int, type[CommandError]] = {2: OptionError, 5: RecordError}
+_SAYS = re.compile(r"^switchcost: ")
+_RECORD = re.compile(r"^switchcost: record:? (.+)$")
+_LINES_KEPT = 1000
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a run of the program left."""
+
+    command: tuple[str, ...]
+    code: int
+    output: bytes
+    said: tuple[str, ...]
+
+    @property
+    def records(self) -> tuple[str, ...]:
+        """The records that it says it kept."""
+        return tuple(found[1] for line in self.said if (found := _RECORD.match(line)))
+
+    def json(self, *schemas: str) -> dict[str, Any]:
+        """The object that it printed, which must be of one of these schemas."""
+        return read_json(self.output, self.command, schemas)
+
+
+def run(words: Sequence[str], *, passes_on: bool = False, watch: Callable[[int], None] | None = None) -> Finished:
+    """Runs the program with these words until it ends.
+
+    What it writes to its standard error is kept; with `passes_on` lines that are not its own (of a program that it runs) are
+    passed on. `watch` is called with the process's number a few times a second.
+    """
+    running = Running(words, passes_on=passes_on)
+    try:
+        return finished(running.wait(watch))
+    except KeyboardInterrupt:
+        running.stop()
+        raise
+
+
+def finished(ran: Finished) -> Finished:
+    """What ran, if it was done; else its refusal is raised."""
+    if ran.code in DONE:
+        return ran
+    raise _ERRORS.get(ran.code, CommandError)(_refusal(ran), ran.code, ran.command)
+
+
+def read_json(output: bytes, command: Sequence[str], schemas: Sequence[str]) -> dict[str, Any]:
+    """Reads the program's JSON, and refuses a version that this package does not know."""
+    try:
+        value = json.loads(output)
+    except ValueError as error:
+        raise FormatError(f"{' '.join(command)} printed no JSON ({error})") from None
+    found = value.get("schema") if isinstance(value, dict) else None
+    if found not in schemas:
+        raise FormatError(f"{' '.join(command)} printed {found}, this package reads {', '.join(schemas)}; upgrade it")
+    return dict(value)
+
+
+class Running:
+    """The program while it runs."""
+
+    def __init__(self, words: Sequence[str], *, passes_on: bool = False) -> None:
+        self._command = (checked(find_program()), *words)
+        self._said: collections.deque[str] = collections.deque(maxlen=_LINES_KEPT)
+        self._output: list[bytes] = []
+        self._passes_on = passes_on
+        # A process group of its own: Ctrl-C at the terminal comes once, from here.
+        try:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise cannot_start(self._command[0], error) from None
+        self._readers = (self._start(self._read_output), self._start(self._read_said))
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The lines that it wrote to standard error so far."""
+        return tuple(self._said)
+
+    def is_running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process.poll() is None
+
+    def wait(self, watch: Callable[[int], None] | None = None) -> Finished:
+        """Waits until it has ended."""
+        while watch is not None and self.is_running():
+            watch(self.pid)
+            self._sleep(0.2)
+        code = self._process.wait()
+        for reader in self._readers:
+            # What the program started may outlive it, and keep the pipes open.
+            reader.join(timeout=5)
+        return Finished(self._command, code, b"".join(self._output), self.said)
+
+    def stop(self, seconds: float = 60) -> Finished:
+        """Asks it to end as Ctrl-C does, and waits."""
+        if self.is_running():
+            self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        return self.wait()
+
+    def _sleep(self, seconds: float) -> None:
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return
+
+    @staticmethod
+    def _start(read: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=read, daemon=True)
+        thread.start()
+        return thread
+
+    def _read_output(self) -> None:
+        stream = _stream(self._process.stdout)
+        while chunk := stream.read(1 << 20):
+            self._output.append(chunk)
+
+    def _read_said(self) -> None:
+        for raw in _stream(self._process.stderr):
+            line = raw.decode(errors="replace")
+            self._said.append(line.rstrip("\n"))
+            if self._passes_on and not _SAYS.match(line):
+                sys.stderr.write(line)
+
+
+def _stream(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:
+        raise RuntimeError("it was started with pipes")
+    return stream
+
+
+def _refusal(ran: Finished) -> str:
+    """The program's own sentence."""
+    if ran.code in STOPPED:
+        return f"the program was stopped by {STOPPED[ran.code]}; what was measured is in the record"
+    if ran.code < 0:
+        return f"the program was killed by {signal.Signals(-ran.code).name}: {' '.join(ran.command)}"
+    lines = [line for line in ran.said if line and not line.startswith(("For more information", "Usage: "))]
+    start = next((at for at, line in enumerate(lines) if line.startswith(("error: ", "switchcost: failed"))), len(lines) - 1)
+    text = "\n".join(lines[max(start, 0) :])
+    return re.sub(r"^(switchcost|error): ", "", text) or f"the program ended with exit code {ran.code}, and said nothing"

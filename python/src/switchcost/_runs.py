@@ -1,0 +1,63 @@
+"""One run of a verb: its words to the program, its report and records to an object."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from . import _progress, _running
+from ._options import Path, listed, text
+from .comparison import Comparison
+from .errors import FormatError
+from .measurement import Measurement
+from .observation import Observation
+from .simulation import Simulation
+from .traces import Trace
+
+_JSON = "--format=json"
+
+
+def measure(options: list[str], progress: bool) -> Measurement:
+    """Runs `measure`."""
+    ran = _run(["measure", *options, _JSON], progress)
+    return Measurement(_record(ran), ran.json(*Measurement.schemas))
+
+
+def observe(command: Sequence[str], options: list[str], progress: bool) -> Observation:
+    """Runs `observe` on a command, or on what the options name."""
+    ran = _run(["observe", *options, _JSON, *_behind(command)], progress, passes_on=True)
+    return Observation(_record(ran), ran.json(*Observation.schemas))
+
+
+def simulate(traces: Path | Sequence[Path], command: Sequence[str], options: list[str], progress: bool) -> Simulation:
+    """Runs `simulate` on traces, or live on a command."""
+    files = [text(trace) for trace in listed(traces)]
+    ran = _run(["simulate", *options, _JSON, *files, *_behind(command)], progress, passes_on=bool(command))
+    return Simulation(_record(ran), ran.json(*Simulation.schemas), ran.records)
+
+
+def compare(base: Path, new: Path, options: list[str], progress: bool) -> Comparison:
+    """Runs `compare`."""
+    words = ["compare", *options, os.fspath(base), os.fspath(new)]
+    return Comparison(words, new, _run([*words, _JSON], progress).json(*Comparison.schemas))
+
+
+def trace(command: Sequence[str], output: Path, options: list[str], progress: bool) -> Trace:
+    """Runs `trace`, and summarizes what it wrote."""
+    _run(["trace", *options, f"--output={os.fspath(output)}", *_behind(command)], progress, passes_on=True)
+    return Trace(output)
+
+
+def _run(words: list[str], progress: bool, *, passes_on: bool = False) -> _running.Finished:
+    with _progress.shown(words[0], progress) as watch:
+        return _running.run(words, passes_on=passes_on, watch=watch)
+
+
+def _behind(command: Sequence[str]) -> list[str]:
+    return ["--", *command] if command else []
+
+
+def _record(ran: _running.Finished) -> str:
+    if not ran.records:
+        raise FormatError(f"{' '.join(ran.command)} did not say where its record is; upgrade program and package together")
+    return ran.records[-1]

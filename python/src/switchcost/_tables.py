@@ -1,0 +1,67 @@
+"""The program's CSV as tables. Arrow is loaded when the first is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from typing import TYPE_CHECKING, Any
+
+from .errors import FormatError, MissingPackageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_INTEGERS = ("_bytes", "_n", "_samples", "_switches", "_instructions", "_refs")
+_INTEGER_NAMES = {
+    "tasks",
+    "n",
+    "segments",
+    "interval",
+    "process",
+    "process_inside",
+    "switches",
+    "involuntary",
+    "instructions",
+    "line",
+}
+_TEXTS = {
+    "mechanism", "between", "access", "pattern", "sharing", "pages", "cpus", "relation", "policy", "status", "why", "flags",
+    "sanity_source", "name", "control_group", "row", "design", "kind", "cause", "cost_why", "quantity", "unit", "outcome",
+    "verdict", "base_design", "new_design", "order", "level",
+}  # fmt: skip
+_BOOLEANS = ("is_",)
+
+
+def package(name: str, extra: str | None = None) -> Any:
+    """A package that may not be there."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and not name.startswith(error.name):
+            raise
+        raise MissingPackageError(name.partition(".")[0], extra) from None
+
+
+def from_csv(text: bytes) -> pa.Table:
+    """One table of the program's CSV. A column has the same type whatever is in it: an unknown value is null."""
+    arrow, csv = package("pyarrow"), package("pyarrow.csv")
+    head, _, _ = text.partition(b"\n")
+    types = {name: _type(arrow, name) for name in head.decode().rstrip("\r").split(",")}
+    options = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
+    # Sentences may have line breaks.
+    parsing = csv.ParseOptions(newlines_in_values=True)
+    try:
+        table: pa.Table = csv.read_csv(io.BytesIO(text), parse_options=parsing, convert_options=options)
+    except arrow.ArrowInvalid as error:
+        raise FormatError(f"the program's CSV is not as expected ({error}); upgrade program and package together") from None
+    return table
+
+
+def _type(arrow: Any, name: str) -> Any:
+    if name in _TEXTS:
+        return arrow.string()
+    if name.startswith(_BOOLEANS):
+        return arrow.bool_()
+    if name in _INTEGER_NAMES or (name.endswith(_INTEGERS) and not name.endswith("median_instructions")):
+        return arrow.int64()
+    return arrow.float64()

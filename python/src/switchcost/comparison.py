@@ -1,0 +1,75 @@
+"""A comparison of records: slower, faster, or no difference shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ._report import Report, number
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One number of both sides. `about` has the conditions, or the design, kind and name."""
+
+    about: dict[str, Any]
+    quantity: str
+    unit: str
+    outcome: str
+    verdict: str | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    why: str | None
+
+
+_NUMBERS = {"quantity", "unit", "outcome", "verdict", "ratio", "low", "high", "why", "base", "new", "is_suspect"}
+
+
+class Comparison(Report):
+    """What `compare` found. `path` is that of the new side."""
+
+    schemas: ClassVar = ("switchcost.compare/1",)
+
+    def __init__(self, words: Sequence[str], path: str | os.PathLike[str], report: dict[str, Any] | None = None) -> None:
+        super().__init__(path, report)
+        self._words = list(words)
+
+    @property
+    def program_version(self) -> str:
+        """Of the program that compares."""
+        from ._version import VERSION  # noqa: PLC0415
+
+        return VERSION
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Each number with its ratio, interval and verdict."""
+        return tuple(_pair(pair) for pair in self.json["pairs"])
+
+    @property
+    def slower_than_allowed(self) -> int | None:
+        """How many costs grew by more than `fail_above`; None where that was not asked for."""
+        found: int | None = self.json["slower_than_allowed"]
+        return found
+
+    def _again(self) -> list[str]:
+        return self._words
+
+    def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        names = ("of", "quantity", "ratio", "verdict")
+        return f"Compared: {' '.join(self._words[1:])}", names, [_row(pair) for pair in self.pairs]
+
+
+def _pair(pair: dict[str, Any]) -> Pair:
+    told = {name: pair.get(name) for name in ("verdict", "ratio", "low", "high", "why")}
+    about = {name: value for name, value in pair.items() if name not in _NUMBERS}
+    return Pair(about=about, quantity=pair["quantity"], unit=pair["unit"], outcome=pair["outcome"], **told)
+
+
+def _row(pair: Pair) -> list[str]:
+    about = " ".join(str(value) for value in pair.about.values() if value not in (None, [], ""))
+    ratio = f"{number(pair.ratio)} [{number(pair.low)}, {number(pair.high)}]"
+    return [about, pair.quantity, ratio, pair.verdict or pair.outcome]

@@ -1,0 +1,92 @@
+"""An observation: what switching costs live programs, and why they are switched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ._report import Report, number
+from ._shape import several, shaped
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """From the least to the most; `likely` is None where nothing tells."""
+
+    low: float
+    likely: float | None
+    high: float
+
+    def __str__(self) -> str:
+        return f"{number(self.likely)} [{number(self.low)}, {number(self.high)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Tasks of one name, of one process, of one control group, or all of them: switches, and what they cost."""
+
+    name: str
+    process: int | None
+    control_group: str | None
+    is_kernel: bool
+    tasks: int
+    switches: int
+    involuntary: int
+    involuntary_share: float
+    per_second: float
+    cpu_ns: int | None
+    direct_ns: Range | None
+    indirect_ns: Range | None
+    cost_ns: Range | None
+    share: Range | None
+
+    @property
+    def voluntary(self) -> int:
+        """Switches because a task waited."""
+        return self.switches - self.involuntary
+
+
+class Observation(Report):
+    """A record of `observe`. `json` has what is not an attribute."""
+
+    schemas: ClassVar = ("switchcost.observe/1",)
+
+    @property
+    def seconds(self) -> float:
+        """How long it was."""
+        return float(self.json["seconds"])
+
+    @property
+    def source(self) -> str:
+        """What counted: `bpf`, `bpf-counts`, `perf` or `proc`."""
+        return str(self.json["source"])
+
+    @property
+    def all(self) -> Observed:
+        """The observed together."""
+        return shaped(Observed, self.json["all"])
+
+    @property
+    def names(self) -> tuple[Observed, ...]:
+        """By name."""
+        return several(Observed, self.json["names"])
+
+    @property
+    def processes(self) -> tuple[Observed, ...]:
+        """By process."""
+        return several(Observed, self.json["processes"])
+
+    @property
+    def causes(self) -> tuple[Mapping[str, Any], ...]:
+        """Why they were switched: `why`, `entry`, `switches`, `share`; empty where the source does not tell."""
+        return tuple(self.json["causes"])
+
+    def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        names = ("name", "switches", "involuntary", "per_second", "cost_ns")
+        title = f"Observed for {self.seconds:.1f} s ({self.source}), by {self.path.name}"
+        return title, names, [_row(one) for one in self.names]
+
+
+def _row(one: Observed) -> list[str]:
+    return [one.name, str(one.switches), str(one.involuntary), number(one.per_second), str(one.cost_ns or "")]

@@ -1,0 +1,159 @@
+"""Performance tests of what a test's switches are: a mark that limits them, and a fixture that counts and prices them.
+
+    @pytest.mark.switches(max_voluntary=10)
+    def test_a_batch_waits_once(server): ...
+
+Counted is what the kernel counts of the whole process, all threads, and of children that were waited for.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from .errors import SwitchcostError
+from .observation import Observation, Range
+from .observing import Observing
+
+_LIMITS = ("max_voluntary", "max_involuntary")
+_MARK = "switches(max_voluntary=N, max_involuntary=N): fail the test if its process is switched more often than that"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Switches by kind."""
+
+    voluntary: int
+    involuntary: int
+
+    @classmethod
+    def now(cls) -> Count:
+        """Since the process began."""
+        usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return cls(sum(usage.ru_nvcsw for usage in usages), sum(usage.ru_nivcsw for usage in usages))
+
+    def since(self, start: Count) -> Count:
+        """From then to now."""
+        return Count(self.voluntary - start.voluntary, self.involuntary - start.involuntary)
+
+
+@dataclass
+class Switches:
+    """The switches of a test: how many so far, and when it has ended what they cost, as far as that can be observed."""
+
+    test: str
+    observation: Observation | None = None
+    why_no_cost: str | None = None
+    _start: Count = field(default_factory=Count.now)
+    _whole: Count | None = None
+
+    @property
+    def count(self) -> Count:
+        """Since the test began, until it ended."""
+        return self._whole or Count.now().since(self._start)
+
+    @property
+    def voluntary(self) -> int:
+        """Because a thread waited."""
+        return self.count.voluntary
+
+    @property
+    def involuntary(self) -> int:
+        """Because another task was to run."""
+        return self.count.involuntary
+
+    @property
+    def cost_ns(self) -> Range | None:
+        """What they cost together; None before the test has ended, and where it is not known."""
+        return self.observation.all.cost_ns if self.observation else None
+
+    def end(self) -> None:
+        """From here on nothing is counted."""
+        self._whole = self.count
+
+
+_REPORTED = pytest.StashKey[list[Switches]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the mark known."""
+    config.addinivalue_line("markers", _MARK)
+    config.stash[_REPORTED] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Counts while a marked test runs, without its fixtures."""
+    mark = item.get_closest_marker("switches")
+    limits = {} if mark is None else _limits(mark)
+    start = Count.now()
+    yield
+    count = Count.now().since(start)
+    for name, most in limits.items():
+        _judge(name.removeprefix("max_"), most, count)
+
+
+def _limits(mark: pytest.Mark) -> dict[str, int]:
+    known = {name: value for name, value in mark.kwargs.items() if name in _LIMITS and isinstance(value, int) and value >= 0}
+    if mark.args or not known or len(known) != len(mark.kwargs):
+        raise pytest.UsageError(f"found switches with {mark.args or mark.kwargs}, need {' or '.join(_LIMITS)} with a whole number")
+    return known
+
+
+def _judge(kind: str, most: int, count: Count) -> None:
+    found: int = getattr(count, kind)
+    if found > most:
+        pytest.fail(f"{found} {kind} switches, at most {most} are allowed", pytrace=False)
+
+
+@pytest.fixture
+def switches(request: pytest.FixtureRequest) -> Iterator[Switches]:
+    """Counts the switches of the test, observes them, and reports both at the end of the session."""
+    observing, why = _begun()
+    counted = Switches(request.node.nodeid, why_no_cost=why)
+    yield counted
+    counted.end()
+    if observing is not None:
+        _end(observing, counted)
+    request.config.stash[_REPORTED].append(counted)
+
+
+def _begun() -> tuple[Observing | None, str | None]:
+    try:
+        return Observing().__enter__(), None
+    except SwitchcostError as error:
+        return None, str(error)
+
+
+def _end(observing: Observing, counted: Switches) -> None:
+    try:
+        observing.__exit__(None, None, None)
+        counted.observation = observing.observation
+    except SwitchcostError as error:
+        counted.why_no_cost = str(error)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """A line for each test that used the fixture."""
+    reported = config.stash[_REPORTED]
+    if reported:
+        terminalreporter.section("switches")
+    for counted in reported:
+        terminalreporter.write_line(_line(counted))
+
+
+def _line(counted: Switches) -> str:
+    head = f"{counted.test}: {counted.voluntary} voluntary, {counted.involuntary} involuntary"
+    cost = counted.cost_ns
+    if cost is None:
+        return f"{head}; what they cost is not known: {counted.why_no_cost or 'nothing prices them'}"
+    likely = "" if cost.likely is None else f"{_time(cost.likely)}, "
+    return f"{head}; cost {likely}from {_time(cost.low)} to {_time(cost.high)}"
+
+
+def _time(ns: float) -> str:
+    unit, size = next(((unit, size) for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)) if ns >= size), ("ns", 1.0))
+    return f"{ns / size:.3g} {unit}"

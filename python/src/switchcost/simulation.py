@@ -1,0 +1,143 @@
+"""A simulation: what each switch costs on memory systems that need not exist."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from . import _running, _tables
+from ._report import Report, number
+from ._shape import several
+from .errors import FormatError, SwitchcostError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ONE = "switchcost.simulate/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A cost with its interval; where `estimate` or the interval is None, `why` says why."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    confidence: float | None
+    n: int | None
+    method: str | None
+    why: str | None
+
+    def __str__(self) -> str:
+        return f"{number(self.estimate)} [{number(self.low)}, {number(self.high)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """How many switches, by kind."""
+
+    voluntary: int
+    involuntary: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The segments of a kind: `all`, of a `class` of switches, or of a `cause`."""
+
+    kind: str
+    name: str
+    segments: int
+    cost_cycles: Cost
+    lost_cycles: Cost
+    gained_cycles: Cost
+    state_cycles: Cost
+    excess_cycles: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a switch costs on one memory system."""
+
+    name: str
+    depth: str
+    cycle_ns: tuple[float, float] | None
+    instructions: int
+    data_refs: int
+    switches: Switches
+    average_cost_cycles: Cost
+    lost_cycles: Cost
+    gained_cycles: Cost
+    state_cycles: Cost
+    first_touch_cycles: float | None
+    lost_percent: float | None
+    overhead_percent: float | None
+    excess_cycles: float | None
+    excess_cycles_per_switch: float | None
+    excess_percent: float | None
+    flushed_cycles_per_switch: float | None
+    reload_bound_cycles: int
+    groups: tuple[Group, ...]
+
+
+class Simulation(Report):
+    """A record of `simulate`, or several: `records` has the path of each. `json` has what is not an attribute."""
+
+    schemas: ClassVar = (_ONE, "switchcost.simulate-trials/1", "switchcost.simulate-orders/1", "switchcost.simulate-at-once/1")
+
+    def __init__(
+        self, path: str | os.PathLike[str], report: dict[str, Any] | None = None, records: Sequence[str | os.PathLike[str]] = ()
+    ) -> None:
+        super().__init__(path, report)
+        self.records = tuple(os.fspath(record) for record in records) or (os.fspath(path),)
+
+    @property
+    def designs(self) -> tuple[Design, ...]:
+        """One for each memory system, where one trace was simulated in one order."""
+        if self.schema != _ONE:
+            raise SwitchcostError(f"this is a report of several records ({self.schema}): see json, or read each of records")
+        return several(Design, self.json["designs"])
+
+    def to_arrow(self) -> pa.Table:
+        """The rows of the records: for each interval of each segment under each design the cycles of each hierarchy.
+
+        Files are mapped, not copied; they are read as Parquet, and not checked as `json` and the program check them.
+        """
+        tables = [_mapped(path) for path in self.records]
+        together: pa.Table = _tables.package("pyarrow").concat_tables(tables)
+        return together.unify_dictionaries()
+
+    def costs_to_arrow(self) -> pa.Table:
+        """The rows of the program's CSV instead: for each design and group of switches the costs, and the curves."""
+        if len(self.records) > 1:
+            raise SwitchcostError("this is a report of several records: read each of records")
+        return super().to_arrow()
+
+    def _again(self) -> list[str]:
+        return ["report", *self.records]
+
+    def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        if self.schema != _ONE:
+            return f"{self.schema}: {len(self.records)} records", (), ()
+        names = ("design", "switches", "average_cost_cycles", "lost_cycles", "overhead_percent")
+        return f"Simulated switches, by {self.path.name}", names, [_row(design) for design in self.designs]
+
+
+def _row(design: Design) -> list[str]:
+    switches = design.switches.voluntary + design.switches.involuntary
+    costs = [str(design.average_cost_cycles), str(design.lost_cycles), number(design.overhead_percent)]
+    return [design.name, str(switches), *costs]
+
+
+def _mapped(path: str) -> pa.Table:
+    pyarrow, parquet = _tables.package("pyarrow"), _tables.package("pyarrow.parquet")
+    try:
+        # Texts repeat: as dictionaries they take a twentieth of the time.
+        texts = [column.name for column in parquet.read_schema(path, memory_map=True) if pyarrow.types.is_string(column.type)]
+        table: pa.Table = parquet.read_table(path, memory_map=True, read_dictionary=texts)
+    except (pyarrow.ArrowInvalid, OSError) as error:
+        # The program says what is wrong with it, and what helps.
+        _running.run(["report", path, "--format=json"])
+        raise FormatError(f"pyarrow cannot read {path} ({error}); upgrade pyarrow") from None
+    return table

@@ -1,0 +1,73 @@
+"""A trace: how much is in it. What is in it, the program reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from . import _tables
+from ._report import Report
+from .errors import SwitchcostError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+
+class Trace(Report):
+    """A trace, summarized by `trace info`."""
+
+    schemas: ClassVar = ("switchcost.trace-info/1",)
+
+    @property
+    def program_version(self) -> str:
+        """The version of the program that made it."""
+        return str(self.json["header"]["program_version"])
+
+    @property
+    def instructions(self) -> int:
+        """Instructions in it."""
+        return int(self.json["instructions"])
+
+    @property
+    def loads(self) -> int:
+        """Data references that read."""
+        return int(self.json["loads"])
+
+    @property
+    def stores(self) -> int:
+        """Data references that write."""
+        return int(self.json["stores"])
+
+    @property
+    def size_bytes(self) -> int:
+        """Length of the file."""
+        return int(self.json["bytes"])
+
+    @property
+    def switches(self) -> tuple[dict[str, Any], ...]:
+        """By cause: `cause`, `is_voluntary`, `switches`."""
+        return tuple(self.json["switches"])
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each process: `process`, `name`, `tasks`, `instructions`, `references`."""
+        table: pa.Table = _tables.package("pyarrow").Table.from_pylist(self.json["processes"])
+        return table
+
+    def save_page(self, path: str | os.PathLike[str]) -> Path:
+        """A trace has no page; a simulation of it has."""
+        raise SwitchcostError(f"{self.path} is a trace, which has no page ({path}); simulate it, or use trace info")
+
+    def _again(self) -> list[str]:
+        return ["trace", "info", os.fspath(self.path)]
+
+    def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        rows = [[row["name"], str(row["instructions"]), str(row["references"])] for row in self.json["processes"]]
+        return f"Trace {self.path.name}: {self.instructions} instructions", ("name", "instructions", "references"), rows
+
+    def _repr_html_(self) -> str:
+        from ._report import _table  # noqa: PLC0415
+
+        return _table(*self._summary())

@@ -1,0 +1,99 @@
+"""A piece of one's own code is observed, and a test's switches are limited."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+import switchcost
+from switchcost.errors import SwitchcostError
+
+PLUGIN = "switchcost.pytest_plugin"
+
+
+def ping_pong(times: int) -> None:
+    """Each sleep is a voluntary switch."""
+    for _ in range(times):
+        time.sleep(0.0001)
+
+
+def test_a_block_is_observed_and_not_what_is_before_it() -> None:
+    ping_pong(2000)
+    with switchcost.observing(calibration=False) as block:
+        ping_pong(300)
+    all_tasks = block.observation.all
+    assert 300 <= all_tasks.voluntary < 1500
+    assert {one.process for one in block.observation.processes} == {os.getpid()}
+    assert block.observation.to_arrow().num_rows == 1
+
+
+def test_an_observation_is_there_when_the_block_has_ended() -> None:
+    with switchcost.observing(calibration=False) as block, pytest.raises(SwitchcostError, match="after the with block"):
+        _ = block.observation
+    assert block.observation.seconds > 0
+
+
+def test_a_process_that_does_not_exist_is_refused_before_the_block() -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    with pytest.raises(SwitchcostError, match=str(ended.pid)), switchcost.observing(ended.pid, calibration=False):
+        pytest.fail("the block was run")
+
+
+def test_a_command_is_observed(capsys: pytest.CaptureFixture[str]) -> None:
+    code = "import time; print('hello'); [time.sleep(0.0001) for _ in range(200)]"
+    observation = switchcost.observe([sys.executable, "-c", code], no_calibration=True)
+    assert observation.all.voluntary >= 200
+    assert capsys.readouterr().err == "hello\n"
+
+
+TESTS = """
+    import time
+    import pytest
+
+    @pytest.mark.switches(max_voluntary=50)
+    def test_sleeps_little():
+        time.sleep(0.0001)
+
+    @pytest.mark.switches(max_voluntary=50)
+    def test_sleeps_much():
+        for _ in range(100):
+            time.sleep(0.0001)
+
+    @pytest.mark.switches(max_voluntary=50)
+    def test_fails_for_another_reason():
+        assert 1 == 2
+
+    @pytest.mark.switches(voluntary=50)
+    def test_is_marked_wrongly():
+        pass
+
+    def test_counts(switches):
+        for _ in range(100):
+            time.sleep(0.0001)
+        assert 100 <= switches.voluntary < 1000
+"""
+
+
+def test_the_plugin_limits_and_reports(pytester: pytest.Pytester, measurement: switchcost.Measurement) -> None:
+    pytester.makeconftest(
+        """
+        from switchcost import pytest_plugin
+        from switchcost.observing import Observing
+        pytest_plugin.Observing = lambda: Observing(calibration=False)
+        """
+    )
+    pytester.makepyfile(TESTS)
+    # Where the package is installed, its entry point loads the plugin.
+    is_installed = any(entry.value == PLUGIN for entry in importlib.metadata.entry_points(group="pytest11"))
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *([] if is_installed else ["-p", PLUGIN]))
+    result.stdout.fnmatch_lines(["*1?? voluntary switches, at most 50 are allowed*"])
+    result.stdout.fnmatch_lines(["*assert 1 == 2*"])
+    result.stdout.fnmatch_lines(["*need max_voluntary or max_involuntary with a whole number*"])
+    result.stdout.re_match_lines([r".*test_counts: \d+ voluntary, \d+ involuntary; .*"])
+    result.assert_outcomes(passed=2, failed=3)

@@ -1,0 +1,132 @@
+"""Records come back as objects and tables, with the program's own numbers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import switchcost
+from switchcost.errors import OptionError, RecordError, SwitchcostError
+
+
+def printed(*words: str) -> str:
+    return subprocess.run([switchcost.find_program(), *words], capture_output=True, text=True, check=False).stdout
+
+
+def test_a_measurement_has_the_numbers_of_its_report(measurement: switchcost.Measurement) -> None:
+    report = json.loads(printed("report", str(measurement.path), "--format", "json"))
+    again = switchcost.read(measurement.path)
+    assert isinstance(again, switchcost.Measurement)
+    assert [result.size_bytes for result in again.results] == [0, 4096]
+    for found, told in zip(again.results, report["results"], strict=True):
+        assert found.direct_ns is not None
+        assert (found.direct_ns.estimate, found.direct_ns.low) == (told["direct_ns"]["estimate"], told["direct_ns"]["low"])
+        assert found.cpus == tuple(told["cpus"])
+    assert again.results[0].total_ns is None
+    assert again.json == report
+
+
+def test_a_measurement_is_a_table_with_one_type_a_column(measurement: switchcost.Measurement) -> None:
+    table = measurement.to_arrow()
+    rows = list(csv.DictReader(printed("report", str(measurement.path), "--format", "csv").splitlines()))
+    assert table.column_names == list(rows[0])
+    assert table.column("direct_ns").to_pylist() == [float(row["direct_ns"]) for row in rows]
+    assert table.column("total_ns").to_pylist() == [None, float(rows[1]["total_ns"])]
+    types = {name: str(table.schema.field(name).type) for name in ("cpus", "size_bytes", "tail_p99_ns", "why", "total_samples")}
+    assert types == {"cpus": "string", "size_bytes": "int64", "tail_p99_ns": "double", "why": "string", "total_samples": "int64"}
+
+
+def test_frames_keep_what_is_not_known(measurement: switchcost.Measurement) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    frame = measurement.to_pandas()
+    assert frame["total_ns"][0] is pandas.NA
+    assert frame["direct_ns"].to_list() == measurement.to_arrow().column("direct_ns").to_pylist()
+    assert measurement.to_polars().filter(polars.col("total_ns").is_null()).height == 1
+
+
+def test_a_simulation_has_its_designs_and_its_rows(simulation: switchcost.Simulation) -> None:
+    again = switchcost.read(simulation.path)
+    assert isinstance(again, switchcost.Simulation)
+    assert [design.name for design in again.designs] == ["mogul-1a", "mogul-2a"]
+    cost = again.designs[0].average_cost_cycles
+    assert cost.estimate == simulation.json["designs"][0]["average_cost_cycles"]["estimate"]
+    table = again.to_arrow()
+    cycles = sum(table.filter(table["design_index"].to_numpy() == 0).column("shared_cycles").to_pylist())
+    assert cycles == again.json["designs"][0]["shared"]["cycles"]
+    total = again.costs_to_arrow().to_pylist()[0]
+    assert (total["row"], total["design"], total["cost_cycles"]) == ("total", "mogul-1a", cost.estimate)
+
+
+def test_several_traces_are_trials_with_a_record_each(trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    trials = switchcost.simulate([trace, trace], design="mogul-1a")
+    assert trials.schema == "switchcost.simulate-trials/1"
+    assert len(trials.records) == 2
+    assert trials.to_arrow().num_rows == 2 * switchcost.Simulation(trials.records[0]).to_arrow().num_rows
+    with pytest.raises(SwitchcostError, match="several records"):
+        _ = trials.designs
+
+
+def test_a_trace_is_summarized(trace: Path) -> None:
+    summary = switchcost.read(trace)
+    assert isinstance(summary, switchcost.Trace)
+    assert summary.instructions == sum(summary.to_arrow().column("instructions").to_pylist())
+    assert summary.size_bytes == trace.stat().st_size
+    with pytest.raises(SwitchcostError, match="which has no page"):
+        summary.save_page("page.html")
+
+
+def test_a_comparison_has_the_programs_verdicts(trace: Path, tmp_path: Path) -> None:
+    sides = [tmp_path / f"{ways}.parquet" for ways in (1, 2)]
+    for ways, side in enumerate(sides, 1):
+        switchcost.simulate(trace, design="mogul-1a", vary=f"L1D.ways={ways}", record=side)
+    comparison = switchcost.compare(*sides, confidence="95%")
+    told = json.loads(printed("compare", *map(str, sides), "--confidence", "95%", "--format", "json"))
+    assert [pair.ratio for pair in comparison.pairs] == [pair.get("ratio") for pair in told["pairs"]]
+    assert comparison.json["confidence"] == 0.95
+    assert comparison.pairs[0].about["kind"] == "all"
+    assert comparison.slower_than_allowed is None
+    assert comparison.to_arrow().num_rows == len(comparison.pairs)
+
+
+def test_a_copy_of_a_record_is_not_compared(measurement: switchcost.Measurement, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(measurement.path.read_bytes())
+    with pytest.raises(OptionError, match="found the same run on both sides"):
+        switchcost.compare(measurement.path, copy)
+
+
+def test_a_notebook_shows_the_numbers_and_the_page(measurement: switchcost.Measurement) -> None:
+    shown = measurement._repr_html_()
+    assert "<td>fiber</td><td>user</td><td>2</td><td>4096</td>" in shown
+    assert "<iframe" in shown
+    assert "plotly" in shown
+
+
+@pytest.mark.parametrize("length", [0, 1, 4, 100, -1])
+@pytest.mark.parametrize("kind", ["measurement", "simulation", "trace"])
+def test_a_truncated_record_is_refused_or_told(kind: str, length: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    whole = request.getfixturevalue(kind)
+    path = whole if isinstance(whole, Path) else whole.path
+    cut = tmp_path / path.name
+    cut.write_bytes(path.read_bytes()[:length])
+    if kind == "measurement" and length == -1:
+        assert "cut-line" in {flag["name"] for flag in switchcost.read(cut).json["flags"]}
+        return
+    if kind == "trace" and length == -1:
+        assert "found the end of the file" in switchcost.read(cut).json["loss"]
+        return
+    with pytest.raises(RecordError, match="need|is no|damaged|ends") as refused:
+        switchcost.read(cut)
+    assert "subprocess" not in str(refused.value)
+
+
+def test_what_is_not_there_says_what_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match=r"No such file or directory\); name a record of"):
+        switchcost.read(tmp_path / "none")
+    with pytest.raises(RecordError, match=r"Is a directory\); name a record of"):
+        switchcost.read(tmp_path)
