@@ -157,6 +157,8 @@ lint_programs=("${lint[@]}" RUSTC_WORKSPACE_WRAPPER="$PWD/scripts/lint-programs.
     echo $? > "$notes/is-another"
     scripts/another-qemu.sh > "$notes/another-qemu" 2> "$notes/another-qemu-log"
     echo $? > "$notes/is-another-qemu"
+    scripts/python-tests.sh --set-up > "$notes/python" 2>&1
+    echo $? > "$notes/is-python"
 } &
 preparing=$!
 
@@ -227,6 +229,15 @@ for program in "$notes"/programs/*; do
         *) note_again "$program" "$title"; short+=("$noted") ;;
     esac
 done
+if [ "$(cat "$notes/is-python")" -eq 0 ]; then
+    mkdir "$notes/run-python"
+    echo python > "$notes/run-python/title"
+    export -p > "$notes/run-python/environment"
+    printf '%s\0' "$PWD" scripts/python-tests.sh "$(realpath "$target")/release/switchcost" -m 'not ray' > "$notes/run-python/command"
+    long+=("$notes/run-python")
+else
+    passed=$((passed + 1)); skip python "$(tail -n 1 "$notes/python")"
+fi
 [ ${#long[@]} -gt 0 ] && [ ${#alone[@]} -gt 0 ] || { echo "scripts/test.sh: found no test programs" >&2; exit 1; }
 
 run_all 1 "${alone[@]}"
