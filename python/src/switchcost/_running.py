@@ -50,15 +50,22 @@ class Finished:
 def run(
     words: Sequence[str], *, passes_on: bool = False, dies_with_us: bool = False, watch: Callable[[int], None] | None = None
 ) -> Finished:
-    """Runs the program with these words until it ends.
+    """Runs the program with these words until it ends, and raises what it refuses.
 
     What it writes to its standard error is kept; with `passes_on` lines that are not its own (of a program that it runs) are
     passed on. `watch` is called with the process's number a few times a second; where it raises, the program is
     ended, as by Ctrl-C. With `dies_with_us` it is killed when the calling thread is gone, for whatever reason.
     """
+    return finished(ended(words, passes_on=passes_on, dies_with_us=dies_with_us, watch=watch))
+
+
+def ended(
+    words: Sequence[str], *, passes_on: bool = False, dies_with_us: bool = False, watch: Callable[[int], None] | None = None
+) -> Finished:
+    """The same, whatever the exit code is."""
     running = Running(words, passes_on=passes_on, dies_with_us=dies_with_us)
     try:
-        return finished(running.wait(watch))
+        return running.wait(watch)
     except BaseException:
         running.stop()
         raise
