@@ -48,7 +48,7 @@ report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 pytest -p no:cacheprovider -rs -m "$mark" | sed 's/^SKIPPED \[[0-9]*\] /skipped: /' | tee "$report"
 last=$(tail -n 1 "$report")
-count() { sed -n "s/.*\b\([0-9]*\) $1.*/\1/p" <<< "$last" | grep . || echo 0; }
+count() { local found; found=$(grep -oE "[0-9]+ $1" <<< "$last") && echo "${found% *}" || echo 0; }
 passed=$((passed + $(count passed))) failed=$((failed + $(count failed) + $(count error)))
 [ "$(count passed)" -gt 0 ] || failed=$((failed + 1))
 echo "$passed passed, $failed failed, $(count skipped) skipped"
