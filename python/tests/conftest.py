@@ -29,14 +29,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def measurement(place: Path) -> switchcost.Measurement:
-    """Of a mechanism that the kernel knows nothing of, so that it takes a second; again where other tasks disturbed it."""
+    """Of a mechanism that the kernel knows nothing of, so that it takes half a second; again where other tasks disturbed it."""
     for number in range(ATTEMPTS):
         found = switchcost.measure(
             mechanism="fiber",
-            size=[0, 4096],
+            tasks=[2, 3],
             quick=True,
             max_repetitions=5,
-            budget="3s",
+            budget="1s",
             no_counters=True,
             record=place / f"fiber-{number}.jsonl",
         )

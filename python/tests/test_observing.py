@@ -11,7 +11,7 @@ import time
 import pytest
 
 import switchcost
-from switchcost.errors import SwitchcostError
+from switchcost.errors import CommandError, SwitchcostError
 
 PLUGIN = "switchcost.pytest_plugin"
 
@@ -26,16 +26,12 @@ def test_a_block_is_observed_and_not_what_is_before_it() -> None:
     ping_pong(2000)
     with switchcost.observing(calibration=False) as block:
         ping_pong(300)
+        with pytest.raises(SwitchcostError, match="after the with block"):
+            _ = block.observation
     all_tasks = block.observation.all
     assert 300 <= all_tasks.voluntary < 1500
     assert {one.process for one in block.observation.processes} == {os.getpid()}
     assert block.observation.to_arrow().num_rows == 1
-
-
-def test_an_observation_is_there_when_the_block_has_ended() -> None:
-    with switchcost.observing(calibration=False) as block, pytest.raises(SwitchcostError, match="after the with block"):
-        _ = block.observation
-    assert block.observation.seconds > 0
 
 
 def test_a_process_that_does_not_exist_is_refused_before_the_block() -> None:
@@ -47,9 +43,16 @@ def test_a_process_that_does_not_exist_is_refused_before_the_block() -> None:
 
 def test_a_command_is_observed(capsys: pytest.CaptureFixture[str]) -> None:
     code = "import time; print('hello'); [time.sleep(0.0001) for _ in range(200)]"
-    observation = switchcost.observe([sys.executable, "-c", code], no_calibration=True)
+    observation = switchcost.observe([sys.executable, "-c", code], no_calibration=True, no_bpf=True)
     assert observation.all.voluntary >= 200
     assert capsys.readouterr().err == "hello\n"
+
+
+def test_a_command_that_fails_is_observed_all_the_same() -> None:
+    observation = switchcost.observe([sys.executable, "-c", "raise SystemExit(7)"], no_calibration=True, no_bpf=True)
+    assert observation.exit_code == 7
+    with pytest.raises(CommandError, match="no/such/program"):
+        switchcost.observe(["/no/such/program"], no_calibration=True, no_bpf=True)
 
 
 TESTS = """

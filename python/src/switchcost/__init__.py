@@ -24,6 +24,7 @@ from .measurement import Estimate, Measurement, Result
 from .observation import Observation, Observed, Range
 from .observing import observing
 from .simulation import Cost, Design, Simulation
+from .sweeps import Sweep, sweep
 from .traces import Trace
 
 __version__ = VERSION
@@ -50,6 +51,7 @@ __all__ = [
     "Result",
     "Simulation",
     "StoreError",
+    "Sweep",
     "SwitchcostError",
     "Trace",
     "__version__",
@@ -60,5 +62,6 @@ __all__ = [
     "observing",
     "read",
     "simulate",
+    "sweep",
     "trace",
 ]

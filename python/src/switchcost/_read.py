@@ -28,8 +28,18 @@ def read(path: str | os.PathLike[str]) -> Record:
     if start == end == _PARQUET:
         return Simulation(path)
     if start == _TRACE:
-        return Trace(path, _running.run(["trace", "info", os.fspath(path), "--format=json"]).json(*Trace.schemas))
+        return _summarized(path)
     return _reported(path)
+
+
+def _summarized(path: str | os.PathLike[str]) -> Trace:
+    ran = _running.ended(["trace", "info", os.fspath(path), "--format=json"])
+    if not ran.output:
+        _running.finished(ran)
+    summary = ran.json(*Trace.schemas)
+    if summary["loss"] is not None:
+        raise RecordError(f"failed to read the trace {os.fspath(path)}: {summary['loss']}", ran.code, ran.command)
+    return Trace(path, summary)
 
 
 def _reported(path: str | os.PathLike[str]) -> Measurement | Observation:

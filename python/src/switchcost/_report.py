@@ -22,8 +22,10 @@ class Report:
 
     schemas: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, path: str | os.PathLike[str], report: dict[str, Any] | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], report: dict[str, Any] | None = None, *, exit_code: int = 0) -> None:
         self.path = Path(path)
+        #: Of the run that made it: 3 is done with reservations; of a command that was run, its own. 0 where it was only read.
+        self.exit_code = exit_code
         self._report = report
         self._figure: str | None = None
 

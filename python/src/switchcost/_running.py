@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,8 @@ _ERRORS: dict[int, type[CommandError]] = {2: OptionError, 5: RecordError}
 _SAYS = re.compile(r"^switchcost: ")
 _RECORD = re.compile(r"^switchcost: record:? (.+)$")
 _LINES_KEPT = 1000
+#: Asks the kernel to kill what follows when its parent is gone (util-linux); where it is missing, that runs to its end.
+_DIES = ("setpriv", "--pdeathsig", "KILL", "--") if shutil.which("setpriv") else ()
 
 
 @dataclass(frozen=True)
@@ -44,16 +47,26 @@ class Finished:
         return read_json(self.output, self.command, schemas)
 
 
-def run(words: Sequence[str], *, passes_on: bool = False, watch: Callable[[int], None] | None = None) -> Finished:
-    """Runs the program with these words until it ends.
+def run(
+    words: Sequence[str], *, passes_on: bool = False, dies_with_us: bool = False, watch: Callable[[int], None] | None = None
+) -> Finished:
+    """Runs the program with these words until it ends, and raises what it refuses.
 
     What it writes to its standard error is kept; with `passes_on` lines that are not its own (of a program that it runs) are
-    passed on. `watch` is called with the process's number a few times a second.
+    passed on. `watch` is called with the process's number a few times a second; where it raises, the program is
+    ended, as by Ctrl-C. With `dies_with_us` it is killed when the calling thread is gone, for whatever reason.
     """
-    running = Running(words, passes_on=passes_on)
+    return finished(ended(words, passes_on=passes_on, dies_with_us=dies_with_us, watch=watch))
+
+
+def ended(
+    words: Sequence[str], *, passes_on: bool = False, dies_with_us: bool = False, watch: Callable[[int], None] | None = None
+) -> Finished:
+    """The same, whatever the exit code is."""
+    running = Running(words, passes_on=passes_on, dies_with_us=dies_with_us)
     try:
-        return finished(running.wait(watch))
-    except KeyboardInterrupt:
+        return running.wait(watch)
+    except BaseException:
         running.stop()
         raise
 
@@ -80,7 +93,7 @@ def read_json(output: bytes, command: Sequence[str], schemas: Sequence[str]) -> 
 class Running:
     """The program while it runs."""
 
-    def __init__(self, words: Sequence[str], *, passes_on: bool = False) -> None:
+    def __init__(self, words: Sequence[str], *, passes_on: bool = False, dies_with_us: bool = False) -> None:
         self._command = (checked(find_program()), *words)
         self._said: collections.deque[str] = collections.deque(maxlen=_LINES_KEPT)
         self._output: list[bytes] = []
@@ -88,7 +101,7 @@ class Running:
         # A process group of its own: Ctrl-C at the terminal comes once, from here.
         try:
             self._process = subprocess.Popen(
-                self._command,
+                (*(_DIES if dies_with_us else ()), *self._command),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -19,38 +19,47 @@ _JSON = "--format=json"
 
 def measure(options: list[str], progress: bool) -> Measurement:
     """Runs `measure`."""
-    ran = _run(["measure", *options, _JSON], progress)
-    return Measurement(_record(ran), ran.json(*Measurement.schemas))
+    ran = _running.finished(_ended(["measure", *options, _JSON], progress))
+    return Measurement(_record(ran), ran.json(*Measurement.schemas), exit_code=ran.code)
 
 
 def observe(command: Sequence[str], options: list[str], progress: bool) -> Observation:
     """Runs `observe` on a command, or on what the options name."""
-    ran = _run(["observe", *options, _JSON, *_behind(command)], progress, passes_on=True)
-    return Observation(_record(ran), ran.json(*Observation.schemas))
+    ran = _reported(_ended(["observe", *options, _JSON, *_behind(command)], progress, passes_on=True))
+    return Observation(_record(ran), ran.json(*Observation.schemas), exit_code=ran.code)
 
 
 def simulate(traces: Path | Sequence[Path], command: Sequence[str], options: list[str], progress: bool) -> Simulation:
     """Runs `simulate` on traces, or live on a command."""
     files = [text(trace) for trace in listed(traces)]
-    ran = _run(["simulate", *options, _JSON, *files, *_behind(command)], progress, passes_on=bool(command))
-    return Simulation(_record(ran), ran.json(*Simulation.schemas), ran.records)
+    ran = _reported(_ended(["simulate", *options, _JSON, *files, *_behind(command)], progress, passes_on=bool(command)))
+    return Simulation(_record(ran), ran.json(*Simulation.schemas), ran.records, exit_code=ran.code)
 
 
 def compare(base: Path, new: Path, options: list[str], progress: bool) -> Comparison:
     """Runs `compare`."""
     words = ["compare", *options, os.fspath(base), os.fspath(new)]
-    return Comparison(words, new, _run([*words, _JSON], progress).json(*Comparison.schemas))
+    ran = _running.finished(_ended([*words, _JSON], progress))
+    return Comparison(words, new, ran.json(*Comparison.schemas), exit_code=ran.code)
 
 
 def trace(command: Sequence[str], output: Path, options: list[str], progress: bool) -> Trace:
     """Runs `trace`, and summarizes what it wrote."""
-    _run(["trace", *options, f"--output={os.fspath(output)}", *_behind(command)], progress, passes_on=True)
-    return Trace(output)
+    was_there = os.path.lexists(output)
+    ran = _ended(["trace", *options, f"--output={os.fspath(output)}", *_behind(command)], progress, passes_on=True)
+    if was_there or not os.path.exists(output):  # noqa: PTH110
+        _running.finished(ran)
+    return Trace(output, exit_code=ran.code)
 
 
-def _run(words: list[str], progress: bool, *, passes_on: bool = False) -> _running.Finished:
+def _ended(words: list[str], progress: bool, *, passes_on: bool = False) -> _running.Finished:
     with _progress.shown(words[0], progress) as watch:
-        return _running.run(words, passes_on=passes_on, watch=watch)
+        return _running.ended(words, passes_on=passes_on, watch=watch)
+
+
+def _reported(ran: _running.Finished) -> _running.Finished:
+    """A run whose report is there ended with the code of the command that it ran, be it a failure."""
+    return ran if ran.records and ran.output else _running.finished(ran)
 
 
 def _behind(command: Sequence[str]) -> list[str]:

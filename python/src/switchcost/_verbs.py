@@ -71,6 +71,7 @@ _MEASURE: dict[str, Form] = {
     "synthetic_switch": "value",
     "synthetic_reload": "value",
     "record": "value",
+    "redact": "flag",
 }
 
 
@@ -107,6 +108,7 @@ def measure(
     synthetic_switch: Time | None = None,
     synthetic_reload: Time | None = None,
     record: Path | None = None,
+    redact: bool = False,
     progress: bool = True,
 ) -> Measurement:
     """Measure what a context switch costs on this machine.
@@ -150,6 +152,8 @@ def measure(
         synthetic_switch: Length of the switch of the mechanism synthetic [default: 2us].
         synthetic_reload: What synthetic adds to each walk of the switching arm [default: 0ns].
         record: Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs].
+        redact: Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all
+            that is made of it.
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.measure(words(_MEASURE, locals()), progress)
@@ -175,6 +179,7 @@ _OBSERVE: dict[str, Form] = {
     "stacks": "optional",
     "no_calibration": "flag",
     "record": "value",
+    "redact": "flag",
     "folded": "value",
     "pprof": "value",
     "by": "value",
@@ -200,6 +205,7 @@ def observe(
     stacks: int | bool | None = None,
     no_calibration: bool = False,
     record: Path | None = None,
+    redact: bool = False,
     folded: Path | None = None,
     pprof: Path | None = None,
     by: ObserveBy | None = None,
@@ -236,6 +242,8 @@ def observe(
         no_calibration: Do not measure what a switch costs here where no measurement of this machine is at hand (8 s, before
             anything is observed).
         record: Where to keep the record [default: a new file in ~/.local/state/switchcost/runs].
+        redact: Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all
+            that is made of it.
         folded: Write what was observed to FILE as folded stacks for flame graphs: the task's name, why it left its CPU,
             where, and for how long, in nanoseconds; or with observe --stacks the sampled stacks of the program, and how
             many switches they stand for.
@@ -266,6 +274,7 @@ _SIMULATE: dict[str, Form] = {
     "threads": "value",
     "places": "value",
     "record": "value",
+    "redact": "flag",
     "with_": "repeated",
     "order": "value",
     "processes": "value",
@@ -291,6 +300,7 @@ def simulate(
     threads: int | None = None,
     places: int | None = None,
     record: Path | None = None,
+    redact: bool = False,
     with_: str | Sequence[str] = (),
     order: SimulateOrder | None = None,
     processes: SimulateProcesses | None = None,
@@ -325,6 +335,8 @@ def simulate(
         places: Number of places in code and data to list, those with the most excess cycles [default: 20].
         record: Keep the record (a Parquet file) in FILE, which must not exist [default: a new file in
             ~/.local/state/switchcost/runs].
+        redact: Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all
+            that is made of it.
         with_: Another command that runs beside the first; may be given several times.
         order: The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each
             time) [default: scheduled].
@@ -374,6 +386,7 @@ TraceProcesses: TypeAlias = Literal[
 ]
 
 _TRACE: dict[str, Form] = {
+    "redact": "flag",
     "quantum": "value",
     "with_": "repeated",
     "order": "value",
@@ -397,6 +410,7 @@ def trace(
     command: Sequence[str],
     output: Path,
     *,
+    redact: bool = False,
     quantum: int | None = None,
     with_: str | Sequence[str] = (),
     order: TraceOrder | None = None,
@@ -420,6 +434,8 @@ def trace(
     Args:
         command: The command and its arguments.
         output: The file for the trace, which must not exist.
+        redact: Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all
+            that is made of it.
         quantum: Length of a scheduled turn in instructions; Mogul and Borg 1990 had about 400000 [default: 400000].
         with_: Another command that runs beside the first; may be given several times.
         order: The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ._report import Report, number
+from ._version import VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +34,15 @@ class Comparison(Report):
 
     schemas: ClassVar = ("switchcost.compare/1",)
 
-    def __init__(self, words: Sequence[str], path: str | os.PathLike[str], report: dict[str, Any] | None = None) -> None:
-        super().__init__(path, report)
+    def __init__(
+        self, words: Sequence[str], path: str | os.PathLike[str], report: dict[str, Any] | None = None, *, exit_code: int = 0
+    ) -> None:
+        super().__init__(path, report, exit_code=exit_code)
         self._words = list(words)
 
     @property
     def program_version(self) -> str:
         """Of the program that compares."""
-        from ._version import VERSION  # noqa: PLC0415
-
         return VERSION
 
     @property

@@ -87,9 +87,14 @@ class Simulation(Report):
     schemas: ClassVar = (_ONE, "switchcost.simulate-trials/1", "switchcost.simulate-orders/1", "switchcost.simulate-at-once/1")
 
     def __init__(
-        self, path: str | os.PathLike[str], report: dict[str, Any] | None = None, records: Sequence[str | os.PathLike[str]] = ()
+        self,
+        path: str | os.PathLike[str],
+        report: dict[str, Any] | None = None,
+        records: Sequence[str | os.PathLike[str]] = (),
+        *,
+        exit_code: int = 0,
     ) -> None:
-        super().__init__(path, report)
+        super().__init__(path, report, exit_code=exit_code)
         self.records = tuple(os.fspath(record) for record in records) or (os.fspath(path),)
 
     @property

@@ -1,0 +1,48 @@
+"""Many designs on many traces: cut into tasks that any engine may run, in any order, twice or again, with the same result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from .._options import Path, listed, text
+from .engine import run
+from .plan import Plan
+from .result import Sweep
+
+__all__ = ["Plan", "Sweep", "sweep"]
+
+
+def sweep(
+    traces: Path | Sequence[Path],
+    designs: Path | Sequence[Path],
+    *,
+    vary: str | Sequence[str] = (),
+    store: Path,
+    on: str | None = None,
+    designs_a_task: int = 64,
+    memory: str | int = "2GiB",
+    **words: object,
+) -> Sweep:
+    """Simulates each design on each trace, and returns the costs when all tasks have ended. Finished tasks are not run again.
+
+    Args:
+        traces: Traces: files, patterns such as traces/*.sct, or addresses that fsspec knows.
+        designs: Shipped names, or TOML files.
+        vary: Variants of every design, as `simulate --vary` takes them.
+        store: The folder, or address that fsspec knows, for the results.
+        on: None for the CPUs of this machine; auto for the cluster of Ray that this machine belongs to; or the address of one.
+        designs_a_task: At most so many designs go through in one run of the program.
+        memory: What a task needs at most, for engines that share it out.
+        words: Further options of `simulate` that say what is simulated, such as interval.
+    """
+    table = {
+        "traces": [text(trace) for trace in listed(traces)],
+        "design": [text(design) for design in listed(designs)],
+        "vary": [text(one) for one in listed(vary)],
+        "store": os.fspath(store),
+        "designs-a-task": designs_a_task,
+        "memory": memory,
+        **{name.replace("_", "-"): value for name, value in words.items()},
+    }
+    return run(Plan.of({name: value for name, value in table.items() if value != []}, "the arguments of sweep"), on)

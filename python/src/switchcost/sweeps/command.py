@@ -1,0 +1,112 @@
+"""`switchcost-sweep`: a plan to its results."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import SwitchcostError
+from .engine import run
+from .estimate import estimate
+from .plan import Plan
+from .result import Sweep
+from .store import Store
+from .task import Task, cut
+from .work import Outcome, costs, perform
+
+_EXAMPLES = """\
+examples:
+  switchcost-sweep plan.toml                         on the CPUs of this machine
+  switchcost-sweep plan.toml --ray auto              on the cluster of Ray that this machine belongs to
+  switchcost-sweep plan.toml --list | parallel       each line is one task, for any engine
+  switchcost-sweep plan.toml --dry-run               how long, and how many bytes
+
+exit codes: 0 done, 1 an error, 2 wrong usage or plan, 3 some tasks failed
+"""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Reads the command line, and ends with the exit code."""
+    given = _parser().parse_args(arguments)
+    try:
+        sys.exit(_do(given))
+    except SwitchcostError as error:
+        _complain(str(error))
+        sys.exit(2 if isinstance(error, ValueError) else 1)
+    except KeyboardInterrupt:
+        _complain("stopped; what is done is kept: the same command goes on")
+        sys.exit(130)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="switchcost-sweep",
+        description="Simulate many designs on many traces; finished tasks are not run again",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("plan", type=Path, help="the plan, a TOML file")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--ray", metavar="ADDRESS", help="run on this cluster of Ray: auto, HOST:PORT or ray://HOST:PORT")
+    how.add_argument("--list", action="store_true", help="print a command for each open task; run none")
+    how.add_argument("--dry-run", action="store_true", help="say how long it takes, and how many bytes; run none")
+    how.add_argument("--only", metavar="KEY", help="run this task alone")
+    return parser
+
+
+def _do(given: argparse.Namespace) -> int:
+    plan = Plan.read(given.plan)
+    if given.list or given.dry_run or given.only:
+        store = Store(plan.store)
+        return _with_tasks(given, cut(plan, store), store)
+    return _told(run(plan, given.ray))
+
+
+def _with_tasks(given: argparse.Namespace, tasks: list[Task], store: Store) -> int:
+    if given.only:
+        return _only(given.only, tasks, store)
+    if given.dry_run:
+        print(estimate(tasks, store))
+        return 0
+    there = store.names("costs")
+    for task in tasks:
+        if costs(task) not in there:
+            print(_line(given.plan, task))
+    return 0
+
+
+def _line(plan: Path, task: Task) -> str:
+    return shlex.join(["switchcost-sweep", str(plan.resolve()), "--only", task.key])
+
+
+def _only(key: str, tasks: list[Task], store: Store) -> int:
+    found = next((task for task in tasks if task.key == key), None)
+    if found is None:
+        _complain(f"found no task {key} in the plan: it, a trace or the version has changed; list again")
+        return 2
+    return _failures([perform(found, store)])
+
+
+def _told(result: Sweep) -> int:
+    states = [outcome.state for outcome in result.outcomes]
+    counts = f"{states.count('done')} tasks done, {states.count('was-done')} were done before, {states.count('failed')} failed"
+    print(f"{counts}: {result.store}/costs")
+    return _failures(result.outcomes)
+
+
+def _failures(outcomes: Sequence[Outcome]) -> int:
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    for outcome in failed:
+        _complain(f"failed: {outcome.command}\n    {outcome.message}")
+    return 3 if failed else 0
+
+
+def _complain(sentence: str) -> None:
+    print(f"switchcost-sweep: {sentence}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

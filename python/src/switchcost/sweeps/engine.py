@@ -1,0 +1,62 @@
+"""Who runs the tasks: the CPUs of this machine, or a cluster of Ray. Results do not depend on it."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import threading
+from collections.abc import Iterable, Iterator
+
+from ..errors import SwitchcostError
+from .plan import Plan
+from .result import Sweep
+from .store import Store
+from .task import Task, cut
+from .work import Outcome, costs, perform
+
+
+def run(plan: Plan, on: str | None, told: list[Outcome] | None = None) -> Sweep:
+    """Runs what is not done yet, and returns when all has ended. Each outcome is added to `told` as it comes."""
+    store = Store(plan.store)
+    tasks = cut(plan, store)
+    store.sweep_out()
+    there = store.names("costs")
+    open_tasks = [task for task in tasks if costs(task) not in there]
+    outcomes = [] if told is None else told
+    outcomes += [Outcome(task.key, "was-done", task.command) for task in tasks if costs(task) in there]
+    for outcome in _engine(plan, store, open_tasks, on):
+        outcomes.append(outcome)
+    return Sweep(store, tasks, outcomes)
+
+
+def _engine(plan: Plan, store: Store, tasks: list[Task], on: str | None) -> Iterator[Outcome]:
+    if not tasks:
+        return iter(())
+    if on is None:
+        return here(tasks, store, max(1, len(os.sched_getaffinity(0)) // plan.threads))
+    from .on_ray import on_ray  # noqa: PLC0415
+
+    return on_ray(tasks, store, on, plan)
+
+
+class _StoppedError(SwitchcostError):
+    pass
+
+
+def here(tasks: Iterable[Task], store: Store, at_once: int) -> Iterator[Outcome]:
+    """By so many programs at once on this machine. They end with this process."""
+    stop = threading.Event()
+
+    def watch(_pid: int) -> None:
+        if stop.is_set():
+            raise _StoppedError
+
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        running = [pool.submit(perform, task, store, watch) for task in tasks]
+        try:
+            for ended in concurrent.futures.as_completed(running):
+                yield ended.result()
+        finally:
+            # A full store, or Ctrl-C: no further task begins, and those that run end.
+            stop.set()
+            pool.shutdown(cancel_futures=True)

@@ -1,0 +1,150 @@
+"""The plan of a sweep: a TOML file with the words of the command line."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .._options import Form
+from ..errors import PlanError
+
+#: Options of `simulate` that say what is simulated.
+SIMULATED: dict[str, Form] = {
+    "interval": "value",
+    "intervals": "value",
+    "in_full": "value",
+    "kernel_touches": "flag",
+    "user_only": "flag",
+    "threads": "value",
+}
+_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_LISTS = ("traces", "design", "vary")
+_OWN = (*_LISTS, "store", "designs-a-task", "memory")
+_WORDS = (*_OWN, *(name.replace("_", "-") for name in SIMULATED))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to simulate, and where the results go."""
+
+    traces: tuple[str, ...]
+    design: tuple[str, ...]
+    store: str
+    vary: tuple[str, ...] = ()
+    designs_a_task: int = 64
+    memory_bytes: int = 2 << 30
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def threads(self) -> int:
+        """CPUs that a task uses."""
+        return int(str(self.options["threads"]))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Plan:
+        """From a TOML file; paths in it are relative to its folder."""
+        try:
+            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise PlanError(f"{path} cannot be read ({error.strerror}), need a plan in TOML") from None
+        except ValueError as error:
+            raise PlanError(f"{path} is no TOML: {error}") from None
+        return cls.of(table, str(path), Path(path).resolve().parent)
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any], origin: str, folder: Path | None = None) -> Plan:
+        """From the words of a plan, which came from `origin`."""
+        for word in table:
+            _known(word, origin)
+        texts = {word: _texts(table, word, origin) for word in _LISTS}
+        for word in ("traces", "design"):
+            _needed(texts[word], word, origin)
+        traces = [found for pattern in texts["traces"] for found in _files(pattern, folder, origin)]
+        return cls(
+            traces=tuple(dict.fromkeys(traces)),
+            design=tuple(_design(name, folder, origin) for name in texts["design"]),
+            store=_within(_one(table, "store", str, origin), folder),
+            vary=tuple(texts["vary"]),
+            designs_a_task=_positive(table.get("designs-a-task", 64), "designs-a-task", origin),
+            memory_bytes=_bytes(table.get("memory", "2GiB"), origin),
+            options=_options(table, origin),
+        )
+
+
+def _known(word: str, origin: str) -> None:
+    if word not in _WORDS:
+        near = difflib.get_close_matches(word, _WORDS, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise PlanError(f"found {word!r} in {origin}, need one of {', '.join(_WORDS)}{hint}")
+
+
+def _needed(values: list[str], word: str, origin: str) -> None:
+    if not values:
+        raise PlanError(f"found no {word} in {origin}, need at least one")
+
+
+def _one(table: Mapping[str, Any], word: str, kind: type, origin: str) -> Any:
+    value = table.get(word)
+    if not isinstance(value, kind) or value == "":
+        raise PlanError(f"found {value!r} for {word} in {origin}, need a text" if word in table else f"found no {word} in {origin}")
+    return value
+
+
+def _texts(table: Mapping[str, Any], word: str, origin: str) -> list[str]:
+    value = table.get(word, [])
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(one, str) and one for one in values):
+        raise PlanError(f"found {value!r} for {word} in {origin}, need a text or a list of texts")
+    return list(values)
+
+
+def _positive(value: object, word: str, origin: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise PlanError(f"found {value!r} for {word} in {origin}, need a whole number from 1 on")
+    return value
+
+
+def _bytes(value: object, origin: str) -> int:
+    found = re.fullmatch(r"(\d+) ?([KMGT]iB|B)", value) if isinstance(value, str) else None
+    return int(found[1]) * _UNITS[found[2]] if found else _positive(value, "memory", origin)
+
+
+def _options(table: Mapping[str, Any], origin: str) -> dict[str, object]:
+    options: dict[str, object] = {"threads": 1}
+    for name, form in SIMULATED.items():
+        word = name.replace("_", "-")
+        if word in table:
+            options[name] = _flag(table[word], word, origin) if form == "flag" else _positive(table[word], word, origin)
+    return options
+
+
+def _flag(value: object, word: str, origin: str) -> bool:
+    if not isinstance(value, bool):
+        raise PlanError(f"found {value!r} for {word} in {origin}, need true or false")
+    return value
+
+
+def _within(path: str, folder: Path | None) -> str:
+    return path if "://" in path or folder is None else str(folder / path)
+
+
+def _files(pattern: str, folder: Path | None, origin: str) -> list[str]:
+    path = _within(pattern, folder)
+    if "://" in path:
+        return [path]
+    found = sorted(glob.glob(path)) if glob.has_magic(path) else [path]  # noqa: PTH207
+    if not found or not Path(found[0]).is_file():
+        raise PlanError(f"found no file for the trace {pattern} of {origin}")
+    return [str(Path(one).resolve()) for one in found]
+
+
+def _design(name: str, folder: Path | None, origin: str) -> str:
+    if name == "host":
+        raise PlanError(f"found the design host in {origin}, which is another on each machine; write it into a TOML file")
+    return str(Path(_within(name, folder)).resolve()) if name.endswith(".toml") else name

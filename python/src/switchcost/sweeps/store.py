@@ -1,0 +1,140 @@
+"""Where results are: a folder, or an object store by fsspec. What is there under its name is whole."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .. import _tables
+from ..errors import MissingPackageError, PlanError, StoreError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_STALE_SECONDS = 86_400
+
+
+class Store:
+    """A folder, made where it is missing, or an address with a scheme."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address.rstrip("/")
+        self.is_folder = "://" not in address
+        self._digests: dict[str, str] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether something was published under this name."""
+        return (Path(self.address) / name).exists() if self.is_folder else bool(self._remote.exists(self._path(name)))
+
+    def names(self, folder: str) -> set[str]:
+        """All that was published below a folder: one listing instead of a question for each."""
+        if self.is_folder:
+            root = Path(self.address)
+            return {str(path.relative_to(root)) for path in (root / folder).rglob("*.parquet")}
+        root_path = self._path("")
+        return {str(path).removeprefix(root_path) for path in self._remote.find(self._path(folder))}
+
+    def publish(self, file: Path, name: str) -> None:
+        """Moves a finished file there, in one step: two copies of a task may do so at once."""
+        with self._filling():
+            if self.is_folder:
+                target = Path(self.address) / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _synced(file)
+                file.replace(target)
+            else:
+                self._remote.put_file(str(file), self._path(name))
+
+    @contextlib.contextmanager
+    def workplace(self) -> Iterator[Path]:
+        """A folder from which a file can be moved to its place in one step."""
+        base = Path(self.address) / ".work" if self.is_folder else None
+        with self._filling():
+            if base is not None:
+                base.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="task-", dir=base) as folder:
+            yield Path(folder)
+
+    def sweep_out(self) -> None:
+        """Removes what killed tasks left a day ago."""
+        if self.is_folder:
+            for left in (Path(self.address) / ".work").glob("task-*"):
+                if left.stat().st_mtime < time.time() - _STALE_SECONDS:
+                    shutil.rmtree(left, ignore_errors=True)
+
+    def local(self, path: str, folder: Path) -> str:
+        """A file that the program can open: the path itself, or a copy of what is at an address."""
+        if "://" not in path:
+            return path
+        copy = folder / Path(path).name
+        _file_system(path).get_file(path, str(copy))
+        return str(copy)
+
+    def digest(self, path: str) -> str:
+        """SHA-256 of a trace. It is kept for a file of this path, length and time, so that it is read once."""
+        if path not in self._digests:
+            self._digests[path] = self._kept(path)
+        return self._digests[path]
+
+    def opened(self, name: str) -> tuple[str, Any]:
+        """Path and file system, as pyarrow takes them."""
+        return (str(Path(self.address) / name), None) if self.is_folder else (self._path(name), self._remote)
+
+    def _kept(self, path: str) -> str:
+        if "://" in path or not self.is_folder:
+            return _digest(path)
+        facts = Path(path).stat()
+        about = hashlib.sha256(f"{path}\0{facts.st_size}\0{facts.st_mtime_ns}".encode()).hexdigest()[:32]
+        kept = Path(self.address) / "digests" / about
+        if kept.exists():
+            return kept.read_text(encoding="ascii")
+        found = _digest(path)
+        with self.workplace() as folder:
+            (folder / about).write_text(found, encoding="ascii")
+            self.publish(folder / about, f"digests/{about}")
+        return found
+
+    @property
+    def _remote(self) -> Any:
+        return _file_system(self.address)
+
+    def _path(self, name: str) -> str:
+        return f"{self.address.partition('://')[2]}/{name}"
+
+    @contextlib.contextmanager
+    def _filling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            what = "takes no more" if error.errno in _FULL else "cannot be written to"
+            help_ = "free some space, or name another store" if error.errno in _FULL else "name another store"
+            raise StoreError(f"{self.address} {what} ({error.strerror or error}); {help_}: what is done is kept") from None
+
+
+def _file_system(address: str) -> Any:
+    fsspec = _tables.package("fsspec")
+    try:
+        return fsspec.filesystem(address.partition("://")[0])
+    except ImportError as error:
+        raise MissingPackageError(str(error.name or address.partition("://")[0]), "fsspec") from None
+    except ValueError as error:
+        raise PlanError(f"{address} is at no place that fsspec knows: {error}") from None
+
+
+def _digest(path: str) -> str:
+    try:
+        with _file_system(path).open(path) if "://" in path else open(path, "rb") as file:  # noqa: PTH123
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise PlanError(f"the trace {path} cannot be read ({error.strerror or error})") from None
+
+
+def _synced(file: Path) -> None:
+    with file.open("rb") as opened:
+        os.fsync(opened.fileno())

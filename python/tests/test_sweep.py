@@ -1,0 +1,259 @@
+"""A sweep gives the numbers of one run alone, whoever runs its tasks and whatever is killed meanwhile."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import switchcost
+from switchcost import _running
+from switchcost.errors import ClusterError, MissingPackageError, PlanError, StoreError, SwitchcostError
+from switchcost.sweeps import Plan, sweep, work
+from switchcost.sweeps.command import main
+from switchcost.sweeps.store import Store
+from switchcost.sweeps.task import blocks, cut
+
+VARY = ["L1D.size=8KiB,16KiB,32KiB", "L1D.ways=1,2"]
+COMMAND = [sys.executable, "-m", "switchcost.sweeps.command"]
+
+
+@pytest.fixture(scope="session")
+def traces(place: Path) -> list[Path]:
+    paths = [place / f"walks-{kib}.sct" for kib in (2, 4)]
+    for kib, path in zip((2, 4), paths, strict=True):
+        _running.run(["trace", "walks", "--size", f"{kib}KiB", "--turns", "20", "-o", str(path)])
+    return paths
+
+
+def write_plan(folder: Path, traces: list[Path], more: str = "", designs_a_task: int = 2) -> Path:
+    plan = folder / "plan.toml"
+    plan.write_text(
+        f'traces = {[str(trace) for trace in traces]}\ndesign = ["mogul-1a"]\nvary = {VARY}\n'
+        f'store = "store"\ndesigns-a-task = {designs_a_task}\n{more}\n'
+    )
+    return plan
+
+
+def alone(traces: list[Path], folder: Path) -> dict[tuple[str, str], list[str]]:
+    """One run of the program for each trace: cost and cycles by trace and design, as it prints them."""
+    found = {}
+    for trace in traces:
+        varied = [f"--vary={one}" for one in VARY]
+        record = folder / f"{trace.stem}.parquet"
+        ran = _running.run(["simulate", str(trace), "--design=mogul-1a", *varied, f"--record={record}", "--format=csv"])
+        for row in csv.DictReader(io.StringIO(ran.output.decode())):
+            if row["row"] == "total" and row["kind"] == "all":
+                found[trace.stem, row["design"]] = [row["cost_cycles"], row["shared_cycles"], row["overhead_percent"]]
+    return found
+
+
+def together(result: switchcost.Sweep) -> dict[tuple[str, str], list[str]]:
+    rows = [row for row in result.to_arrow().to_pylist() if row["kind"] == "all"]
+    costs = {
+        (row["trace"].rpartition("-")[0], row["design"]): [row["cost_cycles"], row["shared_cycles"], row["overhead_percent"]]
+        for row in rows
+    }
+    assert len(costs) == len(rows), "none twice"
+    return costs
+
+
+def assert_same(found: dict[tuple[str, str], list[str]], expected: dict[tuple[str, str], list[str]]) -> None:
+    assert found.keys() == expected.keys()
+    for key, texts in expected.items():
+        assert found[key] == [float(text) for text in texts], key
+
+
+def test_a_sweep_has_the_numbers_of_one_run_alone(traces: list[Path], tmp_path: Path) -> None:
+    result = sweep(traces, "mogul-1a", vary=VARY, store=tmp_path / "store", designs_a_task=4)
+    assert [outcome.state for outcome in result.outcomes] == ["done"] * 4
+    assert_same(together(result), alone(traces, tmp_path))
+    assert all((tmp_path / "store" / record).exists() for record in result.records())
+
+
+def test_what_is_done_is_not_run_again(traces: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = sweep(traces[0], "mogul-1a", store=tmp_path)
+    monkeypatch.setattr(work, "_simulate", lambda *_: pytest.fail("run again"))
+    again = sweep(traces[0], "mogul-1a", store=tmp_path)
+    assert [outcome.state for outcome in again.outcomes] == ["was-done"]
+    assert again.to_arrow().equals(first.to_arrow())
+
+
+def test_another_trace_of_the_same_name_is_another_task(traces: list[Path], tmp_path: Path) -> None:
+    here = tmp_path / "a.sct"
+    keys = set()
+    for trace in traces:
+        shutil.copy(trace, here)
+        os.utime(here, ns=(0, trace.stat().st_mtime_ns))
+        keys |= {task.key for task in cut(Plan(traces=(str(here),), design=("mogul-1a",), store=""), Store(str(tmp_path)))}
+    assert len(keys) == 2
+
+
+def test_a_plan_is_cut_into_every_combination_once() -> None:
+    axes = [("a", ("1", "2", "3", "4", "5")), ("b", ("x", "y", "z")), ("c", ("u", "v"))]
+    for most in (1, 2, 5, 6, 12, 29, 30, 100):
+        parts = list(blocks(axes, most))
+        combined = [(a, b, c) for (_, first), (_, second), (_, third) in parts for a in first for b in second for c in third]
+        assert len(combined) == len(set(combined)) == 30
+        assert all(len(first) * len(second) * len(third) <= most for (_, first), (_, second), (_, third) in parts)
+
+
+def test_a_task_that_fails_is_told_with_its_command_and_the_rest_goes_on(traces: list[Path], tmp_path: Path) -> None:
+    result = sweep(traces[0], ["mogul-1a", "no-such-design"], store=tmp_path)
+    (failed,) = result.failed
+    assert failed.command.endswith("--design=no-such-design --threads=1")
+    assert "no-such-design" in failed.message
+    assert result.to_arrow().num_rows > 0
+
+
+def test_the_list_is_run_by_other_engines(traces: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = write_plan(tmp_path, traces[:1])
+    with pytest.raises(SystemExit, match="0"):
+        main([str(plan), "--list"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    jobs = "".join(line.replace("switchcost-sweep", " ".join(COMMAND), 1) + "\n" for line in lines * 2)
+    # Each twice, and four at once.
+    engine = ["parallel", "-j4"] if shutil.which("parallel") else ["xargs", "-P4", "-I{}", "sh", "-c", "{}"]
+    subprocess.run(engine, input=jobs, text=True, env=environment(), check=True)
+    with pytest.raises(SystemExit, match="0"):
+        main([str(plan), "--list"])
+    assert capsys.readouterr().out == ""
+    assert len(list(tmp_path.glob("store/costs/**/*.parquet"))) == 3
+    assert list(tmp_path.glob("store/.work/*")) == []
+
+
+def test_a_killed_sweep_goes_on_where_it_was(traces: list[Path], tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, traces, designs_a_task=1)
+    first = subprocess.Popen([*COMMAND, str(plan)], env=environment())
+    wait_for(lambda: bool(list(tmp_path.glob("store/costs/**/*.parquet"))))
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    left = len(list(tmp_path.glob("store/costs/**/*.parquet")))
+    again = sweep(traces, "mogul-1a", vary=VARY, store=tmp_path / "store", designs_a_task=1)
+    assert [outcome.state for outcome in again.outcomes].count("was-done") >= left >= 1
+    assert_same(together(again), alone(traces, tmp_path))
+
+
+def test_how_long_it_takes_is_known_when_a_task_is_done(
+    traces: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = write_plan(tmp_path, traces)
+    tasks = cut(Plan.read(plan), Store(str(tmp_path / "store")))
+    for begin, words in (("6 tasks to run, 0 done; how long", []), ("5 tasks to run, 1 done; about", ["--only", tasks[0].key])):
+        with pytest.raises(SystemExit, match="0"):
+            main([str(plan), *words] if words else [str(plan), "--dry-run"])
+        with pytest.raises(SystemExit, match="0"):
+            main([str(plan), "--dry-run"])
+        assert capsys.readouterr().out.splitlines()[-1].startswith(begin)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("desing = 1", "found 'desing' in .*plan.toml, need one of traces, design, .*; did you mean design"),
+        ("interval = '10'", "found '10' for interval in .*, need a whole number from 1 on"),
+        ("user-only = 1", "found 1 for user-only in .*, need true or false"),
+        ("memory = '2 GB'", "found '2 GB' for memory"),
+        ("intervals = ", "plan.toml is no TOML"),
+    ],
+)
+def test_a_plan_with_a_mistake_is_refused(traces: list[Path], tmp_path: Path, line: str, sentence: str) -> None:
+    with pytest.raises(PlanError, match=sentence):
+        Plan.read(write_plan(tmp_path, traces, line))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ({"traces": "none.sct"}, "found no file for the trace none.sct"),
+        ({"traces": "none*.sct"}, "found no file for the trace"),
+        ({"design": "host"}, "found the design host in .*, which is another on each machine"),
+        ({"design": "none.toml"}, "the design .*none.toml cannot be read"),
+        ({"vary": "L1D.size"}, "found 'L1D.size' for vary, need LEVEL.FIELD=LIST"),
+        ({"design": []}, "found no design in here"),
+        ({"store": None}, "found None for store"),
+    ],
+)
+def test_what_a_plan_cannot_do_is_said(traces: list[Path], tmp_path: Path, words: dict[str, object], sentence: str) -> None:
+    table = {"traces": str(traces[0]), "design": "mogul-1a", "store": str(tmp_path), **words}
+    with pytest.raises(PlanError, match=sentence):
+        cut(Plan.of(table, "here"), Store(str(tmp_path)))
+
+
+def test_a_full_store_ends_the_sweep_with_what_is_done(traces: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(StoreError, match="takes no more .No space left on device.; free some space, or name another store"):
+        sweep(traces, "mogul-1a", store=tmp_path)
+
+
+def test_an_address_needs_fsspec(traces: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'switchcost\[fsspec\]'"):
+        sweep(traces, "mogul-1a", store="s3://bucket/sweep")
+
+
+def test_an_object_store_holds_the_same(traces: list[Path], tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    memory.put_file(str(traces[0]), "/traces/walks-2.sct")
+    result = sweep("memory://traces/walks-2.sct", "mogul-1a", vary=VARY, store="memory://sweep", designs_a_task=4)
+    assert [outcome.state for outcome in result.outcomes] == ["done", "done"]
+    assert_same(together(result), alone(traces[:1], tmp_path))
+    again = sweep("memory://traces/walks-2.sct", "mogul-1a", vary=VARY, store="memory://sweep", designs_a_task=4)
+    assert [outcome.state for outcome in again.outcomes] == ["was-done", "was-done"]
+
+
+@pytest.mark.ray
+def test_a_cluster_that_is_not_there_is_told_at_once(traces: list[Path], tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    start = time.monotonic()
+    for address in ("127.0.0.1:9", "ray://127.0.0.1:9"):
+        with pytest.raises(ClusterError, match=f"the cluster at {address} cannot be reached .Connection refused."):
+            sweep(traces, "mogul-1a", store=tmp_path, on=address)
+    assert time.monotonic() - start < 20
+
+
+@pytest.mark.ray
+def test_a_cluster_that_loses_a_node_and_its_driver_has_all_results(traces: list[Path], tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    plan = write_plan(tmp_path, traces, "memory = '64MiB'", designs_a_task=1)
+    script = Path(__file__).with_name("cluster.py")
+    namespace = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    inside = ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, str(script), str(plan)]
+    ran = subprocess.run([*namespace, *inside], env=environment(), capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert " 0 failed" in ran.stdout
+    left, at_kill = (int(count) for count in re.findall(r"killed: (\d+)", ran.stdout))
+    assert 2 <= left < at_kill < 12, "both were killed in the middle"
+    again = sweep(traces, "mogul-1a", vary=VARY, store=tmp_path / "store", designs_a_task=1)
+    assert {outcome.state for outcome in again.outcomes} == {"was-done"}
+    assert_same(together(again), alone(traces, tmp_path))
+
+
+def test_exceptions_of_the_sweep_are_the_packages_own() -> None:
+    assert issubclass(StoreError, SwitchcostError)
+    assert issubclass(ClusterError, SwitchcostError)
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(switchcost.__file__).parents[1])}
+
+
+def wait_for(happened: object, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not happened():  # type: ignore[operator]
+        assert time.monotonic() < end
+        time.sleep(0.01)
