@@ -208,9 +208,10 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
     for cause in &mut causes {
         let count = cause.switches.max(1) as f64;
         cause.share = cause.switches as f64 / all.max(1) as f64;
-        // Who ended does not come back.
-        cause.off_ns = cause.off_ns.filter(|_| cause.why != Why::Ended && has_times).map(|sum| sum / count);
-        cause.wait_ns = cause.wait_ns.filter(|_| cause.why != Why::Ended).map(|sum| sum / count);
+        // Who ended does not come back, nor has whoever was off for no time at all yet.
+        cause.off_ns = cause.off_ns.filter(|sum| *sum > 0.0 && has_times).map(|sum| sum / count);
+        let has_come = cause.off_ns.is_some() || !has_times;
+        cause.wait_ns = cause.wait_ns.filter(|_| cause.why != Why::Ended && has_come).map(|sum| sum / count);
     }
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.switches));
     causes

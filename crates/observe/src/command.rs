@@ -64,6 +64,11 @@ impl Command {
         Ok(())
     }
 
+    /// Its process, while it lives.
+    pub(crate) fn process(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
     /// How it ended, once.
     pub(crate) fn take_end(&mut self) -> Option<ExitStatus> {
         // Waiting fails for nobody's child alone.

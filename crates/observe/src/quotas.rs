@@ -18,6 +18,8 @@ pub(crate) struct Quotas {
     began: Nanos,
     looked_at: Nanos,
     groups: BTreeMap<String, Group>,
+    /// Processes whose groups have been looked for.
+    known: BTreeSet<u32>,
     /// What processes say of their groups, so far: those that say the same are in the same.
     seen: BTreeSet<String>,
     /// The process with which the next look begins.
@@ -33,9 +35,9 @@ struct Group {
 
 impl Quotas {
     pub(crate) fn begin(root: &Root, now: Nanos, processes: &BTreeSet<u32>) -> Quotas {
-        let (groups, seen) = (BTreeMap::new(), BTreeSet::new());
-        let mut quotas = Quotas { began: now, looked_at: now, groups, seen, next: 0 };
-        quotas.find(root, processes, None);
+        let (groups, known, seen) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        let mut quotas = Quotas { began: now, looked_at: now, groups, known, seen, next: 0 };
+        quotas.find(root, processes, Nanos(0));
         quotas
     }
 
@@ -46,7 +48,7 @@ impl Quotas {
         }
         self.looked_at = now;
         self.read(root);
-        self.find(root, &processes(), Some(now.saturating_sub(self.began)));
+        self.find(root, &processes(), now.saturating_sub(self.began));
     }
 
     pub(crate) fn end(mut self, root: &Root) -> Vec<Throttled> {
@@ -66,11 +68,13 @@ impl Quotas {
         }
     }
 
-    /// Looks for groups of some processes: of many others each time.
-    fn find(&mut self, root: &Root, processes: &BTreeSet<u32>, joined: Option<Nanos>) {
+    /// Looks for groups of some processes: of many others each time. One that is looked at for the first time may have been in its group
+    /// all the time.
+    fn find(&mut self, root: &Root, processes: &BTreeSet<u32>, after: Nanos) {
         let later = processes.range(self.next..);
         for &process in later.chain(processes.range(..self.next)).take(PROCESSES) {
             self.next = process.saturating_add(1);
+            let joined = (!self.known.insert(process)).then_some(after);
             let Ok(said) = root.read(&format!("/proc/{process}/cgroup")) else { continue };
             if !self.seen.insert(said) {
                 continue;

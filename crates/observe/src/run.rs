@@ -115,7 +115,8 @@ pub fn observe<B: Backend, L: Listener>(
     listener.began()?;
     let usual = whom.usual_duration().filter(|_| !is_endless);
     let limit = duration.or(usual).unwrap_or(Nanos(u64::MAX));
-    let mut quotas = Quotas::begin(root, began.at, &backend.processes());
+    // Who has not switched yet may not be known to the backend.
+    let mut quotas = Quotas::begin(root, began.at, &(&backend.processes() | &whom.numbers()));
     let mut moments = Moments::begin(began.at);
     loop {
         let elapsed = backend.now().saturating_sub(began.at);

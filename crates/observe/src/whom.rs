@@ -121,6 +121,16 @@ impl Whom {
         Ok(if is_one_there { Next::GoOn } else { Next::End })
     }
 
+    /// Those that are meant by number, whether they have switched or not.
+    pub(crate) fn numbers(&self) -> BTreeSet<u32> {
+        match self {
+            Whom::Command(command) => command.process().into_iter().collect(),
+            Whom::Processes(processes) => processes.iter().copied().collect(),
+            Whom::Group(group) => group.known.clone(),
+            Whom::Everybody => BTreeSet::new(),
+        }
+    }
+
     pub(crate) fn subject(&self) -> Subject {
         match self {
             Whom::Command(command) => Subject::Command(command.shown().to_vec()),

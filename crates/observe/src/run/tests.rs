@@ -242,18 +242,40 @@ fn a_quota_that_binds_a_task_later_is_named_with_its_time() {
 
 #[test]
 fn one_that_binds_from_the_start_has_no_time() {
+    let mut script = quota_from_the_start();
+    let whom = Whom::processes(&script.root(), vec![7]).expect("it is there");
+    let (observation, _) = observed(&mut script, whom, Some(Nanos::seconds(1)));
+    assert_eq!(times(&observation), [(2, None)]);
+}
+
+#[test]
+fn nor_has_one_of_a_process_that_had_not_switched_yet() {
+    for is_meant in [true, false] {
+        let mut script = quota_from_the_start();
+        script.alive.remove(&7);
+        let mut script = script.at(100, |script| {
+            script.alive.insert(7);
+        });
+        // Seen after 200 ms only where nobody is meant by number.
+        let whom = Whom::processes(&script.root(), vec![7]).expect("it is there");
+        let whom = if is_meant { whom } else { Whom::Everybody };
+        let (observation, _) = observed(&mut script, whom, Some(Nanos::seconds(1)));
+        assert_eq!(times(&observation), [(2, None)], "{is_meant}");
+    }
+}
+
+fn times(observation: &Observation) -> Vec<(u64, Option<Nanos>)> {
+    observation.throttled.iter().map(|group| (group.times, group.joined_after_ns)).collect()
+}
+
+/// A process that is throttled twice in the middle, in a group in which it has been before.
+fn quota_from_the_start() -> Script {
     let mut script = Script::new();
     script.process(7, "a");
     script.file("/proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     script.file("/proc/7/cgroup", "0::/tight\n");
     script.group("tight", "7\n", 1000);
-    let mut script = script.at(500, |script| script.group("tight", "7\n", 1002));
-    let whom = Whom::processes(&script.root(), vec![7]).expect("it is there");
-    let (observation, _) = observed(&mut script, whom, Some(Nanos::seconds(1)));
-    assert_eq!(
-        observation.throttled.iter().map(|group| (group.times, group.joined_after_ns)).collect::<Vec<_>>(),
-        [(2, None)]
-    );
+    script.at(500, |script| script.group("tight", "7\n", 1002))
 }
 
 fn command(script: &str) -> Whom {
