@@ -8,6 +8,7 @@ use std::ops::Range;
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
 
 use crate::form::{self, Columns, Records};
 use crate::table::{Change, Form};
@@ -59,20 +60,28 @@ const VALUES: [&str; 8] =
 /// Longest piece that goes or is doubled.
 const LONGEST_PIECE: usize = 64;
 
+/// A file with one change.
+pub(crate) struct Changed {
+    pub(crate) file: Vec<u8>,
+    /// Which value it is that is another one, where that is known: kind of line and case, keys, numbers in lists.
+    pub(crate) at: Option<String>,
+}
+
 /// The file with one change, its checksums right again. None where there is nothing to be changed so.
-pub(crate) fn changed(form: Form, change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>> {
+pub(crate) fn changed(form: Form, change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Changed> {
+    let unknown = |file| Changed { file, at: None };
     if change == Change::Cut {
-        return Some(file[..random.random_range(0..file.len())].to_vec());
+        return Some(unknown(file[..random.random_range(0..file.len())].to_vec()));
     }
     match form {
-        Form::Text => raw(change, file, random),
+        Form::Text => raw(change, file, random).map(unknown),
         Form::Lines | Form::Document => lines(change, file, random),
         Form::Parquet => parquet(change, file, random),
-        Form::Trace => trace(change, file, random),
+        Form::Trace => trace(change, file, random).map(unknown),
     }
 }
 
-fn lines(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>> {
+fn lines(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Changed> {
     let mut bodies = form::bodies(file);
     // A piece may be a whole line.
     if change == Change::Piece && bodies.len() > 1 && random.random_bool(0.5) {
@@ -82,26 +91,41 @@ fn lines(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>
         } else {
             bodies.insert(at, bodies[at].clone())
         }
-        return Some(form::sealed_lines(&bodies));
+        return Some(Changed { file: form::sealed_lines(&bodies), at: None });
     }
-    let at = random.random_range(0..bodies.len());
-    let body = std::mem::take(&mut bodies[at]);
-    bodies[at] = match change {
-        Change::Byte | Change::Piece => raw(change, &body, random)?,
-        _ => object(change, body, random)?,
+    let line = random.random_range(0..bodies.len());
+    let body = std::mem::take(&mut bodies[line]);
+    let at = match change {
+        Change::Byte | Change::Piece => {
+            bodies[line] = raw(change, &body, random)?;
+            None
+        }
+        _ => {
+            let title = title(&body);
+            let (changed, path) = object(change, body, random)?;
+            bodies[line] = changed;
+            Some(format!("{title}{path}"))
+        }
     };
-    Some(form::sealed_lines(&bodies))
+    Some(Changed { file: form::sealed_lines(&bodies), at })
 }
 
-/// The body of an object, without its closing bracket.
-fn object(change: Change, mut body: Vec<u8>, random: &mut ChaCha8Rng) -> Option<Vec<u8>> {
+/// What a line is, and of which case; nothing of a record that is one object.
+fn title(body: &[u8]) -> String {
+    let line: Value = serde_json::from_slice(&[body, b"}"].concat()).unwrap_or_default();
+    let kind = line["line"].as_str().unwrap_or_default();
+    line["case"].as_u64().map_or_else(|| kind.to_owned(), |case| format!("{kind} {case}"))
+}
+
+/// The body of an object, without its closing bracket, and where it was changed.
+fn object(change: Change, mut body: Vec<u8>, random: &mut ChaCha8Rng) -> Option<(Vec<u8>, String)> {
     body.push(b'}');
-    let mut changed = of_json(change, &body, random)?;
+    let (mut changed, path) = of_json(change, &body, random)?;
     changed.pop();
-    Some(changed)
+    Some((changed, path))
 }
 
-fn of_json(change: Change, text: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>> {
+fn of_json(change: Change, text: &[u8], random: &mut ChaCha8Rng) -> Option<(Vec<u8>, String)> {
     let found = json::values(text);
     let is_wanted = |value: &&json::Found| match change {
         Change::Number => value.kind == json::Kind::Number,
@@ -110,14 +134,13 @@ fn of_json(change: Change, text: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u
     };
     let wanted: Vec<&json::Found> = found.iter().filter(is_wanted).collect();
     let value = wanted.choose(random)?;
-    match change {
-        Change::Number => {
-            Some(replaced(text, value.span.clone(), another_number(&text[value.span.clone()], random).as_bytes()))
-        }
-        Change::Word => Some(replaced(text, value.span.clone(), format!("\"{}\"", WORDS.choose(random)?).as_bytes())),
-        Change::Kind => Some(replaced(text, value.span.clone(), VALUES.choose(random)?.as_bytes())),
-        _ => Some(without_or_twice(text, &value.member, random)),
-    }
+    let by = match change {
+        Change::Number => another_number(&text[value.span.clone()], random),
+        Change::Word => format!("\"{}\"", WORDS.choose(random)?),
+        Change::Kind => (*VALUES.choose(random)?).to_owned(),
+        _ => return Some((without_or_twice(text, &value.member, random), value.path.clone())),
+    };
+    Some((replaced(text, value.span.clone(), by.as_bytes()), value.path.clone()))
 }
 
 /// A field or element with the comma before it, or else behind it.
@@ -182,13 +205,18 @@ fn numbers(bytes: &[u8]) -> Vec<Range<usize>> {
     starts.map(|start| start..(start..).find(|&at| !is_digit(at)).expect("an end")).collect()
 }
 
-fn parquet(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>> {
+fn parquet(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Changed> {
+    let mut at = None;
     let changed = match change {
         Change::Byte | Change::Piece => raw(change, file, random)?,
         Change::Cell => parquet_file::with_another_cell(file, random)?,
-        _ => parquet_file::with_another_head(file, |head| of_json(change, head, random))?,
+        _ => parquet_file::with_another_head(file, |head| {
+            let (changed, path) = of_json(change, head, random)?;
+            at = Some(path);
+            Some(changed)
+        })?,
     };
-    Some(form::sealed_simulation(changed))
+    Some(Changed { file: form::sealed_simulation(changed), at })
 }
 
 /// A byte of a record's head or body, or of a column of a chunk as it is unpacked; a piece may be a whole record.
@@ -227,7 +255,8 @@ mod tests {
     fn the_same_chance_makes_the_same_change() {
         let file = b"{\"a\":[1,2,{\"b\":\"text\"}],\"check\":\"0000000000000000\"}\n";
         for change in [Change::Number, Change::Word, Change::Field, Change::Kind, Change::Byte] {
-            let draw = || changed(Form::Document, change, file, &mut ChaCha8Rng::seed_from_u64(4));
+            let draw =
+                || changed(Form::Document, change, file, &mut ChaCha8Rng::seed_from_u64(4)).map(|changed| changed.file);
             assert!(draw().is_some_and(|changed| changed != file), "{change:?}");
             assert_eq!(draw(), draw());
         }

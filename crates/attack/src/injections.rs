@@ -15,6 +15,9 @@ use crate::run::{Ran, Run};
 use crate::table::{self, Injection};
 use crate::verb::{self, Verb};
 
+/// strace counts no further.
+const MOST: usize = 65_535;
+
 pub(crate) struct Injections {
     verbs: Vec<Verb>,
     injections: Vec<Injection>,
@@ -72,7 +75,7 @@ fn counted(log: &str, name: &str) -> Option<(usize, usize)> {
         }
     }
     let most = of_task.values().copied().max()?;
-    (most > before).then_some((before + 1, most))
+    (most > before).then_some((before + 1, most.min(MOST)))
 }
 
 impl Kind for Injections {
@@ -112,14 +115,15 @@ impl Kind for Injections {
             return Ok(judge::is_orderly(&ran)
                 .map_or_else(Outcome::Failed, |()| Outcome::Untried("the call was not made as often".to_owned())));
         }
-        let judged = judge::after(verb, place, &whole, &ran, &bystander).and_then(|()| is_explained(call, &ran));
+        let judged = judge::after(verb, place, &whole, &ran, &bystander).and_then(|()| is_explained(call, on, &ran));
         Ok(judged.into())
     }
 }
 
-/// It may have been the message that was refused.
-fn is_explained(call: &str, ran: &Ran) -> Result<(), String> {
-    if call == "write" && ran.stderr.is_empty() { Ok(()) } else { judge::is_explained(ran) }
+/// It may have been the message that was refused, which nobody says then.
+fn is_explained(call: &str, on: &str, ran: &Ran) -> Result<(), String> {
+    let is_refused = call == "write" && (on == "+" || ran.stderr.is_empty());
+    if is_refused { Ok(()) } else { judge::is_explained(ran) }
 }
 
 #[cfg(test)]

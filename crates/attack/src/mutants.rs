@@ -1,5 +1,7 @@
 //! Files that were changed in one place, with checksums that are right again, before everything that reads them.
 
+mod difference;
+
 use std::fs;
 
 use rand::{Rng, SeedableRng};
@@ -11,7 +13,7 @@ use crate::change;
 use crate::judge;
 use crate::outcome::Outcome;
 use crate::place::Place;
-use crate::run::{LONGEST, Ran, Run};
+use crate::run::{Ran, Run};
 use crate::table::{self, Change, Format};
 
 /// Of address space for a file of some kilobytes.
@@ -51,26 +53,36 @@ impl Kind for Mutants {
             .ok_or_else(|| format!("found the change {change}, need one of tables/mutants.toml"))?;
         let sample = fs::read(place.expanded(&format.sample)).map_err(|error| format!("{}: {error}", format.sample))?;
         let mut random = ChaCha8Rng::seed_from_u64(xxh3_64(parts.join("/").as_bytes()));
-        let Some(mutant) =
-            change::changed(format.form, change, &sample, &mut random).filter(|mutant| *mutant != sample)
-        else {
+        let mutant = change::changed(format.form, change, &sample, &mut random);
+        let Some(mutant) = mutant.filter(|mutant| mutant.file != sample) else {
             return Ok(Outcome::Untried("the file was as it had been".to_owned()));
         };
-        fs::write(place.path("scratch/mutant"), mutant).map_err(|error| error.to_string())?;
-        Ok(format.readers.iter().try_for_each(|words| read(place, format, words)).into())
+        fs::write(place.path("scratch/sample"), sample).map_err(|error| error.to_string())?;
+        fs::write(place.path("scratch/mutant"), mutant.file).map_err(|error| error.to_string())?;
+        Ok(format.readers.iter().try_for_each(|words| read(place, format, words, mutant.at.as_deref())).into())
     }
 }
 
-fn read(place: &Place, format: &Format, words: &[String]) -> Result<(), String> {
-    let _ = fs::remove_dir_all(place.path("made")).and_then(|()| fs::create_dir(place.path("made")));
-    let words: Vec<String> = words.iter().map(|word| word.replace("{mutant}", "{scratch}/mutant")).collect();
-    let ran = Run { memory_mib: Some(MEMORY_MIB), ..Run::of(place, &words) }.start().end(LONGEST);
+fn read(place: &Place, format: &Format, words: &[String], at: Option<&str>) -> Result<(), String> {
+    let ran = run(place, words, "{scratch}/mutant");
     judge::is_orderly(&ran)?;
     judge::is_explained(&ran)?;
     if !ran.code().is_some_and(|code| format.codes.contains(&code)) {
         return Err(format!("need one of the exit codes {:?}: {}", format.codes, ran.told()));
     }
-    is_fit_to_show(&ran).map_err(|why| format!("{why}: {}", ran.told()))
+    is_fit_to_show(&ran).map_err(|why| format!("{why}: {}", ran.told()))?;
+    let confined = format.confined.iter().find(|confined| at.is_some_and(|at| at.starts_with(&confined.of)));
+    confined.map_or(Ok(()), |confined| {
+        let whole = run(place, words, "{scratch}/sample");
+        difference::is_confined(&whole.stdout, &ran.stdout, &confined.to)
+            .map_err(|why| format!("{} is another one, and {why}: {}", at.unwrap_or_default(), ran.told()))
+    })
+}
+
+fn run(place: &Place, words: &[String], file: &str) -> Ran {
+    let _ = fs::remove_dir_all(place.path("made")).and_then(|()| fs::create_dir(place.path("made")));
+    let words: Vec<String> = words.iter().map(|word| word.replace("{mutant}", file)).collect();
+    Run { memory_mib: Some(MEMORY_MIB), ..Run::of(place, &words) }.whole()
 }
 
 /// Nothing commands a terminal, and all numbers are numbers.

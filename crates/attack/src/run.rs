@@ -83,9 +83,8 @@ impl<'a> Run<'a> {
         if self.is_on_terminal {
             command.args(["setsid", "--ctty"]);
         }
-        // Of what the trial sets only the program shall know: PATH, too.
-        command.args(self.unset.iter().flat_map(|name| ["-u", name]).collect::<Vec<_>>());
         command.args(self.wrap.iter().map(|word| place.expanded(word)));
+        // Of what the trial sets only the program shall know: PATH, too.
         command.arg("env").args(self.unset.iter().flat_map(|name| ["-u", name]));
         command.args(self.set.iter().map(|(name, value)| format!("{name}={}", place.expanded(value))));
         command.arg(&place.program).args(self.words.iter().map(|word| place.expanded(word)));

@@ -144,6 +144,16 @@ pub(crate) struct Format {
     pub(crate) readers: Vec<Vec<String>>,
     pub(crate) codes: Vec<i32>,
     pub(crate) changes: BTreeMap<Change, usize>,
+    #[serde(default)]
+    pub(crate) confined: Vec<Confined>,
+}
+
+/// A part of a record that only a part of its report may follow from.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Confined {
+    pub(crate) of: String,
+    pub(crate) to: Vec<String>,
 }
 
 /// How a file holds what it holds, and how it vouches for it.

@@ -21,6 +21,7 @@ pub mod limits;
 pub mod memory;
 pub mod noise;
 pub mod out_of_memory;
+pub mod own_proc;
 pub mod perf;
 pub mod removal;
 pub mod restorer;

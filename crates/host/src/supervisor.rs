@@ -44,8 +44,9 @@ impl Supervisor {
     /// Forks the supervisor. It starts nothing yet.
     ///
     /// # Errors
-    /// Where the kernel refuses something; a PID namespace is refused in many containers.
+    /// Where the kernel refuses something; a PID namespace is refused in many containers. Where /proc is of another one.
     pub fn start(programs: &[Program], setting: &Setting<'_>) -> io::Result<Supervisor> {
+        crate::own_proc::check()?;
         let (orders, control) = pipe_with(PipeFlags::CLOEXEC)?;
         let (reports, report_to) = pipe_with(PipeFlags::CLOEXEC)?;
         let task_files = TaskFiles::ours()?;

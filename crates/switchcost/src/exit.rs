@@ -135,6 +135,8 @@ pub(crate) enum Failure {
         "failed to watch for signals: {0}, need the right to handle them; is there a filter of system calls (seccomp)?"
     )]
     Signals(io::Error),
+    #[error("failed to look at processes: {0}")]
+    ForeignProc(io::Error),
     #[error("failed to open {path}: {source}, {}", for_reading(.source, "a file that can be read"))]
     Open { path: PathBuf, source: io::Error },
     #[error("failed to read the trace {path}: {source}")]
@@ -341,6 +343,7 @@ impl Failure {
             | Failure::Pictures { .. }
             | Failure::NoPlace(_)
             | Failure::Signals(_)
+            | Failure::ForeignProc(_)
             | Failure::WriteTrace { .. }
             | Failure::Capture(_)
             | Failure::Tool(_)

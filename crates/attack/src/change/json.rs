@@ -15,6 +15,8 @@ pub(super) struct Found {
     pub(super) span: Range<usize>,
     /// With its key, where it has one.
     pub(super) member: Range<usize>,
+    /// Keys and numbers from the outermost on, each with a slash before it.
+    pub(super) path: String,
 }
 
 /// All values, the whole one last; none of what is no JSON.
@@ -24,7 +26,7 @@ pub(super) fn values(text: &[u8]) -> Vec<Found> {
     }
     let mut scanner = Scanner { text, at: 0, found: Vec::new() };
     scanner.blanks();
-    scanner.value(0);
+    scanner.value(0, String::new());
     scanner.found
 }
 
@@ -46,30 +48,28 @@ impl Scanner<'_> {
     }
 
     /// A value here, whose member begins there.
-    fn value(&mut self, member: usize) {
+    fn value(&mut self, member: usize, path: String) {
         let start = self.at;
         let kind = match self.here() {
-            b'{' => self.inside(b'}', true),
-            b'[' => self.inside(b']', false),
+            b'{' => self.inside(b'}', true, &path),
+            b'[' => self.inside(b']', false, &path),
             b'"' => self.word(),
             b'-' | b'0'..=b'9' => self.until_end(Kind::Number),
             _ => self.until_end(Kind::Other),
         };
-        self.found.push(Found { kind, span: start..self.at, member: member..self.at });
+        self.found.push(Found { kind, span: start..self.at, member: member..self.at, path });
     }
 
-    fn inside(&mut self, end: u8, has_keys: bool) -> Kind {
+    fn inside(&mut self, end: u8, has_keys: bool, path: &str) -> Kind {
         self.at += 1;
         self.blanks();
-        while self.here() != end {
-            let member = self.at;
-            if has_keys {
-                self.word();
-                self.blanks();
-                self.at += 1;
-                self.blanks();
+        for number in 0.. {
+            if self.here() == end {
+                break;
             }
-            self.value(member);
+            let member = self.at;
+            let name = if has_keys { self.key() } else { number.to_string() };
+            self.value(member, format!("{path}/{name}"));
             self.blanks();
             if self.here() == b',' {
                 self.at += 1;
@@ -78,6 +78,17 @@ impl Scanner<'_> {
         }
         self.at += 1;
         Kind::Other
+    }
+
+    /// A key, and the colon behind it.
+    fn key(&mut self) -> String {
+        let start = self.at + 1;
+        self.word();
+        let key = String::from_utf8_lossy(&self.text[start..self.at - 1]).into_owned();
+        self.blanks();
+        self.at += 1;
+        self.blanks();
+        key
     }
 
     fn word(&mut self) -> Kind {
@@ -110,6 +121,8 @@ mod tests {
         let text = br#"{"a" : [1, -2.5e3], "b\"": {"c":"x\\"}, "d":null}"#;
         let told: Vec<&str> =
             values(text).iter().map(|found| std::str::from_utf8(&text[found.member.clone()]).expect("text")).collect();
+        let paths: Vec<String> = values(text).into_iter().map(|found| found.path).collect();
+        assert_eq!(paths, ["/a/0", "/a/1", "/a", "/b\\\"/c", "/b\\\"", "/d", ""]);
         let whole = std::str::from_utf8(text).expect("text");
         assert_eq!(
             told,

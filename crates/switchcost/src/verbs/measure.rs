@@ -22,6 +22,7 @@ use crate::signals::Interrupt;
 use record_run::RunToRecord;
 
 pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
+    host::own_proc::check().map_err(Failure::ForeignProc)?;
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let path = record(arguments, selection::preset(arguments), &interrupt)?;

@@ -31,6 +31,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let stacks = StackFiles::claim(&[], &arguments.stacks)?;
     let trace = arguments.events.as_deref().map(|path| Output::claim(Some(path))).transpose()?;
+    host::own_proc::check().map_err(Failure::ForeignProc)?;
     let whom = whom(arguments)?;
     let host = manifest(&Root::system());
     let interrupt = Interrupt::watch()?;

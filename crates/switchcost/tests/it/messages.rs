@@ -35,6 +35,7 @@ fn run_deaf(place: &Place, way: &str, words: &[&str]) -> Ran {
 }
 
 #[test]
+<<<<<<< HEAD
 fn a_limit_that_bites_is_named() {
     let place = Place::new();
     let (made, record) = (place.path("w.sct"), place.path("run.jsonl"));
@@ -64,6 +65,28 @@ fn a_limit_that_bites_is_named() {
             ran.stderr
         );
         let _ = std::fs::remove_file(&made);
+=======
+fn a_proc_in_which_processes_have_other_numbers_is_refused() {
+    if !is_root() {
+        eprintln!("skipped: no right to make a PID namespace");
+        return;
+    }
+    let place = Place::new();
+    for words in [
+        &["measure"][..],
+        &["observe", "--no-calibration", "--", "true"],
+        &["trace", "-o", text(&place.path("a.sct")), "--", "true"],
+    ] {
+        let mut command = Command::new("unshare");
+        command
+            .args(["--pid", "--fork", "--kill-child=KILL", PROGRAM])
+            .args(words)
+            .env("XDG_STATE_HOME", place.folder());
+        let ran = ran(command.output().expect("unshare is part of util-linux"));
+        let is_told =
+            ran.stderr.contains("found a /proc of another PID namespace") && ran.stderr.contains("--mount-proc");
+        assert!(ran.code == 1 && is_told, "{words:?}: {} {}", ran.code, ran.stderr);
+>>>>>>> 6c58c77 (A /proc of another PID namespace is refused: processes were taken for others of the same number, and captures hung)
     }
 }
 

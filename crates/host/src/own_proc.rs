@@ -1,0 +1,39 @@
+//! Whether /proc shows processes under the numbers that they have for us: that of another PID namespace shows others under these.
+
+use std::fs;
+use std::io;
+
+/// That it does, or that there is none.
+///
+/// # Errors
+/// Where each number that we know would be taken for another process.
+pub fn check() -> io::Result<()> {
+    let own = fs::read_link("/proc/self").ok().and_then(|name| name.to_str()?.parse().ok());
+    judge(own, std::process::id())
+}
+
+fn judge(shown: Option<u32>, own: u32) -> io::Result<()> {
+    match shown {
+        Some(shown) if shown != own => Err(io::Error::other(format!(
+            "found a /proc of another PID namespace, in which this process {own} has the number {shown}, need that of its own; mount \
+             it (mount -t proc proc /proc), with unshare --pid use --mount-proc"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proc_with_other_numbers_is_refused_and_none_is_not() {
+        assert!(check().is_ok());
+        assert!(judge(None, 7).is_ok() && judge(Some(7), 7).is_ok());
+        assert_eq!(
+            judge(Some(70), 7).expect_err("another").to_string(),
+            "found a /proc of another PID namespace, in which this process 7 has the number 70, need that of its own; mount it \
+             (mount -t proc proc /proc), with unshare --pid use --mount-proc"
+        );
+    }
+}
