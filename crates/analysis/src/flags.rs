@@ -1,6 +1,6 @@
 //! What to know about the numbers of a case.
 
-use record::{Case, Plan, Policy, Refusal};
+use record::{Case, Plan, Refusal};
 
 use crate::findings::{CaseFinding, Estimate, Flag, Shared};
 use crate::judged::{Judged, prices_switches};
@@ -185,7 +185,7 @@ fn without_system_calls(case: &Case) -> Option<Flag> {
 /// Under the default policy a wake-up may preempt the waker. A mechanism that never blocks has no other switches.
 fn involuntary(found: &CaseFinding) -> Option<Flag> {
     let share = found.involuntary_share?;
-    let is_many = found.case.policy == Policy::Other && found.case.mechanism.is_blocking() && share > INVOLUNTARY_USUAL;
+    let is_many = !found.case.policy.is_real_time() && found.case.mechanism.is_blocking() && share > INVOLUNTARY_USUAL;
     is_many.then(|| Flag {
         name: "involuntary-switches",
         detail: format!(

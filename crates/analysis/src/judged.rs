@@ -1,6 +1,6 @@
 //! The samples of one case, told apart: clean, left out, and taken for another purpose.
 
-use record::{Arm, Between, Case, CpuQuota, Cycles, Policy, Sample};
+use record::{Arm, Between, Case, CountedHandoffs, CpuQuota, Cycles, Sample};
 use units::TickRate;
 
 use crate::cleanliness::{Context, FREQUENCY, kernel_switches, reasons_of_window, time_of_others};
@@ -67,7 +67,7 @@ impl<'a> Judged<'a> {
 
     /// A quota that bound the tasks of this case.
     pub(crate) fn binding_quota(&self) -> Option<&'a CpuQuota> {
-        self.quota.filter(|_| self.case.policy == Policy::Other)
+        self.quota.filter(|_| !self.case.policy.is_real_time())
     }
 
     /// The same with windows of cycles, judged as a whole; what is shorter is judged by the probes of each cycle.
@@ -171,8 +171,9 @@ impl<'a> Judged<'a> {
         }
         let (mut involuntary, mut all) = (0.0, 0.0);
         for window in self.counted_windows() {
-            involuntary += window.kernel_switches.involuntary as f64;
-            all += window.kernel_switches.total() as f64;
+            let switches = window.counted.map_or(window.kernel_switches, |counted| counted.switches);
+            involuntary += switches.involuntary as f64;
+            all += switches.total() as f64;
         }
         for sample in self.counted(Arm::switches) {
             involuntary += sample.kernel_switches.involuntary as f64;
@@ -206,10 +207,26 @@ fn switches_per_handoff_of_windows(case: &Case, windows: &[&Cycles]) -> Option<f
     per_handoff(windows, |window| window.user_switches as f64)
 }
 
-/// On one CPU every command takes its switches; across CPUs a task may find it without having slept.
+/// By the tasks' own count, where there is one. Of older records what the commands take is guessed: on one CPU every command takes its
+/// switches, among ordinary tasks two more where the task that is told takes the CPU at once; across CPUs a task may find it without
+/// having slept.
 fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
+    if let Some(counted) = counted(windows) {
+        return Some(counted.switches.total() as f64 / counted.handoffs as f64);
+    }
     let control = |window: &Cycles| if case.placement.is_one_cpu() { window.control_switches as f64 } else { 0.0 };
     per_handoff(windows, |window| window.kernel_switches.total() as f64 - control(window))
+}
+
+/// What the tasks counted in all windows together; `None` where one has no count.
+fn counted(windows: &[&Cycles]) -> Option<CountedHandoffs> {
+    let mut sum = CountedHandoffs::default();
+    for window in windows {
+        let counted = window.counted?;
+        sum.handoffs = sum.handoffs.saturating_add(counted.handoffs);
+        sum.switches += counted.switches;
+    }
+    (sum.handoffs > 0).then_some(sum)
 }
 
 fn per_handoff(windows: &[&Cycles], count: impl Fn(&Cycles) -> f64) -> Option<f64> {

@@ -11,7 +11,7 @@ use host::evidence::TaskId;
 use host::perf::{CounterSet, Event, System};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use record::{Arm, Batches, Cycles, Evidence, KernelSwitches, Mechanism, Policy, Sample};
+use record::{Arm, Batches, CountedHandoffs, Cycles, Evidence, KernelSwitches, Mechanism, Sample};
 use units::{Nanos, Ticks};
 
 use crate::at_once::AtOnce;
@@ -167,6 +167,7 @@ impl<'a> Repetition<'a> {
             control_switches: taken.control_switches,
             kernel_switches,
             user_switches: taken.user_switches,
+            counted: Some(taken.counted).filter(|counted| counted.handoffs > 0),
             evidence,
             batches: taken.batches.without_partial_counts(),
         })
@@ -201,7 +202,7 @@ impl<'a> Repetition<'a> {
     /// Leaves the CPU to the rest of the machine for an eighth of the time it was taken for: together with the
     /// kernel's own budget for real-time tasks, 95 % of each second by default, this keeps clear of its throttle.
     fn rest(&mut self) {
-        if self.order.case.policy != Policy::Other {
+        if self.order.case.policy.is_real_time() {
             let taken = monotonic().saturating_sub(self.busy_since);
             std::thread::sleep(Duration::from_nanos(taken.0 / 8));
             self.busy_since = monotonic();
@@ -325,6 +326,7 @@ struct Taken {
     switching_handoffs: u64,
     control_switches: u64,
     user_switches: u64,
+    counted: CountedHandoffs,
     is_clock_backwards: bool,
 }
 
@@ -375,6 +377,8 @@ impl Taken {
         self.switching_handoffs += timed.switching_handoffs;
         self.control_switches += timed.control_switches;
         self.user_switches += timed.user_switches;
+        self.counted.handoffs += timed.counted.handoffs;
+        self.counted.switches += timed.counted.switches;
     }
 }
 

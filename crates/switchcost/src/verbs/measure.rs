@@ -62,12 +62,12 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     Ok(place.path)
 }
 
-/// The policy asked for, unless it was turned off or could not be had.
+/// The policy asked for; of the real-time ones only where it was neither turned off nor refused.
 fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy {
     let is_applied = controls
         .iter()
         .any(|control| control.name == "real-time-priority" && control.outcome == ControlOutcome::Applied);
-    if is_applied { arguments.policy } else { Policy::Other }
+    if is_applied || !arguments.policy.is_real_time() { arguments.policy } else { Policy::Other }
 }
 
 /// The noise asked for, and what the record says of it.
