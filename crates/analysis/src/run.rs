@@ -50,7 +50,7 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
     let (results, quantities): (Vec<_>, Vec<_>) = found.unzip();
     let curves = curves(&results, &quantities, &header.host, header.seed);
     let shared_cache = at_once::shared_cache(&results, &header.host);
-    let core = speed.map(|speed| CoreFinding { hertz: speed.hertz(), usual_hertz: speed.usual_hertz() });
+    let core = speed.map(|speed| CoreFinding { hertz: speed.hertz(), fastest_hertz: speed.fastest_hertz() });
     let mut flags = flags(record);
     flags.extend(at_once::of_a_guest(&shared_cache, &header.host));
     Findings { results, curves, shared_cache, latencies_ns, core, flags }

@@ -141,7 +141,7 @@ fn costs_are_compared_at_one_clock_of_the_core() {
     let (base, mut new) = (runs(3, 31, 0.01, 1.0, &cases()), runs(3, 32, 0.01, 1.0, &cases()));
     let base_hertz = 3e9;
     let with_hertz = |findings: &mut Findings, hertz| {
-        findings.core = Some(crate::CoreFinding { hertz: Some(hertz), usual_hertz: None })
+        findings.core = Some(crate::CoreFinding { hertz: Some(hertz), fastest_hertz: None })
     };
     let mut base = base;
     base.iter_mut().for_each(|(_, findings)| with_hertz(findings, base_hertz));
