@@ -232,7 +232,8 @@ fn switch_count(sample: &Sample, context: &Context<'_>) -> Option<&'static str> 
     (is_idle || is_off).then_some(SWITCH_COUNT)
 }
 
-/// Every reason to leave out a window of cycles as a whole. A clock that changes its speed, a neighbour on the core, an
+/// Every reason to leave out a window of cycles as a whole. Ordinary tasks run beside others as it comes: what those take between two
+/// cycles is told as their share, and what they take within one is left out with that cycle. A clock that changes its speed, a neighbour on the core, an
 /// interrupt or a turn of another machine are no such reason: the probes and the trimmed mean see to them cycle by cycle.
 pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static str> {
     let evidence = &window.evidence;
@@ -241,10 +242,11 @@ pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static st
     let foreign = time_of_others(case, evidence).unwrap_or_default().saturating_sub(stolen);
     let limit = Nanos(evidence.wall_ns.0 / if case.placement.is_one_cpu() { FOREIGN_WINDOW_SHARE } else { WAIT_SHARE });
     let is_foreign = foreign > limit;
+    let is_beside = is_foreign && !case.policy.is_real_time();
     let reasons = [
         (window.batches.is_empty(), NO_HANDOFFS),
         (evidence.is_clock_backwards, CLOCK_BACKWARDS),
-        (is_foreign, FOREIGN_TIME),
+        (is_foreign && !is_beside, FOREIGN_TIME),
         (has_faults(evidence, case, window.batches.len() as u64 / BATCHES_PER_FAULT), FAULTS),
         (has_migrated(evidence, case), MIGRATION),
         // Somebody else who runs in between makes switches of his own.

@@ -11,6 +11,7 @@ use crate::order_statistics::trimmed_mean;
 use crate::reload::Visit;
 use crate::repetition::Quantities;
 use crate::speed::{Sharing, Speed};
+use crate::turns::Turns;
 
 /// So many cycles of a repetition must be of the chosen kind, or all that it has: fewer may be of that kind by a lucky probe.
 const FEWEST: usize = 5;
@@ -86,7 +87,8 @@ pub(crate) fn quantities(
     choice: Choice,
 ) -> Quantities {
     let mut quantities = Quantities::default();
-    for cycles in by_repetition(case, windows, speed, choice) {
+    let turns = Turns::of(case, windows, speed);
+    for cycles in by_repetition(case, windows, speed, choice, turns.as_ref()) {
         add(&mut quantities, case, &cycles, switches_per_handoff);
     }
     quantities
@@ -102,7 +104,7 @@ pub(crate) fn cycles_seen(
 ) -> Option<CycleFinding> {
     let per_switch = if prices_switches(case) && case.away.is_none() { switches_per_handoff } else { 1.0 };
     let cost = |cycle: &Cycle| Some(cycle.deciding(case.working_set.is_empty())? / per_switch);
-    let repetitions: Vec<Vec<f64>> = by_repetition(case, windows, speed, choice)
+    let repetitions: Vec<Vec<f64>> = by_repetition(case, windows, speed, choice, None)
         .iter()
         .map(|cycles| cycles.iter().filter_map(cost).collect())
         .collect();
@@ -127,19 +129,26 @@ fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
     (squares > 0.0).then(|| products / squares)
 }
 
-/// The cycles of the chosen kind, of each repetition that has enough of them.
-fn by_repetition(case: &Case, windows: &[&Cycles], speed: &Speed, choice: Choice) -> Vec<Vec<Cycle>> {
+/// The cycles of the chosen kind in which nobody else had a turn, of each repetition that has enough of them.
+fn by_repetition(
+    case: &Case,
+    windows: &[&Cycles],
+    speed: &Speed,
+    choice: Choice,
+    turns: Option<&Turns>,
+) -> Vec<Vec<Cycle>> {
     let mut repetitions: BTreeMap<u32, (usize, Vec<Cycle>)> = BTreeMap::new();
     for window in windows {
         let (all, chosen) = repetitions.entry(window.repetition).or_default();
         for batches in cycles_of(window) {
-            *all += 1;
-            if is_chosen(speed.sharing(&batches), choice) {
+            let is_whole = turns.is_none_or(|turns| !turns.are_within(&batches, speed));
+            *all += usize::from(is_whole);
+            if is_whole && is_chosen(speed.sharing(&batches), choice) {
                 chosen.extend(Cycle::of(&batches, speed, case));
             }
         }
     }
-    let is_enough = |(all, chosen): &(usize, Vec<Cycle>)| chosen.len() >= FEWEST.min(*all);
+    let is_enough = |(all, chosen): &(usize, Vec<Cycle>)| chosen.len() >= FEWEST.min(*all).max(1);
     repetitions.into_values().filter(is_enough).map(|(_, chosen)| chosen).collect()
 }
 

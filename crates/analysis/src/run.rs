@@ -10,7 +10,7 @@ use crate::case::{Run, find};
 use crate::cleanliness::median_probe;
 use crate::curves::curves;
 use crate::findings::{CoreFinding, Findings, Flag};
-use crate::judged::Judged;
+use crate::judged::{Judged, Remedies};
 use crate::latency;
 use crate::speed::Speed;
 
@@ -44,7 +44,8 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
         let probe = probes.get(&case.placement.cpus.first().copied()).copied();
         let judged = Judged::new(case, rate, &samples[index], probe)
             .with_cycles(&cycles[index])
-            .under(record.header.host.cpu_quota.as_ref());
+            .under(record.header.host.cpu_quota.as_ref())
+            .with(Remedies::of(case, &header.controls));
         find(&run, &judged, &refusals[index])
     });
     let (results, quantities): (Vec<_>, Vec<_>) = found.unzip();
