@@ -274,7 +274,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, conflicts_with_all = SELECTORS, conflicts_with = "full", help_heading = "What to measure")]
     pub(crate) lmbench: bool,
 
-    /// CPUs to run on, such as 1 or 0,1 [default: the one with the fewest interrupts]
+    /// CPUs to run on, such as 1 or 0,1 [default: the quietest, by load and interrupts]
     #[arg(long, value_name = "LIST", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<String>,
 

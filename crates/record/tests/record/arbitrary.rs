@@ -98,11 +98,13 @@ fn tlb() -> impl Strategy<Value = Tlb> {
 }
 
 fn interrupt_load() -> impl Strategy<Value = InterruptLoad> {
-    (cpu(), number(), number(), number()).prop_map(|(cpu, since_boot, observed, observed_ms)| InterruptLoad {
+    let counts = (number(), number(), number(), option::of(number()));
+    (cpu(), counts).prop_map(|(cpu, (since_boot, observed, observed_ms, busy_per_mille))| InterruptLoad {
         cpu,
         since_boot,
         observed,
         observed_ms,
+        busy_per_mille,
     })
 }
 

@@ -1,5 +1,6 @@
 //! `switchcost measure`: plan, record, measure, and show what came of it.
 
+mod cpus;
 mod record_run;
 mod selection;
 
@@ -46,7 +47,9 @@ pub(super) fn measure_for_observe(redaction: Redaction, interrupt: &Interrupt) -
 fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
     let root = Root::system();
     let host = manifest(&root);
-    let placement = selection::placement(arguments, &host)?;
+    let mut claims = cpus::Claims::default();
+    let placement = selection::placement(arguments, &host, &mut claims)?;
+    claims.named(&placement);
     let seed = arguments.seed.unwrap_or_else(seed_of_now);
     let mut controls = wanted_controls(&selection::wishes(arguments, &placement));
     let selection = selection::selection(arguments, preset, placement, granted_policy(arguments, &controls));
@@ -58,7 +61,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let redaction = arguments.redaction;
     let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters, redaction };
     run.measure(&place, interrupt)?;
-    drop(noise);
+    drop((noise, claims));
     Ok(place.path)
 }
 
