@@ -3,7 +3,7 @@
 //! What comes in: a sample, and what is usual in its case. What goes out: the name of a reason, or nothing. A reason
 //! leaves the sample out of the estimates and is counted; the sample stays in the record.
 
-use record::{Between, Case, Cycles, Evidence, Mechanism, Policy, Sample};
+use record::{Between, Case, Cycles, Evidence, Mechanism, Sample};
 use units::{Nanos, Ticks};
 
 use crate::order_statistics::median;
@@ -158,7 +158,7 @@ fn foreign_time(sample: &Sample, context: &Context<'_>) -> Option<&'static str> 
     if foreign <= floor.max(Nanos(wall.0 / FOREIGN_SHARE)) {
         return None;
     }
-    let is_throttled = context.case.policy != Policy::Other && THROTTLED.contains(&foreign);
+    let is_throttled = context.case.policy.is_real_time() && THROTTLED.contains(&foreign);
     Some(if is_throttled { RT_THROTTLED } else { FOREIGN_TIME })
 }
 
@@ -232,7 +232,8 @@ fn switch_count(sample: &Sample, context: &Context<'_>) -> Option<&'static str> 
     (is_idle || is_off).then_some(SWITCH_COUNT)
 }
 
-/// Every reason to leave out a window of cycles as a whole. A clock that changes its speed, a neighbour on the core, an
+/// Every reason to leave out a window of cycles as a whole. Ordinary tasks run beside others as it comes: what those take between two
+/// cycles is told as their share, and what they take within one is left out with that cycle. A clock that changes its speed, a neighbour on the core, an
 /// interrupt or a turn of another machine are no such reason: the probes and the trimmed mean see to them cycle by cycle.
 pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static str> {
     let evidence = &window.evidence;
@@ -241,10 +242,11 @@ pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static st
     let foreign = time_of_others(case, evidence).unwrap_or_default().saturating_sub(stolen);
     let limit = Nanos(evidence.wall_ns.0 / if case.placement.is_one_cpu() { FOREIGN_WINDOW_SHARE } else { WAIT_SHARE });
     let is_foreign = foreign > limit;
+    let is_beside = is_foreign && !case.policy.is_real_time();
     let reasons = [
         (window.batches.is_empty(), NO_HANDOFFS),
         (evidence.is_clock_backwards, CLOCK_BACKWARDS),
-        (is_foreign, FOREIGN_TIME),
+        (is_foreign && !is_beside, FOREIGN_TIME),
         (has_faults(evidence, case, window.batches.len() as u64 / BATCHES_PER_FAULT), FAULTS),
         (has_migrated(evidence, case), MIGRATION),
         // Somebody else who runs in between makes switches of his own.
@@ -253,11 +255,15 @@ pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static st
     reasons.into_iter().filter(|(is_found, _)| *is_found).map(|(_, reason)| reason).collect()
 }
 
-/// Switches are counted, never assumed: in a window all that its batches and the commands between them take.
+/// Switches are counted, never assumed: those that the tasks counted while the token went round, or else in a window all that its
+/// batches and the commands between them take.
 fn has_other_switch_count(window: &Cycles, case: &Case) -> bool {
     let Some(plan) = case.switches else { return false };
-    let counted = window.kernel_switches.total() as f64;
-    let (handoffs, control) = (window.switching_handoffs as f64, window.control_switches as f64);
+    let (counted, handoffs, control) = match window.counted {
+        Some(counted) => (counted.switches.total(), counted.handoffs, 0),
+        None => (window.kernel_switches.total(), window.switching_handoffs, window.control_switches),
+    };
+    let (counted, handoffs, control) = (counted as f64, handoffs as f64, control as f64);
     let stray = STRAY_SHARE * (handoffs + control);
     if case.between == Between::User {
         let is_idle = window.user_switches == 0 && handoffs > 0.0;

@@ -12,6 +12,7 @@ mod quantity;
 mod ratio;
 mod simulated;
 mod spread;
+mod switches;
 
 use record::{Case, MeasureRecord};
 use serde::Serialize;
@@ -21,6 +22,8 @@ pub use crate::run_spread::ASSUMED_RUN_SPREAD;
 
 pub use observed::compare_observations;
 pub use quantity::{Quantity, Unit};
+pub use switches::ChangedSwitches;
+
 pub use simulated::{Copied, Curve, Simulated, compare_simulations, copied};
 
 /// A record with what was found in it.
@@ -198,13 +201,47 @@ pub struct Pair {
     pub base: Option<Cost>,
     /// The new one, where it has a number.
     pub new: Option<Cost>,
-    /// Whether a number behind it is suspect.
-    pub is_suspect: bool,
+    /// The records with a suspect number behind it.
+    pub suspects: Suspects,
     /// What can be said.
     pub outcome: Outcome,
 }
 
+/// Records of both sides, by their places there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suspects {
+    /// Of the base.
+    pub base: Vec<usize>,
+    /// Of the new side.
+    pub new: Vec<usize>,
+}
+
+impl Suspects {
+    fn among<T>(base: &[T], new: &[T], is_suspect: impl Fn(&T) -> bool) -> Suspects {
+        let places = |side: &[T]| (0..side.len()).filter(|place| is_suspect(&side[*place])).collect();
+        Suspects { base: places(base), new: places(new) }
+    }
+
+    /// Whether no number is suspect.
+    pub fn is_empty(&self) -> bool {
+        self.base.is_empty() && self.new.is_empty()
+    }
+}
+
 impl Pair {
+    /// Whether a number behind it is suspect.
+    pub fn is_suspect(&self) -> bool {
+        !self.suspects.is_empty()
+    }
+
+    /// By how much it must grow for that to be shown, as a share; `None` where nothing could be.
+    pub fn least_shown_growth(&self) -> Option<f64> {
+        match &self.outcome {
+            Outcome::Compared { ratio, .. } => Some(ratio.ratio / ratio.low - 1.0),
+            Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => None,
+        }
+    }
+
     /// How far the number moved for sure, as the logarithm of a ratio: 0 where the interval covers 1.
     pub fn least_change(&self) -> f64 {
         match &self.outcome {
@@ -304,6 +341,8 @@ pub struct Comparison {
     pub hertz: Option<f64>,
     /// Excess cycles since the switch, of each pair of simulated designs.
     pub curves: Vec<Curve>,
+    /// Measured cases whose hand-offs take another number of switches than before.
+    pub switches: Vec<ChangedSwitches>,
 }
 
 impl Comparison {
@@ -326,6 +365,7 @@ pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], earlier: &[Analysed<
         || spread::learned(&sides, Origin::Records).or_else(|| spread::learned(&history, Origin::EarlierRecords));
     let given = options.run_spread.map(|share| RunSpread { share, origin: Origin::Given });
     let assumed = RunSpread { share: ASSUMED_RUN_SPREAD, origin: Origin::Assumed };
+    let switches = cases.iter().filter_map(pairs::Matched::changed_switches).collect();
     let spread = given.or_else(learned).unwrap_or(assumed);
     let candidates = cases.into_iter().map(|case| case.candidate(options.confidence, spread)).collect();
     let (pairs, compared) = candidate::judge(candidates, options.confidence);
@@ -339,6 +379,7 @@ pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], earlier: &[Analysed<
         basis: Basis::Runs,
         pricing: None,
         curves: Vec::new(),
+        switches,
         run_spread: Some(spread),
         hertz,
     }

@@ -197,6 +197,12 @@ impl CaseFinding {
         }
     }
 
+    /// A hand-off with all that the case is about, as lmbench has it: the cost of a switch times the switches that a hand-off takes.
+    pub fn of_a_handoff(&self) -> Option<Estimate> {
+        let switches = self.switches_per_handoff.filter(|_| prices_switches(&self.case) && self.reload.is_none());
+        Some(self.deciding()?.scaled(switches.unwrap_or(1.0)))
+    }
+
     /// The switch itself with a working set, in nanoseconds: without data, and what it takes longer for having run cold.
     pub fn switch_part_ns(&self) -> Option<f64> {
         Some(self.direct_ns.as_ref()?.estimate + self.indirect_kernel_ns.as_ref()?.estimate)
@@ -326,11 +332,11 @@ pub enum Part {
 /// The core's clock over a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CoreFinding {
-    /// Core cycles a second that all costs are told at: the fastest steady speed seen. `None` where the cycles of a
-    /// multiplication are not known of this core.
+    /// Core cycles a second that all costs are told at: the median of all moments, the speed that the core mostly had. `None` where the
+    /// cycles of a multiplication are not known of this core.
     pub hertz: Option<f64>,
-    /// The same at the median of all moments: the usual clock, at which things take longer by the ratio of the two.
-    pub usual_hertz: Option<f64>,
+    /// The same at the fastest steady speed seen.
+    pub fastest_hertz: Option<f64>,
 }
 
 /// Everything found in a record.

@@ -1,13 +1,14 @@
 //! What to know about the numbers of a case.
 
-use record::{Case, Plan, Policy, Refusal};
+use record::{Case, Plan, Refusal};
 
 use crate::findings::{CaseFinding, Estimate, Flag, Shared};
 use crate::judged::{Judged, prices_switches};
 use crate::reload::not_settled;
 use crate::stop::precision;
-use crate::verdict::{LEFT_OUT_USUAL, disturbance};
+use crate::verdict::{LEFT_OUT_USUAL, disturbance, others};
 
+pub(crate) const BESIDE_OTHERS: &str = "beside-others";
 const PARTLY_DISTURBED: &str = "partly-disturbed";
 const NEGATIVE: &str = "negative";
 const OUTSIDE_SANITY_BAND: &str = "outside-sanity-band";
@@ -34,23 +35,33 @@ pub(crate) fn are_suspicious(flags: &[Flag]) -> bool {
 pub(crate) fn flags(found: &CaseFinding, judged: &Judged<'_>, plan: &Plan, refusals: &[&Refusal]) -> Vec<Flag> {
     let mut flags = Vec::new();
     flags.extend(partly_disturbed(judged));
+    flags.extend(beside_others(judged));
     flags.extend(refused(refusals));
     flags.extend(about_zero(found));
     flags.extend(outside_sanity_band(found));
     flags.extend(above_reload_bound(found));
     flags.extend(wide_interval(found, plan));
-    flags.extend(shared_core(found));
-    flags.extend(heavy_tail(found));
+    flags.extend(shared_core(found, judged));
+    flags.extend(heavy_tail(found).filter(|_| !judged.is_beside_others()));
     flags.extend(found.reload.as_ref().and_then(not_settled));
     flags.extend(across_cpus(&found.case));
     flags.extend(without_system_calls(&found.case));
-    flags.extend(involuntary(found));
+    flags.extend(involuntary(found, judged));
     flags
 }
 
 fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
     let is_many = judged.excluded_share() > LEFT_OUT_USUAL;
     is_many.then(|| Flag { name: PARTLY_DISTURBED, detail: format!("{}. The rest was used", disturbance(judged)) })
+}
+
+/// What is left out is the turns of the others, and not what they do to the tasks' caches and to the scheduler's queue.
+fn beside_others(judged: &Judged<'_>) -> Option<Flag> {
+    let (whose, why) = judged.is_beside_others().then(|| others(judged))?;
+    let detail = format!(
+        "{whose}: the cost is that of the hand-offs in between, beside what ran there. For the cost alone: {why}"
+    );
+    Some(Flag { name: BESIDE_OTHERS, detail })
 }
 
 /// That repetitions are missing, and why the last of them is.
@@ -137,18 +148,19 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
 }
 
 /// Too few cycles were on a core of our own for a cost on such a core.
-fn shared_core(found: &CaseFinding) -> Option<Flag> {
+fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     let shared = found.shared.as_ref().filter(|shared| shared.is_in_costs() && shared.share > SHARED_USUAL)?;
     let detail = format!(
         "in {:.0} % of the cycles this core was shared with another hardware thread, and there are too few others for a cost on an \
-         unshared core: the cost is from all cycles, and its interval extends down to what it may be without sharing; choose another \
-         CPU with --cpu, or run it again at a quieter time",
-        shared.share * 100.0
+         unshared core: the cost is from all cycles, and its interval extends down to what it may be without sharing; {}run it \
+         again at a quieter time",
+        shared.share * 100.0,
+        judged.remedies.other_cpu("choose another CPU with --cpu, or ")
     );
     Some(Flag { name: "shared-core", detail })
 }
 
-/// What is cut off at either end of a repetition's cycles is paid all the same.
+/// What is cut off at either end of a repetition's cycles is paid all the same. Not asked beside others, whose turns are cut off.
 fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
     let (mean, cost) = (found.cycles?.mean_ns, found.deciding()?);
     let apart = (mean - cost.estimate).abs();
@@ -183,13 +195,14 @@ fn without_system_calls(case: &Case) -> Option<Flag> {
 }
 
 /// Under the default policy a wake-up may preempt the waker. A mechanism that never blocks has no other switches.
-fn involuntary(found: &CaseFinding) -> Option<Flag> {
+fn involuntary(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
+    let remedy = if judged.remedies.allows_real_time { "; real-time priority prevents it" } else { "" };
     let share = found.involuntary_share?;
-    let is_many = found.case.policy == Policy::Other && found.case.mechanism.is_blocking() && share > INVOLUNTARY_USUAL;
+    let is_many = !found.case.policy.is_real_time() && found.case.mechanism.is_blocking() && share > INVOLUNTARY_USUAL;
     is_many.then(|| Flag {
         name: "involuntary-switches",
         detail: format!(
-            "{:.1} % of the switches were involuntary: the woken task preempts its waker; real-time priority prevents it",
+            "{:.1} % of the switches were involuntary: the woken task preempts its waker{remedy}",
             share * 100.0
         ),
     })

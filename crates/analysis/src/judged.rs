@@ -1,6 +1,6 @@
 //! The samples of one case, told apart: clean, left out, and taken for another purpose.
 
-use record::{Arm, Between, Case, CpuQuota, Cycles, Policy, Sample};
+use record::{Arm, Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample};
 use units::TickRate;
 
 use crate::cleanliness::{Context, FREQUENCY, kernel_switches, reasons_of_window, time_of_others};
@@ -14,6 +14,48 @@ const OTHER_SPEED_LIMIT: f64 = 2.0 / 3.0;
 
 /// Of more foreign time than this neither: interrupts and the like take a hundredth, an equal competitor a half.
 const FOREIGN_LIMIT: f64 = 0.1;
+
+/// Less is interrupts and what the kernel itself does.
+const SHARE_TOLD: f64 = 0.05;
+
+/// What a reader may still do against a disturbance: what the command line or the case excludes is no advice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Remedies {
+    /// Real-time priority was wanted and could not be had.
+    pub(crate) allows_real_time: bool,
+    /// The CPU is not left to the scheduler.
+    pub(crate) names_cpu: bool,
+}
+
+impl Remedies {
+    /// Of a case under these controls.
+    pub(crate) fn of(case: &Case, controls: &[Control]) -> Remedies {
+        let is_refused = |control: &Control| matches!(control.outcome, ControlOutcome::Refused { .. });
+        let refused = controls.iter().any(|control| control.name == "real-time-priority" && is_refused(control));
+        Remedies {
+            allows_real_time: refused && !case.policy.is_real_time(),
+            names_cpu: !case.placement.cpus.is_empty(),
+        }
+    }
+
+    /// Against another load on the measured CPU.
+    pub(crate) fn against_load(self) -> String {
+        let mut ways = vec!["stop the other load"];
+        ways.extend(self.allows_real_time.then_some("allow real-time priority"));
+        ways.extend(self.names_cpu.then_some("choose a quieter CPU with --cpu"));
+        match ways.as_slice() {
+            [one] => (*one).to_owned(),
+            [one, other] => format!("{one}, or {other}"),
+            [first, rest @ .., last] => format!("{first}, {}, or {last}", rest.join(", ")),
+            [] => String::new(),
+        }
+    }
+
+    /// A word of advice about the CPU, where that may be named.
+    pub(crate) fn other_cpu(self, advice: &'static str) -> &'static str {
+        if self.names_cpu { advice } else { "" }
+    }
+}
 
 /// One case's samples with what became of them.
 #[derive(Clone, Debug)]
@@ -34,6 +76,7 @@ pub(crate) struct Judged<'a> {
     /// Of the excluded, those with no fault but that the core ran at another speed.
     of_other_speed: usize,
     quota: Option<&'a CpuQuota>,
+    pub(crate) remedies: Remedies,
 }
 
 impl<'a> Judged<'a> {
@@ -56,7 +99,25 @@ impl<'a> Judged<'a> {
             }
         }
         let (windows, all_windows) = (Vec::new(), Vec::new());
-        Judged { case, rate, plain, clean, instrumented, windows, all_windows, excluded, of_other_speed, quota: None }
+        Judged {
+            case,
+            rate,
+            plain,
+            clean,
+            instrumented,
+            windows,
+            all_windows,
+            excluded,
+            of_other_speed,
+            quota: None,
+            remedies: Remedies::default(),
+        }
+    }
+
+    /// With what the command line left open.
+    pub(crate) fn with(mut self, remedies: Remedies) -> Self {
+        self.remedies = remedies;
+        self
     }
 
     /// With what the control group of the run allowed it of the CPUs.
@@ -67,7 +128,7 @@ impl<'a> Judged<'a> {
 
     /// A quota that bound the tasks of this case.
     pub(crate) fn binding_quota(&self) -> Option<&'a CpuQuota> {
-        self.quota.filter(|_| self.case.policy == Policy::Other)
+        self.quota.filter(|_| !self.case.policy.is_real_time())
     }
 
     /// The same with windows of cycles, judged as a whole; what is shorter is judged by the probes of each cycle.
@@ -119,6 +180,16 @@ impl<'a> Judged<'a> {
         self.foreign_share() > FOREIGN_LIMIT
     }
 
+    /// Whether the others had a share that is to be told, of tasks that take what the scheduler gives them.
+    pub(crate) fn is_beside_others(&self) -> bool {
+        self.is_measured_beside_others() && self.foreign_share() > SHARE_TOLD
+    }
+
+    /// Ordinary tasks are measured in cycles between the turns of others.
+    fn is_measured_beside_others(&self) -> bool {
+        !self.case.policy.is_real_time() && !self.all_windows.is_empty()
+    }
+
     /// Whether so much was disturbed that what looks clean is not to be trusted either.
     ///
     /// A core that runs at two speeds, for a neighbour on its other hardware thread, gives two kinds of samples; those
@@ -127,7 +198,7 @@ impl<'a> Judged<'a> {
         let share = |count: usize| count as f64 / (self.excluded.of as f64).max(1.0);
         share(self.excluded.total - self.of_other_speed) > LEFT_OUT_LIMIT
             || share(self.excluded.total) > OTHER_SPEED_LIMIT
-            || self.has_competitor()
+            || self.has_competitor() && !self.is_measured_beside_others()
     }
 
     /// Samples of some arms that counts are taken from: the clean ones, or all where there is none.
@@ -171,8 +242,9 @@ impl<'a> Judged<'a> {
         }
         let (mut involuntary, mut all) = (0.0, 0.0);
         for window in self.counted_windows() {
-            involuntary += window.kernel_switches.involuntary as f64;
-            all += window.kernel_switches.total() as f64;
+            let switches = window.counted.map_or(window.kernel_switches, |counted| counted.switches);
+            involuntary += switches.involuntary as f64;
+            all += switches.total() as f64;
         }
         for sample in self.counted(Arm::switches) {
             involuntary += sample.kernel_switches.involuntary as f64;
@@ -206,10 +278,26 @@ fn switches_per_handoff_of_windows(case: &Case, windows: &[&Cycles]) -> Option<f
     per_handoff(windows, |window| window.user_switches as f64)
 }
 
-/// On one CPU every command takes its switches; across CPUs a task may find it without having slept.
+/// By the tasks' own count, where there is one. Of older records what the commands take is guessed: on one CPU every command takes its
+/// switches, among ordinary tasks two more where the task that is told takes the CPU at once; across CPUs a task may find it without
+/// having slept.
 fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
+    if let Some(counted) = counted(windows) {
+        return Some(counted.switches.total() as f64 / counted.handoffs as f64);
+    }
     let control = |window: &Cycles| if case.placement.is_one_cpu() { window.control_switches as f64 } else { 0.0 };
     per_handoff(windows, |window| window.kernel_switches.total() as f64 - control(window))
+}
+
+/// What the tasks counted in all windows together; `None` where one has no count.
+fn counted(windows: &[&Cycles]) -> Option<CountedHandoffs> {
+    let mut sum = CountedHandoffs::default();
+    for window in windows {
+        let counted = window.counted?;
+        sum.handoffs = sum.handoffs.saturating_add(counted.handoffs);
+        sum.switches += counted.switches;
+    }
+    (sum.handoffs > 0).then_some(sum)
 }
 
 fn per_handoff(windows: &[&Cycles], count: impl Fn(&Cycles) -> f64) -> Option<f64> {

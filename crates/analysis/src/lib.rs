@@ -39,6 +39,7 @@ mod stop;
 mod tail;
 #[cfg(test)]
 mod testing;
+mod turns;
 mod verdict;
 
 pub use at_once::{Difference, LosesMore, SharedCache};

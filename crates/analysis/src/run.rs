@@ -10,7 +10,7 @@ use crate::case::{Run, find};
 use crate::cleanliness::median_probe;
 use crate::curves::curves;
 use crate::findings::{CoreFinding, Findings, Flag};
-use crate::judged::Judged;
+use crate::judged::{Judged, Remedies};
 use crate::latency;
 use crate::speed::Speed;
 
@@ -44,13 +44,14 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
         let probe = probes.get(&case.placement.cpus.first().copied()).copied();
         let judged = Judged::new(case, rate, &samples[index], probe)
             .with_cycles(&cycles[index])
-            .under(record.header.host.cpu_quota.as_ref());
+            .under(record.header.host.cpu_quota.as_ref())
+            .with(Remedies::of(case, &header.controls));
         find(&run, &judged, &refusals[index])
     });
     let (results, quantities): (Vec<_>, Vec<_>) = found.unzip();
     let curves = curves(&results, &quantities, &header.host, header.seed);
     let shared_cache = at_once::shared_cache(&results, &header.host);
-    let core = speed.map(|speed| CoreFinding { hertz: speed.hertz(), usual_hertz: speed.usual_hertz() });
+    let core = speed.map(|speed| CoreFinding { hertz: speed.hertz(), fastest_hertz: speed.fastest_hertz() });
     let mut flags = flags(record);
     flags.extend(at_once::of_a_guest(&shared_cache, &header.host));
     Findings { results, curves, shared_cache, latencies_ns, core, flags }

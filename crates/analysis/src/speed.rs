@@ -35,7 +35,7 @@ pub(crate) struct Speed {
     overhead: f64,
     /// By how much the clock goes on at a time, in ticks, as the probes show it: what two of them may differ by for nothing.
     step: f64,
-    /// Ticks of the chain at the fastest steady speed; what costs are scaled to.
+    /// Ticks of the chain at the usual speed, the median of all moments; what costs are scaled to.
     reference_chain: f64,
     /// The least that additions take in chains, and what they usually take.
     least_ratio: f64,
@@ -48,7 +48,7 @@ pub(crate) struct Speed {
     chain_cycles: Option<f64>,
     /// Core cycles a second at that speed; `None` where the cycles of a multiplication are not known.
     hertz: Option<f64>,
-    usual_hertz: Option<f64>,
+    fastest_hertz: Option<f64>,
 }
 
 /// Whose the core was in a cycle.
@@ -77,7 +77,7 @@ impl Speed {
             nearest_rank(&values, share).filter(|value| *value > 0.0)
         };
         let chains = || moments.iter().map(|(chain, _)| *chain).collect();
-        let (reference_chain, usual_chain) = (at(FASTEST, chains())?, at(0.5, chains())?);
+        let (fastest_chain, reference_chain) = (at(FASTEST, chains())?, at(0.5, chains())?);
         let ratios = || moments.iter().map(|(chain, additions)| additions / chain).collect();
         let (least_ratio, usual_ratio) = (at(FASTEST, ratios())?, at(0.5, ratios())?);
         let cycles = clock.chain_cycles();
@@ -92,7 +92,7 @@ impl Speed {
             unshared_below: clock.unshared_below(least_ratio),
             chain_cycles: cycles,
             hertz: cycles.map(|cycles| cycles / reference_chain * rate.0 as f64),
-            usual_hertz: cycles.map(|cycles| cycles / usual_chain * rate.0 as f64),
+            fastest_hertz: cycles.map(|cycles| cycles / fastest_chain * rate.0 as f64),
         })
     }
 
@@ -101,9 +101,9 @@ impl Speed {
         self.hertz
     }
 
-    /// The same at the usual speed.
-    pub(crate) fn usual_hertz(&self) -> Option<f64> {
-        self.usual_hertz
+    /// The same at the fastest speed seen.
+    pub(crate) fn fastest_hertz(&self) -> Option<f64> {
+        self.fastest_hertz
     }
 
     /// The least time of the additions over that of the chain; `None` of too few probes to say what the core can do.

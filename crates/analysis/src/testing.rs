@@ -240,6 +240,7 @@ impl FakeCase {
             control_switches: 100,
             kernel_switches: KernelSwitches { voluntary: if is_user { 0 } else { 100 + switches }, involuntary: 0 },
             user_switches: if is_user { switches } else { 0 },
+            counted: None,
             evidence: Evidence {
                 wall_ns: Nanos::millis(25),
                 task_cpu_ns: Nanos::millis(25),

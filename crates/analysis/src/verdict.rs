@@ -5,7 +5,7 @@ use record::{Arm, Between, Case, Refusal};
 use crate::cleanliness as reason;
 use crate::estimate::TooFew;
 use crate::findings::Flag;
-use crate::judged::Judged;
+use crate::judged::{Judged, Remedies};
 
 /// So many are left out on a quiet machine, by its timer ticks alone.
 pub(crate) const LEFT_OUT_USUAL: f64 = 0.05;
@@ -69,35 +69,40 @@ pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     let (left_out, all) = (judged.excluded.total, judged.excluded.of);
     let percent = judged.excluded_share() * 100.0;
     let foreign = judged.foreign_share() * 100.0;
-    if foreign >= 1.0 {
-        if let Some(quota) = judged.binding_quota() {
-            return format!(
-                "for {foreign:.0} % of the time the tasks did not run, {left_out} of {all} samples were disturbed: their control \
-                 group may use {:.2} CPUs only ({}); give it more, or allow real-time priority, which it does not bind",
-                quota.cpus(),
-                quota.file
-            );
-        }
-        let (what, remedy) = explain(reason::FOREIGN_TIME);
-        return format!(
-            "{foreign:.0} % of the time went to other tasks, {left_out} of {all} samples were disturbed: {what}; \
-             {remedy}"
-        );
+    if foreign >= 1.0 && !judged.is_beside_others() {
+        let (whose, what) = others(judged);
+        let samples =
+            if left_out > 0 { format!(", {left_out} of {all} samples were disturbed") } else { String::new() };
+        return format!("{whose}{samples}: {what}");
     }
     let Some((reason, count)) = main_reason(judged) else { return "no sample was disturbed".to_owned() };
-    let (what, remedy) = explain(reason);
+    let (what, remedy) = explain(reason, judged.remedies);
     format!(
         "{left_out} of {all} samples ({percent:.0} %) were disturbed, {count} of them by {reason}: {what}; {remedy}"
     )
 }
 
+/// How much of the time the tasks did not have, and why, with what helps.
+pub(crate) fn others(judged: &Judged<'_>) -> (String, String) {
+    let foreign = judged.foreign_share() * 100.0;
+    if let Some(quota) = judged.binding_quota() {
+        let more =
+            if judged.remedies.allows_real_time { ", or allow real-time priority, which it does not bind" } else { "" };
+        let why =
+            format!("their control group may use {:.2} CPUs only ({}); give it more{more}", quota.cpus(), quota.file);
+        return (format!("for {foreign:.0} % of the time the tasks did not run"), why);
+    }
+    let why = format!("something else ran on the measured CPU; {}", judged.remedies.against_load());
+    (format!("{foreign:.0} % of the time went to other tasks"), why)
+}
+
 /// What a reason means, and what to do about it.
-fn explain(reason: &str) -> (&'static str, &'static str) {
-    match reason {
-        reason::FOREIGN_TIME => (
-            "something else ran on the measured CPU",
-            "stop the other load, allow real-time priority, or choose a quieter CPU with --cpu",
-        ),
+fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
+    let (what, remedy) = match reason {
+        reason::FOREIGN_TIME => return ("something else ran on the measured CPU", remedies.against_load()),
+        reason::SWITCH_COUNT => {
+            return ("the kernel did not count as many switches as planned", remedies.against_load());
+        }
         reason::RT_THROTTLED => (
             "the kernel took the CPU from real-time tasks for its 50 ms of each second",
             "for the time of the run, sysctl -w kernel.sched_rt_runtime_us=-1, and from Linux 6.12 on echo 0 > \
@@ -127,12 +132,9 @@ fn explain(reason: &str) -> (&'static str, &'static str) {
             "the clock ran backwards",
             "run it again with the kernel's clock; the time stamp counter is not to be trusted here",
         ),
-        reason::SWITCH_COUNT => (
-            "the kernel did not count as many switches as planned",
-            "stop the other load, or choose a quieter CPU with --cpu",
-        ),
         _ => ("nothing was handed over", "run it again"),
-    }
+    };
+    (what, remedy.to_owned())
 }
 
 /// X where Y were planned, of the arm that is off.
@@ -145,27 +147,30 @@ fn wrong_count(judged: &Judged<'_>) -> String {
     let is_off = |count: &f64| !(low - COUNT_TOLERANCE..=high + COUNT_TOLERANCE).contains(count);
     let counts = |arms: [Arm; 2]| arms.into_iter().filter_map(|arm| judged.kernel_switches_per_handoff(arm));
     if let Some(switching) = counts([Arm::SwitchDirect, Arm::SwitchTotal]).find(is_off) {
-        return wrong_switching_count(switching, low, high);
+        return wrong_switching_count(judged.remedies, switching, low, high);
     }
     let baseline = counts([Arm::BaselineDirect, Arm::BaselineTotal]).fold(0.0, f64::max);
     if baseline > COUNT_TOLERANCE {
         return format!(
             "the kernel counted {baseline:.2} switches a hand-off in the baseline where none were planned: another \
-             task took the CPU in between; stop the other load, or choose a quieter CPU with --cpu"
+             task took the CPU in between; {}",
+            judged.remedies.against_load()
         );
     }
     let plan = range(low, high);
     format!(
         "the kernel counted {plan} switches a hand-off on the average as planned, but too many or too few in many \
-         batches; stop the other load, or choose a quieter CPU with --cpu"
+         batches; {}",
+        judged.remedies.against_load()
     )
 }
 
-fn wrong_switching_count(switching: f64, low: f64, high: f64) -> String {
+fn wrong_switching_count(remedies: Remedies, switching: f64, low: f64, high: f64) -> String {
     let (meaning, remedy) = if switching > high {
-        ("the tasks switch more often than the token moves", "stop the other load, or use real-time priority")
+        ("the tasks switch more often than the token moves", remedies.against_load())
     } else {
-        ("the token moves without a switch", "see that all tasks are on one CPU, or choose one with --cpu")
+        let other = remedies.other_cpu(", or choose one with --cpu");
+        ("the token moves without a switch", format!("see that all tasks are on one CPU{other}"))
     };
     let plan = range(low, high);
     format!("the kernel counted {switching:.2} switches a hand-off where {plan} were planned: {meaning}; {remedy}")
@@ -183,7 +188,8 @@ fn wrong_user_count(judged: &Judged<'_>) -> String {
     let by_kernel = ARMS.into_iter().filter_map(|arm| judged.kernel_switches_per_handoff(arm)).fold(0.0, f64::max);
     format!(
         "the kernel counted {by_kernel:.2} switches a hand-off where none were planned: the thread was not left alone; \
-         stop the other load, or choose a quieter CPU with --cpu"
+         {}",
+        judged.remedies.against_load()
     )
 }
 

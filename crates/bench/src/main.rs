@@ -16,6 +16,7 @@ mod live;
 mod neighbour;
 mod observe;
 mod order;
+mod ordinary;
 mod page;
 mod paired;
 mod patterns;
@@ -46,6 +47,8 @@ enum Part {
     KnownAnswers,
     /// Numbers that repeat, quiet and beside a neighbour (15 minutes)
     Paired,
+    /// Hand-offs under the ordinary scheduler beside an independent ping-pong, alone and beside a neighbour (2 minutes)
+    Ordinary,
     /// How long the presets take
     Durations,
     /// `trace` of gzip beside gzip alone, and beside Valgrind's own tools
@@ -100,11 +103,12 @@ fn main() -> ExitCode {
     };
     println!("program: {}\n{}\n", program.built(), program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 13] = [
+    let parts: [(Part, Measure); 14] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),
         (Part::Paired, paired::all),
+        (Part::Ordinary, ordinary::all),
         (Part::Durations, duration::all),
         (Part::Capture, capture::all),
         (Part::Builds, builds::all),

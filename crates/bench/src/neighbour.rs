@@ -8,21 +8,38 @@ use std::time::{Duration, Instant};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use host::control::pin;
+use units::CpuId;
+
 /// A burst, and a pause, in milliseconds: as long as those of a compilation or of a server.
 const SHORTEST: u64 = 5;
 const LONGEST: u64 = 305;
 
-/// A neighbour at work until it is dropped. It runs wherever the measurement, which has real-time priority, leaves room.
+/// A neighbour at work until it is dropped.
 pub(crate) struct Neighbour {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Neighbour {
+    /// It runs wherever the measurement, which has real-time priority, leaves room.
     pub(crate) fn start() -> Neighbour {
+        Neighbour::begin(|| ())
+    }
+
+    /// On this CPU alone, whoever else is there.
+    pub(crate) fn start_on(cpu: CpuId) -> Neighbour {
+        Neighbour::begin(move || pin(&[cpu]))
+    }
+
+    fn begin<T>(prepare: impl FnOnce() -> T + Send + 'static) -> Neighbour {
         let is_over = Arc::new(AtomicBool::new(false));
         let own = Arc::clone(&is_over);
-        Neighbour { is_over, thread: Some(std::thread::spawn(move || disturb(&own))) }
+        let work = move || {
+            let _held = prepare();
+            disturb(&own);
+        };
+        Neighbour { is_over, thread: Some(std::thread::spawn(work)) }
     }
 }
 

@@ -56,19 +56,28 @@ pub struct PolicyGuard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepsBelowTop(pub i32);
 
-/// Puts the calling thread under `policy`. The priority counts for FIFO and RR only.
+/// Puts the calling thread under `policy`, and sees that it is. The priority counts for FIFO and RR only.
+///
+/// # Errors
+/// Where the kernel refuses, or has not done what it was asked for.
 pub fn set_policy(policy: Policy, steps: StepsBelowTop) -> io::Result<PolicyGuard> {
     let before = current_policy()?;
-    let number = match policy {
+    let number = number(policy);
+    // SAFETY: takes a number and returns one.
+    let top = unsafe { libc::sched_get_priority_max(number) };
+    let priority = if policy.is_real_time() { (top - steps.0).max(1) } else { 0 };
+    change_policy(number, &libc::sched_param { sched_priority: priority })?;
+    let now = current_policy()?.policy & !libc::SCHED_RESET_ON_FORK;
+    if now == number { Ok(before) } else { Err(io::Error::other(format!("the kernel has policy {now} set instead"))) }
+}
+
+fn number(policy: Policy) -> i32 {
+    match policy {
         Policy::Fifo => libc::SCHED_FIFO,
         Policy::Rr => libc::SCHED_RR,
         Policy::Other => libc::SCHED_OTHER,
-    };
-    // SAFETY: takes a number and returns one.
-    let top = unsafe { libc::sched_get_priority_max(number) };
-    let priority = if policy == Policy::Other { 0 } else { (top - steps.0).max(1) };
-    change_policy(number, &libc::sched_param { sched_priority: priority })?;
-    Ok(before)
+        Policy::Batch => libc::SCHED_BATCH,
+    }
 }
 
 fn current_policy() -> io::Result<PolicyGuard> {
@@ -165,6 +174,14 @@ mod tests {
         assert!(pin(&[CpuId(1000)]).is_err());
         assert!(pin(&[CpuId(u32::MAX)]).is_err(), "more than the kernel's sets have");
         assert!(pin(&[]).is_err());
+    }
+
+    #[test]
+    fn an_ordinary_policy_takes_the_place_of_the_one_that_was_inherited() {
+        let _batch = set_policy(Policy::Batch, StepsBelowTop(1)).expect("no rights are needed");
+        assert_eq!(current_policy().expect("own policy").policy, libc::SCHED_BATCH);
+        let _other = set_policy(Policy::Other, StepsBelowTop(1)).expect("no rights are needed");
+        assert_eq!(current_policy().expect("own policy").policy, libc::SCHED_OTHER);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod amd_tlb;
 mod caches;
 pub(crate) mod control_groups;
+pub(crate) mod cpu_time;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
 #[cfg(test)]
@@ -30,7 +31,7 @@ pub use self::control_groups::{CpuThrottling, cpu_groups, cpu_throttling, refusi
 pub use self::root::{Root, Unreadable};
 pub use self::scheduler::slice_extensions;
 pub use self::status::available_memory;
-pub use self::topology::{allowed_cpus, online, quietest_cpu, relation};
+pub use self::topology::{allowed_cpus, cpus_by_quiet, online, quietest_cpu, relation};
 
 /// The machine as it is now. Takes 50 ms, in which it watches the interrupts.
 pub fn manifest(root: &Root) -> HostManifest {

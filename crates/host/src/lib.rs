@@ -9,6 +9,7 @@ pub mod clock;
 pub mod context;
 pub mod control;
 pub mod core_clock;
+pub mod cpu_claim;
 pub mod cpu_limit;
 pub mod doctor;
 pub mod draft;

@@ -6,6 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
+use record::KernelSwitches;
+
 /// Of the child, and of its own children that it has waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
@@ -23,6 +25,16 @@ pub struct Usage {
 pub fn own_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs().try_into().unwrap_or(0))
+}
+
+/// Switches of the calling thread so far.
+pub fn own_switches() -> KernelSwitches {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is valid for writing one rusage; for the calling thread the call cannot fail.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: of numbers only, for which zeroes are valid.
+    let usage = unsafe { usage.assume_init() };
+    KernelSwitches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
 }
 
 /// Waits for a child.
@@ -63,6 +75,13 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+
+    #[test]
+    fn a_thread_counts_its_own_switches() {
+        let before = own_switches();
+        (0..5).for_each(|_| std::thread::sleep(Duration::from_millis(1)));
+        assert!((5..=8).contains(&own_switches().since(before).voluntary));
+    }
 
     #[test]
     fn a_child_that_computes_has_used_time_and_memory() {

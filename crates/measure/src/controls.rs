@@ -1,5 +1,7 @@
 //! Which controls the experiment wants, whether they can be had, and how a task takes them on.
 
+use std::io;
+
 use host::control::{MemoryLock, PinGuard, PolicyGuard, StepsBelowTop, limit_real_time, lock_memory, pin, set_policy};
 use host::facts::{Root, refusing_real_time_share};
 use host::memory::{Memory, Reach};
@@ -54,7 +56,7 @@ fn pinning(wishes: &Wishes) -> Control {
 
 fn policy(wishes: &Wishes) -> Control {
     let name = "real-time-priority".to_owned();
-    if wishes.is_real_time_off || wishes.policy == Policy::Other {
+    if wishes.is_real_time_off || !wishes.policy.is_real_time() {
         return Control { name, wanted: "SCHED_FIFO".into(), outcome: ControlOutcome::TurnedOff };
     }
     let wanted = format!("SCHED_{}, one below the highest priority", wishes.policy.to_string().to_uppercase());
@@ -130,22 +132,29 @@ impl Discipline {
         Ok(Imposed { _pin: Some(guard), ..Imposed::default() })
     }
 
-    /// The last step, once the memory is touched: locked pages and the priority.
+    /// The last step, once the memory is touched: locked pages and the policy, whatever the caller had.
     pub(crate) fn tighten(&self, imposed: &mut Imposed) -> Result<(), String> {
         if self.locks_memory {
             let lock =
                 lock_memory().map_err(|error| format!("found mlockall refused ({error}), need locked memory"))?;
             imposed.memory = Some(lock);
         }
-        if self.policy == Policy::Other {
-            return Ok(());
+        if self.policy.is_real_time() {
+            limit_real_time(LONGEST_REAL_TIME_RUN).map_err(|error| format!("found no real-time limit ({error})"))?;
         }
-        limit_real_time(LONGEST_REAL_TIME_RUN).map_err(|error| format!("found no real-time limit ({error})"))?;
-        let guard = set_policy(self.policy, StepsBelowTop(self.steps_below_top)).map_err(|error| {
-            format!("found sched_setscheduler refused ({error}), need real-time rights; use --no-rt")
-        })?;
-        imposed.policy = Some(guard);
+        let guard = set_policy(self.policy, StepsBelowTop(self.steps_below_top));
+        imposed.policy = Some(guard.map_err(|error| self.policy_refused(&error))?);
         Ok(())
+    }
+
+    fn policy_refused(&self, error: &io::Error) -> String {
+        let needed = if self.policy.is_real_time() {
+            "real-time rights; use --no-rt"
+        } else {
+            "a caller under SCHED_OTHER, as everything is that was not told otherwise; use chrt --other 0 switchcost ..."
+        };
+        let name = self.policy.to_string().to_uppercase();
+        format!("found SCHED_{name} refused ({error}), need {needed}")
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 
 use host::clock::Clock;
 use host::evidence::{TaskId, Witness};
-use record::{Arm, Evidence, KernelSwitches};
+use record::{Arm, CountedHandoffs, Evidence, KernelSwitches};
 use units::{CpuId, Ticks};
 
 /// One batch to be run.
@@ -38,6 +38,8 @@ pub(crate) struct Timed {
     pub(crate) control_switches: u64,
     /// Switches that a user-level mechanism counted itself, the untimed ones too.
     pub(crate) user_switches: u64,
+    /// Hand-offs of which the tasks counted the switches themselves; none where they did not.
+    pub(crate) counted: CountedHandoffs,
 }
 
 /// Time of hand-offs, and of walks, each timed by itself.

@@ -18,7 +18,7 @@ use host::task::{Forked, fork};
 use record::{Between, Case};
 
 use crate::controls::Discipline;
-pub(crate) use seat::{Seat, pass_on};
+pub(crate) use seat::{Passed, Seat, pass_on};
 pub(crate) use shared::{Command, Shared};
 
 /// Any task but the first.

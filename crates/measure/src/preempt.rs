@@ -64,7 +64,7 @@ impl Preemption {
         self.shared.wait(1)?;
         let switching_handoffs = 2 * (self.shared.wakes() - before);
         // The preemptor takes the CPU when it is told to, and gives it back to wait for its timer.
-        Ok(Timed { handoffs, time, switching_handoffs, control_switches: 2, user_switches: 0 })
+        Ok(Timed { handoffs, time, switching_handoffs, control_switches: 2, ..Timed::default() })
     }
 
     fn baseline(&mut self, batch: Batch) -> io::Result<Timed> {

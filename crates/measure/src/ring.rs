@@ -19,11 +19,11 @@ use std::sync::Arc;
 use host::clock::Clock;
 use host::evidence::TaskId;
 use host::ipc::Channel;
-use record::{Case, Mechanism};
+use record::{Case, CountedHandoffs, Mechanism};
 
 use crate::controls::Discipline;
 use crate::experiment::{Batch, Experiment, Split, Timed};
-use crate::peers::{Command, Peer, Seat, Shared, pass_on, start_peer};
+use crate::peers::{Command, Passed, Peer, Seat, Shared, pass_on, start_peer};
 
 /// A ring with its tasks waiting.
 pub(crate) struct Ring {
@@ -50,22 +50,27 @@ impl Ring {
         let (out, back) = (self.shared.links.to(1), self.shared.links.to(0));
         self.shared.stamp_sent();
         out.send()?;
-        let time = self.own.pass_on(&self.shared, back, out, walks, batch.warm_up, batch.rounds)?;
-        self.finish(batch, back, time)
+        let passed = self.own.pass_on(&self.shared, back, out, walks, batch.warm_up, batch.rounds)?;
+        self.finish(batch, back, passed)
     }
 
-    /// Takes the token out, and gathers what every peer has timed.
-    fn finish(&self, batch: Batch, back: &dyn Channel, mut time: Split) -> io::Result<Timed> {
+    /// Takes the token out, and gathers what every peer has timed and counted.
+    fn finish(&self, batch: Batch, back: &dyn Channel, passed: Passed) -> io::Result<Timed> {
         back.recv()?;
+        let (mut time, mut switches) = (passed.time, passed.switches_since());
         for index in 1..=self.peers.len() {
             self.shared.wait(index)?;
             time += self.shared.time(index);
+            switches += self.shared.switches(index);
         }
         let tasks = u64::from(self.case.tasks);
         // A task that yields is still in its loop when the token is out: all have the CPU once more.
         let control_switches = if self.case.mechanism == Mechanism::Yield { tasks } else { 0 };
         let switching_handoffs = (batch.all_rounds() + 1) * tasks;
-        Ok(Timed { handoffs: batch.rounds * tasks, time, switching_handoffs, control_switches, user_switches: 0 })
+        let handoffs = if passed.is_counted() { batch.all_rounds() * tasks } else { 0 };
+        let counted = CountedHandoffs { handoffs, switches: if handoffs > 0 { switches } else { Default::default() } };
+        let handoffs = batch.rounds * tasks;
+        Ok(Timed { handoffs, time, switching_handoffs, control_switches, counted, ..Timed::default() })
     }
 
     fn baseline(&mut self, batch: Batch) -> io::Result<Timed> {
@@ -105,14 +110,14 @@ impl Experiment for Ring {
         self.command_all(Command::Ring { walks: true, warm_up: 0, rounds: 1 })?;
         shared.stamp_sent();
         out.send()?;
-        let mut times = vec![self.own.pass_on(shared, back, own, true, 0, 1)?];
+        let mut times = vec![self.own.pass_on(shared, back, own, true, 0, 1)?.time];
         own.recv()?;
         for _ in 1..walks {
             before();
             times.push(self.own.hand_to_self(shared, true, 0, 1)?);
         }
         out.send()?;
-        Ok((self.finish(batch, back, Split::default())?, times))
+        Ok((self.finish(batch, back, Passed::timed(Split::default()))?, times))
     }
 
     /// Times the hand-offs to task 0, from before the send to after the receive.
@@ -129,7 +134,7 @@ impl Experiment for Ring {
         let set = &self.case.working_set;
         pass_on(&self.shared, back, out, &[], set, batch.warm_up, None)?;
         let time = pass_on(&self.shared, back, out, &[], set, count, Some(&mut handoffs))?;
-        let timed = self.finish(batch, back, time)?;
+        let timed = self.finish(batch, back, Passed::timed(time))?;
         Ok(Some((timed, handoffs)))
     }
 }

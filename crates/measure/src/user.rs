@@ -145,8 +145,8 @@ impl Bodies {
             handoffs: self.handoffs(batch),
             time,
             switching_handoffs: batch.all_rounds() * self.tasks as u64,
-            control_switches: 0,
             user_switches: warm_up + counted,
+            ..Timed::default()
         })
     }
 

@@ -52,6 +52,7 @@ fn window(order: &Order) -> Cycles {
         control_switches: 0,
         kernel_switches: KernelSwitches::default(),
         user_switches: 0,
+        counted: None,
         evidence: Evidence::default(),
         batches: Batches::default(),
     }

@@ -26,11 +26,25 @@ pub struct Cycles {
     pub kernel_switches: KernelSwitches,
     /// Switches counted by the user-level mechanism itself, those outside the timed parts too.
     pub user_switches: u64,
+    /// Hand-offs of which the tasks counted the switches themselves; `None` in older records, and where no token goes round between
+    /// tasks of the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<CountedHandoffs>,
     /// What else happened in the window.
     pub evidence: Evidence,
     /// The batches, a column each. All columns have the same length, the probes one more.
     #[serde(flatten)]
     pub batches: Batches,
+}
+
+/// What the tasks counted while the token went round: each task its own switches (getrusage), from behind its first receive to behind
+/// its last one. Nothing by which a task is told what to do is among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedHandoffs {
+    /// Hand-offs, the untimed ones too.
+    pub handoffs: u64,
+    /// The switches of all tasks meanwhile.
+    pub switches: KernelSwitches,
 }
 
 /// Batches as columns, in the order in which they were run.

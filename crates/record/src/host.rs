@@ -106,6 +106,9 @@ pub struct InterruptLoad {
     pub observed: u64,
     /// How long that moment was, in milliseconds.
     pub observed_ms: u64,
+    /// Share of that moment in which the CPU was not idle, in thousandths; none in older records, and where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_per_mille: Option<u64>,
 }
 
 /// What stands in a record in place of what was to be left out of it.

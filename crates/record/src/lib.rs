@@ -19,7 +19,7 @@ mod printable;
 mod readers;
 mod sample;
 
-pub use cycles::{Batch, Batches, Cycles};
+pub use cycles::{Batch, Batches, CountedHandoffs, Cycles};
 pub use file::{BrokenChain, Chain, MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
 pub use fitness::{Check, Fitness, Severity};
 pub use header::{

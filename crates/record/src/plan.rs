@@ -16,6 +16,15 @@ pub enum Policy {
     Rr,
     /// SCHED_OTHER, the kernel's default.
     Other,
+    /// SCHED_BATCH: the same, but a task that wakes up takes the CPU from nobody.
+    Batch,
+}
+
+impl Policy {
+    /// Whether its tasks go before all ordinary ones.
+    pub fn is_real_time(self) -> bool {
+        matches!(self, Policy::Fifo | Policy::Rr)
+    }
 }
 
 /// How two CPUs of a placement are related, from near to far.
@@ -134,6 +143,12 @@ fn is_zero(time: &Nanos) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ordinary_tasks_are_not_real_time() {
+        let is = [Policy::Fifo, Policy::Rr, Policy::Other, Policy::Batch].map(Policy::is_real_time);
+        assert_eq!(is, [true, true, false, false]);
+    }
 
     #[test]
     fn a_switch_can_be_priced_on_one_cpu_only() {

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
@@ -41,9 +42,24 @@ pub struct KernelSwitches {
 }
 
 impl KernelSwitches {
+    /// Those since an earlier count.
+    pub fn since(self, earlier: KernelSwitches) -> KernelSwitches {
+        KernelSwitches {
+            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
+            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+        }
+    }
+
     /// Both kinds together.
     pub fn total(self) -> u64 {
         self.voluntary.saturating_add(self.involuntary)
+    }
+}
+
+impl AddAssign for KernelSwitches {
+    fn add_assign(&mut self, more: KernelSwitches) {
+        self.voluntary = self.voluntary.saturating_add(more.voluntary);
+        self.involuntary = self.involuntary.saturating_add(more.involuntary);
     }
 }
 

@@ -61,7 +61,7 @@ fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
     add_environment(page, &comparison.environment);
     if !comparison.pairs.is_empty() {
         page.heading(title(comparison), &format!("base is {}, new is {}", names(request.base), names(request.new)));
-        table::add(page, comparison);
+        table::add(page, comparison, request);
     }
     add_method(page, comparison);
     if let Some(share) = request.fail_above {

@@ -18,14 +18,13 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     vec![Step::new(STEP, &format!("measure --lmbench{effort} --no-counters --cpu {}", site.quiet_cpu))]
 }
 
-/// Nanoseconds a switch, the reload of the data included, as lmbench counts.
+/// Nanoseconds a hand-off, the reload of the data included, as lmbench counts.
 fn cost(records: &Records, (tasks, kib): (u32, u64)) -> Result<analysis::Estimate, String> {
     let (_, findings) = records.measured(STEP)?;
     let is_wanted =
         |finding: &&CaseFinding| finding.case.tasks == tasks && finding.case.working_set.size_bytes == Bytes::kib(kib);
     let finding = findings.results.iter().find(is_wanted).ok_or("the record lacks the column")?;
-    let estimate = if kib == 0 { &finding.direct_ns } else { &finding.total_ns };
-    estimate.clone().ok_or_else(|| "it could not be measured: see the record".to_owned())
+    finding.of_a_handoff().ok_or_else(|| "it could not be measured: see the record".to_owned())
 }
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {

@@ -274,11 +274,11 @@ pub(crate) struct MeasureArguments {
     #[arg(long, conflicts_with_all = SELECTORS, conflicts_with = "full", help_heading = "What to measure")]
     pub(crate) lmbench: bool,
 
-    /// CPUs to run on, such as 1 or 0,1 [default: the one with the fewest interrupts]
+    /// CPUs to run on, such as 1 or 0,1 [default: the quietest, by load and interrupts]
     #[arg(long, value_name = "LIST", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<String>,
 
-    /// Scheduling policy of the tasks: fifo, rr, other
+    /// Scheduling policy of the tasks: fifo, rr, other, batch
     #[arg(long, value_name = "POLICY", default_value_t = Policy::Fifo, value_parser = parse_named::<Policy>,
           help_heading = "Control of the environment")]
     pub(crate) policy: Policy,
@@ -287,7 +287,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, conflicts_with_all = ["cpu", "placement"], help_heading = "Control of the environment")]
     pub(crate) no_pin: bool,
 
-    /// Do not use real-time priority; the same as --policy other
+    /// Do not use real-time priority: --policy other, unless batch is asked for
     #[arg(long, help_heading = "Control of the environment")]
     pub(crate) no_rt: bool,
 

@@ -36,7 +36,7 @@ MeasurePlacement: TypeAlias = Literal[
     "one", "pair", "matrix",
 ]
 MeasurePolicy: TypeAlias = Literal[
-    "fifo", "rr", "other",
+    "fifo", "rr", "other", "batch",
 ]
 
 _MEASURE: dict[str, Form] = {
@@ -134,10 +134,10 @@ def measure(
         quick: Shorter repetitions and less precision; without a selection also fewer sizes: within 8 s.
         full: The whole grid of Li, Ding and Shen 2007: within 3 minutes.
         lmbench: lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
-        cpu: CPUs to run on, such as 1 or 0,1 [default: the one with the fewest interrupts].
-        policy: Scheduling policy of the tasks: fifo, rr, other [default: fifo].
+        cpu: CPUs to run on, such as 1 or 0,1 [default: the quietest, by load and interrupts].
+        policy: Scheduling policy of the tasks: fifo, rr, other, batch [default: fifo].
         no_pin: Let the scheduler choose the CPU.
-        no_rt: Do not use real-time priority; the same as --policy other.
+        no_rt: Do not use real-time priority: --policy other, unless batch is asked for.
         no_counters: Run no extra batches with performance counters.
         counters: Run them even if the CPU has no counters, as in most virtual machines, so that only the kernel's own (page
             faults, migrations) are counted.

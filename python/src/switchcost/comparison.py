@@ -26,7 +26,8 @@ class Pair:
     why: str | None
 
 
-_NUMBERS = {"quantity", "unit", "outcome", "verdict", "ratio", "low", "high", "why", "base", "new", "is_suspect"}
+_NUMBERS = {"quantity", "unit", "outcome", "verdict", "ratio", "low", "high", "why", "base", "new"}
+_NUMBERS |= {"is_suspect", "suspect_records"}
 
 
 class Comparison(Report):

@@ -1,10 +1,11 @@
 //! What comes of one case: numbers, verdicts, flags and their full text.
 
-use record::{MeasureRecord, Policy, Refusal, Relation, Sample, SwitchPlan};
+use record::{Cycles, MeasureRecord, Policy, Refusal, Relation, Sample, SwitchPlan};
 use units::{Bytes, CpuId, Nanos};
 
 use crate::findings::{CaseFinding, Estimate, Verdict};
-use crate::testing::{FakeCase, fake_record};
+use crate::testing::{FakeCase, fake_record, fake_record_of_cycles};
+use crate::{analyse, is_case_done};
 
 fn found_in(record: &MeasureRecord) -> CaseFinding {
     crate::analyse(record).results.remove(0)
@@ -106,7 +107,7 @@ fn a_wrong_count_of_switches_is_refused_with_both_numbers() {
     assert_eq!(
         why(&found),
         "the kernel counted 2.00 switches a hand-off where 1.00 were planned: the tasks switch more often than the \
-         token moves; stop the other load, or use real-time priority"
+         token moves; stop the other load, or choose a quieter CPU with --cpu"
     );
     assert_eq!(names(&found), ["switch-count"]);
     assert_eq!((found.direct_ns, found.handoff_ns, found.baseline_ns), (None, None, None));
@@ -304,4 +305,58 @@ fn what_else_is_in_a_number_is_told() {
     assert_eq!(preempted.involuntary_share, Some(0.4));
     assert_eq!(names(&preempted), ["involuntary-switches"]);
     assert!(preempted.flags[0].detail.starts_with("40.0 % of the switches were involuntary"));
+}
+
+/// Half of the time of each window went to a loop on the same CPU, in turns of milliseconds.
+fn beside_a_loop(policy: Policy) -> MeasureRecord {
+    let mut record = fake_record_of_cycles(vec![FakeCase::pipe().change(|case| case.policy = policy)], 8);
+    for window in &mut record.cycles {
+        window.evidence.wall_ns = Nanos(2 * window.evidence.task_cpu_ns.0);
+        // Of five cycles one: more than are trimmed.
+        window.batches.handoff_ticks[7].0 += 10_000_000;
+    }
+    record
+}
+
+#[test]
+fn beside_a_loop_an_ordinary_hand_off_has_a_number_and_the_loops_share_is_told() {
+    let found = analyse(&beside_a_loop(Policy::Other)).results.remove(0);
+    let direct = found.direct_ns.as_ref().expect("a number from the cycles between the loop's turns");
+    assert!((direct.estimate / 1_700.0 - 1.0).abs() < 0.01, "{direct:?}");
+    assert_eq!((&found.verdict, names(&found)), (&Verdict::Measured, vec!["beside-others"]));
+    assert_eq!(
+        found.flags[0].detail,
+        "50 % of the time went to other tasks: the cost is that of the hand-offs in between, beside what ran there. For the \
+         cost alone: something else ran on the measured CPU; stop the other load, or choose a quieter CPU with --cpu"
+    );
+    assert!(is_case_done(&beside_a_loop(Policy::Batch).header, 0, &beside_a_loop(Policy::Batch).cycles));
+}
+
+#[test]
+fn with_real_time_priority_a_loop_is_a_fault_and_no_sample_is_said_to_be_disturbed_that_was_not() {
+    let mut record = beside_a_loop(Policy::Fifo);
+    let found = analyse(&record).results.remove(0);
+    assert_eq!((found.direct_ns.is_none(), names(&found)), (true, vec!["disturbed"]));
+    // 11 % of each window: less than leaves one out.
+    let slightly = |window: &mut Cycles| window.evidence.wall_ns = Nanos(window.evidence.task_cpu_ns.0 * 100 / 89);
+    record.cycles.iter_mut().for_each(slightly);
+    assert_eq!(
+        why(&analyse(&record).results.remove(0)),
+        "11 % of the time went to other tasks: something else ran on the measured CPU; stop the other load, or choose a \
+         quieter CPU with --cpu"
+    );
+}
+
+#[test]
+fn advice_is_what_the_command_line_left_open() {
+    let mut record = beside_a_loop(Policy::Other);
+    let detail = |record: &MeasureRecord| analyse(record).results.remove(0).flags.remove(0).detail;
+    let control = |outcome| record::Control { name: "real-time-priority".to_owned(), wanted: String::new(), outcome };
+    record.header.controls = vec![control(record::ControlOutcome::TurnedOff)];
+    assert!(!detail(&record).contains("real-time"), "it was turned off");
+    let [found, needed, fix, lasting_fix] = [(); 4].map(|()| String::new());
+    record.header.controls = vec![control(record::ControlOutcome::Refused { found, needed, fix, lasting_fix })];
+    assert!(
+        detail(&record).ends_with("stop the other load, allow real-time priority, or choose a quieter CPU with --cpu")
+    );
 }

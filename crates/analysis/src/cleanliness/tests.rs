@@ -1,6 +1,6 @@
 //! Each rule by itself, on both sides of its threshold.
 
-use record::{KernelSwitches, SwitchPlan};
+use record::{KernelSwitches, Policy, SwitchPlan};
 use units::CpuId;
 
 use super::*;

@@ -12,7 +12,9 @@ use ::observation::{Calibration, Observation, Subject as Observed};
 
 use super::candidate::{Candidate, judge};
 use super::environment::{Facts, different, of_host};
-use super::{Basis, Comparison, Cost, Difference, Options, Origin, Outcome, Pair, Pricing, RunSpread, Subject};
+use super::{
+    Basis, Comparison, Cost, Difference, Options, Origin, Outcome, Pair, Pricing, RunSpread, Subject, Suspects,
+};
 use numbers::{Key, Record};
 
 /// Compares the new records of observations with those of the base.
@@ -37,6 +39,7 @@ pub fn compare_observations(base: &[&Observation], new: &[&Observation], options
         run_spread: options.run_spread.map(|share| RunSpread { share, origin: Origin::Given }),
         hertz: None,
         curves: Vec::new(),
+        switches: Vec::new(),
     }
 }
 
@@ -66,7 +69,7 @@ fn candidate(key: &Key, base: &[Record], new: &[Record], options: Options) -> Ca
         quantity: key.quantity,
         base: cost(&base_numbers),
         new: cost(&new_numbers),
-        is_suspect: base.iter().chain(new).any(Record::has_lost),
+        suspects: Suspects::among(base, new, Record::has_lost),
         outcome,
     };
     Candidate { pair, ratio }

@@ -4,9 +4,10 @@ use record::{Case, Mechanism};
 
 use super::candidate::Candidate;
 use super::spread::{self, Run};
-use super::{Analysed, Outcome, Pair, Quantity, RunSpread, Subject};
+use super::switches::{self, ChangedSwitches};
+use super::{Analysed, Outcome, Pair, Quantity, RunSpread, Subject, Suspects};
 use crate::findings::{CaseFinding, Findings, Shared, Verdict};
-use crate::judged::prices_switches;
+use crate::flags::BESIDE_OTHERS;
 
 /// A case with what each record of both sides found.
 #[derive(Debug)]
@@ -101,12 +102,18 @@ impl Found<'_> {
 
     /// It at the common clock: what waits for memory does not follow the core's.
     fn value(&self) -> Option<f64> {
-        let estimate = self.finding.deciding()?.estimate;
+        let (switch, handoff) = (self.finding.deciding()?.estimate, self.finding.of_a_handoff()?.estimate);
         let reload = match (quantity(&self.finding.case), &self.finding.indirect_reload_ns) {
-            (Quantity::Total, Some(reload)) => reload.estimate,
+            (Quantity::Total, Some(reload)) => reload.estimate * handoff / switch,
             _ => 0.0,
         };
-        Some((estimate - reload) * self.factor() + reload)
+        Some((handoff - reload) * self.factor() + reload)
+    }
+
+    /// What ran beside it is no property of what is compared.
+    fn is_suspect(&self) -> bool {
+        let is_beside_others = self.finding.flags.iter().any(|flag| flag.name == BESIDE_OTHERS);
+        self.finding.verdict == Verdict::Suspect || is_beside_others
     }
 
     fn run(&self) -> Option<Run> {
@@ -132,6 +139,14 @@ impl Matched<'_> {
     /// The numbers of earlier records.
     pub(super) fn earlier(&self) -> Vec<Run> {
         self.runs(&self.earlier)
+    }
+
+    /// The switches that a hand-off takes, where they are not the same on both sides.
+    pub(super) fn changed_switches(&self) -> Option<ChangedSwitches> {
+        let counts = |side: &[Found<'_>]| -> Vec<f64> {
+            side.iter().filter_map(|found| found.finding.switches_per_handoff).collect()
+        };
+        switches::changed(self.case, &counts(&self.base), &counts(&self.new))
     }
 
     fn runs(&self, side: &[Found<'_>]) -> Vec<Run> {
@@ -175,7 +190,7 @@ impl Matched<'_> {
             quantity: quantity(self.case),
             base: base_cost,
             new: new_cost,
-            is_suspect: self.base.iter().chain(&self.new).any(|found| found.finding.verdict == Verdict::Suspect),
+            suspects: Suspects::among(&self.base, &self.new, Found::is_suspect),
             outcome: Outcome::NotComparable { why: String::new() },
         };
         let why = match (self.side(&self.base, "base"), self.side(&self.new, "new")) {
@@ -205,11 +220,7 @@ fn reason(side: &[Found<'_>]) -> String {
     why.unwrap_or_default()
 }
 
-/// The cost that a case is about.
+/// What a case is compared by: what a program pays for handing over once.
 fn quantity(case: &Case) -> Quantity {
-    match (case.working_set.is_empty(), prices_switches(case)) {
-        (false, _) => Quantity::Total,
-        (true, true) => Quantity::Direct,
-        (true, false) => Quantity::HandOff,
-    }
+    if case.working_set.is_empty() { Quantity::HandOff } else { Quantity::Total }
 }

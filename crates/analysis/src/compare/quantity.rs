@@ -6,12 +6,10 @@ use strum::{Display, IntoStaticStr};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Quantity {
-    /// Of a case without a working set.
-    Direct,
-    /// Of a case with one.
-    Total,
-    /// Of a case across CPUs.
+    /// A hand-off of a case without a working set, whatever number of switches it takes.
     HandOff,
+    /// A hand-off of a case with one, the reload included.
+    Total,
     /// Excess cycles of a simulated switch up to the cut-off.
     AverageCost,
     /// Average cost times switches over all cycles.
@@ -80,7 +78,7 @@ impl Quantity {
     /// The unit of its numbers.
     pub fn unit(self) -> Unit {
         match self {
-            Quantity::Direct | Quantity::Total | Quantity::HandOff | Quantity::WaitP50 | Quantity::WaitP99 => Unit::Ns,
+            Quantity::Total | Quantity::HandOff | Quantity::WaitP50 | Quantity::WaitP99 => Unit::Ns,
             Quantity::AverageCost
             | Quantity::ExcessPerSwitch
             | Quantity::LostToProcesses

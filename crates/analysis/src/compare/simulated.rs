@@ -11,7 +11,7 @@ mod traces;
 use simulation_result::Simulation;
 
 use super::candidate::{Candidate, judge};
-use super::{Basis, Comparison, Options, Outcome, Pair, Part, Place, Quantity, Subject};
+use super::{Basis, Comparison, Options, Outcome, Pair, Part, Place, Quantity, Subject, Suspects};
 use crate::simulation::Findings;
 
 pub use copies::{Copied, copied};
@@ -53,6 +53,7 @@ pub fn compare_simulations(base: &[Simulated<'_>], new: &[Simulated<'_>], option
         run_spread: None,
         hertz: None,
         curves: matched.iter().filter_map(Matched::curve).collect(),
+        switches: Vec::new(),
     }
 }
 
@@ -74,7 +75,7 @@ fn without_verdict(matched: &Matched<'_>, part: Part, quantity: Quantity, why: S
         quantity,
         base: None,
         new: None,
-        is_suspect: false,
+        suspects: Suspects::default(),
         outcome: Outcome::NotComparable { why },
     };
     Candidate { pair, ratio: None }

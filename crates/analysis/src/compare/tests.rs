@@ -141,7 +141,7 @@ fn costs_are_compared_at_one_clock_of_the_core() {
     let (base, mut new) = (runs(3, 31, 0.01, 1.0, &cases()), runs(3, 32, 0.01, 1.0, &cases()));
     let base_hertz = 3e9;
     let with_hertz = |findings: &mut Findings, hertz| {
-        findings.core = Some(crate::CoreFinding { hertz: Some(hertz), usual_hertz: None })
+        findings.core = Some(crate::CoreFinding { hertz: Some(hertz), fastest_hertz: None })
     };
     let mut base = base;
     base.iter_mut().for_each(|(_, findings)| with_hertz(findings, base_hertz));
@@ -231,4 +231,32 @@ fn a_limit_counts_only_shown_differences() {
     assert_eq!(over(0.5), 0);
     let same = judged(&base, &runs(1, 3, 0.0, 1.0, &six_cases()), Options::default());
     assert_eq!(same.slower_by_more_than(0.0).count(), 0);
+}
+
+/// A kernel that takes two switches where it took one: each costs as much as before, and a hand-off twice as much.
+#[test]
+fn two_switches_a_hand_off_are_slower_and_a_finding() {
+    let twice = || {
+        let mut case = FakeCase::pipe();
+        case.switches_per_handoff = 2.0;
+        case.switch_ns *= 2.0;
+        case.change(|case| case.switches = None)
+    };
+    let once = || FakeCase::pipe().change(|case| case.switches = None);
+    let (base, new) = (runs(3, 1, 0.005, 1.0, &[once()]), runs(3, 2, 0.005, 1.0, &[twice()]));
+    let comparison = judged(&base, &new, Options::default());
+    assert_eq!(verdicts(&comparison), [Some(Change::Slower)]);
+    assert_eq!(comparison.slower_by_more_than(0.5).count(), 1, "the gate closes");
+    let [changed] = comparison.switches.as_slice() else { panic!("{:?}", comparison.switches) };
+    assert!((changed.base - 1.0).abs() < 0.02 && (changed.new - 2.0).abs() < 0.02, "{changed:?}");
+    assert!(judged(&base, &base, Options::default()).switches.is_empty());
+}
+
+#[test]
+fn a_cost_beside_others_is_suspect_and_its_record_is_named() {
+    let (base, mut new) = (runs(2, 1, 0.01, 1.0, &[FakeCase::pipe()]), runs(2, 2, 0.01, 1.0, &[FakeCase::pipe()]));
+    let flag = crate::Flag { name: "beside-others", detail: String::new() };
+    new[1].1.results[0].flags.push(flag);
+    let found = judged(&base, &new, Options::default());
+    assert_eq!(found.pairs[0].suspects, Suspects { base: vec![], new: vec![1] });
 }

@@ -110,30 +110,27 @@ fn is_of_two_processes(case: &Case) -> bool {
 
 /// How much longer things take on the core as programs have it.
 struct Core {
-    /// At its usual speed against its fastest.
-    slower: f64,
     /// On a shared core at most, as earlier runs and this one have seen it.
     most_shared: f64,
 }
 
 impl Core {
     fn of(record: &MeasureRecord, findings: &Findings) -> Core {
-        let speeds = findings.core.and_then(|core| Some(core.hertz? / core.usual_hertz?));
         let clock = record.header.core_clock.as_ref();
         let remembered =
             clock.into_iter().flat_map(|clock| &clock.shared_costs).map(|cost| f64::from(cost.cost_per_mille) / 1000.0);
         let seen = findings.results.iter().filter_map(when_shared).map(|(_, ratio)| ratio);
-        Core { slower: speeds.unwrap_or(1.0).max(1.0), most_shared: remembered.chain(seen).fold(1.0, f64::max) }
+        Core { most_shared: remembered.chain(seen).fold(1.0, f64::max) }
     }
 
-    /// As long as it may take: on a shared core, at the usual speed.
+    /// As long as it may take: on a shared core.
     fn slowed(&self, ns: f64) -> f64 {
-        ns * self.most_shared * self.slower
+        ns * self.most_shared
     }
 
     fn cost(&self, result: &CaseFinding, estimate: &Estimate) -> Cost {
         let (share, ratio) = when_shared(result).unwrap_or((0.0, 1.0));
-        let as_it_was = (1.0 + share * (ratio - 1.0)) * self.slower;
+        let as_it_was = 1.0 + share * (ratio - 1.0);
         // The ends of what may be below nothing are not to come nearer to it.
         let high = self.slowed(estimate.high).max(estimate.high);
         Cost { ns: estimate.estimate * as_it_was, low_ns: estimate.low, high_ns: high }

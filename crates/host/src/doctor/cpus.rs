@@ -244,7 +244,8 @@ mod tests {
 
     #[test]
     fn many_cpus_are_not_all_listed() {
-        let of = |cpu| InterruptLoad { cpu: CpuId(cpu), since_boot: 0, observed: 0, observed_ms: 50 };
+        let of =
+            |cpu| InterruptLoad { cpu: CpuId(cpu), since_boot: 0, observed: 0, observed_ms: 50, busy_per_mille: None };
         let many: Vec<_> = (0..64).map(of).collect();
         assert!(loads(&many).ends_with("CPU 7: 0/s now, 0 since the start, and 56 more CPUs"));
     }

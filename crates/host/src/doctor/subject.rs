@@ -3,6 +3,7 @@ use units::CpuId;
 
 use super::cycles::{self, CycleCounter};
 use super::wander::{self, Wander};
+use crate::facts::cpu_time::{Times, busy_per_mille};
 use crate::facts::{self, Root};
 
 /// The machine under examination: all that the checks judge.
@@ -48,32 +49,13 @@ impl Subject {
 
     /// Share of the watched moment in which `cpu` was not idle, in thousandths; `None` where no time passed for it.
     pub(super) fn busy_per_mille(&self, cpu: CpuId) -> Option<u64> {
-        let [before, after] = self.statistics.each_ref().map(|text| Times::of(text, &format!("cpu{cpu}")));
-        let (before, after) = (before?, after?);
-        let all = after.all.checked_sub(before.all).filter(|all| *all != 0)?;
-        Some(after.busy.checked_sub(before.busy)?.saturating_mul(1_000) / all)
+        let [before, after] = &self.statistics;
+        busy_per_mille(before, after, cpu)
     }
 
     /// Time stolen by the hypervisor since the start, and all time, in the kernel's ticks.
     pub(super) fn stolen(&self) -> Option<(u64, u64)> {
         Times::of(&self.statistics[1], "cpu").map(|times| (times.stolen, times.all))
-    }
-}
-
-/// One line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal.
-struct Times {
-    all: u64,
-    busy: u64,
-    stolen: u64,
-}
-
-impl Times {
-    fn of(text: &str, name: &str) -> Option<Self> {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-        let times: Vec<u64> = line.split_ascii_whitespace().take(8).map_while(|time| time.parse().ok()).collect();
-        let times: [u64; 8] = times.try_into().ok()?;
-        let all = times.iter().try_fold(0_u64, |sum, time| sum.checked_add(*time))?;
-        Some(Times { all, busy: all - times[3] - times[4], stolen: times[7] })
     }
 }
 
@@ -105,12 +87,5 @@ mod tests {
         let subject = subject.ending_with("cpu0 28 0 13 22504 4 0 0 0 0 0\n");
         assert_eq!(subject.busy_per_mille(CpuId(0)), Some(400));
         assert_eq!(subject.busy_per_mille(CpuId(1)), None);
-    }
-
-    #[test]
-    fn odd_statistics_yield_nothing() {
-        for text in ["", "cpu", "cpu 1 2 3", "cpu 1 2 3 4 5 6 7 x", "cpu 18446744073709551615 1 1 1 1 1 1 1"] {
-            assert!(Times::of(text, "cpu").is_none(), "{text}");
-        }
     }
 }

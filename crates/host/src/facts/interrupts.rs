@@ -10,8 +10,10 @@ use record::InterruptLoad;
 use units::CpuId;
 
 use super::Root;
+use super::cpu_time::busy_per_mille;
 
-/// How long the load is observed: a dozen ticks of a 250 Hz timer, short enough for the start of a run.
+/// How long the load is observed: a dozen ticks of a 250 Hz timer, and five of those that CPU time is counted in; short enough for the
+/// start of a run.
 const OBSERVED: Duration = Duration::from_millis(50);
 
 /// All interrupts of `cpu`; `None` where the table has no such column or a number that is none.
@@ -27,15 +29,19 @@ pub fn device_total(text: &str, cpu: CpuId) -> Option<u64> {
 /// The load of each of `cpus` that the table shows, observed for 50 ms (a tree of files stands still and needs no
 /// watching); nothing where there is no table.
 pub(super) fn load(root: &Root, cpus: &[CpuId]) -> Vec<InterruptLoad> {
-    let started = Instant::now();
+    let times = || root.read("/proc/stat").unwrap_or_default();
+    let (started, times_before) = (Instant::now(), times());
     let Ok(before) = root.read("/proc/interrupts") else { return Vec::new() };
     if root.is_system() {
         sleep(OBSERVED);
     }
-    let observed = started.elapsed();
+    let (observed, times_after) = (started.elapsed(), times());
     let Ok(after) = root.read("/proc/interrupts") else { return Vec::new() };
-    let one = |cpu: &CpuId| load_of(&before, &after, *cpu, observed);
-    cpus.iter().filter_map(one).collect()
+    let busy = |load: InterruptLoad| InterruptLoad {
+        busy_per_mille: busy_per_mille(&times_before, &times_after, load.cpu),
+        ..load
+    };
+    cpus.iter().filter_map(|cpu| load_of(&before, &after, *cpu, observed)).map(busy).collect()
 }
 
 fn load_of(before: &str, after: &str, cpu: CpuId, observed: Duration) -> Option<InterruptLoad> {
@@ -44,6 +50,7 @@ fn load_of(before: &str, after: &str, cpu: CpuId, observed: Duration) -> Option<
         since_boot: device_total(after, cpu)?,
         observed: total(after, cpu)?.checked_sub(total(before, cpu)?)?,
         observed_ms: u64::try_from(observed.as_millis()).unwrap_or(u64::MAX),
+        busy_per_mille: None,
     })
 }
 
@@ -144,7 +151,8 @@ mod tests {
     fn the_load_is_the_difference_of_two_readings() {
         let after = INTERRUPTS.replace("90000", "90012");
         let load = load_of(INTERRUPTS, &after, CpuId(0), OBSERVED);
-        let expected = InterruptLoad { cpu: CpuId(0), since_boot: 100, observed: 12, observed_ms: 50 };
+        let expected =
+            InterruptLoad { cpu: CpuId(0), since_boot: 100, observed: 12, observed_ms: 50, busy_per_mille: None };
         assert_eq!(load, Some(expected));
         assert_eq!(load_of(&after, INTERRUPTS, CpuId(0), OBSERVED), None, "counters do not run backwards");
     }

@@ -9,6 +9,10 @@ use super::Root;
 /// (`CONFIG_HZ=250`), which a CPU that runs anything has and an idle one has not, so it tells nothing of the CPU.
 const SAME_RATE: u64 = 250;
 
+/// CPUs that are busy for about the same share of the time, in thousandths, are equally quiet: two of the five ticks that the moment of
+/// watching has, one of which may be this program's own.
+const SAME_BUSY: u64 = 400;
+
 /// How two CPUs are related, from near to far; [`Relation::Unknown`] where the kernel does not say.
 pub fn relation(root: &Root, a: CpuId, b: CpuId) -> Relation {
     if a == b {
@@ -23,11 +27,18 @@ pub fn relation(root: &Root, a: CpuId, b: CpuId) -> Relation {
     }
 }
 
-/// The CPU that is disturbed least: an isolated one first, then the fewest interrupts observed, then the fewest since
-/// the start; among equals the highest number, since CPU 0 gets the housekeeping.
+/// The CPU that is disturbed least: see [`cpus_by_quiet`].
 pub fn quietest_cpu(manifest: &HostManifest) -> Option<CpuId> {
+    cpus_by_quiet(manifest).first().copied()
+}
+
+/// The CPUs that may be used, from the one that is disturbed least: an isolated one first, then one on which nobody else runs, then
+/// the fewest interrupts observed, then the fewest since the start; among equals the highest number, since CPU 0 gets the housekeeping.
+pub fn cpus_by_quiet(manifest: &HostManifest) -> Vec<CpuId> {
     let least = usable(manifest).filter_map(|cpu| load(manifest, cpu)).map(per_second).min().unwrap_or(0);
-    usable(manifest).min_by_key(|cpu| noise(manifest, *cpu, least))
+    let mut cpus: Vec<CpuId> = usable(manifest).collect();
+    cpus.sort_by_key(|cpu| noise(manifest, *cpu, least));
+    cpus
 }
 
 fn usable(manifest: &HostManifest) -> impl Iterator<Item = CpuId> + '_ {
@@ -35,11 +46,12 @@ fn usable(manifest: &HostManifest) -> impl Iterator<Item = CpuId> + '_ {
 }
 
 /// Larger is noisier. A CPU without a count is noisier than any with one.
-fn noise(manifest: &HostManifest, cpu: CpuId, least: u64) -> (bool, u64, u64, Reverse<CpuId>) {
+fn noise(manifest: &HostManifest, cpu: CpuId, least: u64) -> (bool, u64, u64, u64, Reverse<CpuId>) {
     let load = load(manifest, cpu);
+    let busy = load.and_then(|load| load.busy_per_mille).map_or(0, |busy| busy / SAME_BUSY);
     let excess = load.map_or(u64::MAX, |load| per_second(load).saturating_sub(least).saturating_sub(1) / SAME_RATE);
     let since_boot = load.map_or(u64::MAX, |load| load.since_boot);
-    (!manifest.cpus_isolated.contains(&cpu), excess, since_boot, Reverse(cpu))
+    (!manifest.cpus_isolated.contains(&cpu), busy, excess, since_boot, Reverse(cpu))
 }
 
 fn load(manifest: &HostManifest, cpu: CpuId) -> Option<&InterruptLoad> {
@@ -146,7 +158,18 @@ mod tests {
     }
 
     fn observed(cpu: u32, observed: u64, since_boot: u64) -> InterruptLoad {
-        InterruptLoad { cpu: CpuId(cpu), since_boot, observed, observed_ms: 50 }
+        InterruptLoad { cpu: CpuId(cpu), since_boot, observed, observed_ms: 50, busy_per_mille: None }
+    }
+
+    #[test]
+    fn a_cpu_on_which_others_run_is_not_quiet_however_few_interrupts_it_has() {
+        let busy = |busy_per_mille, load| InterruptLoad { busy_per_mille: Some(busy_per_mille), ..load };
+        let loads = |last| vec![busy(200, observed(2, 60, 900)), busy(last, observed(3, 0, 0))];
+        let mut host = machine(&[], loads(1_000));
+        host.cpus_allowed = vec![CpuId(2), CpuId(3)];
+        assert_eq!(cpus_by_quiet(&host), [CpuId(2), CpuId(3)]);
+        host.interrupts = loads(200);
+        assert_eq!(quietest_cpu(&host), Some(CpuId(3)), "a tick of this program's own is no load");
     }
 
     fn machine(isolated: &[u32], interrupts: Vec<InterruptLoad>) -> HostManifest {

@@ -6,13 +6,38 @@ use std::sync::atomic::AtomicU64;
 use host::clock::Clock;
 use host::ipc::Channel;
 use host::memory::Memory;
-use record::{Case, Mechanism};
+use host::usage;
+use record::{Case, KernelSwitches, Mechanism};
 use workload::{WorkingSet, walk};
 
 use super::preemptor::{run_preemptor, run_preemptor_baseline};
 use super::shared::{Command, Shared};
 use crate::controls::{Discipline, Imposed, private_array};
 use crate::experiment::Split;
+
+/// What a task has to tell of the rounds in which it handed the token on.
+pub(crate) struct Passed {
+    pub(crate) time: Split,
+    /// Its switches up to the first receive; `None` where that was timed.
+    first: Option<KernelSwitches>,
+}
+
+impl Passed {
+    /// To be asked behind the receive that follows the last round.
+    pub(crate) fn switches_since(&self) -> KernelSwitches {
+        self.first.map(|first| usage::own_switches().since(first)).unwrap_or_default()
+    }
+
+    /// Whether they were counted.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Rounds of which only the time is known.
+    pub(crate) fn timed(time: Split) -> Passed {
+        Passed { time, first: None }
+    }
+}
 
 pub(crate) struct Seat {
     index: usize,
@@ -66,10 +91,13 @@ impl Seat {
         match command {
             Command::Ring { walks, warm_up, rounds } => {
                 let (from, to) = (shared.links.to(self.index), shared.links.to(self.index + 1));
-                let time = self.pass_on(shared, from, to, walks, warm_up, rounds)?;
-                shared.set_time(self.index, time);
+                let passed = self.pass_on(shared, from, to, walks, warm_up, rounds)?;
+                shared.set_time(self.index, passed.time);
                 // The round in which every peer leaves its loop: untimed, and without a walk.
-                pass_on(shared, from, to, &[], &self.set, 1, None).map(|_| ())
+                from.recv()?;
+                shared.set_switches(self.index, passed.switches_since());
+                shared.stamp_sent();
+                to.send()
             }
             Command::AtOnce { warm_up, rounds } => {
                 shared.set_time(self.index, self.walk_at_once(shared, warm_up, rounds));
@@ -101,7 +129,8 @@ impl Seat {
         }
     }
 
-    /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed.
+    /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed. The switches are counted from behind the
+    /// first receive, where that is not timed.
     pub(crate) fn pass_on(
         &self,
         shared: &Shared,
@@ -110,10 +139,28 @@ impl Seat {
         walks: bool,
         warm_up: u64,
         rounds: u64,
-    ) -> io::Result<Split> {
+    ) -> io::Result<Passed> {
         let memory = self.memory(shared, walks);
-        pass_on(shared, from, to, memory, &self.set, warm_up, None)?;
-        pass_on(shared, from, to, memory, &self.set, rounds, None)
+        let first = if warm_up > 0 { Some(self.first_round(shared, from, to, memory)?) } else { None };
+        pass_on(shared, from, to, memory, &self.set, warm_up.saturating_sub(1), None)?;
+        let time = pass_on(shared, from, to, memory, &self.set, rounds, None)?;
+        Ok(Passed { time, first })
+    }
+
+    /// The first of the untimed rounds; gives the switches up to its receive.
+    fn first_round(
+        &self,
+        shared: &Shared,
+        from: &dyn Channel,
+        to: &dyn Channel,
+        memory: &[AtomicU64],
+    ) -> io::Result<KernelSwitches> {
+        from.recv()?;
+        let so_far = usage::own_switches();
+        walk(memory, &self.set);
+        shared.stamp_sent();
+        to.send()?;
+        Ok(so_far)
     }
 
     /// Walks while all other tasks do: none begins before all are there, and none stops before all have walked enough, so that
@@ -142,9 +189,9 @@ impl Seat {
         let own = shared.links.own(self.index);
         shared.stamp_sent();
         own.send()?;
-        let time = self.pass_on(shared, own, own, walks, warm_up, rounds)?;
+        let passed = self.pass_on(shared, own, own, walks, warm_up, rounds)?;
         own.recv()?;
-        Ok(time)
+        Ok(passed.time)
     }
 }
 

@@ -7,14 +7,14 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use host::clock::Clock;
 use host::ipc::{Channel, EventFd};
 use host::memory::{Memory, Reach};
-use record::Case;
+use record::{Case, KernelSwitches};
 use units::{Bytes, Nanos, Ticks};
 use workload::{Pages, Sharing, prepare};
 
 use super::links::Links;
 use super::words::{
-    BEGUN, ENDED, HANDOFF_TICKS, KIND, PROCESS, ROUNDS, SENT_AT, STOP, TEXT, TEXT_LENGTH, THREAD, WAKES, WALK_TICKS,
-    WARM_UP, WORDS, word_index,
+    BEGUN, ENDED, HANDOFF_TICKS, INVOLUNTARY, KIND, PROCESS, ROUNDS, SENT_AT, STOP, TEXT, TEXT_LENGTH, THREAD,
+    VOLUNTARY, WAKES, WALK_TICKS, WARM_UP, WORDS, word_index,
 };
 use crate::experiment::Split;
 
@@ -157,6 +157,16 @@ impl Shared {
     /// What a peer has timed.
     pub(crate) fn time(&self, task: usize) -> Split {
         Split { handoffs: Ticks(self.load(task, HANDOFF_TICKS)), walks: Ticks(self.load(task, WALK_TICKS)) }
+    }
+
+    pub(super) fn set_switches(&self, task: usize, switches: KernelSwitches) {
+        self.store(task, VOLUNTARY, switches.voluntary);
+        self.store(task, INVOLUNTARY, switches.involuntary);
+    }
+
+    /// What a peer has counted of its own switches.
+    pub(crate) fn switches(&self, task: usize) -> KernelSwitches {
+        KernelSwitches { voluntary: self.load(task, VOLUNTARY), involuntary: self.load(task, INVOLUNTARY) }
     }
 
     /// Notes that the token is handed on now, for whoever receives it.

@@ -17,7 +17,10 @@ pub(super) const SENT_AT: usize = 10;
 /// Of task 0 alone: how many tasks have begun to walk at once, and how many have walked enough.
 pub(super) const BEGUN: usize = 11;
 pub(super) const ENDED: usize = 12;
-pub(super) const TEXT: usize = 13;
+/// Switches of the task itself while the token went round.
+pub(super) const VOLUNTARY: usize = 13;
+pub(super) const INVOLUNTARY: usize = 14;
+pub(super) const TEXT: usize = 15;
 
 pub(super) fn word_index(task: usize, which: usize) -> usize {
     task * WORDS + which

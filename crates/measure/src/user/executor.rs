@@ -96,7 +96,7 @@ impl Experiment for Tasks {
         self.bodies.choose_arm(batch);
         let (user_switches, Part { turns, time }) = self.together(batch);
         let switching_handoffs = batch.all_rounds() * self.bodies.tasks as u64;
-        Ok(Timed { handoffs: turns, time, switching_handoffs, control_switches: 0, user_switches })
+        Ok(Timed { handoffs: turns, time, switching_handoffs, user_switches, ..Timed::default() })
     }
 }
 

@@ -126,7 +126,7 @@ impl PreemptedGreens {
             let time = self.signals(scheduler, 0, batch.rounds);
             let user_switches = (scheduler.preemptions() - before).min(batch.rounds);
             let switching_handoffs = batch.rounds;
-            Timed { handoffs: batch.rounds, time, switching_handoffs, control_switches: 0, user_switches }
+            Timed { handoffs: batch.rounds, time, switching_handoffs, user_switches, ..Timed::default() }
         })
     }
 

@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use strum::IntoEnumIterator;
 use switchcost_record::{
-    Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, CoreClock, CpuQuota, Cycles,
-    End, EndReason, Evidence, Fact, Header, HostManifest, InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA,
-    MEASURE_VERSION, Mechanism, Placement, Plan, Policy, Refusal, Relation, Sample, Scheduler, SelfTest,
-    SelfTestOutcome, SharedCost, SwitchPlan, Tlb, TlbKind, Walks,
+    Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, CoreClock, CountedHandoffs,
+    CpuQuota, Cycles, End, EndReason, Evidence, Fact, Header, HostManifest, InterruptLoad, KernelSwitches, Latency,
+    Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement, Plan, Policy, Refusal, Relation, Sample, Scheduler,
+    SelfTest, SelfTestOutcome, SharedCost, SwitchPlan, Tlb, TlbKind, Walks,
 };
 use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -98,11 +98,13 @@ fn tlb() -> impl Strategy<Value = Tlb> {
 }
 
 fn interrupt_load() -> impl Strategy<Value = InterruptLoad> {
-    (cpu(), number(), number(), number()).prop_map(|(cpu, since_boot, observed, observed_ms)| InterruptLoad {
+    let counts = (number(), number(), number(), option::of(number()));
+    (cpu(), counts).prop_map(|(cpu, (since_boot, observed, observed_ms, busy_per_mille))| InterruptLoad {
         cpu,
         since_boot,
         observed,
         observed_ms,
+        busy_per_mille,
     })
 }
 
@@ -369,12 +371,13 @@ fn sample(cases: u32) -> impl Strategy<Value = Sample> {
 /// Of a case below `cases`, with whole columns.
 fn cycles(cases: u32) -> impl Strategy<Value = Cycles> {
     let place = (0..cases, small(), nanos(), small());
-    let counts = (number(), number(), number(), (number(), number()));
+    let counts = (number(), number(), number(), (number(), number()), option::of(number()));
     let batch = (one_of::<Arm>(), small(), ticks(), ticks());
     let probes = vec((ticks(), ticks()), 4);
     (place, counts, evidence(), vec(batch, 0..4), probes).prop_map(|(place, counts, evidence, batches, probes)| {
         let (case, repetition, at_ns, batches_per_cycle) = place;
-        let (switching_handoffs, control_switches, user_switches, (voluntary, involuntary)) = counts;
+        let (switching_handoffs, control_switches, user_switches, (voluntary, involuntary), counted) = counts;
+        let switches = KernelSwitches { voluntary, involuntary };
         let mut columns = Batches::default();
         for ((arm, handoffs, handoff_ticks, walk_ticks), (chain, additions)) in batches.into_iter().zip(&probes[1..]) {
             columns.push_probe(*chain, *additions);
@@ -388,8 +391,9 @@ fn cycles(cases: u32) -> impl Strategy<Value = Cycles> {
             batches_per_cycle,
             switching_handoffs,
             control_switches,
-            kernel_switches: KernelSwitches { voluntary, involuntary },
+            kernel_switches: switches,
             user_switches,
+            counted: counted.map(|handoffs| CountedHandoffs { handoffs, switches }),
             evidence,
             batches: columns,
         }

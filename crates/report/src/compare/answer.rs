@@ -1,17 +1,22 @@
 //! The answer in a few sentences, and what it stands on.
 
-use analysis::compare::{Basis, Change, Comparison, Origin, Outcome, Pair, Part, Quantity, Subject};
+use analysis::compare::{
+    Basis, Change, ChangedSwitches, Comparison, Origin, Outcome, Pair, Part, Quantity, Subject, Suspects,
+};
 
-use super::observed;
+use super::table::reasons;
 use super::words::{design, in_percent, label, quantity, verdict};
+use super::{Request, observed};
+use crate::measure::conditions;
+use crate::quantity::number;
 
-/// More designs than this are not named in the answer.
+/// More designs or cases than this are not named in the answer.
 const DESIGNS_NAMED: usize = 4;
 
 /// What the reader wants to know first.
 pub(super) fn answer(comparison: &Comparison) -> String {
     let shown = match comparison.basis {
-        Basis::Runs => of_runs(comparison),
+        Basis::Runs => of_runs(comparison) + &changed_switches(comparison),
         Basis::Observations => observed::answer(comparison),
         Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => of_simulations(comparison),
     };
@@ -23,30 +28,64 @@ pub(super) fn answer(comparison: &Comparison) -> String {
     }
 }
 
+/// Records with a suspect number that are named.
+const SUSPECTS_NAMED: usize = 3;
+
 pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
     let is = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict == change);
     comparison.pairs.iter().filter(is).count()
 }
 
-const NOTHING: &str = "Nothing could be compared; the table says why.";
+/// The first reason; the others stand with the numbers.
+pub(super) fn nothing(comparison: &Comparison) -> String {
+    match reasons(&comparison.pairs).first() {
+        Some((why, _)) => format!("Nothing could be compared: {why}."),
+        None => "Nothing could be compared: neither side has a number.".to_owned(),
+    }
+}
 
 fn of_runs(comparison: &Comparison) -> String {
     let (slower, faster) = (count(comparison, Change::Slower), count(comparison, Change::Faster));
     let costs = |number: usize| if number == 1 { "1 cost".to_owned() } else { format!("{number} costs") };
     let of = costs(comparison.compared);
+    let all = match comparison.compared {
+        1 => "the one cost that was compared".to_owned(),
+        2 => "both costs".to_owned(),
+        more => format!("all {more} costs"),
+    };
     match (slower, faster) {
-        _ if comparison.compared == 0 => NOTHING.to_owned(),
+        _ if comparison.compared == 0 => nothing(comparison),
         (0, 0) => format!("No difference was shown in {of}: this does not mean that there is none: see the intervals."),
+        (slower, 0) if slower == comparison.compared => format!("New is slower in {all}."),
+        (0, faster) if faster == comparison.compared => format!("New is faster in {all}."),
         (slower, 0) => format!("New is slower in {slower} of {of}; no difference was shown in the others."),
         (0, faster) => format!("New is faster in {faster} of {of}; no difference was shown in the others."),
         (slower, faster) => format!("New is slower in {slower} and faster in {faster} of {of}."),
     }
 }
 
+/// What a hand-off takes is another number of switches: that is found by counting, and no matter of time.
+fn changed_switches(comparison: &Comparison) -> String {
+    let one = |changed: &ChangedSwitches| {
+        format!(
+            " A hand-off takes {} switches, and took {}: {}.",
+            number(changed.new),
+            number(changed.base),
+            conditions::label(&changed.case)
+        )
+    };
+    let more = comparison.switches.len().saturating_sub(DESIGNS_NAMED);
+    let mut text: String = comparison.switches.iter().take(DESIGNS_NAMED).map(one).collect();
+    if more > 0 {
+        text += &format!(" So do the hand-offs of {more} more cases.");
+    }
+    text
+}
+
 /// The cost of a switch under each design, then how many of all numbers differ.
 fn of_simulations(comparison: &Comparison) -> String {
     if comparison.compared == 0 {
-        return NOTHING.to_owned();
+        return nothing(comparison);
     }
     let sentences: Vec<String> = comparison.pairs.iter().filter_map(of_design).collect();
     let more = sentences.len().saturating_sub(DESIGNS_NAMED);
@@ -125,11 +164,46 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
         over.push(format!("and {more} more"));
     }
     let percent = in_percent(share);
-    if over.is_empty() && comparison.basis == Basis::Observations {
-        format!("No number is shown to be higher, with a ratio above the limit of {percent}.")
-    } else if over.is_empty() {
-        format!("No cost is shown to be slower, with a ratio above the limit of {percent}.")
-    } else {
-        format!("Grown by more than {percent}: {}.", over.join("; "))
+    if !over.is_empty() {
+        return format!("Grown by more than {percent}: {}.", over.join("; "));
     }
+    let none = match comparison.basis {
+        Basis::Observations => "No number is shown to be higher",
+        _ => "No cost is shown to be slower",
+    };
+    format!("{none}, with a ratio above the limit of {percent}.{}", could_have_shown(comparison, share))
+}
+
+/// What a gate that found nothing would have found.
+fn could_have_shown(comparison: &Comparison, share: f64) -> String {
+    let growths = comparison.pairs.iter().filter_map(Pair::least_shown_growth);
+    let growths: Vec<f64> = growths.filter(|growth| growth.is_finite()).collect();
+    let (least, most) = growths.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), g| (a.min(*g), b.max(*g)));
+    let [least, most] = [least, most].map(|growth| format!("{:.1} %", growth * 100.0));
+    let missed = growths.iter().filter(|growth| **growth > share).count();
+    let range = match growths.len() {
+        0 => return String::new(),
+        _ if least == most => format!("{least} or more"),
+        _ => format!("{least} to {most} or more, by number,"),
+    };
+    let missed = match missed {
+        0 => String::new(),
+        _ => format!(" In {missed} of {} that is more than the limit: give more records of each side.", growths.len()),
+    };
+    format!(" What grew by {range} would have been shown.{missed}")
+}
+
+/// Which records the stars are for.
+pub(super) fn suspects(comparison: &Comparison, request: &Request<'_>) -> Option<String> {
+    let all: Vec<&Suspects> = comparison.pairs.iter().map(|pair| &pair.suspects).collect();
+    let of = |names: &[String], places: fn(&Suspects) -> &[usize]| -> Vec<String> {
+        let is_one = |place: &usize| all.iter().any(|suspects| places(suspects).contains(place));
+        (0..names.len()).filter(is_one).map(|place| names[place].clone()).collect()
+    };
+    let mut names = of(request.base, |suspects| &suspects.base);
+    names.extend(of(request.new, |suspects| &suspects.new));
+    let more = names.len().saturating_sub(SUSPECTS_NAMED);
+    names.truncate(SUSPECTS_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!names.is_empty()).then(|| format!("* suspect: switchcost report says why, of {}{more}", names.join(", ")))
 }

@@ -18,7 +18,7 @@ const WHO_COLUMNS: [Column<Who>; 2] =
 const COLUMNS: [Column<Pair>; 14] = [
     ("quantity", |p| p.quantity.name().to_owned()),
     ("unit", |p| p.quantity.unit().to_string()),
-    ("is_suspect", |p| p.is_suspect.to_string()),
+    ("is_suspect", |p| p.is_suspect().to_string()),
     ("base", |p| float(p.base.map(|cost| cost.value))),
     ("base_low", |p| float(low(p.base))),
     ("base_high", |p| float(high(p.base))),

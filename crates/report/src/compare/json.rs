@@ -1,5 +1,6 @@
 use analysis::compare::{
-    Basis, Comparison, Cost, Difference, Origin, Outcome, Pair, Part, Pricing, Quantity, RunSpread, Subject, Unit, Who,
+    Basis, ChangedSwitches, Comparison, Cost, Difference, Origin, Outcome, Pair, Part, Pricing, Quantity, RunSpread,
+    Subject, Unit, Who,
 };
 use serde::Serialize;
 
@@ -22,7 +23,22 @@ struct View<'a> {
     fail_above: Option<f64>,
     slower_than_allowed: Option<usize>,
     environment: &'a [Difference],
+    /// The growth that each of the compared numbers would have been shown to have.
+    could_have_shown: Option<f64>,
+    switches: Vec<SwitchesView<'a>>,
     pairs: Vec<PairView<'a>>,
+}
+
+#[derive(Serialize)]
+struct SwitchesView<'a> {
+    #[serde(flatten)]
+    case: CaseView<'a>,
+    base: f64,
+    new: f64,
+}
+
+fn switches(changed: &ChangedSwitches) -> SwitchesView<'_> {
+    SwitchesView { case: CaseView::from(&changed.case), base: changed.base, new: changed.new }
 }
 
 #[derive(Serialize)]
@@ -32,6 +48,7 @@ struct PairView<'a> {
     quantity: Quantity,
     unit: Unit,
     is_suspect: bool,
+    suspect_records: Vec<&'a str>,
     base: Option<CostView>,
     new: Option<CostView>,
     #[serde(flatten)]
@@ -61,12 +78,17 @@ impl From<Cost> for CostView {
     }
 }
 
-fn pair(pair: &Pair) -> PairView<'_> {
+fn pair<'a>(pair: &'a Pair, request: &Request<'a>) -> PairView<'a> {
+    let names = |all: &'a [String], places: &[usize]| -> Vec<&'a str> {
+        places.iter().filter_map(|place| all.get(*place)).map(String::as_str).collect()
+    };
+    let suspects = &pair.suspects;
     PairView {
         subject: subject(&pair.subject),
         quantity: pair.quantity,
         unit: pair.quantity.unit(),
-        is_suspect: pair.is_suspect,
+        is_suspect: pair.is_suspect(),
+        suspect_records: [names(request.base, &suspects.base), names(request.new, &suspects.new)].concat(),
         base: pair.base.map(CostView::from),
         new: pair.new.map(CostView::from),
         outcome: &pair.outcome,
@@ -127,6 +149,8 @@ pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
         fail_above: request.fail_above,
         slower_than_allowed: request.fail_above.map(|share| comparison.slower_by_more_than(share).count()),
         environment: &comparison.environment,
-        pairs: comparison.pairs.iter().map(pair).collect(),
+        could_have_shown: comparison.pairs.iter().filter_map(Pair::least_shown_growth).reduce(f64::max),
+        switches: comparison.switches.iter().map(switches).collect(),
+        pairs: comparison.pairs.iter().map(|one| pair(one, request)).collect(),
     })
 }

@@ -3,7 +3,7 @@
 
 use analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
 
-use super::answer::count;
+use super::answer::{count, nothing};
 use super::words::{in_percent, value, verdict};
 
 /// What the reader wants to know first.
@@ -71,7 +71,7 @@ fn verdicts(comparison: &Comparison) -> String {
     });
     match not_judged {
         Some(why) => format!("Whether that is more than two runs of the same thing differ is not known: {why}."),
-        None if comparison.compared == 0 => "Nothing could be compared; the table says why.".to_owned(),
+        None if comparison.compared == 0 => nothing(comparison),
         None => format!(
             "Of {} numbers compared, {} are shown to be higher and {} to be lower.",
             comparison.compared,

@@ -78,8 +78,8 @@ fn add_costs(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
     }
-    if pairs.iter().any(|pair| pair.is_suspect) {
-        page.prose("* suspect in one of the records: see its own report");
+    if let Some(whose) = answer::suspects(comparison, request) {
+        page.prose(&whose);
     }
 }
 
@@ -102,7 +102,7 @@ fn grid(pairs: &[&Pair], has_several_designs: bool) -> Grid {
     grid.column("difference", Side::Left);
     let subjects = subjects(pairs, has_several_designs);
     for (pair, subject) in pairs.iter().zip(subjects) {
-        let star = if pair.is_suspect { " *" } else { "" };
+        let star = if pair.is_suspect() { " *" } else { "" };
         let side = |cost: &Option<_>| Entry::from(cost.as_ref().map(|cost| bare(cost, pair)).unwrap_or_default());
         grid.row(vec![
             format!("{subject}{star}").into(),

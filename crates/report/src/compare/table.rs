@@ -3,6 +3,7 @@
 use analysis::compare::{Comparison, Outcome, Pair, Subject};
 
 use super::words::{design, label, part, quantity, side, tone, verdict};
+use super::{Request, answer};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -13,15 +14,15 @@ const NAMED: usize = 4;
 
 /// The table. Of a simulation in a terminal, reasons stand below it, put together, and with them the many parts that have
 /// no verdict.
-pub(super) fn add(page: &mut Page, comparison: &Comparison) {
+pub(super) fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
     let is_simulated = comparison.pairs.iter().any(|pair| matches!(pair.subject, Subject::Simulated(_)));
     let is_short = is_simulated && !page.has_figures();
     let is_shown = |pair: &&Pair| !is_short || pair.is_main() || has_verdict(pair);
     let shown: Vec<&Pair> = comparison.pairs.iter().filter(is_shown).collect();
     let look = Look { is_short, has_designs: has_several_designs(&comparison.pairs) };
     page.grid(&grid(&shown, look));
-    if comparison.pairs.iter().any(|pair| pair.is_suspect) {
-        page.prose("* suspect in one of the records: see its own report");
+    if let Some(whose) = answer::suspects(comparison, request) {
+        page.prose(&whose);
     }
     if is_short {
         add_reasons(page, comparison, look);
@@ -111,7 +112,7 @@ fn grid(pairs: &[&Pair], look: Look) -> Grid {
 }
 
 fn row(pair: &Pair, look: Look) -> Vec<Entry> {
-    let star = if pair.is_suspect { " *" } else { "" };
+    let star = if pair.is_suspect() { " *" } else { "" };
     let mut row: Vec<Entry> = match &pair.subject {
         Subject::Case(_) | Subject::Observed(_) => vec![format!("{}{star}", label(pair)).into()],
         Subject::Simulated(place) => {

@@ -1,4 +1,6 @@
-use analysis::compare::{Change, Cost, Origin, Outcome, Pair, Quantity, Ratio, RunSpread, Subject};
+use analysis::compare::{
+    Change, ChangedSwitches, Cost, Origin, Outcome, Pair, Quantity, Ratio, RunSpread, Subject, Suspects,
+};
 use record::{Between, Case, Mechanism, Placement, Policy, Relation};
 use units::CpuId;
 use workload::WorkingSet;
@@ -19,10 +21,10 @@ fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
     let cost = |ns: f64| Some(Cost { value: ns, interval: Some((ns * 0.98, ns * 1.02)), records: 1 });
     Pair {
         subject: Subject::Case(case),
-        quantity: Quantity::Direct,
+        quantity: Quantity::HandOff,
         base: cost(1_700.0),
         new: cost(2_040.0),
-        is_suspect: false,
+        suspects: Suspects::default(),
         outcome,
     }
 }
@@ -52,6 +54,7 @@ fn comparison() -> Comparison {
         run_spread: Some(RunSpread { share: 0.01, origin: Origin::Assumed }),
         hertz: Some(3e9),
         curves: Vec::new(),
+        switches: Vec::new(),
     }
 }
 
@@ -77,7 +80,7 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
     }
     place("Runs differ by 1 % (standard deviation) beyond their own intervals, which is assumed");
     place("for a core at 3.00 GHz");
-    place("Grown by more than 5 %: pipe process (direct).");
+    place("Grown by more than 5 %: pipe process (hand-off).");
     assert!(!text.contains('\u{1b}'), "a record's text reaches the terminal: {text:?}");
 }
 
@@ -113,7 +116,7 @@ fn json_says_the_same() {
     let pairs = value["pairs"].as_array().expect("a list");
     assert_eq!((pairs[0]["outcome"].as_str(), pairs[0]["verdict"].as_str()), (Some("compared"), Some("slower")));
     assert_eq!(pairs[0]["ratio"], 1.2);
-    assert_eq!((&pairs[0]["quantity"], &pairs[0]["base"]["low"]), (&"direct".into(), &1_666.0.into()));
+    assert_eq!((&pairs[0]["quantity"], &pairs[0]["base"]["low"]), (&"hand-off".into(), &1_666.0.into()));
     assert_eq!(pairs[2]["outcome"], "not-comparable");
     assert!(pairs[2]["ratio"].is_null());
 }
@@ -136,4 +139,71 @@ fn a_share_is_said_as_it_was_given() {
     for (share, text) in [(0.07, "7 %"), (0.0004, "0.04 %"), (1.5, "150 %"), (0.0, "0 %")] {
         assert_eq!(words::in_percent(share), text);
     }
+}
+
+fn text_of(comparison: &Comparison, style: Style, fail_above: Option<f64>) -> String {
+    let (base, new) = (["a.jsonl".to_owned()], ["b.jsonl".to_owned()]);
+    render(comparison, &Request { base: &base, new: &new, fail_above }, Format::Table, style)
+}
+
+#[test]
+fn where_nothing_can_be_compared_the_answer_says_why() {
+    let mut none = comparison();
+    none.pairs.drain(..2);
+    none.compared = 0;
+    let text = text_of(&none, Style::default(), None);
+    assert!(text.starts_with("Nothing could be compared: the base record has no such case."), "{text}");
+}
+
+#[test]
+fn there_are_no_others_where_all_are_slower() {
+    let mut all = comparison();
+    all.pairs[1] = pair(Mechanism::Futex, compared(1.3, Change::Slower));
+    let text = text_of(&all, Style::default(), None);
+    assert!(text.starts_with("New is slower in both costs.") && !text.contains("others"), "{text}");
+    all.pairs.remove(1);
+    all.compared = 1;
+    let text = text_of(&all, Style::default(), None);
+    assert!(text.starts_with("New is slower in the one cost that was compared."), "{text}");
+}
+
+#[test]
+fn a_suspect_record_is_named() {
+    for style in [Style::default(), Style { is_detailed: true, ..Style::default() }] {
+        let mut suspect = comparison();
+        suspect.pairs[0].suspects.new.push(0);
+        let text = text_of(&suspect, style, None);
+        assert!(text.contains("* suspect: switchcost report says why, of b.jsonl"), "{text}");
+        assert!(!text_of(&comparison(), style, None).contains("suspect"));
+    }
+}
+
+#[test]
+fn another_number_of_switches_a_hand_off_is_a_finding() {
+    let mut twice = comparison();
+    let case = twice.pairs[1].case().expect("a case").clone();
+    twice.switches.push(ChangedSwitches { case, base: 1.0, new: 2.0 });
+    let text = text_of(&twice, Style { width: Some(200), ..Style::default() }, None);
+    assert!(text.contains("A hand-off takes 2.00 switches, and took 1.00: futex process."), "{text}");
+}
+
+#[test]
+fn a_gate_that_found_nothing_says_what_it_could_have_shown() {
+    let mut quiet = comparison();
+    // 1.2 over 1.15, and 0.99 over 0.94.
+    let text = |quiet: &Comparison, share| text_of(quiet, Style { width: Some(200), ..Style::default() }, Some(share));
+    let found = text(&quiet, 0.3);
+    assert!(
+        found.contains(
+            "above the limit of 30 %. What grew by 4.3 % to 5.3 % or more, by number, would have been shown."
+        )
+    );
+    let found = text(&quiet, 0.5);
+    assert!(!found.contains("more than the limit"), "{found}");
+    quiet.pairs.remove(0);
+    let found = text(&quiet, 0.05);
+    assert!(
+        found.contains("What grew by 5.3 % or more would have been shown. In 1 of 1 that is more than the limit"),
+        "{found}"
+    );
 }

@@ -71,12 +71,9 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::WaitP50 => "wait p50",
         Quantity::WaitP99 => "wait p99",
         Quantity::Preemptions => "preemptions a second",
-        Quantity::Direct
-        | Quantity::Total
-        | Quantity::HandOff
-        | Quantity::Overhead
-        | Quantity::Involuntary
-        | Quantity::Throttled => quantity.name(),
+        Quantity::Total | Quantity::HandOff | Quantity::Overhead | Quantity::Involuntary | Quantity::Throttled => {
+            quantity.name()
+        }
     }
 }
 
@@ -118,7 +115,7 @@ pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
         (Change::Faster, Quantity::MissesPerInstruction) => "fewer",
         (Change::Slower, Quantity::MissesPerInstruction) => "more",
         (Change::NoDifferenceShown, _) => "no difference shown",
-        (change, Quantity::Direct | Quantity::Total | Quantity::HandOff)
+        (change, Quantity::Total | Quantity::HandOff)
         | (change, Quantity::AverageCost | Quantity::Overhead | Quantity::ExcessPerSwitch) => {
             if change == Change::Faster { "faster" } else { "slower" }
         }

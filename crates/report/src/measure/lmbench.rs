@@ -52,11 +52,10 @@ fn grid(seven: &[&CaseFinding]) -> Grid {
     grid
 }
 
-/// The cost of a switch, the working set's reload included: lmbench, too, takes off what its work costs alone.
+/// The cost of a hand-off, the working set's reload included: lmbench, too, takes off what its work costs alone, and divides by how
+/// often its token was handed on.
 fn entry(finding: &CaseFinding) -> Entry {
-    let is_empty = finding.case.working_set.is_empty();
-    let estimate = if is_empty { &finding.direct_ns } else { &finding.total_ns };
-    match (&finding.verdict, estimate) {
+    match (&finding.verdict, &finding.of_a_handoff()) {
         (Verdict::NotMeasured { .. }, _) => Entry::new("not measured", Tone::Bad),
         (_, None) => NO_NUMBER.into(),
         (_, Some(estimate)) if !is_cost(estimate) => Entry::new(centre(estimate), tone(finding)),

@@ -51,8 +51,8 @@ pub(super) fn machine(header: &Header, findings: &Findings) -> String {
         format!("Linux {}", host.kernel.split_whitespace().next().unwrap_or("unknown")),
         place(header),
     ];
-    let clocks = findings.core.and_then(|core| core.hertz.zip(core.usual_hertz));
-    parts.extend(clocks.map(|(told, usual)| format!("core at {:.2} GHz (usually {:.2})", told / 1e9, usual / 1e9)));
+    let clock = findings.core.and_then(|core| core.hertz);
+    parts.extend(clock.map(|usual| format!("core at {:.2} GHz", usual / 1e9)));
     parts.join(", ")
 }
 

@@ -48,6 +48,7 @@ fn records(story: &Story) -> Records {
             control_switches: 0,
             kernel_switches: KernelSwitches { voluntary: 39_999, involuntary: 40_000 },
             user_switches: 0,
+            counted: None,
             evidence: Evidence {
                 task_user_ns: Some(Nanos::millis(story.user_ms)),
                 task_system_ns: Some(Nanos::millis(story.system_ms)),

@@ -1,5 +1,6 @@
 //! `switchcost measure`: plan, record, measure, and show what came of it.
 
+mod cpus;
 mod record_run;
 mod selection;
 
@@ -47,7 +48,9 @@ pub(super) fn measure_for_observe(redaction: Redaction, interrupt: &Interrupt) -
 fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
     let root = Root::system();
     let host = manifest(&root);
-    let placement = selection::placement(arguments, &host)?;
+    let mut claims = cpus::Claims::default();
+    let placement = selection::placement(arguments, &host, &mut claims)?;
+    claims.named(&placement);
     let seed = arguments.seed.unwrap_or_else(seed_of_now);
     let mut controls = wanted_controls(&selection::wishes(arguments, &placement));
     let selection = selection::selection(arguments, preset, placement, granted_policy(arguments, &controls));
@@ -59,16 +62,16 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let redaction = arguments.redaction;
     let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters, redaction };
     run.measure(&place, interrupt)?;
-    drop(noise);
+    drop((noise, claims));
     Ok(place.path)
 }
 
-/// The policy asked for, unless it was turned off or could not be had.
+/// The policy asked for; of the real-time ones only where it was neither turned off nor refused.
 fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy {
     let is_applied = controls
         .iter()
         .any(|control| control.name == "real-time-priority" && control.outcome == ControlOutcome::Applied);
-    if is_applied { arguments.policy } else { Policy::Other }
+    if is_applied || !arguments.policy.is_real_time() { arguments.policy } else { Policy::Other }
 }
 
 /// The noise asked for, and what the record says of it.

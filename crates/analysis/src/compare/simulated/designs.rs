@@ -13,6 +13,8 @@ use crate::simulation::{DesignFinding, Group};
 /// What one record says of one design.
 #[derive(Clone, Debug)]
 pub(super) struct Record<'a> {
+    /// Its place on its side.
+    pub(super) place: usize,
     pub(super) trace: TraceKey<'a>,
     pub(super) design: &'a Design,
     pub(super) finding: &'a DesignFinding,
@@ -58,9 +60,10 @@ fn names<'a>(side: &[Simulated<'a>]) -> Vec<&'a str> {
 }
 
 fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
-    let of_record = |(head, findings): &Simulated<'a>| {
+    let of_record = |(record, (head, findings)): (usize, &Simulated<'a>)| {
         let place = head.designs.iter().position(|result| result.design.name == name)?;
         Some(Record {
+            place: record,
             trace: TraceKey::of(head),
             design: &head.designs[place].design,
             finding: findings.designs.get(place)?,
@@ -68,7 +71,7 @@ fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
             has_notes: !head.trace.notes.is_empty(),
         })
     };
-    side.iter().filter_map(of_record).collect()
+    side.iter().enumerate().filter_map(of_record).collect()
 }
 
 impl<'a> Matched<'a> {

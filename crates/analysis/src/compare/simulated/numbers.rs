@@ -6,7 +6,7 @@ use super::without_verdict;
 use crate::compare::candidate::Candidate;
 use crate::compare::pairs::only_one_of;
 use crate::compare::ratio::{LogCost, LogRatio};
-use crate::compare::{Cost, Options, Part, Quantity};
+use crate::compare::{Cost, Options, Part, Quantity, Suspects};
 use crate::simulation::{self, Group, KernelFills, KernelFinding};
 
 /// Misses are counted for the whole trace.
@@ -34,8 +34,6 @@ pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, options: Opt
             keys.push((part, *quantity));
         }
     }
-    let records = || matched.base.iter().chain(&matched.new);
-    let (is_suspect, has_notes) = (records().any(is_suspect), records().any(|record| record.has_notes));
     let candidate = |(part, quantity): (&Part, Quantity)| {
         let (base, new) = (select(&base, part, quantity), select(&new, part, quantity));
         let sides = [("base", &base), ("new", &new)];
@@ -44,11 +42,19 @@ pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, options: Opt
         let mut candidate = without_verdict(matched, part.clone(), quantity, why);
         candidate.pair.base = cost(&base, options.confidence);
         candidate.pair.new = cost(&new, options.confidence);
-        candidate.pair.is_suspect = has_notes || is_suspect && quantity != Quantity::MissesPerInstruction;
+        candidate.pair.suspects = suspects(matched, quantity);
         candidate.ratio = judged.ok();
         candidate
     };
     keys.into_iter().map(candidate).collect()
+}
+
+/// A part of a trace is one of its misses, too, and no whole of its switches.
+fn suspects(matched: &Matched<'_>, quantity: Quantity) -> Suspects {
+    let is_one =
+        |record: &&Record<'_>| record.has_notes || is_suspect(record) && quantity != Quantity::MissesPerInstruction;
+    let places = |side: &[Record<'_>]| side.iter().filter(is_one).map(|record| record.place).collect();
+    Suspects { base: places(&matched.base), new: places(&matched.new) }
 }
 
 fn is_suspect(record: &Record<'_>) -> bool {

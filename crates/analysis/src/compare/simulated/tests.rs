@@ -194,7 +194,8 @@ fn one_trace_a_side_has_no_interval_of_misses() {
 #[test]
 fn what_the_source_of_a_trace_left_out_makes_each_pair_suspect() {
     let mut one = simulated(1, 1.0);
-    let is_suspect = |comparison: &Comparison| comparison.pairs.iter().map(|pair| pair.is_suspect).collect::<Vec<_>>();
+    let is_suspect =
+        |comparison: &Comparison| comparison.pairs.iter().map(|pair| pair.is_suspect()).collect::<Vec<_>>();
     let before = is_suspect(&judged(&[simulated(1, 1.5)], from_ref(&one)));
     one.0.trace.notes = vec!["no data".to_owned()];
     let after = is_suspect(&judged(&[simulated(1, 1.5)], from_ref(&one)));

@@ -8,11 +8,12 @@ use crate::measure::row::starred;
 
 /// A flag of results in a few words, worst first. Those that are not here say what is seen anyway: a bound stands where an interval
 /// covers 0, and half its length beside each number.
-const FLAGS: [(&str, &str); 8] = [
+const FLAGS: [(&str, &str); 9] = [
     ("negative", "below 0, which a cost cannot be: find what slowed the baseline, or run it again"),
     ("outside-sanity-band", "far from the published values for such switches: look for a reason first"),
     ("above-reload-bound", "more than reloading everything could cost: it includes something else"),
-    ("partly-disturbed", "some samples were disturbed and left out: stop other load, or choose another --cpu"),
+    ("partly-disturbed", "some samples were disturbed and left out: --details says why"),
+    ("beside-others", "measured beside other tasks, between their turns: --details says how much they had"),
     ("refused-repetitions", "some repetitions could not be run: --details says why"),
     ("shared-core", "measured partly or wholly on a shared core: choose another --cpu or a quieter time"),
     ("heavy-tail", "some switches take far longer than most: --details has the mean that includes them"),

@@ -21,7 +21,7 @@ fn pair(case: Case, quantity: Quantity, base_ns: f64, ratio: f64) -> Pair {
         quantity,
         base: cost(base_ns),
         new: cost(base_ns * ratio),
-        is_suspect: false,
+        suspects: Default::default(),
         outcome,
     }
 }
@@ -29,12 +29,12 @@ fn pair(case: Case, quantity: Quantity, base_ns: f64, ratio: f64) -> Pair {
 /// The environment differs in one fact, whose values are given.
 pub(crate) fn comparison(base: &str, new: &str) -> Comparison {
     let mut pairs = vec![
-        pair(case(Mechanism::Pipe, Between::Process), Quantity::Direct, 1_740.0, 1.2),
-        pair(case(Mechanism::Futex, Between::Thread), Quantity::Direct, 1_400.0, 0.8),
+        pair(case(Mechanism::Pipe, Between::Process), Quantity::HandOff, 1_740.0, 1.2),
+        pair(case(Mechanism::Futex, Between::Thread), Quantity::HandOff, 1_400.0, 0.8),
         Pair {
             new: None,
             outcome: Outcome::NotComparable { why: "the new record has no such case".to_owned() },
-            ..pair(case(Mechanism::Tcp, Between::Process), Quantity::Direct, 6_000.0, 1.0)
+            ..pair(case(Mechanism::Tcp, Between::Process), Quantity::HandOff, 6_000.0, 1.0)
         },
     ];
     pairs.extend([4, 16, 64, 256].map(|kib| pair(sized(2, kib), Quantity::Total, 2_000.0 + 40.0 * kib as f64, 1.0)));
@@ -54,5 +54,6 @@ pub(crate) fn comparison(base: &str, new: &str) -> Comparison {
         run_spread: None,
         hertz: None,
         curves: Vec::new(),
+        switches: Vec::new(),
     }
 }

@@ -1,15 +1,20 @@
 //! From flags to a selection.
 
-use host::facts::{Root, quietest_cpu, relation};
+use host::facts::{Root, cpus_by_quiet, relation};
 use measure::{PlacementChoice, Preset, Selection, Wishes};
 use record::{HostManifest, Policy, Relation};
 use units::{CpuId, parse_cpu_list};
 
+use super::cpus::Claims;
 use crate::cli::{MeasureArguments, PlacementFlag};
 use crate::exit::Failure;
 
-/// Where the tasks run: named CPUs, or the quietest one.
-pub(super) fn placement(arguments: &MeasureArguments, host: &HostManifest) -> Result<PlacementChoice, Failure> {
+/// Where the tasks run: named CPUs, or the quietest one on which no other measurement is.
+pub(super) fn placement(
+    arguments: &MeasureArguments,
+    host: &HostManifest,
+    claims: &mut Claims,
+) -> Result<PlacementChoice, Failure> {
     let named = arguments.cpu.as_deref().map(parse_cpu_list).transpose();
     let named = named.map_err(|error| Failure::Selection(error.to_string()))?;
     if arguments.no_pin {
@@ -22,7 +27,7 @@ pub(super) fn placement(arguments: &MeasureArguments, host: &HostManifest) -> Re
     match (arguments.placement, named.as_deref()) {
         (PlacementFlag::One, Some([cpu])) => Ok(PlacementChoice::One(*cpu)),
         (PlacementFlag::One | PlacementFlag::Pair, Some([a, b])) if a != b => Ok(PlacementChoice::Pair(*a, *b)),
-        (PlacementFlag::One, None) if arguments.concurrent => pair(host).ok_or_else(needs_two),
+        (PlacementFlag::One, None) if arguments.concurrent => pair(host, claims).ok_or_else(needs_two),
         (PlacementFlag::Matrix, _) if arguments.concurrent => {
             Err(Failure::Selection("found --placement matrix with --concurrent, need --placement pair".to_owned()))
         }
@@ -31,17 +36,18 @@ pub(super) fn placement(arguments: &MeasureArguments, host: &HostManifest) -> Re
         (PlacementFlag::Matrix, None) if host.cpus_allowed.len() >= 2 => {
             Ok(PlacementChoice::Matrix(host.cpus_allowed.clone()))
         }
-        (PlacementFlag::Pair, None) => pair(host).ok_or_else(needs_two),
+        (PlacementFlag::Pair, None) => pair(host, claims).ok_or_else(needs_two),
         (PlacementFlag::Matrix, None) => Err(needs_two()),
-        (PlacementFlag::One, None) => quietest_cpu(host)
+        (PlacementFlag::One, None) => claims
+            .first_free(&cpus_by_quiet(host))
             .map(PlacementChoice::One)
             .ok_or_else(|| Failure::Selection("found no CPU allowed to this process, need one".to_owned())),
     }
 }
 
 /// The quietest CPU and its neighbour in the list: the first core that shares a cache with it, or else the first other CPU.
-fn pair(host: &HostManifest) -> Option<PlacementChoice> {
-    let first = quietest_cpu(host)?;
+fn pair(host: &HostManifest, claims: &mut Claims) -> Option<PlacementChoice> {
+    let first = claims.first_free(&cpus_by_quiet(host))?;
     let others = || host.cpus_allowed.iter().copied().filter(|cpu| *cpu != first);
     let shares = |cpu: &CpuId| relation(&Root::system(), first, *cpu) == Relation::SharedCache;
     let second = others().find(shares).or_else(|| others().next())?;

@@ -1,0 +1,54 @@
+//! How many switches a hand-off takes, on both sides. They are counted, and need no interval; a kernel that takes two where it took one
+//! has changed, however long that takes.
+
+use record::Case;
+
+/// Less may be chance: ordinary tasks that are woken while a lock is held give the CPU back once more or less.
+const LEAST_CHANGE: f64 = 0.05;
+
+/// A case whose hand-offs take another number of switches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangedSwitches {
+    /// The conditions.
+    pub case: Case,
+    /// Switches a hand-off, the mean of the base records.
+    pub base: f64,
+    /// The same of the new ones.
+    pub new: f64,
+}
+
+/// A change that is larger than chance, and than the records of a side differ.
+pub(super) fn changed(case: &Case, base: &[f64], new: &[f64]) -> Option<ChangedSwitches> {
+    let (base_mean, new_mean) = (mean(base)?, mean(new)?);
+    let is_apart = most(base) < least(new) || most(new) < least(base);
+    let is_large = (new_mean - base_mean).abs() > LEAST_CHANGE * base_mean;
+    (is_apart && is_large).then(|| ChangedSwitches { case: case.clone(), base: base_mean, new: new_mean })
+}
+
+fn mean(counts: &[f64]) -> Option<f64> {
+    (!counts.is_empty()).then(|| counts.iter().sum::<f64>() / counts.len() as f64)
+}
+
+fn least(counts: &[f64]) -> f64 {
+    counts.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn most(counts: &[f64]) -> f64 {
+    counts.iter().copied().fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::FakeCase;
+
+    #[test]
+    fn a_change_is_larger_than_chance_and_than_a_side_spreads() {
+        let case = FakeCase::pipe().case;
+        let is_changed = |base: &[f64], new: &[f64]| changed(&case, base, new).is_some();
+        assert!(is_changed(&[1.0], &[2.0]) && is_changed(&[1.0, 1.01], &[1.1, 1.2]) && is_changed(&[2.0], &[1.0]));
+        assert!(!is_changed(&[1.0], &[1.04]), "chance");
+        assert!(!is_changed(&[2.0, 2.4], &[2.3, 2.7]), "a mutex differs by as much from run to run");
+        assert!(!is_changed(&[], &[1.0]) && !is_changed(&[1.0], &[]), "nothing to compare with");
+    }
+}

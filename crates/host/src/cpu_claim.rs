@@ -1,0 +1,95 @@
+//! A CPU that a measurement runs on, so that no other measurement chooses it.
+//!
+//! A claim is the name of a Unix socket that is in no file system: the kernel gives it to one process at a time, takes it back
+//! from the dead, and tells everybody who asks whose it is. Who may not have one measures all the same.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
+use units::CpuId;
+
+/// Those who ask, and are never answered.
+const BACKLOG: i32 = 16;
+
+/// Held as long as this lives; nobody's where there is nothing to hold.
+#[derive(Debug)]
+pub struct CpuClaim {
+    _socket: Option<OwnedFd>,
+}
+
+/// What came of a claim.
+#[derive(Debug)]
+pub enum Claimed {
+    /// It is ours, or claims are not to be had here.
+    Ours(CpuClaim),
+    /// Another process has it: which, where that can be known.
+    Anothers(Option<i32>),
+}
+
+/// Claims a CPU for this process.
+pub fn claim(cpu: CpuId) -> Claimed {
+    claim_by_name(&format!("switchcost-measures-on-cpu-{cpu}"))
+}
+
+fn claim_by_name(name: &str) -> Claimed {
+    match held(name) {
+        Ok(socket) => Claimed::Ours(CpuClaim { _socket: Some(socket) }),
+        Err(error) if error.raw_os_error() == Some(Errno::ADDRINUSE.raw_os_error()) => {
+            Claimed::Anothers(holder(name).ok())
+        }
+        Err(_) => Claimed::Ours(CpuClaim { _socket: None }),
+    }
+}
+
+fn held(name: &str) -> io::Result<OwnedFd> {
+    let socket = new_socket()?;
+    bind(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)?;
+    listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+/// The process that began to listen: the kernel knows it, whatever that does.
+fn holder(name: &str) -> io::Result<i32> {
+    let socket = new_socket()?;
+    connect(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)?;
+    Ok(socket_peercred(&socket)?.pid.as_raw_nonzero().get())
+}
+
+fn new_socket() -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(test: &str) -> String {
+        format!("switchcost-test-{test}-{}", crate::task::current_pid())
+    }
+
+    #[test]
+    fn a_claim_is_held_by_one_and_names_it() {
+        let name = name("one");
+        let first = claim_by_name(&name);
+        assert!(matches!(first, Claimed::Ours(_)), "{first:?}");
+        let Claimed::Anothers(holder) = claim_by_name(&name) else { panic!("held twice") };
+        assert_eq!(holder, Some(crate::task::current_pid()));
+        drop(first);
+        assert!(matches!(claim_by_name(&name), Claimed::Ours(_)), "it was given back");
+    }
+
+    #[test]
+    fn whoever_is_asked_too_often_is_still_another() {
+        let name = name("asked");
+        let _first = claim_by_name(&name);
+        let asking: Vec<_> = (0..BACKLOG + 4).filter_map(|_| new_socket().ok()).collect();
+        let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("a short name");
+        let answered = asking.iter().filter(|socket| connect(socket, &address).is_ok()).count();
+        assert!(answered < asking.len(), "its backlog is full");
+        assert!(matches!(claim_by_name(&name), Claimed::Anothers(None)), "and nobody waits");
+    }
+}

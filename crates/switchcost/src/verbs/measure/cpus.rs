@@ -1,0 +1,85 @@
+//! Which CPUs a measurement has for itself: those that no other measurement is on.
+
+use host::cpu_claim::{Claimed, CpuClaim, claim};
+use measure::PlacementChoice;
+use units::CpuId;
+
+use crate::messages::say;
+
+/// The CPUs that this process has claimed, for as long as this lives.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    held: Vec<(CpuId, CpuClaim)>,
+}
+
+impl Claims {
+    /// The first of these CPUs that no other measurement is on; the first of all where each is taken.
+    pub(super) fn first_free(&mut self, cpus: &[CpuId]) -> Option<CpuId> {
+        let (found, taken) = first_free(cpus, claim);
+        let Some((cpu, claim)) = found else { return cpus.first().copied() };
+        for (other, process) in taken {
+            say!("found {} measuring on CPU {other}, so this measurement runs on CPU {cpu}", named(process));
+        }
+        self.held.push((cpu, claim));
+        Some(cpu)
+    }
+
+    /// Claims what was named, and says so where another measurement is there: both will be disturbed.
+    pub(super) fn named(&mut self, placement: &PlacementChoice) {
+        let cpus = match placement {
+            PlacementChoice::One(cpu) => vec![*cpu],
+            PlacementChoice::Pair(a, b) => vec![*a, *b],
+            PlacementChoice::Matrix(cpus) => cpus.clone(),
+            PlacementChoice::Unpinned => Vec::new(),
+        };
+        for cpu in cpus {
+            if self.held.iter().any(|(held, _)| *held == cpu) {
+                continue;
+            }
+            match claim(cpu) {
+                Claimed::Ours(claim) => self.held.push((cpu, claim)),
+                Claimed::Anothers(process) => say!(
+                    "found {} measuring on CPU {cpu}, need it alone: both measurements are disturbed; wait for that one, or \
+                     choose another CPU with --cpu",
+                    named(process)
+                ),
+            }
+        }
+    }
+}
+
+fn named(process: Option<i32>) -> String {
+    process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"))
+}
+
+/// With those before it, and whose they are.
+type FirstFree = (Option<(CpuId, CpuClaim)>, Vec<(CpuId, Option<i32>)>);
+
+fn first_free(cpus: &[CpuId], mut claim: impl FnMut(CpuId) -> Claimed) -> FirstFree {
+    let mut taken = Vec::new();
+    for cpu in cpus {
+        match claim(*cpu) {
+            Claimed::Ours(claim) => return (Some((*cpu, claim)), taken),
+            Claimed::Anothers(process) => taken.push((*cpu, process)),
+        }
+    }
+    (None, taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_that_another_measures_on_is_passed_over() {
+        let cpus = [CpuId(3), CpuId(1), CpuId(0)];
+        let of_another = |cpu: CpuId| match cpu.0 {
+            3 => Claimed::Anothers(Some(7)),
+            _ => claim(CpuId(100_000 + cpu.0)),
+        };
+        let (found, taken) = first_free(&cpus, of_another);
+        assert_eq!((found.map(|(cpu, _)| cpu), taken), (Some(CpuId(1)), vec![(CpuId(3), Some(7))]));
+        let (none, taken) = first_free(&cpus, |_| Claimed::Anothers(None));
+        assert_eq!((none.is_none(), taken.len()), (true, 3));
+    }
+}
