@@ -1,55 +1,72 @@
 #!/usr/bin/env bash
-# Form, types and tests of the Python package, on a program that was built.
+# Form, types and tests of the Python package, on a program that was built, in an environment of its own below the target folder. What
+# the tests say is printed as Rust's test programs do, so that scripts/test.sh counts them with these.
 #
-# Usage: scripts/test-python.sh PROGRAM [MARK]
+# Usage: scripts/test-python.sh --set-up | PROGRAM [MARK]
+#   --set-up  only makes the environment
+#   PROGRAM   the program to call
+#   MARK      what tests are marked with: `not ray` by default; `ray` are those that start a cluster, for which ray is installed
 #
-# PROGRAM is the program to call. MARK is what tests are marked with: `not ray` by default; `ray` are those that start a cluster, for which
-# the package ray is installed. The environment is kept below target/. Its last line is `N passed, M failed, K skipped`.
-#
-# Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.
+# Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 3 the environment cannot be had here (why is the last line).
 set -uo pipefail
-[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: scripts/test-python.sh PROGRAM [MARK]" >&2; exit 2; }
-program=$(realpath "$1") mark=${2:-not ray}
+
+usage() { echo "usage: scripts/test-python.sh --set-up | PROGRAM [MARK]" >&2; exit 2; }
+case ${1:-} in
+    --set-up) program='' ;;
+    *) [ $# -ge 1 ] && [ -x "$1" ] || usage; program=$(realpath "$1") ;;
+esac
+mark=${2:-not ray}
 cd "$(dirname "${BASH_SOURCE[0]}")/../python" || exit 1
-venv=${CARGO_TARGET_DIR:-$(realpath ..)/target}/python-tests
-export SWITCHCOST_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1
+venv=$(cd .. && mkdir -p "${CARGO_TARGET_DIR:-target}" && realpath "${CARGO_TARGET_DIR:-target}")/python-tests
 
 # Once for each list of packages.
-installed() {
-    local wanted="$venv/wanted"
-    [ -f "$wanted" ] && cmp -s "$wanted" tests/requirements.txt && { [ "$mark" != ray ] || [ -f "$venv/has-ray" ]; } && return
-    python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --requirement tests/requirements.txt || return 1
+install() {
+    cmp -s "$venv/wanted" tests/requirements.txt && { [ "$mark" != ray ] || [ -f "$venv/has-ray" ]; } && return
+    python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement tests/requirements.txt || return 1
     if [ "$mark" = ray ]; then "$venv/bin/pip" install --quiet ray && touch "$venv/has-ray" || return 1; fi
-    cp tests/requirements.txt "$wanted"
+    cp tests/requirements.txt "$venv/wanted"
 }
 
+python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || {
+    echo 'found no python3 of 3.11 or newer with venv'
+    exit 3
+}
+install >&2 || { echo 'the packages of python/tests/requirements.txt cannot be installed'; exit 3; }
+[ -n "$program" ] || exit 0
+
+export PATH="$venv/bin:$PATH" SWITCHCOST_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1
+said=$(mktemp -d)
+trap 'rm -rf "$said"' EXIT
 failed=0 passed=0
+
+# Each as one test: what is wrong is shown before.
 check() {
     local what=$1
     shift
-    if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "failed: $what"; fi
+    if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "test $what ... FAILED"; fi
 }
 
-if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then
-    echo 'skipped: found no Python of 3.11 or newer'
-    echo '0 passed, 0 failed, 1 skipped'
-    exit 0
-fi
-if ! installed > /dev/null; then
-    echo "skipped: the packages of python/tests/requirements.txt cannot be installed"
-    echo '0 passed, 0 failed, 1 skipped'
-    exit 0
-fi
-export PATH="$venv/bin:$PATH"
-check 'ruff check' ruff check --quiet --no-cache .
-check 'ruff format' ruff format --quiet --no-cache --check .
-check 'mypy' mypy --no-error-summary --cache-dir "$venv/mypy"
-report=$(mktemp)
-trap 'rm -f "$report"' EXIT
-pytest -p no:cacheprovider -rs -m "$mark" | sed 's/^SKIPPED \[[0-9]*\] /skipped: /' | tee "$report"
-last=$(tail -n 1 "$report")
-count() { local found; found=$(grep -oE "[0-9]+ $1" <<< "$last") && echo "${found% *}" || echo 0; }
-passed=$((passed + $(count passed))) failed=$((failed + $(count failed) + $(count error)))
-[ "$(count passed)" -gt 0 ] || failed=$((failed + 1))
-echo "$passed passed, $failed failed, $(count skipped) skipped"
-[ $failed -eq 0 ]
+echo 'running Python tests'
+check form ruff check --quiet --no-cache .
+check format ruff format --quiet --no-cache --check .
+check types mypy --no-error-summary --cache-dir "$venv/mypy"
+pytest -p no:cacheprovider -m "$mark" --junitxml "$said/junit.xml"
+python - "$said/junit.xml" $passed $failed << 'END'
+import sys
+import xml.etree.ElementTree as xml
+
+passed, failed = int(sys.argv[2]), int(sys.argv[3])
+skipped = 0
+for case in xml.parse(sys.argv[1]).iter("testcase"):
+    name = f"{case.get('classname')}::{case.get('name')}"
+    if case.find("failure") is not None or case.find("error") is not None:
+        failed += 1
+        print(f"test {name} ... FAILED")
+    elif (skip := case.find("skipped")) is not None:
+        skipped += 1
+        print(f"test {name} ... ignored, {skip.get('message')}")
+    else:
+        passed += 1
+print(f"test result: all. {passed} passed; {failed} failed; {skipped} ignored;")
+sys.exit(failed > 0 or passed < 4)
+END

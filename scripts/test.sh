@@ -157,7 +157,7 @@ lint_programs=("${lint[@]}" RUSTC_WORKSPACE_WRAPPER="$PWD/scripts/lint-programs.
     echo $? > "$notes/is-another"
     scripts/another-qemu.sh > "$notes/another-qemu" 2> "$notes/another-qemu-log"
     echo $? > "$notes/is-another-qemu"
-    scripts/python-tests.sh --set-up > "$notes/python" 2>&1
+    scripts/test-python.sh --set-up > "$notes/python" 2>&1
     echo $? > "$notes/is-python"
 } &
 preparing=$!
@@ -233,7 +233,7 @@ if [ "$(cat "$notes/is-python")" -eq 0 ]; then
     mkdir "$notes/run-python"
     echo python > "$notes/run-python/title"
     export -p > "$notes/run-python/environment"
-    printf '%s\0' "$PWD" scripts/python-tests.sh "$(realpath "$target")/release/switchcost" -m 'not ray' > "$notes/run-python/command"
+    printf '%s\0' "$PWD" scripts/test-python.sh "$(realpath "$target")/release/switchcost" > "$notes/run-python/command"
     long+=("$notes/run-python")
 else
     passed=$((passed + 1)); skip python "$(tail -n 1 "$notes/python")"
