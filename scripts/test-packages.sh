@@ -65,7 +65,7 @@ archive_without_libc() {
     mkdir -p "$tree"/{bin,proc,sys,dev,tmp,etc,opt}
     cp "$(command -v busybox)" "$tree/bin/"
     if ldd "$tree/bin/busybox" > /dev/null 2>&1; then skip 'found a busybox that needs a C library; apt-get install busybox-static'; fi
-    "$tree/bin/busybox" --list | while read -r name; do ln -sf busybox "$tree/bin/$name"; done
+    "$tree/bin/busybox" --list | grep -vx busybox | while read -r name; do ln -sf busybox "$tree/bin/$name"; done
     tar -C "$tree/opt" --strip-components=1 -xzf "$packages"/switchcost-*-linux.tar.gz || return 1
     in_tree "$tree" /bin/sh -c "$JOBS" jobs /opt/bin/switchcost with-capture
 }
