@@ -35,7 +35,6 @@ fn run_deaf(place: &Place, way: &str, words: &[&str]) -> Ran {
 }
 
 #[test]
-<<<<<<< HEAD
 fn a_limit_that_bites_is_named() {
     let place = Place::new();
     let (made, record) = (place.path("w.sct"), place.path("run.jsonl"));
@@ -65,7 +64,10 @@ fn a_limit_that_bites_is_named() {
             ran.stderr
         );
         let _ = std::fs::remove_file(&made);
-=======
+    }
+}
+
+#[test]
 fn a_proc_in_which_processes_have_other_numbers_is_refused() {
     if !is_root() {
         eprintln!("skipped: no right to make a PID namespace");
@@ -86,7 +88,6 @@ fn a_proc_in_which_processes_have_other_numbers_is_refused() {
         let is_told =
             ran.stderr.contains("found a /proc of another PID namespace") && ran.stderr.contains("--mount-proc");
         assert!(ran.code == 1 && is_told, "{words:?}: {} {}", ran.code, ran.stderr);
->>>>>>> 6c58c77 (A /proc of another PID namespace is refused: processes were taken for others of the same number, and captures hung)
     }
 }
 
