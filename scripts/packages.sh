@@ -57,6 +57,9 @@ python_tools() {
 stage() {
     rm -rf "${packages:?}/$1"
     make --no-print-directory --silent install DIST="$2" PREFIX=/usr DESTDIR="$packages/$1" >&2
+    find "$packages/$1/usr/bin" "$packages/$1/usr/libexec" -type f | while read -r file; do
+        ! head -c 4 "$file" | grep -q ELF || strip --strip-unneeded "$file"
+    done
     local of_capture=$packages/$1/usr/share/doc/switchcost-capture
     mkdir -p "$of_capture"
     cp capture/valgrind/COPYING "$of_capture/"
@@ -113,9 +116,17 @@ make_archive() {
 
 make_deb() {
     [ -x "$tools/bin/cargo-deb" ] || cargo install --quiet --locked --root "$tools" cargo-deb >&2
-    make --no-print-directory dist >&2
-    stage deb "$target/dist/switchcost"
+    [ -n "$program" ] || make --no-print-directory dist >&2
+    stage deb "${program:-$target/dist/switchcost}"
     copyright > "$packages/deb/copyright"
+    cat > "$packages/deb/overrides" << 'END'
+# Valgrind's core has no C library, the launcher starts it in its place, and a guest has none but those of its programs.
+switchcost: statically-linked-binary [usr/libexec/switchcost/*]
+# Valgrind's own, as it is in the package valgrind.
+switchcost: shared-library-lacks-prerequisites [usr/libexec/switchcost/vgpreload_core-amd64-linux.so]
+# Not packaged by Debian.
+switchcost: initial-upload-closes-no-bugs *
+END
     printf '%s\n\n%s\n\n -- %s  %s\n' "switchcost ($version-1) unstable; urgency=medium" '  * What changed is told in CHANGELOG.md of the source.' \
         "$(sed -n 's/^maintainer = "\(.*\)"/\1/p' crates/switchcost/Cargo.toml)" "$(date -uRd "@$SOURCE_DATE_EPOCH")" > "$packages/deb/changelog"
     "$tools/bin/cargo-deb" --quiet --no-build --no-strip --package switchcost --output "$packages/" >&2
@@ -129,11 +140,11 @@ Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: switchcost
 
 Files: *
-Copyright: The switchcost developers
+Copyright: 2026 The switchcost developers
 License: Expat or Apache-2.0
 
 Files: usr/libexec/switchcost/*
-Copyright: The switchcost developers, and the authors of Valgrind
+Copyright: 2026 The switchcost developers, and the authors of Valgrind
 License: GPL-2+
 
 License: Expat
