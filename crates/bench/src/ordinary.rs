@@ -96,14 +96,14 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn medians(pairs: &Pairs, read: fn(&Cost) -> f64) -> (f64, f64) {
+fn medians(pairs: &[(Cost, Cost)], read: fn(&Cost) -> f64) -> (f64, f64) {
     (
         median(pairs.iter().map(|(ours, _)| read(ours)).collect()),
         median(pairs.iter().map(|(_, own)| read(own)).collect()),
     )
 }
 
-fn row(name: &str, within: f64, pairs: &Pairs) -> Row {
+fn row(name: &str, within: f64, pairs: &[(Cost, Cost)]) -> Row {
     let what = format!("pipe under {name}: over an independent ping-pong by its CPU time, in turn");
     let must_reach = format!("hand-off and direct within {:.0} %", within * 100.0);
     let command = "measure --mechanism pipe --policy P --cpu C | ping_pong C P 150000".to_owned();
@@ -125,7 +125,7 @@ fn row(name: &str, within: f64, pairs: &Pairs) -> Row {
 }
 
 /// A known effect: by how much it changes a hand-off without its calls, by us and by the ping-pong.
-fn ratio(name: &str, with: &Pairs, without: &Pairs) -> Row {
+fn ratio(name: &str, with: &[(Cost, Cost)], without: &[(Cost, Cost)]) -> Row {
     let (what, must_reach) = (format!("direct cost, {name}"), "the same ratio within 3 %".to_owned());
     let command = "the same, with the ping-pong's ratio beside ours".to_owned();
     if with.len() < RUNS || without.len() < RUNS {

@@ -29,7 +29,14 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     let on_shared_core = |result: &&CaseFinding| result.flags.iter().any(|flag| flag.name == "shared-core");
     let shared = findings.results.iter().filter(on_shared_core).count();
     let shared = if 2 * shared > numbers { shared } else { 0 };
-    let reservations = [(flagged, "flagged"), (missing, "not measured"), (shared, "on a shared core")];
+    let beside = findings.results.iter().filter(|result| result.flags.iter().any(|flag| flag.name == "beside-others"));
+    let beside = beside.count();
+    let reservations = [
+        (flagged, "flagged"),
+        (missing, "not measured"),
+        (beside, "measured beside other tasks"),
+        (shared, "on a shared core"),
+    ];
     let reservations: Vec<String> =
         reservations.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
     match (is_all, reservations.is_empty()) {
