@@ -35,6 +35,12 @@ pub use self::topology::{allowed_cpus, cpus_by_quiet, online, quietest_cpu, rela
 
 /// The machine as it is now. Takes 50 ms, in which it watches the interrupts.
 pub fn manifest(root: &Root) -> HostManifest {
+    let host = manifest_at_once(root);
+    HostManifest { interrupts: interrupts::load(root, &host.cpus_online), ..host }
+}
+
+/// The same but for the interrupts of each CPU, where nobody is to choose one by them.
+pub fn manifest_at_once(root: &Root) -> HostManifest {
     let processor = processor::Processor::read(root);
     let config = kernel::config(root);
     let mitigations = processor::mitigations(root);
@@ -67,7 +73,7 @@ pub fn manifest(root: &Root) -> HostManifest {
         timer_hz: kernel::timer_hz(&config),
         preemption: kernel::preemption(root, &config),
         kernel_command_line: line(root, "/proc/cmdline"),
-        interrupts: interrupts::load(root, &cpus_online),
+        interrupts: Vec::new(),
         cpu_quota: control_groups::cpu_quota(root),
         scheduler: Some(scheduler::scheduler(root, &config)),
         mitigations,

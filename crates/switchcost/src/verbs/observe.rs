@@ -10,7 +10,7 @@ mod views;
 
 use std::path::Path;
 
-use host::facts::{Root, manifest};
+use host::facts::{Root, manifest_at_once};
 use observation::Observation;
 use observe::{Command, ObserveError, Observer, Options, Requests, Task, Whom};
 use time::OffsetDateTime;
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let trace = arguments.events.as_deref().map(|path| Output::claim(Some(path))).transpose()?;
     host::own_proc::check().map_err(Failure::ForeignProc)?;
     let whom = whom(arguments)?;
-    let host = manifest(&Root::system());
+    let host = manifest_at_once(&Root::system());
     let interrupt = Interrupt::watch()?;
     let calibration = calibrated::find(&host, arguments, &interrupt)?;
     if let Some(exit) = interrupt.exit() {

@@ -8,7 +8,7 @@ use std::string::FromUtf8Error;
 
 use cachesim::{explain as explain_design, host_design, read_design, shipped, vary};
 use design::Design;
-use host::facts::{Root, manifest};
+use host::facts::{Root, manifest_at_once};
 use record::printable;
 
 use crate::cli::simulate::DesignArguments;
@@ -43,7 +43,7 @@ fn find(name: &str) -> Result<Design, Failure> {
         return Ok(design);
     }
     if name == HOST {
-        return host_design(&manifest(&Root::system())).map_err(Failure::HostDesign);
+        return host_design(&manifest_at_once(&Root::system())).map_err(Failure::HostDesign);
     }
     let path = Path::new(name);
     let is_name = !name.contains('/') && !name.ends_with(".toml") && !path.exists();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cachesim::{Options, Simulator};
-use host::facts::{Root, manifest};
+use host::facts::{Root, manifest_at_once};
 use record::LEFT_OUT;
 use simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
 use simulation_result::{GuestFacts, Interval, Simulation, TraceFacts};
@@ -156,7 +156,7 @@ impl Run {
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: runs::stamp(self.started),
             command: redact::own_command(self.is_redacted),
-            host: Some(redact::host(manifest(&Root::system()), self.is_redacted)),
+            host: Some(redact::host(manifest_at_once(&Root::system()), self.is_redacted)),
             trace,
             interval_instructions: self.options.interval_instructions,
             intervals: self.options.intervals,

@@ -313,7 +313,7 @@ fn last_cpu() -> Result<CpuId, Failure> {
 
 /// The named one.
 fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
-    let allowed = host::facts::manifest(&Root::system()).cpus_allowed;
+    let allowed = host::facts::allowed_cpus(&Root::system());
     if allowed.contains(&cpu) {
         return Ok(cpu);
     }
