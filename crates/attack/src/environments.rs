@@ -62,7 +62,7 @@ impl Kind for Environments {
         if let Some(why) = cannot_be_made(&ran) {
             return Ok(Outcome::Untried(format!("{}: {why}", environment.name)));
         }
-        if environment.killed && ran.signal().is_some_and(|signal| LIMIT_SIGNALS.contains(&signal)) {
+        if environment.killed && is_ended_by_limit(&ran) {
             return Ok(judge::is_tidy(place, &bystander).into());
         }
         // Texts may be others there, and results where nobody else sees them.
@@ -87,6 +87,11 @@ fn is_as_promised(environment: &Environment, whole: &Whole, ran: &Ran) -> Result
     // What could not be measured beside a neighbour is another matter.
     let is_same = ran.code() == Some(whole.code) || matches!((ran.code(), whole.code), (Some(0 | 3), 0 | 3));
     if environment.works && !is_same { Err(format!("need exit code {}: {}", whole.code, ran.told())) } else { Ok(()) }
+}
+
+/// By the kernel, or by itself when the kernel says that it will: 128 and the number of SIGXCPU.
+fn is_ended_by_limit(ran: &Ran) -> bool {
+    ran.code() == Some(152) || ran.signal().is_some_and(|signal| LIMIT_SIGNALS.contains(&signal))
 }
 
 fn cannot_be_made(ran: &Ran) -> Option<String> {

@@ -22,12 +22,18 @@ pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
     let has_remedy = |line: &str| line.contains("need ") || line.contains("lists the fields");
     let is_reason = |line: &str| line.contains("switchcost: failed to ") && has_remedy(line);
     let is_told = match ran.code() {
+        _ if is_of_command(ran) => true,
         Some(1) => ran.stderr.lines().any(is_reason),
         Some(2) => ran.stderr.lines().any(|line| is_reason(line) || line.starts_with("error: ")),
         Some(5) => ran.stderr.lines().any(is_reason) || ran.stdout.contains("need "),
         _ => true,
     };
     if is_told { Ok(()) } else { Err(format!("no word of what is needed: {}", ran.told())) }
+}
+
+/// A command that was run and failed hands its code on, and that is said.
+fn is_of_command(ran: &Ran) -> bool {
+    ran.stderr.contains("' ended with ")
 }
 
 /// Nobody is left, no temporary file, and who slept beside it sleeps on as before.
@@ -43,7 +49,7 @@ pub(crate) fn is_tidy(place: &Place, bystander: &Condition) -> Result<(), String
 /// All of it, for a verb that ended by itself.
 pub(crate) fn after(verb: &Verb, place: &Place, whole: &Whole, ran: &Ran, bystander: &Condition) -> Result<(), String> {
     is_orderly(ran)?;
-    if !ran.code().is_some_and(|code| verb.may_end_with(code)) {
+    if !is_of_command(ran) && !ran.code().is_some_and(|code| verb.may_end_with(code)) {
         return Err(format!("found an exit code that is in no table: {}", ran.told()));
     }
     is_tidy(place, bystander)?;

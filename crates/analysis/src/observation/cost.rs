@@ -176,7 +176,7 @@ impl Reloading<'_> {
         let likely = self.likely(tasks, direct);
         let footprint = self.footprint(tasks, loses_translations);
         // A core that was left keeps what is in its own caches; its other thread shares them.
-        let moves = (tasks.moved[1] + tasks.moved[2]) as f64;
+        let moves = tasks.moved[1] as f64 + tasks.moved[2] as f64;
         let mut most = if moves > 0.0 { moves * self.at_most(footprint, f64::INFINITY) } else { 0.0 };
         for (_, to, count) in tasks.others.buckets() {
             most += count as f64 * self.at_most(footprint, to.map_or(f64::INFINITY, |to| to.0 as f64));
@@ -202,7 +202,7 @@ impl Reloading<'_> {
             let usual = to.map_or(from.0 as f64, |to| (from.0 as f64 + to.0 as f64) / 2.0);
             count as f64 * reload(touched.min(self.curve.walked_in(usual))).min(usual)
         };
-        let moves = (tasks.moved[1] + tasks.moved[2]) as f64;
+        let moves = tasks.moved[1] as f64 + tasks.moved[2] as f64;
         tasks.others.buckets().map(behind).sum::<f64>() + moves * reload(touched)
     }
 
