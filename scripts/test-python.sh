@@ -5,7 +5,8 @@
 # Usage: scripts/test-python.sh --set-up | PROGRAM [MARK]
 #   --set-up  only makes the environment
 #   PROGRAM   the program to call
-#   MARK      what tests are marked with: `not ray` by default; `ray` are those that start a cluster, for which ray is installed
+#   MARK      what tests are marked with: `not ray` by default; `ray` are those that start a cluster or an object store, for
+#             which more is installed
 #
 # Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 3 the environment cannot be had here (why is the last line).
 set -uo pipefail
@@ -23,7 +24,7 @@ venv=$(cd .. && mkdir -p "${CARGO_TARGET_DIR:-target}" && realpath "${CARGO_TARG
 install() {
     cmp -s "$venv/wanted" tests/requirements.txt && { [ "$mark" != ray ] || [ -f "$venv/has-ray" ]; } && return
     python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement tests/requirements.txt || return 1
-    if [ "$mark" = ray ]; then "$venv/bin/pip" install --quiet ray && touch "$venv/has-ray" || return 1; fi
+    if [ "$mark" = ray ]; then "$venv/bin/pip" install --quiet --disable-pip-version-check ray 'moto[server]' s3fs && touch "$venv/has-ray" || return 1; fi
     cp tests/requirements.txt "$venv/wanted"
 }
 

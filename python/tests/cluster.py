@@ -60,6 +60,5 @@ def until(store: Path, count: int, running: subprocess.Popen[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    os.environ["RAY_kill_child_processes_on_worker_exit_with_raylet_subreaper"] = "true"
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     main(sys.argv[1])

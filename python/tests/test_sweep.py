@@ -216,6 +216,45 @@ def test_an_object_store_holds_the_same(traces: list[Path], tmp_path: Path) -> N
     assert [outcome.state for outcome in again.outcomes] == ["was-done", "was-done"]
 
 
+def test_duckdb_and_polars_read_the_dataset_as_it_is(traces: list[Path], tmp_path: Path) -> None:
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    result = sweep(traces, "mogul-1a", vary=VARY, store=tmp_path, designs_a_task=3)
+    files = f"{tmp_path}/costs/**/*.parquet"
+    rows = duckdb.sql(f"SELECT trace, design, cost_cycles FROM '{files}' WHERE kind = 'all' ORDER BY ALL").fetchall()
+    frame = polars.scan_parquet(files, hive_partitioning=True).filter(polars.col("kind") == "all")
+    assert rows == frame.select("trace", "design", "cost_cycles").sort(polars.all()).collect().rows()
+    assert len(rows) == 12
+    assert {row[:2]: row[2] for row in rows} == {
+        (row["trace"], row["design"]): row["cost_cycles"] for row in result.to_arrow().to_pylist() if row["kind"] == "all"
+    }
+
+
+@pytest.mark.ray
+def test_an_s3_store_holds_the_same(traces: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("s3fs")
+    server = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        address = f"http://{host}:{port}"
+        for name, value in {"ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x", "ENDPOINT_URL_S3": address}.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        monkeypatch.setenv("FSSPEC_S3_ENDPOINT_URL", address)
+        import fsspec  # noqa: PLC0415
+
+        s3 = fsspec.filesystem("s3", endpoint_url=address)
+        s3.mkdir("bucket")
+        s3.put_file(str(traces[0]), "bucket/walks-2.sct")
+        for state in ("done", "was-done"):
+            result = sweep("s3://bucket/walks-2.sct", "mogul-1a", vary=VARY, store="s3://bucket/sweep", designs_a_task=4)
+            assert {outcome.state for outcome in result.outcomes} == {state}
+        assert_same(together(result), alone(traces[:1], tmp_path))
+        with pytest.raises(StoreError, match="s3://none/sweep cannot be read"):
+            sweep("s3://bucket/walks-2.sct", "mogul-1a", store="s3://none/sweep")
+    finally:
+        server.stop()
+
+
 @pytest.mark.ray
 def test_a_cluster_that_is_not_there_is_told_at_once(traces: list[Path], tmp_path: Path) -> None:
     pytest.importorskip("ray")

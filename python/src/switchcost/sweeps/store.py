@@ -30,19 +30,22 @@ class Store:
 
     def has(self, name: str) -> bool:
         """Whether something was published under this name."""
-        return (Path(self.address) / name).exists() if self.is_folder else bool(self._remote.exists(self._path(name)))
+        with self._told("read"):
+            return (Path(self.address) / name).exists() if self.is_folder else bool(self._remote.exists(self._path(name)))
 
     def names(self, folder: str) -> set[str]:
         """All that was published below a folder: one listing instead of a question for each."""
         if self.is_folder:
             root = Path(self.address)
             return {str(path.relative_to(root)) for path in (root / folder).rglob("*.parquet")}
-        root_path = self._path("")
-        return {str(path).removeprefix(root_path) for path in self._remote.find(self._path(folder))}
+        with self._told("read"):
+            # What others published meanwhile counts, too.
+            self._remote.invalidate_cache()
+            return {str(path).removeprefix(self._path("")) for path in self._remote.find(self._path(folder))}
 
     def publish(self, file: Path, name: str) -> None:
         """Moves a finished file there, in one step: two copies of a task may do so at once."""
-        with self._filling():
+        with self._told():
             if self.is_folder:
                 target = Path(self.address) / name
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +58,7 @@ class Store:
     def workplace(self) -> Iterator[Path]:
         """A folder from which a file can be moved to its place in one step."""
         base = Path(self.address) / ".work" if self.is_folder else None
-        with self._filling():
+        with self._told():
             if base is not None:
                 base.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="task-", dir=base) as folder:
@@ -108,13 +111,15 @@ class Store:
         return f"{self.address.partition('://')[2]}/{name}"
 
     @contextlib.contextmanager
-    def _filling(self) -> Iterator[None]:
+    def _told(self, what: str = "written to") -> Iterator[None]:
+        """What the system says, as the package's own exception."""
         try:
             yield
         except OSError as error:
-            what = "takes no more" if error.errno in _FULL else "cannot be written to"
-            help_ = "free some space, or name another store" if error.errno in _FULL else "name another store"
-            raise StoreError(f"{self.address} {what} ({error.strerror or error}); {help_}: what is done is kept") from None
+            is_full = error.errno in _FULL
+            found = "takes no more" if is_full else f"cannot be {what}"
+            help_ = "free some space, or name another store" if is_full else "name another store"
+            raise StoreError(f"{self.address} {found} ({error.strerror or error}); {help_}: what is done is kept") from None
 
 
 def _file_system(address: str) -> Any:
