@@ -1,11 +1,14 @@
-"""The example of the page prints what the page shows."""
+"""The examples of the page and of the notebooks print what is shown there."""
 
 from __future__ import annotations
 
 import doctest
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import switchcost
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
@@ -15,3 +18,20 @@ def test_the_example_prints_what_the_page_shows(tmp_path: Path, monkeypatch: pyt
     found = doctest.testfile(str(PAGE), module_relative=False)
     assert found.attempted > 4
     assert found.failed == 0
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize("notebook", sorted((PAGE.parent / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_shows_what_it_gives_when_it_is_run(notebook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbformat, client = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    monkeypatch.setenv("PYTHONPATH", str(Path(switchcost.__file__).parents[1]))
+    saved = nbformat.read(notebook, as_version=4)
+    run = nbformat.read(notebook, as_version=4)
+    client.NotebookClient(run, timeout=120, kernel_name="python3").execute()
+    assert [shown(cell) for cell in run.cells] == [shown(cell) for cell in saved.cells]
+    assert any(shown(cell) for cell in saved.cells)
+
+
+def shown(cell: Any) -> list[str]:
+    return [output["data"]["text/plain"] for output in cell.get("outputs", []) if "data" in output]
