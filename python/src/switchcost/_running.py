@@ -127,9 +127,10 @@ class Running:
 
     def wait(self, watch: Callable[[int], None] | None = None) -> Finished:
         """Waits until it has ended."""
-        while watch is not None and self.is_running():
+        while watch is not None and self._readers[0].is_alive() and self.is_running():
             watch(self.pid)
-            self._sleep(0.2)
+            # Ends with the program, at once; Popen.wait with a time looks every 50 ms.
+            self._readers[0].join(0.2)
         code = self._process.wait()
         for reader in self._readers:
             # What the program started may outlive it, and keep the pipes open.
@@ -145,12 +146,6 @@ class Running:
         except subprocess.TimeoutExpired:
             self._process.kill()
         return self.wait()
-
-    def _sleep(self, seconds: float) -> None:
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return
 
     @staticmethod
     def _start(read: Callable[[], None]) -> threading.Thread:
