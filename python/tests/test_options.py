@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import switchcost
-from switchcost import _options, _verbs
+from switchcost import _options, _progress, _verbs
 from switchcost.errors import MissingPackageError, OptionError
 
 FOLDER = Path(__file__).parents[1]
@@ -85,3 +85,16 @@ def test_a_package_that_is_not_there_is_named(measurement: switchcost.Measuremen
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(MissingPackageError, match=r"needs the package polars: pip install 'switchcost\[polars\]'"):
         measurement.to_polars()
+
+
+def test_a_bar_is_drawn_where_somebody_looks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    with _progress.shown("measure", True) as nobody:
+        assert nobody is None
+    monkeypatch.setattr(_progress, "_has_reader", lambda: True)
+    with _progress.shown("measure", False) as unwanted:
+        assert unwanted is None
+    with _progress.shown("measure", True) as watch:
+        assert watch is not None
+        watch(1)
+    assert "switchcost measure: 00:00" in capsys.readouterr().err
