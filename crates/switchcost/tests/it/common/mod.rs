@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use rustix::thread::CpuSet;
 use serde_json::Value;
 
-
 /// Held by every place: a measurement whose numbers are looked at has the machine to itself, all else may run side by side.
 static MACHINE: RwLock<()> = RwLock::new(());
 
