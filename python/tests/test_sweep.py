@@ -275,6 +275,7 @@ def test_a_cluster_that_loses_a_node_and_its_driver_has_all_results(traces: list
     ran = subprocess.run([*namespace, *inside], env=environment(), capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert " 0 failed" in ran.stdout
+    assert len(ran.stdout.splitlines()) == 3, "what Ray says goes to standard error"
     left, at_kill = (int(count) for count in re.findall(r"killed: (\d+)", ran.stdout))
     assert 2 <= left < at_kill < 12, "both were killed in the middle"
     again = sweep(traces, "mogul-1a", vary=VARY, store=tmp_path / "store", designs_a_task=1)

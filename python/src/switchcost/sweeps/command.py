@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 import sys
 from collections.abc import Sequence
@@ -62,7 +63,10 @@ def _do(given: argparse.Namespace) -> int:
     if given.list or given.dry_run or given.only:
         store = Store(plan.store)
         return _with_tasks(given, cut(plan, store), store)
-    return _told(run(plan, given.ray))
+    # Ray prints its own worries: only the result goes to standard output.
+    with contextlib.redirect_stdout(sys.stderr):
+        result = run(plan, given.ray)
+    return _told(result)
 
 
 def _with_tasks(given: argparse.Namespace, tasks: list[Task], store: Store) -> int:
