@@ -87,9 +87,19 @@ lintian_is_content() {
     lintian --fail-on error,warning --no-tag-display-limit "$packages"/switchcost_*.deb
 }
 
-export -f wheels_measure archive_without_libc deb_in lintian_is_content in_tree skip
+# With the program of the wheels.
+package_on_a_cluster() {
+    local code
+    scripts/test-python.sh "$scratch/venv/bin/switchcost" ray
+    code=$?
+    [ $code -ne 3 ] || return 75
+    return $code
+}
+
+export -f package_on_a_cluster wheels_measure archive_without_libc deb_in lintian_is_content in_tree skip
 export packages scratch JOBS
 try 'wheels: the main jobs from a fresh environment' bash -c wheels_measure
+LIMIT=300 try 'wheels: sweeps on a cluster of Ray and in an object store, notebooks' bash -c package_on_a_cluster
 if ls "$packages"/switchcost-*-linux.tar.gz > /dev/null 2>&1; then
     try 'archive: the main jobs without a C library' bash -c archive_without_libc
 fi
