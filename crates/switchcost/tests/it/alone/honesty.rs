@@ -1,4 +1,4 @@
-//! What must not come out as a number: disturbed, uncounted and unprivileged runs; and known answers that must.
+//! What must not come out as a number, or not without a word: disturbed, uncounted and unprivileged runs; and known answers that must.
 
 use std::process::{Child, Command, Stdio};
 
@@ -23,21 +23,25 @@ impl Drop for Hog {
     }
 }
 
+/// Between the turns of the other, which has half of the CPU.
 #[test]
-fn under_a_hog_without_real_time_rights_it_says_disturbed_and_no_number() {
+fn under_a_hog_without_real_time_rights_a_number_is_told_to_be_from_beside_it() {
     let place = Place::alone();
     let cpu = allowed_cpus().last().expect("one CPU").to_string();
     let _hog = Hog::on(&cpu);
     let ran = place.measure(&["--mechanism", "pipe,futex", "--no-rt", "--cpu", &cpu, "--format", "json"]);
-    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
     let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     for result in json["results"].as_array().expect("results") {
-        assert_eq!(result["status"], "not-measured", "{result}");
-        assert!(has_flag(result, "disturbed"), "{result}");
-        assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
+        if result["status"] == "not-measured" {
+            assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
+            eprintln!("skipped: {}", result["why"]);
+            continue;
+        }
+        assert!(has_flag(result, "beside-others") && number(&result["direct_ns"]["estimate"]) > 0.0, "{result}");
+        let table = place.run(&["report", &place.record()]).stdout;
+        assert!(table.contains("measured beside other tasks"), "{table}");
     }
-    let table = place.run(&["report", &place.record()]).stdout;
-    assert!(table.contains("disturbed"), "{table}");
 }
 
 #[test]
