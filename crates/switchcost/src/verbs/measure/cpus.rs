@@ -10,6 +10,8 @@ use crate::messages::say;
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     held: Vec<(CpuId, CpuClaim)>,
+    /// What to say of other measurements, once this one begins.
+    notes: Vec<String>,
 }
 
 impl Claims {
@@ -18,13 +20,14 @@ impl Claims {
         let (found, taken) = first_free(cpus, claim);
         let Some((cpu, claim)) = found else { return cpus.first().copied() };
         for (other, process) in taken {
-            say!("found {} measuring on CPU {other}, so this measurement runs on CPU {cpu}", named(process));
+            let process = named(process);
+            self.notes.push(format!("found {process} measuring on CPU {other}, so this measurement runs on CPU {cpu}"));
         }
         self.held.push((cpu, claim));
         Some(cpu)
     }
 
-    /// Claims what was named, and says so where another measurement is there: both will be disturbed.
+    /// Claims what was named, and notes where another measurement is there: both will be disturbed.
     pub(super) fn named(&mut self, placement: &PlacementChoice) {
         let cpus = match placement {
             PlacementChoice::One(cpu) => vec![*cpu],
@@ -38,13 +41,18 @@ impl Claims {
             }
             match claim(cpu) {
                 Claimed::Ours(claim) => self.held.push((cpu, claim)),
-                Claimed::Anothers(process) => say!(
+                Claimed::Anothers(process) => self.notes.push(format!(
                     "found {} measuring on CPU {cpu}, need it alone: both measurements are disturbed; wait for that one, or \
                      choose another CPU with --cpu",
                     named(process)
-                ),
+                )),
             }
         }
+    }
+
+    /// Says what was found, where the measurement will be made: it is no part of why one is refused.
+    pub(super) fn tell(&mut self) {
+        self.notes.drain(..).for_each(|note| say!("{note}"));
     }
 }
 

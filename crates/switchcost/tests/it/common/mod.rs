@@ -134,8 +134,15 @@ pub(crate) fn ran(output: Output) -> Ran {
     Ran {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        stderr: without_others(&String::from_utf8_lossy(&output.stderr)),
     }
+}
+
+/// Without what is said of measurements of other tests, which run side by side.
+fn without_others(stderr: &str) -> String {
+    let is_of_another =
+        |line: &&str| line.starts_with("switchcost: found process ") && line.contains(" measuring on CPU ");
+    stderr.split_inclusive('\n').filter(|line| !is_of_another(line)).collect()
 }
 
 pub(crate) fn number(value: &Value) -> f64 {
