@@ -174,15 +174,20 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
     format!("{none}, with a ratio above the limit of {percent}.{}", could_have_shown(comparison, share))
 }
 
+/// What is told as a growth of more than 0.0 %.
+const SMALLEST_GROWTH: f64 = 0.0005;
+
 /// What a gate that found nothing would have found.
 fn could_have_shown(comparison: &Comparison, share: f64) -> String {
     let growths = comparison.pairs.iter().filter_map(Pair::least_shown_growth);
     let growths: Vec<f64> = growths.filter(|growth| growth.is_finite()).collect();
     let (least, most) = growths.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), g| (a.min(*g), b.max(*g)));
+    // Of what is counted and not sampled, any growth is shown.
+    let is_exact = most < SMALLEST_GROWTH;
     let [least, most] = [least, most].map(|growth| format!("{:.1} %", growth * 100.0));
-    let missed = growths.iter().filter(|growth| **growth > share).count();
+    let missed = growths.iter().filter(|growth| share > 0.0 && **growth > share).count();
     let range = match growths.len() {
-        0 => return String::new(),
+        _ if is_exact => return String::new(),
         _ if least == most => format!("{least} or more"),
         _ => format!("{least} to {most} or more, by number,"),
     };

@@ -23,7 +23,7 @@ fn the_environment_comes_before_the_costs_and_these_before_the_figures() {
         .map(|text| place(&html.page, text));
     assert!(places.is_sorted(), "{places:?}");
     assert!(places[3] < place(&html.page, "plotly.js v"), "the script comes last");
-    place(&html.page, "Grown by more than 5 %: pipe process (direct).");
+    place(&html.page, "Grown by more than 5 %: pipe process (hand-off).");
     place(&html.page, "Written by switchcost compare");
     place(&html.page, "id=\"method-comparison\"");
 }
