@@ -67,8 +67,11 @@ static __always_inline enum reason leaves(struct task *t, struct task_struct *pr
 	return reason;
 }
 
-static __always_inline void comes(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
+// Not static: so the verifier looks at it once, by itself.
+__noinline int comes(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
 {
+	if (!t || !on)
+		return 0;
 	__u32 at = t->cause, last = t->cpu;
 	if (t->off_since) {
 		__u64 off = now - t->off_since;
@@ -89,6 +92,7 @@ static __always_inline void comes(struct task *t, struct cpu *on, __u32 cpu, __u
 	}
 	t->off_since = t->moved_ns = 0;
 	t->on_since = now;
+	return 0;
 }
 
 // Counts a run for the observed task that had this CPU last, as long as that is off since, and has had no other CPU.
