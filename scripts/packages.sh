@@ -45,14 +45,6 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 mkdir -p "$packages" "$tools"
 
-# Tools of Python's, in a folder of their own.
-python_tools() {
-    [ -x "$tools/bin/hatchling" ] || {
-        python3 -m venv "$tools"
-        "$tools/bin/pip" install --quiet --disable-pip-version-check 'hatchling>=1.27'
-    } >&2
-}
-
 # What `make install` leaves of a program, in a folder that is made anew.
 stage() {
     rm -rf "${packages:?}/$1"
@@ -161,8 +153,8 @@ END
 # Of what is under the GPL: our part of it as it was committed, and Valgrind's from the distribution that it comes from.
 make_source() {
     local name=switchcost-capture-$version-source folder
-    folder=$(mktemp -d)
-    trap 'rm -rf "$folder"' RETURN
+    folder=$packages/source
+    rm -rf "$folder"
     mkdir -p "$folder/$name/valgrind" "$folder/lists/partial"
     git archive HEAD capture | tar -C "$folder/$name" -xf -
     # The source of a package is in the same place as the package; a system seldom lists it.
@@ -173,6 +165,7 @@ make_source() {
         (cd "$folder/$name/valgrind" && apt-get "${options[@]}" source --download-only \
             "valgrind=$(dpkg-query -W -f '${source:Version}' valgrind)" >&2); then
         tar -C "$folder" --owner=0 --group=0 --sort=name --mtime="@$SOURCE_DATE_EPOCH" -cf "$packages/$name.tar" "$name"
+        rm -rf "$folder"
         ls "$packages/$name.tar"
     else
         echo "packages: the source of Valgrind cannot be downloaded: do not hand on what has the capture tools without it" >&2

@@ -48,10 +48,14 @@ in_tree() {
 JOBS='set -e
 cd "$(mktemp -d)"; export XDG_STATE_HOME=$PWD
 "$1" --version
-"$1" measure --mechanism pipe --between process --budget 2s | head -n 6
-"$1" observe --no-calibration -- sh -c "for i in 1 2 3 4 5; do true; done" | head -n 6
+# Neighbours may leave no number (3), which is an answer; anything else is none.
+"$1" measure --mechanism pipe --between process --budget 2s > measured || [ $? -eq 3 ]
+grep "^A switch between\|not measured" measured
+"$1" observe --no-calibration -- sh -c "for i in 1 2 3 4 5; do true; done" > observed
+grep "There w[ea]" observed
 "$1" trace walks --size 64KiB --turns 4 -o walks.sct
-"$1" simulate walks.sct --design zen4-epyc-9004 | head -n 4
+"$1" simulate walks.sct --design zen4-epyc-9004 > simulated
+grep "zen4-epyc-9004" simulated
 if [ "$2" = with-capture ]; then "$1" trace -o true.sct -- true; "$1" trace check true.sct; fi'
 
 wheels_measure() {
