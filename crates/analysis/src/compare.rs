@@ -235,7 +235,7 @@ impl Pair {
     }
 
     /// By how much it must grow for that to be shown, as a share; `None` where nothing could be.
-    pub fn least_shown_growth(&self) -> Option<f64> {
+    fn least_shown_growth(&self) -> Option<f64> {
         match &self.outcome {
             Outcome::Compared { ratio, .. } => Some(ratio.ratio / ratio.low - 1.0),
             Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => None,
@@ -345,7 +345,29 @@ pub struct Comparison {
     pub switches: Vec<ChangedSwitches>,
 }
 
+/// By how much the compared numbers must have grown for that to be shown, as shares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShownGrowths {
+    /// Of the number of which the smallest growth is shown.
+    pub least: f64,
+    /// Of the one of which the largest is needed; infinite where none of it is shown, however large.
+    pub most: f64,
+    /// Numbers that were compared.
+    pub numbers: usize,
+    /// Numbers of which a growth by the limit is not shown.
+    pub beyond_limit: usize,
+}
+
 impl Comparison {
+    /// What a gate with this limit could have shown; `None` where nothing was compared.
+    pub fn could_have_shown(&self, limit: f64) -> Option<ShownGrowths> {
+        let growths: Vec<f64> = self.pairs.iter().filter_map(Pair::least_shown_growth).collect();
+        let least = growths.iter().copied().reduce(f64::min)?;
+        let most = growths.iter().copied().reduce(f64::max)?;
+        let beyond_limit = growths.iter().filter(|growth| **growth > limit).count();
+        Some(ShownGrowths { least, most, numbers: growths.len(), beyond_limit })
+    }
+
     /// Pairs with a verdict of slower whose ratio is above 1 plus a share.
     pub fn slower_by_more_than(&self, share: f64) -> impl Iterator<Item = &Pair> {
         self.pairs.iter().filter(move |pair| {

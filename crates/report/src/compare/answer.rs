@@ -179,21 +179,23 @@ const SMALLEST_GROWTH: f64 = 0.0005;
 
 /// What a gate that found nothing would have found.
 fn could_have_shown(comparison: &Comparison, share: f64) -> String {
-    let growths = comparison.pairs.iter().filter_map(Pair::least_shown_growth);
-    let growths: Vec<f64> = growths.filter(|growth| growth.is_finite()).collect();
-    let (least, most) = growths.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), g| (a.min(*g), b.max(*g)));
     // Of what is counted and not sampled, any growth is shown.
-    let is_exact = most < SMALLEST_GROWTH;
-    let [least, most] = [least, most].map(|growth| format!("{:.1} %", growth * 100.0));
-    let missed = growths.iter().filter(|growth| share > 0.0 && **growth > share).count();
-    let range = match growths.len() {
-        _ if is_exact => return String::new(),
-        _ if least == most => format!("{least} or more"),
-        _ => format!("{least} to {most} or more, by number,"),
+    let Some(shown) = comparison.could_have_shown(share).filter(|shown| shown.most >= SMALLEST_GROWTH) else {
+        return String::new();
     };
-    let missed = match missed {
+    let percent = |growth: f64| format!("{:.1} %", growth * 100.0);
+    let range = match (percent(shown.least), percent(shown.most)) {
+        (least, _) if shown.most.is_infinite() => format!("{least} or more, by number, in some not at all,"),
+        (least, most) if least == most => format!("{least} or more"),
+        (least, most) => format!("{least} to {most} or more, by number,"),
+    };
+    let missed = match shown.beyond_limit {
         0 => String::new(),
-        _ => format!(" In {missed} of {} that is more than the limit: give more records of each side.", growths.len()),
+        // A limit of nothing is below whatever can be shown.
+        _ if share == 0.0 => String::new(),
+        missed => {
+            format!(" In {missed} of {} that is more than the limit: give more records of each side.", shown.numbers)
+        }
     };
     format!(" What grew by {range} would have been shown.{missed}")
 }

@@ -149,7 +149,7 @@ pub(super) fn render(comparison: &Comparison, request: &Request<'_>) -> String {
         fail_above: request.fail_above,
         slower_than_allowed: request.fail_above.map(|share| comparison.slower_by_more_than(share).count()),
         environment: &comparison.environment,
-        could_have_shown: comparison.pairs.iter().filter_map(Pair::least_shown_growth).reduce(f64::max),
+        could_have_shown: comparison.could_have_shown(request.fail_above.unwrap_or(0.0)).map(|shown| shown.most),
         switches: comparison.switches.iter().map(switches).collect(),
         pairs: comparison.pairs.iter().map(|one| pair(one, request)).collect(),
     })

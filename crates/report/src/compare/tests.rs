@@ -200,6 +200,7 @@ fn a_gate_that_found_nothing_says_what_it_could_have_shown() {
     );
     let found = text(&quiet, 0.5);
     assert!(!found.contains("more than the limit"), "{found}");
+    assert!(!text(&quiet, 0.0).contains("more than the limit"), "whatever can be shown is more than nothing");
     quiet.pairs.remove(0);
     let found = text(&quiet, 0.05);
     assert!(
