@@ -102,13 +102,13 @@ note_again() {
 run_noted() {
     local command bounded=$PWD/scripts/bounded.sh
     mapfile -d '' -t command < "$1/command"
-    (
+    # Of a shell of its own, which waits for all that it has run.
+    { TIMEFORMAT='%0R s, CPU %0U s + %0S s'; time (
         . "$1/environment"
         cd "${command[0]}" || exit 1
         # A shell has what it runs beside ignore these.
         exec env --default-signal=INT,QUIT "$bounded" "$LONGEST_PROGRAM" "${command[@]:1}"
-    ) > "$1/said" 2>&1 < /dev/null
-    echo $? > "$1/code"
+    ) > "$1/said" 2>&1 < /dev/null; echo $? > "$1/code"; } 2> "$1/took"
 }
 
 # Runs all that is noted in these folders, so many at a time, and reads each when it has ended.
@@ -130,7 +130,7 @@ read_ended() {
         [ -e "$folder/code" ] && [ ! -e "$folder/read" ] || continue
         touch "$folder/read"
         title=$(cat "$folder/title") failed=${#failures[@]}
-        printf '     Running %s\n' "$title"
+        printf '     Running %s (%s)\n' "$title" "$(cat "$folder/took")"
         read_results "$title" < "$folder/said"
         if [ "$(cat "$folder/code")" -ne 0 ] && [ ${#failures[@]} -eq "$failed" ]; then
             failures+=("$title: ended with $(cat "$folder/code")")

@@ -57,12 +57,11 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let plan = measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
     let now = OffsetDateTime::now_utc();
     let place = Place::choose(arguments.record.as_deref(), runs::MEASURE)?;
-    claims.tell();
     let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
     let redaction = arguments.redaction;
     let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters, redaction };
-    run.measure(&place, interrupt)?;
+    run.measure(&place, interrupt, || claims.tell())?;
     drop((noise, claims));
     Ok(place.path)
 }

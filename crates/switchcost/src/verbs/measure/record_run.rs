@@ -34,18 +34,24 @@ pub(super) struct RunToRecord {
 }
 
 impl RunToRecord {
-    /// Measures, and leaves every sample in the record at that place, however it ends.
-    pub(super) fn measure(self, place: &Place, interrupt: &Interrupt) -> Result<(), WriteRecordError> {
+    /// Measures, and leaves every sample in the record at that place, however it ends. `begun` is called once the record is there.
+    pub(super) fn measure(
+        self,
+        place: &Place,
+        interrupt: &Interrupt,
+        begun: impl FnOnce(),
+    ) -> Result<(), WriteRecordError> {
         let (clock, reason) = Clock::choose_for(&self.cpus_with_stamps(), self.host.is_tsc_invariant);
         let calibration = Calibration::start(clock);
         std::thread::sleep(CALIBRATION.as_duration());
         let rate = calibration.rate();
-        let bar = Bar::over(&self.plan);
         let start = monotonic();
         let counts_in_software = self.counts_in_software;
         let (core_clock, core_counter, core_proof) = self.core_clock(clock);
         let header = self.header(clock.facts(rate, reason), core_clock);
         let mut writer = MeasureWriter::create_for(place.readers, &place.path, header.clone())?;
+        begun();
+        let bar = Bar::over(&header.plan);
         bar.say("proving the instruments");
         writer.append(&Line::SelfTest(core_proof))?;
         let counters = prove(&mut writer, &header, clock, rate, counts_in_software)?;
