@@ -102,13 +102,17 @@ note_again() {
 run_noted() {
     local command bounded=$PWD/scripts/bounded.sh
     mapfile -d '' -t command < "$1/command"
-    # Of a shell of its own, which waits for all that it has run.
-    { TIMEFORMAT='%0R s, CPU %0U s + %0S s'; time (
-        . "$1/environment"
-        cd "${command[0]}" || exit 1
-        # A shell has what it runs beside ignore these.
-        exec env --default-signal=INT,QUIT "$bounded" "$LONGEST_PROGRAM" "${command[@]:1}"
-    ) > "$1/said" 2>&1 < /dev/null; echo $? > "$1/code"; } 2> "$1/took"
+    local TIMEFORMAT='%0R s, CPU %0U s + %0S s'
+    { time {
+        (
+            . "$1/environment"
+            cd "${command[0]}" || exit 1
+            # A shell has what it runs beside ignore these.
+            exec env --default-signal=INT,QUIT "$bounded" "$LONGEST_PROGRAM" "${command[@]:1}"
+        ) > "$1/said" 2>&1 < /dev/null
+        echo $? > "$1/ended"
+    }; } 2> "$1/took"
+    mv "$1/ended" "$1/code"
 }
 
 # Runs all that is noted in these folders, so many at a time, and reads each when it has ended.
