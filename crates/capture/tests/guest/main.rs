@@ -189,7 +189,6 @@ fn what_comes_between_the_stops_of_a_program_is_traced_and_nothing_else() {
         .filter_map(|mark| if let Mark::Exec { name, .. } = mark { Some(name) } else { None })
         .collect();
     assert_eq!(names, [b"true", b"true"]);
-    assert!(record(&commands, &system).1 == trace, "it is the same each time");
     let error = try_to_record(&[Command::new(["/bin/true"])], &system).expect_err("it never stops itself");
     assert!(error.contains("ended before it had stopped itself"), "{error}");
 }
