@@ -36,7 +36,7 @@ const TRIALS: u64 = 8;
 const SWITCHES: u64 = 5000;
 /// Of the others, which only say what trials differ by.
 const SWITCHES_OF_OTHERS: u64 = 2500;
-const QUICK_SWITCHES: u64 = 100;
+const QUICK_SWITCHES: u64 = 40;
 
 /// What tests possible reasons: more ways for the pair of processes, other sizes for Timesharing.
 const WAYS_STEP: &str = "mogul1990-client-server-ways";

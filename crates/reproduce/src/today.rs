@@ -100,7 +100,7 @@ fn sizes_bytes(host: &HostManifest) -> [u64; 3] {
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let is_quick = site.effort == Effort::Quick;
     let (budget, speed, switches) =
-        if is_quick { ("3s", " --quick", 100) } else { ("15s", " --precision 0.5% --budget 2min", 2000) };
+        if is_quick { ("3s", " --quick", 40) } else { ("15s", " --precision 0.5% --budget 2min", 2000) };
     let cpu = site.quiet_cpu;
     let sizes = sizes_bytes(site.host).map(|size| size.to_string()).join(",");
     let mut steps = vec![
