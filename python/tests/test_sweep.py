@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from namespaces import environment, in_a_namespace
 
 import switchcost
 from switchcost import _running
@@ -269,10 +270,7 @@ def test_a_cluster_that_is_not_there_is_told_at_once(traces: list[Path], tmp_pat
 def test_a_cluster_that_loses_a_node_and_its_driver_has_all_results(traces: list[Path], tmp_path: Path) -> None:
     pytest.importorskip("ray")
     plan = write_plan(tmp_path, traces, "memory = '64MiB'", designs_a_task=1)
-    script = Path(__file__).with_name("cluster.py")
-    namespace = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    inside = ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, str(script), str(plan)]
-    ran = subprocess.run([*namespace, *inside], env=environment(), capture_output=True, text=True, timeout=300, check=False)
+    ran = in_a_namespace("cluster.py", plan)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert " 0 failed" in ran.stdout
     assert len(ran.stdout.splitlines()) == 3, "what Ray says goes to standard error"
@@ -286,10 +284,6 @@ def test_a_cluster_that_loses_a_node_and_its_driver_has_all_results(traces: list
 def test_exceptions_of_the_sweep_are_the_packages_own() -> None:
     assert issubclass(StoreError, SwitchcostError)
     assert issubclass(ClusterError, SwitchcostError)
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(switchcost.__file__).parents[1])}
 
 
 def wait_for(happened: object, seconds: float = 60) -> None:
