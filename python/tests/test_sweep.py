@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import pickle
 import re
 import shutil
 import signal
@@ -18,7 +19,15 @@ from namespaces import environment, in_a_namespace
 
 import switchcost
 from switchcost import _running
-from switchcost.errors import ClusterError, MissingPackageError, PlanError, StoreError, SwitchcostError
+from switchcost.errors import (
+    ClusterError,
+    CommandError,
+    MissingPackageError,
+    PlanError,
+    ProgramError,
+    StoreError,
+    SwitchcostError,
+)
 from switchcost.sweeps import Plan, sweep, work
 from switchcost.sweeps.command import main
 from switchcost.sweeps.store import Store
@@ -208,6 +217,35 @@ def test_a_full_store_ends_the_sweep_with_what_is_done(traces: list[Path], tmp_p
         sweep(traces, "mogul-1a", store=tmp_path)
 
 
+def test_a_full_object_store_is_told_as_one(traces: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+
+    def full(*_: object) -> None:
+        raise RuntimeError("QuotaExceeded: the bucket is full\nand more that nobody reads")
+
+    monkeypatch.setattr(type(memory), "put_file", full)
+    with pytest.raises(StoreError, match=r"^memory://full takes no more .QuotaExceeded: the bucket is full.; free some space"):
+        sweep(traces[0], "mogul-1a", store="memory://full")
+
+
+def test_a_disk_that_is_full_for_the_costs_alone_ends_the_sweep(
+    traces: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StoreError, match="takes no more .No space left on device."):
+        sweep(traces[0], "mogul-1a", store=tmp_path)
+
+
+def test_an_object_store_names_the_package_that_it_needs(traces: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    with pytest.raises(MissingPackageError, match="this needs the package gcsfs: pip install gcsfs$"):
+        sweep(traces[0], "mogul-1a", store="gs://bucket/sweep")
+
+
 def test_an_address_needs_fsspec(traces: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'switchcost\[fsspec\]'"):
@@ -287,6 +325,11 @@ def test_a_cluster_that_loses_a_node_and_its_driver_has_all_results(traces: list
     again = sweep(traces, "mogul-1a", vary=VARY, store=tmp_path / "store", designs_a_task=1)
     assert {outcome.state for outcome in again.outcomes} == {"was-done"}
     assert_same(together(again), alone(traces, tmp_path))
+
+
+def test_exceptions_come_back_from_another_process_as_they_were() -> None:
+    raised = [MissingPackageError("polars"), CommandError("a", 3, ("b",)), StoreError("c"), ProgramError("d")]
+    assert [(type(one), str(one)) for one in pickle.loads(pickle.dumps(raised))] == [(type(one), str(one)) for one in raised]
 
 
 def test_exceptions_of_the_sweep_are_the_packages_own() -> None:
