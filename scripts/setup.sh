@@ -4,8 +4,8 @@
 # Usage: scripts/setup.sh [build|lint|test|bench|results|packages]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
 #   lint   the same with clippy and rustfmt: what tests are built with
-#   test   the same with Chromium to open pages in (the default); with strace, cpio and Python's xxhash, each for a test that is
-#          skipped without it
+#   test   the same with Chromium to open pages in (the default); with strace, cpio, GNU parallel and Python's xxhash, each for a
+#          test that is skipped without it
 #   bench  the same as build, with perf to compare against; without it the comparison is skipped
 #   results  the same as build, with all that redoing the papers takes: perf, the programs that stand for those of 1990, and
 #          Chromium to draw the figures; what nothing could be had for is missing in the results
@@ -310,11 +310,12 @@ need_browser() {
 
 # --- programs that single tests look on with ----------------------------------------------------------------------------
 
-# strace refuses system calls, cpio unpacks what we packed, and Python checks the sums of a record.
+# strace refuses system calls, cpio unpacks what we packed, GNU parallel runs a sweep's tasks, and Python checks the sums of a record.
 want_onlookers() {
     local packages=()
     has strace || packages+=(strace)
     has cpio || packages+=(cpio)
+    has parallel || packages+=(parallel)
     python3 -c 'import xxhash' 2> /dev/null || /usr/bin/python3 -c 'import xxhash' 2> /dev/null || packages+=(python3-xxhash)
     [ ${#packages[@]} -eq 0 ] || install "${packages[@]}" || \
         say "not there: ${packages[*]}: a test for each will be skipped ($(install_line "${packages[@]}"))"

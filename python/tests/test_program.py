@@ -78,6 +78,14 @@ def test_another_program_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not isinstance(refused.value.__cause__, OSError)
 
 
+def test_another_python_is_refused_before_it_meets_what_it_does_not_know() -> None:
+    code = "import sys; sys.version_info = (3, 10, 4); sys.version = '3.10.4 (main)'; import switchcost"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=_environment(), check=False)
+    assert ran.stderr.splitlines()[-1].endswith(
+        "PythonError: found Python 3.10.4, switchcost needs 3.11 or newer; use another python3"
+    )
+
+
 def test_the_version_is_that_of_the_program() -> None:
     assert _program.version_of(switchcost.find_program()) == switchcost.__version__
 

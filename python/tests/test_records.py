@@ -58,6 +58,8 @@ def test_a_simulation_has_its_designs_and_its_rows(simulation: switchcost.Simula
     cycles = sum(table.filter(table["design_index"].to_numpy() == 0).column("shared_cycles").to_pylist())
     assert cycles == again.json["designs"][0]["shared"]["cycles"]
     assert again.to_arrow(["interval", "shared_cycles"]).equals(table.select(["interval", "shared_cycles"]))
+    with pytest.raises(OptionError, match="found no column 'cycles', need one of design, segment"):
+        again.to_arrow(["cycles"])
     total = again.costs_to_arrow().to_pylist()[0]
     assert (total["row"], total["design"], total["cost_cycles"]) == ("total", "mogul-1a", cost.estimate)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import pickle
 import re
 import shutil
 import signal
@@ -14,10 +15,19 @@ import time
 from pathlib import Path
 
 import pytest
+from namespaces import environment, in_a_namespace
 
 import switchcost
 from switchcost import _running
-from switchcost.errors import ClusterError, MissingPackageError, PlanError, StoreError, SwitchcostError
+from switchcost.errors import (
+    ClusterError,
+    CommandError,
+    MissingPackageError,
+    PlanError,
+    ProgramError,
+    StoreError,
+    SwitchcostError,
+)
 from switchcost.sweeps import Plan, sweep, work
 from switchcost.sweeps.command import main
 from switchcost.sweeps.store import Store
@@ -115,7 +125,16 @@ def test_a_task_that_fails_is_told_with_its_command_and_the_rest_goes_on(traces:
     assert result.to_arrow().num_rows > 0
 
 
-def test_the_list_is_run_by_other_engines(traces: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def gnu_parallel() -> None:
+    """Another program of this name takes its jobs in another way."""
+    found = shutil.which("parallel")
+    if not found or "GNU parallel" not in subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout:
+        pytest.skip("found no GNU parallel; apt-get install parallel")
+
+
+@pytest.mark.usefixtures("gnu_parallel")
+def test_the_list_is_run_by_gnu_parallel(traces: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = write_plan(tmp_path, traces[:1])
     with pytest.raises(SystemExit, match="0"):
         main([str(plan), "--list"])
@@ -123,8 +142,7 @@ def test_the_list_is_run_by_other_engines(traces: list[Path], tmp_path: Path, ca
     assert len(lines) == 3
     jobs = "".join(line.replace("switchcost-sweep", " ".join(COMMAND), 1) + "\n" for line in lines * 2)
     # Each twice, and four at once.
-    engine = ["parallel", "-j4"] if shutil.which("parallel") else ["xargs", "-P4", "-I{}", "sh", "-c", "{}"]
-    subprocess.run(engine, input=jobs, text=True, env=environment(), check=True)
+    subprocess.run(["parallel", "--jobs=4"], input=jobs, text=True, env=environment(), check=True)
     with pytest.raises(SystemExit, match="0"):
         main([str(plan), "--list"])
     assert capsys.readouterr().out == ""
@@ -199,6 +217,35 @@ def test_a_full_store_ends_the_sweep_with_what_is_done(traces: list[Path], tmp_p
         sweep(traces, "mogul-1a", store=tmp_path)
 
 
+def test_a_full_object_store_is_told_as_one(traces: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+
+    def full(*_: object) -> None:
+        raise RuntimeError("QuotaExceeded: the bucket is full\nand more that nobody reads")
+
+    monkeypatch.setattr(type(memory), "put_file", full)
+    with pytest.raises(StoreError, match=r"^memory://full takes no more .QuotaExceeded: the bucket is full.; free some space"):
+        sweep(traces[0], "mogul-1a", store="memory://full")
+
+
+def test_a_disk_that_is_full_for_the_costs_alone_ends_the_sweep(
+    traces: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StoreError, match="takes no more .No space left on device."):
+        sweep(traces[0], "mogul-1a", store=tmp_path)
+
+
+def test_an_object_store_names_the_package_that_it_needs(traces: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    with pytest.raises(MissingPackageError, match="this needs the package gcsfs: pip install gcsfs$"):
+        sweep(traces[0], "mogul-1a", store="gs://bucket/sweep")
+
+
 def test_an_address_needs_fsspec(traces: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'switchcost\[fsspec\]'"):
@@ -269,10 +316,7 @@ def test_a_cluster_that_is_not_there_is_told_at_once(traces: list[Path], tmp_pat
 def test_a_cluster_that_loses_a_node_and_its_driver_has_all_results(traces: list[Path], tmp_path: Path) -> None:
     pytest.importorskip("ray")
     plan = write_plan(tmp_path, traces, "memory = '64MiB'", designs_a_task=1)
-    script = Path(__file__).with_name("cluster.py")
-    namespace = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    inside = ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, str(script), str(plan)]
-    ran = subprocess.run([*namespace, *inside], env=environment(), capture_output=True, text=True, timeout=300, check=False)
+    ran = in_a_namespace("cluster.py", plan)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert " 0 failed" in ran.stdout
     assert len(ran.stdout.splitlines()) == 3, "what Ray says goes to standard error"
@@ -283,13 +327,14 @@ def test_a_cluster_that_loses_a_node_and_its_driver_has_all_results(traces: list
     assert_same(together(again), alone(traces, tmp_path))
 
 
+def test_exceptions_come_back_from_another_process_as_they_were() -> None:
+    raised = [MissingPackageError("polars"), CommandError("a", 3, ("b",)), StoreError("c"), ProgramError("d")]
+    assert [(type(one), str(one)) for one in pickle.loads(pickle.dumps(raised))] == [(type(one), str(one)) for one in raised]
+
+
 def test_exceptions_of_the_sweep_are_the_packages_own() -> None:
     assert issubclass(StoreError, SwitchcostError)
     assert issubclass(ClusterError, SwitchcostError)
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(switchcost.__file__).parents[1])}
 
 
 def wait_for(happened: object, seconds: float = 60) -> None:

@@ -58,6 +58,17 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
+    /// Far out, where one of many comparisons is judged; the values are from the incomplete beta function to 30 digits (mpmath).
+    #[test]
+    fn quantiles_are_right_far_out() {
+        let known = [(6.0, 0.9995, 6.788_339_99), (6.0, 0.999_999, 20.047_856_11), (24.0, 0.999_999, 6.504_063_203)];
+        let further = [(6.0, 0.999_999_98, 38.662_010_45), (57.0, 0.999_999_98, 6.519_732_197)];
+        for (freedom, confidence, quantile) in known.into_iter().chain(further) {
+            let found = student(freedom, confidence).expect("a quantile");
+            assert!((found / quantile - 1.0).abs() < 1e-5, "{freedom}, {confidence}: {found}, not {quantile}");
+        }
+    }
+
     /// Runs that differ by the spread that is assumed, of any number of repetitions.
     #[test]
     fn intervals_cover_what_other_runs_find() {

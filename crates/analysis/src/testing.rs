@@ -365,6 +365,7 @@ pub(crate) fn host() -> HostManifest {
         ],
         untold_caches: Vec::new(),
         core_khz: None,
+        microcode: None,
         tlbs: Fact::Known(vec![
             Tlb { level: 1, kind: TlbKind::Data, entries: 64, page_bytes: Bytes::kib(4) },
             Tlb { level: 2, kind: TlbKind::Unified, entries: 2048, page_bytes: Bytes::kib(4) },

@@ -54,6 +54,7 @@ pub fn manifest_at_once(root: &Root) -> HostManifest {
         distribution: kernel::distribution(root),
         architecture: std::env::consts::ARCH.to_owned(),
         cpu_model: processor.model(),
+        microcode: processor.microcode(),
         cpus_isolated: topology::cpu_list(root, "/sys/devices/system/cpu/isolated").unwrap_or_default(),
         caches,
         untold_caches,

@@ -127,6 +127,9 @@ pub struct HostManifest {
     pub architecture: String,
     /// CPU model name.
     pub cpu_model: Fact<String>,
+    /// Revision of the processor's microcode; none where the kernel tells none, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
     /// CPUs that are online.
     pub cpus_online: Vec<CpuId>,
     /// CPUs that this process may use.

@@ -14,6 +14,7 @@ use analysis::compare::{Basis, Comparison, Difference};
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::{Block, Page};
+use crate::quantity::confidence;
 use crate::{Format, Style};
 
 /// The name of the JSON's form, with its version.
@@ -117,10 +118,10 @@ fn add_method(page: &mut Page, comparison: &Comparison) {
         return;
     }
     page.gap();
-    let percent = comparison.confidence * 100.0;
     page.prose(&format!(
-        "All {} intervals together hold with {percent:.0} % confidence: each is as much wider as that takes.",
-        comparison.compared
+        "All {} intervals together hold with {} confidence: each is as much wider as that takes.",
+        comparison.compared,
+        confidence(comparison.confidence)
     ));
     if let Some(basis) = answer::basis(comparison) {
         page.prose(&basis);

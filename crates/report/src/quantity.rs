@@ -177,6 +177,11 @@ pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.0} %", (share * 100.0 + 1e-9).floor()) } else { NO_NUMBER.to_owned() }
 }
 
+/// The confidence of a comparison, which may be one of many: to as many digits as it was asked for, at most four, rounded down.
+pub(crate) fn confidence(share: f64) -> String {
+    format!("{} %", (share * 1e6 + 1e-3).floor() / 1e4)
+}
+
 /// A count or ratio with three significant digits.
 pub(crate) fn number(value: f64) -> String {
     if value.is_finite() { format!("{:.*}", decimals(three_digits(value)), value) } else { NO_NUMBER.to_owned() }
@@ -185,6 +190,12 @@ pub(crate) fn number(value: f64) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    #[test]
+    fn a_confidence_is_never_told_as_more_than_it_is() {
+        let told = [0.9, 0.995, 0.9995, 0.999_95, 0.999_999, 0.999_999_9].map(confidence);
+        assert_eq!(told, ["90 %", "99.5 %", "99.95 %", "99.995 %", "99.9999 %", "99.9999 %"]);
+    }
 
     pub(crate) fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
         Estimate {

@@ -3,6 +3,14 @@
 The package calls the program `switchcost`, which it finds beside itself, and reads what that writes: no number is computed here.
 """
 
+import sys
+
+from .errors import PythonError
+
+if sys.version_info < (3, 11):  # noqa: UP036
+    # pip refuses it before; who comes here has copied the package.
+    raise PythonError(f"found Python {sys.version.split()[0]}, switchcost needs 3.11 or newer; use another python3")
+
 from ._program import find_program
 from ._read import Record, read
 from ._verbs import compare, measure, observe, simulate, trace
@@ -16,6 +24,7 @@ from .errors import (
     OptionError,
     PlanError,
     ProgramError,
+    PythonError,
     RecordError,
     StoreError,
     SwitchcostError,
@@ -45,6 +54,7 @@ __all__ = [
     "Pair",
     "PlanError",
     "ProgramError",
+    "PythonError",
     "Range",
     "Record",
     "RecordError",

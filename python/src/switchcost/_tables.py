@@ -32,14 +32,14 @@ _TEXTS = {
 _BOOLEANS = ("is_",)
 
 
-def package(name: str, extra: str | None = None) -> Any:
+def package(name: str) -> Any:
     """A package that may not be there."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and not name.startswith(error.name):
             raise
-        raise MissingPackageError(name.partition(".")[0], extra) from None
+        raise MissingPackageError(name.partition(".")[0]) from None
 
 
 def from_csv(text: bytes) -> pa.Table:

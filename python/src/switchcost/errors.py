@@ -38,11 +38,24 @@ class FormatError(SwitchcostError):
     """The program writes JSON of a version that this package does not read."""
 
 
+class PythonError(SwitchcostError, ImportError):
+    """This Python is too old."""
+
+
+#: Extras of this package are what installs others that it needs.
+_EXTRAS = ("fsspec", "pandas", "polars", "ray")
+
+
 class MissingPackageError(SwitchcostError, ImportError):
     """A package that is no dependency by default is needed for this."""
 
-    def __init__(self, package: str, extra: str | None = None) -> None:
-        super().__init__(f"this needs the package {package}: pip install 'switchcost[{extra or package}]'")
+    def __init__(self, package: str) -> None:
+        wanted = f"'switchcost[{package}]'" if package in _EXTRAS else package
+        super().__init__(f"this needs the package {package}: pip install {wanted}")
+        self._package = package
+
+    def __reduce__(self) -> tuple[type[MissingPackageError], tuple[str]]:
+        return type(self), (self._package,)
 
 
 class PlanError(SwitchcostError, ValueError):

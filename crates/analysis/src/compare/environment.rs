@@ -61,6 +61,7 @@ pub(super) fn of_host(host: &HostManifest) -> Facts {
     let mut facts = vec![
         ("machine".to_owned(), if host.is_redacted() { "unknown".to_owned() } else { host.hostname.clone() }),
         ("processor".to_owned(), known(&host.cpu_model)),
+        ("microcode".to_owned(), host.microcode.clone().unwrap_or_else(|| "unknown".to_owned())),
         ("architecture".to_owned(), host.architecture.clone()),
         ("hypervisor".to_owned(), known(&host.hypervisor)),
         ("kernel".to_owned(), host.kernel.clone()),

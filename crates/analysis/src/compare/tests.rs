@@ -215,11 +215,12 @@ fn what_else_differs_is_named() {
     host.governor = Fact::Known("powersave".to_owned());
     host.mitigations.insert("spectre_v2".to_owned(), "Vulnerable".to_owned());
     host.memory_available_bytes = Bytes(1);
+    host.microcode = Some("0xa0011d1".to_owned());
     let found = judged(&base, &new, Options::default()).environment;
     let whats: Vec<&str> = found.iter().map(|difference| difference.what.as_str()).collect();
-    assert_eq!(whats, ["frequency governor", "mitigation of spectre_v2"]);
-    assert_eq!(found[0].base, ["unknown"]);
-    assert_eq!(found[0].new, ["powersave", "unknown"], "both values of a side that does not agree");
+    assert_eq!(whats, ["microcode", "frequency governor", "mitigation of spectre_v2"]);
+    assert_eq!(found[1].base, ["unknown"]);
+    assert_eq!(found[1].new, ["powersave", "unknown"], "both values of a side that does not agree");
 }
 
 #[test]

@@ -24,6 +24,11 @@ impl Processor {
         name.or_else(part).map_or_else(|| Fact::unknown("/proc/cpuinfo names no model"), Fact::Known)
     }
 
+    /// Revision of its microcode; a guest is shown what its hypervisor makes up.
+    pub(crate) fn microcode(&self) -> Option<String> {
+        status::field_of(&self.text, "microcode").filter(|revision| !revision.is_empty())
+    }
+
     /// Whether the kernel lists `flag`; `None` where it lists no flags, as outside x86.
     pub(crate) fn has(&self, flag: &str) -> Option<bool> {
         let flags = status::field_of(&self.text, "flags")?;
@@ -112,6 +117,13 @@ mod tests {
 
     fn meltdown(text: &str) -> BTreeMap<String, String> {
         BTreeMap::from([("meltdown".to_owned(), text.to_owned())])
+    }
+
+    #[test]
+    fn the_microcode_is_as_the_kernel_writes_it_or_not_there() {
+        assert_eq!(processor("microcode\t: 0xa0011d1\n").microcode(), Some("0xa0011d1".to_owned()));
+        assert_eq!(processor("model name : x\n").microcode(), None);
+        assert_eq!(processor("microcode\t:\n").microcode(), None);
     }
 
     #[test]

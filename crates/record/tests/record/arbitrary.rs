@@ -147,6 +147,7 @@ fn host() -> impl Strategy<Value = HostManifest> {
             cpus_isolated,
             caches,
             untold_caches: Vec::new(),
+            microcode: timer_hz.known().map(|hz| format!("{hz:#x}")),
             core_khz: timer_hz.known().map(|hz| [u64::from(*hz); 2]),
             tlbs,
             page_bytes,

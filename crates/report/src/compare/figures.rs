@@ -12,7 +12,7 @@ use super::words::{tone, verdict, with_interval};
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::NO_NUMBER;
+use crate::quantity::{NO_NUMBER, confidence};
 
 /// What was measured by mechanism and over size; what was simulated by design and over the instructions since a switch.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
@@ -36,10 +36,10 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
 }
 
 /// What all captions say of the bars.
-fn about_intervals(confidence: f64) -> String {
+fn about_intervals(share: f64) -> String {
+    let percent = confidence(share);
     format!(
-        "Bars are the intervals of each side by itself ({:.0} %); the verdict is that of the ratio's interval in the table.",
-        confidence * 100.0
+        "Bars are the intervals of each side by itself ({percent}); the verdict is that of the ratio's interval in the table."
     )
 }
 

@@ -13,7 +13,7 @@ use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
 use crate::measure::conditions;
 use crate::page::Page;
-use crate::quantity::NO_NUMBER;
+use crate::quantity::{NO_NUMBER, confidence};
 use crate::simulate::amount::rounded;
 
 /// Lines of the screen, less that of where the rest is.
@@ -42,8 +42,8 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_
         request.fail_above.map(|share| answer::limit(comparison, share, MOST_NAMED)).into_iter().collect();
     if comparison.compared > 0 {
         notes.extend(answer::basis(comparison));
-        let percent = comparison.confidence * 100.0;
-        notes.push(format!("All intervals ({}) together hold with {percent:.0} % confidence.", comparison.compared));
+        let percent = confidence(comparison.confidence);
+        notes.push(format!("All intervals ({}) together hold with {percent} confidence.", comparison.compared));
     }
     notes.extend(observed::pricing(comparison).map(str::to_owned));
     notes.extend(reasons(&comparison.pairs).into_iter().map(|(why, pairs)| not_comparable(why, &pairs)));

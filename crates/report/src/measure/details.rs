@@ -149,6 +149,7 @@ fn facts(host: &HostManifest) -> Vec<(String, String)> {
         facts.push((format!("L{} cache ({})", cache.level, cache.kind), value));
     }
     facts.extend(tlbs(host));
+    facts.extend(host.microcode.iter().map(|revision| ("microcode".to_owned(), revision.clone())));
     facts.extend(host.scheduler.iter().flat_map(|scheduler| {
         [
             ("preemption models of the kernel", said(&scheduler.preemption_models, |models| models.join(", "))),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Depth, Form, parse_confidence};
+use super::{Depth, Form};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct CompareArguments {
 
     /// Confidence of all verdicts together
     #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence)]
-    pub(crate) confidence: u32,
+    pub(crate) confidence: f64,
 
     /// How much runs differ beyond their own intervals (standard deviation) [default: from repeated records of a side; else
     /// from earlier records of this machine; else 2%]
@@ -63,6 +63,12 @@ fn parse_share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "need a percentage of 0% or more, such as 5%".to_owned())
 }
 
+/// Finer than that of one measurement: whoever makes many comparisons shares out what all of them together may err.
+fn parse_confidence(text: &str) -> Result<f64, String> {
+    let share = parse_share(text).ok().filter(|share| (0.5..=0.999_999).contains(share));
+    share.ok_or_else(|| "need a percentage from 50% to 99.9999%, such as 90%".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +81,20 @@ mod tests {
         }
         for text in ["5", "-1%", "nan%", "inf%", "1e999%", "%", ""] {
             assert_eq!(parse_share(text), Err("need a percentage of 0% or more, such as 5%".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_confidence_may_be_that_of_one_of_a_thousand_comparisons() {
+        for (text, share) in [("90%", 0.9), ("50%", 0.5), ("99.99%", 0.9999), ("99.9999%", 0.999_999)] {
+            assert_eq!(parse_confidence(text), Ok(share), "{text}");
+        }
+        for text in ["49%", "99.99999%", "100%", "90", "nan%"] {
+            assert_eq!(
+                parse_confidence(text),
+                Err("need a percentage from 50% to 99.9999%, such as 90%".to_owned()),
+                "{text}"
+            );
         }
     }
 }

@@ -17,8 +17,7 @@ use crate::verbs::report::{self as verb, pictures};
 pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     let (base, new) = (records_at(&arguments.base)?, records_at(&arguments.new)?);
     let output = claim(arguments, &[&base[..], &new].concat())?;
-    let confidence = f64::from(arguments.confidence) / 1000.0;
-    let options = Options { confidence, run_spread: arguments.run_spread };
+    let options = Options { confidence: arguments.confidence, run_spread: arguments.run_spread };
     let comparison = sides::compared(&base, &new, options)?;
     let names = [&base, &new].map(|side| side.iter().map(|path| path.display().to_string()).collect::<Vec<_>>());
     let request = Request { base: &names[0], new: &names[1], fail_above: arguments.fail_above };

@@ -6,7 +6,7 @@ import difflib
 import glob
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,11 +77,11 @@ class Plan:
         )
 
 
-def _known(word: str, origin: str) -> None:
-    if word not in _WORDS:
-        near = difflib.get_close_matches(word, _WORDS, 1)
+def _known(word: str, origin: str, words: Sequence[str] = _WORDS) -> None:
+    if word not in words:
+        near = difflib.get_close_matches(word, words, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise PlanError(f"found {word!r} in {origin}, need one of {', '.join(_WORDS)}{hint}")
+        raise PlanError(f"found {word!r} in {origin}, need one of {', '.join(words)}{hint}")
 
 
 def _needed(values: list[str], word: str, origin: str) -> None:

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import _tables
-from ..errors import MissingPackageError, PlanError, StoreError
+from ..errors import MissingPackageError, PlanError, StoreError, SwitchcostError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+#: What object stores say then.
+_FULL_SIGNS = ("QuotaExceeded", "InsufficientStorage", "InsufficientCapacity", "StorageFull")
 _STALE_SECONDS = 86_400
 
 
@@ -27,10 +29,12 @@ class Store:
         self.address = address.rstrip("/")
         self.is_folder = "://" not in address
         self._digests: dict[str, str] = {}
+        # Libraries of object stores have exceptions of their own.
+        self._refusals: type[Exception] = OSError if self.is_folder else Exception
 
     def has(self, name: str) -> bool:
         """Whether something was published under this name."""
-        with self._told("read"):
+        with self.told("read"):
             return (Path(self.address) / name).exists() if self.is_folder else bool(self._remote.exists(self._path(name)))
 
     def names(self, folder: str) -> set[str]:
@@ -38,14 +42,14 @@ class Store:
         if self.is_folder:
             root = Path(self.address)
             return {str(path.relative_to(root)) for path in (root / folder).rglob("*.parquet")}
-        with self._told("read"):
+        with self.told("read"):
             # What others published meanwhile counts, too.
             self._remote.invalidate_cache()
             return {str(path).removeprefix(self._path("")) for path in self._remote.find(self._path(folder))}
 
     def publish(self, file: Path, name: str) -> None:
         """Moves a finished file there, in one step: two copies of a task may do so at once."""
-        with self._told():
+        with self.told():
             if self.is_folder:
                 target = Path(self.address) / name
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +62,7 @@ class Store:
     def workplace(self) -> Iterator[Path]:
         """A folder from which a file can be moved to its place in one step."""
         base = Path(self.address) / ".work" if self.is_folder else None
-        with self._told():
+        with self.told():
             if base is not None:
                 base.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="task-", dir=base) as folder:
@@ -76,7 +80,10 @@ class Store:
         if "://" not in path:
             return path
         copy = folder / Path(path).name
-        _file_system(path).get_file(path, str(copy))
+        try:
+            _file_system(path).get_file(path, str(copy))
+        except Exception as error:  # noqa: BLE001
+            raise _refused(path, error, "read") from None
         return str(copy)
 
     def digest(self, path: str) -> str:
@@ -111,33 +118,49 @@ class Store:
         return f"{self.address.partition('://')[2]}/{name}"
 
     @contextlib.contextmanager
-    def _told(self, what: str = "written to") -> Iterator[None]:
+    def told(self, what: str = "written to") -> Iterator[None]:
         """What the system says, as the package's own exception."""
         try:
             yield
-        except OSError as error:
-            is_full = error.errno in _FULL
-            found = "takes no more" if is_full else f"cannot be {what}"
-            help_ = "free some space, or name another store" if is_full else "name another store"
-            raise StoreError(f"{self.address} {found} ({error.strerror or error}); {help_}: what is done is kept") from None
+        except SwitchcostError:
+            raise
+        except self._refusals as error:
+            raise _refused(self.address, error, what) from None
+
+
+def _refused(address: str, error: Exception, what: str) -> StoreError:
+    is_full = (isinstance(error, OSError) and error.errno in _FULL) or any(sign in str(error) for sign in _FULL_SIGNS)
+    found = "takes no more" if is_full else f"cannot be {what}"
+    help_ = "free some space, or name another store" if is_full else "name another store"
+    return StoreError(f"{address} {found} ({_why(error)}); {help_}: what is done is kept")
+
+
+def _why(error: Exception) -> str:
+    told = error.strerror if isinstance(error, OSError) else None
+    return told or str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _file_system(address: str) -> Any:
     fsspec = _tables.package("fsspec")
     try:
         return fsspec.filesystem(address.partition("://")[0])
-    except ImportError as error:
-        raise MissingPackageError(str(error.name or address.partition("://")[0]), "fsspec") from None
+    except ImportError:
+        known = _tables.package("fsspec.registry").known_implementations[address.partition("://")[0]]
+        raise MissingPackageError(known["class"].partition(".")[0]) from None
     except ValueError as error:
         raise PlanError(f"{address} is at no place that fsspec knows: {error}") from None
 
 
 def _digest(path: str) -> str:
+    is_remote = "://" in path
+    refusals: type[Exception] = Exception if is_remote else OSError
     try:
-        with _file_system(path).open(path) if "://" in path else open(path, "rb") as file:  # noqa: PTH123
+        with _file_system(path).open(path) if is_remote else open(path, "rb") as file:  # noqa: PTH123
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise PlanError(f"the trace {path} cannot be read ({error.strerror or error})") from None
+    except SwitchcostError:
+        raise
+    except refusals as error:
+        raise PlanError(f"the trace {path} cannot be read ({_why(error)})") from None
 
 
 def _synced(file: Path) -> None:

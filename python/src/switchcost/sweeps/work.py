@@ -65,7 +65,8 @@ def _simulate(task: Task, store: Store, watch: Callable[[int], None] | None) -> 
             ["simulate", *task.words, f"--record={kept}", "--format=csv", f"--out={table}", trace], watch=watch, dies_with_us=True
         )
         seconds = time.monotonic() - start
-        _to_parquet(table, folder / "costs.parquet", {"command": task.command, "seconds": seconds, "designs": task.designs})
+        with store.told():
+            _to_parquet(table, folder / "costs.parquet", {"command": task.command, "seconds": seconds, "designs": task.designs})
         store.publish(kept, record(task))
         store.publish(folder / "costs.parquet", costs(task))
     return seconds
@@ -78,7 +79,10 @@ def _to_parquet(source: Path, target: Path, about: dict[str, object]) -> None:
         totals = "".join(_line(row) for row in [head, *(row for row in rows if row and row[0] == "total")])
     table = _tables.from_csv(totals.encode()).drop_columns(["row", "survivors", "interval", "since_switch_instructions"])
     table = table.replace_schema_metadata({METADATA: json.dumps(about).encode()})
-    _tables.package("pyarrow.parquet").write_table(table, target)
+    # A disk that is full is met by Python: Arrow's own writer ends the process behind it.
+    content = _tables.package("pyarrow").BufferOutputStream()
+    _tables.package("pyarrow.parquet").write_table(table, content)
+    target.write_bytes(content.getvalue())
 
 
 def _line(row: list[str]) -> str:

@@ -98,6 +98,7 @@ fn host() -> HostManifest {
         caches: vec![],
         untold_caches: vec![],
         core_khz: None,
+        microcode: None,
         tlbs: Fact::unknown("no CPUID leaf"),
         page_bytes: Bytes::kib(4),
         huge_pages: Fact::unknown("not built in"),

@@ -1,0 +1,66 @@
+"""A cluster of Ray, reached or refused in a sentence. Scheduling, retries and transfer are Ray's."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+from . import _tables
+from ._version import VERSION
+from .errors import ClusterError, MissingPackageError, SwitchcostError
+
+_SECONDS_TO_REACH = 5
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """The package ray, connected to the cluster at this address."""
+    ray = _ray()
+    if ray.is_initialized():
+        yield ray
+        return
+    _reach(address)
+    try:
+        ray.init(address=address, logging_level="warning", log_to_driver=False)
+    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+        raise ClusterError(f"no cluster of Ray at {address} ({_first_line(error)}); start one with 'ray start --head'") from None
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def raised(error: Any) -> SwitchcostError:
+    """What a task raised, as an exception of this package."""
+    cause = getattr(error, "cause", None) or error
+    if isinstance(cause, SwitchcostError):
+        return cause
+    needed = f"need the package on each node: pip install switchcost=={VERSION}"
+    return ClusterError(f"a task failed on its node ({type(cause).__name__}: {_first_line(cause)}); {needed}")
+
+
+def _ray() -> Any:
+    try:
+        return _tables.package("ray")
+    except MissingPackageError:
+        raise
+    except ImportError as error:
+        raise ClusterError(f"the package ray cannot be loaded ({error}); install it again: pip install 'switchcost[ray]'") from None
+
+
+def _reach(address: str) -> None:
+    """Ray itself tries for half a minute, and says much."""
+    host, colon, port = address.rpartition("://")[2].partition("/")[0].rpartition(":")
+    if not colon or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_REACH).close()
+    except OSError as error:
+        why = error.strerror or error
+        raise ClusterError(f"the cluster at {address} cannot be reached ({why}); start one with 'ray start --head'") from None
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,92 @@
+"""What else is different between hosts: the program's list of it, and the core's clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from ..comparison import Comparison
+from .hosts import Host
+from .sides import compared
+
+#: Facts by which every host has a name of its own, or nearly so: no kinds are made of them, they are told beside a difference.
+_OF_EACH = ("machine", "memory", "kernel command line", "CPUs allowed", "checksums in the record")
+#: The same in a report.
+_OF_EACH_REPORT = (
+    "hostname",
+    "memory_bytes",
+    "memory_available_bytes",
+    "kernel_command_line",
+    "cpus_allowed",
+    "interrupts",
+    "core_khz",
+)
+#: So many others that agree on a fact are no chance.
+_AGREE = 3
+#: A step of a core's clock, relative to it: less is no difference.
+_CLOCK_STEP = 0.03
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What is not the same: its name, these hosts' values, and the others'."""
+
+    what: str
+    theirs: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def kinds(hosts: Sequence[Host], pool: ThreadPoolExecutor) -> list[list[Host]]:
+    """Hosts with the same facts, the most numerous first."""
+    alike: dict[str, list[Host]] = {}
+    for host in hosts:
+        alike.setdefault(_report_of(host), []).append(host)
+    groups = list(alike.values())
+    found: dict[tuple[Fact, ...], list[Host]] = {}
+    for facts, group in zip(pool.map(lambda group: _beside(groups[0][0], group[0]), groups), groups, strict=True):
+        found.setdefault(facts, []).extend(group)
+    return sorted(found.values(), key=len, reverse=True)
+
+
+def _report_of(host: Host) -> str:
+    """Hosts whose reports say the same need no comparison to be of a kind."""
+    return repr([{k: v for k, v in record.json["host"].items() if k not in _OF_EACH_REPORT} for record in host.records[:1]])
+
+
+def _beside(first: Host, host: Host) -> tuple[Fact, ...]:
+    if host is first:
+        return ()
+    return tuple(fact for fact in _different(compared((first,), (host,), 0.9)) if fact.what not in _OF_EACH)
+
+
+def _different(comparison: Comparison) -> list[Fact]:
+    found = comparison.json["environment"]
+    return [Fact(one["what"], tuple(one["new"]), tuple(one["base"])) for one in found]
+
+
+def facts_between(comparison: Comparison, hosts: Sequence[Host], others: Sequence[Host]) -> tuple[Fact, ...]:
+    """What sets these hosts apart from the others."""
+    told = [fact for fact in _different(comparison) if _tells(fact, len(others))]
+    clock = _clock(hosts, others)
+    return (*told, *([clock] if clock else []))
+
+
+def _tells(fact: Fact, others: int) -> bool:
+    """These say something else than all the others; and of what each host may have for itself, the others agree on it."""
+    is_of_each = fact.what in _OF_EACH and not (others >= _AGREE and len(fact.others) == 1)
+    return not is_of_each and not set(fact.theirs) & set(fact.others)
+
+
+def _clock(hosts: Sequence[Host], others: Sequence[Host]) -> Fact | None:
+    """Costs are compared at one clock, so that another clock is no cost: it is told as the fact that it is."""
+    these, those = ([hertz for host in side if (hertz := host.clock_hertz)] for side in (hosts, others))
+    if not these or not those:
+        return None
+    is_lower, is_higher = max(these) < min(those) * (1 - _CLOCK_STEP), min(these) > max(those) * (1 + _CLOCK_STEP)
+    return Fact("core clock", (_range(these),), (_range(those),)) if is_lower or is_higher else None
+
+
+def _range(hertz: Sequence[float]) -> str:
+    low, high = (f"{one / 1e9:.2f}" for one in (min(hertz), max(hertz)))
+    return f"{low} GHz" if low == high else f"{low} to {high} GHz"

@@ -1,0 +1,74 @@
+"""The plan of a fleet's measurement: a TOML file with the words of `measure`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._options import words
+from .._verbs import _MEASURE
+from ..errors import OptionError, PlanError
+from ..sweeps.plan import _known, _one, _within
+
+#: Where a record goes is settled, hosts must be told apart, and what disturbs is no part of a comparison.
+_LEFT_OUT = ("record", "redact", "noise", "confidence")
+MEASURED = {name: form for name, form in _MEASURE.items() if name not in _LEFT_OUT}
+_WORDS = ("records", "confidence", *(name.replace("_", "-") for name in MEASURED))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure on each host, and where the records go."""
+
+    records: str
+    measure: tuple[str, ...]
+    #: Of all comparisons together.
+    confidence: float = 0.9
+
+    @classmethod
+    def read(cls, path: str | Path) -> Plan:
+        """From a TOML file; the folder in it is relative to that of the file."""
+        try:
+            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise PlanError(f"{path} cannot be read ({error.strerror}), need a plan in TOML") from None
+        except ValueError as error:
+            raise PlanError(f"{path} is no TOML: {error}") from None
+        return cls.of(table, str(path), Path(path).resolve().parent)
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any], origin: str, folder: Path | None = None) -> Plan:
+        """From the words of a plan, which came from `origin`."""
+        for word in table:
+            _known(word, origin, _WORDS)
+        values = {word.replace("-", "_"): _checked(value, word, origin) for word, value in table.items()}
+        try:
+            measured = words(MEASURED, values)
+        except OptionError as error:
+            raise PlanError(f"{error} in {origin}") from None
+        return cls(
+            records=_within(_one(table, "records", str, origin), folder),
+            measure=tuple(measured),
+            confidence=confidence(table.get("confidence", "90%")),
+        )
+
+
+def _checked(value: object, word: str, origin: str) -> object:
+    form = MEASURED.get(word.replace("-", "_"))
+    if form is not None and (form == "flag") != isinstance(value, bool):
+        raise PlanError(f"found {value!r} for {word} in {origin}, need {'true or false' if form == 'flag' else 'a value'}")
+    return value
+
+
+def confidence(text: object) -> float:
+    """A share, from a percentage."""
+    try:
+        share = float(str(text).strip().removesuffix("%")) / 100 if str(text).strip().endswith("%") else 0.0
+    except ValueError:
+        share = 0.0
+    if not 0.5 <= share <= 0.999:
+        raise PlanError(f"found {text!r} for confidence, need a percentage from 50% to 99.9%, such as 90%")
+    return share

@@ -1,0 +1,124 @@
+"""A fleet as text for a screen. Names come from machines: what cannot be printed is shown by its number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..comparison import Pair
+from .facts import Fact
+from .hosts import Host
+from .judged import MOST_ALIKE, Finding
+
+if TYPE_CHECKING:
+    from .fleet import Fleet
+
+_NAMED = 8
+
+
+def text(fleet: Fleet) -> str:
+    """One block for each difference, and what was left out."""
+    blocks = [answer(fleet), *(_difference(finding) for finding in fleet.findings if finding.different)]
+    return printable("\n\n".join([*blocks, *_beside(fleet), *notes(fleet)]))
+
+
+def answer(fleet: Fleet) -> str:
+    """The first sentence."""
+    count, judged = len(fleet.different), len(fleet.hosts)
+    if judged < 2:
+        return f"{_hosts(judged)} without a disturbance: nothing to compare with."
+    if not count:
+        return f"No difference is shown between {judged} hosts."
+    verb = "differs" if count == 1 else "differ"
+    return f"{count} of {judged} hosts {verb} from the others beyond {'its interval' if count == 1 else 'their intervals'}."
+
+
+def _difference(finding: Finding) -> str:
+    rows = [(cost(pair), amount(pair)) for pair in finding.different]
+    rows += [(fact.what, values(fact)) for fact in finding.facts] or [("by no fact that is known", "")]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join([f"{title(finding)}:", *(f"  {name:{width}}  {value}".rstrip() for name, value in rows)])
+
+
+def title(finding: Finding) -> str:
+    """Who is compared with whom."""
+    others = finding.question.others
+    whom = {
+        "kinds": f"{_hosts(len(others))} with other facts",
+        "rest": f"{_hosts(len(others))} with the same facts",
+        "two": f"{others[0].name}, with the same facts: one of the two is unusual",
+        "typical": f"{others[0].name}, the most typical with the same facts",
+    }
+    return f"{names(finding.question.hosts)} against {whom[finding.question.of]}"
+
+
+def cost(pair: Pair) -> str:
+    """What was compared, as the program's screen names it."""
+    about = pair.about
+    size = f" {about['size_bytes']} B" if about.get("size_bytes") else ""
+    tasks = f" {about['tasks']} tasks" if about.get("tasks", 2) != 2 else ""
+    return f"{about['mechanism']} {about['between']}{tasks}{size}"
+
+
+def amount(pair: Pair) -> str:
+    """How much more or less it costs."""
+    if pair.ratio is None or pair.low is None or pair.high is None:
+        return pair.why or pair.outcome
+    return f"{pair.ratio:.3f} of theirs ({pair.low:.3f} to {pair.high:.3f}): {pair.verdict}"
+
+
+def values(fact: Fact) -> str:
+    """Both sides of a fact."""
+    return f"{' or '.join(fact.theirs)}; theirs {' or '.join(fact.others)}"
+
+
+def _beside(fleet: Fleet) -> Iterator[str]:
+    alike = [finding for finding in fleet.findings if finding.facts and not finding.different]
+    if alike:
+        rows = [f"  {names(finding.question.hosts)}: {fact.what}: {values(fact)}" for finding in alike for fact in finding.facts]
+        yield "\n".join(["Other facts, and no cost that is shown to differ:", *rows])
+    yield from _listed("Disturbed, and in no comparison", ((host.name, host.disturbed or "") for host in fleet.disturbed))
+    yield from _listed("Not measured", ((lost.name, lost.why) for lost in fleet.lost))
+    yield from _listed("Not comparable", _open(fleet.findings))
+
+
+def _open(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
+    for finding in findings:
+        for pair in finding.pairs:
+            if pair.verdict is None:
+                yield names(finding.question.hosts), f"{cost(pair)}: {pair.why}"
+
+
+def _listed(heading: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    lines = [f"  {name}: {why}" for name, why in rows]
+    if lines:
+        yield "\n".join([f"{heading}:", *lines])
+
+
+def notes(fleet: Fleet) -> list[str]:
+    """What the verdicts stand on."""
+    if not fleet.findings:
+        return []
+    told = [f"All verdicts together hold with {fleet.confidence * 100:g} % confidence. Costs are compared at one clock."]
+    spread = max((finding.run_spread for finding in fleet.findings if finding.question.of == "rest"), default=0.0)
+    if spread > MOST_ALIKE:
+        told.append(
+            f"Hosts with the same facts differ by up to {spread * 100:.1f} % (standard deviation) beyond their own intervals, runs "
+            "of one machine usually by 2 %: small differences cannot be shown among them. The page has the costs of each."
+        )
+    return told
+
+
+def names(hosts: Sequence[Host]) -> str:
+    """All, or the first of them."""
+    told = ", ".join(host.name for host in hosts[:_NAMED])
+    return told if len(hosts) <= _NAMED else f"{told} and {len(hosts) - _NAMED} more"
+
+
+def _hosts(count: int) -> str:
+    return f"{count} host{'' if count == 1 else 's'}"
+
+
+def printable(text: str) -> str:
+    """Without what would move a terminal's cursor."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else f"\\x{ord(sign):02x}" for sign in text)

@@ -1,0 +1,165 @@
+"""Alike hosts are not told apart; what differs is found, with the fact that goes with it. Records are of hosts that never were."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hosts import Host, alike
+from namespaces import in_a_namespace
+
+from switchcost.errors import PlanError
+from switchcost.fleets import Fleet, Plan, gather
+from switchcost.fleets.command import main
+from switchcost.fleets.on_ray import named
+
+
+def gathered(folder: Path, hosts: list[Host]) -> Fleet:
+    for host in hosts:
+        host.write(folder)
+    return gather(folder)
+
+
+def test_none_of_twenty_alike_hosts_differs(tmp_path: Path) -> None:
+    fleet = gathered(tmp_path, alike(20))
+    assert fleet.different == ()
+    assert str(fleet).startswith("No difference is shown between 20 hosts.\n")
+    assert len(fleet.findings) == 20
+
+
+def test_a_host_with_another_kernel_is_found_beside_one_that_is_slower_for_no_known_reason(tmp_path: Path) -> None:
+    hosts = alike(12)
+    hosts[3] = hosts[3].but(kernel="6.13.0", switch_cycles=5850.0)
+    hosts[5] = hosts[5].but(switch_cycles=5850.0)
+    hosts[7] = hosts[7].but(microcode="0xa0011d5")
+    hosts[8] = hosts[8].but(governor="powersave", core_ghz=1.2)
+    hosts[9] = hosts[9].but(switch_cycles=9000.0, disturbed=0.5)
+    fleet = gathered(tmp_path, hosts)
+    assert fleet.different == ("node-03", "node-05")
+    facts = {finding.question.hosts[0].name: finding.facts for finding in fleet.findings if finding.different}
+    assert [fact.what for fact in facts["node-03"]] == ["kernel"]
+    assert facts["node-05"] == ()
+    ratios = [pair.ratio for finding in fleet.findings for pair in finding.different]
+    assert ratios == [pytest.approx(1.3, rel=0.04)] * 4
+    assert [host.name for host in fleet.disturbed] == ["node-09"]
+    said = str(fleet)
+    assert "\nnode-03 against 7 hosts with other facts:\n  pipe process   1.3" in said
+    assert "kernel         6.13.0; theirs 6.12.1" in said
+    # Half the clock, and as many cycles: a fact, and no cost.
+    assert "node-08: core clock: 1.20 GHz; theirs 3.00 GHz" in said
+    assert "node-07: microcode: 0xa0011d5; theirs 0xa0011d1" in said
+    assert re.search(r"Disturbed, and in no comparison:\n  node-09: pipe process: 25 % of the time went to other tasks", said)
+
+
+def test_hosts_that_differ_alike_do_not_hide_each_other(tmp_path: Path) -> None:
+    hosts = alike(12)
+    slow = ("node-01", "node-04", "node-06", "node-10")
+    hosts = [host.but(switch_cycles=6300.0) if host.name in slow else host for host in hosts]
+    assert gathered(tmp_path, hosts).different == slow
+
+
+def test_of_two_hosts_nothing_says_which_is_unusual(tmp_path: Path) -> None:
+    first, second = alike(2)
+    fleet = gathered(tmp_path, [first, second.but(switch_cycles=6300.0)])
+    assert fleet.different == ("node-00", "node-01")
+    page = fleet.save_page(tmp_path / "fleet.html").read_text()
+    assert '<a href="fleet.files/1.html">' in page
+    assert "one of the two is unusual" in page
+    assert "plotly" in (tmp_path / "fleet.files" / "1.html").read_text()
+    assert fleet.to_arrow().column("verdict").to_pylist() == ["faster", "faster"]
+
+
+def test_what_cannot_be_read_is_named_and_names_are_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "half.jsonl").write_text("{")
+    hostile = Host("<b>\x1b[2J").write(tmp_path)
+    (tmp_path / f"{hostile.stem}.doctor.json").write_text(
+        json.dumps({"checks": [{"name": "load", "found": "50 tasks", "severity": "unfit"}]})
+    )
+    page = tmp_path / "page.html"
+    with pytest.raises(SystemExit, match="3"):
+        main(["gather", str(tmp_path), "-o", str(page)])
+    said = capsys.readouterr().out
+    assert "  <b>\\x1b[2J: unfit by its check-up: load: 50 tasks" in said
+    assert "  half: failed to read the record" in said
+    assert "&lt;b&gt;\\x1b[2J" in page.read_text()
+    assert "\x1b" not in said + page.read_text()
+
+
+def test_a_copy_of_a_record_is_no_second_host(tmp_path: Path) -> None:
+    record = Host("one").write(tmp_path)
+    (tmp_path / "two.jsonl").write_bytes(record.read_bytes())
+    with pytest.raises(PlanError, match="the records of one and two are of one run; remove one of them"):
+        gather(tmp_path)
+
+
+def test_several_records_of_a_host_are_one_host(tmp_path: Path) -> None:
+    (tmp_path / "twice").mkdir()
+    for name in ("a", "b"):
+        Host(name).write(tmp_path / "twice")
+    assert [(host.name, len(host.records)) for host in gathered(tmp_path, alike(2)).hosts] == [
+        ("node-00", 1),
+        ("node-01", 1),
+        ("twice", 2),
+    ]
+
+
+PLAN = 'records = "records"\nmechanism = ["pipe", "futex"]\nbetween = "process"\nsize = [0, 65536]\nno-counters = true\n'
+
+
+def test_a_plan_has_the_words_of_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    with pytest.raises(SystemExit, match="0"):
+        main([str(plan), "--list"])
+    check_up, measure = capsys.readouterr().out.splitlines()
+    assert check_up == f'switchcost doctor --format=json --out={tmp_path}/records/"$(uname -n)".doctor.json'
+    words = "--mechanism=pipe,futex --between=process --size=0B,65536B --no-counters"
+    assert measure == f'switchcost measure {words} --record={tmp_path}/records/"$(uname -n)".jsonl --out=/dev/null'
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("mechanim = 'pipe'", "found 'mechanim' in .*plan.toml, need one of records, .*; did you mean mechanism"),
+        ("noise = 1", "found 'noise'"),
+        ("quick = 'yes'", "found 'yes' for quick in .*, need true or false"),
+        ("budget = 1.5", "found 1.5, need a text"),
+        ("confidence = 0.9", "found 0.9 for confidence, need a percentage from 50% to 99.9%"),
+    ],
+)
+def test_a_plan_with_a_mistake_is_refused(tmp_path: Path, line: str, sentence: str) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f"{PLAN}{line}\n")
+    with pytest.raises(PlanError, match=sentence):
+        Plan.read(plan)
+
+
+@pytest.mark.parametrize("words", [["plan.toml"], ["gather"], ["plan.toml", "folder", "--local"], ["gather", "none"]])
+def test_a_command_that_says_too_little_is_refused(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(words)
+    assert "need" in capsys.readouterr().err
+
+
+@pytest.mark.ray
+def test_each_node_of_a_cluster_is_measured_once(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    plan = tmp_path / "plan.toml"
+    measured = 'mechanism = "fiber"\nquick = true\nmax-repetitions = 5\nbudget = "1s"\nno-counters = true\n'
+    plan.write_text(f'records = "records"\n{measured}')
+    ran = in_a_namespace("fleet_cluster.py", plan)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    records = sorted(tmp_path.glob("records/*.jsonl"))
+    assert [path.stem.rpartition("-")[2] for path in records] == ["127.0.0.2", "127.0.0.3"], ran.stderr
+    assert len(list(tmp_path.glob("records/*.doctor.json"))) == 2
+    assert ran.stderr.count(" is measured\n") == 2, "the second run finds both done"
+    # Neighbours may disturb a host, which is then named.
+    assert len(re.findall(r"exit code [03]\n", ran.stdout)) == 2
+    assert "Not measured" not in ran.stdout
+
+
+def test_nodes_of_one_host_are_told_apart() -> None:
+    nodes = [{"NodeManagerHostname": host, "NodeManagerAddress": f"10.0.0.{n}"} for n, host in enumerate(("a", "b", "b"))]
+    assert list(named(nodes)) == ["a", "b-10.0.0.1", "b-10.0.0.2"]
