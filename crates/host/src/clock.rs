@@ -4,6 +4,7 @@
 //! /proc/cpuinfo prints is never used: it is the core's, not the counter's.
 
 mod agreement;
+mod counter;
 
 use std::convert::Infallible;
 use std::io;
@@ -18,31 +19,35 @@ use crate::windows::judge;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// The time stamp counter, in its own ticks.
-    Tsc,
+    /// The CPU's own, in its own ticks: the time stamp counter of x86, the counter-timer of Arm.
+    Counter,
     /// CLOCK_MONOTONIC_RAW, in nanoseconds.
     MonotonicRaw,
 }
 
 impl Clock {
-    /// The time stamp counter where it runs at a constant rate in every state, else the kernel's raw clock.
+    /// The CPU's counter where it runs at a constant rate in every state, and fast enough; else the kernel's raw clock.
     pub fn choose(is_tsc_invariant: bool) -> Clock {
-        if cfg!(target_arch = "x86_64") && is_tsc_invariant { Clock::Tsc } else { Clock::MonotonicRaw }
+        Clock::chosen(is_tsc_invariant).0
+    }
+
+    /// With the reason, for the record.
+    fn chosen(is_tsc_invariant: bool) -> (Clock, &'static str) {
+        match counter::fitness(is_tsc_invariant) {
+            Ok(why) => (Clock::Counter, why),
+            Err(why_not) => (Clock::MonotonicRaw, why_not),
+        }
     }
 
     /// The same for tasks on several CPUs that read each other's stamps: not the counters of CPUs that do not agree, and not those
     /// of CPUs that could not be asked. With the reason, for the record.
     pub fn choose_for(cpus: &[CpuId], is_tsc_invariant: bool) -> (Clock, &'static str) {
-        let clock = Clock::choose(is_tsc_invariant);
+        let (clock, reason) = Clock::chosen(is_tsc_invariant);
         let pairs = || cpus.iter().skip(1).map(|other| [cpus[0], *other]);
         let may_differ = |pair| agreement::disagree(clock, pair).unwrap_or(true);
         match clock {
-            Clock::Tsc if pairs().any(may_differ) => (
-                Clock::MonotonicRaw,
-                "the time stamp counters of the CPUs measured do not agree, or could not be compared",
-            ),
-            Clock::Tsc => (clock, "constant_tsc and nonstop_tsc: one rate in every state"),
-            Clock::MonotonicRaw => (clock, "no invariant time stamp counter here"),
+            Clock::Counter if pairs().any(may_differ) => (Clock::MonotonicRaw, counter::CPUS_DISAGREE),
+            _ => (clock, reason),
         }
     }
 
@@ -50,10 +55,7 @@ impl Clock {
     #[inline(always)]
     pub fn now(self) -> Ticks {
         match self {
-            #[cfg(target_arch = "x86_64")]
-            Clock::Tsc => Ticks(fenced_tsc()),
-            #[cfg(not(target_arch = "x86_64"))]
-            Clock::Tsc => Ticks(kernel_clock(libc::CLOCK_MONOTONIC_RAW).0),
+            Clock::Counter => Ticks(counter::read()),
             Clock::MonotonicRaw => Ticks(kernel_clock(libc::CLOCK_MONOTONIC_RAW).0),
         }
     }
@@ -61,7 +63,7 @@ impl Clock {
     /// What the record says about this clock, and why it was chosen.
     pub fn facts(self, rate: TickRate, reason: &str) -> ClockFacts {
         let source = match self {
-            Clock::Tsc => "tsc",
+            Clock::Counter => counter::SOURCE,
             Clock::MonotonicRaw => "monotonic-raw",
         };
         ClockFacts {
@@ -80,21 +82,6 @@ impl Clock {
         });
         distances.min().unwrap_or_default()
     }
-}
-
-/// RDTSC between two LFENCEs: Intel's and AMD's manuals both order it so against loads and earlier instructions.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn fenced_tsc() -> u64 {
-    use std::arch::x86_64::{_mm_lfence, _rdtsc};
-    // SAFETY: SSE2 is part of x86-64.
-    unsafe { _mm_lfence() };
-    // SAFETY: every x86-64 CPU has the time stamp counter, and Linux leaves it readable unless a process asks for
-    // PR_TSC_SIGSEGV, which nobody here does.
-    let ticks = unsafe { _rdtsc() };
-    // SAFETY: as above.
-    unsafe { _mm_lfence() };
-    ticks
 }
 
 fn read_kernel_clock(clock: libc::clockid_t) -> io::Result<Nanos> {

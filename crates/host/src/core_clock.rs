@@ -56,6 +56,11 @@ fn read(clock: Clock) -> CoreProbe {
     }
 }
 
+/// So many dependent multiplications, in tens.
+pub(crate) fn chain(multiplications: u32) {
+    multiply(multiplications / CHAIN_STEP);
+}
+
 /// What reading the clock adds to the time of a chain: twice a chain less one of double length right behind it.
 pub fn overhead(clock: Clock) -> Ticks {
     let passes = CHAIN_LENGTH / CHAIN_STEP;
@@ -274,7 +279,7 @@ mod tests {
     /// tries, since the core's speed may change between the shortest of one length and of the other.
     #[test]
     fn a_chain_takes_time_in_proportion_to_its_length() {
-        let clock = Clock::choose(cfg!(target_arch = "x86_64"));
+        let clock = Clock::choose(true);
         let error = |_| {
             let overhead = overhead(clock).0 as f64;
             let net = |passes| shortest(clock, passes) as f64 - overhead;
@@ -300,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_probe_reads_both() {
-        let clock = Clock::choose(cfg!(target_arch = "x86_64"));
+        let clock = Clock::choose(true);
         let probe = probe(clock);
         assert!(probe.chain > Ticks(0) && probe.additions > Ticks(0), "{probe:?}");
     }

@@ -20,6 +20,7 @@ mod rights;
 mod scheduler;
 mod subject;
 mod wander;
+mod words;
 
 use record::{Check, Fitness, Severity};
 

@@ -6,6 +6,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod amd_tlb;
+mod arm_core;
 mod caches;
 pub(crate) mod control_groups;
 pub(crate) mod cpu_time;

@@ -20,16 +20,26 @@ __noinline int kept_waiting(struct task *t, struct run *run, __u64 ns, struct co
 	return 0;
 }
 
-// Keeps a wait in place of the shortest of the longest of this CPU.
-__noinline int keep_wait(struct cpu *on, struct task *t, struct wait *wait)
+// Who was in the way for the most of a wait, and where that run is.
+struct most {
+	__u64 ns, process, run;
+};
+
+// Keeps a wait in place of the shortest of the longest of this CPU, where it is written: this stack is the third of three, which together
+// may be no deeper than 512 bytes before Linux 6.13.
+__noinline int keep_wait(struct cpu *on, struct task *t, struct most *most, __u64 ns)
 {
-	if (!on || !t || !wait)
+	if (!on || !t || !most)
 		return 0;
 	struct wait *kept = &on->longest[on->shortest & (LONGEST - 1)];
-	*kept = *wait;
+	kept->since = t->on_since - ns;
+	kept->ns = ns;
+	kept->behind_ns = most->ns;
+	kept->behind = most->process;
 	kept->pid = t->pid;
 	kept->tgid = t->tgid;
 	__builtin_memcpy(kept->name, t->name, sizeof(kept->name));
+	__builtin_memcpy(kept->behind_name, on->runs[most->run & (RUNS - 1)].name, sizeof(kept->behind_name));
 	__u64 least = on->longest[0].ns;
 	__u32 shortest = 0;
 #pragma unroll
@@ -42,11 +52,6 @@ __noinline int keep_wait(struct cpu *on, struct task *t, struct wait *wait)
 	on->long_ns = least;
 	return 0;
 }
-
-// Who was in the way for the most of a wait, and where that run is.
-struct most {
-	__u64 ns, process, run;
-};
 
 static __always_inline void behind(struct most *most, __u64 process, __u64 ns, __u64 run)
 {
@@ -62,8 +67,9 @@ __noinline int share_out(struct task *t, struct cpu *on, __u64 ns, struct contro
 {
 	if (!t || !on || !c)
 		return 0;
-	__u64 since = t->on_since - ns, moved = lesser(t->moved_ns, ns), at = t->on_since, until = since + moved, nobody = 0;
+	__u64 moved = lesser(t->moved_ns, ns), at = t->on_since, until = at - ns + moved, nobody = 0;
 	struct most most = { moved, PROCESS_MOVED, 0 };
+	t->wait_moved_ns += moved;
 	for (__u32 back = 0; back < RUNS; back++) {
 		__u32 place = (on->newest - back) & (RUNS - 1);
 		struct run *run = &on->runs[place];
@@ -77,16 +83,11 @@ __noinline int share_out(struct task *t, struct cpu *on, __u64 ns, struct contro
 		kept_waiting(t, run, end - at, c);
 		behind(&most, run->process, end - at, place);
 	}
-	t->wait_moved_ns += moved;
 	t->wait_nobody_ns += nobody;
 	t->wait_others_ns += at - until;
 	behind(&most, PROCESS_NOBODY, nobody, 0);
 	behind(&most, PROCESS_OTHERS, at - until, 0);
-	if (ns <= on->long_ns)
-		return 0;
-	struct wait wait = { .since = since, .ns = ns, .behind_ns = most.ns, .behind = most.process };
-	__builtin_memcpy(wait.behind_name, on->runs[most.run & (RUNS - 1)].name, sizeof(wait.behind_name));
-	return keep_wait(on, t, &wait);
+	return ns <= on->long_ns ? 0 : keep_wait(on, t, &most, ns);
 }
 
 // Mostly the run before is all that a task waited behind, and of a process that it remembers.

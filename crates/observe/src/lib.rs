@@ -35,6 +35,8 @@ mod quotas;
 mod relatives;
 mod requests;
 mod run;
+#[cfg(test)]
+mod stack_depth;
 mod stacks;
 mod subject;
 mod sums;

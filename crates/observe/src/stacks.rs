@@ -19,7 +19,7 @@ use crate::kernel::{NoBpf, refused, refused_program};
 use layout::{Control, Sample};
 use sums::Sums;
 
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stacks.bpf.o"));
+pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stacks.bpf.o"));
 
 /// From one look at how many samples came to the next.
 const EACH: Duration = Duration::from_millis(100);

@@ -7,6 +7,7 @@ use units::Bytes;
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
+use super::words::{CLOCK, CLOCK_SOURCE, CLOCK_SOURCE_PARAMETERS, NO_CACHES, TAGGED};
 
 /// Clock sources that step once a timer tick, so that no switch can be timed by them.
 const COARSE_CLOCKS: [&str; 2] = ["jiffies", "refined-jiffies"];
@@ -22,7 +23,7 @@ pub(super) fn caches(subject: &Subject) -> Check {
             .caveat(format!("of a cache the kernel tells not all: {}", host.untold_caches.join("; ")), Remedy::none());
     }
     match host.caches.as_slice() {
-        [] => line.caveat("neither the kernel nor CPUID reports any cache", Remedy::none()),
+        [] => line.caveat(NO_CACHES, Remedy::none()),
         caches => line.fit(caches.iter().map(cache).collect::<Vec<_>>().join(", ")),
     }
 }
@@ -44,7 +45,7 @@ pub(super) fn tlbs(subject: &Subject) -> Check {
     }
 }
 
-/// Those of base pages; all where CPUID tells none of that page size.
+/// Those of base pages; all where none of that page size are told.
 fn for_base_pages(tlbs: &[Tlb], page_bytes: Bytes) -> String {
     let chosen: Vec<_> = tlbs.iter().filter(|tlb| tlb.page_bytes == page_bytes).map(tlb).collect();
     match chosen.is_empty() {
@@ -59,23 +60,24 @@ fn tlb(tlb: &Tlb) -> String {
 
 /// The clock by which everything is timed.
 pub(super) fn clock(subject: &Subject) -> Check {
-    let line = Line::new("clock", "an invariant time stamp counter, which is also the kernel's clock source");
+    let line = Line::new("clock", CLOCK);
     let rate = if subject.host.is_tsc_invariant { "invariant counter" } else { "no invariant counter" };
     let (source, found) = match &subject.host.clock_source {
         Fact::Known(name) => (Some(name.as_str()), format!("{rate}, clock source {name}")),
         Fact::Unknown { unknown } => (None, format!("{rate}, clock source unknown ({unknown})")),
     };
     match (subject.host.is_tsc_invariant, source) {
-        (_, Some(source)) if COARSE_CLOCKS.contains(&source) => line.unfit(found, choose_tsc()),
+        (_, Some(source)) if COARSE_CLOCKS.contains(&source) => line.unfit(found, choose_counter()),
         (true, Some(source)) if CPU_CLOCKS.contains(&source) => line.fit(found),
-        (false, None) => line.unfit(found, choose_tsc()),
-        _ => line.caveat(found, choose_tsc()),
+        (false, None) => line.unfit(found, choose_counter()),
+        _ => line.caveat(found, choose_counter()),
     }
 }
 
-fn choose_tsc() -> Remedy {
-    let now = "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource";
-    Remedy::new(now, "kernel command line: clocksource=tsc tsc=reliable")
+fn choose_counter() -> Remedy {
+    let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let now = format!("echo {CLOCK_SOURCE} | sudo tee {file}");
+    Remedy::new(now, format!("kernel command line: {CLOCK_SOURCE_PARAMETERS}"))
 }
 
 /// Who else runs on this CPU, unseen.
@@ -141,7 +143,7 @@ fn restore_mitigations() -> Remedy {
 
 /// Whether each kernel entry changes page tables, and whether the TLB survives it.
 pub(super) fn page_tables(subject: &Subject) -> Check {
-    let line = Line::new("page tables", "address spaces tagged (PCID), kernel page tables not isolated");
+    let line = Line::new("page tables", TAGGED);
     let isolated = match &subject.host.is_kpti_active {
         Fact::Known(true) => "isolated: each kernel entry loads page tables".to_owned(),
         Fact::Known(false) => "not isolated".to_owned(),

@@ -21,6 +21,7 @@ pub(super) fn counters(subject: &Subject) -> Check {
         CycleCounter::Counts if may_count_kernel => line.fit(format!("cycles are counted; {level}")),
         CycleCounter::Counts => line.caveat(format!("user-level cycles only; {level}"), allow()),
         CycleCounter::StaysZero => line.caveat(format!("a counter opens and stays at zero; {level}"), expose()),
+        CycleCounter::Wrong(what) => line.caveat(format!("a counter opens and is wrong: {what}; {level}"), expose()),
         CycleCounter::Absent(why) => line.caveat(format!("no cycle counter: {why}; {level}"), expose()),
         CycleCounter::Refused(why) => line.caveat(format!("the cycle counter is refused: {why}; {level}"), allow()),
         CycleCounter::NotTried => line.caveat(format!("not tried; {level}"), Remedy::none()),
@@ -73,7 +74,8 @@ mod tests {
 
     #[test]
     fn an_absent_counter_has_no_fix_within_the_machine() {
-        for cycles in [CycleCounter::Absent("No such file or directory".to_owned()), CycleCounter::StaysZero] {
+        let absent = CycleCounter::Absent("No such file or directory".to_owned());
+        for cycles in [absent, CycleCounter::StaysZero, CycleCounter::Wrong("it counted 3".to_owned())] {
             let check = judged(cycles, "1\n", "0");
             assert_eq!((check.severity, check.fix.as_str()), (Severity::Caveat, ""));
             assert!(check.lasting_fix.contains("PMU"));

@@ -4,6 +4,7 @@ use record::{Check, Fact};
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
+use super::words::NO_TURBO_SWITCH;
 
 /// Who chooses the frequency.
 pub(super) fn governor(subject: &Subject) -> Check {
@@ -34,7 +35,7 @@ pub(super) fn turbo(subject: &Subject) -> Check {
     match switches.map(|(file, off, text)| (*file, *off, text)).next() {
         Some((_, off, text)) if text == off => line.fit("off"),
         Some((file, off, text)) => line.caveat(format!("on ({file} is {text})"), turn_off(file, off)),
-        None => line.caveat("not visible: neither intel_pstate/no_turbo nor cpufreq/boost is there", Remedy::none()),
+        None => line.caveat(NO_TURBO_SWITCH, Remedy::none()),
     }
 }
 

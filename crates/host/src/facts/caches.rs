@@ -66,7 +66,11 @@ pub(crate) fn tlbs(root: &Root) -> Fact<Vec<Tlb>> {
 }
 
 fn why_no_tlbs(root: &Root) -> String {
-    let why = if cfg!(target_arch = "x86_64") { "CPUID shows none" } else { "this architecture has no CPUID to ask" };
+    let why = if cfg!(target_arch = "x86_64") {
+        "CPUID shows none"
+    } else {
+        "this architecture tells programs nothing of its TLBs"
+    };
     let sum = root.read("/proc/cpuinfo").ok().and_then(|text| status::field_of(&text, "TLB size"));
     match sum {
         Some(sum) => format!("{why}; /proc/cpuinfo gives {sum}, the sum of the second-level data and instruction TLBs"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::Fact;
 use units::CpuId;
 
-use super::{Root, status};
+use super::{Root, arm_core, status};
 
 /// `/proc/cpuinfo`, of which the first CPU speaks for all.
 pub(crate) struct Processor {
@@ -17,11 +17,11 @@ impl Processor {
         Processor { text: root.read("/proc/cpuinfo").unwrap_or_default() }
     }
 
-    /// The model's name; Arm kernels give numbers only.
+    /// The model's name, or the kinds of core where the kernel gives only their numbers.
     pub(crate) fn model(&self) -> Fact<String> {
         let name = status::field_of(&self.text, "model name").filter(|name| !name.is_empty());
-        let part = || status::field_of(&self.text, "CPU part").map(|part| format!("part {part}"));
-        name.or_else(part).map_or_else(|| Fact::unknown("/proc/cpuinfo names no model"), Fact::Known)
+        name.or_else(|| arm_core::kinds(&self.text))
+            .map_or_else(|| Fact::unknown("/proc/cpuinfo names no model"), Fact::Known)
     }
 
     /// Revision of its microcode; a guest is shown what its hypervisor makes up.
@@ -35,7 +35,7 @@ impl Processor {
         Some(flags.split_ascii_whitespace().any(|found| found == flag))
     }
 
-    /// Whether the time stamp counter runs at a constant rate in every state. Arm's counter does by architecture.
+    /// Whether the CPU's counter runs at a constant rate in every state. Arm's does by architecture.
     pub(crate) fn is_tsc_invariant(&self) -> bool {
         match cfg!(target_arch = "aarch64") {
             true => true,

@@ -1,5 +1,8 @@
 //! Workloads whose counts are known, one for each event.
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod code;
+
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::time::Duration;
@@ -16,7 +19,7 @@ use crate::memory::{Memory, Reach};
 #[derive(Default)]
 pub(super) struct Workbench {
     chase: Option<(WorkingSet, Memory)>,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     code: Option<(usize, code::JumpChain)>,
 }
 
@@ -29,25 +32,18 @@ pub(super) fn counted_loop(rounds: u64) {
     }
 }
 
-/// Without a loop of known length the count comes out wrong, and the event is refused.
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) fn counted_loop(_: u64) {}
-
-/// Each waits for the one before.
-pub(super) fn multiplications(count: u64) {
-    let mut value = black_box(3_u64);
-    let factor = black_box(5_u64);
-    for _ in 0..count {
-        value = value.wrapping_mul(factor);
-        // Keeps the chain from being folded, at the cost of no instruction in it.
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: an empty piece of assembly that claims to change the register.
-        unsafe {
-            std::arch::asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags));
-        }
+/// The same.
+#[cfg(target_arch = "aarch64")]
+pub(super) fn counted_loop(rounds: u64) {
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("2:", "subs {n}, {n}, #1", "b.ne 2b", n = inout(reg) rounds => _, options(nomem, nostack));
     }
-    black_box(value);
 }
+
+/// Without a loop of known length the count comes out wrong, and the event is refused.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) fn counted_loop(_: u64) {}
 
 /// Branches on the bits of a xorshift generator (Marsaglia 2003), which no predictor knows.
 pub(super) fn random_branches(count: u64) {
@@ -83,8 +79,9 @@ fn branches(count: u64, mut bits: impl FnMut() -> u64) {
 
 /// Touches so many base pages of new memory.
 pub(super) fn touch_pages(pages: u64) {
-    let Ok(memory) = Memory::map(Bytes(pages * 4096), Reach::Private, Pages::Base) else { return };
-    for word in memory.iter().step_by(512) {
+    let page = rustix::param::page_size();
+    let Ok(memory) = Memory::map(Bytes(pages * page as u64), Reach::Private, Pages::Base) else { return };
+    for word in memory.iter().step_by(page / size_of::<u64>()) {
         word.store(1, std::sync::atomic::Ordering::Relaxed);
     }
 }
@@ -165,7 +162,7 @@ impl Workbench {
     }
 
     /// Runs through so many bytes of code so many times, one jump a line.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) fn run_code(&mut self, size: usize, times: u32) {
         if self.code.as_ref().is_none_or(|(made, _)| *made != size) {
             self.code = code::JumpChain::new(size).ok().map(|chain| (size, chain));
@@ -176,64 +173,6 @@ impl Workbench {
     }
 
     /// Without code of known length the count comes out wrong, and the event is refused.
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub(super) fn run_code(&mut self, _: usize, _: u32) {}
-}
-
-/// Code that jumps from line to line.
-#[cfg(target_arch = "x86_64")]
-mod code {
-    use std::ffi::c_void;
-    use std::io;
-    use std::ptr::NonNull;
-
-    use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
-
-    const LINE: usize = 64;
-    /// `jmp` over the rest of this line: opcode EB with a distance of 62 from the next instruction.
-    const JUMP: [u8; 2] = [0xeb, (LINE - 2) as u8];
-    const RETURN: u8 = 0xc3;
-
-    /// A mapping of nothing but jumps, and a return in its last line; unmapped when dropped.
-    pub(super) struct JumpChain {
-        start: NonNull<c_void>,
-        size: usize,
-    }
-
-    impl JumpChain {
-        pub(super) fn new(size: usize) -> io::Result<JumpChain> {
-            let writable = ProtFlags::READ | ProtFlags::WRITE;
-            // SAFETY: a new anonymous mapping touches no memory of ours.
-            let address = unsafe { mmap_anonymous(std::ptr::null_mut(), size, writable, MapFlags::PRIVATE) }?;
-            let start = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked");
-            let chain = JumpChain { start, size };
-            // SAFETY: the mapping is ours, of this size, and zeroed.
-            let bytes = unsafe { std::slice::from_raw_parts_mut(address.cast::<u8>(), size) };
-            for line in bytes.chunks_exact_mut(LINE) {
-                line[..2].copy_from_slice(&JUMP);
-            }
-            bytes[size - LINE] = RETURN;
-            // SAFETY: the range is our mapping; from here on nobody writes to it.
-            unsafe { mprotect(address, size, MprotectFlags::READ | MprotectFlags::EXEC) }?;
-            Ok(chain)
-        }
-
-        pub(super) fn run(&self) {
-            // SAFETY: the mapping holds a function without arguments that follows its jumps and returns.
-            let function = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn()>(self.start.as_ptr()) };
-            function();
-        }
-    }
-
-    impl Drop for JumpChain {
-        fn drop(&mut self) {
-            // SAFETY: the range is the one mapped in `new`.
-            let _ = unsafe { munmap(self.start.as_ptr(), self.size) };
-        }
-    }
-
-    #[test]
-    fn the_chain_of_jumps_comes_to_its_end() {
-        JumpChain::new(512 << 10).expect("executable memory").run();
-    }
 }

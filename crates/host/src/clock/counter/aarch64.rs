@@ -1,0 +1,68 @@
+//! The virtual count of the generic timer, CNTVCT_EL0: one rate in every state, and the same on all CPUs (Arm Architecture Reference
+//! Manual, "The Generic Timer in AArch64 state").
+
+use std::arch::asm;
+
+/// As the record calls it.
+pub(in crate::clock) const SOURCE: &str = "cntvct";
+
+pub(in crate::clock) const CPUS_DISAGREE: &str =
+    "the counter-timers of the CPUs measured do not agree, or could not be compared";
+
+/// A tick of 100 ns: of those of a millisecond a ten-thousandth is one tick.
+const LEAST_RATE: u64 = 10_000_000;
+
+/// Why it can be a run's clock, or why not: some count a few million times a second, and the kernel may have a finer clock.
+pub(in crate::clock) fn fitness(_: bool) -> Result<&'static str, &'static str> {
+    of_rate(rate())
+}
+
+fn of_rate(rate: u64) -> Result<&'static str, &'static str> {
+    match rate {
+        0 => Err("the firmware tells no rate of the counter-timer (CNTFRQ_EL0 is 0)"),
+        LEAST_RATE.. => Ok("the counter-timer of the architecture (CNTVCT_EL0): one rate in every state"),
+        _ => Err("the counter-timer goes on less than 10 million times a second"),
+    }
+}
+
+/// Ticks a second, as the firmware tells them.
+fn rate() -> u64 {
+    let rate: u64;
+    // SAFETY: reads a register that Linux leaves readable, or reads for the program where it is not; touches no memory.
+    unsafe { asm!("mrs {}, cntfrq_el0", out(reg) rate, options(nomem, nostack, preserves_flags)) };
+    rate
+}
+
+/// Between two ISBs: the first keeps the counter from being read before the instructions ahead have finished, the second what comes
+/// behind from starting before it was (the same manual, "Counter-timer Virtual Count Register").
+#[inline(always)]
+pub(in crate::clock) fn read() -> u64 {
+    let ticks: u64;
+    // SAFETY: reads a register that Linux leaves readable, or reads for the program where it is not. No `nomem`: the compiler may move
+    // no access to memory across it.
+    unsafe { asm!("isb", "mrs {}, cntvct_el0", "isb", out(reg) ticks, options(nostack, preserves_flags)) };
+    ticks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_the_clock_where_its_rate_allows() {
+        for rate in [10_000_000, 19_200_000, 62_500_000, 1_000_000_000] {
+            assert!(of_rate(rate).is_ok(), "{rate}");
+        }
+        assert_eq!(of_rate(1_920_000), Err("the counter-timer goes on less than 10 million times a second"));
+        assert!(of_rate(0).is_err_and(|why| why.contains("CNTFRQ_EL0")));
+    }
+
+    #[test]
+    fn the_counter_goes_on_at_the_rate_that_the_firmware_tells() {
+        let (start, before) = (std::time::Instant::now(), read());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let (ticks, wall) = (read() - before, start.elapsed());
+        let told = ticks as f64 / rate() as f64 / wall.as_secs_f64();
+        assert!((0.98..=1.001).contains(&told), "{told}");
+    }
+}
