@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tries the packages as people install them: wheels in a fresh environment of Python's, the archive in a tree that has busybox and no C
-# library, the .deb in fresh trees of two releases of Debian. Needs root for the trees, which see this machine's kernel and nothing else of it.
+# library, the .deb in fresh trees of two releases of Debian; and the crates as they would be published. Needs root for the trees, which
+# see this machine's kernel and nothing else of it.
 #
 # Usage: scripts/test-packages.sh [FOLDER [--wheels-only]]    with the packages (target/packages)
 #   --wheels-only  the main jobs of the wheels, and nothing that takes minutes
@@ -93,6 +94,11 @@ lintian_is_content() {
     lintian --fail-on error,warning --no-tag-display-limit "$packages"/switchcost_*.deb
 }
 
+# Each crate as it would be uploaded is unpacked and compiled by itself. Nothing is uploaded.
+crates_can_be_published() {
+    CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false cargo publish --dry-run --workspace --locked --allow-dirty
+}
+
 # With the program of the wheels.
 package_on_a_cluster() {
     local code
@@ -102,10 +108,11 @@ package_on_a_cluster() {
     return $code
 }
 
-export -f package_on_a_cluster wheels_measure archive_without_libc deb_in lintian_is_content in_tree skip
+export -f crates_can_be_published package_on_a_cluster wheels_measure archive_without_libc deb_in lintian_is_content in_tree skip
 export packages scratch JOBS
 try 'wheels: the main jobs from a fresh environment' bash -c wheels_measure
 if [ $# -eq 2 ]; then echo "$passed passed, $failed failed, $skipped skipped"; exit $((failed > 0)); fi
+LIMIT=1800 try 'crates: each could be published' bash -c crates_can_be_published
 LIMIT=300 try 'wheels: sweeps on a cluster of Ray and in an object store, notebooks' bash -c package_on_a_cluster
 if ls "$packages"/switchcost-*-linux.tar.gz > /dev/null 2>&1; then
     try 'archive: the main jobs without a C library' bash -c archive_without_libc

@@ -170,7 +170,6 @@ lint_programs=("${lint[@]}" RUSTC_WORKSPACE_WRAPPER="$PWD/scripts/lint-programs.
 } &
 preparing=$!
 
-# There are no documentation tests, which would be looked for in every crate.
 note_programs "${lint[@]}" cargo test --lib --bins "${units[@]}"
 # What measures, without checks, which one test looks at. The features of others are those of the whole workspace, as in the tests.
 cargo build --release --locked --workspace --example serve || exit 1
@@ -237,6 +236,12 @@ for program in "$notes"/programs/*; do
         *) note_again "$program" "$title"; short+=("$noted") ;;
     esac
 done
+# The examples on the front pages of the crates for others; those that are internal have none (`doctest = false`).
+mkdir "$notes/run-documentation"
+echo documentation > "$notes/run-documentation/title"
+export -p > "$notes/run-documentation/environment"
+printf '%s\0' "$PWD" cargo test --doc "${whole[@]}" > "$notes/run-documentation/command"
+short+=("$notes/run-documentation")
 if [ "$(cat "$notes/is-python")" -eq 0 ]; then
     mkdir "$notes/run-python"
     echo python > "$notes/run-python/title"

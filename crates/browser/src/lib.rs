@@ -1,4 +1,4 @@
-//! A headless Chromium: found, started on one page, ended in time.
+//! Internal to switchcost: a headless Chromium: found, started on one page, ended in time.
 //!
 //! What comes in: a page as a file, flags, and a folder in which the browser may keep whatever it likes. What goes out: the elements
 //! of the page when its scripts have run, and what the browser said. Nothing here knows what is on a page.

@@ -3,6 +3,7 @@
 //! What comes in: designs and [`trace::Chunk`]s. What goes out: the tuples and counters of `record`. Pure: no files, no
 //! clocks, no machine. What exactly is counted is said in `docs/method/simulation.md`, and an independent, simple
 //! simulator in the tests follows the same text.
+#![doc = include_str!("../README.md")]
 
 mod address;
 mod attribution;
@@ -28,3 +29,5 @@ pub use host_design::{HostDesignError, host_design};
 pub use side_by_side::{NoLastLevel, SideBySide};
 pub use simulator::{Options, Outcome, SimulationError, Simulator};
 pub use vary::{VaryError, vary};
+// Whose types this crate takes and gives.
+pub use {design, simulation_result, trace};

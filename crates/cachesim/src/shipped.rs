@@ -5,16 +5,16 @@ use design::Design;
 use crate::read_design;
 
 const FILES: [(&str, &str); 10] = [
-    ("mogul-1a", include_str!("../../../designs/mogul-1a.toml")),
-    ("mogul-1b", include_str!("../../../designs/mogul-1b.toml")),
-    ("mogul-2a", include_str!("../../../designs/mogul-2a.toml")),
-    ("mogul-2b", include_str!("../../../designs/mogul-2b.toml")),
-    ("li2007-xeon", include_str!("../../../designs/li2007-xeon.toml")),
-    ("michigan-xeon-d1541", include_str!("../../../designs/michigan-xeon-d1541.toml")),
-    ("blog-i7-9850h", include_str!("../../../designs/blog-i7-9850h.toml")),
-    ("zen4-epyc-9004", include_str!("../../../designs/zen4-epyc-9004.toml")),
-    ("xeon-sapphire-rapids", include_str!("../../../designs/xeon-sapphire-rapids.toml")),
-    ("plain-lru", include_str!("../../../designs/plain-lru.toml")),
+    ("mogul-1a", include_str!("../designs/mogul-1a.toml")),
+    ("mogul-1b", include_str!("../designs/mogul-1b.toml")),
+    ("mogul-2a", include_str!("../designs/mogul-2a.toml")),
+    ("mogul-2b", include_str!("../designs/mogul-2b.toml")),
+    ("li2007-xeon", include_str!("../designs/li2007-xeon.toml")),
+    ("michigan-xeon-d1541", include_str!("../designs/michigan-xeon-d1541.toml")),
+    ("blog-i7-9850h", include_str!("../designs/blog-i7-9850h.toml")),
+    ("zen4-epyc-9004", include_str!("../designs/zen4-epyc-9004.toml")),
+    ("xeon-sapphire-rapids", include_str!("../designs/xeon-sapphire-rapids.toml")),
+    ("plain-lru", include_str!("../designs/plain-lru.toml")),
 ];
 
 /// Names of all shipped designs, in the order of the documentation.

@@ -2,6 +2,7 @@
 //!
 //! What comes in: a [`Design`], deserialised or built field by field. What goes out: whether it could be built
 //! ([`Design::check`]), and what its parts are. Nothing here knows how a design is simulated, or what comes of it.
+#![doc = include_str!("../README.md")]
 
 mod aside;
 mod check;

@@ -1,4 +1,4 @@
-//! Facts about the machine, and guards for everything that has to be changed on it.
+//! Internal to switchcost: facts about the machine, and guards for everything that has to be changed on it.
 //!
 //! What comes in: questions (what caches? which clock?) and wishes (pin me, lock my memory). What goes out: facts as
 //! `record` types, and owned handles that restore what they changed when dropped. The only room with unsafe code and

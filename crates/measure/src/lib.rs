@@ -1,4 +1,4 @@
-//! The experiment: plan, calibrate, interleave, raw samples.
+//! Internal to switchcost: the experiment: plan, calibrate, interleave, raw samples.
 //!
 //! What comes in: a [`record::Plan`]. What goes out: raw cycles of short batches, window by window, handed to a sink
 //! as they are taken. No statistics and no printing: when a case has enough repetitions is decided by a function that the

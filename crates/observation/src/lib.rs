@@ -3,6 +3,7 @@
 //! What comes in: sums that an observer has counted. What goes out: one JSON file (see `docs/formats/observation.md`), and the
 //! same values read back, so that any report can be made elsewhere and later. No statistics, no printing, and nothing about how
 //! anything is counted.
+#![doc = include_str!("../README.md")]
 
 mod cause;
 mod event;

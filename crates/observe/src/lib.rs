@@ -1,4 +1,4 @@
-//! Observes live tasks: how often they are switched, why, by whom, and how long they are off their CPUs.
+//! Internal to switchcost: observes live tasks: how often they are switched, why, by whom, and how long they are off their CPUs.
 //!
 //! What comes in: who is to be observed, and for how long. What goes out: an [`observation::Observation`]; what a switch costs
 //! nobody here knows. The program in `bpf/` counts inside the kernel; this crate loads it, says whom it observes, takes the sums

@@ -4,6 +4,7 @@
 //! (see `docs/formats/measure-record.md`), and the same values read back. Whatever a later stage wants to know it
 //! finds in the file, so that any report can be rebuilt elsewhere and years later. No statistics, no printing, and
 //! nothing about how a sample is taken.
+#![doc = include_str!("../README.md")]
 
 /// What to choose where a record cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";

@@ -1,4 +1,4 @@
-//! What is needed, and what to do, where the operating system refuses something.
+//! Internal to switchcost: what is needed, and what to do, where the operating system refuses something.
 //!
 //! What comes in: the system's error, and what was tried. What goes out: "need ...; do ...", to stand in a message behind what
 //! was found. The number of the error alone decides: a full disk, one with faults and a limit on open files are told apart

@@ -1,4 +1,4 @@
-//! Findings to text: tables for people, JSON and CSV for programs, and a page of HTML with figures.
+//! Internal to switchcost: findings to text: tables for people, JSON and CSV for programs, and a page of HTML with figures.
 //!
 //! What comes in: a record, the findings drawn from it, a [`Format`] and a [`Style`]. What goes out: a `String` that
 //! ends in a newline. No files, no machine, no statistics: a number that is not in the findings is not in the report,

@@ -1,4 +1,4 @@
-//! What was published, redone: which commands to run, and their records laid beside the papers' figures and tables.
+//! Internal to switchcost: what was published, redone: which commands to run, and their records laid beside the papers' figures and tables.
 //!
 //! What comes in: what the machine has ([`Site`]), and the records that the [`Step`]s left ([`Records`]). What goes out:
 //! [`Exhibit`]s, one for each published figure or table: the published values, those found here, and for each thing that

@@ -32,11 +32,11 @@ pub(crate) struct LiRow {
 }
 
 pub(crate) fn li_tables() -> Vec<LiRow> {
-    read(include_str!("../../../published/li2007-tables-1-2.csv"))
+    read(include_str!("../published/li2007-tables-1-2.csv"))
 }
 
 pub(crate) fn mogul_table_4() -> Vec<Trial> {
-    read(include_str!("../../../published/mogul1990-table-4.csv"))
+    read(include_str!("../published/mogul1990-table-4.csv"))
 }
 
 /// The files are part of the program: a test reads them all.

@@ -3,6 +3,7 @@
 //! What comes in: tuples while a simulation runs, and at its end what else it gave. What goes out: a file
 //! (`docs/formats/simulation-record.md`), and the same values read back from it. The checksum of a file is checked before
 //! any of it is used. Nothing here knows how a number comes about, or what is made of it.
+#![doc = include_str!("../README.md")]
 
 /// What to choose where a record cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";

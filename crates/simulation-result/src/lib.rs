@@ -3,6 +3,7 @@
 //! The simulator fills these types in, the analysis takes them apart, and the record keeps them. Nothing here knows how a
 //! number comes about, or how it is stored: that is said in `docs/method/simulation.md` and
 //! `docs/formats/simulation-record.md`.
+#![doc = include_str!("../README.md")]
 
 mod attribution;
 

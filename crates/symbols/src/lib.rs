@@ -1,4 +1,4 @@
-//! Functions and source lines for places in object files.
+//! Internal to switchcost: functions and source lines for places in object files.
 //!
 //! What comes in: a path, the build ID that the file had when it was traced, an offset in the file. What goes out: the
 //! function and the line of source there, from the file's own debugging information or symbols (with their sizes), or those that the

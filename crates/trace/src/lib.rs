@@ -4,6 +4,7 @@
 //! chunks, in the same order, from a file or straight from the frontend. One chunk holds a run of the one event stream
 //! of one CPU: blocks of instructions, the references they make, and [`Mark`]s between blocks. Nothing here knows what
 //! a cache is.
+#![doc = include_str!("../README.md")]
 
 mod block;
 mod blocks;

@@ -1,4 +1,4 @@
-//! Access patterns as data, and the one walk that every arm of every experiment runs.
+//! Internal to switchcost: access patterns as data, and the one walk that every arm of every experiment runs.
 //!
 //! What comes in: a [`WorkingSet`] (how much memory, touched how) and memory of that size. What goes out: the memory
 //! touched in exactly the order the working set names, or the very same touches as addresses ([`addresses()`]). No

@@ -2,7 +2,7 @@ use maud::{Markup, html};
 
 macro_rules! pages {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../docs/method/", $name, ".md")))),*]
+        &[$(($name, include_str!(concat!("../../method/", $name, ".md")))),*]
     };
 }
 
